@@ -24,7 +24,7 @@ fn samples(contents: &Contents, event: u16) -> u128 {
     profile.entries.iter().filter(|entry| entry.event == event).map(|entry| u128::from(entry.samples)).sum()
 }
 
-/// What a host did, as it is kept beside a profile: what is read of it is written so that all of it is read again.
+/// What a host did, as it is kept next to a profile: what is read of it is written so that all of it is read again.
 fn work_is_kept(data: &[u8]) {
     let Ok(found) = work::from_json("fuzz", data) else { return };
     let again = work::from_json("again", work::to_json(&found.work).as_bytes()).expect("it was just written");
@@ -32,7 +32,7 @@ fn work_is_kept(data: &[u8]) {
     assert!(again.skipped.is_empty());
 }
 
-/// Who called for what is told of each stack, and parts of what each function cost sum to it.
+/// Who called for what is known for each stack, and parts of what each function cost sum to it.
 fn who_called(profile: &Profile) {
     let calls = profile.calls();
     assert_eq!(calls.profile().stacks.len(), profile.stacks.len());

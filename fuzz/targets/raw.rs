@@ -1,5 +1,5 @@
 //! What the probe is said to have told, from a file: it is read to an end, only flows that are open are told of, and what
-//! hosts told can be summed up.
+//! hosts reported can be summed up.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

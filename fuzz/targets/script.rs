@@ -1,4 +1,4 @@
-//! A flow told in the model's notation, a line an event: its analysis comes to an end, and no instant of the flow is
+//! A flow written in the model's notation, a line an event: its analysis comes to an end, and no instant of the flow is
 //! in two spells or in none.
 #![no_main]
 

@@ -1,4 +1,4 @@
-// Two small pictures on the same time: round trips, and data in flight with the window above it.
+// Two small pictures on the same time: RTTs, and data in flight with the window above it.
 
 import { firstFrom, type Picture } from "./data.ts";
 import { canvas, colour, el } from "./dom.ts";
@@ -7,7 +7,7 @@ import { bytesOnAxis, duration } from "./quantity.ts";
 import { steer, type View } from "./view.ts";
 
 const HEIGHT = 120;
-/** Fewer round trips than this in sight are drawn as larger dots. */
+/** Fewer RTTs than this in sight are drawn as larger dots. */
 const FEW = 300;
 
 /** A small picture whose scale follows what is in sight. */
@@ -32,7 +32,7 @@ export function smallPlot(
   return el("figure", {}, el("figcaption", {}, title), plot.element);
 }
 
-/** Round trips: a dot each, or a line from the shortest to the longest of those merged. */
+/** RTTs: a dot each, or a line from the shortest to the longest of those merged. */
 export function roundTripPlot(picture: Picture, view: View): HTMLElement | null {
   const { at, min, max } = picture.roundTrips;
   if (at.length === 0) return null;
@@ -43,7 +43,7 @@ export function roundTripPlot(picture: Picture, view: View): HTMLElement | null 
     for (let i = start; i < end; i++) value = Math.max(value, max[i] as number);
     return value;
   };
-  return smallPlot("Round trip from the place of recording to the receiver", view, most, duration, false, (frame) => {
+  return smallPlot("RTT from the place of recording to the receiver", view, most, duration, false, (frame) => {
     const [start, end] = visible();
     frame.context.fillStyle = colour("rtt");
     // Few are drawn larger, so that each is seen.

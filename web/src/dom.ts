@@ -18,7 +18,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** A canvas that keeps the size of its place, and tells when that changes. */
+/** A canvas that keeps the size of its place, and reports when that changes. */
 export function canvas(
   name: string,
   height: number,

@@ -33,7 +33,7 @@ export function flowPanel(page: Page, flow: Flow): HTMLElement {
     el(
       "section",
       {},
-      el("h3", {}, flow.blind_spots.length > 0 ? "What cannot be told from here" : "Where it was recorded"),
+      el("h3", {}, flow.blind_spots.length > 0 ? "What this capture cannot show" : "Where it was recorded"),
       el("p", {}, flow.vantage),
       sentences(flow.blind_spots),
     ),
@@ -96,7 +96,7 @@ function findings(page: Page, flow: Flow, view: View): HTMLElement {
   return el(
     "section",
     { class: "findings" },
-    el("h3", {}, "What bound it, and what would help"),
+    el("h3", {}, "What limited it, and how to fix it"),
     ...flow.findings.map((finding, place) => findingCard(page, flow, finding, view, place === 0)),
   );
 }

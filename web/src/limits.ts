@@ -19,7 +19,7 @@ export function limitsBar(page: Page, flow: Flow, spells: Spell[], view: View): 
     context.fillStyle = colour("faint");
     context.textBaseline = "top";
     context.textAlign = "right";
-    context.fillText("bound by", LEFT - 8, 11);
+    context.fillText("limited by", LEFT - 8, 11);
     context.textAlign = "center";
     for (const { at, text } of timeTicks(view.first, view.last, width)) {
       context.fillText(text, Math.min(x(at), width - 30), BAR + 10);

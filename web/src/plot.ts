@@ -82,7 +82,7 @@ export function causeColour(page: Page, cause: number): string {
 }
 
 /**
- * Spells as a strip between two heights, over `from` to `to`. Where several share a pixel, what bound for most of it
+ * Spells as a strip between two heights, over `from` to `to`. Where several share a pixel, what limited for most of it
  * shows.
  */
 export function strip(

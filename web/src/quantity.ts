@@ -25,7 +25,7 @@ export function instant(ns: number, span: number): string {
   return `${(ns / 1e9).toFixed(decimals)} s`;
 }
 
-/** An instant beside others that are `step` apart, as exact as tells them apart. Both in seconds. */
+/** An instant among others that are `step` apart, exact enough to distinguish them. Both in seconds. */
 export function instantOnAxis(seconds: number, step: number): string {
   const decimals = Math.min(9, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
   return `${seconds.toFixed(decimals)} s`;
@@ -49,11 +49,11 @@ export function bytes(amount: number): string {
   return `${sign}${figures(value)} ${unit}`;
 }
 
-/** An amount beside others that are `step` apart, as exact as tells them apart. */
+/** An amount among others that are `step` apart, exact enough to distinguish them. */
 export function bytesOnAxis(amount: number, step: number): string {
   let [value, apart, unit] = [amount, step, "B"];
   for (const next of ["KiB", "MiB", "GiB", "TiB"]) {
-    // Steps far below the next unit would give it decimals that nobody can tell apart.
+    // Steps far below the next unit would give it decimals that nobody can distinguish.
     const fine = apart < 256 && Math.abs(value) < 100 * 1024;
     if (Math.abs(value) < 1024 || fine) break;
     [value, apart, unit] = [value / 1024, apart / 1024, next];

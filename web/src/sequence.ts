@@ -1,4 +1,4 @@
-// The time–sequence picture: data, the ACK line, the window's edge, SACK blocks, what was sent again.
+// The time–sequence picture: data, the ACK line, the window's edge, SACK blocks, what was retransmitted.
 
 import { firstFrom, type Page, type Picture, type Spell, type Strokes } from "./data.ts";
 import { canvas, colour, el, legendOf } from "./dom.ts";
@@ -9,7 +9,7 @@ import { steer, type View } from "./view.ts";
 const HEIGHT = 440;
 const TOP = 16;
 const BOTTOM = HEIGHT - 26;
-/** Marks nearer than this to the pointer are told about. */
+/** Marks nearer than this to the pointer get a tooltip. */
 const NEAR = 12;
 /** More marks than this in sight are drawn small. */
 const FEW = 300;
@@ -34,7 +34,7 @@ export function sequencePlot(page: Page, picture: Picture, spells: Spell[], view
     const inColour = (label: number): string => colour(`label-${page.labels[label] ?? "new"}`);
     const { again } = picture;
     const many = firstFrom(again.from, view.to) - firstFrom(again.from, view.from) > FEW;
-    // Many in a small place would hide the data that they are a small part of: the rug tells how many there are.
+    // Many in a small place would hide the data that they are a small part of: the rug shows how many there are.
     drawStrokes(frame, again, inColour, many ? 0.5 : 2);
     rug(frame, again, inColour);
     context.restore();
@@ -151,7 +151,7 @@ function drawStrokes(frame: Frame, strokes: Strokes, inColour: (label: number) =
   }
 }
 
-/** How much was sent again when: a column per pixel along the lower edge, the highest where most was. */
+/** How much was retransmitted when: a column per pixel along the lower edge, the highest where most was. */
 function rug(frame: Frame, strokes: Strokes, inColour: (label: number) => string): void {
   const { context, view } = frame;
   const columns = new Map<number, { count: number; label: number }>();

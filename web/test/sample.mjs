@@ -53,7 +53,7 @@ function flow(number, segments) {
         fixes: [{ host: "receiver", command: "sysctl -w x=1", effect: "how far", needs: "root", undo: "sysctl -w x=0" }],
       }],
     }],
-    repetition: "2 sent again", vantage: "Recorded at the sender (high confidence).", on_the_way: ["None was lost."], blind_spots: ["The receiver."],
+    repetition: "2 retransmitted", vantage: "Recorded at the sender (high confidence).", on_the_way: ["None was lost."], blind_spots: ["The receiver."],
     measures: [["data", "46 MiB"]], show: `slowpath show '${HOSTILE}' --flow ${number}`,
     picture: segments === 0 ? null : picture(segments), queueing: segments < 1000 ? null : queueing(),
   };

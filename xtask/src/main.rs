@@ -18,13 +18,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Record transfers whose limiting cause is known, at both ends, with the truth beside them (needs root)
+    /// Record transfers whose limiting cause is known, at both ends, with the truth next to them (needs root)
     Captures(captures::Captures),
     /// Make the benchmarks' large captures from real traffic (needs root, 5 GB and some minutes)
     BenchInput(bench_input::BenchInput),
-    /// Run scenarios in the simulator and on this machine's kernel, number beside number (needs root)
+    /// Run scenarios in the simulator and on this machine's kernel, number by number (needs root)
     CompareLive(compare_live::CompareLive),
-    /// Hold verdicts, labels and counts against the truth beside the labelled captures
+    /// Hold verdicts, labels and counts against the truth next to the labelled captures
     Score(score::Score),
 }
 

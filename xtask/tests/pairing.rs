@@ -61,7 +61,7 @@ fn cases() -> Vec<PathBuf> {
             entries.map(|entry| entry.unwrap().path()).filter(|path| path.join("truth.json").exists()),
         );
     }
-    // What a recording lacks on purpose cannot be told from what its capture missed.
+    // What a recording lacks on purpose cannot be distinguished from what its capture missed.
     cases.retain(|case| truth(case).case.experiment().recording.omissions.is_empty());
     cases.retain(|case| !LEFT_OUT.iter().any(|(name, _)| case.ends_with(name)));
     cases.sort();
@@ -137,7 +137,7 @@ fn discarded(truth: &Truth, near: usize) -> u64 {
     names.iter().filter_map(|name| counters.get(*name)).sum()
 }
 
-/// How many of the path's drops, by its own books, are among `lost` by the instant.
+/// The number of the path's drops, by its own counters, that are among `lost` by the instant.
 fn found(report: &DirectionReport, lost: &[&Tally], epoch: i64) -> usize {
     let instants: Vec<i64> =
         lost.iter().flat_map(|tally| &tally.instants).map(|at| at.nanos() + epoch).collect();
@@ -223,7 +223,7 @@ fn clocks_that_agree_are_said_to_agree() {
         );
         assert!(ends.iter().all(|offset| offset.abs() < 1e6), "{}: {clocks:?}", case.display());
         println!(
-            "{:60} offset {:8.1} µs to {:8.1} µs, drift {:7.2} ± {:7.2} ppm, round trip {:?}",
+            "{:60} offset {:8.1} µs to {:8.1} µs, drift {:7.2} ± {:7.2} ppm, RTT {:?}",
             case.file_name().unwrap().to_string_lossy(),
             ends[0] / 1e3,
             ends[1] / 1e3,

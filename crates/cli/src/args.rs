@@ -20,7 +20,7 @@ use crate::sweep::Sweep;
 use crate::tunings::CompareTunings;
 use clap::{Parser, Subcommand};
 
-/// Says where a TCP transfer loses its time, and what would give it back.
+/// Reports where a TCP transfer loses its time, and how to recover it.
 #[derive(Parser)]
 #[command(
     name = "slowpath",

@@ -1,4 +1,4 @@
-//! `slowpath causes`: what a verdict can name.
+//! `slowpath causes`: the causes that a verdict can name.
 
 use crate::Outcome;
 use crate::choice::named;
@@ -34,7 +34,7 @@ fn by_name() -> impl TypedValueParser<Value = Cause> {
 
 pub fn run(args: &Causes, console: &Console) -> anyhow::Result<Outcome> {
     let asked = args.cause.map_or_else(|| Cause::ALL.to_vec(), |cause| vec![cause]);
-    console::tell(
+    console::print_result(
         args.json,
         || json::Causes::of(&asked, handbook_text),
         |out| match args.cause {

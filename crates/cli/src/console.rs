@@ -133,7 +133,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How far something has come, on standard error or nowhere. It is wiped away in the end.
+/// How far something has come, on standard error or nowhere. It is wiped away at the end.
 pub struct Bar(Option<ProgressBar>);
 
 impl Bar {
@@ -194,7 +194,7 @@ pub fn stdout() -> Out {
 }
 
 /// Prints a result: as JSON its document, otherwise in words.
-pub fn tell<D: Serialize>(
+pub fn print_result<D: Serialize>(
     as_json: bool,
     document: impl FnOnce() -> D,
     in_words: impl FnOnce(&mut Out) -> io::Result<()>,

@@ -84,9 +84,9 @@ pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
     let host = read(&Files::default(), &asked)?;
     let aim = Aim::new(&host, args.rate, args.rtt, args.streams, args.role.into());
     let findings = judge(&host, &aim.goal);
-    console::tell(
+    console::print_result(
         args.json,
-        || doctor::Document::new(&host, &aim, &findings),
+        || doctor::DoctorDocument::new(&host, &aim, &findings),
         |out| doctor::print(&host, &aim, &findings, &console.look(), out),
     )?;
     let is_well = !findings.iter().any(slowpath_doctor::Finding::is_fault);

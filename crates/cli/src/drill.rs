@@ -80,7 +80,7 @@ pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
         passed += usize::from(report.passed());
         let name = path.display().to_string();
         if args.json {
-            json::write_line(&view::Document::new(&name, &report), &mut out)?;
+            json::write_line(&view::DrillDocument::new(&name, &report), &mut out)?;
         } else {
             view::print(&name, &report, args.verbose, &mut out)?;
         }
@@ -102,7 +102,7 @@ fn config(args: &Drill) -> anyhow::Result<Config> {
     });
     let tolerance = args.tolerance.as_deref().map(|micros| ("tolerance_usecs", Some(micros)));
     for (name, value) in given.chain(tolerance) {
-        config.apply(name, value).map_err(|(wrong, mend)| anyhow::anyhow!("{wrong}: {mend}"))?;
+        config.apply(name, value).map_err(|(wrong, hint)| anyhow::anyhow!("{wrong}: {hint}"))?;
     }
     Ok(config)
 }

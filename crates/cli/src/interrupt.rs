@@ -1,4 +1,4 @@
-//! Ctrl-C: the run stops where it is and tells what came so far.
+//! Ctrl-C: the run stops where it is and reports its results so far.
 
 use anyhow::Context;
 use std::sync::Arc;

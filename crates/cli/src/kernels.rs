@@ -44,7 +44,7 @@ pub fn run(args: &Kernels) -> anyhow::Result<Outcome> {
         kernels = registry::all();
     }
     let table = Table::of(&kernels);
-    console::tell(
+    console::print_result(
         args.json,
         || &table,
         |out| write!(out, "{}", table.text(Layout { sources: args.sources, sysctls: args.sysctls })),

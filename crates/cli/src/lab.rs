@@ -168,9 +168,9 @@ fn check(as_json: bool, console: &Console) -> anyhow::Result<Outcome> {
     let abilities = abilities();
     let lacks = |ability: &Ability| matches!(ability.found, Found::Missing { .. });
     let can_run = !abilities.iter().any(|ability| ability.required && lacks(ability));
-    console::tell(
+    console::print_result(
         as_json,
-        || view::Check::new(&abilities, can_run),
+        || view::LabCheckDocument::new(&abilities, can_run),
         |out| view::print_check(&abilities, can_run, &console.look(), out),
     )?;
     Ok(if can_run { Outcome::Whole } else { Outcome::Partial })
@@ -200,9 +200,9 @@ fn run_scenario(Run { asked, top, programs }: &Run, console: &Console) -> anyhow
     let advise = &slowpath_remedies::advise;
     let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: live.not_kept, paired: None, advise };
     let lost = privilege::lost();
-    console::tell(
+    console::print_result(
         asked.json,
-        || view::Document::new(&scenario, &live, lost, json::Diagnosis::of(&diagnosis)),
+        || view::LabRunDocument::new(&scenario, &live, lost, json::Diagnosis::of(&diagnosis)),
         |out| {
             let look = console.look();
             view::print(&scenario, &live, lost, &look, out)?;
@@ -224,8 +224,8 @@ fn compare(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
         unreachable!("nothing stops it")
     };
     drop(working);
-    let comparison = view::Comparison::new(&scenario, &model, &kernel);
+    let comparison = view::LabComparisonDocument::new(&scenario, &model, &kernel);
     let print = |out: &mut _| comparison.print(scenario.heading(), &console.look(), out);
-    console::tell(asked.json, || &comparison, print)?;
+    console::print_result(asked.json, || &comparison, print)?;
     Ok(if kernel.invalid.is_empty() { Outcome::Whole } else { Outcome::Partial })
 }

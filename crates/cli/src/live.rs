@@ -1,4 +1,4 @@
-//! `slowpath diagnose --live`: this host's connections, as its kernel tells of them.
+//! `slowpath diagnose --live`: this host's connections, as its kernel reports them.
 
 use crate::Outcome;
 use crate::choice::Choice;
@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use slowpath_live::NETNSES;
 use slowpath_model::units::duration_from_text;
 use slowpath_runs::watch::{self, Wanted, Watched};
-use slowpath_views::live::{self as view, Document};
+use slowpath_views::live::{self as view, LiveDocument};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ pub struct Asked {
     /// cannot be seen this way
     #[arg(long, requires = "live", conflicts_with_all = ["cgroup", "netns"])]
     own: bool,
-    /// With --live: write what the probe tells to this file as well, as it comes; `slowpath diagnose FILE` reads it again,
+    /// With --live: also write the probe's records to this file as they arrive; `slowpath diagnose FILE` reads it again,
     /// without root
     #[arg(long, value_name = "FILE", requires = "live", conflicts_with = "own", value_hint = ValueHint::FilePath)]
     raw: Option<PathBuf>,
@@ -72,6 +72,6 @@ pub struct Shown {
 /// Prints what was seen of the connections that were asked for.
 pub fn present(mut watched: Watched, choice: &Choice, Shown { top, json }: Shown) -> anyhow::Result<Outcome> {
     watched.choose(choice.flow, choice.min_bytes);
-    console::tell(json, || Document::of(&watched), |out| view::print(&watched, top, out))?;
+    console::print_result(json, || LiveDocument::of(&watched), |out| view::print(&watched, top, out))?;
     Ok(if watched.is_whole() { Outcome::Whole } else { Outcome::Partial })
 }

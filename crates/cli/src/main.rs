@@ -1,4 +1,4 @@
-//! `slowpath`: where a TCP transfer loses its time, and what would give it back.
+//! `slowpath`: where a TCP transfer loses its time, and how to recover it.
 //!
 //! Arguments and wiring only; what is known is in the crates behind.
 

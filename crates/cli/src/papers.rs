@@ -132,6 +132,10 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
         fs::write(page, view::page(&report))
             .with_context(|| format!("{}: cannot be written", page.display()))?;
     }
-    console::tell(args.json, || view::Document::from(report.clone()), |out| view::print(&report, out))?;
+    console::print_result(
+        args.json,
+        || view::PaperDocument::from(report.clone()),
+        |out| view::print(&report, out),
+    )?;
     Ok(Outcome::Whole)
 }

@@ -1,4 +1,4 @@
-//! Reading what a path names, with progress and warnings.
+//! Reads the input that a path names, with progress and warnings.
 
 use crate::console::{self, Console};
 use crate::{Outcome, choice::Place};
@@ -38,7 +38,7 @@ fn progress(path: &Path, console: &Console) -> Progress {
     Box::new(move |done, total| bar.at_bytes(done, total))
 }
 
-/// What the analysis is told: where the recording was made, as the user or the recording itself says.
+/// Where the recording was made, according to the user or the recording itself.
 pub fn options(vantage: Option<Place>, file: &Path) -> AnalysisOptions {
     AnalysisOptions {
         vantage: vantage.map(Place::vantage).or_else(|| input::vantage(file)),

@@ -70,9 +70,9 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
     let outcome = recording::outcome(&recordings);
     let advise = &slowpath_remedies::advise;
     let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: run.not_kept, paired: None, advise };
-    console::tell(
+    console::print_result(
         args.json,
-        || view::Document::new(&scenario, &run, json::Diagnosis::of(&diagnosis)),
+        || view::RunDocument::new(&scenario, &run, json::Diagnosis::of(&diagnosis)),
         |out| {
             view::print(&scenario, &run, &console.look(), out)?;
             if scenario.has_tcp() {

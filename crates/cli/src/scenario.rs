@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueHint};
 use slowpath_runs::file;
 use slowpath_scenario::template::template;
 use slowpath_scenario::{Estimate, Override};
-use slowpath_views::scenario::{Check as Document, Explanation, explain};
+use slowpath_views::scenario::{Explanation, ScenarioCheckDocument, explain};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -123,7 +123,7 @@ fn run_check(args: &Check) -> anyhow::Result<Outcome> {
             }
         })
     };
-    console::tell(args.json, || Document::new(&results), print)?;
+    console::print_result(args.json, || ScenarioCheckDocument::new(&results), print)?;
     Ok(if results.iter().any(|(_, checked)| checked.is_err()) { Outcome::Partial } else { Outcome::Whole })
 }
 
@@ -135,7 +135,7 @@ fn run_explain(args: &Explain) -> anyhow::Result<Outcome> {
             return Ok(Outcome::Partial);
         }
     };
-    console::tell(args.json, || Explanation::of(&checked), |out| explain(&checked, out))?;
+    console::print_result(args.json, || Explanation::of(&checked), |out| explain(&checked, out))?;
     Ok(Outcome::Whole)
 }
 

@@ -59,7 +59,7 @@ pub struct Show {
     /// keep-alive, window-probe; each line then shows its label
     #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = labels(), hide_possible_values = true)]
     pub label: Vec<Label>,
-    /// Where the capture was made, if slowpath should not infer it; needed to tell a retransmission from a reordered
+    /// Where the capture was made, if slowpath should not infer it; needed to distinguish a retransmission from a reordered
     /// segment
     #[arg(long, value_name = "PLACE", requires = "label")]
     pub vantage: Option<Place>,

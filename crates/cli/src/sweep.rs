@@ -183,9 +183,9 @@ impl Sweep {
 
 fn tell(args: &Sweep, plan: &Plan, rows: &[Row<'_>], console: &Console) -> anyhow::Result<()> {
     let look = console.look();
-    console::tell(
+    console::print_result(
         args.json,
-        || view::Document::new(&plan.base, rows),
+        || view::SweepDocument::new(&plan.base, rows),
         |out| {
             view::heading(&plan.base, rows, out)?;
             if args.compare {

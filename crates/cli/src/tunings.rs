@@ -80,9 +80,9 @@ pub fn run(args: &CompareTunings, console: &Console) -> anyhow::Result<Outcome> 
     let results = compare_tunings(&path, interrupt.flag(), &|| bar.step())?
         .context("interrupted: the techniques are compared together; a smaller --amount takes less time")?;
     drop(bar);
-    console::tell(
+    console::print_result(
         args.json,
-        || view::Document::new(&path, &results),
+        || view::TuningsDocument::new(&path, &results),
         |out| view::print(&path, &results, &console.look(), out),
     )?;
     Ok(Outcome::Whole)

@@ -1,4 +1,4 @@
-//! The README's commands run, and what it shows of their output is what they print.
+//! The README's commands run, and the output that it shows is theirs.
 //!
 //! Every line of a `sh` block that calls slowpath is run by a shell, in a folder with recordings of the names that the
 //! README uses and the repository's scenarios and scripts; those that begin with sudo only as root. A `console` block is a command after `$ ` and its output, from the repository's folder; a
@@ -39,7 +39,7 @@ fn blocks(language: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// A folder with stand-ins for the commands that the README calls beside slowpath, to put before the PATH.
+/// A folder with stand-ins for the commands that the README calls besides slowpath, to put before the PATH.
 fn stand_ins(folder: &Path) {
     let slowpath = env!("CARGO_BIN_EXE_slowpath");
     let sender = root().join(SENDER);
@@ -67,7 +67,7 @@ fn run(line: &str, stand_ins: &Path, folder: &Path) -> Output {
         .expect("a shell")
 }
 
-/// A folder of this test's own, removed in the end.
+/// A folder of this test's own, removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -84,7 +84,7 @@ impl Drop for Folder {
     }
 }
 
-/// A folder with what the README's commands are given, and stand-ins for the commands beside slowpath.
+/// A folder with what the README's commands are given, and stand-ins for the commands besides slowpath.
 fn prepare(temporary: &Folder) -> (PathBuf, PathBuf) {
     let (bin, folder) = (temporary.0.join("bin"), temporary.0.join("here"));
     stand_ins(&bin);
@@ -92,7 +92,7 @@ fn prepare(temporary: &Folder) -> (PathBuf, PathBuf) {
     for (name, capture) in [("transfer.pcap", SENDER), ("sender.pcap", SENDER), ("receiver.pcap", RECEIVER)] {
         fs::copy(root().join(capture), folder.join(name)).expect("a shipped capture");
     }
-    fs::copy(root().join(KEPT), folder.join("host.raw")).expect("what a probe told");
+    fs::copy(root().join(KEPT), folder.join("host.raw")).expect("a probe's records");
     for shipped in ["scenarios", "crates"] {
         symlink(root().join(shipped), folder.join(shipped)).expect("a link to what the repository ships");
     }

@@ -1,4 +1,5 @@
-//! To whom each function's cost belongs: by whole stacks, by the call graph alone as in lavoie, and how far these are apart.
+//! The high-level function that each function's cost belongs to: by whole stacks, by the call graph alone as in lavoie,
+//! and the difference between these.
 
 use crate::calls::Calls;
 use crate::edges::Edges;
@@ -7,7 +8,7 @@ use crate::exact::{Count, Exact};
 use crate::functions::Function;
 use crate::roots::{Root, Roots};
 
-/// To whom the cost of functions belongs.
+/// The high-level functions that the cost of functions belongs to.
 #[derive(Clone, Debug)]
 pub struct Attribution {
     /// Among whom it is divided.
@@ -16,7 +17,7 @@ pub struct Attribution {
     pub functions: Vec<Attributed>,
 }
 
-/// To whom the cost of a function belongs.
+/// The high-level functions that the cost of a function belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attributed {
     /// The function.
@@ -44,7 +45,7 @@ impl Attributed {
     }
 
     /// Which part of its cost the estimate gives to somebody to whom it does not belong: half of what differences there are
-    /// among the roots, elsewhere and what cannot be told. `None` without stacks.
+    /// among the roots, elsewhere, and undecided. `None` without stacks.
     pub fn misplaced(&self) -> Option<f64> {
         let exact = self.exact.as_ref()?;
         let part = |weight: u64| weight as f64 / exact.weight.max(1) as f64;

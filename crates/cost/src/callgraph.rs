@@ -1,4 +1,4 @@
-//! Who calls whom, of profilers that keep no stacks.
+//! Call graphs of profilers that keep no stacks.
 
 use crate::functions::{Function, Functions};
 use crate::profile::Event;

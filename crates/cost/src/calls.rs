@@ -1,4 +1,4 @@
-//! Who called for a cost: a profile's stacks with what was called, and nothing else.
+//! The callers that caused a cost: a profile's stacks with what was called, and nothing else.
 //!
 //! A profiler writes down what stood on a stack, and not all that stands above a function has called for it. Whoever asks to whom a cost
 //! belongs reads stacks through these rules ([`attribution`](crate::attribution), [`subgraph`](crate::subgraph), [`each`](crate::each));
@@ -96,7 +96,7 @@ impl Rule {
 }
 
 impl Profile {
-    /// Who called for what.
+    /// The caller of each cost.
     pub fn calls(&self) -> Calls {
         let rules: Vec<Rule> =
             self.functions.iter().map(|function| Rule::of(&self.functions, function)).collect();

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 pub struct CallTree {
     /// The given functions in their order, then their ancestors as they were come to.
     pub nodes: Vec<Node>,
-    /// Who called whom among them, each node's greatest caller first.
+    /// The calls among them, each node's greatest caller first.
     pub calls: Vec<Call>,
 }
 
@@ -34,9 +34,9 @@ pub struct Node {
 /// A caller and its share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
-    /// Who called.
+    /// The caller.
     pub caller: Function,
-    /// Who was called.
+    /// The callee.
     pub callee: Function,
     /// The edge's weight.
     pub weight: u64,

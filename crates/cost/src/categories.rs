@@ -1,6 +1,6 @@
-//! What kind of work a function is: the categories of lavoie's figure 1, and those that it leaves out.
+//! The category of a function's work: the categories of lavoie's figure 1, and those that it leaves out.
 //!
-//! A kernel function is told by its name, in a table for kernels 2.4 to 6.x ([`table`]): of the patterns that fit, the longest one
+//! A kernel function is recognised by its name, in a table for kernels 2.4 to 6.x ([`table`]): of the patterns that fit, the longest one
 //! decides. What a program or library does is the application's. A function that no pattern fits is in no category, and is shown
 //! as that: a share of "other" that nobody looked at would hide what is missing in the table.
 
@@ -30,7 +30,7 @@ pub enum Category {
     Driver,
     /// Interrupts and softirqs, as far as it is not the work that they do.
     Interrupts,
-    /// Who runs next, who is woken, and being idle.
+    /// Scheduling, wake-ups and idling.
     Scheduler,
     /// Copies between programs and the kernel, within the kernel, and checksums over data.
     Copies,
@@ -59,7 +59,7 @@ impl Category {
         Self::OtherKernel,
     ];
 
-    /// Of a kernel function, by its name.
+    /// The category of a kernel function, by its name.
     pub fn of_kernel(name: &str) -> Option<Self> {
         let name = plain(name);
         PATTERNS.names.get(name).copied().or_else(|| {
@@ -68,7 +68,7 @@ impl Category {
         })
     }
 
-    /// Of a function of a profile. A module that drives a card decides for all of its functions.
+    /// The category of a function of a profile. All functions of a NIC's driver have the same.
     pub fn of(functions: &Functions, function: Function) -> Option<Self> {
         let drives = |module: &str| table::DRIVERS.split_whitespace().any(|driver| driver == module);
         match functions.image(function) {

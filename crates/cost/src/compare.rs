@@ -1,7 +1,7 @@
-//! Two profiles beside each other: what takes a larger part of the CPU in one, or more of it for the same work.
+//! Two profiles side by side: what takes a larger part of the CPU in one, or more of it for the same work.
 //!
 //! Functions are matched by name across the kernels' renames ([`names`](crate::names)), as lavoie's figures 20 to 22 match those of 2.4
-//! and 2.6. Beside each difference is how likely chance is to make one as large, from the counts of samples. That speaks of these
+//! and 2.6. Next to each difference is how likely chance is to make one as large, from the counts of samples. That speaks of these
 //! two runs: that they did the same work, and that other runs would do the same, no count of samples can say.
 
 use crate::categories::Category;
@@ -36,7 +36,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A list of functions and their samples, which is all that some profilers tell.
+    /// A list of functions and their samples, which is all that some profilers report.
     pub fn of_samples(functions: &'a Functions, samples: &[u64]) -> Self {
         let own = samples.iter().map(|samples| Cost { samples: *samples, weight: *samples }).collect();
         Self { functions, own, event: None, work: None }
@@ -66,7 +66,7 @@ pub struct Comparison<K> {
     pub parts: Vec<Part<K>>,
 }
 
-/// Of both profiles.
+/// Totals of both profiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair<T> {
     /// Of the first.
@@ -78,7 +78,7 @@ pub struct Pair<T> {
 /// A function or a category in two profiles.
 #[derive(Clone, Debug)]
 pub struct Part<K> {
-    /// What it is.
+    /// The function or category.
     pub of: K,
     /// Its functions in each: of several names where one profile has a wrapper, or parts that the compiler made.
     pub functions: Pair<Vec<Function>>,

@@ -51,7 +51,7 @@ impl Edges {
     }
 }
 
-/// What a search has seen; marks of earlier ones are told by their generation.
+/// What a search has seen; marks of earlier searches have another generation.
 struct Search {
     seen: Vec<u32>,
     generation: u32,

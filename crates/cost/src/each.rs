@@ -1,4 +1,4 @@
-//! What a packet, a byte and an ACK cost: the time that belongs to a kind of work, divided by how often the host did it.
+//! The cost of a packet, a byte and an ACK: the time that belongs to a kind of work, divided by how often the host did it.
 //!
 //! A sample belongs to the innermost of the functions named here that called for it, as in [`attribution`](crate::attribution), so
 //! that no time is in two costs, and none in the cost of what an interrupt came upon ([`calls`](crate::calls)). How often the work was done say the kernel's counters; what they do not count has no cost here.
@@ -157,7 +157,7 @@ pub const KINDS: &[WorkKind] = &[
     uncounted("schedule-step", &[], "schedulers since 2.6 do not look at each task"),
 ];
 
-/// What a profile has within another cost, which therefore is nothing beside it.
+/// What a profile has within another cost, which therefore adds nothing to it.
 pub const WITHIN: &[(&str, &str)] = &[("poll", "driver-receive"), ("clean", "ack-receive")];
 
 /// Loopback receives what it sends; of a host with cards it is not what comes from the network.
@@ -222,7 +222,7 @@ pub struct MeasuredCost {
     pub samples: u64,
     /// How often the work was done.
     pub times: u64,
-    /// Of what that is the count.
+    /// The counter that this is.
     pub of: &'static str,
     /// The functions of the profile whose time it is.
     pub functions: Vec<Function>,

@@ -1,4 +1,4 @@
-//! A call graph as OProfile tells it: what each function cost itself, and who called whom in how much of it.
+//! A call graph as OProfile reports it: what each function cost itself, and who called whom in how much of it.
 //!
 //! **What an edge weighs**: of the samples (or of what they stand for, [`Entry::weight`](crate::Entry::weight)) those on whose
 //! stacks the callee stands directly upon the caller, wherever on the stack, so that what the callee called is in it. So it is
@@ -14,7 +14,7 @@ use crate::profile::{Profile, Stack};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Who called whom, and what each function cost itself.
+/// The calls, and what each function cost itself.
 ///
 /// Functions are those of the profile, or of the call graph, that it was made of.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +88,7 @@ impl<'a> Ways<'a> {
 }
 
 impl Edges {
-    /// Of what a call graph without stacks says, such as `opreport --callgraph`: each function's own weight, by its number, and
+    /// From a call graph without stacks, such as that of `opreport --callgraph`: each function's own weight, by its number, and
     /// the weights of caller and callee. A pair that is named twice has both weights.
     ///
     /// Where a function was outermost such a graph does not say, nor where a stack was cut: its shares are of its callers alone,
@@ -144,7 +144,7 @@ impl Edges {
         self.nowhere
     }
 
-    /// Who called a function, itself among them where it is recursive, by their numbers.
+    /// The callers of a function, itself included where it is recursive, by their numbers.
     pub fn callers(&self, function: Function) -> &[(Function, u64)] {
         self.callers.of_function(function)
     }
@@ -201,7 +201,7 @@ impl Profile {
         self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0)
     }
 
-    /// The call graph of an event, as if OProfile had told it. See [`edges`](crate::edges) for what an edge weighs.
+    /// The call graph of an event, as OProfile would report it. See [`edges`](crate::edges) for what an edge weighs.
     pub fn edges(&self, event: u16) -> Edges {
         let functions = self.functions.len();
         let mut edges = Edges {

@@ -1,4 +1,4 @@
-//! To whom a function's cost belongs, estimated from a call graph: attribution as lavoie has it (section 3.1.3).
+//! The high-level functions that a function's cost belongs to, estimated from a call graph: attribution as lavoie has it (section 3.1.3).
 //!
 //! OProfile's graph has pairs, not stacks. Which of a function's callers called it in which of *its* callers' name is lost, and so the
 //! paper takes it that every function divides what it was called for in the same way, whatever it called in turn: the share of a
@@ -38,7 +38,7 @@ impl Estimate {
 }
 
 impl Edges {
-    /// To whom the cost of each function belongs, by the functions' numbers.
+    /// The high-level functions that the cost of each function belongs to, by the functions' numbers.
     ///
     /// What leads back to where it was is followed for ever: the probability to come to a root in the end is what is told, which
     /// is what the products along all paths sum to where there are no cycles.
@@ -94,7 +94,7 @@ impl Edges {
 /// off, and going on for ever.
 struct Named {
     functions: Vec<(Function, Root)>,
-    /// Of each function that is of a root, its place among these.
+    /// The place among the roots of each function that belongs to one.
     place: Vec<Option<usize>>,
     roots: usize,
     /// Whether none of them is part of a program.
@@ -128,7 +128,7 @@ impl Named {
         self.functions.len() + 1
     }
 
-    /// How much of a function nobody called, and of how much that cannot be told.
+    /// How much of a function nobody called, and for how much that is unknown.
     fn ends_of(&self, ways: Ways<'_>) -> (f64, f64) {
         let whole = if self.in_kernel { ways.cut_in_program } else { 0 };
         (ways.outermost.saturating_add(whole) as f64, ways.cut.saturating_sub(whole) as f64)
@@ -142,7 +142,7 @@ impl Named {
         self.functions.len() + 2
     }
 
-    /// Of each root, the probability to come to it from each named function: it is the root's, or walks on from its callers, from one named
+    /// For each root, the probability of reaching it from each named function: it is the root's, or walks on from its callers, from one named
     /// function to the next.
     fn above(&self, edges: &Edges, first: &Ends) -> Vec<Vec<f64>> {
         let next: Vec<Vec<f64>> =

@@ -1,4 +1,4 @@
-//! To whom a function's cost belongs, from whole stacks: by counting.
+//! The high-level functions that a function's cost belongs to, counted from whole stacks.
 //!
 //! A sample of a function belongs to a root that stands above it on the stack, or is it. Where several do, it belongs to the
 //! innermost, which it was called for last; so each sample belongs to one root at most and parts add up. How many samples each
@@ -7,7 +7,7 @@
 //! Stacks are read as what was called ([`calls`](crate::calls)): what an interrupt does lies below nothing that it came upon.
 //!
 //! A stack that was cut off belongs to its innermost root if it has one. Otherwise a root may have stood where it was cut, and to whom
-//! it belongs cannot be told; but for one that was cut in a program, as many are that were compiled without frame pointers: above
+//! it belongs is unknown; but for one that was cut in a program, as many are that were compiled without frame pointers: above
 //! it is nothing of the kernel, so that with roots of the kernel it belongs elsewhere.
 
 use crate::calls::Calls;
@@ -25,7 +25,7 @@ pub enum Count {
     WithCallees,
 }
 
-/// To whom the cost of a function belongs.
+/// The high-level functions that the cost of a function belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exact {
     /// All of it: `innermost`, `elsewhere` and `cannot_tell` together.
@@ -66,7 +66,7 @@ impl Exact {
 }
 
 impl Calls {
-    /// To whom the cost of each function in an event belongs, by the functions' numbers. Functions without cost have none.
+    /// The high-level functions that the cost of each function in an event belongs to, by the functions' numbers. Functions without cost have none.
     pub fn attribute(&self, event: u16, roots: &Roots, count: Count) -> Vec<Option<Exact>> {
         let profile = self.profile();
         let mut tally = Tally::new(profile.functions.len(), roots, count);

@@ -37,7 +37,7 @@ impl Functions {
         function
     }
 
-    /// Its name. Of a function without a symbol it is its address, as `[0x…]`.
+    /// Its name; the address, as `[0x…]`, of a function without a symbol.
     pub fn name(&self, function: Function) -> &str {
         &self.all[function.0 as usize].0
     }

@@ -1,21 +1,21 @@
-//! Where the CPU went: what a profiler saw on the stacks of a machine, and what can be said of it.
+//! Where the CPU time went: analyses of the stacks that a profiler sampled.
 //!
 //! The analyses are those of J. LaVoie, E. Nahum and R. Flynn, "Profiling TCP: An In-depth Analysis of Processing Costs" (IBM Research
 //! Report; `lavoie`), on the call graphs that it had and on whole stacks.
 //!
 //! - [`profile`]: stacks with their samples, whatever profiler they are from.
-//! - [`calls`]: of these what was called, without what was interrupted: all that says to whom a cost belongs reads them.
-//! - [`callgraph`]: who calls whom, of profilers that keep no stacks.
+//! - [`calls`]: the calls in these stacks, without interrupted code: every attribution reads them.
+//! - [`callgraph`]: call graphs of profilers that keep no stacks.
 //! - [`edges`]: the call graph in them, or one that came without stacks.
 //! - [`descendants`]: what costs most of all that a function called, however deep.
-//! - [`calltree`]: who called for a cost, through the callers that matter.
+//! - [`calltree`]: the callers that caused a cost, through the callers that matter.
 //! - [`attribution`]: which high-level function each cost belongs to, by counting stacks ([`exact`]) and by the call graph
 //!   ([`estimate`]).
 //! - [`categories`], [`operations`]: what kind of work a kernel function is, and which of the paper's operations.
-//! - [`share`], [`significance`]: what of it chance can make.
-//! - [`subgraph`]: what works below a root, and who called whom for it.
+//! - [`share`], [`significance`]: confidence intervals, and differences that chance can make.
+//! - [`subgraph`]: the call graph below a root.
 //! - [`tree`]: stacks merged from where they began.
-//! - [`compare`]: two profiles beside each other, across the kernels' renames ([`names`]).
+//! - [`compare`]: two profiles side by side, across the kernels' renames ([`names`]).
 //! - [`each`]: what a packet, a byte and an ACK cost.
 //! - [`work`]: what the host did meanwhile.
 //!

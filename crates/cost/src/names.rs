@@ -1,4 +1,4 @@
-//! What functions are called: by compilers, and from kernel to kernel.
+//! Names of functions: compilers' suffixes, and renames from kernel to kernel.
 
 use crate::functions::{Functions, Image};
 
@@ -129,7 +129,7 @@ pub struct Known {
     pub image: Image,
 }
 
-/// Of each function, by its number, under which name it is known across kernels.
+/// The name of each function across kernels, by its number.
 pub fn known(functions: &Functions) -> Vec<Known> {
     functions
         .iter()

@@ -356,7 +356,7 @@ fn handled(functions: &Functions) -> Vec<Function> {
 }
 
 impl Roots {
-    /// Those of these operations that there are functions of, each a root.
+    /// The operations that the profile has functions of, each a root.
     pub fn of_operations<'a>(
         functions: &Functions,
         operations: impl IntoIterator<Item = &'a Operation>,

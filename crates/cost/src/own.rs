@@ -1,4 +1,4 @@
-//! What functions cost themselves.
+//! Functions' own cost.
 
 use crate::profile::Profile;
 use std::ops::AddAssign;

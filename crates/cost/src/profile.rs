@@ -1,7 +1,7 @@
 //! Stacks with their samples, whatever profiler they are from.
 //!
 //! A profile has each distinct stack once, and how often it was seen. What a profiler lost, and which stacks it could not follow
-//! to their end, is kept beside it.
+//! to their end, is kept next to it.
 
 use crate::functions::{Function, Functions};
 

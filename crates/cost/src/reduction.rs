@@ -11,7 +11,7 @@
 //! Nothing is subtracted, so that no digits cancel however seldom a cycle is left. The state with the fewest new steps goes first
 //! (Markowitz's count), so that what is in no cycle goes at no cost, and what calls of a kernel are like at little. What is left of
 //! a graph in which everybody calls everybody is walked instead, sweep after sweep ([`Core`]): shares only grow there, and what
-//! is not yet told after the last sweep is told as a walk that goes on for ever, not as anybody's share.
+//! is still undecided after the last sweep is reported as a walk that goes on for ever, not as anybody's share.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,7 +25,7 @@ const FEW: usize = 64;
 /// Multiplications that sweeps over what is left may take: less than a second.
 const WORK: usize = 500_000_000;
 
-/// What of a walk may be left untold after the sweeps.
+/// The part of a walk that may be undecided after the sweeps.
 const UNTOLD: f64 = 1e-12;
 
 /// A walk's states: where to go from each, and how often.
@@ -43,7 +43,7 @@ impl Walk {
         Self { steps: vec![Vec::new(); states], ends: vec![0.0; states * (ends + 1)], columns: ends + 1 }
     }
 
-    /// From `state` the walk goes to `to` by this weight. Steps to itself only delay it and are not told.
+    /// From `state` the walk goes to `to` by this weight. Steps to itself only delay it and are left out.
     pub fn step(&mut self, state: usize, to: usize, weight: f64) {
         if to == state || weight <= 0.0 {
             return;

@@ -11,7 +11,7 @@ pub struct Root(pub u16);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roots {
     names: Vec<String>,
-    /// Of each function that is of a root, which; by the function's number.
+    /// The root of each function that belongs to one, by the function's number.
     of: Vec<Option<Root>>,
     /// What the first does below the second is the second's.
     within: Vec<(Root, Root)>,
@@ -62,7 +62,7 @@ impl Roots {
         }
     }
 
-    /// Of which root a function is.
+    /// The root that a function belongs to.
     pub fn of(&self, function: Function) -> Option<Root> {
         self.of.get(function.0 as usize).copied().flatten()
     }

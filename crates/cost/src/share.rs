@@ -1,4 +1,4 @@
-//! A part of samples, and how far chance may have put it off.
+//! A part of samples, with its confidence interval.
 
 use std::fmt;
 

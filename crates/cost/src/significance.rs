@@ -107,7 +107,7 @@ impl Division {
         more / fewer
     }
 
-    /// How likely `at` is, beside the mode.
+    /// How likely `at` is, relative to the mode.
     fn relative(self, mode: u64, at: u64) -> f64 {
         let mut likelihood = 1.0;
         if at >= mode {

@@ -1,4 +1,4 @@
-//! What works below a high-level function, and how it comes to it: the graphs of figures 14 to 19 of the paper, counted from stacks.
+//! The call graph below a high-level function: the graphs of figures 14 to 19 of the paper, counted from stacks.
 //!
 //! Each place of a stack belongs to a root or does not; in a profile it does if that root is the innermost at it or above it (see
 //! [`exact`](crate::exact), with callees). Places that belong to the root are joined, each caller to whom it called. What is too small
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct Subgraph {
     /// The root first, then by what was seen for it, the greatest first.
     pub nodes: Vec<Node>,
-    /// Who called whom, the heaviest first.
+    /// The calls, the heaviest first.
     pub edges: Vec<Edge>,
     /// How many functions below the root were too small.
     pub left_out: usize,
@@ -28,14 +28,14 @@ pub struct Subgraph {
 pub struct Node {
     /// The function; `None` of the root, which may be several.
     pub function: Option<Function>,
-    /// What it cost itself, for whomever it worked.
+    /// Its own cost, for any operation.
     pub own: u64,
-    /// What of that belongs to the root.
+    /// The part of that which belongs to the root.
     pub own_here: u64,
-    /// What was seen in it or in what it called, for whomever; of a function that is on a stack several times its innermost place
+    /// Its cost with callees, for any operation; for a function that is on a stack several times its innermost place
     /// counts. Of the root: on stacks that have it, or a place that belongs to it.
     pub all: u64,
-    /// What of that belongs to the root; of the root itself, all that does.
+    /// The part of that which belongs to the root; for the root itself, all that does.
     pub here: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct Node {
 pub struct Edge {
     /// The caller, by its place among the nodes.
     pub from: usize,
-    /// Who was called.
+    /// The callee.
     pub to: usize,
     /// What was seen of the callee and below on stacks with both.
     pub weight: u64,
@@ -64,7 +64,7 @@ pub struct Way {
 /// A place of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Who is there; `None` is the root.
+    /// The function; `None` is the root.
     pub function: Option<Function>,
     /// Whether it belongs to the root.
     pub is_here: bool,
@@ -82,7 +82,7 @@ impl Calls {
     }
 }
 
-/// Of each frame whether the root is the innermost at it or above it.
+/// For each frame, whether the root is the innermost at it or above it.
 fn places(frames: &[Frame], roots: &Roots, root: Root) -> Vec<Place> {
     let mut on = Vec::new();
     roots.on(frames, &mut on);
@@ -177,14 +177,14 @@ impl Sums {
     }
 }
 
-/// Who called whom of those that are shown.
+/// The calls among the functions that are shown.
 struct Joins {
     /// The node of each function that is shown, by its number.
     shown: Vec<Option<usize>>,
     edges: BTreeMap<(usize, usize), Edge>,
     /// How many stacks there were so far.
     stacks: usize,
-    /// Of each that is shown the last stack that has it, and whether what it has there is the root's.
+    /// For each function that is shown, the last stack that has it, and whether its share there is the root's.
     last: Vec<(usize, bool)>,
 }
 
@@ -208,7 +208,7 @@ impl Joins {
                 self.last[node] = (self.stacks, place.is_here);
             }
         }
-        // Of each pair, whether it was seen without another function between.
+        // For each pair, whether it was seen without another function between.
         let mut seen = BTreeMap::new();
         // What does not begin with the root was called for it elsewhere.
         let root = (0, usize::MAX);

@@ -1,4 +1,4 @@
-//! What a host did while a profile of it was taken: with it a share of the CPU becomes a cost for each packet.
+//! The work of a host while a profile of it was taken: with it a share of the CPU becomes a cost for each packet.
 
 use std::collections::BTreeMap;
 

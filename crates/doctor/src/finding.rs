@@ -144,7 +144,7 @@ impl Severity {
         }
     }
 
-    /// The order in which findings are told: what limits most is first.
+    /// The order in which findings are shown: what limits most is first.
     pub(crate) const fn rank(self) -> (u8, u64) {
         match self {
             Self::Limits(rate) => (0, rate.get()),

@@ -1,4 +1,4 @@
-//! What a transfer is to reach.
+//! The goal of a transfer.
 
 use crate::host::Host;
 use slowpath_model::{Bytes, Rate};
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Goal {
     /// What all connections together are to carry.
     pub rate: Rate,
-    /// The path's round trip while its queues are empty.
+    /// The path's RTT while its queues are empty.
     pub rtt: Duration,
     /// Connections side by side, at least one.
     pub streams: u32,
@@ -104,7 +104,7 @@ impl Goal {
         Rate::bits_per_second(self.rate.get() / u64::from(self.streams.max(1)))
     }
 
-    /// What all connections carry at most if each has `window` outstanding; `None` at no round trip.
+    /// What all connections carry at most if each has `window` outstanding; `None` at no RTT.
     pub fn rate_with(&self, window: Bytes) -> Option<Rate> {
         let each = arithmetic::largest_rate(window, self.rtt)?;
         Some(Rate::bits_per_second(each.get().saturating_mul(u64::from(self.streams.max(1)))))

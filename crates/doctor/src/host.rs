@@ -1,4 +1,4 @@
-//! What was seen of a host: plain data, as the kernel said it.
+//! The observed state of a host: plain data, as the kernel reports it.
 //!
 //! What is `None`, or missing from a map, could not be seen; [`Host::unseen`] says why. Nothing here is a default
 //! that stands for "not known".
@@ -16,11 +16,11 @@ pub struct Host {
     pub sysctls: BTreeMap<String, String>,
     /// Bytes of a page, in which `net.ipv4.tcp_mem` counts.
     pub page: Option<u64>,
-    /// The way to the destination, or the default one.
+    /// The route to the destination, or the default route.
     pub route: Option<Route>,
-    /// The interface of the way, and those beneath it (of a VLAN, of a bond).
+    /// The interface of the route, and those below it (of a VLAN, of a bond).
     pub interfaces: Vec<Interface>,
-    /// What the kernel remembers of destinations: `ip tcp_metrics`. `None` where it did not say.
+    /// The parameter cache: `ip tcp_metrics`. `None` where it could not be read.
     pub metrics: Option<Vec<Metrics>>,
     /// Counters since boot by the names that `nstat` has: `TcpExtTCPTimeouts`.
     pub counters: BTreeMap<String, u64>,
@@ -30,22 +30,22 @@ pub struct Host {
     pub clocks: Vec<Clock>,
     /// Programs that decide on sockets' settings (`BPF_CGROUP_SOCK_OPS`); `None` without the right to ask.
     pub sock_ops: Option<u32>,
-    /// What could not be seen.
+    /// What could not be read.
     pub unseen: Vec<Unseen>,
 }
 
-/// Something that could not be seen.
+/// Something that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unseen {
-    /// What it is.
+    /// Its name.
     pub what: String,
     /// Why not.
     pub why: String,
-    /// The capability with which it could be seen.
+    /// The capability that is needed to read it.
     pub needs: Option<&'static str>,
 }
 
-/// The way to a destination, as the kernel's routing has it.
+/// The route to a destination.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// The destination; `None` where it is the default route.
@@ -69,7 +69,7 @@ pub struct Interface {
     pub name: String,
     /// Its number.
     pub index: u32,
-    /// What kind of virtual device it is: `veth`, `vlan`; `None` for a card.
+    /// The kind of virtual device: `veth`, `vlan`; `None` for a NIC.
     pub kind: Option<String>,
     /// Whether it is up and has a carrier.
     pub running: Option<bool>,
@@ -83,9 +83,9 @@ pub struct Interface {
     pub gso_max_bytes: Option<u32>,
     /// Its link's rate in bit/s; `None` where the driver does not know one.
     pub speed: Option<u64>,
-    /// Whether both ends may send at once.
+    /// Whether it is full duplex.
     pub full_duplex: Option<bool>,
-    /// What it does in place of the CPU, by the names of `ethtool -k`; empty where it did not say.
+    /// Its offloads, by the names of `ethtool -k`; empty where unknown.
     pub offloads: BTreeMap<String, Offload>,
     /// Slots of the receive ring.
     pub receive_ring: Option<Ring>,
@@ -93,9 +93,9 @@ pub struct Interface {
     pub transmit_ring: Option<Ring>,
     /// Receive queues in use.
     pub receive_queues: Option<u32>,
-    /// Queues that share their CPUs' work with others by RPS: how many have a mask.
+    /// Queues with an RPS mask.
     pub steered_queues: Option<u32>,
-    /// Of each of its interrupts, the CPUs that take it; empty where that does not show.
+    /// The CPUs that take each of its interrupts; empty where that is unknown.
     pub interrupts: Vec<Interrupt>,
     /// Counters since the interface was made.
     pub statistics: Statistics,
@@ -117,7 +117,7 @@ pub struct Offload {
 pub struct Ring {
     /// Slots it has.
     pub slots: u32,
-    /// Slots it could have.
+    /// Slots at most.
     pub most: u32,
 }
 
@@ -153,34 +153,34 @@ pub struct Queue {
     pub kind: String,
     /// `MAJOR:MINOR`.
     pub handle: u32,
-    /// What it hangs under; `u32::MAX` for the root (`TC_H_ROOT`).
+    /// Its parent; `u32::MAX` for the root (`TC_H_ROOT`).
     pub parent: u32,
-    /// Packets that have room; `None` where it says none.
+    /// Its limit in packets; `None` where it has none.
     pub limit_packets: Option<u64>,
-    /// Bytes that have room.
+    /// Its limit in bytes.
     pub limit_bytes: Option<u64>,
-    /// The rate at which it sends at most, in bit/s.
+    /// The maximum rate, in bit/s.
     pub rate: Option<u64>,
-    /// The rate at which it sends a flow at most, in bit/s.
+    /// The maximum rate of a flow, in bit/s.
     pub flow_rate: Option<u64>,
-    /// The delay it puts in, in ns.
+    /// The delay it adds, in ns.
     pub delay_ns: Option<u64>,
-    /// The part of packets it loses on purpose, of 2^32.
+    /// The share of packets that it drops on purpose, of 2^32.
     pub loss: Option<u32>,
-    /// Packets it let through.
+    /// Packets that it sent.
     pub packets: u64,
     /// Packets it dropped.
     pub drops: u64,
 }
 
-/// What a former connection left to the next ones.
+/// An entry of the parameter cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Of which destination.
+    /// The destination.
     pub to: Option<IpAddr>,
     /// `ssthresh`, in packets.
     pub ssthresh: Option<u32>,
-    /// The smoothed round trip, in µs.
+    /// The smoothed RTT, in µs.
     pub rtt_us: Option<u32>,
 }
 
@@ -191,11 +191,11 @@ pub struct Softnet {
     pub processed: u64,
     /// Packets for which `net.core.netdev_max_backlog` had no room.
     pub dropped: u64,
-    /// Rounds that ended with work left.
+    /// Runs that ended with packets left (`time_squeeze`).
     pub squeezed: u64,
 }
 
-/// How a CPU's clock is governed.
+/// Frequency scaling of a CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     /// The CPU.
@@ -204,9 +204,9 @@ pub struct Clock {
     pub governor: String,
     /// `intel_pstate`.
     pub driver: String,
-    /// The most that it may be set to, in kHz.
+    /// The highest frequency that is allowed, in kHz.
     pub allowed_khz: Option<u64>,
-    /// The most that the CPU can do, in kHz.
+    /// The highest frequency of the CPU, in kHz.
     pub most_khz: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Holds a host against a goal. Pure: the same host and goal give the same findings.
+//! Checks a host against a goal. Pure: the same host and goal give the same findings.
 //!
 //! One file a part of the host, in the order of the debugging procedure (ubik V): buffers first, then what the
 //! parameter cache and the route hold, the queue before the card, the card, the CPUs, and what was counted.
@@ -31,7 +31,7 @@ type Rule = fn(&Examination<'_>, &mut Vec<Finding>);
 const RULES: &[Rule] =
     &[buffers::all, sender::all, route::all, queue::all, card::all, cpus::all, loss::all, counters::all];
 
-/// What of a host a transfer would suffer from: what limits it most first, then what costs it something, then
+/// The settings of a host that harm a transfer: what limits it most first, then what costs it something, then
 /// what is to be known.
 pub fn judge(host: &Host, goal: &Goal) -> Vec<Finding> {
     let exam = Examination { host, goal };
@@ -49,7 +49,7 @@ pub fn bound(findings: &[Finding]) -> Option<(Rate, &Finding)> {
 
 /// What a header takes of a packet: IPv4's and TCP's with timestamps (RFC 9293, RFC 7323).
 const HEADERS: u32 = 52;
-/// What Ethernet takes beside a packet: header, checksum, preamble and the gap between frames (IEEE 802.3).
+/// What Ethernet adds to a packet: header, checksum, preamble and the gap between frames (IEEE 802.3).
 const FRAMING: u64 = 38;
 /// From so many packets a second on, what a packet costs a CPU shows. A packet through the whole stack costs in the
 /// order of a microsecond, so that this is a twentieth of a CPU.

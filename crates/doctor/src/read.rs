@@ -1,4 +1,4 @@
-//! Asks the system, and writes down what it said.
+//! Reads the state of the system.
 //!
 //! Files ([`files`]), rtnetlink for interfaces, routes and queues, generic netlink for the parameter cache, and
 //! ethtool's questions for the card. What does not answer is noted in [`Host::unseen`]; only where there is no

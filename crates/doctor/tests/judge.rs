@@ -294,7 +294,7 @@ fn attributes_of_the_route() {
             "the other attribute stays"
         );
     }
-    assert_eq!(judge(&route("cwnd", 20), &goal()), [], "without its lock it binds nothing");
+    assert_eq!(judge(&route("cwnd", 20), &goal()), [], "without its lock it limits nothing");
     assert_eq!(judge(&route("initcwnd", 10), &goal()), []);
     let mut locked = route("cwnd", 20);
     locked.route.as_mut().expect("it has one").locked.push("cwnd".to_owned());
@@ -328,7 +328,10 @@ fn queues() {
         (queue.kind, queue.delay_ns, queue.loss) = ("netem".to_owned(), Some(20_000_000), Some(42_949_673));
     };
     let finding = only(&queue(netem), &goal());
-    assert_eq!(finding.why, "It delays packets by 20 ms and loses 1 % of them: an emulated path for tests.");
+    assert_eq!(
+        finding.why,
+        "It delays packets by 20 ms and loses 1 % of them: it emulates a path for tests."
+    );
     let receiver = Goal { role: Role::Receiver, ..goal() };
     assert_eq!(judge(&queue(|queue| queue.limit_packets = Some(5)), &receiver), [], "ACKs are few");
     // ubik's own case: a card without segmentation, 100 packets of queue at 1 Gbit/s.

@@ -1,5 +1,5 @@
-//! The real kernel: a host that is set well has no finding; each mis-setting has its own and no other, the remedy
-//! that is told mends it, and what is told to undo the remedy brings it back.
+//! On the real kernel: a well-configured host has no finding, each wrong setting has exactly its own, the fix removes
+//! the finding, and the undo command brings it back.
 
 use slowpath_doctor::{Asked, Files, Finding, Goal, Role, judge, read};
 use slowpath_lab::namespaces::{Namespaces, Place, run};
@@ -73,7 +73,7 @@ impl Testbed {
     /// A line for a shell, in the namespace and as root.
     fn shell(&self, line: &str) {
         let name = self.0.name(Place::Sender);
-        // Without its output, which tells of settings and not of this test.
+        // Without its output, which is about settings and not about this test.
         run(&["ip", "netns", "exec", &name, "sh", "-c", &format!("{line} >/dev/null")])
             .unwrap_or_else(|error| panic!("{line}: {error}"));
     }
@@ -187,7 +187,7 @@ fn of_other_kernels() -> [(&'static str, MisSetting); 2] {
 
 #[test]
 #[ignore = "needs root"]
-fn each_mis_setting_is_found_alone_and_mended_by_what_is_told() {
+fn each_mis_setting_is_found_alone_and_the_fix_removes_it() {
     let testbed = Testbed::well_set();
     testbed.expect_none("well set");
     let mut all = mis_settings();

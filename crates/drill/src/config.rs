@@ -118,7 +118,7 @@ impl Config {
     /// If the option is not known, or its value not one of its values.
     pub fn set(&mut self, source: &Source, option: &OptionLine) -> Result<(), ScriptError> {
         self.apply(&option.name, option.value.as_deref())
-            .map_err(|(message, mend)| source.error(option.place, message).mend(mend))
+            .map_err(|(message, hint)| source.error(option.place, message).hint(hint))
     }
 
     /// Sets an option by its name, as a script or a command line writes it.
@@ -174,9 +174,9 @@ impl Config {
             "dry_run" => self.dry_run = true,
             name if INDIFFERENT.contains(&name) => {}
             _ => {
-                let mend =
+                let hint =
                     "packetdrill has no such option; `slowpath drill --help` lists those that matter here";
-                return Err((format!("there is no option --{name}"), mend.to_owned()));
+                return Err((format!("there is no option --{name}"), hint.to_owned()));
             }
         }
         Ok(())

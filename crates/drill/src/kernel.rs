@@ -1,4 +1,4 @@
-//! What a script is run against.
+//! The kernel that a script is run against.
 
 use crate::call::{Call, Fd, Returned};
 use crate::counters::Counters;

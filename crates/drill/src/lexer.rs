@@ -40,11 +40,11 @@ pub enum Kind {
 /// A token and where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Where it begins.
     pub place: Place,
-    /// Where it ends, as an offset into the text; tells whether two tokens touch.
+    /// Where it ends, as an offset into the text; shows whether two tokens touch.
     pub end: usize,
     /// Where it begins, as an offset into the text.
     pub start: usize,
@@ -120,7 +120,7 @@ impl<'a> Lexer<'a> {
             return Err(self
                 .source
                 .error(place, format!("this {what} does not end"))
-                .mend(format!("close it with {close}")));
+                .hint(format!("close it with {close}")));
         };
         self.advance(open.len() + length + close.len());
         Ok(&inside[..length])
@@ -141,7 +141,7 @@ impl<'a> Lexer<'a> {
         Err(self
             .source
             .error(place, format!("this {what} does not end"))
-            .mend(format!("close it with {quote}")))
+            .hint(format!("close it with {quote}")))
     }
 
     fn next(&mut self) -> Result<Option<Token>, ScriptError> {

@@ -24,11 +24,11 @@ pub struct PacketSpec {
     pub ports: Option<(u16, u16)>,
     /// The rest of it.
     pub body: Body,
-    /// What of a segment is not compared.
+    /// The parts of a segment that are not compared.
     pub any: AnyOf,
 }
 
-/// What of an expected segment is not compared.
+/// The parts of an expected segment that are not compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnyOf {
     /// The window: none is written.

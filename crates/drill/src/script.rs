@@ -1,4 +1,4 @@
-//! What a script says: options, and events at their times.
+//! A script: options, and events at their times.
 
 use crate::config::Config;
 use crate::packet::PacketSpec;

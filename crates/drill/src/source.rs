@@ -48,7 +48,7 @@ impl Source {
             place,
             line: self.line(place.line).to_owned(),
             message: message.into(),
-            mend: None,
+            hint: None,
         }
     }
 }
@@ -64,15 +64,15 @@ pub struct ScriptError {
     pub line: String,
     /// What is wrong.
     pub message: String,
-    /// How to mend it, where that is known.
-    pub mend: Option<String>,
+    /// How to fix it, where that is known.
+    pub hint: Option<String>,
 }
 
 impl ScriptError {
     /// Adds what to write instead.
     #[must_use]
-    pub fn mend(mut self, mend: impl Into<String>) -> Self {
-        self.mend = Some(mend.into());
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 }
@@ -92,8 +92,8 @@ impl fmt::Display for ScriptError {
             .collect();
         writeln!(f, " {number} | {}", self.line)?;
         write!(f, " {margin} | {before}^")?;
-        match &self.mend {
-            Some(mend) => write!(f, " {mend}"),
+        match &self.hint {
+            Some(hint) => write!(f, " {hint}"),
             None => Ok(()),
         }
     }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn an_error_shows_the_line_and_points_at_the_place() {
         let source = Source::new("a.pkt", "0 socket(\n+0\t> Q 0:0(0)\n");
-        let error = source.error(Place { line: 2, column: 6 }, "no such flag").mend("flags are S");
+        let error = source.error(Place { line: 2, column: 6 }, "no such flag").hint("flags are S");
         assert_eq!(
             error.to_string(),
             "a.pkt:2:6: no such flag\n 2 | +0\t> Q 0:0(0)\n   |   \t  ^ flags are S"

@@ -1,4 +1,4 @@
-//! What becomes of a buffer's size in a kernel, each step with the function that takes it and its formula.
+//! What a kernel makes of a buffer's size: each step with its kernel function and formula.
 //!
 //! The figures are those of [`slowpath_tcp::buffers`], which asks a connection; here are the words. `needed` turns it
 //! round: what to ask for so that a window or what is in flight is as large as a path holds.

@@ -1,4 +1,4 @@
-//! How a choice is declared: once, with everything that slowpath knows of it.
+//! The macro that declares a choice: once, with everything that slowpath knows of it.
 //!
 //! `declare!` takes a part of a kernel's profile, such as the receive path, and the declaration of each of its fields.
 //! From that it derives the struct (where this crate owns it), the value of each kernel, the text of the values, and the

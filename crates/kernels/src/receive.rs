@@ -1,9 +1,9 @@
-//! How packets come from the device to TCP.
+//! The receive path: from the device to TCP.
 
 use crate::choice::Subject;
 use std::time::Duration;
 
-/// Who takes packets off the device's ring.
+/// What takes packets off the device's ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PacketIntake {
     /// The interrupt handler takes each packet and puts it on its CPU's backlog, from which the softirq takes it

@@ -1,4 +1,4 @@
-//! The releases of Linux that slowpath knows, and which was made from which.
+//! The releases of Linux that slowpath knows, and the release that each derives from.
 
 /// A kernel that slowpath knows: a release, or one with a paper's changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

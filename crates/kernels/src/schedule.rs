@@ -1,4 +1,4 @@
-//! Who runs when.
+//! The scheduler.
 
 use std::time::Duration;
 

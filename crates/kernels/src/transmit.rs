@@ -1,4 +1,4 @@
-//! How packets come from TCP to the device.
+//! The transmit path: from TCP to the device.
 
 use crate::choice::Subject;
 

@@ -1,4 +1,4 @@
-//! What the emulated path carries, how punctually, and what it costs, on this machine. Needs root.
+//! Throughput, punctuality and CPU cost of the emulated path on this machine. Needs root.
 //!
 //! `cargo bench -p slowpath-lab --bench path -- [NAME]...`
 //!
@@ -49,7 +49,7 @@ fn case(rate_bit_per_s: u64, rtt_ns: u64, writer: Writer) -> LabelledCase {
         })
 }
 
-/// What came of a run.
+/// The result of a run.
 struct Run {
     /// Payload acknowledged in each whole second after the first, in shares of what the link carries.
     seconds: Vec<f64>,
@@ -184,13 +184,13 @@ fn idle() -> Result<(), LabError> {
     let runs = times(3, &case(GBIT, 40 * MS, writer))?;
     lateness("idle", &runs, "at most 50");
     let least = |r: &Run| r.sender.info.as_ref().map_or(0.0, |info| f64::from(info.min_rtt_us)) - 40_000.0;
-    row("idle: least round trip beyond 40 ms, µs", of(&runs, 0, least), "");
+    row("idle: minimum RTT beyond 40 ms, µs", of(&runs, 0, least), "");
     row("idle: CPUs of the relay", of(&runs, 2, |r| r.cost.cores()), "");
     circumstances("idle", &runs);
     Ok(())
 }
 
-/// How long 128 MB take when TCP has not to find the rate out: the first window fills the path. A round trip goes by for
+/// How long 128 MB take when TCP has not to find the rate out: the first window fills the path. An RTT goes by for
 /// the SYN, one for the first 64 KiB, which is all that a SYN's window can say (RFC 7323, section 2.2), and one until the
 /// last byte is acknowledged.
 fn theory() -> Result<(), LabError> {

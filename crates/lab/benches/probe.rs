@@ -1,10 +1,10 @@
-//! What it costs a host that the probe watches it. Needs root.
+//! The overhead of the probe on a host. Needs root.
 //!
 //! `cargo bench -p slowpath-lab --bench probe -- [NAME]...`
 //!
 //! One connection between two hosts that a veth joins, its ends on the first and the last CPU, as fast as it goes. It
 //! stays the same while the probe is loaded and removed again, in turns: what is shown is the rate with the probe
-//! beside the mean of that before and after; the median, and in brackets the quarters. Where bpftrace is installed its
+//! compared with the mean of that before and after; the median, and in brackets the quarters. Where bpftrace is installed its
 //! one-liner for the same question has its turns too. `stolen` is the share of CPU time that the machine beneath took.
 
 use slowpath_lab::error::LabError;

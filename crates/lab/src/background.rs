@@ -1,4 +1,4 @@
-//! Work on a thread of its own, until it is asked to stop.
+//! A background thread that runs until it is stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

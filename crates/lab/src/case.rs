@@ -48,7 +48,7 @@ impl Set {
     }
 }
 
-/// What binds a transfer: a limit and, inside it, a cause.
+/// What limits a transfer: a limit and, inside it, a cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// Such as `receive-window`.
@@ -72,7 +72,7 @@ pub enum ShareBasis {
     /// `tcpi_rwnd_limited`.
     RwndLimited,
     /// `tcpi_sndbuf_limited`. Linux counts it only if the buffer fills up between a write and the sending of
-    /// what was written (`tcp_cwnd_validate`), so it is often 0 although the buffer is what binds.
+    /// what was written (`tcp_cwnd_validate`), so it is often 0 although the buffer is the limit.
     SndbufLimited,
     /// Time the writing application waited for room while all that the send buffer held was on its way; by
     /// the application's own account (`starved_ns`), for want of one by the kernel.
@@ -135,14 +135,14 @@ pub enum Check {
     EveryByteArrived,
 }
 
-/// What is expected of a run, and must be true of it.
+/// The expected verdict of a run, and its checks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// What binds.
+    /// What limits it.
     pub expected: Label,
-    /// What an analysis may say as well without being wrong.
+    /// Other verdicts that count as right.
     pub also: Vec<Label>,
-    /// What is right as well of a capture at the sender, which cannot see what happens inside the receiver.
+    /// Other verdicts that count as right for a capture at the sender, which cannot see inside the receiver.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub also_at_sender: Vec<Label>,
     /// Where the kernel says for how long; `None` if it has no such number.
@@ -160,9 +160,9 @@ pub struct LabelledCase {
     pub name: String,
     /// The parameters in short, such as `20mbit-40ms-16k`.
     pub variant: String,
-    /// One sentence: what is done, and what therefore binds.
+    /// One sentence: what is done, and what therefore limits the transfer.
     pub about: String,
-    /// What is expected of it.
+    /// Its expected verdict and checks.
     #[serde(flatten)]
     pub expectation: Expectation,
     /// What is run.
@@ -216,7 +216,7 @@ pub fn bdp_bytes(rate_bit_per_s: u64, rtt_ns: u64) -> u64 {
 }
 
 impl LabelledCase {
-    /// A case on a path of a rate and a round trip, with a queue of one bandwidth-delay product (at least 20
+    /// A case on a path of a rate and an RTT, with a queue of one bandwidth-delay product (at least 20
     /// packets), per-packet captures, cubic, and a fast way back.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! Did the fault really happen? Checks of a run against what the case asked for.
+//! Checks that the fault of a case really happened in a run.
 
 use crate::case::{Check, Expectation};
 use crate::experiment::Experiment;
@@ -37,7 +37,7 @@ pub fn all(experiment: &Experiment, expectation: Option<&Expectation>, truth: &T
     let missed: u64 = ways.iter().map(|w| w.missed_packets + w.refused_packets).sum();
     must(Check::PathComplete, missed, missed == 0 && ways.iter().all(|w| w.is_conserved()));
     if matches!(experiment.workload, Workload::Programs(_)) {
-        // They tell nobody what they wrote and read.
+        // They do not report what they wrote and read.
         return results;
     }
     let unread: u64 = truth

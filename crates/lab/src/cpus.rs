@@ -1,4 +1,4 @@
-//! Which of the machine's CPUs are whose.
+//! Assigns the machine's CPUs to hosts, relay and load.
 //!
 //! The receiver's host has them from the last on, the sender's from the first on, so that two hosts with few CPUs do not
 //! meet. What the case binds to no CPU (the path, captures, processes of a host that has nothing else to do) keeps away

@@ -1,4 +1,4 @@
-//! What can go wrong in the lab.
+//! Errors of the lab.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub enum LabError {
         command: String,
         /// Its exit status.
         status: std::process::ExitStatus,
-        /// What it said.
+        /// Its output.
         stderr: String,
     },
     /// A system call failed.
@@ -67,7 +67,7 @@ pub enum LabError {
         when: &'static str,
         /// Its exit code.
         exit_code: i32,
-        /// What it said.
+        /// Its output.
         said: String,
     },
     /// This machine, or what runs on it, is not as the experiment needs it.

@@ -1,4 +1,4 @@
-//! What the lab runs: hosts, a path and a workload. What is expected of it is a [case](crate::case)'s.
+//! An experiment of the lab: hosts, a path and a workload. What is expected of it is a [case](crate::case)'s.
 
 use crate::load::Load;
 use crate::path::PathConfig;
@@ -24,13 +24,13 @@ pub struct Experiment {
     pub warm_up_bytes: Option<u64>,
     /// What runs.
     pub workload: Workload,
-    /// What else wants the hosts' CPUs.
+    /// Background load on the hosts' CPUs.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub loads: Vec<Load>,
     /// Streams are closed as they are after this long.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cut_after_ns: Option<u64>,
-    /// What is kept of the captures.
+    /// The stored form of the captures.
     #[serde(skip_serializing_if = "Recording::is_as_captured", default)]
     pub recording: Recording,
 }

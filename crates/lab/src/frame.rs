@@ -1,4 +1,4 @@
-//! Ethernet frames on their way through the relay: what they carry.
+//! Ethernet frames in the relay, and the packets that they carry.
 
 use slowpath_model::{Ecn, Flags};
 use slowpath_wire::bytes::be16;

@@ -1,4 +1,4 @@
-//! How late this machine is: whether what disagrees with a clock says anything.
+//! How late this machine runs, and so whether a measured delay means anything.
 
 use crate::background::Background;
 use crate::clock;

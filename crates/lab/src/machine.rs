@@ -18,34 +18,34 @@ use std::time::Duration;
 pub struct Ability {
     /// Its name, such as `ethtool`.
     pub name: &'static str,
-    /// What the lab has it for.
+    /// What the lab uses it for.
     pub purpose: &'static str,
-    /// Whether nothing runs without it.
+    /// Whether the lab needs it to run.
     pub required: bool,
     /// What was found.
     pub found: Found,
 }
 
-/// What came of the trial.
+/// The result of the trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// It is there.
     There(String),
-    /// It is not, and what would mend that.
+    /// It is missing, with a fix.
     Missing {
         /// What is wrong.
         why: String,
         /// What to do.
-        mend: String,
+        fix: String,
     },
 }
 
-/// How long it is watched how late the CPUs come.
+/// How long the lateness of the CPUs is measured.
 const WATCHED: Duration = Duration::from_secs(1);
 /// A CPU that is later than this makes a path too late on any delay below twice that in hundredths.
 const PUNCTUAL: Duration = Duration::from_millis(1);
 
-/// Tries everything, as whoever the lab would work.
+/// Tries everything, with the privilege that the lab would have.
 pub fn abilities() -> Vec<Ability> {
     let ability = |name, purpose, required, found| Ability { name, purpose, required, found };
     vec![
@@ -63,15 +63,15 @@ pub fn abilities() -> Vec<Ability> {
         ),
         ability("TAP devices", "can be the hosts' interfaces (--carrier tap)", false, taps()),
         ability("netem", "can be the path (--carrier netem)", false, netem()),
-        ability("probe", "tells where packets and readers waited on the hosts", false, probe()),
+        ability("probe", "shows where packets and readers waited on the hosts", false, probe()),
         ability("punctuality", "decides which runs count", false, punctuality()),
         ability("kernel", "is what the scenarios run on", false, Found::There(kernel())),
         ability("leftovers", "of runs that were killed", false, leftovers()),
     ]
 }
 
-fn missing(why: impl Into<String>, mend: impl Into<String>) -> Found {
-    Found::Missing { why: why.into(), mend: mend.into() }
+fn missing(why: impl Into<String>, fix: impl Into<String>) -> Found {
+    Found::Missing { why: why.into(), fix: fix.into() }
 }
 
 fn root() -> Found {
@@ -101,11 +101,11 @@ fn probe() -> Found {
 }
 
 /// Tries what changes a thread, on a thread of its own.
-fn on_a_thread(name: &str, trial: fn() -> libc::c_int, there: &str, mend: &str) -> Found {
+fn on_a_thread(name: &str, trial: fn() -> libc::c_int, there: &str, fix: &str) -> Found {
     let trial = move || if trial() == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
     match thread::spawn(trial).join() {
         Ok(Ok(())) => Found::There(there.into()),
-        Ok(Err(error)) => missing(format!("{name}: {error}"), mend),
+        Ok(Err(error)) => missing(format!("{name}: {error}"), fix),
         Err(_) => missing("the trial ended early", "report it"),
     }
 }
@@ -113,8 +113,8 @@ fn on_a_thread(name: &str, trial: fn() -> libc::c_int, there: &str, mend: &str) 
 fn network_namespace() -> Found {
     // SAFETY: it concerns the calling thread only.
     let trial = || unsafe { libc::unshare(libc::CLONE_NEWNET) };
-    let mend = "run it as root, outside of a container that forbids it (CONFIG_NET_NS, CAP_SYS_ADMIN)";
-    on_a_thread("unshare(CLONE_NEWNET)", trial, "can be made", mend)
+    let fix = "run it as root, outside of a container that forbids it (CONFIG_NET_NS, CAP_SYS_ADMIN)";
+    on_a_thread("unshare(CLONE_NEWNET)", trial, "can be made", fix)
 }
 
 fn program(name: &'static str, package: &str, purpose: &'static str) -> Ability {
@@ -134,8 +134,8 @@ fn priority() -> Found {
         // SAFETY: 0 is the calling thread, and the parameters are live.
         unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) }
     };
-    let mend = "give CAP_SYS_NICE, or real-time time to this control group (cpu.rt_runtime_us)";
-    on_a_thread("sched_setscheduler(SCHED_FIFO)", trial, "SCHED_FIFO can be had", mend)
+    let fix = "give CAP_SYS_NICE, or real-time time to this control group (cpu.rt_runtime_us)";
+    on_a_thread("sched_setscheduler(SCHED_FIFO)", trial, "SCHED_FIFO can be had", fix)
 }
 
 fn cpus() -> Found {
@@ -165,8 +165,8 @@ fn taps() -> Found {
         }
         tun::open("slowpath", libc::IFF_TAP | libc::IFF_VNET_HDR).map_or(-1, |_| 0)
     };
-    let mend = "modprobe tun (CONFIG_TUN); in a container, have the device passed in";
-    on_a_thread(tun::PATH, trial, "can be made", mend)
+    let fix = "modprobe tun (CONFIG_TUN); in a container, have the device passed in";
+    on_a_thread(tun::PATH, trial, "can be made", fix)
 }
 
 fn netem() -> Found {

@@ -1,9 +1,9 @@
-//! The path as the kernel makes it: netem (tc-netem(8)) and a token bucket (tc-tbf(8)) on the path's devices, which a bridge
+//! A path of the kernel's own: netem (tc-netem(8)) and a token bucket (tc-tbf(8)) on the path's devices, which a bridge
 //! joins.
 //!
-//! It is there to hold the relay against, and for those who trust nothing else. Netem knows packets by chance only, draws
-//! other random numbers, and tells nothing but counts: not how late it was, and not which packet met what. It takes a
-//! super-packet for one packet, so that the hosts do without offloads.
+//! It serves to check the relay, and for those who trust nothing else. Netem selects packets by chance only, draws
+//! other random numbers, and reports nothing but counts: not how late it was, and not which packet met what. It takes a
+//! super-packet for one packet, so the hosts have no offloads.
 
 use crate::error::LabError;
 use crate::host::PATH_DEVICES;
@@ -26,7 +26,7 @@ const FRAME_BYTES: u64 = MTU_BYTES + ETHERNET_BYTES;
 /// What the bucket lets through at once, in fractions of a second of its rate: timers are no finer on a busy machine.
 const BURSTS_PER_S: u64 = 1000;
 
-/// What of a direction netem cannot do, each a sentence that begins with the key below the path's.
+/// The parts of a direction that netem cannot emulate, each a sentence that begins with the key below the path's.
 pub fn refused(config: &PathConfig) -> Vec<String> {
     let by_chance =
         |loss: &&LossConfig| matches!(loss, LossConfig::Random { .. } | LossConfig::Bursts { .. });
@@ -40,13 +40,13 @@ pub fn refused(config: &PathConfig) -> Vec<String> {
         (config.policer.is_some(), "policer: netem has none"),
         (!config.cross.is_empty(), "cross: netem carries no packets of others"),
         (stalls, "stalls: netem's links have none"),
-        (jitter, "jitter: netem's packets overtake each other, and it varies the delay before the link"),
+        (jitter, "jitter: netem reorders packets, and it varies the delay before the link"),
         (config.reorder.is_some(), "reorder: netem sends what is reordered at once, and makes the rest wait"),
     ];
     all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why.to_owned()).collect()
 }
 
-/// Joins the path's devices and has them do what is asked of the way to the receiver, and of the way back.
+/// Bridges the path's devices and configures the direction to the receiver, and the direction back.
 ///
 /// # Errors
 /// If the kernel has no bridge, no netem or no token bucket.

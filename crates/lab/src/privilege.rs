@@ -1,4 +1,4 @@
-//! As whom the lab works: as root, or without privilege as root of namespaces of its own (user_namespaces(7)).
+//! The lab's privilege: root, or root of a user namespace of its own (user_namespaces(7)).
 //!
 //! In namespaces of its own the lab has the same means, for nobody else's devices: they vanish with the process, however
 //! that ends.
@@ -9,7 +9,7 @@ use std::io;
 use std::ptr;
 use std::sync::OnceLock;
 
-/// As whom the lab works.
+/// The lab's privilege.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privilege {
     /// As root of the machine.
@@ -18,7 +18,7 @@ pub enum Privilege {
     OwnNamespace,
 }
 
-/// What an own user namespace does not give, since it concerns the whole machine.
+/// What is impossible in a user namespace, since it concerns the whole machine.
 const LOST: [&str; 3] = [
     "the path and the captures have no real-time priority, and come later on a busy machine",
     "receive softirqs run on the CPU that transmits, not on `interrupt-cpu`",
@@ -27,12 +27,12 @@ const LOST: [&str; 3] = [
 
 static PRIVILEGE: OnceLock<Privilege> = OnceLock::new();
 
-/// As whom this process works since [`obtain`]; as root if it was root, or never asked.
+/// The privilege of this process since [`obtain`]; root if it was root, or never asked.
 pub fn held() -> Privilege {
     PRIVILEGE.get().copied().unwrap_or(Privilege::Root)
 }
 
-/// What this process has to do without, so privileged.
+/// What this process cannot do with its privilege.
 pub fn lost() -> &'static [&'static str] {
     match held() {
         Privilege::Root => &[],
@@ -44,7 +44,7 @@ pub fn lost() -> &'static [&'static str] {
 /// its own, for good. Call it before there is a second thread.
 ///
 /// # Errors
-/// If the kernel or its administrator does not allow user namespaces, with what would mend it.
+/// If the kernel or its administrator does not allow user namespaces, with what would fix it.
 pub fn obtain() -> Result<Privilege, LabError> {
     if let Some(privilege) = PRIVILEGE.get() {
         return Ok(*privilege);

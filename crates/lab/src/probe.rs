@@ -1,4 +1,4 @@
-//! The kernel's own account of a run: what the probe tells of the sockets on both hosts, kept as it comes.
+//! The kernel's own account of a run: the probe's records of the sockets on both hosts, stored as they arrive.
 
 use crate::background::Background;
 use crate::error::LabError;
@@ -14,7 +14,7 @@ use std::thread;
 pub struct Probe(Background<Result<(), LiveError>>);
 
 impl Probe {
-    /// Begins to watch the sockets of these network namespaces, of all if none is named, and to write what is told to a
+    /// Begins to watch the sockets of these network namespaces, of all if none is named, and to write the records to a
     /// file, if there is to be one, that `slowpath_live` replays.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Probe {
     /// Stops to watch; the file is whole.
     ///
     /// # Errors
-    /// If the kernel did not tell, or the file could not be written.
+    /// If the kernel did not answer, or the file could not be written.
     pub fn finish(self) -> Result<(), LiveError> {
         self.0.finish().unwrap_or(Err(LiveError::BadProbe))
     }

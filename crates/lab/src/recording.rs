@@ -51,7 +51,7 @@ impl Omission {
     }
 }
 
-/// What becomes of both captures of a run.
+/// The treatment of both captures of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
     /// What is left out.

@@ -35,12 +35,12 @@ const RELAY_PRIORITY: i32 = 20;
 const SAMPLER_PRIORITY: i32 = 4;
 const SAMPLE_EVERY_NS: u64 = 10_000_000;
 
-/// What is kept of a run beside its truth, its samples and its two recordings.
+/// What is kept of a run besides its truth, its samples and its two recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
     /// How small the files are made.
     pub packing: Packing,
-    /// What the probe tells as well.
+    /// The probe's records as well.
     pub probe: bool,
 }
 
@@ -62,11 +62,11 @@ impl Packing {
     }
 }
 
-/// The files of a run, beside its two recordings.
+/// The files of a run, besides its two recordings.
 pub const SAMPLES: &str = "samples.csv.zst";
 /// See [`SAMPLES`].
 pub const TRUTH: &str = "truth.json";
-/// What the probe told, if it could watch: `slowpath_live` replays it.
+/// The probe's records, if it could watch: `slowpath_live` replays them.
 pub const PROBE: &str = "probe.raw.zst";
 
 /// The recording made at a host.

@@ -1,11 +1,11 @@
-//! The samples of a run, read again.
+//! Reads the samples of a run.
 
 use crate::error::LabError;
 use crate::samples::COLUMNS;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// What the kernel said of a socket at an instant; until the next sample of that socket nothing changed.
+/// A sample of a socket; until the next sample of that socket nothing changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampledState {
     /// When, `CLOCK_REALTIME`.

@@ -1,4 +1,4 @@
-//! How the two hosts of an experiment are set up.
+//! Settings of the two hosts of an experiment.
 
 use crate::host::Host;
 use crate::namespaces::Place;
@@ -29,7 +29,7 @@ pub enum Family {
     V6,
 }
 
-/// What carries packets from one host to the other.
+/// The carrier of packets between the hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
@@ -56,7 +56,7 @@ pub struct Settings {
     /// 802.1Q tag of what the hosts send and expect, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub vlan: Option<u16>,
-    /// What carries the packets.
+    /// The carrier of the packets.
     #[serde(skip_serializing_if = "Carrier::is_usual", default)]
     pub carrier: Carrier,
     /// Offloads.

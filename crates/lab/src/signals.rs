@@ -1,4 +1,4 @@
-//! Nothing is left behind when somebody ends us: SIGINT and SIGTERM remove the namespaces first.
+//! Signals: SIGINT and SIGTERM remove the namespaces before the program ends.
 
 use crate::error::LabError;
 use crate::{namespaces, scratch};

@@ -1,7 +1,7 @@
-//! What a task is to the kernel's scheduler, and what became of it.
+//! Scheduling of a task, and its CPU time.
 //!
 //! To Linux a thread is a task like a process. Tasks of one session, and of one control group, share the CPU as equals
-//! (`sched_autogroup`, sched(7)): all that the lab starts stays in its session, so that a reader has ten hogs beside it
+//! (`sched_autogroup`, sched(7)): all that the lab starts stays in its session, so that a reader has ten hogs next to it
 //! as it would have on a host of its own. All of the machine's other sessions together are one more competitor.
 
 use crate::error::LabError;
@@ -98,7 +98,7 @@ pub fn own_cpus() -> Vec<u32> {
     (0..MOST_CPUS).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu as usize, &set) }).collect()
 }
 
-/// What became of a task by the kernel's account: what was asked of it is read back.
+/// A task's scheduling and CPU time as the kernel reports them: settings are read back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRecord {
     /// How it was scheduled.
@@ -129,7 +129,7 @@ impl TaskRecord {
 mod tests {
     use super::*;
 
-    /// What needs no privilege is as asked, and the thread beside it as it was.
+    /// What needs no privilege is as asked, and the thread next to it as it was.
     #[test]
     fn a_thread_is_scheduled_as_asked() {
         let before = own_cpus();

@@ -1,7 +1,7 @@
-//! The truth about a run, written beside its captures as `truth.json`.
+//! The truth about a run, written next to its captures as `truth.json`.
 //!
 //! Times are nanoseconds of `CLOCK_REALTIME`, the clock of the captures' stamps, unless a name says otherwise.
-//! A counter that is absent is 0. What the kernel does not tell is `null`.
+//! A counter that is absent is 0. What the kernel does not report is `null`.
 
 use crate::case::{Check, Label, RunInput, ShareBasis};
 use crate::load::LoadRecord;
@@ -19,12 +19,12 @@ use std::net::SocketAddr;
 /// The version of this format.
 pub const FORMAT: u32 = 1;
 
-/// Everything known about one run.
+/// The truth about one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Truth {
     /// [`FORMAT`].
     pub format: u32,
-    /// What binds, if it is a labelled case.
+    /// What limits it, if it is a labelled case.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expected: Option<Expected>,
     /// What was run, with all of its parameters.
@@ -42,21 +42,21 @@ pub struct Truth {
     /// What else wanted the hosts' CPUs, and how much of them it had.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub loads: Vec<LoadRecord>,
-    /// What became of programs that are not the lab's: the server and the client.
+    /// The results of programs that are not the lab's: the server and the client.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub programs: Vec<ProgramRecord>,
     /// The path and what it did.
     pub path: BothWays,
-    /// What came of the two captures.
+    /// The result of the two captures.
     pub captures: BothHosts<WatchReport>,
     /// What the recordings made of them do not hold.
     #[serde(default)]
     pub recordings: BothHosts<RecordingReport>,
-    /// What had to be true of the run; all of it was, or this file would not have been written.
+    /// The checks of the run; all passed, or this file would not have been written.
     pub checks: Vec<CheckResult>,
 }
 
-/// What binds the transfer.
+/// What limits the transfer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// The answer.
@@ -97,7 +97,7 @@ pub struct BothHosts<T> {
 pub struct OneWay {
     /// Seed of its random numbers.
     pub seed: u64,
-    /// What was asked of it.
+    /// Its configuration.
     pub config: PathConfig,
     /// What it did.
     pub report: DirectionReport,

@@ -28,7 +28,7 @@ const EVERY: Duration = Duration::from_millis(5);
 const PRIORITY: i32 = 10;
 const ETHER_ADDRESSES: usize = 12;
 
-/// What came of a capture.
+/// The result of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchReport {
     /// Packets written.
@@ -90,7 +90,7 @@ fn record(mut slots: Slots, mut out: impl Write, stop: &AtomicBool) -> std::io::
     Ok(report)
 }
 
-/// What is kept of a frame, with the tag put back that the kernel took out; and how many bytes that has.
+/// The stored part of a frame, with the tag put back that the kernel took out; and how many bytes that has.
 fn keep<'a>(frame: &[u8], tag: Option<(u16, u16)>, kept: &'a mut [u8; SNAP_BYTES]) -> (&'a [u8], u32) {
     let tag = tag.filter(|_| frame.len() >= ETHER_ADDRESSES);
     let (before, after) = frame.split_at(if tag.is_some() { ETHER_ADDRESSES } else { 0 });

@@ -45,7 +45,7 @@ fn frames(namespaces: &Namespaces, place: Place) -> [u64; 2] {
     [numbers[1], numbers[9]]
 }
 
-/// Sends from the sender's host to the receiver's; gives how long that took and the least round trip.
+/// Sends from the sender's host to the receiver's; gives how long that took and the minimum RTT.
 fn timed(namespaces: &Namespaces, to: IpAddr) -> (Duration, Duration) {
     let sent: Vec<u8> = (0..BYTES).map(|n| (n * 31 % 251) as u8).collect();
     let began = Instant::now();

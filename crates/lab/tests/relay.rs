@@ -150,7 +150,7 @@ fn a_card_holds_back_what_it_could_not_have_sent() {
         let way = Rate::bits_per_second(CARD_BIT_PER_S).amount_in(config.delay).get() / 1500;
         // A machine that is busy with something else lets even an unheld host send slowly.
         let unheld = (0..6).map(|_| most_packets(None)).find(|(packets, _)| *packets > 6 * way);
-        // Beside what is on the way, what the token bucket lets through at once; a relay or a bucket that is late has more.
+        // Besides what is in flight, what the token bucket lets through at once; a relay or a bucket that is late has more.
         let held = (0..6).map(|_| most_packets(Some(CARD_BIT_PER_S))).find(|(packets, took)| {
             let bits = BYTES as f64 * 8.0;
             assert!(took.as_secs_f64() > bits / CARD_BIT_PER_S as f64, "faster than the card: {took:?}");

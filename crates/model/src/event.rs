@@ -53,10 +53,10 @@ pub enum EventKind {
         lasted: Duration,
         /// The payload that waited; nothing for a packet without data, or where a process waited.
         amount: Bytes,
-        /// How many packets waited so long, or times a process did: 1 where each wait is told by itself.
+        /// How many packets waited so long, or times a process did: 1 where each wait is an event of its own.
         times: u64,
     },
-    /// Until then something held the sender at one end, since it was last told what did.
+    /// Until then something held the sender at one end, since the last such event.
     Held {
         /// At which end.
         end: End,

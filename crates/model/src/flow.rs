@@ -1,4 +1,4 @@
-//! Who talks to whom, and from where we watch.
+//! Flows, their two ends, and the vantage point.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -121,7 +121,7 @@ impl fmt::Display for FlowId {
 /// Where a flow was watched, which decides what of it can be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vantage {
-    /// On, or right beside, the host of this end.
+    /// On, or right next to, the host of this end.
     At(End),
     /// Somewhere on the way.
     Between,

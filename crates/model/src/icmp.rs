@@ -16,13 +16,13 @@ pub struct IcmpError {
     pub seq: Option<StreamOffset>,
     /// What was wrong.
     pub kind: IcmpKind,
-    /// Who says so, where that is known.
+    /// The sender of the message, where that is known.
     pub from: Option<IpAddr>,
     /// The frame's number in the recording, from 1.
     pub frame: u64,
 }
 
-/// What an ICMP error says.
+/// The type of an ICMP error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpKind {
     /// The packet is larger than the next link takes, and must not be fragmented (ICMP 3/4, ICMPv6 2).

@@ -6,13 +6,13 @@
 //! - [`units`]: amounts of data and rates, which meet only in named methods.
 //! - [`time`]: instants on a recording's own clock.
 //! - [`sequence`]: 32-bit sequence numbers, and the 64-bit stream offsets they become at the edge.
-//! - [`flow`]: who talks to whom, and from where we watch.
+//! - [`flow`]: flows, their two ends, and the vantage point.
 //! - [`segment`]: one TCP segment as it passed the place of observation.
 //! - [`icmp`]: errors about a segment that was not delivered.
-//! - [`socket`]: what the host at one end can tell of its socket.
-//! - [`histogram`]: how times are spread, in bounded memory.
-//! - [`statistics`]: medians, quantiles and means of what is all in memory.
-//! - [`event`]: what a source can say, and who listens.
+//! - [`socket`]: what the host at one end reports of its socket.
+//! - [`histogram`]: distributions of times, in bounded memory.
+//! - [`statistics`]: medians, quantiles and means of values in memory.
+//! - [`event`]: the events of a source, and the sink that receives them.
 //! - [`notation`]: one text line per event, in packetdrill's notation.
 //!
 //! # Decisions

@@ -79,7 +79,7 @@ pub struct SackBlock {
     pub end: StreamOffset,
 }
 
-/// Up to four SACK blocks, in the order of the option: what fits beside no other option (RFC 2018, section 3).
+/// Up to four SACK blocks, in the order of the option: as many as fit without other options (RFC 2018, section 3).
 #[derive(Clone, Copy, Default)]
 pub struct SackBlocks {
     blocks: [SackBlock; 4],
@@ -181,7 +181,7 @@ impl Ecn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IpFacts {
     /// The IPv4 identification; `None` for IPv6, which has none. Linux counts it up by one per packet of a
-    /// connected socket (`ip_select_ident_segs`, 6.18), which tells the order of sending.
+    /// connected socket (`ip_select_ident_segs`, 6.18), which shows the order of sending.
     pub id: Option<u16>,
     /// TTL or hop limit.
     pub ttl: u8,
@@ -191,7 +191,7 @@ pub struct IpFacts {
 
 /// Whether the TCP checksum is that of the segment (RFC 9293, section 3.1).
 ///
-/// A capture verifies it where that is cheap and tells something: on a SYN, and on data below the highest offset seen,
+/// A capture verifies it where that is cheap and useful: on a SYN, and on data below the highest offset seen,
 /// captured in full. What was captured before a network card filled the checksum in is `Unknown`. Of a capture whose
 /// addresses were replaced afterwards, all are `Wrong`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

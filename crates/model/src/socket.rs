@@ -1,4 +1,4 @@
-//! What the host at one end can tell of its socket: states, samples, waits, marks, drops.
+//! What the host at one end reports of its socket: states, samples, waits, marks, drops.
 //!
 //! Names are the kernel's where it has one, and so are the units.
 
@@ -81,13 +81,13 @@ named! {
         HolderOffCpu = "holder-off-cpu",
         /// Data in order in the receive queue, until the process reads it (`sk_receive_queue`).
         ReceiveQueue = "receive-queue",
-        /// The process, able to run and without a CPU (`sched_info.run_delay`).
+        /// The process, runnable and waiting for a CPU (`sched_info.run_delay`).
         RunQueue = "run-queue",
     }
 }
 
 named! {
-    /// What held a sender back, as its own host sees it.
+    /// What limited a sender, as seen on its own host.
     Hold: "what holds a sender" {
         /// Everything was acknowledged, and nothing written.
         Idle = "idle",
@@ -181,7 +181,7 @@ impl Mark {
         }
     }
 
-    /// One of each, sizes 0, in the order in which those of one instant are told.
+    /// One of each, sizes 0, in the order in which those of one instant are written.
     pub fn all() -> impl Iterator<Item = Self> {
         let states = CaState::ALL.iter().copied().map(Self::State);
         let buffers = [Self::ReceiveBuffer(Bytes::ZERO), Self::SendBuffer(Bytes::ZERO)];
@@ -220,7 +220,7 @@ macro_rules! sample {
         /// A socket's state at an instant. What the source cannot see is `None`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct SocketSample {
-            /// Whose socket it is.
+            /// The process that owns the socket.
             pub end: End,
             /// The congestion machine's state (`tcpi_ca_state`).
             pub ca_state: Option<CaState>,

@@ -160,7 +160,7 @@ impl Rate {
         Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
-    /// What passes in `time` at this rate, rounded down: with a round-trip time, the bandwidth-delay product.
+    /// What passes in `time` at this rate, rounded down: with an RTT, the bandwidth-delay product.
     pub fn amount_in(self, time: Duration) -> Bytes {
         let bytes = u128::from(self.0).saturating_mul(time.as_nanos()) / 8 / 1_000_000_000;
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))

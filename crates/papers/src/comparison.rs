@@ -1,11 +1,11 @@
-//! Two measurements of the same experiments beside each other, function by function.
+//! Two measurements of the same experiments side by side, function by function.
 
 /// Two measurements.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// What each was made on: before, and after.
     pub of: [String; 2],
-    /// What there is to know before numbers are compared.
+    /// Remarks to read before comparing numbers.
     pub remarks: Vec<String>,
     /// The experiments.
     pub tables: Vec<Compared>,
@@ -34,7 +34,7 @@ pub struct Compared {
 pub struct Difference {
     /// Its newest name.
     pub name: String,
-    /// Its places among the dearest before, and after, from 1 on; `None` where it cost nothing.
+    /// Its ranks by cost before, and after, from 1; `None` where it cost nothing.
     pub places: [Option<usize>; 2],
     /// What it cost itself before, and after, in per cent of the CPU.
     pub shares: [Option<f64>; 2],

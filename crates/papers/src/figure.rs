@@ -1,4 +1,4 @@
-//! A figure of a paper, made of what was measured here.
+//! A figure of a paper, drawn from our measurements.
 
 /// A figure, or a part of one: series over one pair of axes.
 #[derive(Clone, Debug)]

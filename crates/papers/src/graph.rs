@@ -1,4 +1,4 @@
-//! What works below a high-level function, as data: a figure of who calls whom.
+//! The call graph below a high-level function, as data.
 
 use slowpath_cost::subgraph::{Edge, Node, Subgraph};
 use slowpath_cost::{Function, Functions};
@@ -22,7 +22,7 @@ pub struct Graph {
     pub left_out: usize,
     /// The functions: the root first, then by what was seen for it, the greatest first.
     pub nodes: Vec<Worker>,
-    /// Who called whom, the heaviest first.
+    /// The calls, the heaviest first.
     pub edges: Vec<Call>,
 }
 
@@ -31,13 +31,13 @@ pub struct Graph {
 pub struct Worker {
     /// The paper's name for what it does, or its own.
     pub name: String,
-    /// Samples in which it ran itself, for whomever.
+    /// Samples in which it ran itself, for any operation.
     pub own: u64,
-    /// Those of them that belong to the root.
+    /// The part of these that belongs to the root.
     pub own_here: u64,
-    /// Samples in which it or what it called ran, for whomever; of the root, also those in which what belongs to it did.
+    /// Samples in which it or its callees ran, for any operation; for the root, also those in which what belongs to it did.
     pub all: u64,
-    /// Those of them that belong to the root; of the root, all that do.
+    /// The part of these that belongs to the root; for the root, all that do.
     pub here: u64,
 }
 
@@ -46,15 +46,15 @@ pub struct Worker {
 pub struct Call {
     /// The caller, by its place among the nodes.
     pub from: usize,
-    /// Who was called.
+    /// The callee.
     pub to: usize,
     /// Samples in the callee and below, on stacks with both.
     pub samples: u64,
-    /// Those of them without a function between that is left out.
+    /// The part of these with no function in between that is left out.
     pub direct: u64,
 }
 
-/// What is told of a graph beside what is in it.
+/// What is shown of a graph besides its contents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     pub name: &'static str,

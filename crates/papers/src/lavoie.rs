@@ -157,13 +157,13 @@ impl Runs {
         (counters.requests > 0).then(|| took * 1e9 / counters.requests as f64)
     }
 
-    /// What of the samples is not what the paper measured, or not the server's: the least and the most of any case.
+    /// The parts of the samples that the paper did not measure, or that are not the server's: minimum and maximum of all cases.
     fn notes(&self) -> Vec<String> {
         let of_servers = |measured: &ServerSamples, part| Share { part, of: measured.total };
         let of_all = |measured: &ServerSamples, part| Share { part, of: measured.sampled() };
         let notes: [Note<'_>; 4] = [
             (
-                "of the server's samples are interrupts between the two CPUs, by which packets are steered (told as steering)",
+                "of the server's samples are interrupts between the two CPUs, by which packets are steered (shown as steering)",
                 &|measured| of_servers(measured, measured.steering),
             ),
             (
@@ -188,7 +188,7 @@ impl Runs {
     }
 }
 
-/// What the paper says beside what was measured in the cases that were run. `measured_on` says where and with what, in lines;
+/// What the paper says next to what was measured in the cases that were run. `measured_on` says where and with what, in lines;
 /// `command` runs a case by itself.
 pub fn report(runs: &[Run<'_>], measured_on: Vec<String>, command: impl Fn(ServerCase) -> String) -> Report {
     let measured = Runs::of(runs);

@@ -1,7 +1,7 @@
 //! Leith 2004, Linux TCP implementation issues in high-speed networks: what keeps the sender of 2.4 from filling a long fat path,
-//! each change beside what was there before.
+//! each change compared with what was there before.
 //!
-//! The paper's text has no numbers but round trips, and its figures are pictures of cwnd: what can be held against it are its
+//! The paper's text has no numbers but RTTs, and its figures are pictures of cwnd: what can be held against it are its
 //! claims. Nothing is fitted.
 //!
 //! - `figures`: cwnd and ssthresh over time, before and after.
@@ -69,7 +69,7 @@ pub fn cases() -> Vec<PaperCase> {
     ]
 }
 
-/// The paper's figures and claims beside what was measured in the runs of each case, and traced in one of each.
+/// The paper's figures and claims next to what was measured in the runs of each case, and traced in one of each.
 pub fn report(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
     Report {
         figures: figures::figures(traces),
@@ -161,7 +161,7 @@ fn claims(runs: &[Vec<FlowMeasures>]) -> Vec<Claim> {
         },
         Claim {
             place: "section 1.4, figure 3",
-            says: "an undo to three quarters performs poorly where packets overtake each other again and again",
+            says: "an undo to three quarters performs poorly where packets are reordered again and again",
             seen: format!("{:.1} Mbit/s, {:.1} with the exact one", rates(THREE_QUARTERS), rates(ALL)),
             holds: Some(rates(THREE_QUARTERS) < 0.95 * rates(ALL)),
         },

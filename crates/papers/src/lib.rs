@@ -1,9 +1,9 @@
-//! Published experiments made again: what a paper says beside what comes out here.
+//! Published experiments, reproduced: what a paper reports, next to our results.
 //!
 //! A [`Paper`] is a list of [`PaperCase`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
 //! was [measured](mod@measure) in all of their runs: [tables and claims](report), and [figures](figure), some of them over
-//! the time of a run that was [traced](trace). Of a testbed whose costs nobody has written down, one cell of the
-//! paper is used to fit them, and marked; all others have to come out of what the scenario says and of the mechanism.
+//! the time of a run that was [traced](trace). The costs of some testbeds are not published. For these, one cell of the
+//! paper is used to fit them, and marked; all other cells must follow from the scenario and the mechanism.
 //!
 //! - [`ubik`]: Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems.
 //! - [`lavoie`]: LaVoie, Nahum and Flynn, Profiling TCP: measured on a real kernel instead, and handed over as profiles.
@@ -79,7 +79,7 @@ impl Paper {
         }
     }
 
-    /// How many of the experiments, from the first on, are traced in a run for the paper's figures.
+    /// The number of experiments, counted from the first, that are traced in a run for the paper's figures.
     pub const fn traced(self) -> usize {
         match self {
             Self::Wu => wu::TRACED,

@@ -1,4 +1,4 @@
-//! What is measured in a run, with the instruments that the papers had.
+//! The measurements of a run, with the instruments of the papers.
 
 use crate::PaperCase;
 use crate::trace::{Trace, Tracer};
@@ -15,11 +15,11 @@ use std::time::Duration;
 pub struct FlowMeasures {
     /// How long that was.
     pub seconds: f64,
-    /// What the sender's process had written by then, in bytes: what iperf's client tells.
+    /// What the sender's process had written by then, in bytes, as iperf's client reports it.
     pub written: u64,
-    /// What the receiver's process had read by then, in bytes: what iperf's server tells.
+    /// What the receiver's process had read by then, in bytes, as iperf's server reports it.
     pub read: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u32,
     /// Retransmission timeouts.
     pub timeouts: u16,
@@ -139,7 +139,7 @@ fn lost(simulation: &Simulation) -> u64 {
     in_hosts.sum::<u64>() + on_paths.sum::<u64>()
 }
 
-/// What is told as it happens.
+/// What is reported as it happens.
 struct Watch<'a> {
     sender: HostId,
     receiver: HostId,

@@ -1,4 +1,4 @@
-//! What a paper says beside what came out.
+//! What a paper reports, next to our results.
 
 use crate::comparison::Comparison;
 use crate::figure::Figure;
@@ -14,7 +14,7 @@ pub struct Report {
     pub title: &'static str,
     /// How often each experiment was simulated, each time with another seed; 0 of one that was measured on a real kernel.
     pub seeds: u64,
-    /// Of one that was measured: on what, with what, and what was in the way of it.
+    /// For a paper that was measured: the machine, the tools, and what interfered.
     pub measured_on: Vec<String>,
     /// Its tables.
     pub tables: Vec<Table>,
@@ -22,7 +22,7 @@ pub struct Report {
     pub figures: Vec<Figure>,
     /// Its graphs of who calls whom.
     pub graphs: Vec<Graph>,
-    /// Of one that was measured twice: both beside each other.
+    /// For a paper that was measured twice: both side by side.
     pub comparison: Option<Comparison>,
     /// What it says that has a direction and no number.
     pub claims: Vec<Claim>,
@@ -140,6 +140,6 @@ pub struct Claim {
     pub says: &'static str,
     /// What we saw.
     pub seen: String,
-    /// Whether it is so here. `None` where that cannot be told.
+    /// Whether it is so here. `None` where that is undecided.
     pub holds: Option<bool>,
 }

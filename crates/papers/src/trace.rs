@@ -1,7 +1,7 @@
-//! What a run looks like over time: the queues of its receiver's socket, and the time–sequence diagram and the congestion
+//! A run over time: the queues of its receiver's socket, and the time–sequence diagram and the congestion
 //! window of its sender.
 //!
-//! Both are taken from the run that is measured, of its first connection. Who watches changes nothing in it.
+//! Both are taken from the run that is measured, of its first connection. Watching changes nothing in it.
 
 use crate::figure::Course;
 use slowpath_model::{CaState, End, EventKind, Flags, Instant, SocketSample, StreamOffset};
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How often queues are looked at. No multiple of a scheduler's tick or of what lasts for some of them, which would be
 /// seen at the same place of its course each time.
 const EVERY: Duration = Duration::from_micros(997);
-/// Marks are letters, of which fewer can be told apart than points of a line.
+/// Marks are letters, of which fewer can be distinguished than points of a line.
 const STRETCHES_OF_MARKS: usize = 100;
 
 /// A run over time, in seconds since its flow began.
@@ -196,7 +196,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Of a scenario's first flow, which lasts so long.
+    /// For a scenario's first flow, which lasts so long.
     pub fn new(scenario: &Scenario, lasts: Duration) -> Self {
         let flow = &scenario.flows[0];
         let span = [0.0, lasts.as_secs_f64()];
@@ -265,7 +265,7 @@ impl Tracer {
 
     fn sample(&mut self, at: f64, sample: &SocketSample) {
         let [in_order, beyond] = [sample.receive_queue, sample.ofo_queue].map(|bytes| bytes.map(f64::from));
-        // Memory is told of both together; with segments that are alike each has its share.
+        // Memory is reported for both together; with segments that are alike each has its share.
         let memory = sample.rmem_alloc.map(f64::from).zip(in_order).zip(beyond);
         let queues = &mut self.trace.queues;
         if let Some(((memory, in_order), beyond)) = memory {

@@ -1,4 +1,4 @@
-//! weigle's question for anyone's own path: which technique finds what buffers, how fast is the transfer then, and what does
+//! weigle's question for any path: which buffers does each technique find, how fast is the transfer then, and what does
 //! it cost in memory.
 //!
 //! All techniques run on the same kernel, today's, which differs in nothing but what the technique is about.
@@ -27,7 +27,7 @@ const UNTUNED: u64 = 64 << 10;
 pub struct Path {
     /// Rate of its bottleneck.
     pub rate: Rate,
-    /// Its round trip.
+    /// Its RTT.
     pub delay: Duration,
     /// Connections side by side.
     pub streams: u32,
@@ -43,7 +43,7 @@ impl Path {
         self.rate.amount_in(self.delay)
     }
 
-    /// The most that one buffer may be: its share of the memory, or what never binds.
+    /// The most that one buffer may be: its share of the memory, or a bound that is never reached.
     fn bound(&self) -> u64 {
         let wanted = match self.memory {
             Some(memory) => memory.get() / u64::from(self.streams),
@@ -146,11 +146,11 @@ impl Technique {
             Self::Manual => "both buffers by hand, twice rate times delay",
             Self::Psc => "receiver: all it may; sender: two congestion windows",
             Self::Linux24 => "receiver: as memory fills; its window scale is that of the first buffer",
-            Self::Drs => "receiver: four times what arrived in a round trip, half of it window",
+            Self::Drs => "receiver: four times what arrived in an RTT, half of it window",
             Self::Enable => "as manual, from a database of measurements",
             Self::AutoNcFtp => "as manual, measured before each transfer, whose time is not counted here",
-            Self::DrsFtp => "receiver: four times what arrived in a round trip, by the program",
-            Self::Today => "receiver: twice what was read in a round trip; sender: two congestion windows",
+            Self::DrsFtp => "receiver: four times what arrived in an RTT, by the program",
+            Self::Today => "receiver: twice what was read in an RTT; sender: two congestion windows",
         }
     }
 
@@ -185,7 +185,7 @@ impl Technique {
         case
     }
 
-    /// What of the kernel is not today's.
+    /// Where the kernel differs from today's.
     const fn choices(self) -> Option<&'static str> {
         match self {
             Self::None => Some("receive-tuning = \"fixed\", send-tuning = \"fixed\""),
@@ -203,7 +203,7 @@ impl Technique {
     }
 }
 
-/// What came of a technique.
+/// The result of a technique.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Data that was read, in bytes.
@@ -212,7 +212,7 @@ pub struct Outcome {
     pub lasted_ns: u64,
     /// That, over this: in bit/s.
     pub rate: u64,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,

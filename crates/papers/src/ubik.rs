@@ -93,7 +93,7 @@ fn sets_of(queue: u32, window: u32) -> Vec<String> {
     ]
 }
 
-/// What came of the experiments.
+/// The result of the experiments.
 struct Results<'r> {
     runs: BTreeMap<Experiment, &'r [FlowMeasures]>,
 }
@@ -148,7 +148,7 @@ fn megabits(run: &FlowMeasures, of: impl Fn(&DatagramCounts) -> u64) -> f64 {
     run.datagrams.as_ref().map_or(f64::NAN, |counts| of(counts) as f64 * 1500.0 * 8.0 / 1e6)
 }
 
-/// The paper's tables and claims beside what was measured in the runs of each case.
+/// The paper's tables and claims next to what was measured in the runs of each case.
 pub fn report(runs: &[Vec<FlowMeasures>]) -> Report {
     let results = Results::new(runs);
     let [short, long, _] = QUEUES;

@@ -17,7 +17,7 @@ use crate::report::{Cell, Judged, Report, Table};
 use grid::{ALL_SIZES, AUTO, DELAYS, DRS, KERNELS, NONE, STREAMS, Tuned};
 use results::Results;
 
-/// The paper's tables, figures and claims beside what was measured in the runs of each case.
+/// The paper's tables, figures and claims next to what was measured in the runs of each case.
 pub fn report(runs: &[Vec<FlowMeasures>]) -> Report {
     let results = Results::new(runs);
     Report {

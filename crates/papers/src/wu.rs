@@ -21,7 +21,7 @@ const NEW: usize = 2;
 /// The first of table VII's.
 const FAIR: usize = 3;
 
-/// The processes of table VII that compute without a pause beside iperf.
+/// The processes of table VII that compute without a pause next to iperf.
 const HOGS: [u32; 4] = [1, 3, 4, 9];
 
 const WITH_CHANGE: &str = "hosts.receiver.kernel.base=2.6.14-wu";
@@ -49,7 +49,7 @@ pub fn cases() -> Vec<PaperCase> {
 /// [traced](crate::measure::traced).
 pub const TRACED: usize = 3;
 
-/// The paper's tables, figures and claims beside what was measured in the runs of each case, and traced in one of the
+/// The paper's tables, figures and claims next to what was measured in the runs of each case, and traced in one of the
 /// first [`TRACED`].
 pub fn report(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
     let described = cases().iter().map(|case| (case.name.clone(), case.command())).collect();
@@ -141,7 +141,7 @@ fn fairness(runs: &[Vec<FlowMeasures>]) -> Table {
             ),
         ]
     });
-    let about = "iperf beside processes that compute, with the changed scheduler";
+    let about = "iperf next to processes that compute, with the changed scheduler";
     Table { name: "Table VII", about, cells: cells.collect() }
 }
 
@@ -164,19 +164,19 @@ fn claims(runs: &[Vec<FlowMeasures>]) -> Vec<Claim> {
     vec![
         Claim {
             place: "section 4, table IV",
-            says: "beside nothing, no packet waits for 10 ms",
+            says: "without background load, no packet waits for 10 ms",
             seen: format!("{} do", count(of(IDLE, &|run| run.waited[2..].iter().sum::<u64>() as f64))),
             holds: Some(runs[IDLE].iter().all(|run| run.waited[2..] == [0; 4])),
         },
         Claim {
             place: "section 4, figure 8",
-            says: "beside nothing, the receive buffer is nearly full",
+            says: "without background load, the receive buffer is nearly full",
             seen: format!("{full:.0} MiB are written and not read"),
             holds: Some(full > 0.9 * 40e6 / f64::from(1 << 20)),
         },
         Claim {
             place: "section 4, plate 1 and table IV",
-            says: "beside ten jobs of a make, packets wait longer than the sender's timeout, though none is lost",
+            says: "next to ten jobs of a make, packets wait longer than the sender's timeout, though none is lost",
             seen: format!(
                 "{} wait for 200 ms or longer; {} timeouts; {lost} packets are lost in all runs",
                 count(of(OLD, &long)),

@@ -1,4 +1,4 @@
-//! lavoie on profiles that are made by hand: who has what, and what is said of it.
+//! lavoie on profiles that are written by hand: shares and claims.
 
 use slowpath_cost::functions::{Function, Image};
 use slowpath_cost::profile::{Entry, Event, Frame};
@@ -194,7 +194,7 @@ fn claims_are_still_so_no_longer_so_or_cannot_be_told() {
     let not = report(&of_sizes(false));
     assert_eq!(verdict(&not, "96 % of TCP push pending frames").0, Some(false));
     assert_eq!(verdict(&not, "dominates the cost").0, Some(false));
-    // No card, no persistent connections, no TSO: these cannot be told.
+    // No card, no persistent connections, no TSO: these are undecided.
     for part in ["Ethernet type", "handling interrupts", "polling takes more", "with TSO TCP costs less"] {
         assert_eq!(verdict(&so, part).0, None, "{part}");
     }

@@ -1,4 +1,4 @@
-//! What leith's experiments come to here.
+//! The results of leith's experiments.
 
 use slowpath_papers::{FlowMeasures, Report, Trace, leith, measure};
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What the techniques come to on paths where it is known what they should.
+//! The results of the techniques on paths with a known answer.
 
 use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::{Outcome, Path, Technique, measure};

@@ -1,4 +1,4 @@
-//! What ubik's experiments come to here.
+//! The results of ubik's experiments.
 
 use slowpath_papers::{Cell, FlowMeasures, Judged, Report, measure, ubik};
 use std::sync::LazyLock;

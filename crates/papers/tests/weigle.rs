@@ -1,4 +1,4 @@
-//! What weigle's experiments come to here: some of them, as all take minutes. What is not tried is not a number in a report.
+//! The results of some of weigle's experiments, since all take minutes. What is not tried is not a number in a report.
 
 use slowpath_papers::{FlowMeasures, Judged, PaperCase, Report, measure, weigle};
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What wu's experiments come to here.
+//! The results of wu's experiments.
 
 use slowpath_papers::{Drawn, Figure, FlowMeasures, Judged, Report, Series, Trace, measure, wu};
 use std::sync::LazyLock;
@@ -144,7 +144,7 @@ fn traces_agree_with_what_was_measured() {
         let last = |series: Series| *series.y.last().expect("a point");
         let acknowledged = last(sequence.acknowledged.series("", Drawn::Steps));
         let sent = sequence.sent.series("", Drawn::Course).y.into_iter().fold(0.0, f64::max);
-        // What a call has handed over is told when it returns.
+        // What a call has handed over is reported when it returns.
         let written = run.written as f64 + 8192.0;
         assert!(run.read as f64 <= acknowledged && acknowledged <= written, "{run:?}");
         assert!(acknowledged <= sent + 1448.0 && sent <= written, "{acknowledged} {sent}");

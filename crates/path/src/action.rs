@@ -1,4 +1,4 @@
-//! What the path does to a packet on its way: it is dropped for a reason, answered, or changed.
+//! The path's action on a packet: it is dropped for a reason, answered, or changed.
 
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Bytes, Ecn};

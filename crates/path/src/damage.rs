@@ -22,7 +22,7 @@ impl Damage {
         Self(Chance::from_ppm(config.probability_ppm))
     }
 
-    /// What it does to a packet.
+    /// Its action on a packet.
     pub(crate) fn pass(&self, packet: &Packet, draws: &mut Draws) -> Action {
         let is_damaged = packet.part.is_some() && draws.happens(self.0);
         Action::Pass(Changes { is_damaged, ..Changes::NONE })

@@ -46,7 +46,7 @@ impl EcnBox {
         }
     }
 
-    /// What it does to a packet.
+    /// Its action on a packet.
     pub(crate) fn pass(&mut self, packet: &Packet, draws: &mut Draws) -> Action {
         if packet.ecn == Ecn::NotEct {
             return Action::UNCHANGED;

@@ -39,7 +39,7 @@ impl Forget {
         Self { config: *config, connections: HashMap::new() }
     }
 
-    /// What it does to a packet.
+    /// Its action on a packet.
     pub(crate) fn pass(&mut self, at: Instant, packet: &Packet) -> Action {
         let Some(part) = packet.part else { return Action::UNCHANGED };
         if self.knows(at, &part) {

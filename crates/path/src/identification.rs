@@ -40,7 +40,7 @@ impl Identification {
         Self { config: *config, last }
     }
 
-    /// What it does to a packet; one of IPv6 has no identification.
+    /// Its action on a packet; one of IPv6 has no identification.
     pub(crate) fn pass(&mut self, packet: &Packet, draws: &mut Draws) -> Action {
         let Some(own) = packet.id else { return Action::UNCHANGED };
         let id = match self.config {

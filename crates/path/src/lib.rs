@@ -11,14 +11,14 @@
 //!             -> propagation delay -> jitter -> reordering -> duplication
 //! ```
 //!
-//! - [`middlebox`]: what looks into packets, and drops, changes or answers them. To drop: [`mtu`], [`super_packets`],
+//! - [`middlebox`]: devices that look into packets, and drop, change or answer them. To drop: [`mtu`], [`super_packets`],
 //!   [`syn_data`], [`unscaled_window`], [`forget`]; to change: [`window_scale`], [`sack_shift`], [`ecn`],
 //!   [`identification`], [`damage`]; to add a RST: [`resets`].
 //! - [`packet`], [`action`]: a packet as these elements see it, and what they do to it.
 //! - [`policer`]: a token bucket that drops what is over its rate.
-//! - [`loss`]: packets lost on purpose, by chance, in bursts, or by script.
+//! - [`loss`]: emulated loss: random, in bursts, or scripted.
 //! - [`link`]: a serial link with a drop-tail queue, and times at which it does not serve.
-//! - [`cross`]: packets of others on the link.
+//! - [`cross`]: cross traffic on the link.
 //! - [`jitter`]: a delay of its own for every packet.
 //! - [`chance`]: the seeded random numbers.
 
@@ -60,7 +60,7 @@ use slowpath_model::{Bytes, Instant};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It leaves the path at `due`, on the same clock as the arrival.
@@ -71,7 +71,7 @@ pub enum Verdict {
         held_back: Duration,
         /// Whether a second copy follows directly.
         twice: bool,
-        /// What middleboxes have made of it.
+        /// The changes by middleboxes.
         changes: Changes,
     },
     /// It is lost.
@@ -83,7 +83,7 @@ pub enum Verdict {
     },
 }
 
-/// Reordering: some packets take a longer way and are overtaken.
+/// Reordering: some packets are delayed, so that later ones arrive before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReorderConfig {
     /// Chance, in millionths, that a packet takes the longer way.
@@ -117,7 +117,7 @@ pub struct PathConfig {
     /// A delay of its own for every packet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter: Option<JitterConfig>,
-    /// Packets that are overtaken.
+    /// Packets that are reordered.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reorder: Option<ReorderConfig>,
     /// Chance, in millionths, that a packet arrives twice.
@@ -335,7 +335,7 @@ impl Path {
         }
     }
 
-    /// What became of everything so far.
+    /// The fate of all packets so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }

@@ -1,4 +1,4 @@
-//! Packets lost on purpose: by chance, in bursts, or by script.
+//! Emulated loss: random, in bursts, or scripted.
 
 use crate::action::LossReason;
 use crate::chance::{Chance, Draws};

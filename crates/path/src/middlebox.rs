@@ -1,4 +1,4 @@
-//! Middleboxes: what on a path looks into packets, and then drops, changes or answers them.
+//! Middleboxes: devices on a path that look into packets, and drop, change or answer them.
 //!
 //! A packet meets them in the order of the configuration, before the policer. They stand half way between the hosts: a
 //! packet is shown to them when it enters the path, and so are the packets of the other direction

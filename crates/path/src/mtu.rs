@@ -17,7 +17,7 @@ pub struct MtuConfig {
     pub icmp: bool,
 }
 
-/// What it does to a packet.
+/// Its action on a packet.
 pub(crate) fn pass(config: &MtuConfig, packet: &Packet) -> Action {
     if packet.length <= config.mtu {
         return Action::UNCHANGED;

@@ -2,7 +2,7 @@
 
 use slowpath_model::{Bytes, Ecn, Flags, StreamOffset};
 
-/// What the path is told about one packet. All lengths are IP lengths: no Ethernet header, no VLAN tag.
+/// What the path knows about one packet. All lengths are IP lengths: no Ethernet header, no VLAN tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Length of the IP packet.

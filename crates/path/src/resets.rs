@@ -28,7 +28,7 @@ impl Resets {
         Self { config: *config, done: HashSet::new() }
     }
 
-    /// What it does to a packet.
+    /// Its action on a packet.
     pub(crate) fn pass(&mut self, packet: &Packet) -> Action {
         let is_it = packet.part.is_some_and(|part| {
             let first = u64::try_from(part.start.0 - 1).unwrap_or(0);

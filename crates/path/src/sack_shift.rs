@@ -12,7 +12,7 @@ pub struct SackShiftConfig {
     pub shift: u32,
 }
 
-/// What it does to a packet.
+/// Its action on a packet.
 pub(crate) fn pass(config: &SackShiftConfig, packet: &Packet) -> Action {
     let has_blocks = packet.part.is_some_and(|part| part.has_sack);
     Action::Pass(Changes { sack_shift: if has_blocks { config.shift } else { 0 }, ..Changes::NONE })

@@ -5,7 +5,7 @@ use crate::action::Action;
 use crate::action::LossReason;
 use crate::packet::Packet;
 
-/// What it does to a packet, which is one of a super-packet or came alone.
+/// Its action on a packet, which is one of a super-packet or came alone.
 pub(crate) fn pass(packet: &Packet) -> Action {
     match packet.part {
         Some(part) if part.super_packet > part.len => Action::Drop(LossReason::SuperPacket, None),

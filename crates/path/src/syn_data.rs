@@ -4,7 +4,7 @@ use crate::action::Action;
 use crate::action::LossReason;
 use crate::packet::Packet;
 
-/// What it does to a packet.
+/// Its action on a packet.
 pub(crate) fn pass(packet: &Packet) -> Action {
     match packet.part {
         Some(part) if part.is_syn() && part.len > 0 => Action::Drop(LossReason::SynData, None),

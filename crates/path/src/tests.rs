@@ -84,7 +84,7 @@ fn burst_of_ten_into_a_queue_of_four_delivers_four() {
 }
 
 #[test]
-fn reordered_packet_is_overtaken_and_nothing_else_moves() {
+fn reordered_packet_arrives_late_and_nothing_else_moves() {
     let config = PathConfig {
         delay: ms(10),
         reorder: Some(ReorderConfig { probability_ppm: 200_000, extra: ms(5) }),
@@ -138,7 +138,7 @@ fn cross_traffic_takes_its_share_of_the_link_and_of_the_queue() {
     // When they have gone, the link is its own again.
     assert_eq!(due(path.schedule(at(100 * MS), &packet(1500))), Some(101 * MS));
     assert_eq!(path.totals().cross_packets, 300);
-    // Half a link is left beside traffic that takes half of it.
+    // Half a link is left next to traffic that takes half of it.
     let config = PathConfig { link: link(12, 10_000), cross: vec![others(6)], ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
     path.begin(at(0));

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 pub struct UnscaledWindow(HashMap<u64, (StreamOffset, u16)>);
 
 impl UnscaledWindow {
-    /// What it does to a packet. Before the first ACK it knows no window.
+    /// Its action on a packet. Before the first ACK it knows no window.
     pub(crate) fn pass(&self, packet: &Packet) -> Action {
         let beyond = packet.part.filter(|part| part.len > 0).is_some_and(|part| {
             self.0.get(&part.flow).is_some_and(|(ack, window)| part.end() > *ack + u32::from(*window))
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(firewall.pass(&segment(1000, 1002)), Action::Drop(LossReason::BeyondWindow, None));
         firewall.overhear(&ack(1001, 2000));
         assert_eq!(firewall.pass(&segment(1000, 1002)), Action::UNCHANGED);
-        // An ACK that was overtaken.
+        // A reordered ACK.
         firewall.overhear(&ack(1, 65535));
         assert_eq!(firewall.pass(&segment(1, 10_000)), Action::Drop(LossReason::BeyondWindow, None));
         assert_eq!(firewall.pass(&segment(9_000, 0)), Action::UNCHANGED, "an ACK has no data");

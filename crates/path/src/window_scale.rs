@@ -12,7 +12,7 @@ pub struct WindowScaleConfig {
     pub becomes: Replacement,
 }
 
-/// What it does to a packet.
+/// Its action on a packet.
 pub(crate) fn pass(config: &WindowScaleConfig, packet: &Packet) -> Action {
     let is_scaled = packet.part.is_some_and(|part| part.is_syn() && part.window_scale.is_some());
     Action::Pass(Changes { window_scale: is_scaled.then_some(config.becomes), ..Changes::NONE })

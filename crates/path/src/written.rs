@@ -1,4 +1,4 @@
-//! How configurations write the model's units: as whole numbers, with the unit in the key.
+//! The model's units in configurations: whole numbers, with the unit in the key.
 
 /// Declares a module for `#[serde(with)]`.
 macro_rules! written {

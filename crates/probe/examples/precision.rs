@@ -1,4 +1,4 @@
-//! How close `slowpath probe` comes to the truth, on this machine: the table of the handbook's page. Needs root.
+//! The precision of `slowpath probe` on this machine: the table of the handbook's page. Needs root.
 //!
 //! `cargo run --release -p slowpath-probe --example precision -- [RATE IN MBIT/S]...`
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), LabError> {
     signals::remove_namespaces_when_ended()?;
     namespaces::remove_leftovers()?;
     let only: Vec<u64> = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect();
-    println!("| path | others | round trip | found | capacity found | available | found |");
+    println!("| path | others | RTT | found | capacity found | available | found |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for mbit in [100, 300, 622, 940] {
         if !only.is_empty() && !only.contains(&mbit) {

@@ -1,4 +1,4 @@
-//! The procedures in their order: what one finds the next begins with.
+//! The procedures in their order: each starts from the results of the one before.
 
 use crate::measure::ramp::Rates;
 use crate::measure::{
@@ -10,7 +10,7 @@ use slowpath_model::{Bytes, Rate};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What is to be measured.
+/// The wanted measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// The way that capacity, available bandwidth and ramp are of.
@@ -27,14 +27,14 @@ pub struct Wanted {
     pub steps: u32,
 }
 
-/// A round trip where no echo came back: long enough for queues to empty on most paths.
+/// An RTT where no echo came back: long enough for queues to empty on most paths.
 const UNKNOWN_ROUND_TRIP_NS: u64 = 100_000_000;
 /// The ramp begins at this part of the capacity.
 const RAMP_FROM: u64 = 10;
 
-/// What was measured.
+/// The measurements.
 pub struct Found {
-    /// What was to be measured.
+    /// The wanted measurements.
     pub wanted: Wanted,
     /// Length of the packets, as IP counts it.
     pub packet_bytes: u32,
@@ -44,9 +44,9 @@ pub struct Found {
     pub limits: Option<Limits>,
     /// Echoes.
     pub round_trip: Option<RoundTrip>,
-    /// What the narrowest link carries.
+    /// The capacity of the bottleneck link.
     pub capacity: Option<Capacity>,
-    /// What others leave of it.
+    /// The available bandwidth.
     pub available: Option<Available>,
     /// UDP at one rate after the other.
     pub ramp: Option<Ramp>,
@@ -73,19 +73,19 @@ impl Found {
         }
     }
 
-    /// Measures what is wanted, and tells `told` of each step.
+    /// Measures what is wanted, and calls `on_progress` for each step.
     ///
     /// # Errors
     /// If the channel cannot go on; what was found by then is there.
     pub fn fill<C: Channel>(
         &mut self,
         channel: &mut C,
-        mut told: &mut dyn FnMut(Progress),
+        mut on_progress: &mut dyn FnMut(Progress),
     ) -> Result<(), C::Error> {
         let wanted = self.wanted;
         let limits = channel.limits();
         self.limits = Some(limits);
-        let round_trip = round_trip::measure(channel, &mut told)?;
+        let round_trip = round_trip::measure(channel, &mut on_progress)?;
         let setting = Setting {
             direction: wanted.direction,
             packet_bytes: self.packet_bytes,
@@ -93,7 +93,7 @@ impl Found {
         };
         self.round_trip = Some(round_trip);
         if wanted.capacity {
-            self.capacity = Some(capacity::measure(channel, &setting, &mut told)?);
+            self.capacity = Some(capacity::measure(channel, &setting, &mut on_progress)?);
         }
         let guess = self
             .capacity
@@ -101,7 +101,7 @@ impl Found {
             .and_then(|capacity| capacity.rate)
             .map(|rate| rate.min(limits.rate_bit_per_s));
         if let Some(guess) = guess.filter(|_| wanted.available) {
-            self.available = Some(available::measure(channel, &setting, guess, &mut told)?);
+            self.available = Some(available::measure(channel, &setting, guess, &mut on_progress)?);
         }
         let to_capacity = guess.map(|rate| Rates {
             from: rate / RAMP_FROM,
@@ -109,7 +109,7 @@ impl Found {
             steps: wanted.steps,
         });
         if let Some(rates) = wanted.rates.or(to_capacity).filter(|_| wanted.ramp) {
-            self.ramp = Some(ramp::measure(channel, &setting, rates, &mut told)?);
+            self.ramp = Some(ramp::measure(channel, &setting, rates, &mut on_progress)?);
         }
         self.is_done = true;
         Ok(())
@@ -130,7 +130,7 @@ impl Found {
         self.round_trip.is_some().then_some(self)
     }
 
-    /// The shortest round trip.
+    /// The minimum RTT.
     pub fn round_trip(&self) -> Option<Duration> {
         self.round_trip.as_ref()?.min_ns.map(Duration::from_nanos)
     }
@@ -144,7 +144,7 @@ impl Found {
         Some(Rate::bits_per_second(available.estimate().min(most)))
     }
 
-    /// What a transfer's window has to hold for that.
+    /// The window that a transfer needs for that.
     pub fn window(&self) -> Option<Bytes> {
         Some(self.rate()?.amount_in(self.round_trip()?))
     }

@@ -1,14 +1,14 @@
-//! What a path gives to packets of one's own: round trip, capacity, available bandwidth, and where loss begins.
+//! Measures a path with packets of its own: RTT, capacity, available bandwidth, and the rate at which loss begins.
 //!
 //! Ubik and Cimbal (2002, section V) looked for what held their transfers with RUDE/CRUDE and pathload, and neither tool
-//! could be trusted at their rates. What they asked is asked here, and each answer says what it was limited by: the path,
+//! could be trusted at their rates. This crate makes the same measurements, and reports what limited each: the path,
 //! or one of the two ends.
 //!
 //! - [`measure`]: the procedures. Pure: they ask a [`Channel`](measure::Channel) for trains of packets and judge the times at
 //!   which these were sent and arrived.
 //! - [`findings`]: the procedures one after the other, each begun with what the one before found.
 //! - [`simulated`]: a channel over the emulated path of `slowpath-path`, in no time.
-//! - [`protocol`]: what the two programs of a real measurement say to each other.
+//! - [`protocol`]: the protocol between the two programs of a real measurement.
 //! - [`real`]: a channel of UDP packets between two hosts, the far end that answers it, and a bulk transfer by TCP.
 //!
 //! # Decisions

@@ -1,4 +1,4 @@
-//! What the two programs of a measurement say to each other.
+//! The protocol between the two programs of a measurement.
 //!
 //! Over TCP, messages: four bytes of length (big-endian, as all numbers here), one byte that says which message, and its
 //! fields. What cannot be a message is an error at its first byte that cannot be; nobody's memory is asked for more than the
@@ -34,7 +34,7 @@ pub struct Stamp {
     pub at_ns: u64,
 }
 
-/// What the kernel says of a TCP connection at its end (`TCP_INFO`).
+/// The `TCP_INFO` of a connection at its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpEnd {
     /// `tcpi_rtt`, in microseconds.
@@ -228,7 +228,7 @@ impl Message {
         let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
         if length > most {
-            // Whoever is no probe says something there too.
+            // A client that is no probe sends something there too.
             let is_probe = rest.get(1..9).is_none_or(|words| words == MAGIC);
             return Err(if is_probe { NotAMessage::TooLong(length) } else { NotAMessage::NotAProbe });
         }
@@ -284,7 +284,7 @@ impl Bulk {
     }
 }
 
-/// What is left of a message.
+/// The rest of a message.
 struct Fields<'a> {
     kind: u8,
     left: &'a [u8],

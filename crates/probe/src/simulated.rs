@@ -1,4 +1,4 @@
-//! A channel over the emulated path: the same procedures, with nothing but the path between the ends, and in no time.
+//! A channel over the emulated path, in simulated time.
 
 use crate::measure::channel::nanos_for;
 use crate::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};

@@ -7,7 +7,7 @@ use precision::Cell;
 const MBIT: u64 = 1_000_000;
 const MS: u64 = 1_000_000;
 
-/// What is found is to be this close: the round trip in nanoseconds, rates in thousandths.
+/// What is found is to be this close: the RTT in nanoseconds, rates in thousandths.
 const ROUND_TRIP_NS: u64 = 200_000;
 const PERMILLE: u64 = 100;
 

@@ -140,7 +140,7 @@ fn trains_go_both_ways_and_echoes_come_back() {
         let passed = client.pass(&train).expect("it passes");
         assert_eq!((passed.flights.len(), passed.refused(), passed.overtaken), (500, 0, 0), "{direction:?}");
         assert!(
-            passed.lost() == passed.overflowed.expect("Linux tells"),
+            passed.lost() == passed.overflowed.expect("Linux reports it"),
             "loopback loses nothing: {passed:?}"
         );
         // A busy machine is late at times, never early.

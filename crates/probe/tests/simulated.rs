@@ -137,12 +137,12 @@ fn the_ramp_finds_where_loss_begins() {
     for step in &ramp.steps {
         let is_too_much = step.asked > 62 * MBIT;
         assert_eq!(step.weakest == Weakest::Path, is_too_much, "{step:?}");
-        assert_eq!(step.overflowed, None, "nobody can tell here");
+        assert_eq!(step.overflowed, None, "unknown here");
     }
 }
 
 #[test]
-fn packets_that_are_overtaken_are_counted() {
+fn reordered_packets_are_counted() {
     let reordering = PathConfig {
         reorder: Some(ReorderConfig { probability_ppm: 50_000, extra: Duration::from_nanos(5 * MS) }),
         ..path(100 * MBIT, None, MS)

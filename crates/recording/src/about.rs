@@ -1,4 +1,4 @@
-//! What a recording says of itself: in the metadata of each of its files.
+//! A recording's description of itself, in the metadata of each file.
 
 use crate::schema::VERSION;
 use crate::table::key_value;
@@ -17,7 +17,7 @@ pub struct About {
     pub seed: Option<u64>,
     /// What that host is to all of its flows, where it is the same to all.
     pub side: Option<Side>,
-    /// Of the recordings that lie beside it, this is the one to read.
+    /// This is the one to read of the recordings next to it.
     pub main: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::about::{About, Ending, Part, from_metadata};
 use crate::error::{Damage, ReadError};
-use crate::rows::{self, Told};
+use crate::rows::{self, RowEvent};
 use crate::schema::TABLES;
 use crate::table::{BadTable, TableReader};
 use crate::writer::{UNFINISHED, segment_folder, table_file};
@@ -84,7 +84,7 @@ impl Recording {
         Ok(Self { folder: folder.to_owned(), about: first.about, segments, missing })
     }
 
-    /// What it is of.
+    /// Its description of itself.
     pub fn about(&self) -> &About {
         &self.about
     }
@@ -224,7 +224,7 @@ fn words(bad: &BadTable) -> String {
     }
 }
 
-/// A sink, and what was told it so far.
+/// A sink, and what was passed to it so far.
 struct Reading<'a, S> {
     sink: &'a mut S,
     /// Whether each flow is still open, by its number less one.
@@ -245,9 +245,9 @@ impl<S: Sink> Reading<'_, S> {
                 Some(Err((place, bad))) => return Err(segment.damage(place, words(&bad))),
                 None => return Err(segment.damage(0, format!("event {nr} is in none of the tables"))),
             };
-            let told = rows::read(TABLES[place].table, &mut segment.tables[place].next_row());
-            let told = told.map_err(|bad| segment.damage(place, format!("event {nr}: {bad}")))?;
-            if !self.tell(&told) {
+            let event = rows::read(TABLES[place].table, &mut segment.tables[place].next_row());
+            let event = event.map_err(|bad| segment.damage(place, format!("event {nr}: {bad}")))?;
+            if !self.pass_on(&event) {
                 return Err(
                     segment.damage(place, format!("event {nr}: its flow is not there, or there already"))
                 );
@@ -258,11 +258,11 @@ impl<S: Sink> Reading<'_, S> {
         Ok(())
     }
 
-    /// Passes it on; `false` if it cannot be, after what was told before.
-    fn tell(&mut self, told: &Told) -> bool {
+    /// Passes it on; `false` if it cannot be, after what was passed before.
+    fn pass_on(&mut self, event: &RowEvent) -> bool {
         let place = |flow: FlowId| flow.0.checked_sub(1).map(|place| place as usize);
-        match told {
-            Told::Open(flow, key) => {
+        match event {
+            RowEvent::Open(flow, key) => {
                 if place(*flow) != Some(self.flows.len()) {
                     return false;
                 }
@@ -270,7 +270,7 @@ impl<S: Sink> Reading<'_, S> {
                 self.summary.flows += 1;
                 self.sink.open(*flow, key);
             }
-            Told::Event(flow, event) => {
+            RowEvent::Event(flow, event) => {
                 if place(*flow).and_then(|place| self.flows.get(place)) != Some(&true) {
                     return false;
                 }
@@ -279,7 +279,7 @@ impl<S: Sink> Reading<'_, S> {
                 self.summary.packets += u64::from(matches!(event.kind, EventKind::Seen(_)));
                 self.sink.accept(*flow, event);
             }
-            Told::Close(flow, end) => {
+            RowEvent::Close(flow, end) => {
                 let Some(open) = place(*flow).and_then(|place| self.flows.get_mut(place)) else {
                     return false;
                 };

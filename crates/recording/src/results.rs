@@ -1,4 +1,4 @@
-//! Tables of results, whose columns a program decides when it runs. Each file is small, complete and never changed.
+//! Tables of results, with columns chosen at run time. Each file is small, complete and never changed.
 //!
 //! What has not been found out is absent, so that every cell may be without a value. A column can hold rows of its
 //! own: a list of structs, in the words of the format.

@@ -119,14 +119,14 @@ fn write_segment(row: &mut Row<'_>, segment: &Segment, dropped: Option<DropReaso
 /// What a row says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
-pub enum Told {
+pub enum RowEvent {
     Open(FlowId, FlowKey),
     Event(FlowId, Event),
     Close(FlowId, FlowEnd),
 }
 
 /// Reads a row of a table.
-pub fn read(table: Table, row: &mut Cells<'_>) -> Result<Told, BadCell> {
+pub fn read(table: Table, row: &mut Cells<'_>) -> Result<RowEvent, BadCell> {
     let _nr: u64 = row.number()?;
     if table == Table::Flows {
         return read_flow(row);
@@ -165,7 +165,7 @@ pub fn read(table: Table, row: &mut Cells<'_>) -> Result<Told, BadCell> {
             EventKind::Sampled(sample)
         }
     };
-    Ok(Told::Event(flow, Event { at, kind }))
+    Ok(RowEvent::Event(flow, Event { at, kind }))
 }
 
 fn read_mark(row: &mut Cells<'_>) -> Result<EventKind, BadCell> {
@@ -185,7 +185,7 @@ fn read_mark(row: &mut Cells<'_>) -> Result<EventKind, BadCell> {
     }
 }
 
-fn read_flow(row: &mut Cells<'_>) -> Result<Told, BadCell> {
+fn read_flow(row: &mut Cells<'_>) -> Result<RowEvent, BadCell> {
     let flow = FlowId(row.number()?);
     let opens = row.name(|name| match name {
         "opened" => Some(true),
@@ -202,9 +202,9 @@ fn read_flow(row: &mut Cells<'_>) -> Result<Told, BadCell> {
     let why = row.maybe_name(|name| ENDS.iter().find(|(_, text)| *text == name).map(|(end, _)| *end))?;
     match (opens, a, b, occurrence, why) {
         (true, Some(a), Some(b), Some(occurrence), None) => {
-            Ok(Told::Open(flow, FlowKey { a, b, occurrence }))
+            Ok(RowEvent::Open(flow, FlowKey { a, b, occurrence }))
         }
-        (false, None, None, None, Some(why)) => Ok(Told::Close(flow, why)),
+        (false, None, None, None, Some(why)) => Ok(RowEvent::Close(flow, why)),
         _ => Err(BadCell { column: "event".to_owned(), what: "not with these other columns" }),
     }
 }

@@ -36,7 +36,7 @@ struct Written {
     file: SerializedFileWriter<BufWriter<File>>,
 }
 
-/// Writes events into a folder. What goes wrong is told by [`check`](Self::check), and nothing is written any more.
+/// Writes events into a folder. After an error nothing more is written; [`check`](Self::check) returns the error.
 pub struct Writer {
     folder: PathBuf,
     about: About,
@@ -125,7 +125,7 @@ impl Writer {
         if self.failed.is_some() {
             return;
         }
-        // None after an error that was told.
+        // None after an error that was returned.
         let Some(written) = self.tables.get_mut(table as usize) else { return };
         fill(&mut written.rows.add(), self.next);
         self.next += 1;

@@ -1,4 +1,4 @@
-//! What is written as a table is read back, and what is damaged is an error that names the file.
+//! A written table is read back, and a damaged one is an error that names the file.
 
 use proptest::prelude::*;
 use slowpath_recording::results::{self, Cell, Column, Field, Holds, Table, Value};

@@ -1,4 +1,4 @@
-//! What is written is read back, and what is damaged is said to be.
+//! A written recording is read back, and damage is reported.
 
 use proptest::prelude::*;
 use slowpath_model::{
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a sink is told.
+/// The calls that a sink gets.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
 enum Told {
@@ -237,8 +237,8 @@ fn of_a_recording_that_was_never_finished_the_complete_segments_are_read() {
     assert!(again.contains("holds a recording already"), "{again}");
 }
 
-/// Every file cut at many places, and with bytes changed at many: what comes out is an error or a part that says
-/// so, or, where nobody can tell, other numbers; never a panic.
+/// Every file cut at many places, and with bytes changed at many: the result is an error or a part that says
+/// so, or, where the damage cannot be detected, other numbers; never a panic.
 #[test]
 fn damaged_files_are_said_to_be() {
     let folder = tempfile::tempdir().expect("a folder");

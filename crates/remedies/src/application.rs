@@ -174,7 +174,7 @@ pub(crate) fn protocol_window(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-/// What several connections of the same window would carry; used where one is bound by a window that no
+/// What several connections of the same window would carry; used where one is limited by a window that no
 /// setting of ours can raise.
 pub(crate) fn connections_for(target: slowpath_model::Rate, each: slowpath_model::Rate) -> Option<u64> {
     (each.get() > 0).then(|| target.get().div_ceil(each.get()))

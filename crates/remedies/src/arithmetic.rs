@@ -1,4 +1,4 @@
-//! What the numbers of the advice are computed with. Each estimate names what it assumes.
+//! The arithmetic behind the numbers of the advice. Each estimate names what it assumes.
 
 use slowpath_model::{Bytes, Rate};
 use std::ops::Range;
@@ -46,7 +46,7 @@ const LINK_RATES: [u64; 9] = [
     400_000_000_000,
 ];
 
-/// The largest rate that `window` outstanding bytes per `round_trip` allow; `None` for a round trip of zero.
+/// The largest rate that `window` outstanding bytes per `round_trip` allow; `None` for an RTT of zero.
 pub fn largest_rate(window: Bytes, round_trip: Duration) -> Option<Rate> {
     Rate::of(window, round_trip)
 }
@@ -59,8 +59,8 @@ pub fn window_for(rate: Rate, round_trip: Duration) -> Bytes {
 
 /// The third number of `tcp_rmem` under which the window can reach twice `window`.
 ///
-/// Twice, since data that arrives behind a loss stays in the buffer for one more round trip; and
-/// autotuning itself aims at twice what was read in the last round trip (`tcp_rcvbuf_grow`, 6.18: "always
+/// Twice, since data that arrives behind a loss stays in the buffer for one more RTT; and
+/// autotuning itself aims at twice what was read in the last RTT (`tcp_rcvbuf_grow`, 6.18: "always
 /// one RTT late"). Not more: ubik, table II, found the best rate at 4 MB on a path that holds 5 MB, and
 /// less at 8 and 16 MB. Rounded up to a MiB.
 pub fn receive_buffer_for(window: Bytes) -> Bytes {
@@ -115,7 +115,7 @@ pub fn space_for_shift(shift: u8) -> Bytes {
     Bytes::new(1 << (shift.min(LARGEST_SHIFT) + 15))
 }
 
-/// Round trips that slow start takes from ten segments to `window`, doubling each: rounded up.
+/// RTTs that slow start takes from ten segments to `window`, doubling each: rounded up.
 pub fn slow_start_rounds(window: Bytes, mss: u32, initial: u64) -> u32 {
     let mut outstanding = u64::from(mss.max(1)).saturating_mul(initial.max(1));
     let mut rounds = 0;

@@ -1,4 +1,4 @@
-//! Opening the connection, and an end that is gone.
+//! Opening a connection, and peers that no longer answer.
 
 use crate::facts::{Facts, time, times};
 use crate::fix::{NET_ADMIN, NET_RAW, counters, firewall, hops, switch, sysctl, way_to};
@@ -230,7 +230,7 @@ pub(crate) fn old_connection(facts: &Facts<'_>) -> Vec<Advice> {
              net.ipv4.ip_local_reserved_ports.",
         ),
         Advice::new(
-            "If the client was gone, the server kept its half of the connection because nothing told it. \
+            "If the client was gone, the server kept its half of the connection because no packet told it so. \
              Keepalives remove such connections: SO_KEEPALIVE in the serving program, or its own idle \
              timeout. Timestamps help where the old connection is in TIME_WAIT: a SYN with a newer timestamp \
              then opens a new one at once (RFC 6191).",

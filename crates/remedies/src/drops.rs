@@ -1,4 +1,4 @@
-//! What it means for a transfer that the kernel dropped a packet.
+//! The effect of each kernel drop reason on a transfer.
 
 /// What a drop reason means: `reason` is the kernel's name of it without `SKB_DROP_REASON_` (`enum skb_drop_reason`,
 /// include/net/dropreason-core.h). `None` where slowpath does not know.

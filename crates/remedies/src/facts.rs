@@ -1,4 +1,4 @@
-//! What advice is computed from: the report's numbers, brought into the form that advice asks for.
+//! The input of advice: the report's numbers, in the form that advice needs.
 
 use crate::Host;
 use crate::arithmetic;
@@ -65,7 +65,7 @@ impl<'a> Facts<'a> {
         if end == self.finding.from { Host::Sender } else { Host::Receiver }
     }
 
-    /// The whole path's shortest round trip, by the best way there is of knowing it.
+    /// The whole path's minimum RTT, by the best way there is of knowing it.
     ///
     /// The smallest of: both sides of the tap added up, the handshake, and data to ACK where the tap was
     /// at the sender. None of them can be smaller than the path.
@@ -86,7 +86,7 @@ impl<'a> Facts<'a> {
         self.sent().goodput.filter(|rate| rate.get() > 0)
     }
 
-    /// What was outstanding at most: as seen, but no less than rate and round trip make it. A tap far from the
+    /// What was outstanding at most: as seen, but no less than rate and RTT make it. A tap far from the
     /// sender sees less outstanding than there is.
     pub(crate) fn outstanding(&self) -> Bytes {
         let by_rate =
@@ -94,7 +94,7 @@ impl<'a> Facts<'a> {
         self.sent().flight_max.max(by_rate.unwrap_or_default())
     }
 
-    /// The whole path's round trips with all their waiting: known beside either end, not in between.
+    /// The whole path's RTTs with all their waiting: known next to either end, not in between.
     pub(crate) fn round_trips(&self) -> Option<RttMeasures> {
         match self.report.vantage.vantage {
             Vantage::At(end) if end == self.finding.from => Some(self.sent().rtt_by_ack),
@@ -103,7 +103,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The rate at which a busy bottleneck delivered: what was held for about a round trip at best, or the
+    /// The rate at which a busy bottleneck delivered: what was held for about an RTT at best, or the
     /// mean.
     pub(crate) fn delivered(&self) -> Option<Rate> {
         let peak = Rate::bits_per_second(

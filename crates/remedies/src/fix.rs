@@ -1,4 +1,4 @@
-//! A fix: one command that looks at or changes something, with all that one has to know to give it.
+//! A fix: one command that shows or changes something, with everything needed to run it.
 //!
 //! Captures, the live kernel and `doctor` all advise with this type; what each kind of command needs and how it is
 //! undone is said here once.
@@ -24,15 +24,15 @@ pub const SYS_NICE: &str = "root (CAP_SYS_NICE)";
 pub struct Fix {
     /// Where to give it.
     pub host: Host,
-    /// The line for a shell.
+    /// The shell command.
     pub command: String,
     /// What it shows or changes; empty where a finding says it already.
     pub effect: String,
-    /// The right it needs; `None` where any user may.
+    /// The capability it needs; `None` where any user may.
     pub needs: Option<&'static str>,
     /// The line that puts back what it changed; `None` where it changes nothing that can be put back.
     pub undo: Option<String>,
-    /// What makes it last over a restart: a file and its line; `None` where it changes nothing, or that depends on the
+    /// What makes it persistent: a file and its line; `None` where it changes nothing, or that depends on the
     /// distribution.
     pub persists: Option<String>,
     /// Where this is documented, where the advice around it does not say so.

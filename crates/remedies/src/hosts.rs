@@ -1,4 +1,4 @@
-//! Advice that needs no capture: for what the live kernel and `doctor` see on a host itself.
+//! Advice that needs no capture: for causes that the live kernel and `doctor` see on a host.
 //!
 //! The fixes for a busy receiver are those that gave the rate back in the lab's runs of `wu`'s experiment
 //! (`docs/src/lab-measurements.md`, "A busy receiver").
@@ -26,7 +26,7 @@ pub fn advise_on_host(cause: Cause) -> Option<Advice> {
     })
 }
 
-/// What to do on the sending host about what bound its sender, by what shows it; `device` is the one by which the packets
+/// Advice on the sending host about the limit of its sender, by its evidence; `device` is the one by which the packets
 /// leave. `None` where it is not the sending host's to change.
 pub fn advise_sending(cause: Cause, evidence: &[Evidence], device: Option<&str>) -> Option<Advice> {
     let shows = |of: fn(&Evidence) -> bool| evidence.iter().any(of);

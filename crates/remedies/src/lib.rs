@@ -1,4 +1,4 @@
-//! From a finding to what would give the time back.
+//! Advice: from a finding to the changes that would recover the time.
 //!
 //! [`advise`] answers a finding with advice that is specific to the flow: numbers computed from its
 //! report, the commands that change something, where each has to be given, what it changes and how it is

@@ -1,4 +1,4 @@
-//! Loss, or what was taken for it, and its repair.
+//! Loss, real or presumed, and loss recovery.
 
 use crate::application::allows;
 use crate::arithmetic;
@@ -30,7 +30,7 @@ fn sack(facts: &Facts<'_>) -> Option<Advice> {
     (!without.is_empty()).then(|| {
         without.iter().fold(
             Advice::new(
-                "SACK was not agreed on, so the sender learns of one loss per round trip and cannot use \
+                "SACK was not agreed on, so the sender learns of one loss per RTT and cannot use \
                  RACK or tail loss probes (RFC 2018, RFC 8985). Both ends have to offer it.",
             ),
             |advice, host| {
@@ -62,7 +62,7 @@ fn look_for_loss(facts: &Facts<'_>, advice: Advice) -> Advice {
         ))
 }
 
-/// Spreads packets over the round trip.
+/// Spreads packets over the RTT.
 fn pace() -> Advice {
     Advice::new(
         "Bursts of loss come from bursts of packets. A qdisc that paces spreads each window over the RTT; it \
@@ -129,7 +129,7 @@ fn rack_and_probes(text: &str) -> Advice {
             "net.ipv4.tcp_early_retrans",
             "3",
             "0",
-            "sends a tail loss probe after about two round trips of silence (RFC 8985)",
+            "sends a tail loss probe after about two RTTs of silence (RFC 8985)",
         ))
         .with(counters(
             Host::Sender,
@@ -138,7 +138,7 @@ fn rack_and_probes(text: &str) -> Advice {
         ))
 }
 
-/// A smaller smallest timeout: only where the round trip is far below it.
+/// A smaller smallest timeout: only where the RTT is far below it.
 fn shorter_timer(facts: &Facts<'_>) -> Option<Advice> {
     let round_trip = facts.round_trip()?;
     (round_trip < Duration::from_millis(20)).then(|| {
@@ -341,7 +341,7 @@ pub(crate) fn reordering(facts: &Facts<'_>) -> Vec<Advice> {
         )),
         Advice::new(
             "Linux learns how far segments are displaced, up to tcp_max_reordering segments \
-             (tcp_check_sack_reordering, 6.18), and RACK waits up to a quarter of the round trip longer, up \
+             (tcp_check_sack_reordering, 6.18), and RACK waits up to a quarter of the RTT longer, up \
              to a whole one. It has to be learned anew by each connection, unless it is told.",
         )
         .with_all(route(

@@ -1,4 +1,4 @@
-//! The path was the limit. Settings of a host do not make it wider.
+//! The path was the limit. No host setting makes it faster.
 
 use crate::arithmetic;
 use crate::congestion_window::bbr;

@@ -107,7 +107,7 @@ pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
     match bound_by(facts) {
         // The scale shows tcp_rmem, not rmem_max, which nobody sets that high.
         Bound::FarBelow(range) if range.start > arithmetic::DEFAULT_SEND_LIMIT.max(buffer) => vec![fixed],
-        // The oldest default in use suffices, so no host's limit is what binds.
+        // The oldest default in use suffices, so no host's limit matters.
         Bound::Fixed if buffer <= arithmetic::OLD_RECEIVE_LIMIT => vec![fixed],
         Bound::FarBelow(_) | Bound::Fixed => vec![fixed, raise],
         Bound::Limit => vec![raise, fixed],

@@ -1,4 +1,4 @@
-//! The receiver had the data and was late to answer.
+//! The receiver had the data and ACKed it late.
 
 use crate::connection::wrong_checksum;
 use crate::facts::{Facts, spread, time, times};
@@ -52,7 +52,7 @@ fn older_timestamps(begin: &str) -> Advice {
         "0",
         "offers no timestamps on connections from now on",
     ))
-    .caution("Without timestamps, RTTs are measured less often, and sequence numbers that wrap within 2 minutes are not told apart.")
+    .caution("Without timestamps, RTTs are measured less often, and sequence numbers that wrap within 2 minutes are ambiguous.")
 }
 
 /// Something between the tap and TCP dropped it.

@@ -1,4 +1,4 @@
-//! What holds a sender back inside its own host.
+//! Limits of the sending host.
 
 use crate::facts::Facts;
 use crate::fix::socket;

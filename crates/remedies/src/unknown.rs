@@ -1,4 +1,4 @@
-//! What to capture to know more.
+//! Unknown limits: what to capture to find out more.
 
 use crate::facts::Facts;
 use crate::fix::{record, way_to};
@@ -34,7 +34,7 @@ pub(crate) fn capture_gap(facts: &Facts<'_>) -> Vec<Advice> {
     vec![both_ends(
         facts,
         Advice::new(format!(
-            "The capture lost packets here{lost}, so what bound the flow in this time is not known. Record \
+            "The capture lost packets here{lost}, so what limited the flow in this time is not known. Record \
              headers only, with a larger kernel buffer, to a fast disk, and filter for this one conversation. \
              When tcpdump ends, it prints how many packets the kernel dropped. A switch may drop packets on \
              its mirror port too; only the switch's own counters show that."

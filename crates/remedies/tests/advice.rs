@@ -302,7 +302,7 @@ fn a_buffer_fixed_by_a_program_is_told_from_a_limit_of_the_host() {
     assert_eq!(pieces, 2);
 }
 
-/// A host whose limits are the kernel's own is never told to lower them, but for a standing queue, on
+/// A host whose limits are the kernel's own is never advised to lower them, but for a standing queue, on
 /// purpose.
 #[test]
 fn limits_are_not_lowered() {
@@ -319,7 +319,7 @@ fn limits_are_not_lowered() {
     }
 }
 
-/// No number is made up: without round trip and goodput the advice is there and names no rate.
+/// No number is made up: without RTT and goodput the advice is there and names no rate.
 #[test]
 fn what_is_unknown_is_not_computed_with() {
     for cause in Cause::ALL {
@@ -352,7 +352,7 @@ fn what_is_unknown_is_not_computed_with() {
                 );
             }
         }
-        assert!(!text.contains("0 B per round trip"), "{cause}: {text}");
+        assert!(!text.contains("0 B per RTT"), "{cause}: {text}");
     }
 }
 

@@ -6,7 +6,7 @@ use slowpath_kernels::KernelProfile;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The scripts that paths stand for: a folder for all `*.pkt` below it, in the order of their names.
+/// The scripts that paths name: a folder means all `*.pkt` below it, in the order of their names.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs a script on the model of `kernel`, or without one on this machine's kernel. The files that it names lie beside it.
+/// Runs a script on the model of `kernel`, or without one on this machine's kernel. Files that it names are next to it.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Why a run was not made, or not stored.
+//! Errors of runs and of their storage.
 
 use slowpath_capture::CaptureError;
 use slowpath_drill::ScriptError;
@@ -118,7 +118,7 @@ pub enum Error {
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// A stored run cannot be read.
-    #[error("{0}; remove that file, and its runs are made again")]
+    #[error("{0}; remove that file, and its runs are repeated")]
     Stored(Damage),
     /// A run of a sweep failed.
     #[error("{name}")]
@@ -167,7 +167,7 @@ impl Error {
     }
 }
 
-/// Who has no privilege is told what does without.
+/// Without privilege, the error adds what works without it.
 fn without_privilege(error: &LiveError) -> &'static str {
     if matches!(error, LiveError::NotAllowed { .. }) {
         "; --own needs none of these, and sees less"

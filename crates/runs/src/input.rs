@@ -1,4 +1,4 @@
-//! What a path names, read into a sink: a capture, a folder of recorded events, or a scenario, which runs as far as it is
+//! Reads the input that a path names into a sink: a capture, a folder of recorded events, or a scenario, which runs as far as it is
 //! read.
 
 mod simulated;
@@ -63,11 +63,11 @@ impl Input {
 /// Segments of one end of a flow that were stamped late by so many nanoseconds.
 pub type StampedLate = (FlowId, End, i64);
 
-/// Is told how many bytes were read, and of how many if that is known.
+/// Called with the bytes read so far, and with the total if that is known.
 pub type Progress = Box<dyn FnMut(u64, Option<u64>) + Send>;
 
 /// Reads all of `path` into `sink`: a folder as a recording, a scenario by running it, anything else as a capture, `-` from
-/// standard input. Of a scenario one reads what its sending host would capture.
+/// standard input. For a scenario, reads what its sending host would capture.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ pub fn analyse<L: Labels>(
 
 /// Where a recording was made, if it says so; nothing of anything else.
 pub fn vantage(path: &Path) -> Option<VantageOverride> {
-    // What is wrong with it, if anything, is told when it is read.
+    // If anything is wrong with it, reading it reports that.
     let recording = path.is_dir().then(|| Recording::open(path).ok()).flatten()?;
     recording.about().side.map(|side| match side {
         Side::Sender => VantageOverride::Sender,

@@ -31,7 +31,7 @@ use std::time::Duration;
 pub struct How<'a> {
     /// Programs in place of its flows.
     pub instead: Option<&'a Instead>,
-    /// What carries the packets.
+    /// The carrier of the packets.
     pub carrier: Carrier,
     /// The folder that keeps its files, if one does; it must not exist yet.
     pub keep: Option<&'a Path>,
@@ -49,7 +49,7 @@ pub struct Live {
     pub not_kept: u64,
     /// Why the run does not count; empty if it does.
     pub invalid: Vec<String>,
-    /// What waited on the hosts, as the kernel recorded it.
+    /// Waits on the hosts, as the kernel recorded it.
     pub waiting: Waiting,
     /// Why that was not recorded; `None` if it was.
     pub unwatched: Option<String>,
@@ -123,7 +123,7 @@ fn sent_more(truth: &Truth) -> Host {
     if forward >= backward { Host::Sender } else { Host::Receiver }
 }
 
-/// What came of a connection whose ends kept no record, of the direction in which more went.
+/// The result of a connection whose ends kept no record, of the direction in which more went.
 fn total_by_capture(flow: &FlowReport) -> Total {
     let measures = &flow.main().measures;
     Total {
@@ -150,7 +150,7 @@ fn totals(scenario: &Scenario, truth: &Truth) -> Vec<Total> {
     totals
 }
 
-/// What waited at both ends of each connection, to what waited in its flow.
+/// Adds the waits at both ends of each connection to its flow.
 fn join(waiting: &mut Waiting, scenario: &Scenario, truth: &Truth, accounts: &[Account]) {
     let flows = scenario.flow_of_streams();
     let sender = scenario.flows[0].sender_host();
@@ -180,7 +180,7 @@ pub fn flow_of(flow_of_streams: &[usize], truth: &Truth, connection: &Connection
     }
 }
 
-/// What came of a connection, of the direction in which more went.
+/// The result of a connection, of the direction in which more went.
 fn total_of(connection: &Connection, from_ns: u64) -> Total {
     let (a, b) = (&connection.sender, &connection.receiver);
     let (writer, reader) = if a.written_bytes >= b.written_bytes { (a, b) } else { (b, a) };

@@ -1,4 +1,4 @@
-//! What a command does between its arguments and its view: it reads and analyses a capture, runs a scenario in the simulator
+//! The work of a command between its arguments and its view: it reads and analyses a capture, runs a scenario in the simulator
 //! or on this machine's kernel, runs many as a sweep, or makes the experiments of a paper.
 //!
 //! - [`input`]: what a path names, read into an analysis.

@@ -20,7 +20,7 @@ pub struct Measured {
     pub waits: Vec<Waited>,
     /// Where they waited at the receiving hosts, all flows together.
     pub at_receivers: Vec<Spread>,
-    /// What bound the flows, as their sending host sees it.
+    /// What limited the flows, as their sending host sees it.
     pub shares: Shares,
     /// The seed of the random numbers.
     pub seed: u64,
@@ -102,7 +102,7 @@ impl Measured {
     ///
     /// # Errors
     ///
-    /// Those of [`kernel::run`].
+    /// The errors of [`kernel::run`].
     pub fn on_kernel(scenario: &Scenario, how: How<'_>) -> Result<Self, Error> {
         let mut shares = Shares::default();
         let live = kernel::run(scenario, how, |flow| shares.add(&flow))?;

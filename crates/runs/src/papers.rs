@@ -12,8 +12,8 @@ use slowpath_papers::{FlowMeasures, Paper, Report, Trace, measure};
 use slowpath_scenario::Rejected;
 use std::sync::atomic::AtomicBool;
 
-/// Runs every case of a paper with the seeds from 1 to `seeds`, and compares the results with the paper's. `begin` is told how
-/// many runs that are, and what it returns is called after each. `None` if `stop` became true before all were made.
+/// Runs every case of a paper with the seeds from 1 to `seeds`, and compares the results with the paper's. `begin` is called with the
+/// number of runs, and its result after each run. `None` if `stop` became true before all were made.
 ///
 /// # Errors
 ///

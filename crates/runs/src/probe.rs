@@ -1,4 +1,4 @@
-//! The path of a scenario, to be measured as a real one is.
+//! The path of a scenario, to be measured like a real one.
 
 use slowpath_model::nanos;
 use slowpath_probe::simulated::{Ends, Simulated};

@@ -30,7 +30,7 @@ pub struct Folders<'a> {
 pub struct Run {
     /// The simulation in its last state.
     pub simulation: Simulation,
-    /// What waited on the hosts.
+    /// Waits on the hosts.
     pub waiting: Waiting,
     /// Packets that the scenario's vantage host saw.
     pub frames: u64,
@@ -68,7 +68,7 @@ pub fn run(
     run_seen(scenario, side, folders, stop, at, each)
 }
 
-/// As [`run`], with the analysis told where it is.
+/// Like [`run`], with the vantage point given to the analysis.
 pub(crate) fn run_seen(
     scenario: &Scenario,
     vantage: Option<VantageOverride>,

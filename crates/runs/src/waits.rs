@@ -4,7 +4,7 @@ use slowpath_analyses::waits::{Spread, Waits};
 use slowpath_model::{End, EventKind};
 use slowpath_scenario::Scenario;
 
-/// What waited at both ends of each of the scenario's flows.
+/// Waits at both ends of each of the scenario's flows.
 pub struct Waiting {
     /// The flow of each stream.
     flows: Vec<usize>,
@@ -56,7 +56,7 @@ impl Waiting {
         }
     }
 
-    /// What waited at the receiving hosts, all flows together.
+    /// Waits at the receiving hosts, all flows together.
     pub fn of_receivers(&self, scenario: &Scenario) -> Waits {
         let mut all = Waits::default();
         for (flow, ends) in scenario.flows.iter().zip(&self.ends) {
@@ -66,7 +66,7 @@ impl Waiting {
         all
     }
 
-    /// What waited, by flow, end and place.
+    /// Waits, by flow, end and place.
     pub fn waited(&self) -> impl Iterator<Item = Waited> {
         self.ends.iter().enumerate().flat_map(|(flow, ends)| {
             let of =

@@ -44,7 +44,7 @@ pub struct Wanted<'a> {
     pub raw: Option<&'a Path>,
 }
 
-/// What was seen of this host's connections.
+/// The observed connections of this host.
 #[derive(Default)]
 pub struct Watched {
     /// For how long they were watched.

@@ -73,7 +73,7 @@ impl CostKind {
     }
 }
 
-/// Declares the table and, beside it, the list of its costs by name.
+/// Declares the table and, next to it, the list of its costs by name.
 macro_rules! costs {
     ($(#[doc = $doc:literal] $name:literal $field:ident,)+) => {
         /// What the kernel's work costs on one machine. Work of a kind is charged where the host does it, in interrupt,

@@ -11,7 +11,7 @@ use slowpath_path::link::QueueLimit;
 use std::fmt;
 use std::time::Duration;
 
-/// What a run needs at most.
+/// The upper bound of a run's needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// Packets with data, and those of others on the path.

@@ -19,7 +19,7 @@ pub struct Host {
     pub costs: CostTable,
     /// Its network card; all of the host's paths use it.
     pub nic: Nic,
-    /// What else wants its CPUs.
+    /// Background load on its CPUs.
     pub load: Vec<Load>,
 }
 
@@ -75,7 +75,7 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// That of a task that asks for nothing.
+    /// The default nice value.
     pub const USUAL: Self = Self::nice(0);
 
     /// An ordinary task of a nice value.

@@ -1,4 +1,4 @@
-//! By what the parts of a scenario name each other.
+//! The ids by which parts of a scenario refer to each other.
 
 /// The place of a host in [`Scenario::hosts`](crate::Scenario::hosts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

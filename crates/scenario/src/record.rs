@@ -1,9 +1,9 @@
-//! What of a run is written down.
+//! What a run records.
 
 use crate::id::HostId;
 use std::time::Duration;
 
-/// What of a run is written down. Where to is the command line's matter.
+/// What a run records. The command line says where to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The hosts at which it is; not empty, in the order of the file.

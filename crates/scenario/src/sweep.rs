@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub struct Sweep {
     /// Every value of each of these with every value of the others.
     pub vary: Vec<Vary>,
-    /// Runs beside those, each of the scenario as it stands but for some values.
+    /// Runs in addition to those, each of the scenario as it stands but for some values.
     pub tries: Vec<Try>,
 }
 

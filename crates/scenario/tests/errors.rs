@@ -1,4 +1,4 @@
-//! What a person is told who wrote something wrong: all of it, each with its line, its caret and its mend.
+//! The errors of a scenario file: all of them, each with its line, its caret and a hint.
 
 use slowpath_scenario::check;
 

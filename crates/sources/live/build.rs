@@ -1,4 +1,4 @@
-//! The probe that is built into the crate: the one beside its sources if it was built from these, otherwise a new one,
+//! The probe that is built into the crate: the one next to its sources if it was built from these, otherwise a new one,
 //! for which clang is needed.
 
 use sha2::{Digest, Sha256};

@@ -1,4 +1,4 @@
-//! What an ACK with SACK blocks costs the sender, by how it looks for what they are about: buffers looked at beside those of the
+//! What an ACK with SACK blocks costs the sender, by how it looks for what they are about: buffers looked at besides those of the
 //! segments that have just arrived, and time, for windows of 100 to 100,000 segments and 1 to 1,000 losses, evenly spread (leith, section 1.1).
 //!
 //! A step of a walk from the head is of the write queue, one of `holes` of the list of what is not sacked; a look-up in the
@@ -61,7 +61,7 @@ fn recover(walk: SackWalk, window: u32, losses: u32) -> Cost {
     let (mut arrived, mut told) = (0, 0);
     while let Some(ack) = script.arrive() {
         arrived += 1;
-        // The last of what is on the wire is told in any case, or nothing more would be sent.
+        // The last of what is on the wire is reported in any case, or nothing more would be sent.
         if arrived % u64::from(reaches) != 0 && !script.wire.is_empty() {
             continue;
         }
@@ -99,7 +99,7 @@ fn power(first: f64, last: f64) -> f64 {
 
 fn main() {
     println!(
-        "For an ACK with SACK blocks: steps beside one for each segment that is new, the most, and time. Of windows of"
+        "For an ACK with SACK blocks: steps besides one for each segment that is new, the most, and time. Of windows of"
     );
     println!(
         "10,000 and 100,000 one ACK in 5 and in 50 reaches the sender. The last columns: by which power of the window"

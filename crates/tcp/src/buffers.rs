@@ -1,4 +1,4 @@
-//! What becomes of a buffer's size: from `setsockopt` to the window that the peer is told, and to the bytes in flight.
+//! A buffer, step by step: from `setsockopt` to the window that is advertised to the peer, and to the bytes in flight.
 //!
 //! Nothing is computed here that a connection does not compute: a [`Connection`] is led through its handshake and through
 //! as many full segments as it needs, by the functions that it uses anyway, and asked after each step. So what is shown
@@ -41,7 +41,7 @@ pub struct ReceiveBuffer {
     /// The buffer as the SYN goes out (`sk_rcvbuf`), and what `getsockopt` says then.
     pub first: u32,
     /// See [`first`](Self::first).
-    pub told: i64,
+    pub getsockopt: i64,
     /// The window that it stands for as a whole (`tcp_full_space`).
     pub first_space: u32,
     /// The bound that the SYN's window sets (`window_clamp`, `tcp_select_initial_window`).
@@ -68,7 +68,7 @@ pub struct ReceiveBuffer {
     pub most_space: u32,
     /// The bound on the window then.
     pub most_clamp: u32,
-    /// The largest window that is told to the peer, by the scale's unit.
+    /// The largest window that is advertised to the peer, by the scale's unit.
     pub most_window: u32,
     /// Full segments until then, if the reader takes each at once.
     pub segments: u32,
@@ -84,7 +84,7 @@ pub struct SendBuffer {
     /// The buffer as the SYN goes out (`sk_sndbuf`), and what `getsockopt` says then.
     pub first: u32,
     /// See [`first`](Self::first).
-    pub told: i64,
+    pub getsockopt: i64,
     /// At its largest, by tuning or because it stays.
     pub most: u32,
     /// Congestion windows that tuning makes room for; `None` for a buffer that stays.
@@ -131,7 +131,7 @@ impl ReceiveBuffer {
         let (payload, _) = segment(settings);
         let [least, _] = settings.choices.buffer_memory.least_buffers();
         let mut end = socket(settings, SocketOption::ReceiveBuffer, asked);
-        let told = end.getsockopt(SocketOption::ReceiveBuffer);
+        let getsockopt = end.getsockopt(SocketOption::ReceiveBuffer);
         let (first, first_space) = (end.rcv.buffer, end.full_window());
         end.prepare_connect();
         let (syn_clamp, syn_window) = (end.rcv.window_clamp, end.rcv.wnd);
@@ -150,7 +150,7 @@ impl ReceiveBuffer {
         Self {
             asked: asked.map(|value| AskedBuffer::of(value, settings.sysctls.rmem_max, least)),
             first,
-            told,
+            getsockopt,
             first_space,
             syn_clamp,
             scale,
@@ -177,7 +177,7 @@ impl SendBuffer {
         let (payload, _) = segment(settings);
         let [_, least] = settings.choices.buffer_memory.least_buffers();
         let mut end = socket(settings, SocketOption::SendBuffer, asked);
-        let told = end.getsockopt(SocketOption::SendBuffer);
+        let getsockopt = end.getsockopt(SocketOption::SendBuffer);
         let first = end.snd.sndbuf;
         let windows = match settings.choices.send_tuning {
             SendTuning::Windows(windows) if asked.is_none() => Some(windows),
@@ -203,7 +203,7 @@ impl SendBuffer {
         Self {
             asked: asked.map(|value| AskedBuffer::of(value, settings.sysctls.wmem_max, least)),
             first,
-            told,
+            getsockopt,
             most,
             windows,
             payload,
@@ -264,7 +264,7 @@ impl Connection {
     fn arrive_until_grown(&mut self, payload: u32, truesize: u32) -> u32 {
         self.rcv.ack.rcv_mss = payload.min(self.rcv.advmss);
         if self.settings.choices.window_growth == WindowGrowth::TwiceReceived {
-            // By what arrives in a round trip, up to its bound.
+            // By what arrives in an RTT, up to its bound.
             self.rcv.ssthresh = self.rcv.window_clamp;
         }
         let mut segments = 0;

@@ -1,4 +1,4 @@
-//! What one kernel's TCP does differently from another's.
+//! The differences between kernels' TCP, as choices.
 //!
 //! The types are here, since this crate acts on them and depends on no crate of kernels. Which kernel has which value, since
 //! which version and where in its source, is declared in `slowpath-kernels`.
@@ -6,14 +6,14 @@
 use crate::clock::Clock;
 use std::time::Duration;
 
-/// How a sender finds out that segments are lost.
+/// How a sender detects losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
-    /// By counting: what lies `reordering` segments below the highest one sacked is lost (forward acknowledgment,
+    /// By counting: segments more than `reordering` below the highest SACKed one are lost (forward acknowledgment,
     /// Mathis and Mahdavi 1996; `tcp_update_scoreboard` with `IsFack`); without SACK, three duplicate
     /// ACKs (RFC 5681).
     ForwardAck,
-    /// By time: what was sent a reordering window before something delivered is lost (RFC 8985;
+    /// By time: segments sent more than a reordering window before a delivered one are lost (RFC 8985;
     /// `tcp_rack_detect_loss`).
     Rack,
 }
@@ -24,19 +24,19 @@ pub enum SackWalk {
     /// From the head of the write queue, for every block, and each time (`for_retrans_queue`).
     FromHead,
     /// Where only the end of the first block differs from the last ACK's, from where that block's last walk ended; else
-    /// from the head, once for all blocks. What is lost and what is sent again is looked for from where it was found last
+    /// from the head, once for all blocks. The searches for losses and retransmissions start where the last ones ended
     /// (Kelly 2003; `fastpath_skb_hint`, `lost_skb_hint`, `retransmit_skb_hint`).
     Repeats,
     /// Once for all blocks, over a list of what is not sacked. Where that has become long, blocks of several ACKs are put
-    /// together first. What is lost and what is sent again is looked for in that list, from where it was found last
+    /// together first. The searches for losses and retransmissions use that list, and start where the last ones ended
     /// (leith, section 1.1).
     Holes,
-    /// By an index, for what the last ACK did not report already; what is sent again is looked for from where it was found
-    /// last (`tcp_sacktag_bsearch`).
+    /// By an index, for what the last ACK did not report already; the search for retransmissions starts where the last one
+    /// ended (`tcp_sacktag_bsearch`).
     Index,
 }
 
-/// How the congestion window comes down to ssthresh in recovery.
+/// How cwnd is reduced to ssthresh in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowReduction {
     /// By one for every second ACK, to a least that is the congestion control's: half of ssthresh for Reno (rate halving;
@@ -46,7 +46,7 @@ pub enum WindowReduction {
     Proportional,
 }
 
-/// What keeps a sender from sending a burst after an ACK that acknowledges much, or says that much was sacked.
+/// What prevents a burst after an ACK that acknowledges or SACKs much data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BurstModeration {
     /// Nothing but pacing, if there is any.
@@ -58,7 +58,7 @@ pub enum BurstModeration {
     ByAck,
 }
 
-/// The threshold that is kept for the case that a reduction was needless.
+/// The ssthresh that is stored in case a reduction turns out to be spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriorThreshold {
     /// Three quarters of the window, or ssthresh if that is more (`tcp_current_ssthresh`).
@@ -67,7 +67,7 @@ pub enum PriorThreshold {
     Exact,
 }
 
-/// What an ACK says of the round trip.
+/// Where RTT samples come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundTrips {
     /// What its timestamp echoes, if it acknowledges something; without timestamps when that was sent, if once only
@@ -78,29 +78,29 @@ pub enum RoundTrips {
     Sent,
 }
 
-/// What is taken back when a hole is filled by what was only late, while others are open.
+/// What is undone when a late original fills one hole while others are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialUndo {
     /// The window, for the time being: the recovery goes on, and comes to its end with the threshold that an undo restores
     /// (`tcp_try_undo_partial` with `tcp_undo_cwr(tp, 0)`).
     Window,
-    /// All, and the recovery is over, once nothing that was sent again is out (`tcp_try_undo_partial`).
+    /// All, and the recovery is over, once nothing that was retransmitted is out (`tcp_try_undo_partial`).
     All,
 }
 
-/// What a sender makes of a receiver that no longer has what it sacked (RFC 2018, section 8).
+/// The sender's reaction to SACK reneging (RFC 2018, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reneging {
     /// It counts as a timeout at once: nothing is sacked any more, and cwnd is one segment (`tcp_check_sack_reneging`).
     AsTimeout,
-    /// Nothing is sacked any more, and all is sent again in the Loss state, but cwnd and ssthresh stay (leith, section
+    /// Nothing is sacked any more, and everything is retransmitted in the Loss state, but cwnd and ssthresh stay (leith, section
     /// 1.3).
     Forget,
-    /// It waits for half a round trip, and if no ACK comes takes it for a timeout (`tcp_check_sack_reneging`).
+    /// It waits for half an RTT, and if no ACK comes takes it for a timeout (`tcp_check_sack_reneging`).
     Wait,
 }
 
-/// What becomes of memory that was reserved for packets and is free again (`sk_forward_alloc`).
+/// What happens to freed packet memory (`sk_forward_alloc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardAlloc {
     /// The socket keeps it for the next ones, until its timer for delayed ACKs runs (`tcp_rfree` of 2.4, `sk_stream_rfree`,
@@ -110,7 +110,7 @@ pub enum ForwardAlloc {
     Returned,
 }
 
-/// How a timeout is found to have been needless.
+/// How spurious timeouts are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardRto {
     /// Not by the order of ACKs; only by timestamps and DSACK.
@@ -121,11 +121,11 @@ pub enum ForwardRto {
     Rfc5682,
 }
 
-/// How many segments go out before the first ACK.
+/// The number of segments sent before the first ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// Two to four, by the MSS (RFC 3390; `tcp_init_cwnd`). With metrics by routes it is two until
-    /// the round trip of the path is known (`tcp_init_metrics` of 2.4 and 2.6.14).
+    /// the RTT of the path is known (`tcp_init_metrics` of 2.4 and 2.6.14).
     Rfc3390,
     /// So many (RFC 6928: ten; `TCP_INIT_CWND`).
     Segments(u32),
@@ -164,7 +164,7 @@ impl BufferMemory {
         }
     }
 
-    /// The memory of a buffer that is to be sent, beside its payload.
+    /// The memory of a buffer that is to be sent, besides its payload.
     ///
     /// Until 3.2 it is `MAX_TCP_HEADER` (128 bytes, a link's header of 32, and 48 for one of IPv6, which distributions built) and
     /// `struct sk_buff`, as `alloc_skb` counts them, and what is missing to a whole cache line behind an Ethernet's segment. A buffer
@@ -186,7 +186,7 @@ impl BufferMemory {
     }
 }
 
-/// Which buffer the window scale is chosen for.
+/// The buffer size that determines the window scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowScale {
     /// The one that the socket has when its SYN goes out, though tuning may make it larger (`tcp_select_initial_window`;
@@ -196,7 +196,7 @@ pub enum WindowScale {
     LargestBuffer,
 }
 
-/// The window before anything has arrived.
+/// The initial receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstWindow {
     /// All that the buffer stands for.
@@ -207,7 +207,7 @@ pub enum FirstWindow {
     Rfc2414,
 }
 
-/// When a window that would be small is closed instead, so that the sender waits for a larger one.
+/// When a small window is closed instead, so that the sender waits for a larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZeroWindow {
     /// When less than a segment is free (`__tcp_select_window`).
@@ -217,18 +217,18 @@ pub enum ZeroWindow {
     BelowSixteenth,
 }
 
-/// How the window comes from the first one to all that the buffer stands for.
+/// How the window grows from its initial value to the size that the buffer allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowGrowth {
     /// With the first ACK (`tcp_select_window` of 2.2).
     AtOnce,
     /// By up to two segments for each one that arrives, if it is worth its memory (`tcp_grow_window`).
     WithArrivals,
-    /// It is twice what arrived in the round trip that brought the most (Dynamic Right-Sizing, Fisk and Feng 2001).
+    /// It is twice what arrived in the RTT that brought the most (Dynamic Right-Sizing, Fisk and Feng 2001).
     TwiceReceived,
 }
 
-/// How the receive buffer finds its size.
+/// How the receive buffer is sized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveTuning {
     /// It stays.
@@ -236,19 +236,19 @@ pub enum ReceiveTuning {
     /// By memory alone: when more arrives than it has room for, and part of that is beyond a hole, it is made as large as
     /// what is there (`tcp_clamp_window` of 2.4).
     Memory,
-    /// For the sender's window as the receiver sees it: twice what arrived in a round trip, and as much again for overhead
+    /// For the sender's window as the receiver sees it: twice what arrived in an RTT, and as much again for overhead
     /// (Dynamic Right-Sizing, LANL's patch for 2.4; up to `net.core.rmem_max`).
     SenderWindow,
     /// It is as large as it may be from the start, so that the sender's buffer decides (PSC's tuning, Semke, Mahdavi and
     /// Mathis 1998).
     Largest,
-    /// Dynamic right-sizing: twice what the application read in a round trip (`tcp_rcv_space_adjust`).
+    /// Dynamic right-sizing: twice what the application read in an RTT (`tcp_rcv_space_adjust`).
     RightSizing,
     /// Right-sizing that grows by what the next RTT may bring (`tcp_rcvbuf_grow`).
     Growing,
 }
 
-/// What a sender's buffer does as the congestion window grows.
+/// How the send buffer is sized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendTuning {
     /// Nothing: what `SO_SNDBUF` or `tcp_wmem[1]` say.
@@ -266,7 +266,7 @@ pub enum TimestampClock {
     Milliseconds,
 }
 
-/// What a process that waits in `recv` lends to the stack.
+/// Where segments for a process that waits in `recv` are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prequeue {
     /// Segments for a sleeping reader wait until it runs and processes them itself.
@@ -275,12 +275,12 @@ pub enum Prequeue {
     No,
 }
 
-/// Where it is kept what one connection learned of a destination, for the next.
+/// Where the metrics of a destination are cached for the next connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MetricsCache {
     /// Nowhere.
     No,
-    /// With the route (`struct rtable`): a known round trip is where the next connection begins to measure.
+    /// With the route (`struct rtable`): a known RTT is where the next connection begins to measure.
     Routes,
     /// By destination (`struct tcp_metrics_block`): it only makes the first timeout longer.
     Destinations,
@@ -299,7 +299,7 @@ impl MetricsCache {
     }
 }
 
-/// What lets the congestion window grow.
+/// What makes cwnd grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowIncrease {
     /// ACKs, however much they acknowledge: a receiver that acknowledges every other segment halves it.
@@ -371,15 +371,15 @@ impl CongestionControl {
 pub struct Choices {
     /// Ticks and timers.
     pub clock: Clock,
-    /// How losses are found.
+    /// How losses are detected.
     pub loss_detection: LossDetection,
     /// How SACK walks the queue of what was sent.
     pub sack_walk: SackWalk,
     /// Whether sacked buffers that lie side by side become one (`tcp_shift_skb_data`).
     pub sack_merging: bool,
-    /// How the window comes down in recovery.
+    /// How cwnd is reduced in recovery.
     pub window_reduction: WindowReduction,
-    /// How needless timeouts are found.
+    /// How spurious timeouts are detected.
     pub forward_rto: ForwardRto,
     /// Whether the end of a flight is probed before the timeout (RFC 8985, section 7).
     pub tail_loss_probe: bool,
@@ -388,30 +388,30 @@ pub struct Choices {
     /// The retransmission timeout before the first measurement (`TCP_TIMEOUT_INIT`): 1 s by RFC 6298, 3 s
     /// by RFC 1122.
     pub initial_rto: Duration,
-    /// The least retransmission timeout (`TCP_RTO_MIN`).
+    /// The minimum RTO (`TCP_RTO_MIN`).
     pub min_rto: Duration,
     /// Whether the variation's floor is `min_rto` itself rather than the whole timeout (`tcp_rtt_estimator`:
     /// rttvar is at least `tcp_rto_min`).
     pub rttvar_floor: bool,
-    /// Whether round trips are measured in microseconds rather than in ticks.
+    /// Whether RTTs are measured in microseconds instead of ticks.
     pub microsecond_rtt: bool,
-    /// What an ACK says of them.
+    /// Where RTT samples come from.
     pub round_trips: RoundTrips,
     /// Which clock stamps segments.
     pub timestamp_clock: TimestampClock,
     /// How much window a buffer stands for.
     pub buffer_arithmetic: BufferArithmetic,
-    /// How the receive buffer finds its size.
+    /// How the receive buffer is sized.
     pub receive_tuning: ReceiveTuning,
-    /// How the send buffer finds its size.
+    /// How the send buffer is sized.
     pub send_tuning: SendTuning,
     /// Which part of a packet's buffer counts as its memory.
     pub buffer_memory: BufferMemory,
-    /// What becomes of memory that was reserved and is free again.
+    /// What happens to freed packet memory.
     pub forward_alloc: ForwardAlloc,
-    /// Which buffer the window scale is chosen for.
+    /// The buffer size that determines the window scale.
     pub window_scale: WindowScale,
-    /// The window before anything has arrived.
+    /// The initial receive window.
     pub first_window: FirstWindow,
     /// When the window is closed.
     pub zero_window: ZeroWindow,
@@ -420,19 +420,19 @@ pub struct Choices {
     /// Whether it grows with data beyond a hole too (`tcp_data_queue_ofo`). To an old sender an ACK with
     /// another window is no duplicate.
     pub window_growth_beyond_holes: bool,
-    /// What keeps a sender from sending a burst.
+    /// What prevents bursts.
     pub burst_moderation: BurstModeration,
     /// Whether cwnd is held to one segment beyond what is in flight while it is halved with the rate
     /// (`tcp_cwnd_down`; leith, section 1.5: `tcp_htcp_cap` takes it away).
     pub reduction_cap: bool,
     /// The threshold that an undo restores.
     pub prior_threshold: PriorThreshold,
-    /// What is taken back when a hole is filled by what was only late.
+    /// What is undone when a late original fills a hole.
     pub partial_undo: PartialUndo,
     /// Whether a recovery that begins while the window is being reduced already can be undone like another
     /// (`tcp_enter_recovery` of no kernel; leith, section 1.4).
     pub undo_again: bool,
-    /// What is made of a receiver that takes SACKs back.
+    /// The reaction to SACK reneging.
     pub reneging: Reneging,
     /// Whether super-packets are sent (TSO or GSO).
     pub super_packets: bool,
@@ -446,14 +446,14 @@ pub struct Choices {
     pub autocorking: bool,
     /// Whether ACKs for data beyond a hole are thinned by time (`tcp_comp_sack_*`).
     pub compressed_acks: bool,
-    /// Whether the ACK that tells of the last hole filled goes out at once (`ICSK_ACK_NOW` in `tcp_data_queue`).
+    /// Whether the ACK that reports the last hole filled is sent immediately (`ICSK_ACK_NOW` in `tcp_data_queue`).
     pub ack_repairs_at_once: bool,
     /// Whether resets, SYNs and ACKs that may be forged are answered with a challenge (RFC 5961). Without,
     /// any reset or SYN in the window ends the connection.
     pub challenges: bool,
     /// Whether a segment that reaches beyond the window is taken whole (`tcp_sequence`).
     pub data_beyond_window: bool,
-    /// What lets the congestion window grow.
+    /// What makes cwnd grow.
     pub window_increase: WindowIncrease,
     /// Whether the congestion window is left alone while the application does not fill it
     /// (`tcp_is_cwnd_limited` with `max_packets_out`; RFC 7661).

@@ -31,14 +31,14 @@ pub enum State {
     TimeWait,
 }
 
-/// What happened that an application or a host may wait for.
+/// Events that an application or a host may wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wakeups {
     /// There is something to read, or the end of it (`sk_data_ready`).
     pub readable: bool,
     /// There is room to write (`sk_write_space`).
     pub writable: bool,
-    /// The state changed, or an error is to be told (`sk_state_change`, `sk_error_report`).
+    /// The state changed, or an error is to be reported (`sk_state_change`, `sk_error_report`).
     pub state: bool,
 }
 
@@ -81,7 +81,7 @@ impl Connection {
         self.timers.next()
     }
 
-    /// What to wake since this was last asked.
+    /// The wake-ups since the last call.
     pub fn poll_wakeups(&mut self) -> Wakeups {
         std::mem::take(&mut self.wakeups)
     }
@@ -128,7 +128,7 @@ impl Connection {
         &self.options
     }
 
-    /// The name of its congestion control, as `TCP_CONGESTION` tells it.
+    /// The name of its congestion control, as `TCP_CONGESTION` returns it.
     pub fn congestion_control(&self) -> &'static str {
         self.congestion.name()
     }
@@ -146,7 +146,7 @@ impl Connection {
         self.state
     }
 
-    /// What was done since this was last asked.
+    /// The work done since the last call.
     pub const fn take_work(&mut self) -> Work {
         std::mem::replace(&mut self.work, Work { queue_steps: 0, freed: 0, out_of_order: 0 })
     }

@@ -11,14 +11,14 @@
 //!
 //! - [`packet`]: a segment as it goes from one end to the other.
 //! - [`choices`], [`sysctl`], [`Route`]: what a kernel does, and how its administrator has set it.
-//! - [`buffers`]: what becomes of a buffer's size, step by step.
+//! - [`buffers`]: from a buffer's size to the window, step by step.
 //! - [`clock`]: ticks and timers.
 //! - `connection`: the state of one end, and which part of it belongs to whom; `settings`: what it is made with.
 //! - `send`: from the application's write to segments, acknowledgments, recovery and retransmission.
 //! - `receive`: from segments to the application's read, the window and the acknowledgments.
 //! - `socket`: states, listening, opening and closing, options and errors.
 //! - `congestion`: congestion controls.
-//! - `vitals`: what can be asked of a socket.
+//! - `vitals`: what an observer can read of a socket.
 //!
 //! # Decisions
 //!

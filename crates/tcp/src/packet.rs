@@ -1,7 +1,7 @@
 //! A TCP segment between two endpoints, as small as a simulation wants it.
 //!
 //! Sequence numbers are [`StreamOffset`]s from the initial sequence number of the direction they count, so the SYN
-//! of either side is 0 and its first byte 1. Whoever stands at the edge to real packets wraps and unwraps them.
+//! of either side is 0 and its first byte 1. The code at the edge to real packets wraps and unwraps them.
 
 use slowpath_model::{Ecn, Flags, StreamOffset, Timestamps};
 
@@ -35,7 +35,7 @@ pub struct Packet {
     pub options: TcpOptions,
 }
 
-/// Options beside the timestamps. A SYN has no SACK blocks and only a SYN has the others (RFC 2018, RFC 7323,
+/// Options other than timestamps. A SYN has no SACK blocks and only a SYN has the others (RFC 2018, RFC 7323,
 /// RFC 7413), so one place serves both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TcpOptions {

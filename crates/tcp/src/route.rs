@@ -3,7 +3,7 @@
 use crate::choices::CongestionControl;
 use std::time::Duration;
 
-/// The metrics of a route that an endpoint reads, beside its MTU; `None` where the route says nothing.
+/// The metrics of a route that an endpoint reads, besides its MTU; `None` where the route says nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// Segments before the first ACK (`RTAX_INITCWND`).
@@ -14,7 +14,7 @@ pub struct Route {
     pub window: Option<u32>,
     /// The least retransmission timeout (`RTAX_RTO_MIN`; iproute2 locks it).
     pub rto_min: Option<Duration>,
-    /// The MSS that the peer is told (`RTAX_ADVMSS`).
+    /// The MSS that is advertised to the peer (`RTAX_ADVMSS`).
     pub advmss: Option<u32>,
     /// ACKs are never delayed (`RTAX_QUICKACK`).
     pub quickack: bool,
@@ -31,7 +31,7 @@ pub struct Route {
 /// One destination's metrics; `None` where nothing was learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Eight times the smoothed round trip, in microseconds.
+    /// Eight times the smoothed RTT, in microseconds.
     pub rtt_us: Option<u32>,
     /// Four times its mean deviation, in microseconds.
     pub rttvar_us: Option<u32>,

@@ -19,7 +19,7 @@ pub struct Settings {
     pub ip_header: u32,
     /// Segments of a super-packet at most (`gso_max_segs`), and its bytes (`gso_max_size`).
     pub gso_max: (u32, u32),
-    /// What the route says beside its MTU.
+    /// What the route sets besides its MTU.
     pub route: Route,
 }
 
@@ -29,7 +29,7 @@ impl Settings {
         self.ip_header == 40
     }
 
-    /// The MSS that a socket tells its peer: what the route carries, or less by `TCP_MAXSEG`
+    /// The MSS that a socket advertises to its peer: what the route carries, or less by `TCP_MAXSEG`
     /// (`dst_metric_advmss`, `tcp_mss_clamp`).
     pub(crate) fn advmss(&self, options: &SocketOptions) -> u32 {
         // IPV4_MAX_PMTU less headers, and ip_rt_min_advmss.

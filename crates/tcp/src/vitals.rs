@@ -1,4 +1,4 @@
-//! What an observer of a socket can ask beside `TCP_INFO`: a sample, and what shows that the socket took a turn.
+//! What an observer of a socket can ask besides `TCP_INFO`: a sample, and what shows that the socket took a turn.
 
 use crate::connection::Connection;
 use slowpath_model::{CaState, End, Instant, SocketSample, measured};

@@ -1,4 +1,4 @@
-//! What calls cost beyond the plain path, counted for whoever charges CPU time for it.
+//! Work of calls beyond the plain path, counted so that a host can charge CPU time for it.
 
 /// Work done since it was last asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

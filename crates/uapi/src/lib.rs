@@ -1,4 +1,4 @@
-//! What the kernel's user API lays out, as bytes and as values: [`TcpInfo`], [`netlink`] messages, [`sock_diag`].
+//! Structures of the kernel's user API, as bytes and as values: [`TcpInfo`], [`netlink`] messages, [`sock_diag`].
 //!
 //! Pure: sockets are opened and asked where the answers are needed.
 //!

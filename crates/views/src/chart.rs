@@ -1,6 +1,6 @@
-//! Lines over numbers as a picture: an SVG file that needs nothing beside it, or a part of a page.
+//! Lines over numbers as a picture: an SVG file that needs no other file, or a part of a page.
 //!
-//! Lines differ in colour, in the shape of their marks and in their dashes, so that they can be told apart in print and by
+//! Lines differ in colour, in the shape of their marks and in their dashes, so that they can be distinguished in print and by
 //! the colour-blind, and so that of two that lie on each other both show. What an axis covers by more than a factor of
 //! ten is shown on a logarithmic scale, unless the axis says otherwise.
 //!
@@ -20,9 +20,9 @@ pub use text::escaped;
 /// A picture.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What it is of.
+    /// Its title.
     pub title: String,
-    /// What there is to know of it, below the title.
+    /// Remarks below the title.
     pub remarks: Vec<String>,
     /// What lies to the right.
     pub x: Axis,
@@ -35,7 +35,7 @@ pub struct Chart {
 /// What is along an axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it is.
+    /// Its title.
     pub title: String,
     /// A number with its unit.
     pub write: fn(f64) -> String,
@@ -84,5 +84,5 @@ pub struct Point {
     pub each: Vec<f64>,
 }
 
-/// Lines that can be told apart.
+/// Lines that can be distinguished.
 pub const MOST_LINES: usize = 24;

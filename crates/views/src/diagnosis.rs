@@ -12,11 +12,11 @@ pub struct Diagnosis<'a> {
     pub recordings: Vec<Recording>,
     /// The flows, the slowest first.
     pub ranking: Ranking,
-    /// Flows that were seen and of which no report was kept, for want of memory.
+    /// Flows that were seen, but not kept, to save memory.
     pub flows_not_kept: u64,
     /// What two recordings of the same transfer show together; `None` where one was given.
     pub paired: Option<Paired>,
-    /// Knows what would give the time of a finding back.
+    /// Gives the advice for a finding.
     pub advise: &'a Advise,
 }
 
@@ -27,7 +27,7 @@ impl Diagnosis<'_> {
     }
 }
 
-/// Who knows what would help: `slowpath_remedies::advise`, but for tests.
+/// The source of advice: `slowpath_remedies::advise`, but for tests.
 pub type Advise = dyn Fn(&Finding, &FlowReport) -> Vec<Advice>;
 
 /// Two recordings, compared.

@@ -7,7 +7,8 @@ use std::io::{self, Write};
 
 /// The result of a script (schema slowpath/drill/1).
 #[derive(Serialize, JsonSchema)]
-pub struct Document<'a> {
+#[schemars(title = "Document")]
+pub struct DrillDocument<'a> {
     /// `slowpath/drill/1`.
     schema: &'static str,
     /// The script.
@@ -46,7 +47,7 @@ struct Note<'a> {
     text: &'a str,
 }
 
-impl<'a> Document<'a> {
+impl<'a> DrillDocument<'a> {
     /// Of the report on a script.
     pub fn new(script: &'a str, report: &'a ScriptReport) -> Self {
         let failure = failure(report).map(|failure| FailureResult {
@@ -73,7 +74,7 @@ fn failure(report: &ScriptReport) -> Option<&Failure> {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn print(script: &str, report: &ScriptReport, verbose: bool, out: &mut impl Write) -> io::Result<()> {
     if verbose {
         report.trace.iter().try_for_each(|event| writeln!(out, "{event}"))?;

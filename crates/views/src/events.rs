@@ -21,7 +21,7 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn head(self, flow: FlowId, key: &FlowKey, out: &mut impl Write) -> io::Result<()> {
         if self.json { Ok(()) } else { writeln!(out, "# flow {flow}: {key}") }
     }
@@ -30,7 +30,7 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn event(
         self,
         flow: FlowId,

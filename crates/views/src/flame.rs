@@ -11,9 +11,9 @@ use std::fmt::Write;
 /// A picture.
 #[derive(Clone, Debug)]
 pub struct Flame<'a> {
-    /// What it is of.
+    /// Its title.
     pub title: String,
-    /// What there is to know of it, below the title.
+    /// Remarks below the title.
     pub remarks: Vec<String>,
     /// The boxes.
     pub boxes: Vec<Box<'a>>,
@@ -34,11 +34,11 @@ pub struct Box<'a> {
     pub name: &'a str,
     /// What its tooltip says.
     pub about: String,
-    /// Of what it is.
+    /// The kind of function.
     pub kind: Kind,
 }
 
-/// What functions are told apart by.
+/// What distinguishes functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// All stacks together.

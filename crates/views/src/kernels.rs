@@ -66,7 +66,7 @@ impl Table {
     }
 }
 
-/// What the text shows beside the choices.
+/// What the text shows besides the choices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// What each choice means and where the kernel has it.

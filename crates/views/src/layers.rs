@@ -1,5 +1,5 @@
-//! A graph of who calls whom, in layers from top to bottom: a caller stands above those that it calls. An SVG file that needs nothing
-//! beside it, or a part of a page.
+//! A graph of who calls whom, in layers from top to bottom: a caller stands above those that it calls. An SVG file that needs no
+//! other file, or a part of a page.
 //!
 //! As K. Sugiyama, S. Tagawa and M. Toda do it (IEEE Trans. SMC 11(2), 1981): what would close a cycle is turned round, every
 //! function stands one layer below the lowest of its callers, lines over several layers get a place in each of them, and layers
@@ -19,9 +19,9 @@ pub use look::PAGE_STYLE;
 /// A picture: graphs below each other.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// What it is of.
+    /// Its title.
     pub title: String,
-    /// What there is to know of it, below the title.
+    /// Remarks below the title.
     pub remarks: Vec<String>,
     /// The graphs.
     pub graphs: Vec<Graph>,
@@ -30,7 +30,7 @@ pub struct Picture {
 /// A graph, of which the first box is the root.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// What there is to know of it, above it.
+    /// Remarks above it.
     pub title: String,
     /// The boxes.
     pub boxes: Vec<Box>,
@@ -49,7 +49,7 @@ pub struct Box {
     pub about: String,
     /// How much of the box is filled, 0 to 1.
     pub filled: f64,
-    /// Of what it is.
+    /// The kind of function.
     pub kind: crate::flame::Kind,
 }
 
@@ -58,9 +58,9 @@ pub struct Box {
 pub struct Line {
     /// The caller, by its place among the boxes.
     pub from: usize,
-    /// Who is called.
+    /// The callee.
     pub to: usize,
-    /// How thick it is, beside the thickest, 0 to 1.
+    /// How thick it is, relative to the thickest, 0 to 1.
     pub weight: f64,
     /// What stands at its end.
     pub label: String,

@@ -7,12 +7,12 @@
 //! - [`live`]: what this host's connections did while they were watched.
 //! - [`papers`]: published experiments compared with what was measured here.
 //! - [`profile`]: where the CPU went.
-//! - [`probe`]: what a path gives to packets.
+//! - [`probe`]: measurements of a path.
 //! - [`explain`]: the arithmetic behind a cause.
 //! - [`doctor`]: which settings of a host would limit a transfer.
 //! - [`chart`]: lines over numbers, as an SVG file.
 //! - [`flame`]: boxes upon boxes, as wide as what they stand for, as an SVG file.
-//! - [`layers`]: who calls whom, in layers, as an SVG file.
+//! - [`layers`]: call graphs in layers, as an SVG file.
 //! - [`page`]: the data of the HTML page, and the page itself: one file that needs no network.
 //! - [`events`]: events, one a line.
 //! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`], [`kernels`]: the JSON and text of these commands.
@@ -22,7 +22,7 @@
 //! - [`schemas`]: the schemas of all JSON documents.
 //! - [`words`]: the sentences of the verdict, which all views share.
 //! - [`headline`]: what a flow's headline names.
-//! - [`rank`]: which flow lost most, and what becomes of the many that are too short to be shown one by one.
+//! - [`rank`]: flows ranked by lost time, and groups of those that are not shown one by one.
 //!
 //! Nothing here reads a clock or does I/O but to the writer it is given.
 //!

@@ -1,4 +1,4 @@
-//! Which flow lost most time, and what becomes of the many that are not shown one by one.
+//! Ranks flows by lost time, and groups those that are not shown one by one.
 
 use crate::headline::main_finding;
 use crate::quantity::{counted, duration};
@@ -44,7 +44,7 @@ pub struct Ranking {
     pub groups: Vec<Group>,
     /// How many flows there were.
     pub flows: u64,
-    /// How many of them the selection did not take.
+    /// The number that the selection left out.
     pub left_out: u64,
 }
 
@@ -72,7 +72,7 @@ impl Ranking {
 pub struct Group {
     /// The end that was called.
     pub server: Endpoint,
-    /// What bound them for most of their time; `None` for those that carried no data.
+    /// What limited them for most of their time; `None` for those that carried no data.
     pub cause: Option<Cause>,
     /// How many.
     pub flows: u64,
@@ -82,7 +82,7 @@ pub struct Group {
     pub lost: Duration,
     /// Three of them.
     pub examples: Vec<FlowId>,
-    /// What there is to say of the first, for a group that stays alone.
+    /// The verdict of its only flow, for a group of one.
     pub first: String,
     lasted: Vec<Duration>,
 }
@@ -93,7 +93,7 @@ impl Group {
         lower_median(&self.lasted).unwrap_or_default()
     }
 
-    /// In a line: how many, to whom, how much, what bound them.
+    /// In a line: how many, to whom, how much, what limited them.
     pub fn in_a_line(&self) -> String {
         if self.flows == 1 {
             return self.first.clone();

@@ -38,7 +38,7 @@ pub struct Recording {
 pub struct Skipped {
     /// How many.
     pub count: u64,
-    /// Of what: `frame`.
+    /// The unit: `frame`.
     pub unit: &'static str,
     /// Why: `IP, but not TCP`.
     pub what: String,
@@ -163,7 +163,7 @@ fn skipped(summary: &slowpath_capture::CaptureSummary) -> Vec<Skipped> {
         all.push(frames(summary.steps_back.count, "stamped earlier than the one before".to_owned(), false));
     }
     if summary.evicted_flows > 0 {
-        let what = "let go of to save memory; what came later counts as another flow".to_owned();
+        let what = "dropped to save memory; later packets count as another flow".to_owned();
         all.push(Skipped { count: summary.evicted_flows, unit: "flow", what, matters: true });
     }
     all

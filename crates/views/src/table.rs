@@ -49,7 +49,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn print(&self, look: &Look, out: &mut impl Write) -> io::Result<()> {
         let widths = self.widths();
         let values = self.labels..self.heading.len();
@@ -126,7 +126,7 @@ fn span(widths: &[usize]) -> usize {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn align(rows: &[Vec<String>], out: &mut impl Write) -> io::Result<()> {
     let Some((heading, rows)) = rows.split_first() else { return Ok(()) };
     let mut table = Table::new(1, heading.iter().map(String::as_str));

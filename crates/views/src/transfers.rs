@@ -24,11 +24,11 @@ pub struct FlowResult<'a> {
     seconds: f64,
     /// Both together, in bits a second; `null` if no time passed.
     rate_bit_per_s: Option<u64>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     retransmits: u64,
     /// Retransmission timeouts.
     timeouts: u64,
-    /// The smoothed RTT in the end, in microseconds; `null` if there was none.
+    /// The smoothed RTT at the end, in microseconds; `null` if there was none.
     rtt_us: Option<u64>,
     /// The least RTT, in microseconds.
     least_rtt_us: Option<u64>,
@@ -59,7 +59,7 @@ impl<'a> FlowResult<'a> {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn print(flows: &[(&str, Total)], look: &Look, out: &mut impl Write) -> io::Result<()> {
     let mut table =
         Table::new(1, ["flow", "conns", "data", "time", "rate", "retrans", "RTOs", "RTT", "min RTT"]);
@@ -85,7 +85,7 @@ pub fn print(flows: &[(&str, Total)], look: &Look, out: &mut impl Write) -> io::
     Ok(())
 }
 
-/// How many of a flow's datagrams were read and dropped.
+/// The datagrams of a flow that were read, and those that were dropped.
 fn of_datagrams(counts: &DatagramCounts) -> String {
     let part = |part: u64| share(part as f64 / counts.sent.max(1) as f64);
     let read = format!("{} sent, {} read", counted(counts.sent, "datagram"), part(counts.read));

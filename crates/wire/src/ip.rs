@@ -168,7 +168,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// Who sends it, and to whom.
+    /// Source and destination.
     pub fn between(self) -> (IpAddr, IpAddr) {
         match self {
             Self::V4(v4) => (v4.source().to_be_bytes().into(), v4.destination().to_be_bytes().into()),

@@ -1,4 +1,4 @@
-//! What passes over a network, and how capture files hold it, as bytes and as values.
+//! Network headers and capture files, as bytes and as values.
 //!
 //! - [`ip`], [`tcp`], [`options`], [`udp`]: headers, read in place and written; [`checksum`]: RFC 1071.
 //! - [`pcap`], [`pcapng`]: records and blocks.

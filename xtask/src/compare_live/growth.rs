@@ -13,7 +13,7 @@ pub fn untuned(_: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row>> 
     Ok(rows(&[4, 8, 16, 32, 64, 1024, 8192], 0.02, model, kernel))
 }
 
-/// Tuning goes by round trips, which a late machine makes longer.
+/// Tuning goes by RTTs, which a late machine makes longer.
 pub fn tuned(_: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row>> {
     Ok(rows(&[16, 64, 256, 512, 1024, 2048, 4096, 8192], 0.15, model, kernel))
 }

@@ -1,4 +1,4 @@
-//! `xtask compare-live`: the same scenario files in the simulator and on this machine's kernel, number beside number.
+//! `xtask compare-live`: the same scenario files in the simulator and on this machine's kernel, number by number.
 
 mod growth;
 mod live;
@@ -87,7 +87,7 @@ impl CompareLive {
     }
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 struct Compared {
     title: String,
     /// Once they agree, or as they are after the last try.

@@ -1,4 +1,4 @@
-//! One number of the model beside the kernel's.
+//! One number of the model next to the kernel's.
 
 use slowpath_model::statistics;
 use std::fmt::Write;

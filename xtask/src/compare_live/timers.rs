@@ -21,7 +21,7 @@ fn tolerance(scenario: &Scenario, timer_ms: f64) -> Tolerance {
     Tolerance::Late { early: edge, late: edge + 2.0 * tick }
 }
 
-/// Of each of many connections a series of times: a row for each place in the series, with the medians.
+/// A series of times for each of many connections: a row for each place in the series, with the medians.
 fn series(
     scenario: &Scenario,
     what: &dyn Fn(usize) -> String,

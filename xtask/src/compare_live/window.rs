@@ -1,4 +1,4 @@
-//! A window that binds: how much is in flight, how fast it goes, and what is said to bind.
+//! A limiting window: data in flight, rate, and verdict.
 
 use super::rows::{Row, Tolerance, median};
 use super::seen::{Connection, Seen};
@@ -9,7 +9,7 @@ use slowpath_scenario::Scenario;
 /// Slow start and the end are left out: from here to there of the time of the data.
 const MIDDLE: (f64, f64) = (0.25, 0.75);
 
-/// Rate, flight, window, round trip and verdict.
+/// Rate, flight, window, RTT and verdict.
 pub fn rows(_: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row>> {
     let row = |what: &str, unit, of: fn(&Seen) -> f64, tolerance| Row {
         what: what.to_owned(),
@@ -28,12 +28,7 @@ pub fn rows(_: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row>> {
             Tolerance::Share(0.02),
         ),
         row("in flight, median", "KiB", |s| Flight::of(&s.sender[0]).amount / 1024.0, Tolerance::Share(0.02)),
-        row(
-            "round trip, median",
-            "ms",
-            |s| Flight::of(&s.sender[0]).round_trip * 1e3,
-            Tolerance::Share(0.03),
-        ),
+        row("RTT, median", "ms", |s| Flight::of(&s.sender[0]).round_trip * 1e3, Tolerance::Share(0.03)),
         row("rate", "Mbit/s", |s| Flight::of(&s.sender[0]).rate / 1e6, Tolerance::Share(0.02)),
         Row {
             what: format!("share of {cause}"),

@@ -153,7 +153,7 @@ impl Timed {
 /// Adds a run's verdicts.
 pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
     if run.truth.recordings.sender.left_out_frames > 0 && run.truth.recordings.sender.gaps_ns.is_empty() {
-        // Of one direction, or of less than a round trip, there is no time to be told.
+        // One direction alone, or less than an RTT, has no time to be scored.
         return Ok(());
     }
     for (place, watched) in run.places() {

@@ -16,11 +16,11 @@ pub struct Counts {
 #[derive(Serialize)]
 pub struct Counted {
     pub run: String,
-    /// Segments of data, as captured, that we label as sent again.
+    /// Segments of data, as captured, that we label as retransmitted.
     pub ours: u64,
     /// Segments of data, as captured, whose first byte was sent before.
     pub wire: u64,
-    /// SYNs that we count as sent again.
+    /// SYNs that we count as retransmitted.
     pub syns: u64,
     /// `TcpRetransSegs` of the sending host: packets of data, SYNs and FINs.
     pub kernel: u64,

@@ -1,6 +1,6 @@
 //! What held a sender at each time, by what the lab did and by what its kernel said every 10 ms.
 //!
-//! Nothing here looks at packets. Where two things give way to each other within a round trip, or the kernel's
+//! Nothing here looks at packets. Where two things give way to each other within an RTT, or the kernel's
 //! numbers fit both, the time is [`Held::Unsettled`] and nobody is asked about it.
 
 use super::run::Run;
@@ -105,7 +105,7 @@ struct Known<'a> {
     run: &'a Run,
     /// When the first connection was opened.
     began_ns: u64,
-    /// A round trip over the empty path.
+    /// An RTT over the empty path.
     base_ns: u64,
     link: Option<&'a LinkConfig>,
     /// Times at which the link stood still, and at which the receiver held its socket locked.
@@ -158,7 +158,7 @@ impl<'a> Known<'a> {
     fn by_lab(&self, from_ns: u64, to_ns: u64) -> Option<Held> {
         let late = |times: &[(u64, u64)], held: Held| {
             let inside = |(start, end): &&(u64, u64)| *start < to_ns && from_ns < end + self.base_ns;
-            // The last answers of before come for another round trip, and the first of after need one.
+            // The last answers of before come for another RTT, and the first of after need one.
             times.iter().find(inside).map(|(start, end)| {
                 if start + self.base_ns <= from_ns && to_ns <= *end { held } else { Held::Unsettled }
             })
@@ -204,7 +204,7 @@ impl<'a> Known<'a> {
         self.lost.iter().any(|(at, acked)| at + late_ns <= from.at_ns && to.at_ns <= *acked)
     }
 
-    /// The share of the link's rate at which all connections' data was acknowledged over the round trips before;
+    /// The share of the link's rate at which all connections' data was acknowledged over the RTTs before;
     /// `None` before there were any.
     fn link_used(&self, to_ns: u64) -> Option<f64> {
         const OVER_NS: u64 = 100_000_000;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Default, Serialize)]
 pub struct Labels {
     pub runs: Vec<Labelled>,
-    /// Runs left out: super-packets cannot be told apart by the identification in their IP header, and IPv6 has none.
+    /// Runs left out: super-packets cannot be distinguished by the identification in their IP header, and IPv6 has none.
     pub left_out: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ pub fn add(labels: &mut Labels, run: &Run) {
         let was = if *copies > 1 {
             "duplicate"
         } else if sent.again {
-            "sent again"
+            "retransmitted"
         } else if segment.seq.0 < *furthest {
             "overtaken"
         } else {
@@ -77,14 +77,14 @@ pub fn add(labels: &mut Labels, run: &Run) {
         *furthest = (*furthest).max(segment.end().0);
         let said = match label {
             Label::New => "new",
-            Label::Retransmission | Label::Spurious => "sent again",
+            Label::Retransmission | Label::Spurious => "retransmitted",
             Label::OutOfOrder => "overtaken",
             Label::Duplicate => "duplicate",
             Label::KeepAlive | Label::WindowProbe => "probe",
         };
         labelled.segments += 1;
-        labelled.arrived_again += u64::from(was == "sent again");
-        labelled.counted += u64::from(said == "sent again");
+        labelled.arrived_again += u64::from(was == "retransmitted");
+        labelled.counted += u64::from(said == "retransmitted");
         if was == said {
             labelled.right += 1;
         } else {

@@ -1,7 +1,7 @@
-//! What the probe told of a run, held against the same truth: limits by label, and at each time.
+//! What the probe reported of a run, compared with the same truth: limits by label, and at each time.
 //!
-//! The probe tells ten times a second for how long what held a sender, not in which order. So a look is right as far as
-//! what was told can be laid over what held within it. Of a receiver that takes longer to say, and its whole connection is
+//! The probe reports ten times a second for how long what held a sender, not in which order. So a look is right as far as
+//! its report can be laid over what held within it. Of a receiver that takes longer to say, and its whole connection is
 //! one look.
 
 use super::by_time::{ByTime, Judging, SAMPLED_NS, Timed};
@@ -44,22 +44,22 @@ pub fn add(limits: &mut Limits, by_time: &mut ByTime, run: &Run, folder: &Path) 
     Ok(true)
 }
 
-/// What was told between two looks.
+/// What was reported between two looks.
 struct Look {
     flow: FlowId,
     from: Instant,
     to: Instant,
-    told: Told,
+    report: LookReport,
 }
 
-enum Told {
+enum LookReport {
     /// For how long what held the sender.
     Sender(Vec<(Why, Duration)>),
     /// For how long the receiver was held up, and by what.
     Receiver(Vec<(Cause, Duration)>),
 }
 
-/// What one host told, or both.
+/// What one host reported, or both.
 struct Records {
     place: Place,
     sender: IpAddr,
@@ -67,7 +67,7 @@ struct Records {
     /// Which end of a flow is at the sender's host; flows of a warm-up are among them.
     ends: BTreeMap<FlowId, End>,
     looks: Vec<Look>,
-    /// Until when it was told what held the sender.
+    /// Until when it was reported what held the sender.
     until: BTreeMap<FlowId, Instant>,
     /// When the receiver was looked at first, and last.
     received: BTreeMap<FlowId, [Instant; 2]>,
@@ -106,7 +106,7 @@ fn replay(path: &Path, place: Place, sender: IpAddr) -> Result<Option<Whole>> {
             let own = &accounts[&flow].ends[(!ends[&flow]).index()];
             let bounds = own.as_ref().map(|own| own.receiving.bounds()).unwrap_or_default();
             let told = bounds.into_iter().map(|bound| (bound.cause, bound.lasted)).collect();
-            looks.push(Look { flow, from, to, told: Told::Receiver(told) });
+            looks.push(Look { flow, from, to, report: LookReport::Receiver(told) });
         }
     }
     Ok(Some(Whole { place, accounts, looks, epoch_ns }))
@@ -141,7 +141,7 @@ impl Sink for Records {
                 let held = account.map(|own| own.sending.look().to_vec()).unwrap_or_default();
                 let Some(to) = self.until.get(&flow).copied() else { return };
                 let from = to - held.iter().map(|(_, lasted)| *lasted).sum();
-                self.looks.push(Look { flow, from, to, told: Told::Sender(held) });
+                self.looks.push(Look { flow, from, to, report: LookReport::Sender(held) });
             }
             EventKind::Sampled(_) => {
                 let [from, _] = *self.received.entry(flow).or_insert([event.at; 2]);
@@ -166,12 +166,16 @@ const fn cause_of(what: Cause) -> Cause {
 }
 
 impl Whole {
-    /// What was told of a look, as causes, each with its time.
+    /// What was reported of a look, as causes, each with its time.
     fn causes(&self, look: &Look) -> Vec<(Cause, Duration)> {
         let account = &self.accounts[&look.flow];
-        match &look.told {
-            Told::Sender(held) => held.iter().map(|(why, lasted)| (account.cause(*why), *lasted)).collect(),
-            Told::Receiver(held) => held.iter().map(|(what, lasted)| (cause_of(*what), *lasted)).collect(),
+        match &look.report {
+            LookReport::Sender(held) => {
+                held.iter().map(|(why, lasted)| (account.cause(*why), *lasted)).collect()
+            }
+            LookReport::Receiver(held) => {
+                held.iter().map(|(what, lasted)| (cause_of(*what), *lasted)).collect()
+            }
         }
     }
 
@@ -186,7 +190,7 @@ impl Whole {
             }
         }
         let of_receiver = |look: &&Look| {
-            let is_told = matches!(look.told, Told::Receiver(_));
+            let is_told = matches!(look.report, LookReport::Receiver(_));
             is_told && connection(run, &self.accounts[&look.flow]).is_some()
         };
         for look in self.looks.iter().filter(of_receiver) {
@@ -201,7 +205,7 @@ impl Whole {
         shares
     }
 
-    /// What was told, at each time.
+    /// What was reported, at each time.
     fn judge(&self, run: &Run, place: Place) -> Result<Timed> {
         let judging = Judging::of(run, place)?;
         let mut timed = Timed::new(run, place);
@@ -226,7 +230,7 @@ impl Whole {
                 .into_iter()
                 .map(|(cause, lasted)| (cause, lasted.as_secs_f64() + SAMPLED_NS as f64 / 1e9))
                 .collect();
-            // Of what does not hold up a receiver it says nothing.
+            // It does not report what does not hold up a receiver.
             let silent = look.to.since(look.from).unwrap_or_default().as_secs_f64()
                 - said.iter().map(|(_, seconds)| seconds).sum::<f64>();
             let mut silent = silent + SAMPLED_NS as f64 / 1e9 * (said.len() + 1) as f64;

@@ -19,7 +19,7 @@ use serde::Serialize;
 use slowpath_lab::case::Set;
 use std::path::PathBuf;
 
-/// Hold slowpath's verdicts, labels and counts against the truth beside the labelled captures.
+/// Hold slowpath's verdicts, labels and counts against the truth next to the labelled captures.
 #[derive(Args)]
 pub struct Score {
     /// The set: rules are written on `shipped`; `heldout` and `fresh` are regression sets
@@ -67,7 +67,7 @@ struct Scores {
     live: Live,
 }
 
-/// What the probe told.
+/// What the probe reported.
 #[derive(Default, Serialize)]
 struct Live {
     /// Runs with records.

@@ -22,8 +22,11 @@ pub fn text(measured: &Scores, verbose: bool) -> String {
     counts(&mut text, measured, verbose);
     let live = &measured.live;
     if live.runs > 0 {
-        let _ =
-            writeln!(text, "\n\nWhat the probe told live of {} runs, at either end and of both.", live.runs);
+        let _ = writeln!(
+            text,
+            "\n\nWhat the probe reported live of {} runs, at either end and of both.",
+            live.runs
+        );
         matrix(&mut text, &live.limits);
         verdicts(&mut text, &live.limits, verbose);
         times(&mut text, &live.by_time, verbose);
@@ -209,7 +212,7 @@ fn labels(text: &mut String, measured: &Scores, verbose: bool) {
     let (arrived, counted, off) = labels.again();
     let _ = writeln!(
         text,
-        "sent again {:8.3} % of the {arrived} retransmissions that arrived in order were counted: {counted}, \
+        "retransmitted {:8.3} % of the {arrived} retransmissions that arrived in order were counted: {counted}, \
          off by {off} in single runs",
         ratio(arrived.saturating_sub(off), arrived)
     );

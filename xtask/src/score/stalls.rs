@@ -119,7 +119,7 @@ impl<'a> Known<'a> {
             |fault: &&&Fault| fault.at_ns < to_ns && fault.offset + u64::from(fault.payload_bytes) > acked;
         let lost: Vec<&Fault> = self.lost.iter().filter(open).copied().collect();
         if let Some(first) = lost.first() {
-            // What was lost was sent again before; somebody else's segment is the answer to that.
+            // What was lost was retransmitted before; somebody else's segment is the answer to that.
             return Some(if by_sender {
                 self.loss(first, &lost, sample)
             } else {

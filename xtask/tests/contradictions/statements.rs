@@ -46,7 +46,7 @@ fn measures(measures: &Measures, wrong: &mut Vec<String>) {
         }
     };
     for (name, rtt) in [("by ACK", &measures.rtt_by_ack), ("by timestamp", &measures.rtt_by_timestamp)] {
-        hold(in_order(rtt), &format!("round trips {name}: not shortest ≤ mean ≤ longest: {rtt:?}"));
+        hold(in_order(rtt), &format!("RTTs {name}: not shortest ≤ mean ≤ longest: {rtt:?}"));
     }
     let window = &measures.window;
     let ordered =

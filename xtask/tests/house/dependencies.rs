@@ -48,9 +48,9 @@ pub const PROFILE: &str = "slowpath-profile";
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
     allowed(MODEL, &[], &[]),
-    // Headers and capture files as bytes, for whoever reads or writes them.
+    // Headers and capture files as bytes, for readers and writers.
     allowed(WIRE, &[MODEL], &[]),
-    // What the kernel lays out, for whoever asks a kernel and for the model that answers as one.
+    // Structures of the kernel's API, for crates that query a kernel and for the model that answers like one.
     allowed(UAPI, &[], &[]),
     allowed(PATH, &[MODEL], &[]),
     // Its tests run the kernels that are declared one crate above.

@@ -1,4 +1,4 @@
-//! Documents lead somewhere.
+//! Links between documents lead somewhere.
 
 use crate::repository::{Text, expect_none, root, texts};
 use std::path::Path;

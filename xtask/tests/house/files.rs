@@ -1,4 +1,4 @@
-//! What no file may hold, and how long it may be.
+//! Contents that no file may have, and its maximum length.
 
 use crate::repository::{expect_none, texts};
 

@@ -13,14 +13,14 @@ const WRITES_JSON: &[(&str, &str)] = &[
     (LAB, "a run's files, such as truth.json, which are read back"),
     (PATH, "the path in a run's files"),
     (LIVE, "TCP_INFO in a run's files"),
-    (PROFILE, "the work beside a profile, which is read back"),
+    (PROFILE, "the work next to a profile, which is read back"),
     (RUNS, "the cases of a paper that are kept, which are read back"),
     ("xtask", "scores"),
 ];
 
 /// The crates that derive schemas.
 const HAS_SCHEMAS: &[&str] = &[
-    VIEWS, // Of the work beside a profile: a file format, and no document of a view.
+    VIEWS, // Of the work next to a profile: a file format, and no document of a view.
     PROFILE,
 ];
 

@@ -104,10 +104,10 @@ pub fn watched(
         });
         while !sending.is_finished() {
             thread::sleep(EVERY);
-            live.tell(&mut told).expect("it tells");
+            live.tell(&mut told).expect("it reports");
         }
     });
-    live.finish(&mut told).expect("it tells");
+    live.finish(&mut told).expect("it reports");
     let (mut accounts, _) = told.finish();
     assert_eq!(accounts.len(), 1, "{accounts:?}");
     let account = accounts.remove(0);

@@ -7,7 +7,7 @@ use slowpath_analyses::Label;
 use slowpath_model::{Bytes, End, Flags, Instant};
 
 /// Each frame once more, so many microseconds later and one hop further: a mirror port of both sides of a router. An
-/// IPv4 identification of 0 and IPv6, which has none, are told apart by nothing.
+/// IPv4 identification of 0 and IPv6, which has none, cannot be distinguished.
 fn mirrored(passed: &[Passed], later: i64) -> Vec<Passed> {
     let both = passed.iter().flat_map(|&(at, mut segment)| {
         segment.ip.id = segment.ip.id.map(|_| 0);

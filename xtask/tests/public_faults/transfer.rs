@@ -409,7 +409,7 @@ impl Run<'_> {
         let window = (self.setup.window)(self.now, receiver.nxt);
         receiver.edge = receiver.nxt + window;
         ack.window = (window >> self.setup.scale).min(0xffff) as u16;
-        // Neighbouring blocks as one; three fit beside the timestamps.
+        // Neighbouring blocks as one; three fit next to the timestamps.
         let mut blocks: Vec<(u32, u32)> = Vec::new();
         for held in &receiver.held {
             match blocks.last_mut() {

@@ -24,7 +24,7 @@ const PORTS: [u16; 2] = [40_000, 5001];
 /// Initial sequence numbers of A and B.
 const ISNS: [u32; 2] = [1_000_000_007, 3_000_000_019];
 
-/// What is kept of a frame: whole SYNs, whole damaged segments, and the headers of all others.
+/// The stored part of a frame: whole SYNs, whole damaged segments, and the headers of all others.
 const KEPT: usize = 600;
 
 /// A frame of a capture.

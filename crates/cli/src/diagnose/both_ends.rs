@@ -23,7 +23,7 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
         files[0].display()
     );
     if args.vantage.is_some() {
-        console::warn("--vantage is left aside: where each of two recordings was made follows from both");
+        console::warn("--vantage is ignored: the vantage points of two recordings follow from both");
     }
     let options = AnalysisOptions::default();
     let read = |file| -> anyhow::Result<_> {

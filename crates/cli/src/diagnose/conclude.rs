@@ -1,4 +1,4 @@
-//! What was found, printed and written.
+//! Prints and writes a diagnosis.
 
 use super::Diagnose;
 use crate::console::{self, Console};

@@ -1,4 +1,4 @@
-//! `slowpath diagnose`: what bound each flow.
+//! `slowpath diagnose`: what limited each flow.
 
 mod both_ends;
 mod conclude;

@@ -11,7 +11,7 @@ use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_views::rank::{Ranker, Selection};
 use std::path::Path;
 
-/// What came of it.
+/// The result.
 pub struct Seen {
     pub read: Read,
     pub not_kept: u64,

@@ -102,6 +102,6 @@ pub fn run(args: &Buffer) -> anyhow::Result<Outcome> {
     }
     let Buffer { size, mss, truesize, rtt, rate, .. } = *args;
     let document = explain::Buffer::of(&BufferQuestion { size, mss, truesize, rtt, rate }, &kernels);
-    console::tell(args.json, || &document, |out| document.print(out))?;
+    console::print_result(args.json, || &document, |out| document.print(out))?;
     Ok(Outcome::Whole)
 }

@@ -93,7 +93,7 @@ pub fn run(args: &Wait) -> anyhow::Result<Outcome> {
         loss: args.loss,
         mss: args.mss,
     });
-    console::tell(args.json, || &document, |out| document.print(args.rto.is_some(), out))?;
+    console::print_result(args.json, || &document, |out| document.print(args.rto.is_some(), out))?;
     Ok(Outcome::Whole)
 }
 

@@ -166,9 +166,9 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
         ensure!(!args.changes.are_any(), "--set and --seed are for scenario files; {target} is a host");
         real(args, target, console)?
     };
-    console::tell(
+    console::print_result(
         args.json,
-        || view::Document::new(target, &found),
+        || view::ProbeDocument::new(target, &found),
         |out| view::print(target, &found, &console.look(), out),
     )?;
     Ok(if found.is_whole() { Outcome::Whole } else { Outcome::Partial })

@@ -76,7 +76,7 @@ pub fn run(args: &Attribute, console: &Console) -> anyhow::Result<Outcome> {
         fs::write(svg, drawn).with_context(|| format!("{}: cannot be written", svg.display()))?;
     }
     let shown = &Shown { top: args.top, with_callees: args.with_callees };
-    console::tell(
+    console::print_result(
         args.json,
         || view::document(&loaded, &attribution, shown),
         |out| view::print(&loaded, &attribution, shown, out),

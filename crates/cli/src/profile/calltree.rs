@@ -44,6 +44,6 @@ pub fn run(args: &Calltree, console: &Console) -> anyhow::Result<Outcome> {
         bail!("{}: no call graph; record with -g", args.source.file.display());
     }
     let climbed = Climbed::new(&loaded, &functions, until, args.threshold);
-    console::tell(args.json, || climbed.document(), |out| climbed.print(out))?;
+    console::print_result(args.json, || climbed.document(), |out| climbed.print(out))?;
     Ok(load::outcome(&loaded))
 }

@@ -55,7 +55,7 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
     let (first, second) = (before.run(work.map(|work| work[0])), after.run(work.map(|work| work[1])));
     let (by_category, by_function) = (categories(&first, &second), functions(&first, &second));
     let document = view::document([&before, &after], &by_category, &by_function, of, args.top);
-    console::tell(
+    console::print_result(
         args.json,
         || &document,
         |out| {

@@ -80,6 +80,6 @@ pub fn run(args: &Costs, console: &Console) -> anyhow::Result<Outcome> {
         return Ok(load::outcome(&loaded));
     }
     let document = view::document(&loaded, &work, found.share, &found.each);
-    console::tell(args.json, || &document, |out| view::print(&loaded, &work, &document, out))?;
+    console::print_result(args.json, || &document, |out| view::print(&loaded, &work, &document, out))?;
     Ok(load::outcome(&loaded))
 }

@@ -110,7 +110,7 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
     let is_early = is_early || recorded.cut_short;
     let document = view::document(&recorded, work_file.as_deref(), counted.as_ref(), is_early);
     if args.json {
-        console::tell(true, || &document, |_| Ok(()))?;
+        console::print_result(true, || &document, |_| Ok(()))?;
     } else {
         let mut text = Vec::new();
         view::print(&recorded, &document, &mut text)?;

@@ -31,6 +31,6 @@ pub struct Top {
 pub fn run(args: &Top, console: &Console) -> anyhow::Result<Outcome> {
     let loaded = load::open(&args.source, console)?;
     let document = top::document(&loaded, args.top);
-    console::tell(args.json, || &document, |out| top::print(&loaded, &document, out))?;
+    console::print_result(args.json, || &document, |out| top::print(&loaded, &document, out))?;
     Ok(load::outcome(&loaded))
 }

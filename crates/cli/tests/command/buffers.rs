@@ -1,4 +1,4 @@
-//! `explain buffer` beside this machine's kernel: sockets on loopback with the same sizes.
+//! `explain buffer` compared with this machine's kernel: sockets on loopback with the same sizes.
 
 use crate::captures::Captures;
 use crate::{run, told};
@@ -76,7 +76,7 @@ fn buffer(socket: &impl AsRawFd, option: i32) -> u64 {
     u64::from(u32::from_ne_bytes(bytes))
 }
 
-/// Of `struct tcp_info` (include/uapi/linux/tcp.h): the shift of our windows, the last window told, and the peer's.
+/// Of `struct tcp_info` (include/uapi/linux/tcp.h): the shift of our windows, the window advertised last, and the peer's.
 struct Info {
     shift: u64,
     told: u64,

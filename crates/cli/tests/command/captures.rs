@@ -29,13 +29,13 @@ impl Captures {
         path
     }
 
-    /// A transfer bound by a window of 10,720 bytes over 20 ms, as its sender sees it.
+    /// A transfer limited by a window of 10,720 bytes over 20 ms, as its sender sees it.
     pub fn transfer(&self) -> PathBuf {
         self.write("transfer.pcap", &transfer(200))
     }
 }
 
-/// The capture of a transfer in `rounds` round trips of 20 ms, at its sender.
+/// The capture of a transfer in `rounds` RTTs of 20 ms, at its sender.
 pub fn transfer(rounds: u32) -> Vec<u8> {
     written(segments(rounds))
 }

@@ -11,7 +11,7 @@ fn ten_tasks_keep_a_packet_for_a_second_and_the_sender_times_out() {
     let args = ["explain", "wait", "--active", "6x0", "--expired", "0,0,0,0", "--rtt", "1ms"];
     let (code, out, err) = told(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.contains("waits for 1 s at least: 10 tasks' slices"), "{out}");
+    assert!(out.contains("waits for at least 1 s: 10 tasks' slices"), "{out}");
     assert!(out.contains("the sender times out although nothing was lost"), "{out}");
     let patient = [&args[..], &["--rto", "1200ms", "--loss", "0.0001", "--json"]].concat();
     let (code, out, _) = told(&run(&folder, &patient));
@@ -54,7 +54,7 @@ fn a_size_is_another_window_in_each_kernel() {
     assert_eq!((code, err.as_str()), (0, ""));
     for says in [
         "linux-2.2.20, receiving: SO_RCVBUF asks for 4 MiB (4,194,304 B)",
-        "getsockopt says           8,388,608 → 8,388,608 B",
+        "getsockopt returns        8,388,608 → 8,388,608 B",
         "8388608 − 8388608 / 2^1",
         "8388608 − 8388608 / 2^2",
         "8388608 × scaling_ratio 128 / 256",

@@ -1,4 +1,4 @@
-//! What is killed at any time leaves nothing: no process, no program in the kernel, and no namespace or file beyond the
+//! A command killed at any time leaves nothing behind: no process, no program in the kernel, and no namespace or file beyond the
 //! next start.
 
 use crate::captures::Captures;
@@ -50,7 +50,7 @@ fn programs() -> BTreeSet<u32> {
     let mut programs = BTreeSet::new();
     // `union bpf_attr`: the number that the next one comes after, and the next one.
     let mut attributes = [0_u32; 3];
-    // SAFETY: the kernel reads and writes as many bytes of the live array as it is told.
+    // SAFETY: the kernel reads and writes as many bytes of the live array as the length says.
     while unsafe {
         libc::syscall(libc::SYS_bpf, BPF_PROG_GET_NEXT_ID, attributes.as_mut_ptr(), size_of_val(&attributes))
             == 0

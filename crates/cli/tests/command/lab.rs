@@ -57,7 +57,7 @@ fn the_check_names_all_that_is_needed() {
     assert_eq!(document["can_run"].as_bool(), Some(code == 0));
     let abilities = document["abilities"].as_array().expect("a list");
     for ability in abilities {
-        assert_eq!(ability["there"].as_bool(), Some(ability["mend"].is_null()), "{ability}");
+        assert_eq!(ability["there"].as_bool(), Some(ability["fix"].is_null()), "{ability}");
     }
 }
 

@@ -29,7 +29,7 @@ fn what_does_not_go_together_is_refused() {
     }
 }
 
-/// What a probe told before, without root: the same as was told then, or as much of it as there is.
+/// Records that a probe stored earlier, without root: the report is that of then, or as much of it as was stored.
 #[test]
 fn what_a_probe_told_before_is_read_again() {
     let folder = Captures::new();
@@ -77,7 +77,7 @@ fn without_root_the_kernel_is_asked() {
     assert!(document["unseen"].as_array().is_some_and(|unseen| !unseen.is_empty()));
 }
 
-/// Whoever is not allowed to is told what is missing, and what goes without.
+/// Without permission, the error names what is missing, and what works without it.
 #[test]
 #[ignore = "needs root"]
 fn without_capabilities_it_says_which() {
@@ -114,7 +114,7 @@ fn a_connection_of_this_process_is_explained() {
     assert!(out.contains("receive queue") && out.contains("the kernel counted"), "{out}");
 }
 
-/// A file of what the probe told says whose the sockets were, and all else that was said then.
+/// A file of the probe's records reports the sockets' processes, and everything else that was reported live.
 #[test]
 #[ignore = "needs root"]
 fn a_file_of_the_probe_has_the_processes() {

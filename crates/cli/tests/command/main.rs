@@ -206,7 +206,7 @@ fn damage_gives_what_can_be_read_and_says_so() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told_with_its_mend() {
+fn errors_name_the_fix() {
     let folder = Captures::new();
     folder.transfer();
     folder.write("notes.txt", b"not a capture at all");

@@ -161,8 +161,8 @@ fn two_kernels_stand_beside_each_other() {
     let (code, out, err) = told(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
     for text in [
-        "Linux 6.18.0 beside Linux 6.1.0",
-        "Figure 22: what functions cost themselves for 64K files; 2 of the ten dearest are the same",
+        "Linux 6.18.0 compared with Linux 6.1.0",
+        "Figure 22: what functions cost themselves for 64K files; 2 of the ten most expensive are the same",
         "Figure 14: what works below TCP receive, 1K files",
         "TCP receive costs more than in the kernel before, for all sizes (section 4, figures 20 to 22)",
     ] {
@@ -173,7 +173,7 @@ fn two_kernels_stand_beside_each_other() {
     let cells: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(cells, ["__tcp_transmit_skb", "25.0", "%", "75.0", "%", "500.00", "1500.00", "<", "1", "%"]);
     let page = fs::read_to_string(folder.path("page.html")).expect("a page");
-    assert!(page.contains("<h3 id=\"compared\">Linux 6.18.0 beside Linux 6.1.0</h3>"));
+    assert!(page.contains("<h3 id=\"compared\">Linux 6.18.0 compared with Linux 6.1.0</h3>"));
     assert_eq!(page.matches("<svg class=\"layers\"").count(), 3, "figures 14, 16 and 18: nothing is sent");
     let (code, out, _) = told(&run(&folder, &[&args[..6], &["--json"]].concat()));
     let document: Value = serde_json::from_str(&out).expect("JSON");
@@ -282,9 +282,9 @@ fn lavoies_server_is_loaded_and_profiled_here() {
         document["graphs"].as_array().expect("graphs").iter().map(|graph| &graph["name"]).collect();
     assert_eq!(graphs, ["Figure 16", "Figure 17"]);
     assert!(document["graphs"][0]["nodes"].as_array().is_some_and(|nodes| nodes.len() > 10));
-    // Beside itself nothing differs.
+    // Compared with itself, nothing differs.
     let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--compare", "kept"]));
-    assert!(code == 0 && out.contains("10 of the ten dearest are the same"), "{out}");
+    assert!(code == 0 && out.contains("10 of the ten most expensive are the same"), "{out}");
     // Without symbols there is nothing to say, and that is said.
     folder.write("kept/kallsyms", b"");
     let (code, out, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept"]));

@@ -95,7 +95,7 @@ fn all_of_it_against_a_far_end() {
     let text = ["probe", "127.0.0.1", "--port", &port, "--measure", "rtt,capacity", "--reverse"];
     let (code, out, err) = told(&run(&folder, &text));
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.starts_with("The way from 127.0.0.1 has a round trip of "), "{out}");
+    assert!(out.starts_with("The path from 127.0.0.1 has an RTT of "), "{out}");
     assert!(
         out.contains("$ slowpath doctor 127.0.0.1 --rate ") && out.contains("$ slowpath explain buffer "),
         "{out}"
@@ -131,7 +131,7 @@ fn a_scenarios_path_is_probed_in_no_time_and_always_the_same() {
         "the same seed, the same bytes"
     );
     let (_, text, _) = told(&run(&folder, &["probe", "path.toml", "--measure", "rtt,available"]));
-    assert!(flat(&text).contains("streams make their own delays grow"), "{text}");
+    assert!(flat(&text).contains("delays grow within a stream"), "{text}");
     assert!(text.contains("  $ slowpath doctor --rate "), "{text}");
 }
 
@@ -218,7 +218,7 @@ fn a_measurement_that_is_stopped_tells_what_came_so_far() {
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
     let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
-    assert!(out.contains("Round trip") && !out.contains("TCP, "), "{out}");
+    assert!(out.contains("\nRTT\n") && !out.contains("TCP, "), "{out}");
     far.interrupt();
 }
 
@@ -230,7 +230,7 @@ fn where_the_far_end_dies_what_came_before_is_told() {
     drop(far);
     let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
     assert_eq!(code, 1, "{out}{err}");
-    assert!(out.contains("Round trip") && !out.contains("TCP, "), "{out}");
+    assert!(out.contains("\nRTT\n") && !out.contains("TCP, "), "{out}");
     assert!(err.starts_with("slowpath: the other end ") && err.ends_with("measured before that:\n"), "{err}");
 }
 

@@ -171,7 +171,7 @@ fn two_profiles_and_what_chance_makes_of_them() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_mend() {
+fn errors_name_the_fix() {
     let folder = ready();
     folder.write("empty.data", b"");
     folder.write("graph.pcap", &crate::captures::header());
@@ -216,7 +216,7 @@ fn a_long_name_leaves_room_in_a_table_and_is_whole_in_json() {
     assert_eq!(function(&document, &long)["share"].as_f64().expect("a share"), 5.0 / 6.0);
 }
 
-/// What `profile record` writes beside a profile is the work of a comparison, unless other work is given.
+/// What `profile record` writes next to a profile is the work of a comparison, unless other work is given.
 #[test]
 fn the_work_beside_profiles_makes_costs_for_each_segment() {
     let folder = ready();
@@ -259,7 +259,7 @@ fn what_works_below_a_root_as_a_picture() {
     // Of what skb_clone cost, 60 of 90 samples were below TCP receive, through tcp_write_xmit.
     for part in [
         "TCP receive: 50.0 % of all CPU time",
-        "skb_clone: with what it called 45.0 % of all CPU time, of which 66.7 % for TCP receive; itself 45.0 %, of which 66.7 %",
+        "skb_clone: 45.0 % of all CPU time with callees, of which 66.7 % for TCP receive; 45.0 % itself, of which 66.7 %",
         ">45.0 %, 66.7 % here</text>",
         ">itself 45.0 %, 66.7 % here</text>",
         "tcp_write_xmit to skb_clone: 30.0 % of all CPU time; 100.0 % of it called directly",

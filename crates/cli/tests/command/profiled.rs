@@ -13,7 +13,7 @@ use std::{fs, thread};
 const BUSY: [&str; 6] = ["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=40000", "status=none"];
 const NOBODY: u32 = 65534;
 
-/// What it told; without perf, or where it may not, says so.
+/// Its output; without perf, or without permission, says so.
 fn judged(test: &str, output: &Output) -> Option<(i32, String, String)> {
     let (code, out, err) = told(output);
     let lacks = ["no perf in PATH", "the kernel does not let us sample"];

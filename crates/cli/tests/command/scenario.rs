@@ -41,7 +41,7 @@ fn a_check_is_json_too() {
     assert_eq!(all["schema"], "slowpath/scenario-check/1");
     assert_eq!(all["files"][0]["errors"], Value::Array(vec![]));
     let error = &all["files"][1]["errors"][0];
-    assert_eq!((&error["line"], &error["mend"]), (&Value::from(3), &Value::from("did you mean delay?")));
+    assert_eq!((&error["line"], &error["hint"]), (&Value::from(3), &Value::from("did you mean delay?")));
 }
 
 #[test]

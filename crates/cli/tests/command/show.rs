@@ -1,4 +1,4 @@
-//! `slowpath show --label`: data by what it was, as far as the whole recording tells.
+//! `slowpath show --label`: data by label, as far as the whole recording shows it.
 
 use crate::captures::Captures;
 use crate::{run, told};
@@ -61,7 +61,7 @@ fn a_flow_without_any_of_it_is_not_named() {
     assert_eq!(limited.len(), 3);
 }
 
-/// A tap that is believed to be elsewhere takes what was lost before it for what was overtaken, and the other way round.
+/// A tap that is believed to be elsewhere takes losses before it for reordering, and reordering for losses.
 #[test]
 fn the_place_given_right_gives_the_labels_of_the_one_inferred() {
     let file = shipped("reordering-30mbit-20ms-20000ppm-by-60ms");

@@ -31,7 +31,7 @@ fn a_grid_and_what_is_tried_beside_it() {
     assert!(out.contains("\na tiny buffer ") && out.contains("receive-window/buffer-too-small"), "{out}");
 }
 
-/// Whoever runs it, with others or alone, a run is the same.
+/// A run is the same, alone or with others.
 #[test]
 fn a_run_of_a_sweep_is_the_run_alone() {
     let folder = Captures::new();

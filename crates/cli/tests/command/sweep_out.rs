@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-/// A tenth of a second over 20 Mbit/s with some loss, ten runs at three delays and one beside them.
+/// A tenth of a second over 20 Mbit/s with some loss, ten runs at three delays, and one more.
 const SCENARIO: &str = "title = \"short\"\nduration = \"100 ms\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
     [[flows]]\nname = \"up\"\n[[flows]]\nname = \"down\"\n\
     [[vary]]\nkey = \"path.delay\"\nvalues = [\"1ms\", \"5ms\", \"20 ms\"]\n\
@@ -196,7 +196,7 @@ fn files_do_not_show_how_many_threads_made_them_nor_that_some_were_made_later() 
     assert_eq!(well(&folder, &["--out", "many", "--json"]), document);
     assert_eq!(files(&folder.path("many")), whole);
     let now = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
-    assert_eq!(kept.expect("a time"), now.expect("a time"), "it was not made again");
+    assert_eq!(kept.expect("a time"), now.expect("a time"), "it was not repeated");
     // All of it from the folder: the same text, and the same numbers.
     assert_eq!(
         (well(&folder, &["--out", "many"]), well(&folder, &["--out", "many", "--json"])),
@@ -245,9 +245,9 @@ fn another_sweep_is_not_mixed_in() {
     let refused = |more: &[&str], part: &str| {
         let (code, out, err) = sweep(&folder, &[&["--out", "runs"], more].concat());
         assert_eq!((code, out.as_str()), (2, ""), "{more:?}");
-        let mend = "name another folder for --out";
+        let fix = "name another folder for --out";
         assert!(
-            err.contains("runs: has runs of another sweep") && err.contains(mend) && err.contains(part),
+            err.contains("runs: has runs of another sweep") && err.contains(fix) && err.contains(part),
             "{err}"
         );
     };
@@ -282,13 +282,13 @@ fn nor_that_of_another_version() {
 }
 
 #[test]
-fn folders_that_are_none_are_refused_with_the_mend() {
+fn a_path_that_is_no_folder_is_refused_with_a_fix() {
     let folder = folder();
     folder.write("file", b"");
     for (name, inside, part) in [
         ("mine", "thesis.txt", "mine: is not the folder of a sweep: it holds thesis.txt; name another one"),
         ("data", "000001.parquet", "data/000001.parquet: is damaged or cut short"),
-        ("data", "000001.parquet", "remove that file, and its runs are made again"),
+        ("data", "000001.parquet", "remove that file, and its runs are repeated"),
         ("other", "results.parquet", "other/results.parquet: is not a file of this sweep"),
         ("file", "", "file: is a file; name a folder for --out"),
     ] {
@@ -394,7 +394,7 @@ fn a_picture_has_a_line_for_each_combination() {
     for name in ["streams 1", "streams 2"] {
         assert!(picture.contains(&format!(">{name}</text>")), "{name}");
     }
-    assert_eq!(picture.matches("class=\"mark\"").count(), 6, "what is tried beside the grid is not in it");
+    assert_eq!(picture.matches("class=\"mark\"").count(), 6, "what is tried outside the grid is not in it");
     assert!(!picture.contains("href") && !picture.contains("url("), "nothing is fetched");
     well(&folder, &["--plot", "times.svg", "--x", "flows.up.streams", "--y", "least_rtt_s"]);
     let picture = fs::read_to_string(folder.path("times.svg")).expect("the picture");
@@ -421,7 +421,7 @@ fn what_cannot_be_drawn_is_told_before_anything_runs() {
                 "--vary",
                 "path.queue=1bdp,2bdp,3bdp,4bdp,5bdp",
             ],
-            "30 lines, and 24 can be told apart",
+            "30 lines, and 24 can be distinguished",
         ),
         (&["--carrier", "tap"], "<--lab|--compare>"),
         (&["--jobs", "0"], "--jobs"),

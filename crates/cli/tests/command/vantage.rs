@@ -58,7 +58,7 @@ fn between_is_neither_end() {
         }
     }
     let beside = findings(BUSY, "receiver", None);
-    assert!(share_of(&beside, "receiver-processing") > 0.0, "beside the receiver it shows: {beside:?}");
+    assert!(share_of(&beside, "receiver-processing") > 0.0, "next to the receiver it shows: {beside:?}");
 }
 
 #[test]

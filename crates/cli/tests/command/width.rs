@@ -1,4 +1,4 @@
-//! What is printed to a pipe fits 80 columns, with every cell whole.
+//! Output to a pipe fits 80 columns, with every cell whole.
 
 use crate::captures::Captures;
 use crate::{run, told};
@@ -44,7 +44,7 @@ fn tables_of_a_sweep_fit_80_columns() {
     folder.write("wide.toml", SCENARIO.as_bytes());
     let out = narrow(&folder, &["sweep", "wide.toml"]);
     assert!(has(&out, "20ms", "bit/s"), "{out}");
-    assert!(has(&out, "20ms", "/") && has(&out, "delay", "bound by"), "{out}");
+    assert!(has(&out, "20ms", "/") && has(&out, "delay", "limited by"), "{out}");
     assert!(out.contains("\na receive buffer that is much too small for any path at all\n"), "{out}");
 }
 

@@ -1,4 +1,4 @@
-//! Which kernel function is what kind of work, for kernels 2.4, 2.6 and later, on x86 and arm64.
+//! The table of kernel functions and their categories, for kernels 2.4, 2.6 and later, on x86 and arm64.
 //!
 //! A name that ends in `*` is the beginning of names. The longest that fits decides, and a whole name before all beginnings: so a
 //! line may be broad, and what a broader one has wrong is named where it belongs.

@@ -1,4 +1,4 @@
-//! Two profiles beside each other.
+//! Two profiles side by side.
 
 use crate::folded::profile;
 use proptest::prelude::*;
@@ -121,7 +121,7 @@ fn categories_are_compared_like_functions() {
     assert_eq!(share(None), (0.2, 0.1));
 }
 
-/// What OProfile tells without stacks: figures 20 to 22 beside each other are two such lists.
+/// What OProfile reports without stacks: figures 20 to 22 side by side are two such lists.
 #[test]
 fn lists_of_functions_are_compared_without_stacks() {
     let (old, new) =

@@ -1,4 +1,4 @@
-//! Small call graphs worked by hand, with what the paper says beside them.
+//! Small call graphs worked by hand, with what the paper says next to them.
 
 use crate::folded::{call_graph, function, profile, roots};
 use slowpath_cost::{Attribution, Count, Profile, Root, Roots};

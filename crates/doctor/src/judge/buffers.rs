@@ -47,7 +47,7 @@ fn window_scaling(exam: &Examination<'_>) -> Option<Finding> {
             .seen(format!("{NAME} = 0"))
             .because(
                 format!(
-                    "A window is at most 65,535 bytes in either direction without it; the transfer needs {}.",
+                    "Without it, a window is at most 65,535 bytes in either direction; the transfer needs {}.",
                     exam.product()
                 ),
                 "RFC 7323, section 2.3; ip-sysctl.rst, tcp_window_scaling; ubik V",
@@ -59,7 +59,7 @@ fn window_scaling(exam: &Examination<'_>) -> Option<Finding> {
 fn receive_buffer(exam: &Examination<'_>) -> Option<Finding> {
     let most = exam.host.part(RMEM, 2)?;
     let severity = exam.limits(exam.goal.rate_with(window_of(exam, most))?)?;
-    // What the part takes away is told of the part.
+    // What the part takes away is reported with the part.
     if advertised_part(exam).is_some() {
         return None;
     }
@@ -68,14 +68,14 @@ fn receive_buffer(exam: &Examination<'_>) -> Option<Finding> {
         Finding::new(
             Check::ReceiveBuffer,
             severity,
-            format!("tcp_rmem lets a receive buffer grow to {} only", Bytes::new(most)),
+            format!("tcp_rmem limits receive buffers to {}", Bytes::new(most)),
         )
         .seen(seen(exam, RMEM))
         .because(
             format!(
-                "Of {} about {} are advertised as window; the transfer needs {}. Four times that leaves room for what \
-                 waits behind a loss, and for the part of a buffer that its packets' own memory takes. Not much more: \
-                 a larger window only fills the queues on the way.",
+                "About {1} of {0} can be advertised as window; the transfer needs {2}. Four times that leaves \
+                 room for data that waits behind a loss, and for the memory overhead of packets. Do not set much \
+                 more: a larger window only fills the queues on the path.",
                 Bytes::new(most),
                 window_of(exam, most),
                 exam.product()
@@ -103,7 +103,7 @@ fn advertised_part(exam: &Examination<'_>) -> Option<Finding> {
         .seen(seen(exam, ADV_WIN_SCALE))
         .because(
             format!(
-                "Of a buffer of {} only {window} are advertised; the transfer needs {}.",
+                "Only {window} of a {} buffer can be advertised; the transfer needs {}.",
                 Bytes::new(most),
                 exam.product()
             ),
@@ -124,8 +124,8 @@ fn fixed_buffers(exam: &Examination<'_>) -> Option<Finding> {
             .seen(format!("{}, {}", seen(exam, NAME), seen(exam, RMEM)))
             .because(
                 format!(
-                    "A buffer stays at the second number of tcp_rmem, of which about {} are advertised; the transfer \
-                     needs {}.",
+                    "Buffers stay at the second number of tcp_rmem, about {} of which can be advertised; the \
+                     transfer needs {}.",
                     window_of(exam, first),
                     exam.product()
                 ),
@@ -148,13 +148,13 @@ fn send_buffer(exam: &Examination<'_>) -> Option<Finding> {
         Finding::new(
             Check::SendBuffer,
             severity,
-            format!("tcp_wmem lets a send buffer grow to {} only", Bytes::new(most)),
+            format!("tcp_wmem limits send buffers to {}", Bytes::new(most)),
         )
         .seen(seen(exam, WMEM))
         .because(
             format!(
-                "What is sent stays in the buffer until it is acknowledged, and its writer is woken when a third is \
-                 free: of {} about {sent} are outstanding, and the transfer needs {}. Twice that leaves as much ready \
+                "Data stays in the buffer until it is acknowledged, and the writer is woken when a third is free: \
+                 about {sent} of {} can be in flight, and the transfer needs {}. Twice that leaves as much ready \
                  to be sent.",
                 Bytes::new(most),
                 exam.product()
@@ -179,13 +179,13 @@ fn memory(exam: &Examination<'_>) -> Option<Finding> {
         Finding::new(
             Check::TcpMemory,
             severity,
-            format!("tcp_mem puts TCP under pressure at {} in all", Bytes::new(pressure)),
+            format!("tcp_mem puts TCP under memory pressure at {} in total", Bytes::new(pressure)),
         )
         .seen(format!("{} (pages of {page} B)", seen(exam, NAME)))
         .because(
             format!(
-                "Beyond its second number no buffer grows and windows shrink; packets take about twice the memory of \
-                 their payload, and the transfer needs {}.",
+                "Above the second number of tcp_mem, no buffer grows and windows shrink; packets take about twice \
+                 the memory of their payload, and the transfer needs {}.",
                 exam.product()
             ),
             "tcp_under_memory_pressure, __tcp_grow_window (6.18); ip-sysctl.rst, tcp_mem",
@@ -225,8 +225,8 @@ fn own_buffers(exam: &Examination<'_>) -> Option<Finding> {
         .seen(named(|low| format!("{} = {}", low.setting, low.most)))
         .because(
             format!(
-                "The kernel doubles what a program asks for, and caps that at twice this; such a buffer no longer \
-                 grows. Programs that leave buffers alone do not meet this limit. The transfer needs {}.",
+                "The kernel caps the requested size at this value, and doubles it; such a buffer no longer grows. \
+                 Programs that do not set buffer sizes are not affected. The transfer needs {}.",
                 exam.product()
             ),
             "ubik IV-A; sk_setsockopt, SO_RCVBUF (6.18); sysctl/net.rst, rmem_max",

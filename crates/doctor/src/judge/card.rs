@@ -27,7 +27,7 @@ fn down(interface: &Interface) -> Option<Finding> {
     Some(
         Finding::new(Check::LinkDown, nothing, format!("{name} is down, or has no carrier"))
             .seen(format!("ip link show {name}"))
-            .because("Nothing leaves it.", "rtnetlink(7), IFF_LOWER_UP")
+            .because("It sends nothing.", "rtnetlink(7), IFF_LOWER_UP")
             .fixed_by(change(format!("ip link set {name} up"))),
     )
 }
@@ -42,11 +42,7 @@ fn link(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
         Finding::new(Check::LinkRate, severity, format!("the link of {name} carries {line}"))
             .seen(format!("ethtool {name}: {line}"))
             .because(
-                format!(
-                    "{} of it is payload of TCP, and {} are asked for.",
-                    percent(payload),
-                    exam.goal.rate
-                ),
+                format!("{} of it is TCP payload, and the goal is {}.", percent(payload), exam.goal.rate),
                 "IEEE 802.3; ethtool(8)",
             )
             .fixed_by(look(format!("ethtool {name}"))),
@@ -57,11 +53,11 @@ fn duplex(interface: &Interface) -> Option<Finding> {
     (!interface.full_duplex?).then_some(())?;
     let name = &interface.name;
     Some(
-        Finding::new(Check::HalfDuplex, Severity::Costs, format!("{name} sends or receives, not both"))
+        Finding::new(Check::HalfDuplex, Severity::Costs, format!("{name} is half duplex"))
             .seen(format!("ethtool {name}: half duplex"))
             .because(
-                "Every ACK takes its turn with data, and where the other end is set to full duplex, frames that \
-                 come meanwhile are lost.",
+                "ACKs and data take turns, and if the other end is set to full duplex, frames that arrive \
+                 meanwhile are lost.",
                 "IEEE 802.3, clause 4; ethtool(8)",
             )
             .fixed_by(change(format!("ethtool -s {name} autoneg on"))),
@@ -101,43 +97,43 @@ struct OffloadCheck {
     without: &'static str,
 }
 
-/// Each needs those before it that send (`netdev_fix_features`, 6.18), so that only the first is told.
+/// Each needs those before it that send (`netdev_fix_features`, 6.18), so only the first is reported.
 const WORK: [OffloadCheck; 5] = [
     OffloadCheck {
         features: &["tx-checksum-ip-generic", "tx-checksum-ipv4"],
         option: "tx",
         check: Check::TransmitChecksums,
         sending: true,
-        without: "The CPU sums every byte that is sent, and copies it: without checksums there is no scatter-gather, \
-                  and without that no segmentation either.",
+        without: "The CPU checksums and copies every byte sent: without checksum offload there is no \
+                  scatter-gather, and so no segmentation offload.",
     },
     OffloadCheck {
         features: &["tx-scatter-gather"],
         option: "sg",
         check: Check::ScatterGather,
         sending: true,
-        without: "What is sent is copied into one piece, and nothing is segmented by the card.",
+        without: "Every packet is copied into one piece, and the NIC does no segmentation.",
     },
     OffloadCheck {
         features: &["tx-generic-segmentation"],
         option: "gso",
         check: Check::Gso,
         sending: true,
-        without: "Every packet goes through the stack by itself instead of 64 KiB at a time.",
+        without: "Every packet sent goes through the stack by itself instead of 64 KiB at a time.",
     },
     OffloadCheck {
         features: &["tx-tcp-segmentation"],
         option: "tso",
         check: Check::Tso,
         sending: true,
-        without: "The CPU cuts super-packets into packets before the card, and hands over each.",
+        without: "The CPU segments super-packets before the NIC, and hands over each packet.",
     },
     OffloadCheck {
         features: &["rx-gro"],
         option: "gro",
         check: Check::Gro,
         sending: false,
-        without: "Every packet that comes goes through the stack by itself, with an ACK for every other one.",
+        without: "Every packet received goes through the stack by itself, with an ACK for every second one.",
     },
 ];
 
@@ -191,11 +187,12 @@ fn super_packets(exam: &Examination<'_>, interface: &Interface) -> Option<Findin
     (fits < SMALL_SUPER_PACKET).then_some(())?;
     let name = &interface.name;
     Some(
-        Finding::new(Check::SuperPackets, Severity::Costs, format!("super-packets for {name} are cut short"))
+        Finding::new(Check::SuperPackets, Severity::Costs, format!("super-packets for {name} are small"))
             .seen(format!("gso_max_segs {segments}, gso_max_size {bytes} of {name}"))
             .because(
                 format!(
-                    "It is handed {fits} segments at a time at most, where 44 fit; the goal is {} packets a second.",
+                    "A super-packet has at most {fits} segments, where 44 would fit; the goal is {} packets a \
+                     second.",
                     exam.packets_per_s()
                 ),
                 "ip-link(8), gso_max_segs; sk_setup_caps, tcp_tso_autosize (6.18)",
@@ -215,7 +212,7 @@ fn lost_receiving(exam: &Examination<'_>, interface: &Interface) -> Option<Findi
     let mut finding = Finding::new(
         Check::RingOverflow,
         Severity::Hint,
-        format!("{name} has had no room for packets that came"),
+        format!("the receive ring of {name} has overflowed"),
     )
     .seen(format!(
         "{} received, missed {}, fifo {}, over {} of {name}",
@@ -223,8 +220,8 @@ fn lost_receiving(exam: &Examination<'_>, interface: &Interface) -> Option<Findi
     ))
     .because(
         format!(
-            "{} of what came, where CUBIC bears {} at the goal. Counted since the interface was made: look again \
-             after a transfer.",
+            "{} of the received packets, where CUBIC tolerates {} at the goal. Counted since the interface was \
+             created: look again after a transfer.",
             percent(share),
             percent(exam.bearable_loss().unwrap_or(0.0))
         ),
@@ -244,13 +241,13 @@ fn bad_frames(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> 
     let share = exam.is_too_much(bad, together(&[counted.rx_packets, counted.tx_packets, bad]))?;
     let name = &interface.name;
     Some(
-        Finding::new(Check::BadFrames, Severity::Hint, format!("frames of {name} are spoilt on the wire"))
+        Finding::new(Check::BadFrames, Severity::Hint, format!("frames of {name} are damaged on the wire"))
             .seen(format!(
                 "crc {}, carrier {}, collisions {} of {name}",
                 counted.rx_crc_errors, counted.tx_carrier_errors, counted.collisions
             ))
             .because(
-                format!("{} of all: a cable, a module, or two ends that differ in duplex.", percent(share)),
+                format!("{} of all: a bad cable or module, or a duplex mismatch.", percent(share)),
                 "if_link.h, rtnl_link_stats64; ubik V (link layer errors)",
             )
             .fixed_by(look(format!("ethtool {name}; ethtool -m {name}"))),
@@ -267,14 +264,18 @@ fn one_queue(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let name = &interface.name;
     let mask = format!("/sys/class/net/{name}/queues/rx-0/rps_cpus");
     Some(
-        Finding::new(Check::OneQueue, Severity::Hint, format!("one CPU takes all that comes on {name}"))
-            .seen(format!("one receive queue, no CPUs in {mask}"))
-            .because(
-                format!("{} in {} connections are much for one CPU.", exam.goal.rate, exam.goal.streams),
-                "scaling.rst (RSS, RPS)",
-            )
-            .fixed_by(change(format!("ethtool -L {name} combined {}", exam.host.softnet.len())))
-            .fixed_by(change(format!("echo ff > {mask}")).undone_by(format!("echo 0 > {mask}"))),
+        Finding::new(
+            Check::OneQueue,
+            Severity::Hint,
+            format!("one CPU handles all packets received on {name}"),
+        )
+        .seen(format!("one receive queue, no CPUs in {mask}"))
+        .because(
+            format!("{} in {} connections is much for one CPU.", exam.goal.rate, exam.goal.streams),
+            "scaling.rst (RSS, RPS)",
+        )
+        .fixed_by(change(format!("ethtool -L {name} combined {}", exam.host.softnet.len())))
+        .fixed_by(change(format!("echo ff > {mask}")).undone_by(format!("echo 0 > {mask}"))),
     )
 }
 
@@ -289,7 +290,7 @@ fn one_cpu(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     Some(
         Finding::new(Check::OneCpu, Severity::Hint, format!("CPU {cpus} takes all interrupts of {name}"))
             .seen(format!("/proc/irq/N/effective_affinity_list of {} interrupts", interface.interrupts.len()))
-            .because("Its queues could be worked off by as many CPUs.", "scaling.rst (RSS IRQ Configuration)")
+            .because("Its queues could be handled by as many CPUs.", "scaling.rst (RSS IRQ Configuration)")
             .fixed_by(change("systemctl start irqbalance").undone_by("systemctl stop irqbalance")),
     )
 }

@@ -3,13 +3,13 @@
 use super::{Examination, percent};
 use crate::finding::{Check, Finding, Severity, look};
 
-/// A counter that tells of a fault of this host.
+/// A counter that shows a fault of this host.
 struct Counter {
     counter: &'static str,
     check: Check,
-    /// Of what it is a share.
+    /// The counter that it is a share of.
     of: &'static str,
-    /// The least share that is told. `None`: what CUBIC bears of loss at the goal.
+    /// The smallest share that is reported. `None`: the loss that CUBIC tolerates at the goal.
     least: Option<f64>,
     receiving: bool,
     title: &'static str,
@@ -20,15 +20,15 @@ struct Counter {
 const IN: &str = "TcpInSegs";
 const OUT: &str = "TcpOutSegs";
 
-const TOLD: [Counter; 9] = [
+const COUNTERS: [Counter; 9] = [
     Counter {
         counter: "TcpExtTCPRcvQDrop",
         check: Check::ReceiveQueueDrops,
         of: IN,
         least: None,
         receiving: true,
-        title: "segments found no memory in receive queues",
-        why: "They were dropped, and had to be sent again.",
+        title: "segments were dropped because the receive queue was full",
+        why: "They had to be retransmitted.",
         source: "tcp_data_queue (6.18)",
     },
     Counter {
@@ -37,8 +37,8 @@ const TOLD: [Counter; 9] = [
         of: IN,
         least: None,
         receiving: true,
-        title: "segments came while a socket was in use, and its backlog was full",
-        why: "They were dropped: a reader holds its socket for long, or the buffers are small.",
+        title: "segments were dropped because a locked socket's backlog was full",
+        why: "A reader holds its socket for long, or the buffers are small.",
         source: "tcp_add_backlog (6.18); wu, section 3",
     },
     Counter {
@@ -47,9 +47,9 @@ const TOLD: [Counter; 9] = [
         of: IN,
         least: None,
         receiving: true,
-        title: "receive queues were pruned of segments",
-        why: "A buffer was full although its window had invited what came: packets took more memory than their \
-              payload.",
+        title: "receive queues were pruned",
+        why: "A buffer was full although the data was within the advertised window: packets took more memory than \
+              their payload.",
         source: "tcp_prune_queue (6.18)",
     },
     Counter {
@@ -58,8 +58,8 @@ const TOLD: [Counter; 9] = [
         of: IN,
         least: Some(0.001),
         receiving: true,
-        title: "receive queues were copied together to save memory",
-        why: "It takes CPU in the softirq: many small segments in buffers that are nearly full.",
+        title: "receive queues were collapsed to save memory",
+        why: "Collapsing takes CPU in the softirq. It means many small segments in nearly full buffers.",
         source: "tcp_collapse (6.18)",
     },
     Counter {
@@ -68,8 +68,8 @@ const TOLD: [Counter; 9] = [
         of: IN,
         least: None,
         receiving: true,
-        title: "segments came against a window of zero",
-        why: "Readers did not keep up, and what came meanwhile was dropped.",
+        title: "segments arrived while the window was zero",
+        why: "Readers did not keep up, and the segments were dropped.",
         source: "tcp_data_queue (6.18)",
     },
     Counter {
@@ -79,7 +79,7 @@ const TOLD: [Counter; 9] = [
         least: Some(0.0),
         receiving: true,
         title: "TCP was under memory pressure",
-        why: "All connections together came to the second number of tcp_mem: windows shrank.",
+        why: "All connections together reached the second number of tcp_mem, so windows shrank.",
         source: "tcp_enter_memory_pressure (6.18); ip-sysctl.rst, tcp_mem",
     },
     Counter {
@@ -89,7 +89,7 @@ const TOLD: [Counter; 9] = [
         least: Some(0.001),
         receiving: false,
         title: "many retransmission timeouts",
-        why: "In each, a connection stood still for 200 ms or more.",
+        why: "In each, a connection was idle for 200 ms or more.",
         source: "tcp_retransmit_timer (6.18); leith, section 1.2",
     },
     Counter {
@@ -98,8 +98,8 @@ const TOLD: [Counter; 9] = [
         of: "TcpExtTCPTimeouts",
         least: Some(0.1),
         receiving: false,
-        title: "a part of the timeouts was needless",
-        why: "ACKs were late, not lost: receivers off their CPUs, or round trips that jump.",
+        title: "part of the timeouts were spurious",
+        why: "ACKs were late, not lost: receivers waited for a CPU, or the RTT jumped.",
         source: "tcp_process_loss (6.18); RFC 5682; wu, section 4",
     },
     Counter {
@@ -108,33 +108,33 @@ const TOLD: [Counter; 9] = [
         of: OUT,
         least: None,
         receiving: false,
-        title: "retransmissions were refused by this host itself",
-        why: "The queue before the card was full, or the socket's memory.",
+        title: "this host refused to send retransmissions",
+        why: "The qdisc or the socket's memory was full.",
         source: "__tcp_retransmit_skb (6.18); ubik V",
     },
 ];
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
-    found.extend(TOLD.iter().filter_map(|told| finding(exam, told)));
+    found.extend(COUNTERS.iter().filter_map(|counter| finding(exam, counter)));
 }
 
-fn finding(exam: &Examination<'_>, told: &Counter) -> Option<Finding> {
+fn finding(exam: &Examination<'_>, counter: &Counter) -> Option<Finding> {
     let role = exam.goal.role;
-    (if told.receiving { role.receives() } else { role.sends() }).then_some(())?;
-    let counted = *exam.host.counters.get(told.counter)?;
-    let of = *exam.host.counters.get(told.of)?;
+    (if counter.receiving { role.receives() } else { role.sends() }).then_some(())?;
+    let counted = *exam.host.counters.get(counter.counter)?;
+    let of = *exam.host.counters.get(counter.of)?;
     // A handful may be anything.
-    let few = if told.least == Some(0.0) { 0 } else { 10 };
+    let few = if counter.least == Some(0.0) { 0 } else { 10 };
     let share = counted as f64 / of.max(1) as f64;
-    let least = told.least.or_else(|| exam.bearable_loss())?;
+    let least = counter.least.or_else(|| exam.bearable_loss())?;
     (counted > few && share > least).then_some(())?;
     Some(
-        Finding::new(told.check, Severity::Hint, told.title)
-            .seen(format!("{} = {counted}, {} = {of}", told.counter, told.of))
+        Finding::new(counter.check, Severity::Hint, counter.title)
+            .seen(format!("{} = {counted}, {} = {of}", counter.counter, counter.of))
             .because(
-                format!("{} ({} since boot; look again after a transfer.)", told.why, percent(share)),
-                told.source,
+                format!("{} ({} since boot; look again after a transfer.)", counter.why, percent(share)),
+                counter.source,
             )
-            .fixed_by(look(format!("nstat -az {}", told.counter))),
+            .fixed_by(look(format!("nstat -az {}", counter.counter))),
     )
 }

@@ -20,12 +20,12 @@ fn backlog(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.core.netdev_max_backlog";
     let (processed, dropped) = (sum(exam, |cpu| cpu.processed), sum(exam, |cpu| cpu.dropped));
     let share = exam.is_too_much(dropped, processed.saturating_add(dropped))?;
-    let finding = Finding::new(Check::BacklogDrops, Severity::Hint, "CPUs' backlogs have dropped packets")
+    let finding = Finding::new(Check::BacklogDrops, Severity::Hint, "CPU backlogs have dropped packets")
         .seen(format!("/proc/net/softnet_stat: {processed} processed, {dropped} dropped"))
         .because(
             format!(
-                "{} since boot, where CUBIC bears {} at the goal. The backlog is used with RPS, and by loopback, veth \
-                 and tunnels.",
+                "{} since boot, where CUBIC tolerates {} at the goal. The backlog is used with RPS, and by \
+                 loopback, veth and tunnels.",
                 percent(share),
                 percent(exam.bearable_loss().unwrap_or(0.0))
             ),
@@ -48,11 +48,12 @@ fn budget(exam: &Examination<'_>) -> Option<Finding> {
     let finding = Finding::new(
         Check::Budget,
         Severity::Hint,
-        "softirqs have ended their rounds with packets left",
+        "softirqs have run out of budget with packets left (time_squeeze)",
     )
     .seen(format!("/proc/net/softnet_stat: {processed} processed, {squeezed} times squeezed"))
     .because(
-        "What is left waits for its next turn, behind processes. Harmless where nothing is lost meanwhile.",
+        "These packets wait for the next softirq, behind processes. This is harmless if nothing is dropped \
+         meanwhile.",
         "net_rx_action (6.18); sysctl/net.rst, netdev_budget",
     );
     Some(match exam.host.part(NAME, 0) {
@@ -75,7 +76,7 @@ fn clock(exam: &Examination<'_>) -> Option<Finding> {
         .find(|clock| slow(&clock.driver, &clock.governor) || bounded(clock.allowed_khz, clock.most_khz))?;
     let mhz = |khz: Option<u64>| khz.map_or_else(|| "?".to_owned(), |khz| (khz / 1000).to_string());
     Some(
-        Finding::new(Check::CpuClock, Severity::Costs, "CPUs are held below their clock")
+        Finding::new(Check::CpuClock, Severity::Costs, "CPUs are limited below their maximum frequency")
             .seen(format!(
                 "cpu{}: governor {} ({}), {} MHz of {} MHz",
                 clock.cpu,

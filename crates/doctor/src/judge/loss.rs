@@ -1,4 +1,4 @@
-//! How losses are noticed and repaired.
+//! Loss detection and recovery.
 
 use super::Examination;
 use crate::finding::{Check, Finding, Severity, sysctl};
@@ -21,15 +21,15 @@ fn sack(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_sack";
     (exam.host.number(NAME)? == 0).then_some(())?;
     let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
-    // Without holes in it there is nothing to tell.
+    // Without holes in it there is nothing to report.
     (window > 4).then_some(())?;
     Some(
         Finding::new(Check::Sack, Severity::Costs, "selective acknowledgments are off")
             .seen(format!("{NAME} = 0"))
             .because(
                 format!(
-                    "A sender learns of one loss a round trip ({}): a burst of losses in a window of {window} segments \
-                     takes as many.",
+                    "A sender detects one loss per RTT ({}): recovering from a burst of losses in a window of \
+                     {window} segments takes as many RTTs as there are losses.",
                     duration_text(exam.goal.rtt)
                 ),
                 "RFC 2018; RFC 6582, section 1; ip-sysctl.rst, tcp_sack",
@@ -48,7 +48,7 @@ fn timestamps(exam: &Examination<'_>) -> Option<Finding> {
     let wrap = rate.time_for(slowpath_model::Bytes::new(1 << 32))?;
     let (severity, wraps) = if wrap < SEGMENT_LIFETIME {
         let text = format!(
-            " At {rate} sequence numbers come round in {}, sooner than an old segment dies (2 min).",
+            " At {rate} sequence numbers wrap within {}, sooner than the maximum segment lifetime (2 min).",
             duration_text(wrap)
         );
         (Severity::Costs, text)
@@ -60,8 +60,8 @@ fn timestamps(exam: &Examination<'_>) -> Option<Finding> {
             .seen(format!("{NAME} = 0"))
             .because(
                 format!(
-                    "Round trips are measured on what was sent once only, needless timeouts are not recognised by \
-                     their echo, and a receiver guesses the round trip by which it lets its buffer grow.{wraps}"
+                    "RTTs cannot be measured on retransmissions, spurious timeouts are not detected by timestamps \
+                     (Eifel), and the receiver has to estimate the RTT by which it grows its buffer.{wraps}"
                 ),
                 "RFC 7323, sections 4 and 5; tcp_rcv_rtt_measure_ts (6.18)",
             )
@@ -88,8 +88,8 @@ const SWITCHES: [Switch; 4] = [
         check: Check::Rack,
         on: "1",
         severity: Severity::Costs,
-        title: "losses are not told by time (RACK)",
-        why: "A retransmission that is lost again, and the tail of a burst, wait for a retransmission timeout.",
+        title: "losses are not detected by time (RACK)",
+        why: "A lost retransmission, and a loss at the tail of a burst, wait for a retransmission timeout.",
         source: "RFC 8985; ip-sysctl.rst, tcp_recovery",
         gone: Some((6, 17)),
     },
@@ -99,8 +99,8 @@ const SWITCHES: [Switch; 4] = [
         on: "3",
         severity: Severity::Costs,
         title: "tail loss probes are off",
-        why: "A loss at the end of a burst waits for a retransmission timeout, 200 ms at least, where a probe comes \
-              after two round trips.",
+        why: "A loss at the tail of a burst waits for a retransmission timeout, at least 200 ms, instead of a \
+              probe after two RTTs.",
         source: "RFC 8985, section 7; ip-sysctl.rst, tcp_early_retrans",
         gone: None,
     },
@@ -109,9 +109,9 @@ const SWITCHES: [Switch; 4] = [
         check: Check::Frto,
         on: "2",
         severity: Severity::Costs,
-        title: "needless timeouts are not recognised (F-RTO)",
-        why: "After a timeout that only lateness caused, everything outstanding is sent again, and the window stays \
-              cut.",
+        title: "spurious timeouts are not detected (F-RTO)",
+        why: "After a spurious timeout, everything in flight is retransmitted, and the congestion window stays \
+              reduced.",
         source: "RFC 5682; ip-sysctl.rst, tcp_frto",
         gone: None,
     },
@@ -121,7 +121,8 @@ const SWITCHES: [Switch; 4] = [
         on: "1",
         severity: Severity::Hint,
         title: "duplicate SACKs are off",
-        why: "The peer does not learn which of its retransmissions were needless, and keeps its window cut for them.",
+        why: "The peer does not learn which of its retransmissions were spurious, and keeps its congestion window \
+              reduced.",
         source: "RFC 2883; RFC 3708; ip-sysctl.rst, tcp_dsack",
         gone: None,
     },
@@ -148,8 +149,8 @@ fn reordering(exam: &Examination<'_>) -> Option<Finding> {
             .seen(format!("{NAME} = {packets}"))
             .because(
                 format!(
-                    "A connection begins with the belief that {packets} packets may overtake each other, and waits \
-                     for as many before it sends again; it learns by itself where that is so."
+                    "A connection initially assumes reordering by up to {packets} packets, and waits for that \
+                     many duplicate ACKs before it retransmits. It learns by itself where packets are reordered."
                 ),
                 "RFC 8985, section 6.2; tcp_check_sack_reordering (6.18); ip-sysctl.rst, tcp_reordering",
             )
@@ -161,10 +162,10 @@ fn most_reordering(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_max_reordering";
     let packets = exam.host.part(NAME, 0).filter(|packets| *packets < 100)?;
     Some(
-        Finding::new(Check::MaxReordering, Severity::Hint, "reordering is learned up to a small bound")
+        Finding::new(Check::MaxReordering, Severity::Hint, "reordering is learned only up to a small bound")
             .seen(format!("{NAME} = {packets}"))
             .because(
-                "On a path that spreads packets over several links more is usual, and is taken for loss then.",
+                "A path that spreads packets over several links reorders them by more, which is then taken for loss.",
                 "tcp_check_sack_reordering (6.18); ip-sysctl.rst, tcp_max_reordering; leith, section 1.4",
             )
             .fixed_by(sysctl(NAME, "300", &packets.to_string())),
@@ -175,11 +176,12 @@ fn least_timeout(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_rto_min_us";
     let least = Duration::from_micros(exam.host.part(NAME, 0)?);
     let (severity, why) = if least > Duration::from_secs(1) {
-        (Severity::Costs, "In a timeout nothing is sent, and it takes this long at least.".to_owned())
+        (Severity::Costs, "Nothing is sent during a timeout, and it takes at least this long.".to_owned())
     } else if least < Duration::from_millis(40) && exam.goal.rtt > least {
-        let why = "Shorter than receivers may hold an ACK back (40 ms in Linux): timeouts come although nothing is \
-                   lost."
-            .to_owned();
+        let why =
+            "This is shorter than receivers may delay an ACK (40 ms in Linux), so timeouts expire although \
+                   nothing is lost."
+                .to_owned();
         (Severity::Costs, why)
     } else {
         return None;
@@ -201,7 +203,8 @@ fn patience(exam: &Examination<'_>) -> Option<Finding> {
             .seen(format!("{NAME} = {retries}"))
             .because(
                 format!(
-                    "A transfer ends after {} without an answer; RFC 1122 asks for 100 s at least, which are 8.",
+                    "A transfer ends after {} without an answer; RFC 1122 requires at least 100 s, which is a \
+                     value of 8.",
                     duration_text(least)
                 ),
                 "RFC 1122, section 4.2.3.5; ip-sysctl.rst, tcp_retries2",

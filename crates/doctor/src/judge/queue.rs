@@ -1,4 +1,4 @@
-//! The queue before the card (ubik V: txqueuelen), and what holds packets back there.
+//! The queue before the NIC (ubik V: txqueuelen), and what delays packets there.
 
 use super::{Examination, percent, together};
 use crate::finding::{Check, Finding, Severity, change, look};
@@ -40,7 +40,7 @@ fn room(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     exam.goal.role.sends().then_some(())?;
     let (packets, bytes) = needed(exam, interface);
     let queues = interface.queues.as_ref()?;
-    // Under a shaper the queue is another one's, and its rate is what is told.
+    // Under a shaper the queue belongs to another qdisc, and the shaper's rate is reported.
     let under_rate = queues.iter().any(|queue| queue.rate.is_some());
     let queue = queues.iter().find(|queue| {
         let of_device = queue.kind == "pfifo_fast";
@@ -73,9 +73,9 @@ fn room(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
             .seen(seen)
             .because(
                 format!(
-                    "Sockets keep about a millisecond of their rate below themselves, at the goal {}, or {packets} \
-                     packets as they come here (other senders' share included). What finds no room is dropped, and \
-                     TCP halves its window for it as for a loss on the path.",
+                    "Sockets put about a millisecond of their rate into this queue, at the goal {}, or {packets} \
+                     packets as they are queued here (with the share of other senders). A packet that does not \
+                     fit is dropped, and TCP reduces its congestion window as for a loss on the path.",
                     Bytes::new(bytes)
                 ),
                 "ubik V, tables I and II; tcp_small_queue_check, tcp_enter_cwr (6.18)",
@@ -104,7 +104,7 @@ fn shaper(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Optio
         Finding::new(Check::Shaper, severity, format!("a shaper on {name} lets {rate} through"))
             .seen(format!("qdisc {} rate {rate} on {name}", queue.kind))
             .because(
-                format!("It sends no faster, and {} are asked for.", exam.goal.rate),
+                format!("It sends no faster, and the goal is {}.", exam.goal.rate),
                 "tc-tbf(8), tc-htb(8), tc-cake(8), tc-netem(8)",
             )
             .fixed_by(change(format!("tc qdisc del dev {name} root"))),
@@ -126,11 +126,7 @@ fn flow_rate(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Op
         )
         .seen(format!("qdisc {} maxrate {each} on {name}", queue.kind))
         .because(
-            format!(
-                "{} are asked for on each of {} connections.",
-                exam.goal.rate_of_each(),
-                exam.goal.streams
-            ),
+            format!("The goal is {} on each of {} connections.", exam.goal.rate_of_each(), exam.goal.streams),
             "tc-fq(8), maxrate",
         )
         .fixed_by(change(format!("tc qdisc del dev {name} {}", at(queue)))),
@@ -145,12 +141,12 @@ fn emulator(interface: &Interface, queue: &Queue) -> Option<Finding> {
     let loss = queue.loss.filter(|loss| *loss > 0);
     let loss = loss.map(|loss| format!("loses {} of them", percent(f64::from(loss) / 4_294_967_296.0)));
     let does: Vec<String> = delay.into_iter().chain(loss).collect();
-    let does = if does.is_empty() { "is there to spoil a path".to_owned() } else { does.join(" and ") };
+    let does = if does.is_empty() { "is there to impair a path".to_owned() } else { does.join(" and ") };
     let name = &interface.name;
     Some(
-        Finding::new(Check::Emulator, Severity::Costs, format!("netem was left on {name}"))
+        Finding::new(Check::Emulator, Severity::Costs, format!("netem is active on {name}"))
             .seen(format!("qdisc netem on {name}"))
-            .because(format!("It {does}: an emulated path for tests."), "tc-netem(8)")
+            .because(format!("It {does}: it emulates a path for tests."), "tc-netem(8)")
             .fixed_by(change(format!("tc qdisc del dev {name} {}", at(queue)))),
     )
 }
@@ -163,17 +159,21 @@ fn drops(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let share = exam.is_too_much(root.drops, together(&[root.packets, root.drops]))?;
     let name = &interface.name;
     Some(
-        Finding::new(Check::QueueDrops, Severity::Hint, format!("the queue before {name} has dropped packets"))
-            .seen(format!("qdisc {} on {name}: {} sent, {} dropped", root.kind, root.packets, root.drops))
-            .because(
-                format!(
-                    "{} since it was made, where CUBIC bears {} at the goal. When that was does not show: look again \
-                     after a transfer.",
-                    percent(share),
-                    percent(exam.bearable_loss().unwrap_or(0.0))
-                ),
-                "ubik V; tc(8), -s; RFC 9438, section 5.1",
-            )
-            .fixed_by(look(format!("tc -s qdisc show dev {name}"))),
+        Finding::new(
+            Check::QueueDrops,
+            Severity::Hint,
+            format!("the queue before {name} has dropped packets"),
+        )
+        .seen(format!("qdisc {} on {name}: {} sent, {} dropped", root.kind, root.packets, root.drops))
+        .because(
+            format!(
+                "{} since it was created, where CUBIC tolerates {} at the goal. The counter does not show \
+                     when: look again after a transfer.",
+                percent(share),
+                percent(exam.bearable_loss().unwrap_or(0.0))
+            ),
+            "ubik V; tc(8), -s; RFC 9438, section 5.1",
+        )
+        .fixed_by(look(format!("tc -s qdisc show dev {name}"))),
     )
 }

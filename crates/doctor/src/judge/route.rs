@@ -1,4 +1,4 @@
-//! What the route lays on its connections (`RTAX_*`, ip-route(8)).
+//! What the route imposes on its connections (`RTAX_*`, ip-route(8)).
 
 use super::Examination;
 use crate::finding::{Check, Finding, Severity, change};
@@ -86,10 +86,10 @@ fn window(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     let window = Bytes::new(attribute(route, "window")?);
     let severity = exam.limits(exam.goal.rate_with(window)?)?;
     let why = format!(
-        "Connections of this route advertise {window} at most, whatever tcp_rmem says; the transfer needs {}.",
+        "Connections over this route advertise at most {window}, whatever tcp_rmem says; the transfer needs {}.",
         exam.product()
     );
-    let title = "the route bounds the window";
+    let title = "the route limits the window";
     Some(
         finding(exam, route, Check::RouteWindow, severity, "window", title)
             .because(why, "ip-route(8), window; tcp_connect_init, tcp_openreq_init_rwin (6.18)"),
@@ -100,9 +100,9 @@ fn window(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
 fn first_window(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     let segments =
         attribute(route, "initrwnd").filter(|segments| *segments < arithmetic::INITIAL_SEGMENTS)?;
-    let title = "the route begins with a small receive window";
+    let title = "the route sets a small initial receive window";
     let why = format!(
-        "The sender's first flight is {segments} segments at most, and its slow start waits for windows."
+        "The sender's first flight is at most {segments} segments, and its slow start waits for window updates."
     );
     let severity =
         (exam.goal.window_of_each().get() > segments * u64::from(exam.mss())).then_some(Severity::Hint)?;
@@ -117,8 +117,11 @@ const LEAST_PACKET: u64 = 1280;
 
 fn segment(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     let bytes = attribute(route, "advmss").filter(|bytes| *bytes < LEAST_PACKET - 60)?;
-    let why = format!("The peer sends segments of {bytes} bytes at most: more packets for the same data.");
-    let title = "the route has the peer send small segments";
+    let why = format!(
+        "The peer sends segments of at most {bytes} bytes, so it needs more packets for the same \
+                       data."
+    );
+    let title = "the route advertises a small MSS";
     Some(
         finding(exam, route, Check::RouteAdvmss, Severity::Costs, "advmss", title)
             .because(why, "ip-route(8), advmss; RFC 9293, section 3.7.1"),
@@ -126,17 +129,18 @@ fn segment(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
 }
 
 fn congestion_window(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
-    // Without the lock it binds nothing (`tcp_init_metrics`, 6.18).
+    // Without the lock it limits nothing (`tcp_init_metrics`, 6.18).
     let packets = attribute(route, "cwnd").filter(|_| route.locked.iter().any(|name| name == "cwnd"))?;
     let window = Bytes::new(packets.saturating_mul(u64::from(exam.mss())));
     let severity = exam.limits(exam.goal.rate_with(window)?)?;
     let why = format!(
-        "No connection of this route has more than {packets} packets outstanding, {window}; the transfer needs {}. \
-         The parameter cache keeps it for up to an hour after the route was changed: ip tcp_metrics flush.",
+        "No connection over this route has more than {packets} packets in flight, {window}; the transfer needs \
+         {}. The parameter cache keeps the old value for up to an hour after the route is changed, unless you run \
+         ip tcp_metrics flush.",
         exam.product()
     );
     Some(
-        finding(exam, route, Check::RouteCwnd, severity, "cwnd", "the route bounds the congestion window")
+        finding(exam, route, Check::RouteCwnd, severity, "cwnd", "the route limits the congestion window")
             .because(why, "ip-route(8), cwnd; tcp_init_metrics, tcpm_check_stamp (6.18)"),
     )
 }
@@ -145,9 +149,8 @@ fn threshold(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     let packets = attribute(route, "ssthresh").filter(|_| exam.takes_ssthresh())?;
     let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
     (packets < window / 2).then_some(())?;
-    let why = format!(
-        "Slow start ends at {packets} packets on every connection; the rest of {window} grows slowly."
-    );
+    let why =
+        format!("Slow start ends at {packets} packets on every connection; growth to {window} is slow.");
     Some(
         finding(
             exam,
@@ -167,8 +170,7 @@ fn first_flight(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     let rounds = |initial| arithmetic::slow_start_rounds(exam.goal.window_of_each(), exam.mss(), initial);
     let more = rounds(segments).saturating_sub(rounds(arithmetic::INITIAL_SEGMENTS));
     (more > 0).then_some(())?;
-    let why =
-        format!("Slow start takes {more} round trips more than from ten segments, once per connection.");
+    let why = format!("Slow start takes {more} RTTs more than from ten segments, once per connection.");
     Some(
         finding(
             exam,
@@ -176,7 +178,7 @@ fn first_flight(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
             Check::RouteInitcwnd,
             Severity::Hint,
             "initcwnd",
-            "the route begins with few segments",
+            "the route sets a small initial congestion window",
         )
         .because(why, "ip-route(8), initcwnd; RFC 6928; tcp_init_cwnd (6.18)"),
     )
@@ -187,7 +189,7 @@ const LONG_TIMEOUT_MS: u64 = 1000;
 
 fn least_timeout(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     let ms = attribute(route, "rto_min").filter(|ms| *ms > LONG_TIMEOUT_MS)?;
-    let why = format!("A retransmission timeout takes {ms} ms at least, in which nothing is sent.");
+    let why = format!("A retransmission timeout takes at least {ms} ms, in which nothing is sent.");
     Some(
         finding(
             exam,
@@ -195,7 +197,7 @@ fn least_timeout(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
             Check::RouteRtoMin,
             Severity::Costs,
             "rto_min",
-            "the route has timeouts take long",
+            "the route sets a long minimum RTO",
         )
         .because(why, "ip-route(8), rto_min; RFC 6298, rule 2.4; tcp_rto_min (6.18)"),
     )
@@ -207,9 +209,9 @@ fn packet_size(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     let device = u64::from(exam.host.outgoing()?.mtu?);
     (bytes < device).then_some(())?;
     let why = format!(
-        "Packets are {bytes} bytes at most where the interface carries {device}: {} % of each is headers. Where no \
-         route says so, a message of the path did (Fragmentation Needed): ip route flush cache forgets it, unless \
-         the path means it.",
+        "Packets are at most {bytes} bytes where the interface carries {device}: {} % of each is headers. If no \
+         route sets it, the path reported it (ICMP Fragmentation Needed): ip route flush cache forgets it, until \
+         the path reports it again.",
         u64::from(super::HEADERS) * 100 / bytes
     );
     Some(

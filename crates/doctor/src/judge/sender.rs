@@ -25,7 +25,7 @@ pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
 
 /// A loss may cost so much time before it is a fault of the control.
 const LONG_RECOVERY: Duration = Duration::from_secs(10);
-/// A round trip beyond which a control for data centers is out of place.
+/// An RTT beyond which a control for data centers is out of place.
 const FAR: Duration = Duration::from_millis(5);
 
 fn congestion_control(exam: &Examination<'_>) -> Option<Finding> {
@@ -33,21 +33,21 @@ fn congestion_control(exam: &Examination<'_>) -> Option<Finding> {
     let of_route = exam.host.route.as_ref().and_then(|route| route.congestion_control.as_deref());
     let control = of_route.or_else(|| exam.host.word(NAME))?;
     let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
-    // Reno grows by a segment a round trip, and has to come from half its window (RFC 5681, section 3.1).
+    // Reno grows by a segment per RTT, and has to come from half its window (RFC 5681, section 3.1).
     let rounds = u32::try_from(window / 2).unwrap_or(u32::MAX);
     let recovery = exam.goal.rtt.saturating_mul(rounds);
     let why = match control {
         "reno" | "westwood" | "veno" if recovery > LONG_RECOVERY => format!(
-            "It grows by one segment a round trip: after a loss, a window of {window} segments takes {rounds} round \
-             trips to come back, {}.",
+            "It grows by one segment per RTT: after a loss, a window of {window} segments takes {rounds} RTTs to \
+             recover, {}.",
             duration_text(recovery)
         ),
         "vegas" | "lp" | "nv" | "cdg" => {
-            "It yields to whatever else is on the path, as soon as a queue stands.".to_owned()
+            "It yields to other traffic as soon as a queue builds up.".to_owned()
         }
         "dctcp" if exam.goal.rtt > FAR => {
-            "It expects switches that mark packets by DCTCP's rule, which only data centers have; without marks it \
-             grows as Reno does."
+            "It needs switches that mark packets as DCTCP requires, which only data centers have; without marks \
+             it grows like Reno."
                 .to_owned()
         }
         _ => return None,
@@ -58,14 +58,10 @@ fn congestion_control(exam: &Examination<'_>) -> Option<Finding> {
         (format!("{NAME} = {control}"), sysctl(NAME, better(exam), control))
     };
     Some(
-        Finding::new(
-            Check::CongestionControl,
-            Severity::Costs,
-            format!("{control} is not a control for this path"),
-        )
-        .seen(seen)
-        .because(why, "RFC 3649, section 1; RFC 9438; ubik II")
-        .fixed_by(fix),
+        Finding::new(Check::CongestionControl, Severity::Costs, format!("{control} does not suit this path"))
+            .seen(seen)
+            .because(why, "RFC 3649, section 1; RFC 9438; ubik II")
+            .fixed_by(fix),
     )
 }
 
@@ -95,13 +91,13 @@ fn parameter_cache(exam: &Examination<'_>) -> Option<Finding> {
         Finding::new(
             Check::ParameterCache,
             severity,
-            format!("a former connection to {address} left an ssthresh of {packets} packets"),
+            format!("an earlier connection to {address} left an ssthresh of {packets} packets"),
         )
         .seen(format!("ip tcp_metrics show {address}: ssthresh {packets}"))
         .because(
             format!(
-                "New connections to it begin with what the last one ended with: slow start ends at {packets} packets, \
-                 and the rest of {window} grows slowly. Connections that are open keep what they have."
+                "New connections to it begin with the ssthresh of the last one: slow start ends at {packets} \
+                 packets, and growth to {window} is slow. Open connections are not affected."
             ),
             "ubik IV-E and V; tcp_init_metrics (6.18); ip-sysctl.rst, tcp_no_ssthresh_metrics_save",
         )
@@ -128,12 +124,13 @@ fn small_output(exam: &Examination<'_>) -> Option<Finding> {
         Finding::new(
             Check::OutputLimit,
             Severity::Costs,
-            format!("a connection hands only {} down to the card at a time", Bytes::new(limit)),
+            format!("a connection may have only {} in the qdisc and NIC at a time", Bytes::new(limit)),
         )
         .seen(format!("{NAME} = {limit}"))
         .because(
             format!(
-                "It waits until the card says that these are sent, which takes up to {}, in which {} pass at the goal.",
+                "It waits until the NIC reports these as sent, which takes up to {}; {} are sent in that time at \
+                 the goal.",
                 duration_text(COMPLETION),
                 Bytes::new(needed)
             ),
@@ -153,12 +150,12 @@ fn small_lowat(exam: &Examination<'_>) -> Option<Finding> {
     (lowat < needed).then_some(())?;
     let rate = Rate::of(Bytes::new(lowat), WAKE_UP)?;
     Some(
-        Finding::new(Check::NotsentLowat, Severity::Costs, "little may stand ready to be sent")
+        Finding::new(Check::NotsentLowat, Severity::Costs, "little unsent data is allowed")
             .seen(format!("{NAME} = {lowat}"))
             .because(
                 format!(
-                    "A process may write only while less than this is unsent. At the goal that is gone before a \
-                     process is awake again (about {}): some {rate} come out then.",
+                    "A process may write only while less than this is unsent. At the goal that is sent before a \
+                     process wakes up (about {}), so the rate is about {rate}.",
                     duration_text(WAKE_UP)
                 ),
                 "tcp_stream_memory_free (6.18); ip-sysctl.rst, tcp_notsent_lowat",
@@ -174,13 +171,12 @@ fn after_idle(exam: &Examination<'_>) -> Option<Finding> {
         arithmetic::slow_start_rounds(exam.goal.window_of_each(), exam.mss(), arithmetic::INITIAL_SEGMENTS);
     (rounds > 1).then_some(())?;
     Some(
-        Finding::new(Check::SlowStartAfterIdle, Severity::Hint, "a pause costs the window")
+        Finding::new(Check::SlowStartAfterIdle, Severity::Hint, "the congestion window is reset after idle")
             .seen(format!("{NAME} = 1"))
             .because(
                 format!(
-                    "After a pause of a retransmission timeout a connection begins again at {} segments, and needs \
-                     {rounds} round trips, {}, to the window of the goal. A transfer that never pauses does not \
-                     meet it.",
+                    "After an idle RTO a connection restarts at {} segments, and needs {rounds} RTTs, {}, to the \
+                     window of the goal. A transfer that never pauses is not affected.",
                     arithmetic::INITIAL_SEGMENTS,
                     duration_text(exam.goal.rtt.saturating_mul(rounds))
                 ),
@@ -198,11 +194,11 @@ fn pacing(exam: &Examination<'_>) -> Option<Finding> {
     let paces = queues.into_iter().any(|queue| queue.kind == "fq");
     (ratio < 100 && paces).then_some(())?;
     Some(
-        Finding::new(Check::PacingRatio, Severity::Costs, "fq paces below what the window allows")
+        Finding::new(Check::PacingRatio, Severity::Costs, "fq paces below the window's rate")
             .seen(format!("{NAME} = {ratio}, qdisc fq"))
             .because(
                 format!(
-                    "A connection sends at {ratio} % of its window a round trip, whatever the path would carry."
+                    "A connection sends at {ratio} % of its window per RTT, whatever the path could carry."
                 ),
                 "tcp_update_pacing_rate (6.18); ip-sysctl.rst, tcp_pacing_ca_ratio",
             )
@@ -220,8 +216,8 @@ fn probing(exam: &Examination<'_>) -> Option<Finding> {
             .seen(format!("{NAME} = 2, net.ipv4.tcp_base_mss = {base}"))
             .because(
                 format!(
-                    "Every connection searches for its packet size from segments of {base} bytes on, where {} are \
-                     allowed. With 1 it does so only where packets of that size vanish.",
+                    "Every connection starts probing for its packet size at segments of {base} bytes, where {} \
+                     are allowed. With 1 it does so only after a black hole is detected.",
                     exam.mss()
                 ),
                 "RFC 4821, section 7; tcp_mtup_init (6.18); ip-sysctl.rst, tcp_mtu_probing",
@@ -233,13 +229,18 @@ fn probing(exam: &Examination<'_>) -> Option<Finding> {
 fn sock_ops(exam: &Examination<'_>) -> Option<Finding> {
     let programs = exam.host.sock_ops.filter(|programs| *programs > 0)?;
     Some(
-        Finding::new(Check::SockOps, Severity::Hint, "BPF programs may set buffers, windows and the control of sockets")
-            .seen(format!("{programs} of BPF_CGROUP_SOCK_OPS at the root cgroup"))
-            .because(
-                "They override settings of this host socket by socket, so that what is said here may not hold for \
-                 sockets that they choose.",
-                "bpf(2), BPF_PROG_TYPE_SOCK_OPS; bpf_sock_ops_setsockopt (6.18)",
-            )
-            .fixed_by(look("bpftool cgroup tree")),
+        Finding::new(
+            Check::SockOps,
+            Severity::Hint,
+            "BPF programs may set buffers, windows and congestion \
+                                                      control of sockets",
+        )
+        .seen(format!("{programs} of BPF_CGROUP_SOCK_OPS at the root cgroup"))
+        .because(
+            "They override settings of this host per socket, so this report may not hold for sockets that \
+                 they change.",
+            "bpf(2), BPF_PROG_TYPE_SOCK_OPS; bpf_sock_ops_setsockopt (6.18)",
+        )
+        .fixed_by(look("bpftool cgroup tree")),
     )
 }

@@ -1,4 +1,4 @@
-//! What a card says of itself: the questions of ethtool(8) that anybody may ask, by `SIOCETHTOOL`.
+//! What a NIC reports: the unprivileged queries of ethtool(8), by `SIOCETHTOOL`.
 
 use crate::host::{Interface, Offload, Ring};
 use slowpath_uapi::netlink::{number, text};

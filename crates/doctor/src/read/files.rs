@@ -1,4 +1,4 @@
-//! What stands in files of /proc and /sys.
+//! Files of /proc and /sys.
 
 use crate::host::{Clock, Host, Interrupt, Softnet};
 use std::collections::BTreeMap;

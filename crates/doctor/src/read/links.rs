@@ -141,7 +141,7 @@ mod tests {
         let link = link(&message).expect("whole");
         assert_eq!((link.interface.name.as_str(), link.interface.mtu), ("eth0", Some(1500)));
         assert_eq!((link.interface.running, link.beneath), (Some(true), Some(9)));
-        assert_eq!(link.interface.queue_length, None, "not told is not known");
+        assert_eq!(link.interface.queue_length, None, "not reported is not known");
         attribute(&mut message, 37, &0_u32.to_ne_bytes());
         assert_eq!(super::link(&message).expect("whole").beneath, None, "it is in another namespace");
         assert_eq!(super::link(&message[..10]), None);

@@ -1,4 +1,4 @@
-//! Questions to the kernel over netlink(7), none of which needs a right.
+//! Netlink(7) queries that need no privilege.
 
 use slowpath_uapi::netlink;
 use std::io;

@@ -1,4 +1,4 @@
-//! What only some may ask.
+//! Queries that need a privilege.
 
 use std::fs::File;
 use std::io;

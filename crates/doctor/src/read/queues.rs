@@ -1,4 +1,4 @@
-//! Queueing disciplines, by rtnetlink(7): what each kind says of itself in its own form.
+//! Queueing disciplines, by rtnetlink(7), with the options of each kind.
 
 use super::netlink::Netlink;
 use crate::host::Queue;

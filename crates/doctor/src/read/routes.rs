@@ -1,4 +1,4 @@
-//! The way to a destination, by rtnetlink(7).
+//! The route to a destination, by rtnetlink(7).
 
 use super::netlink::Netlink;
 use crate::host::Route;
@@ -35,7 +35,7 @@ pub fn to(netlink: &mut Netlink, to: IpAddr) -> io::Result<Option<Route>> {
     attribute(&mut question, RTA_DST, &bytes);
     let mut found = None;
     netlink.get(RTM_GETROUTE, &question, |message| found = route(message))?;
-    Ok(found.map(|Told { route, .. }| Route { to: Some(to), ..route }))
+    Ok(found.map(|RouteMessage { route, .. }| Route { to: Some(to), ..route }))
 }
 
 /// The default route, of IPv4 or else of IPv6; of one interface, if that is asked for.
@@ -44,24 +44,24 @@ pub fn default(netlink: &mut Netlink, interface: Option<u32>) -> io::Result<Opti
     for family in [libc::AF_INET, libc::AF_INET6] {
         let mut question = vec![0; FIXED_BYTES];
         question[0] = family as u8;
-        let mut found: Option<Told> = None;
+        let mut found: Option<RouteMessage> = None;
         netlink.dump(RTM_GETROUTE, &question, |message| {
-            let Some(told) = route(message) else { return };
-            let is_it = told.length == 0 && told.table == MAIN && told.route.interface != 0;
-            let ours = interface.is_none_or(|interface| interface == told.route.interface);
-            if is_it && ours && found.as_ref().is_none_or(|before| told.priority < before.priority) {
-                found = Some(told);
+            let Some(parsed) = route(message) else { return };
+            let is_it = parsed.length == 0 && parsed.table == MAIN && parsed.route.interface != 0;
+            let ours = interface.is_none_or(|interface| interface == parsed.route.interface);
+            if is_it && ours && found.as_ref().is_none_or(|before| parsed.priority < before.priority) {
+                found = Some(parsed);
             }
         })?;
-        if let Some(told) = found {
-            return Ok(Some(told.route));
+        if let Some(parsed) = found {
+            return Ok(Some(parsed.route));
         }
     }
     Ok(None)
 }
 
 /// A route and where it stands.
-struct Told {
+struct RouteMessage {
     route: Route,
     /// Bits of its prefix.
     length: u8,
@@ -70,22 +70,23 @@ struct Told {
 }
 
 /// `struct rtmsg` and its attributes.
-fn route(message: &[u8]) -> Option<Told> {
+fn route(message: &[u8]) -> Option<RouteMessage> {
     let fixed = message.get(..FIXED_BYTES)?;
-    let mut told = Told { route: Route::default(), length: fixed[1], table: fixed[4].into(), priority: 0 };
+    let mut parsed =
+        RouteMessage { route: Route::default(), length: fixed[1], table: fixed[4].into(), priority: 0 };
     for (kind, value) in attributes(&message[FIXED_BYTES..]) {
         match kind {
-            4 => told.route.interface = number(value, 0),
-            5 => told.route.gateway = address(value),
-            6 => told.priority = number(value, 0),
-            8 => metrics(value, &mut told.route),
+            4 => parsed.route.interface = number(value, 0),
+            5 => parsed.route.gateway = address(value),
+            6 => parsed.priority = number(value, 0),
+            8 => metrics(value, &mut parsed.route),
             // Several ways: `struct rtnexthop`, of which the first stands for all.
-            9 if told.route.interface == 0 => told.route.interface = number(value, 4),
-            15 => told.table = number(value, 0),
+            9 if parsed.route.interface == 0 => parsed.route.interface = number(value, 4),
+            15 => parsed.table = number(value, 0),
             _ => {}
         }
     }
-    Some(told)
+    Some(parsed)
 }
 
 fn metrics(value: &[u8], route: &mut Route) {
@@ -121,7 +122,7 @@ mod tests {
         attribute(&mut metrics, 7, &40_u32.to_ne_bytes());
         attribute(&mut metrics, 16, b"reno\0");
         attribute(&mut message, 8, &metrics);
-        let Told { route, length, table, .. } = route(&message).expect("whole");
+        let RouteMessage { route, length, table, .. } = route(&message).expect("whole");
         assert_eq!((length, table, route.interface), (0, 254, 3));
         assert_eq!(route.gateway, Some(IpAddr::from([192, 0, 2, 1])));
         assert_eq!((route.attributes["cwnd"], route.locked.as_slice()), (40, &["cwnd".to_owned()][..]));

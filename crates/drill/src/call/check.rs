@@ -1,4 +1,4 @@
-//! Whether a call returned and wrote what a script expects.
+//! Compares the result of a call with what a script expects.
 
 use super::message::{ControlMessage, Statistic, TIMES};
 use super::{EpollEvent, Output, Returned};

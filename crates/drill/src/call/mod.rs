@@ -1,4 +1,4 @@
-//! System calls: what a kernel is asked, what it answers, and what a script expects of that.
+//! System calls: request, result, and the result that a script expects.
 
 mod arguments;
 mod check;
@@ -180,7 +180,7 @@ pub struct Returned {
     pub output: Output,
 }
 
-/// What a call wrote into memory of the application, beside data.
+/// What a call wrote into memory of the application, besides data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Output {
     /// Nothing.

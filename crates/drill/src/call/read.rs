@@ -1,4 +1,4 @@
-//! From a call as written to a call that can be made.
+//! Converts a call as written into one that can be made.
 
 use super::arguments::{Arguments, Fault, Fields, as_int, boxed, items, number};
 use super::check::{Expected, ExpectedOutput};
@@ -26,7 +26,7 @@ const LARGEST_BUFFER: i64 = 1 << 30;
 /// Prepares a call; `live` gives the kernel's file descriptor for a script's.
 ///
 /// # Errors
-/// What of the call cannot be understood.
+/// The part of the call that cannot be understood.
 pub fn prepare(spec: &CallSpec, live: &dyn Fn(i64) -> Option<Fd>) -> Result<Prepared, Fault> {
     let mut reader = Reader { spec, live, output: ExpectedOutput::Nothing };
     let call = reader.call()?;
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
             expected.push(bits("revents")?);
         }
         if arguments.long(1)? != fds.len() as i64 {
-            return Err(format!("poll is given {} files and told of {}", fds.len(), arguments.long(1)?));
+            return Err(format!("poll is given {} files, but nfds is {}", fds.len(), arguments.long(1)?));
         }
         self.output = ExpectedOutput::Polled(expected);
         Ok(Call::Poll { fds, timeout_ms: arguments.int(2)? })
@@ -362,7 +362,7 @@ fn peer(arguments: &Arguments<'_>, index: usize) -> Result<Peer, Fault> {
 fn vector(expr: &Expr, count: i64) -> Result<Vec<Buffer>, Fault> {
     let buffers: Vec<Buffer> = items(expr)?.iter().map(part).collect::<Result<_, _>>()?;
     if buffers.len() as i64 != count {
-        return Err(format!("there are {} buffers, and {count} are told of", buffers.len()));
+        return Err(format!("there are {} buffers, but the count is {count}", buffers.len()));
     }
     Ok(buffers)
 }

@@ -1,4 +1,4 @@
-//! Calls as scripts write them.
+//! Tests of calls, as scripts write them.
 
 use super::*;
 use crate::config::Config;
@@ -60,7 +60,7 @@ fn faults_are_named() {
         ("fork() = 0", "fork is not known"),
         ("read(3, ..., 5) = -1 EWHAT (what)", "EWHAT"),
         ("write(3, ..., -5) = 1", "not a length"),
-        ("poll([{fd=3, events=POLLIN}], 2, 0) = 0", "1 files and told of 2"),
+        ("poll([{fd=3, events=POLLIN}], 2, 0) = 0", "1 files, but nfds is 2"),
     ] {
         assert!(fault(text).contains(part), "{}", fault(text));
     }

@@ -1,4 +1,4 @@
-//! The counters of the namespace (`nstat`), as far as the model counts.
+//! The counters of the namespace (`nstat`) that the model has.
 
 use super::Modelled;
 use super::sockets::{File, Stage};

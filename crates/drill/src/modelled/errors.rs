@@ -246,7 +246,7 @@ impl Errors {
 }
 
 impl Modelled {
-    /// Tells the socket of a connection that a packet leaves.
+    /// Notifies the socket of a connection that a packet leaves.
     pub(super) fn note_left(&mut self, ports: Ports, packet: &Packet, now: Instant) {
         let micros = now.nanos() / 1000;
         let header = self.settings.ip_header + 20 + packet.option_bytes();
@@ -261,7 +261,7 @@ impl Modelled {
         self.note_rehashes(ports, rehashes);
     }
 
-    /// Tells every socket what of it was acknowledged.
+    /// Notifies every socket which of its bytes were acknowledged.
     pub(super) fn note_acknowledged(&mut self) {
         let now = self.now;
         let micros = self.script_time(now).nanos() / 1000;

@@ -19,13 +19,13 @@ const WRITE_NORMAL: u32 = 0x100;
 const READ_HUP: u32 = 0x2000;
 const ONE_SHOT: u32 = 1 << 30;
 const EDGE: u32 = 1 << 31;
-/// Told whether they are asked for or not.
+/// Reported whether they are asked for or not.
 const ALWAYS: u32 = ERR | HUP;
 /// Flags of epoll that are no events.
 const FLAGS: u32 = ONE_SHOT | EDGE | 1 << 29 | 1 << 28;
 const EEXIST: i32 = 17;
 
-/// An epoll instance: what is watched, and what was told of it.
+/// An epoll instance: what is watched, and what was reported.
 #[derive(Default)]
 pub struct Epoll {
     watched: BTreeMap<Fd, Watched>,
@@ -33,9 +33,9 @@ pub struct Epoll {
 
 struct Watched {
     event: EpollEvent,
-    /// The generation of the socket when it was last told; none since it was asked for.
+    /// The generation of the socket when it was last reported; none since it was asked for.
     told: Option<u64>,
-    /// Told once, and not again (`EPOLLONESHOT`).
+    /// Reported once, and not again (`EPOLLONESHOT`).
     spent: bool,
 }
 

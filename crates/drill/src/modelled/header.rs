@@ -1,4 +1,4 @@
-//! The IP header of what a connection sends: traffic class, time to live, flow label.
+//! The IP header of packets that a connection sends: traffic class, time to live, flow label.
 
 use super::Modelled;
 use super::levels::{IP, IPV6};

@@ -1,4 +1,4 @@
-//! What a connection measures, by the names that scripts' code uses.
+//! Measurements of a connection, by the names in the code of scripts.
 
 use crate::call::Statistic;
 use crate::wire;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// `tcp_min_advmss` apart, what `ip` refuses: an MTU below what IP must carry (RFC 791).
 const LEAST_MTU: u32 = 68;
-/// Words of a route that have a value and concern no endpoint here. Round trip, window and reordering would be the
+/// Words of a route that have a value and concern no endpoint here. RTT, window and reordering would be the
 /// beginning of an entry in the cache of metrics (`tcpm_suck_dst`), which here begins empty.
 const PLACES: &[&str] = &[
     "via",

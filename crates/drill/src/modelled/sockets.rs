@@ -1,4 +1,4 @@
-//! Files of the model: sockets in their stages, epoll instances, pipes.
+//! File descriptors of the model: sockets in their states, epoll instances, pipes.
 
 use super::errors::Errors;
 use super::events::Epoll;
@@ -68,14 +68,14 @@ pub struct Socket {
     pub linger: Option<Duration>,
     /// A connection that was opened and is not yet known to the application.
     pub connecting: bool,
-    /// Counts what may wake somebody; edge-triggered events are told once a count.
+    /// Counts what may wake somebody; edge-triggered events are reported once per count.
     pub generation: u64,
     pub congestion: String,
     pub inq: bool,
     /// What its packets have in their IP headers.
     pub headers: Headers,
     pub errors: Errors,
-    /// What a connection that was given up leaves behind for the next call to tell.
+    /// What a connection that was given up leaves behind for the next call to report.
     pub left_error: Option<Errno>,
     /// The key of Fast Open cookies that is this socket's own (`TCP_FASTOPEN_KEY`).
     pub fast_open_key: Option<Key>,

@@ -126,7 +126,7 @@ impl Modelled {
         Some(result.map_or_else(failed, |written| Returned::value(i64::from(written))))
     }
 
-    /// Notes what is to be told of a message: when it leaves, and when its buffers are free.
+    /// Notes what is to be reported of a message: when it leaves, and when its buffers are free.
     fn note_written(
         &mut self,
         fd: Fd,

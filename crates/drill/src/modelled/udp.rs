@@ -1,4 +1,4 @@
-//! Sockets of UDP, as far as scripts use them beside TCP's.
+//! UDP sockets, as far as scripts use them.
 
 use super::Modelled;
 use super::sockets::{File, Ports};

@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
         };
         if !range.contains(&value) {
             let error = self.error(format!("{value} cannot be {what}"));
-            return Err(error.mend(format!("it is between {} and {}", range.start(), range.end())));
+            return Err(error.hint(format!("it is between {} and {}", range.start(), range.end())));
         }
         self.advance();
         Ok(value)
@@ -146,7 +146,7 @@ impl<'a> Cursor<'a> {
             _ => return Ok(None),
         };
         let Some(time) = seconds(&text) else {
-            return Err(self.error(format!("{text} is not a time")).mend("write seconds, from 0 to a year"));
+            return Err(self.error(format!("{text} is not a time")).hint("write seconds, from 0 to a year"));
         };
         self.advance();
         Ok(Some(time))

@@ -81,8 +81,8 @@ fn operand(cursor: &mut Cursor<'_>, depth: u32) -> Result<Expr, ScriptError> {
             named(cursor, word, depth)
         }
         _ => {
-            let mend = "write a number, a constant, \"a string\", [a list], {a struct} or ...";
-            Err(cursor.expected("a value").mend(mend))
+            let hint = "write a number, a constant, \"a string\", [a list], {a struct} or ...";
+            Err(cursor.expected("a value").hint(hint))
         }
     }
 }
@@ -118,7 +118,7 @@ fn is_function(word: &str) -> bool {
     ["htons", "htonl", "inet_addr", "inet6_addr"].contains(&word)
 }
 
-/// Strings beside each other are one; an ellipsis after one says that more follows.
+/// Strings side by side are one; an ellipsis after one says that more follows.
 fn text(cursor: &mut Cursor<'_>) -> Result<Expr, ScriptError> {
     let mut bytes = Vec::new();
     while let Some(Kind::Text(raw)) = cursor.peek() {

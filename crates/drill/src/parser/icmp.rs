@@ -90,7 +90,7 @@ pub fn message(cursor: &mut Cursor<'_>, config: &Config) -> Result<Icmp, ScriptE
     let Some(kind) = known.map(|known| known.number).or_else(|| numbered(&name, "type_")) else {
         let names: Vec<&str> = types.iter().map(|known| known.name).collect();
         let error = cursor.source().error(place, format!("{name} is not a type of ICMP message"));
-        return Err(error.mend(format!("types are {}", names.join(", "))));
+        return Err(error.hint(format!("types are {}", names.join(", "))));
     };
     let code = code(cursor, known)?;
     let mtu = match cursor.take_word("mtu") {
@@ -116,7 +116,7 @@ fn code(cursor: &mut Cursor<'_>, known: Option<&Type>) -> Result<u8, ScriptError
     let Some(code) = code.or_else(|| numbered(&name, "code_")) else {
         let names: Vec<&str> = codes.iter().map(|(name, _)| *name).collect();
         let error = cursor.source().error(place, format!("{name} is not a code of this type"));
-        return Err(error.mend(format!("codes are {}", names.join(", "))));
+        return Err(error.hint(format!("codes are {}", names.join(", "))));
     };
     cursor.advance();
     Ok(code)

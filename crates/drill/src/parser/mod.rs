@@ -37,7 +37,7 @@ impl Script {
             && matches!(first.when, When::At(at) | When::Between(at, _) if !at.is_zero())
         {
             let error = source.error(first.place, "the first event is at time 0");
-            return Err(error.mend("write 0, or +0"));
+            return Err(error.hint("write 0, or +0"));
         }
         Ok(Self { source: source.clone(), config, events })
     }
@@ -59,7 +59,7 @@ fn event(cursor: &mut Cursor<'_>, config: &Config, is_first: bool) -> Result<Eve
         cursor.advance();
         if !is_first && !cursor.is_at_end() && !matches!(cursor.peek(), Some(Kind::Shell(_))) {
             let error = cursor.source().error(place, "a command between events has a time");
-            return Err(error.mend("write its time before it, such as +0"));
+            return Err(error.hint("write its time before it, such as +0"));
         }
         return Ok(Event { place, when: When::Outside, action: Action::Shell(command) });
     }
@@ -86,7 +86,7 @@ fn check_time(
     };
     let error =
         cursor.source().error(place, format!("{kind} as a time is for packets that are expected (>)"));
-    Err(error.mend("write the time at which this happens"))
+    Err(error.hint("write the time at which this happens"))
 }
 
 fn event_time(cursor: &mut Cursor<'_>) -> Result<When, ScriptError> {
@@ -97,7 +97,7 @@ fn event_time(cursor: &mut Cursor<'_>) -> Result<When, ScriptError> {
     let relative = cursor.take_sign('+');
     let Some(from) = cursor.time()? else {
         let error = cursor.source().error(place, "here an event begins, with its time");
-        return Err(error.mend("write 0, +.1, 1~2, +1~+2 or *"));
+        return Err(error.hint("write 0, +.1, 1~2, +1~+2 or *"));
     };
     if !cursor.take_sign('~') {
         return Ok(if relative { When::After(from) } else { When::At(from) });
@@ -145,7 +145,7 @@ fn action(cursor: &mut Cursor<'_>, config: &Config, when: When) -> Result<Action
         Some(Kind::Word(_)) => call(cursor, None).map(Action::Call),
         _ => {
             let error = cursor.source().error(place, format!("nothing can happen here at {when:?}"));
-            Err(error.mend("write < packet, > packet, a system call, `command` or %{ code }%"))
+            Err(error.hint("write < packet, > packet, a system call, `command` or %{ code }%"))
         }
     }
 }

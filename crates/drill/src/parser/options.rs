@@ -55,7 +55,7 @@ fn option(cursor: &mut Cursor<'_>) -> Result<TcpOption, ScriptError> {
         _ => {
             let error = cursor.source().error(place, format!("{name} is not an option of TCP that is known"));
             return Err(
-                error.mend("options are mss, wscale, sackOK, sack, TS, FO, FOEXP, md5, ECN, nop, eol, exp")
+                error.hint("options are mss, wscale, sackOK, sack, TS, FO, FOEXP, md5, ECN, nop, eol, exp")
             );
         }
     })
@@ -73,16 +73,16 @@ fn blocks(cursor: &mut Cursor<'_>) -> Result<Vec<(u32, u32)>, ScriptError> {
 
 fn timestamps(cursor: &mut Cursor<'_>) -> Result<TcpOption, ScriptError> {
     if !cursor.take_word("val") {
-        return Err(cursor.expected("val").mend("write TS val N ecr N"));
+        return Err(cursor.expected("val").hint("write TS val N ecr N"));
     }
     let val = cursor.u32("a timestamp")?;
     if !cursor.take_word("ecr") {
-        return Err(cursor.expected("ecr").mend("write TS val N ecr N"));
+        return Err(cursor.expected("ecr").hint("write TS val N ecr N"));
     }
     Ok(TcpOption::Timestamps(Timestamps { val, ecr: cursor.u32("an echoed timestamp")? }))
 }
 
-/// Counters by their names; the first tells the order (RFC 9768, section 3.2.3).
+/// Counters by their names; the first selects the order (RFC 9768, section 3.2.3).
 fn accurate_ecn(cursor: &mut Cursor<'_>) -> Result<TcpOption, ScriptError> {
     let ect1_first = cursor.is_word("e1b");
     let order = if ect1_first { ["e1b", "ceb", "e0b"] } else { ["e0b", "ceb", "e1b"] };
@@ -110,7 +110,7 @@ fn hex(cursor: &mut Cursor<'_>) -> Result<Vec<u8>, ScriptError> {
         Some(bytes) if !odd => Ok(bytes),
         _ => {
             let error = cursor.source().error(place, format!("{digits} is not bytes in hexadecimal"));
-            Err(error.mend("write two digits for each byte"))
+            Err(error.hint("write two digits for each byte"))
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn packet(
     let ip = ip_spec(cursor)?;
     if ip.class == ClassSpec::Ect01 && direction == Direction::In {
         let error = cursor.source().error(place, "[ect01] is for packets that are expected");
-        return Err(error.mend("write [ect0] or [ect1]"));
+        return Err(error.hint("write [ect0] or [ect1]"));
     }
     if cursor.take_word("icmp") {
         let body = Body::Icmp(icmp::message(cursor, config)?);
@@ -113,7 +113,7 @@ fn ip_item(cursor: &mut Cursor<'_>, ip: &mut IpSpec) -> Result<(), ScriptError> 
         "ttl" => ip.ttl = Some(cursor.u8("a time to live")?),
         _ => {
             let error = cursor.source().error(place, format!("{word} is not a field of the IP header"));
-            return Err(error.mend("write noecn, ect0, ect1, ce, ect01, tos 0x.., flowlabel 0x.. or ttl N"));
+            return Err(error.hint("write noecn, ect0, ect1, ce, ect01, tos 0x.., flowlabel 0x.. or ttl N"));
         }
     }
     Ok(())

@@ -21,7 +21,7 @@ pub fn segment(cursor: &mut Cursor<'_>, direction: Direction) -> Result<(Segment
         any.window = false;
     } else if direction == Direction::In {
         let error = cursor.expected("the window of a packet that is injected");
-        return Err(error.mend("write win and a number"));
+        return Err(error.hint("write win and a number"));
     }
     if cursor.take_word("urg") {
         segment.urgent = cursor.u16("an urgent pointer")?;
@@ -32,7 +32,7 @@ pub fn segment(cursor: &mut Cursor<'_>, direction: Direction) -> Result<(Segment
         None if direction == Direction::Out => any.options = true,
         None => {
             let error = cursor.source().error(place, "<...> is for packets that are expected");
-            return Err(error.mend("write the options of this packet"));
+            return Err(error.hint("write the options of this packet"));
         }
     }
     if options::length(&segment.options) > options::ROOM {
@@ -40,7 +40,7 @@ pub fn segment(cursor: &mut Cursor<'_>, direction: Direction) -> Result<(Segment
     }
     if !options::length(&segment.options).is_multiple_of(4) {
         let error = cursor.source().error(place, "these options do not fill words of four bytes");
-        return Err(error.mend("add nop"));
+        return Err(error.hint("add nop"));
     }
     Ok((segment, any))
 }
@@ -69,7 +69,7 @@ fn flags(cursor: &mut Cursor<'_>) -> Result<(Flags, bool), ScriptError> {
     }
     if text.is_empty() {
         let error = cursor.expected("the flags of a segment");
-        return Err(error.mend("write S, F, R, P, U, E, W, A, . for ACK, or - for none"));
+        return Err(error.hint("write S, F, R, P, U, E, W, A, . for ACK, or - for none"));
     }
     let mut flags = Flags::default();
     let mut ace = false;
@@ -81,7 +81,7 @@ fn flags(cursor: &mut Cursor<'_>) -> Result<(Flags, bool), ScriptError> {
             let letter = FLAG_LETTERS.iter().find(|(letter, _)| *letter == character);
             let Some((_, flag)) = letter else {
                 let error = cursor.source().error(place, format!("{character} is not a flag of TCP"));
-                return Err(error.mend("flags are S F R P U E W A and . for ACK"));
+                return Err(error.hint("flags are S F R P U E W A and . for ACK"));
             };
             *flag
         };
@@ -109,7 +109,7 @@ pub fn sequence(cursor: &mut Cursor<'_>) -> Result<(u32, u32), ScriptError> {
     cursor.sign(')', "after the length")?;
     if end != first.wrapping_add(len) {
         let error = cursor.source().error(place, format!("{first} and {len} bytes do not end at {end}"));
-        return Err(error.mend(format!("write {first}:{}({len})", first.wrapping_add(len))));
+        return Err(error.hint(format!("write {first}:{}({len})", first.wrapping_add(len))));
     }
     Ok((first, len))
 }

@@ -1,4 +1,4 @@
-//! Code at work.
+//! Evaluates code.
 
 use super::CodeError;
 use super::syntax::{Expression, Statement};

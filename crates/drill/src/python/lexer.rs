@@ -1,4 +1,4 @@
-//! Code as tokens. There are no blocks, so indentation means nothing.
+//! Splits code into tokens. There are no blocks, so indentation means nothing.
 
 use super::CodeError;
 

@@ -1,4 +1,4 @@
-//! Code as statements.
+//! Parses statements.
 
 use super::CodeError;
 use super::lexer::{self, Kind, Token};

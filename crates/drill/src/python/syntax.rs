@@ -1,4 +1,4 @@
-//! What code says.
+//! The syntax tree.
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Values, and what operators make of them.
+//! Values and operators.
 
 use super::CodeError;
 use super::syntax::{Comparison, Operator};

@@ -1,4 +1,4 @@
-//! Code over what a socket measures.
+//! Code in scripts, evaluated over a socket's `tcp_info`.
 
 use super::{Note, Runner, Step};
 use crate::python::{CodeError, Interpreter, Value};

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// How deep shell scripts may name others.
 const DEEPEST: u32 = 4;
 
-/// What the file `defaults.sh` sets that scripts for Linux's tree expect beside them, where it is not: settings of
+/// What the file `defaults.sh`, which scripts from Linux's tree expect next to them, sets where it is missing: settings of
 /// production hosts, on which their expectations are.
 const DEFAULTS: &str = "\
 sysctl -q net.ipv4.tcp_rmem='4096 540000 15728640'

@@ -1,4 +1,4 @@
-//! Where packets differ.
+//! The differences between two packets.
 
 use crate::call::Difference;
 use crate::packet::{Body, ClassSpec, Datagram, PacketSpec, Segment, TcpOption, ecn_name};

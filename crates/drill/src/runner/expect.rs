@@ -1,4 +1,4 @@
-//! Packets that are to be sent.
+//! Expected packets.
 
 use super::difference::{compare_headers, compare_parts};
 use super::sockets::State;

@@ -1,4 +1,4 @@
-//! Packets from the network.
+//! Injected packets.
 
 use super::sockets::{Socket, State};
 use super::{Runner, Step, TraceLine};
@@ -31,7 +31,7 @@ impl Runner<'_> {
     }
 }
 
-/// What an injected packet tells of the connection.
+/// What an injected packet shows of the connection.
 fn advance(socket: &mut Socket, packet: &PacketSpec) {
     let Body::Tcp(segment) = &packet.body else { return };
     let acknowledges = segment.has(Flags::ACK);

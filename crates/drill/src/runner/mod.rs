@@ -28,12 +28,12 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use time::Due;
 
-/// Reads a file that a script names, such as a shell script beside it.
+/// Reads a file that a script names, such as a shell script next to it.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// How long a call is waited for that should have returned before the next one (packetdrill: `await_idle_thread`).
 const PATIENCE_FOR_CALLS: Duration = Duration::from_secs(1);
-/// How long past its time a packet is waited for, so that a failure can tell when it came.
+/// How long past its time a packet is waited for, so that a failure can report when it came.
 const PATIENCE_FOR_PACKETS: Duration = Duration::from_secs(1);
 /// How long a packet is waited for that may come at any time.
 const PATIENCE_FOR_ANY: Duration = Duration::from_secs(60);
@@ -239,7 +239,7 @@ impl Runner<'_> {
             let text = format!("{number}{what} sent that no line expects: {} > {packet}", seconds(*at));
             self.notes.push(Note { line: 0, text });
         }
-        // What was sent is told all the same, in the script's numbers where it is of the connection under test.
+        // What was sent is reported all the same, in the script's numbers where it is of the connection under test.
         for (at, mut packet) in std::mem::take(&mut self.sent) {
             if let Some(socket) = self.sockets.under_test_mut()
                 && socket.sent(&packet)

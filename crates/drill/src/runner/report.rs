@@ -1,4 +1,4 @@
-//! What came of a script.
+//! The result of a script.
 
 use super::time::Late;
 use crate::call::Difference;
@@ -7,7 +7,7 @@ use slowpath_model::Instant;
 use std::fmt;
 use std::time::Duration;
 
-/// What came of running a script.
+/// The result of running a script.
 #[derive(Clone, Debug)]
 pub struct ScriptReport {
     /// Whether everything happened as it should.
@@ -89,7 +89,7 @@ impl Failure {
         })
     }
 
-    /// With what was expected and what came instead.
+    /// With the expected and the actual value.
     #[must_use]
     pub(super) fn between(
         mut self: Box<Self>,

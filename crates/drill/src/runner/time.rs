@@ -1,4 +1,4 @@
-//! When events are due, and whether they were in time.
+//! The time at which events are due, and whether they were on time.
 
 use crate::config::Config;
 use crate::script::When;

@@ -1,4 +1,4 @@
-//! Bytes into packets, from the kernel under test to the network.
+//! Decodes packets that the kernel under test sends.
 
 use super::{Addresses, options};
 use crate::packet::{Body, Datagram, Echoed, Icmp, Segment};

@@ -1,4 +1,4 @@
-//! Packets into bytes, from the network to the kernel under test.
+//! Encodes packets for the kernel under test.
 
 use super::{Addresses, options};
 use crate::packet::{Body, Datagram, Echoed, Icmp, Segment};

@@ -1,4 +1,4 @@
-//! Packets as bytes, for kernels that are real.
+//! Packets as bytes, for real kernels.
 
 pub mod decode;
 pub mod encode;

@@ -1,4 +1,4 @@
-//! The steps in words: function, formula, what went in and what came out.
+//! The steps in words: function, formula, input and output.
 
 use super::Host;
 use slowpath_tcp::buffers::{AskedBuffer, ReceiveBuffer, SendBuffer};
@@ -9,15 +9,15 @@ use slowpath_tcp::choices::{
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What comes out of it.
+    /// Its result.
     pub name: &'static str,
     /// The function that takes it, with its file, and since or until when.
     pub function: &'static str,
-    /// How, in numbers.
+    /// Its formula, in numbers.
     pub formula: String,
     /// What went in; `None` where nothing of the steps before did.
     pub from: Option<u64>,
-    /// What came out.
+    /// Its output.
     pub to: u64,
     /// Its unit.
     pub unit: &'static str,
@@ -34,7 +34,7 @@ impl Host {
     pub fn receive_steps(&self, asked: Option<i64>) -> Vec<Step> {
         let buffer = self.receive(asked);
         let mut steps = self.asked_steps(asked, buffer.asked, Direction::Receive, buffer.first);
-        steps.push(self.told_step(buffer.first, buffer.told));
+        steps.push(self.getsockopt_step(buffer.first, buffer.getsockopt));
         steps.push(self.window_step("window of the buffer", buffer.first, buffer.first_space, 0, &buffer));
         steps.extend(self.opening_steps(&buffer));
         steps.extend(self.growing_steps(&buffer));
@@ -45,11 +45,11 @@ impl Host {
     pub fn send_steps(&self, asked: Option<i64>) -> Vec<Step> {
         let buffer = self.send(asked);
         let mut steps = self.asked_steps(asked, buffer.asked, Direction::Send, buffer.first);
-        steps.push(self.told_step(buffer.first, buffer.told));
+        steps.push(self.getsockopt_step(buffer.first, buffer.getsockopt));
         if let Some(windows) = buffer.windows {
             let most = self.settings.sysctls.tcp_wmem.max;
             steps.push(Step {
-                name: "buffer at most",
+                name: "largest buffer",
                 function: "tcp_sndbuf_expand, net/ipv4/tcp_input.c (tcp_new_space until 3.12)",
                 formula: format!("room for {windows} congestion windows, at most tcp_wmem[2] = {most}"),
                 from: Some(buffer.first.into()),
@@ -78,7 +78,7 @@ impl Host {
                 && self.settings.choices.receive_tuning == ReceiveTuning::Largest;
             let at = if largest { 2 } else { 1 };
             return vec![Step {
-                name: "buffer at first",
+                name: "initial buffer",
                 function: "tcp_init_sock, net/ipv4/tcp.c (tcp_v4_init_sock until 3.3)",
                 formula: format!(
                     "tcp_{of}mem[{at}] of tcp_{of}mem = {} {} {}",
@@ -95,7 +95,7 @@ impl Host {
         let value = u64::from(value as u32);
         vec![
             Step {
-                name: "asked for, bounded",
+                name: "requested, bounded",
                 function: "sk_setsockopt, net/core/sock.c (sock_setsockopt until 6.0)",
                 formula: format!("min(asked, net.core.{of}mem_max = {most})"),
                 from: Some(value),
@@ -113,13 +113,13 @@ impl Host {
         ]
     }
 
-    fn told_step(&self, from: u32, told: i64) -> Step {
+    fn getsockopt_step(&self, from: u32, value: i64) -> Step {
         Step {
-            name: "getsockopt says",
+            name: "getsockopt returns",
             function: "sk_getsockopt, net/core/sock.c (sock_getsockopt until 6.0)",
             formula: "the buffer as it is kept".to_owned(),
             from: Some(from.into()),
-            to: told.unsigned_abs(),
+            to: value.unsigned_abs(),
             unit: "B",
         }
     }
@@ -202,7 +202,7 @@ impl Host {
         });
         let shift = buffer.scale.map_or(0, |(_, shift)| shift);
         steps.push(Step {
-            name: "first window told",
+            name: "first advertised window",
             function: "tcp_select_window, net/ipv4/tcp_output.c",
             formula: format!("what was promised before, or more, in units of {}", 1_u32 << shift),
             from: Some(buffer.syn_window.min(65_535).into()),
@@ -241,7 +241,7 @@ impl Host {
         }
         let same = buffer.most == buffer.first && buffer.most_space == buffer.first_space;
         if !same {
-            steps.push(self.window_step("window of it then", buffer.most, buffer.most_space, 1, buffer));
+            steps.push(self.window_step("its window", buffer.most, buffer.most_space, 1, buffer));
         }
         let shift = buffer.scale.map_or(0, |(_, shift)| shift);
         let grows = match choices.window_growth {
@@ -249,10 +249,10 @@ impl Host {
             WindowGrowth::WithArrivals => {
                 format!("after {} segments that a reader takes at once", buffer.segments)
             }
-            WindowGrowth::TwiceReceived => "twice what came in a round trip".to_owned(),
+            WindowGrowth::TwiceReceived => "twice what came in an RTT".to_owned(),
         };
         steps.push(Step {
-            name: "window told at most",
+            name: "largest advertised window",
             function: "tcp_grow_window and tcp_select_window, net/ipv4/tcp_input.c and tcp_output.c",
             formula: format!(
                 "min(clamp {}, 65535 << {shift}), in units of {}; {grows}",
@@ -288,7 +288,7 @@ impl Host {
             _ => ("tcp_rcvbuf_grow, net/ipv4/tcp_input.c (since 6.16)", "tcp_rmem[2]"),
         };
         Some(Step {
-            name: "buffer at most",
+            name: "largest buffer",
             function,
             formula: format!("as the sender asks for it, at most {most} = {}", buffer.most),
             from: Some(buffer.made.into()),
@@ -312,7 +312,7 @@ impl Host {
                 unit: "B",
             },
             Step {
-                name: "in flight at most",
+                name: "most in flight",
                 function: "sk_stream_memory_free, include/net/sock.h",
                 formula: format!(
                     "{} segments of {}, until {} are not less than the buffer",

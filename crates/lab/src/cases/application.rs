@@ -1,4 +1,4 @@
-//! Transfers that the applications bind.
+//! Transfers limited by the applications.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set, ShareBasis};
@@ -109,7 +109,7 @@ fn steady_writes(set: Set) -> Vec<LabelledCase> {
 }
 
 fn request_response(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, bytes of a response, ms of thinking, rounds.
+    // Link in Mbit/s, RTT in ms, bytes of a response, ms of thinking, rounds.
     let rows = rows(
         set,
         &[
@@ -142,7 +142,7 @@ fn request_response(set: Set) -> Vec<LabelledCase> {
 }
 
 fn slow_server(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, bytes of a response, ms the server takes, rounds.
+    // Link in Mbit/s, RTT in ms, bytes of a response, ms the server takes, rounds.
     let rows = rows(
         set,
         &[(20, 20, 30_000, 250, 14), (10, 60, 10_000, 300, 10)],

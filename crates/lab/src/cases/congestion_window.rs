@@ -1,4 +1,4 @@
-//! Transfers that the congestion window binds without any loss.
+//! Transfers limited by the congestion window, without loss.
 
 use super::{PACKETS, SUPER, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set};

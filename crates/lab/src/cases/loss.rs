@@ -1,4 +1,4 @@
-//! Transfers that losses and the recovery from them bind.
+//! Transfers limited by losses and loss recovery.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set};
@@ -117,7 +117,7 @@ fn random_loss(set: Set) -> Vec<LabelledCase> {
 }
 
 fn burst_loss(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, mean packets between bursts, mean packets in a burst.
+    // Link in Mbit/s, RTT in ms, mean packets between bursts, mean packets in a burst.
     let rows = rows(
         set,
         &[
@@ -234,7 +234,7 @@ fn lost_retransmission(set: Set) -> Vec<LabelledCase> {
 }
 
 fn syn_loss(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, how often, whether it is the SYN-ACK.
+    // Link in Mbit/s, RTT in ms, how often, whether it is the SYN-ACK.
     let rows = rows(
         set,
         &[(20, 40, 1, false), (20, 30, 1, true), (10, 60, 2, false)],
@@ -264,7 +264,7 @@ fn syn_loss(set: Set) -> Vec<LabelledCase> {
     rows.into_iter().map(case).collect()
 }
 
-/// Nothing is lost, but some packets are overtaken by more than the sender tolerates.
+/// Nothing is lost, but some packets are reordered by more than the sender tolerates.
 fn reordering(set: Set) -> Vec<LabelledCase> {
     #[derive(Clone, Copy)]
     struct Row(u64, u64, u32, u64, u32, Without);
@@ -315,7 +315,7 @@ fn reordering(set: Set) -> Vec<LabelledCase> {
 /// Nothing is lost, but the link stands still again and again.
 fn delay_spike(set: Set) -> Vec<LabelledCase> {
     use Without::{Frto, Nothing, Timestamps};
-    // Link in Mbit/s, round trip in ms, ms of standing still, ms from one to the next.
+    // Link in Mbit/s, RTT in ms, ms of standing still, ms from one to the next.
     let rows = rows(
         set,
         &[(10, 40, 700, 1400, Nothing), (10, 60, 900, 1700, Frto), (5, 30, 600, 1300, Timestamps)],
@@ -356,7 +356,7 @@ fn stand_still(path: &mut PathConfig, stalls: Vec<Stall>) {
 /// the next ones too.
 fn long_stall(set: Set) -> Vec<LabelledCase> {
     use Without::{Frto, Nothing, Timestamps};
-    // Link in Mbit/s, round trip in ms, ms until it stands still, ms for which it does.
+    // Link in Mbit/s, RTT in ms, ms until it stands still, ms for which it does.
     let rows = rows(
         set,
         &[(10, 40, 1000, 1500, Nothing), (10, 60, 800, 2000, Frto), (5, 30, 1000, 2200, Timestamps)],

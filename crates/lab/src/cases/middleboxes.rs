@@ -1,4 +1,4 @@
-//! Transfers that a middlebox on the path spoils.
+//! Transfers impaired by a middlebox on the path.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, secs, suffix};
 use crate::case::{Check, LabelledCase, Set};
@@ -58,7 +58,7 @@ fn back(case: LabelledCase, middlebox: MiddleboxConfig) -> LabelledCase {
 }
 
 fn mtu_black_hole(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, MTU, whether the sender probes for it (RFC 4821).
+    // Link in Mbit/s, RTT in ms, MTU, whether the sender probes for it (RFC 4821).
     let rows = rows(
         set,
         &[(20, 40, 1400, false, PACKETS), (50, 30, 1280, false, SUPER), (10, 60, 1420, true, PACKETS)],
@@ -125,7 +125,7 @@ fn super_packets_dropped(set: Set) -> Vec<LabelledCase> {
 }
 
 fn beyond_unscaled_window(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, the most of the receive buffer, from which the scale follows.
+    // Link in Mbit/s, RTT in ms, the most of the receive buffer, from which the scale follows.
     let rows = rows(
         set,
         &[(20, 40, 250_000, PACKETS), (50, 30, 400_000, SUPER)],
@@ -156,7 +156,7 @@ fn beyond_unscaled_window(set: Set) -> Vec<LabelledCase> {
 
 fn window_scale_changed(set: Set) -> Vec<LabelledCase> {
     use Replacement::{Removed, Shift};
-    // Link in Mbit/s, round trip in ms, what the option of the SYN-ACK becomes.
+    // Link in Mbit/s, RTT in ms, what the option of the SYN-ACK becomes.
     let rows = rows(
         set,
         &[(20, 40, Shift(2)), (50, 60, Removed)],
@@ -179,7 +179,7 @@ fn window_scale_changed(set: Set) -> Vec<LabelledCase> {
 }
 
 fn ecn_marks(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, marks in a million.
+    // Link in Mbit/s, RTT in ms, marks in a million.
     let rows = rows(
         set,
         &[(50, 40, 3000, PACKETS), (30, 60, 5000, SUPER)],
@@ -202,7 +202,7 @@ fn ecn_marks(set: Set) -> Vec<LabelledCase> {
 }
 
 fn peer_gone(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, ms of idleness after which the connection is forgotten, whether with a RST.
+    // Link in Mbit/s, RTT in ms, ms of idleness after which the connection is forgotten, whether with a RST.
     let rows = rows(
         set,
         &[(20, 40, 1000, false), (10, 20, 1500, true)],
@@ -254,7 +254,7 @@ fn fast_open_dropped(set: Set) -> Vec<LabelledCase> {
 
 fn sack_shifted(set: Set) -> Vec<LabelledCase> {
     use crate::path::loss::LossConfig;
-    // Link in Mbit/s, round trip in ms, losses in a million.
+    // Link in Mbit/s, RTT in ms, losses in a million.
     let rows = rows(set, &[(20, 40, 5000)], &[(30, 50, 4000)], &[(25, 35, 6000)]);
     let case = |(rate, rtt, ppm)| {
         let case = LabelledCase::new(set, "sack-shifted", cause::SACK_SHIFTED, mbit(rate), ms(rtt), bulk(5))

@@ -1,8 +1,8 @@
-//! The case table: what is done to a transfer, and what therefore binds it.
+//! The case table: what is done to a transfer, and what therefore limits it.
 //!
 //! Each kind of case is a function with a row of parameters per variant; the rows of `shipped`
-//! and of the regression set `heldout` have no pair of rate and round trip in common, and differ in sizes and faults as well. The
-//! rows of the regression set `fresh` have neither a rate nor a round trip that is in the others.
+//! and of the regression set `heldout` have no pair of rate and RTT in common, and differ in sizes and faults as well. The
+//! rows of the regression set `fresh` have neither a rate nor an RTT that is in the others.
 
 mod application;
 mod congestion_window;

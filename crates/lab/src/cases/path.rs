@@ -1,4 +1,4 @@
-//! Transfers that the path binds.
+//! Transfers limited by the path.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set};
@@ -36,7 +36,7 @@ fn full_link(set: Set) -> Vec<LabelledCase> {
 }
 
 fn bufferbloat(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, packets of queue (10 BDP and more).
+    // Link in Mbit/s, RTT in ms, packets of queue (10 BDP and more).
     let rows = rows(
         set,
         &[(5, 20, 150, PACKETS), (10, 20, 300, PACKETS), (8, 10, 200, SUPER)],
@@ -57,7 +57,7 @@ fn bufferbloat(set: Set) -> Vec<LabelledCase> {
 }
 
 fn policer(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, policed rate in Mbit/s, KiB of burst.
+    // Link in Mbit/s, RTT in ms, policed rate in Mbit/s, KiB of burst.
     let rows = rows(
         set,
         &[(100, 40, 8, 32), (50, 20, 10, 100)],

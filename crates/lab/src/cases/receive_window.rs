@@ -1,4 +1,4 @@
-//! Transfers that the receiver's window binds.
+//! Transfers limited by the receive window.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, secs, suffix};
 use crate::case::{Check, LabelledCase, Set, ShareBasis};
@@ -128,7 +128,7 @@ fn small_tcp_rmem(set: Set) -> Vec<LabelledCase> {
 /// The sender starts with a large congestion window, as servers of large objects do, so that the receiver's window is
 /// what it has to wait for.
 fn autotuning_lag(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, KiB of first buffer, packets of initial window, bytes in all.
+    // Link in Mbit/s, RTT in ms, KiB of first buffer, packets of initial window, bytes in all.
     let rows = rows(
         set,
         &[(100, 150, 128, 200, 6_000_000), (60, 200, 64, 150, 4_000_000)],
@@ -161,7 +161,7 @@ fn autotuning_lag(set: Set) -> Vec<LabelledCase> {
 }
 
 fn scale_too_small(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, KiB of window that the scale is chosen for.
+    // Link in Mbit/s, RTT in ms, KiB of window that the scale is chosen for.
     let rows = rows(set, &[(30, 80, 64), (40, 120, 128)], &[(50, 90, 128), (20, 150, 64)], &[(60, 110, 256)]);
     let case = |(rate, rtt, kib): (u64, u64, u32)| {
         LabelledCase::new(set, "scale-too-small", "receive-window/scale-too-small", mbit(rate), ms(rtt), bulk(5))
@@ -175,7 +175,7 @@ fn scale_too_small(set: Set) -> Vec<LabelledCase> {
 }
 
 fn slow_reader(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, KiB per read, ms between reads.
+    // Link in Mbit/s, RTT in ms, KiB per read, ms between reads.
     let rows = rows(
         set,
         &[(20, 20, 4, 10, PACKETS), (20, 40, 64, 200, PACKETS), (50, 10, 16, 30, SUPER)],
@@ -203,7 +203,7 @@ fn slow_reader(set: Set) -> Vec<LabelledCase> {
 }
 
 fn reader_stopped(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, ms of running, ms of standing still.
+    // Link in Mbit/s, RTT in ms, ms of running, ms of standing still.
     let rows = rows(
         set,
         &[(10, 20, 300, 900, PACKETS), (8, 40, 500, 1500, PACKETS), (20, 30, 200, 1000, SUPER)],

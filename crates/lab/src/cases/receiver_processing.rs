@@ -1,4 +1,4 @@
-//! Transfers whose receiver has the data and answers late.
+//! Transfers whose receiver has the data and ACKs late.
 
 use super::{mbit, ms, rows, secs};
 use crate::case::{Check, LabelledCase, Set};
@@ -8,10 +8,10 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     acks_held_back(set)
 }
 
-/// What the receiver waits for is longer than a round trip, so that everything the sender may send has arrived and
-/// waits meanwhile. A capture at the sender shows a longer round trip and nothing else.
+/// What the receiver waits for is longer than an RTT, so that everything the sender may send has arrived and
+/// waits meanwhile. A capture at the sender shows a longer RTT and nothing else.
 fn acks_held_back(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, ms from one wait to the next, ms of waiting.
+    // Link in Mbit/s, RTT in ms, ms from one wait to the next, ms of waiting.
     let rows = rows(
         set,
         &[(20, 20, 160, 120), (30, 10, 230, 180), (10, 40, 300, 180)],

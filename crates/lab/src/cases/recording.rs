@@ -1,4 +1,4 @@
-//! Transfers whose recordings do not hold everything, or hold it in another format.
+//! Transfers whose recordings are incomplete or in another format.
 //!
 //! The transfer itself has a cause too. Where a recording still shows it, naming it is right.
 
@@ -23,7 +23,7 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
 
 /// Every recorded frame is missing for a while, several times, as when the capture's buffer runs over.
 fn capture_gap(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, KiB of buffer, ms of each gap, ms from one to the next.
+    // Link in Mbit/s, RTT in ms, KiB of buffer, ms of each gap, ms from one to the next.
     let rows = rows(
         set,
         &[(20, 40, 24, 300, 900), (50, 20, 32, 150, 500)],
@@ -71,7 +71,7 @@ fn one_direction(set: Set) -> Vec<LabelledCase> {
 
 /// Recording began in the middle and ended before the first answer to anything it had seen.
 fn cut_short(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, ms until recording began, ms for which it went on.
+    // Link in Mbit/s, RTT in ms, ms until recording began, ms for which it went on.
     let rows = rows(
         set,
         &[(20, 200, 1500, 120), (10, 300, 2000, 200)],

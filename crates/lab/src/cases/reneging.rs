@@ -1,4 +1,4 @@
-//! Transfers whose receiver takes back data that it has selectively acknowledged.
+//! Transfers with SACK reneging.
 
 use super::{mbit, ms, rows, secs};
 use crate::case::{Check, LabelledCase, Set};
@@ -9,7 +9,7 @@ const MSS_BYTES: u64 = 1448;
 
 /// A segment is lost every so often, and the receiver has no memory left for what came behind it.
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, round trip in ms, bytes from one loss to the next.
+    // Link in Mbit/s, RTT in ms, bytes from one loss to the next.
     let rows = rows(
         set,
         &[(20, 60, 200_000), (10, 100, 150_000)],

@@ -1,4 +1,4 @@
-//! Transfers that the sender's buffer binds.
+//! Transfers limited by the send buffer.
 //!
 //! They set TCP_NODELAY. Without it Nagle's algorithm mostly leaves a short segment unsent, and Linux appends
 //! to such a segment without looking at the buffer's limit (`tcp_sendmsg_locked`, up to 6.18 at least), so

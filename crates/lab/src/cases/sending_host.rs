@@ -1,4 +1,4 @@
-//! The sending host itself holds the transfer back: its own link, or a pacing rate that the program asked for.
+//! Transfers limited by the sending host: its own link, or a pacing rate that the program asked for.
 //!
 //! The tap of a host is behind its queue, so packets pass it at the rate of the link or of the shaper, evenly, and nothing
 //! queues behind it: the path is faster.

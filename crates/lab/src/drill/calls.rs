@@ -1,4 +1,4 @@
-//! Calls as the kernel takes them.
+//! System calls on the real kernel.
 
 use super::Start;
 use super::addresses::Network;
@@ -260,7 +260,7 @@ const INT_REQUESTS: &[i64] = &[0x541b, 0x5411, 0x894b, 0x8905, 0x5421];
 fn dispatch_rest(call: &Call) -> Returned {
     match call {
         Call::SetOption { fd, level, name, value, len } => {
-            // The kernel reads as many bytes as it is told of.
+            // The kernel reads as many bytes as the length says.
             let mut value = value.clone();
             value.resize(value.len().max(usize::try_from(*len).unwrap_or(0)), 0);
             // SAFETY: the value is live and at least as long as is said.

@@ -35,7 +35,7 @@ impl Requests {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         while !finished() {
             match asked.recv_timeout(LOOK_AGAIN) {
-                // Who asked and is gone needs no answer.
+                // A thread that asked and is gone needs no answer.
                 Ok((path, answer)) => drop(answer.send(read_file(&path))),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,

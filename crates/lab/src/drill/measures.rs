@@ -1,4 +1,4 @@
-//! What a socket measures, by the names that scripts' code uses.
+//! Measurements of a socket, by the names in the code of scripts.
 
 use slowpath_drill::KernelError;
 use slowpath_drill::call::Fd;

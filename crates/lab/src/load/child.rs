@@ -1,4 +1,4 @@
-//! What a load's processes do.
+//! The processes of a load.
 //!
 //! They are forked from a program with many threads, so that they may only do what is safe in a signal handler
 //! (signal-safety(7)): no memory is allocated, nothing is locked, nothing panics. They let go of every file, so that
@@ -60,7 +60,7 @@ fn begin(parent: libc::pid_t) {
     // SAFETY: async-signal-safe calls with plain values, or with values that live as long as the call.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-        // Who died before that does not kill us any more.
+        // A parent that died before that does not kill us any more.
         if libc::getppid() != parent {
             libc::_exit(0);
         }

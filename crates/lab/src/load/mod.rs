@@ -51,7 +51,7 @@ pub enum LoadKind {
     },
 }
 
-/// What a load used.
+/// The CPU time of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadRecord {
     /// The load.
@@ -66,7 +66,7 @@ pub struct Running {
     loads: Vec<(Load, Vec<libc::pid_t>)>,
 }
 
-/// How long a process may take to end when it is told to; on a busy CPU it has to be scheduled for that.
+/// How long a process may take to end after SIGTERM; on a busy CPU it has to be scheduled for that.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Running {

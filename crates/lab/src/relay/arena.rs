@@ -1,4 +1,4 @@
-//! Where frames stay while packets of them are on the path: each once, however many packets it is cut into.
+//! Memory for frames while packets of them are on the path: each once, however many packets it is cut into.
 //!
 //! The memory is a ring. A frame lies in it in one piece; its room is free again when it and all that came before it have
 //! no packet on the path any more. Nothing is allocated for a frame.

@@ -123,7 +123,7 @@ impl Super {
 pub struct Header {
     bytes: [u8; HEADERS],
     length: usize,
-    /// What is left to the card.
+    /// The offloads left to the NIC.
     pub vnet: Vnet,
 }
 

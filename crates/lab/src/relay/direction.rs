@@ -21,7 +21,7 @@ const ADDRESSES_BYTES: usize = 12;
 const TAG_BYTES: usize = 4;
 const ETHERNET_BYTES: usize = 14;
 
-/// What is known of a frame in the arena.
+/// The description of a frame in the arena.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     vnet: Vnet,

@@ -151,7 +151,7 @@ impl Relay {
         (self.directions.map(Direction::finish), cost)
     }
 
-    /// Tells the other direction what one has to tell.
+    /// Passes what one direction knows to the other.
     fn tell(&mut self, speaker: usize) {
         let [one, other] = &mut self.directions;
         let (speaker, listener) = if speaker == 0 { (one, other) } else { (other, one) };

@@ -149,7 +149,7 @@ mod tests {
         let run = |packets, due_ns| Some(Run { frame: 7, offset: 0, bytes: 10 * packets, packets, due_ns });
         assert_eq!(pending.next(50, 0), run(3, 150));
         assert_eq!(pending.next(0, 0), run(1, 100));
-        // Who comes late finds more that are due.
+        // A late relay finds more that are due.
         assert_eq!(pending.next(50, 160), run(4, 151));
     }
 

@@ -1,11 +1,11 @@
-//! What the relay did, and how well.
+//! Statistics of the relay.
 
 use crate::path::action::Changes;
 use crate::path::{LossReason, Totals};
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Ecn, Histogram, nanos};
 
-/// What the path did to a packet.
+/// The action of the path on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
@@ -28,7 +28,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// What middleboxes did to a packet, if it is worth telling of each: another identification and a cleared ECN field
+    /// What middleboxes did to a packet, if it is worth reporting each: another identification and a cleared ECN field
     /// are every packet's.
     pub(super) fn of_changes(changes: &Changes) -> Option<Self> {
         let all = [
@@ -47,7 +47,7 @@ impl Fate {
 pub struct Fault {
     /// When it came to the path, `CLOCK_REALTIME`.
     pub at_ns: u64,
-    /// What happened.
+    /// The fate of the packet.
     pub fate: Fate,
     /// IPv4 identification; 0 for IPv6.
     pub ip_id: u16,
@@ -102,7 +102,7 @@ pub struct Fullness {
     pub bytes: u64,
 }
 
-/// What one direction of the relay did.
+/// Statistics of one direction of the relay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectionReport {
     /// The path's own counts.
@@ -147,7 +147,7 @@ impl DirectionReport {
     }
 }
 
-/// What the relay cost.
+/// The CPU time of the relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// CPU time of its thread, that of the far side's reception included: a packet is received where it is sent.

@@ -28,7 +28,7 @@ pub struct Ring(Slots);
 pub struct Arrival<'a> {
     /// When, by the kernel's stamp (`CLOCK_REALTIME`).
     pub stamp_ns: u64,
-    /// What is left to the card.
+    /// The offloads left to the NIC.
     pub vnet: Vnet,
     /// The frame, or the beginning of one that did not fit.
     pub head: &'a [u8],

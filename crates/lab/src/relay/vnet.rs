@@ -3,7 +3,7 @@
 
 use slowpath_wire::checksum;
 
-/// What is left to the card. Offsets count from the start of the frame.
+/// The offloads left to the NIC. Offsets count from the start of the frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vnet {
     /// `VIRTIO_NET_HDR_F_*`.

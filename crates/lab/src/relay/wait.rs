@@ -1,4 +1,4 @@
-//! How the relay waits for the next packet to come or to be due.
+//! The relay's wait for the next packet to arrive or to be due.
 
 use std::os::fd::RawFd;
 

@@ -1,4 +1,4 @@
-//! Where a reader can poll (`SO_BUSY_POLL`): what it polls is a NAPI, and few virtual devices have one.
+//! Busy polling (`SO_BUSY_POLL`) in the lab: it needs a NAPI instance, which few virtual devices have.
 
 use super::flows;
 use crate::settings::{Carrier, Offload, Settings};

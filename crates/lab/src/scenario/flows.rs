@@ -1,4 +1,4 @@
-//! What a scenario's flows are in the lab: who writes, who reads, and what they set on their sockets.
+//! A scenario's flows in the lab: writers, readers, and their socket options.
 
 use super::hosts::Placed;
 use crate::workload::{Calls, Exchange, Reader, SocketOptions, Stream, Writer};

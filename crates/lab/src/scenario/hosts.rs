@@ -1,4 +1,4 @@
-//! What a scenario's hosts are on this machine: their CPUs, what else wants these, and how processes are scheduled.
+//! A scenario's hosts on this machine: CPUs, background load, and scheduling.
 
 use crate::cpus;
 use crate::host::Host as Role;
@@ -52,7 +52,7 @@ impl Placed<'_> {
         })
     }
 
-    /// What else wants its CPUs.
+    /// Background load on its CPUs.
     pub fn loads(&self) -> impl Iterator<Item = Load> {
         self.host.load.iter().map(|load| Load {
             host: self.role,
@@ -80,7 +80,7 @@ impl Placed<'_> {
         self.needs_cpus(processes).then(|| self.cpu(self.host.nic.interrupt_cpu)).flatten()
     }
 
-    /// What of its CPUs this machine has not.
+    /// The CPUs that this machine lacks.
     pub fn check(&self, processes: &[&Process], refused: &mut Vec<String>) {
         let (wanted, there) = (self.host.cpus, self.machine.len());
         if self.needs_cpus(processes) && wanted as usize > there {

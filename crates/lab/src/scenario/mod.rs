@@ -23,7 +23,7 @@ use slowpath_scenario::{Affinity, Host, HostId, Process, Scenario, Workload};
 use std::fmt;
 use std::time::Duration;
 
-/// What of a scenario the lab cannot do, a sentence each that begins with the key.
+/// The parts of a scenario that the lab cannot do, a sentence each that begins with the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Refused(pub Vec<String>);
 

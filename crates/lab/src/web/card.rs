@@ -1,4 +1,4 @@
-//! What makes a veth device receive as a card of the paper's time did: at most so many interrupts a second, all on one CPU.
+//! Makes a veth device receive like a NIC of the paper's time: at most so many interrupts a second, all on one CPU.
 //!
 //! By itself a veth device has its peer's softirq run on the CPU that transmits. To steer packets to another CPU takes an interrupt
 //! between the two for nearly each, which in a virtual machine cost the server more than half of its time here. With NAPI

@@ -1,4 +1,4 @@
-//! What the kernel counts: of each host, of each of the two CPUs.
+//! The kernel's counters, per host and for each of the two CPUs.
 
 use super::hosts::HOSTS;
 use super::server;
@@ -117,7 +117,7 @@ impl Look {
     }
 }
 
-/// What was counted between two looks.
+/// Counters between two looks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Counted {
@@ -131,7 +131,7 @@ pub struct Counted {
     pub segments_in: u64,
     /// Segments that it sent, a super-packet as one for each segment that is in it (`OutSegs`).
     pub segments_out: u64,
-    /// Segments that it sent again (`RetransSegs`).
+    /// Segments that it retransmitted (`RetransSegs`).
     pub retransmitted: u64,
     /// ACKs without data that came to connections (`TCPPureAcks`) and were not already taken by header prediction.
     pub pure_acks_in: u64,
@@ -149,9 +149,9 @@ pub struct Counted {
     pub received_on_client_cpu: u64,
     /// Packets that were dropped because too many waited for a CPU.
     pub dropped: u64,
-    /// What the server's CPU did.
+    /// The server's CPU.
     pub server: CpuTime,
-    /// What the client's did.
+    /// The client's CPU.
     pub client: CpuTime,
 }
 
@@ -191,7 +191,7 @@ impl Counted {
 /// Packets of whatever device that a CPU has received since the machine began.
 ///
 /// # Errors
-/// If the kernel does not tell.
+/// If the kernel does not report it.
 pub(super) fn received_by(cpu: u32) -> Result<u64, LabError> {
     const FILE: &str = "/proc/net/softnet_stat";
     softnet(&read(FILE)?)

@@ -1,4 +1,4 @@
-//! Who is where.
+//! The hosts of the web bench and their addresses.
 
 use crate::host::Host;
 use crate::namespaces::Place;

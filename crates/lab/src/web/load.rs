@@ -36,7 +36,7 @@ pub fn ask(
 ) -> Result<ProgramRecord, LabError> {
     // With more requests on a connection the server says on which it closes (`keepalive_requests`).
     let close = if case.requests == 1 { " -H 'Connection: close'" } else { "" };
-    // It says what it did when it is interrupted, and would end without a word when it is told to end, as all processes are.
+    // It says what it did when it is interrupted, and would end without a word on SIGTERM.
     let command = format!(
         "(trap '' TERM; exec wrk --threads 1 --connections {} --duration {}s{close} {}) & trap \"kill -INT $!\" TERM; wait $!; wait $!",
         pair::connections(case),
@@ -50,7 +50,7 @@ impl LoadSummary {
     /// What its output says.
     ///
     /// # Errors
-    /// If it failed before it was told to end, or no answer came.
+    /// If it failed before it was stopped, or no answer came.
     pub fn read(record: &ProgramRecord) -> Result<Self, LabError> {
         if !matches!(record.exit_code, None | Some(0)) {
             return Err(record.failure("without a result"));
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn its_output_is_read() {
-        // It was told to end, and how it ended is not told then.
+        // It was stopped, and how it ended is not reported then.
         for exit_code in [Some(0), None] {
             let summary = LoadSummary::read(&record(exit_code, SAID)).expect("a result");
             assert_eq!((summary.requests, summary.errors), (21057, 3 + 1 + 7));

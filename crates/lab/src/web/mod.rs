@@ -3,7 +3,7 @@
 //!
 //! It is the experiment of J. LaVoie, E. Nahum and R. Flynn, "Profiling TCP: An In-depth Analysis of Processing Costs" (IBM
 //! Research Report; `lavoie`): one server whose CPU is busy, clients that ask for one file again and again. Who profiles the
-//! server's CPU meanwhile is not the lab's affair: [`Bench::run`] tells whoever does when to begin and to end.
+//! server's CPU meanwhile is not the lab's affair: [`Bench::run`] says when to begin and to end.
 //!
 //! All that a host receives it receives on its own CPU, where its device is polled by a timer ([`card`]); of the client's work nothing
 //! is done on the server's. [`Ran::received_at_home`] says how much of that came true. What a card's driver would cost, the pair does
@@ -59,7 +59,7 @@ pub struct Times {
     pub observed: Duration,
 }
 
-/// For so much longer the load may last: whoever observes needs time to begin and to end.
+/// For so much longer the load may last: an observer needs time to begin and to end.
 const SPARE: Duration = Duration::from_secs(60);
 
 /// Two hosts, each with a CPU; removed when this value is dropped.
@@ -72,7 +72,7 @@ pub struct Bench {
     pub cpus: [u32; 2],
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Ran {

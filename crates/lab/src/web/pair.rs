@@ -1,4 +1,4 @@
-//! What lies between server and client: a pair of veth devices, nothing else.
+//! The link between server and client: a pair of veth devices.
 
 use super::hosts::HOSTS;
 use super::{WebCase, card};

@@ -18,7 +18,7 @@ use std::time::Duration;
 const PORT: u16 = 80;
 /// The folder below which the files are.
 const FILES: &str = "files";
-/// Where nginx tells what it has counted (`ngx_http_stub_status_module`).
+/// Where nginx reports its counters (`ngx_http_stub_status_module`).
 const STATUS: &str = "/status";
 const STATUS_WITHIN: Duration = Duration::from_secs(2);
 
@@ -102,7 +102,7 @@ pub fn is_ready(namespaces: &Namespaces, serving: &Watched<'_>) -> bool {
     until(READY_WITHIN, || serving.is_finished() || answers()) && !serving.is_finished()
 }
 
-/// What nginx has counted since it began.
+/// The counters of nginx since its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// Connections that it accepted.

@@ -1,4 +1,4 @@
-//! A reader that now and then receives into memory that is away, as that of a process which was swapped out is.
+//! A reader that now and then receives into memory that is not present, like that of a swapped-out process.
 //!
 //! `recv` copies with the socket locked. Until the page has come, the reader waits inside the kernel, and the packets
 //! that arrive wait on the socket's backlog, unacknowledged (`tcp_add_backlog`): what Wu and Crawford saw when a

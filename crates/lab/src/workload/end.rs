@@ -1,4 +1,4 @@
-//! One end of one connection: how it writes and reads, and what is recorded of it.
+//! One end of a connection: writes, reads, and the record of them.
 
 use super::{Calls, Reader, SocketOptions, Writer};
 use crate::clock;
@@ -65,7 +65,7 @@ pub struct EndRecord {
     pub stops_ns: Vec<(u64, u64)>,
     /// When `info` was read: once all was acknowledged (an end that writes), or at the end of file.
     pub info_ns: Option<u64>,
-    /// What the kernel said then.
+    /// The `TCP_INFO` then.
     pub info: Option<TcpInfo>,
     /// Size of the send buffer then, as `SO_SNDBUF` reads back: what the kernel allows, its overhead included.
     pub sndbuf_bytes: Option<u64>,

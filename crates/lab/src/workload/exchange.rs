@@ -67,7 +67,7 @@ pub fn run(
     Ok(asked.into_iter().filter_map(pair).collect())
 }
 
-/// One end of all connections of a client, one after the other, until it is time to stop; `once` is told how many
+/// One end of all connections of a client, one after the other, until it is time to stop; `once` is called with how many
 /// responses there were before, and counts on.
 fn repeat(
     plan: &Exchange,

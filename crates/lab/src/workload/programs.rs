@@ -28,7 +28,7 @@ pub struct Program {
     /// What its sockets have unless it asks for another.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion_control: Option<String>,
-    /// How it is scheduled; as whoever started the lab if `None`.
+    /// How it is scheduled; like the process that started the lab if `None`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scheduling: Option<Scheduling>,
 }
@@ -67,7 +67,7 @@ impl Role {
     }
 }
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramRecord {
     /// Which it was.

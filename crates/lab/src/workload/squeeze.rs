@@ -1,6 +1,6 @@
 //! A reader whose socket is short of memory just when it holds data behind a hole.
 //!
-//! The kernel then throws that data away although it has told the sender that it arrived (`tcp_prune_ofo_queue`): SACK
+//! The kernel then throws that data away although it has acknowledged by SACK that it arrived (`tcp_prune_ofo_queue`): SACK
 //! reneging. A host out of memory for TCP does so by itself (`tcp_mem`), but to all connections of the machine.
 
 use super::end::{End, check_deadline, poll};
@@ -13,7 +13,7 @@ use slowpath_live::TcpInfo;
 const LEAST_BYTES: usize = 1;
 /// Room for any window of the cases.
 const AMPLE_BYTES: usize = 2 << 20;
-/// How often the kernel is asked: far more often than a round trip, so that a hole is seen while it is open.
+/// How often the kernel is asked: far more often than an RTT, so that a hole is seen while it is open.
 const LOOK_EVERY_NS: u64 = 500_000;
 
 impl End {

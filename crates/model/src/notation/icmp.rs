@@ -1,4 +1,4 @@
-//! An ICMP error: what it says, and about which segment.
+//! An ICMP error, and the segment that it is about.
 
 use super::{NotationError, Words, error};
 use crate::flow::End;

@@ -17,7 +17,7 @@
 //!
 //! `>` is from end A (the initiator) to end B, `<` from B to A. Sequence numbers are [`StreamOffset`]s, so that
 //! the SYN is 0 and the first byte 1; the window is the field on the wire, unscaled. Padding options are not
-//! kept. Behind `//` stands what packetdrill has no words for. What a host tells begins with the end that it is of;
+//! kept. Behind `//` stands what packetdrill has no words for. What a host reports begins with the end that it is of;
 //! waits are in seconds, amounts in bytes. [`Event`]'s `Display` writes such a line and its `FromStr` reads it back.
 
 mod icmp;
@@ -77,7 +77,7 @@ impl FromStr for Event {
     }
 }
 
-/// What is left of a line, taken word by word.
+/// The rest of a line, taken word by word.
 struct Words<'a>(&'a str);
 
 impl<'a> Words<'a> {

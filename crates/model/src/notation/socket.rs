@@ -1,4 +1,4 @@
-//! What the host at one end tells, behind that end's letter.
+//! What the host at one end reports, behind that end's letter.
 
 use super::{NotationError, Words, error};
 use crate::event::EventKind;

@@ -1,4 +1,4 @@
-//! What is written is read back.
+//! Tests that written events are read back.
 
 use crate::event::{Event, EventKind};
 use crate::flow::End;

@@ -1,7 +1,7 @@
-//! Figures 20 to 22: two kernels beside each other, in what their functions cost.
+//! Figures 20 to 22: what functions cost in two kernels, compared.
 //!
 //! The paper compares 2.4.16 and 2.6.14, and draws functions that are in the top ten of both. Here functions are matched across
-//! renames, and of each difference it is told whether chance makes one ([`slowpath_cost::compare`]). What a function costs a request
+//! renames, and for each difference it says whether chance makes one ([`slowpath_cost::compare`]). What a function costs a request
 //! is its part of what the server took of its CPU for one.
 
 use super::claims::{Answer, claim, each_size};
@@ -41,7 +41,7 @@ pub fn compared_cases() -> [ServerCase; FILES_KIB.len()] {
     FILES_KIB.map(super::plain)
 }
 
-/// Adds to the report of the second what it is beside the first, and what the paper says of that.
+/// Adds to the report of the second how it compares with the first, and what the paper says of that.
 pub fn put_beside(report: &mut Report, before: Side<'_>, after: Side<'_>) {
     let measured = [before, after].map(|side| Runs::of(side.runs));
     let tables = FILES_KIB.into_iter().zip(FIGURES).filter_map(|(kib, named)| {
@@ -104,7 +104,7 @@ fn compared((name, about): (&'static str, &'static str), matched: &Matched<Known
     }
 }
 
-/// Of each part its place among the dearest, from 1 on. `None` of those that cost nothing.
+/// The rank of each part by cost, from 1; `None` for parts that cost nothing.
 fn places(matched: &Matched<Known>, is_after: bool) -> Vec<Option<usize>> {
     let samples =
         |part: &Part<Known>| if is_after { part.cost.after.samples } else { part.cost.before.samples };
@@ -155,7 +155,7 @@ fn order(before: &str, after: &str) -> Order {
     }
 }
 
-/// What there is to know before numbers are compared.
+/// Remarks to read before comparing numbers.
 fn remarks(before: Side<'_>, after: Side<'_>) -> Vec<String> {
     let mut remarks = Vec::new();
     match order(before.release, after.release) {

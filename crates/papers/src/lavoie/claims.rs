@@ -1,4 +1,4 @@
-//! What the paper's text says, and what profiles of today's kernel say to it.
+//! The claims of the paper's text, checked against profiles of today's kernel.
 
 use super::judge::{all, grows, is_greater, larger, more_than, near, near_of_cpu};
 use super::measured::{Owner, ServerSamples};
@@ -126,7 +126,7 @@ const ASKED: &[Asked] = &[
     asked("section 2.2", "handling interrupts takes 2 to 5 % of the CPU (2.4)", interrupts),
 ];
 
-/// All of them, those that need what was not run as such that cannot be told.
+/// All of them; those that need cases that were not run are undecided.
 pub fn claims(runs: &Runs) -> Vec<Claim> {
     ASKED.iter().map(|asked| claim(asked.place, asked.says, (asked.ask)(runs))).collect()
 }
@@ -187,7 +187,7 @@ fn sending(measured: &ServerSamples) -> Share {
 fn receive_dominates(runs: &Runs) -> Option<Answer> {
     each(runs, |measured| {
         let (receive, send) = (measured.owned(Owner::Receive), sending(measured));
-        (format!("{receive} beside sending's {send}"), larger(receive.part, send.part))
+        (format!("{receive} compared with sending's {send}"), larger(receive.part, send.part))
     })
 }
 
@@ -264,7 +264,7 @@ fn send_pages_is_eleventh(runs: &Runs) -> Option<Answer> {
     Some((seen, if is_there { near_of_cpu(measured, own, 0.016) } else { None }))
 }
 
-/// The place among the dearest functions.
+/// The rank of a function by cost.
 fn place(rank: Option<usize>) -> String {
     rank.map_or_else(|| "not seen".to_owned(), |rank| format!("place {rank}"))
 }
@@ -286,7 +286,7 @@ fn polling(runs: &Runs) -> Option<Answer> {
     let (before, after) = (one.with_callees("TCP poll"), ten.with_callees("TCP poll"));
     let seen = format!(
         "8K: tcp_poll takes {before} with one request a connection, {after} with ten; the server waits by epoll, which asks \
-         only those of which something was told"
+         only those that have a measured difference"
     );
     Some((seen, all([near_of_cpu(ten, after, 0.04), grows((one, before), (ten, after))])))
 }

@@ -1,4 +1,4 @@
-//! What can be drawn of it: shares over the size of the file.
+//! Figures: shares over the size of the file.
 
 use super::measured::{Owner, ServerSamples};
 use super::tables::per_cent;
@@ -94,7 +94,7 @@ fn operations(runs: &Runs, of: Of, name: &'static str, about: &'static str) -> F
         y: CPU,
         series: series.collect(),
         says: "sending costs more and receiving less as files grow; sk buffer clone costs more",
-        seen: "the ten dearest functions of each size are in the tables".to_owned(),
+        seen: "the ten most expensive functions of each size are in the tables".to_owned(),
     }
 }
 

@@ -104,7 +104,7 @@ fn graph(of: &Below, measured: &ServerSamples) -> Graph {
     Graph::new(of.about, &below, &names, [measured.total, least])
 }
 
-/// As what a function is shown: an operation has several.
+/// The name that a function is shown under: an operation has several functions.
 fn shown(functions: &Functions, function: Function, names: &mut Functions) -> Function {
     let (name, image) = (functions.name(function), functions.image(function));
     match image {

@@ -1,9 +1,9 @@
-//! When a claim is still so, no longer so, or cannot be told.
+//! Decides whether a claim is still so, no longer so, or cannot be decided.
 //!
 //! Chance is one reason for which it cannot: each share has an interval (95 %), and a claim is judged by all of it. How much of
 //! the CPU something takes has a second one where packets are steered to the other CPU: that takes interrupts between CPUs, which are
 //! no part of what the paper measured, while a card's, which were, are missing. What is said of shares of the CPU is therefore
-//! judged with that part and without it, and told only if both say the same.
+//! judged with that part and without it, and reported only if both agree.
 
 use super::measured::ServerSamples;
 use slowpath_cost::Share;

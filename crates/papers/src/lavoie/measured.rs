@@ -1,6 +1,6 @@
-//! What a profile of a server's CPU has of each operation, and to whom each belongs.
+//! The share of each operation in a profile of a server's CPU, and the operation that each cost belongs to.
 //!
-//! To whom a cost belongs is told as everywhere ([`slowpath_cost::exact`]), by whole stacks of what was called. Functions are counted by
+//! To whom a cost belongs is decided as everywhere ([`slowpath_cost::exact`]), by whole stacks of what was called. Functions are counted by
 //! operations here, of which one may have several on a stack, and samples that are not the server's are left out: what these are, the
 //! stacks say as they were seen.
 
@@ -176,12 +176,12 @@ impl Chain<'_> {
 struct Owned<'a> {
     known: Vec<&'a Known>,
     on: Vec<(usize, Owner)>,
-    /// Whose it is if it is nobody's of those.
+    /// The owner if it belongs to none of those.
     without: Owner,
 }
 
 impl Owned<'_> {
-    /// To whom what stands at that place belongs, and all that it called.
+    /// The owner of the function at that place, and of all that it called.
     fn owner(&self, from: usize) -> Owner {
         self.on.iter().find(|(at, _)| *at >= from).map_or(self.without, |(_, owner)| *owner)
     }
@@ -362,7 +362,7 @@ impl ServerSamples {
         Share { part: self.categories.get(&category).copied().unwrap_or(0), of: self.total }
     }
 
-    /// The place of the first function of an operation among the dearest, from 1 on. `None` if none of them cost anything.
+    /// The rank by cost of the first function of an operation, from 1. `None` if none of them cost anything.
     pub fn rank(&self, operation: &str) -> Option<usize> {
         let is = |(name, _): &(String, u64)| {
             Operation::of_kernel(name).is_some_and(|found| found.name == operation)

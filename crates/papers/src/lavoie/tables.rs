@@ -79,7 +79,7 @@ const OWNERS: [(&str, Owner); 6] = [
     ("TCP send pages", Owner::Pages),
     ("interrupts and softirqs before TCP", Owner::Interrupt),
     ("elsewhere", Owner::Nobody),
-    ("cannot be told", Owner::CannotTell),
+    ("undecided", Owner::CannotTell),
 ];
 const WHOLE: [[&str; 3]; 2] = [["1K", "8K", "64K"], ["1K with TSO", "8K with TSO", "64K with TSO"]];
 

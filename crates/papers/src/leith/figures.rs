@@ -60,7 +60,7 @@ const SAID: [Said; 7] = [
         name: "Section 2",
         about: "the other paths, with all changes",
         cases: &[(LBL, "Dublin to LBL"), (CERN_FROM_DUBLIN, "Dublin to CERN")],
-        says: "some 2000 packets in a round trip to CERN, and a queue of 4096 there",
+        says: "some 2000 packets in an RTT to CERN, and a queue of 4096 there",
     },
 ];
 

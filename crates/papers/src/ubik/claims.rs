@@ -1,4 +1,4 @@
-//! What the paper says that has a direction, and whether it is so here.
+//! The qualitative claims of the paper, and whether they hold here.
 
 use super::{Experiment, QUEUES, Results, TABLE_I, TABLE_II};
 use crate::report::Claim;
@@ -23,8 +23,8 @@ fn arithmetic() -> Vec<Claim> {
         Claim {
             place: "section IV-A",
             says: "what setsockopt is given is doubled, and getsockopt says so",
-            seen: format!("{ASKED} bytes: {} in 2.2 and {} in 2.4", old.told, newer.told),
-            holds: Some(old.told == 2 * ASKED && newer.told == 2 * ASKED),
+            seen: format!("{ASKED} bytes: {} in 2.2 and {} in 2.4", old.getsockopt, newer.getsockopt),
+            holds: Some(old.getsockopt == 2 * ASKED && newer.getsockopt == 2 * ASKED),
         },
         Claim {
             place: "section IV-A",
@@ -40,7 +40,7 @@ fn arithmetic() -> Vec<Claim> {
         },
         Claim {
             place: "section IV-C",
-            says: "the window that is told begins small and grows with what arrives",
+            says: "the advertised window begins small and grows with what arrives",
             seen: format!(
                 "{} bytes at first, {} after {} segments in 2.4",
                 newer.first_window, newer.most_window, newer.segments
@@ -93,7 +93,7 @@ fn windows(results: &Results<'_>) -> Vec<Claim> {
             place: "section V",
             says: "connections with windows of 8 and 16 MB lose significantly more than those with small ones",
             seen: format!(
-                "sent again: {:.0} and {:.0} segments with 1 and 2 MB, {:.0} and {:.0} with 8 and 16 MB",
+                "retransmitted: {:.0} and {:.0} segments with 1 and 2 MB, {:.0} and {:.0} with 8 and 16 MB",
                 small[0], small[1], large[0], large[1]
             ),
             holds: Some(large.iter().all(|many| small.iter().all(|few| *many > 1.5 * few))),

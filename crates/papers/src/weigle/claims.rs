@@ -1,4 +1,4 @@
-//! What the paper says that has a direction, and whether it is so here.
+//! The qualitative claims of the paper, and whether they hold here.
 
 use super::grid::{AUTO, DELAYS, DRS, KERNELS, NONE, SIZES, STREAMS, Tuned, size};
 use super::results::Results;

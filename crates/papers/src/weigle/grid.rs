@@ -1,4 +1,4 @@
-//! The paper's experiments: kernels, delays, streams, and what of the buffers was tuned.
+//! The paper's experiments: kernels, delays, streams, and tuned buffers.
 
 use crate::PaperCase;
 
@@ -22,7 +22,7 @@ pub const NONE: usize = 0;
 pub const AUTO: usize = 1;
 pub const DRS: usize = 2;
 
-/// The round trips that the path adds, in microseconds.
+/// The RTTs that the path adds, in microseconds.
 pub const DELAYS: [u32; 4] = [500, 25_000, 50_000, 100_000];
 
 /// Processes at each end, each with a connection.
@@ -44,7 +44,7 @@ const fn sizes<const N: usize>(first: u32) -> [u32; N] {
     sizes
 }
 
-/// What of the buffers was tuned.
+/// The buffers that were tuned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tuned {
     /// Nothing: buffers are at their defaults, and so is what they may become.

@@ -1,4 +1,4 @@
-//! What came of the grid, and which buffers were the best.
+//! The results of the grid, and the best buffers.
 
 use super::grid::{ALL_SIZES, DELAYS, DRS, NONE, Point, SIZES, STREAMS, Tuned, points};
 use crate::measure::{FlowMeasures, spread};

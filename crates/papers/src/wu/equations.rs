@@ -1,7 +1,7 @@
-//! The paper's equations (section 3): how long packets wait for a process that has no CPU, what the sender makes of that,
+//! The paper's equations (section 3): how long packets wait for a process that waits for a CPU, what the sender makes of that,
 //! and when it times out for nothing.
 //!
-//! The scheduler is 2.6's with its two arrays; tasks are given by their nice values, from −20 to 19. Round trips are
+//! The scheduler is 2.6's with its two arrays; tasks are given by their nice values, from −20 to 19. RTTs are
 //! times, losses chances from 0 to 1.
 
 use slowpath_kernels::schedule::o1_time_slice;
@@ -32,7 +32,7 @@ pub fn prequeue_wait(active_before: &[i8]) -> Duration {
     slices(active_before)
 }
 
-/// What a round trip is made of (equation 4).
+/// What an RTT is made of (equation 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Putting the packet on the wire (T_t).
@@ -52,7 +52,7 @@ impl RoundTrip {
     }
 }
 
-/// Mean, and variance in seconds squared, of round trips (equations 6 and 7); `None` of none.
+/// Mean, and variance in seconds squared, of RTTs (equations 6 and 7); `None` of none.
 pub fn mean_and_variance(round_trips: &[Duration]) -> Option<(Duration, f64)> {
     let seconds = || round_trips.iter().map(Duration::as_secs_f64);
     let mean = statistics::mean(seconds())?;
@@ -67,7 +67,7 @@ pub fn bandwidth(mss: Bytes, round_trip: Duration, loss: f64) -> Option<Rate> {
     (loss > 0.0).then(|| Rate::of(Bytes::new(bytes), round_trip)).flatten()
 }
 
-/// What a sender knows of its round trips.
+/// What a sender knows of its RTTs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// SRTT.
@@ -77,7 +77,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Equations 9 and 10: one more round trip was measured.
+    /// Equations 9 and 10: one more RTT was measured.
     #[must_use]
     pub fn after(self, measured: Duration) -> Self {
         Self {

@@ -25,17 +25,17 @@ const SAID: [Said; 3] = [
         case: IDLE,
         receive: [
             "Figure 8, receive queue",
-            "the receive queue beside nothing (BL0)",
+            "the receive queue without background load (BL0)",
             "it is nearly full, since the sender is the faster machine",
         ],
         others: [
             "Figure 8, other queues",
-            "the queues before and beyond it, beside nothing (BL0)",
+            "the queues before and beyond it, without background load (BL0)",
             "prequeue and out-of-sequence queue are empty as a rule, and the backlog is not",
         ],
         plate: [
             "Plate 1(a)",
-            "what the sender sees beside nothing (BL0)",
+            "what the sender sees without background load (BL0)",
             "the sender sends without a pause, is acknowledged in time, and never times out",
         ],
     },
@@ -43,17 +43,17 @@ const SAID: [Said; 3] = [
         case: OLD,
         receive: [
             "Figure 9, receive queue",
-            "the receive queue beside ten jobs of a make (BL10)",
+            "the receive queue next to ten jobs of a make (BL10)",
             "it is not near full, since timeouts slow the sender down, and rises and falls with the turns of the process",
         ],
         others: [
             "Figure 9, other queues",
-            "the queues before and beyond it, beside ten jobs of a make (BL10)",
+            "the queues before and beyond it, next to ten jobs of a make (BL10)",
             "the backlog rises and falls with the turns of the process",
         ],
         plate: [
             "Plates 1(b) and 2(a)",
-            "what the sender sees beside ten jobs of a make (BL10)",
+            "what the sender sees next to ten jobs of a make (BL10)",
             "the sender sends with pauses, and quite a few segments again (R), though none was lost",
         ],
     },
@@ -61,18 +61,18 @@ const SAID: [Said; 3] = [
         case: NEW,
         receive: [
             "Figure 10, receive queue",
-            "the receive queue beside ten jobs of a make, with the changed scheduler",
+            "the receive queue next to ten jobs of a make, with the changed scheduler",
             "it is nearly full",
         ],
         others: [
             "Figure 10, other queues",
-            "the queues before and beyond it, beside ten jobs of a make, with the changed scheduler",
+            "the queues before and beyond it, next to ten jobs of a make, with the changed scheduler",
             "it is shown without a word",
         ],
         plate: [
             "Plate 2(b)",
-            "what the sender sees beside ten jobs of a make, with the changed scheduler",
-            "nothing is sent again; the sender pauses when the receiver closes its window (Z)",
+            "what the sender sees next to ten jobs of a make, with the changed scheduler",
+            "nothing is retransmitted; the sender pauses when the receiver closes its window (Z)",
         ],
     },
 ];
@@ -148,11 +148,11 @@ fn plate(part: Part, trace: &Trace) -> Figure {
         sequence.window.series("end of the receiver's window", Drawn::Steps),
         sequence.sent.series("sent", Drawn::Course),
         sequence.acknowledged.series("acknowledged", Drawn::Steps),
-        sequence.again.marks("sent again", 'R'),
+        sequence.again.marks("retransmitted", 'R'),
         sequence.closed.marks("window of 0", 'Z'),
     ];
     let seen = format!(
-        "segments sent again: {}; ACKs with a window of 0: {}; the longest pause: {:.3} s",
+        "segments retransmitted: {}; ACKs with a window of 0: {}; the longest pause: {:.3} s",
         sequence.sent_again, sequence.zero_windows, sequence.longest_pause
     );
     let series = series.into_iter().map(|series| per(MEGA, series)).collect();
@@ -184,7 +184,7 @@ pub fn claims(traces: &[Trace]) -> Vec<Claim> {
         },
         Claim {
             place: "section 4, figure 9",
-            says: "beside ten jobs of a make the backlog is usually not empty, also while the process does not run",
+            says: "next to ten jobs of a make the backlog is usually not empty, also while the process does not run",
             seen: format!(
                 "it has packets {:.0} % of the time, {:.1} s at a stretch at most",
                 backlog * 100.0,
@@ -194,7 +194,7 @@ pub fn claims(traces: &[Trace]) -> Vec<Claim> {
         },
         Claim {
             place: "section 4, figure 9, receive queue",
-            says: "beside ten jobs of a make the receive queue is not near full",
+            says: "next to ten jobs of a make the receive queue is not near full",
             seen: taken(old),
             holds: Some(share(&old.queues) < NEARLY_FULL),
         },
@@ -206,9 +206,9 @@ pub fn claims(traces: &[Trace]) -> Vec<Claim> {
         },
         Claim {
             place: "section 4, plate 1",
-            says: "beside nothing the sender sends without a pause and nothing again; beside ten jobs of a make with pauses, and some again",
+            says: "without background load the sender neither pauses nor retransmits; next to ten jobs of a make it does both",
             seen: format!(
-                "{} and {} segments sent again; {:.3} and {:.3} s are the longest pauses",
+                "{} and {} segments retransmitted; {:.3} and {:.3} s are the longest pauses",
                 idle.sequence.sent_again,
                 old.sequence.sent_again,
                 idle.sequence.longest_pause,
@@ -222,9 +222,9 @@ pub fn claims(traces: &[Trace]) -> Vec<Claim> {
         },
         Claim {
             place: "section 5, plate 2",
-            says: "with the changed scheduler nothing is sent again, and the sender pauses because the receiver closes its window",
+            says: "with the changed scheduler nothing is retransmitted, and the sender pauses because the receiver closes its window",
             seen: format!(
-                "{} segments sent again, {} ACKs with a window of 0",
+                "{} segments retransmitted, {} ACKs with a window of 0",
                 new.sequence.sent_again, new.sequence.zero_windows
             ),
             holds: Some(new.sequence.sent_again == 0 && new.sequence.zero_windows > 0),

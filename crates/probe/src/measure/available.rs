@@ -1,17 +1,17 @@
-//! What others leave of the tightest link: the rate from which on a stream of packets makes its own delays grow.
+//! Available bandwidth: the lowest rate at which a stream of packets makes its own delays grow.
 //!
 //! Self-loading periodic streams (Jain and Dovrolis, "Pathload: A Measurement Tool for End-to-End Available Bandwidth", PAM
 //! 2002; IEEE/ACM Transactions on Networking 11(4), 2003). A fleet of streams at one rate says whether that is more than
 //! there is, and a binary search goes on from there; rates at which some streams grow and some do not are the grey region.
 //!
-//! Ubik (section V) found pathload wrong in two ways beside its constants. It lost packets in slow streams and then
+//! Ubik (section V) found pathload wrong in two ways besides its constants. It lost packets in slow streams and then
 //! said far too little: here what is lost at a gentle rate already is no sign of too high a rate. And it saw no delay grow in
 //! fast streams and then said the whole link: here a stream lasts some milliseconds, however fast it is, so that what an end
 //! hands over together is a small part of it, and counts only at the rate that its sender reached.
 
 use super::channel::{Channel, Passed, Train};
 use super::trend::{self, Trend};
-use super::{Progress, Setting, Told};
+use super::{OnProgress, Progress, Setting};
 use slowpath_model::statistics::lower_median;
 
 /// Streams of a fleet (PAM 2002, section 3; N = 12).
@@ -21,7 +21,7 @@ const AGREE_PERMILLE: u32 = 700;
 /// Packets of a stream at least (K = 100).
 const LEAST_PACKETS: u32 = 100;
 /// How long a stream lasts at least: at a twentieth too fast its delays grow by twenty times the 50 us that cards wait, and
-/// bursts of others are short beside it.
+/// bursts of others are short compared with it.
 const STREAM_NS: u64 = 20_000_000;
 /// Packets that a stream has where that many come in [`WANTED_NS`]: of fewer, chance makes too much of how many of others' are
 /// among them.
@@ -32,7 +32,7 @@ const WANTED_NS: u64 = 50_000_000;
 const REST: u64 = 9;
 /// Loss of a stream that says its rate is too high, in thousandths (section 3: 10 %), beyond what is lost anyway.
 const LOSSY_PERMILLE: u32 = 100;
-/// The search ends when its range is this share of its upper end, in thousandths: what a trend can tell.
+/// The search ends when its range is this share of its upper end, in thousandths: what a trend can resolve.
 const RESOLUTION_PERMILLE: u64 = 40;
 /// Fleets at most: each halves the range, from all to a twenty-fifth, both sides of a grey region, and what a wrong first
 /// guess takes.
@@ -55,7 +55,7 @@ pub enum Bound {
     Receiver,
 }
 
-/// What a fleet said of its rate.
+/// The result of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// There is more.
@@ -94,7 +94,7 @@ pub struct Available {
     pub bound: Bound,
     /// Rates at which there was enough at times and not at others, in bit/s; `None` if there are none.
     pub grey: Option<[u64; 2]>,
-    /// What is lost at a gentle rate already, in thousandths.
+    /// The loss at a low rate, in thousandths.
     pub lost_anyway_permille: u32,
     /// The fleets, in the order in which they were sent.
     pub fleets: Vec<Fleet>,
@@ -203,14 +203,14 @@ pub fn measure<C: Channel>(
     channel: &mut C,
     setting: &Setting,
     guess: u64,
-    told: Told<'_>,
+    on_progress: OnProgress<'_>,
 ) -> Result<Available, C::Error> {
     let most = channel.limits().rate_bit_per_s;
     let lost_anyway_permille = lost_anyway(channel, setting, (guess / GENTLE).clamp(1, most))?;
     let mut search = Search::new(guess, most);
     let mut fleets = Vec::new();
     while let Some(rate) = search.next().filter(|_| fleets.len() < MOST_FLEETS) {
-        told(Progress::Available(rate));
+        on_progress(Progress::Available(rate));
         let fleet = fleet(channel, setting, rate, lost_anyway_permille)?;
         let is_late = fleet.rate < rate / 1000 * (1000 - LATE_PERMILLE);
         search.learn(fleet.rate, fleet.verdict);
@@ -288,7 +288,7 @@ fn fleet<C: Channel>(
     Ok(Fleet { rate, growing, staying, unclear: sent - growing - staying, verdict })
 }
 
-/// What a stream says.
+/// The result of a stream.
 enum Judged {
     Grows,
     Stays,

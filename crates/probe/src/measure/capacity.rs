@@ -1,9 +1,9 @@
-//! What the narrowest link carries when it carries nothing else: by the distances that it gives to packets which were sent
+//! Capacity of the bottleneck link, by the distances that it gives to packets which were sent
 //! one right after the other (Dovrolis, Ramanathan and Moore, "Packet-Dispersion Techniques and a Capacity-Estimation
 //! Methodology", IEEE/ACM Transactions on Networking 12(6), 2004).
 //!
-//! Pairs tell the capacity by the mode of their distances, though others' packets between the two make modes below it and
-//! queues behind the narrow link some above (section III). Long trains tell a rate that many packets of others have pulled
+//! Pairs show the capacity by the mode of their distances, though others' packets between the two make modes below it and
+//! queues behind the narrow link some above (section III). Long trains show a rate that many packets of others have pulled
 //! down, the asymptotic dispersion rate; it is no more than the capacity (section IV), so that the mode is looked for from there
 //! up.
 //!
@@ -14,7 +14,7 @@
 
 use super::channel::{Channel, Passed, Train, nanos_for};
 use super::statistics::{mode, slope_ps};
-use super::{Progress, Setting, Told};
+use super::{OnProgress, Progress, Setting};
 use slowpath_model::statistics::{lower_median, nearest_rank};
 
 /// Pairs. pathrate sends a thousand for modes that are hard to tell apart (section VI); here trains say where to look.
@@ -46,7 +46,7 @@ const TOGETHER_PERMILLE: usize = 250;
 /// slowest and the fastest is not to be what is believed.
 const TRAINS_PERMILLE: usize = 750;
 
-/// What the capacity was told by.
+/// What the capacity was measured by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Pairs and trains, which agree: then trains say it more exactly.
@@ -57,13 +57,13 @@ pub enum Method {
     Trains,
 }
 
-/// What pairs and trains said.
+/// The result of pairs and trains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// What the narrowest link carries, in bit/s of IP packets; `None` if too little arrived to say. The sender's own rate is a
+    /// The capacity of the bottleneck link, in bit/s of IP packets; `None` if too little arrived to say. The sender's own rate is a
     /// link of the path too.
     pub rate: Option<u64>,
-    /// What that was told by.
+    /// What that was measured by.
     pub method: Method,
     /// The mode of pairs at or above what trains say, in bit/s; `None` if they have none, or were handed over together.
     pub pairs: Option<u64>,
@@ -80,8 +80,12 @@ pub struct Capacity {
 ///
 /// # Errors
 /// If the channel cannot go on.
-pub fn measure<C: Channel>(channel: &mut C, setting: &Setting, told: Told<'_>) -> Result<Capacity, C::Error> {
-    told(Progress::Trains);
+pub fn measure<C: Channel>(
+    channel: &mut C,
+    setting: &Setting,
+    on_progress: OnProgress<'_>,
+) -> Result<Capacity, C::Error> {
+    on_progress(Progress::Trains);
     let train_packets = long_enough(channel, setting)?;
     let mut trains = Vec::new();
     for _ in 0..TRAINS {
@@ -134,12 +138,12 @@ fn spread_ns(passed: &Passed) -> u64 {
     times().max().unwrap_or(0).saturating_sub(times().min().unwrap_or(0))
 }
 
-/// Lets queues empty: as long again as they took to pass the train on, and a round trip.
+/// Lets queues empty: as long again as they took to pass the train on, and an RTT.
 fn rest_after<C: Channel>(channel: &mut C, setting: &Setting, passed: &Passed) -> Result<(), C::Error> {
     channel.rest(spread_ns(passed) + setting.round_trip_ns)
 }
 
-/// What one train says.
+/// The result of one train.
 fn train_rate(passed: &Passed, bytes: u32) -> Option<u64> {
     let mut times: Vec<u64> = passed.flights.iter().filter_map(|flight| flight.arrived_ns).collect();
     times.sort_unstable();

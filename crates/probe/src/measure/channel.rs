@@ -1,4 +1,4 @@
-//! What is asked of a path.
+//! The interface to a path.
 
 /// Which way a train goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Train {
     }
 }
 
-/// What became of one packet. Times are by the clock of the end where they were taken: only differences of times of the
+/// The fate of one packet. Times are by the clock of the end where they were taken: only differences of times of the
 /// same end mean anything, and differences of such differences between the ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flight {
@@ -60,14 +60,14 @@ impl Flight {
     }
 }
 
-/// What became of a train.
+/// The fate of a train.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Each packet, in the order of sending.
     pub flights: Vec<Flight>,
     /// Packets that came after one that was sent later (RFC 4737, section 4.2.2).
     pub overtaken: u32,
-    /// Packets that the receiver's socket had no room for (`SO_RXQ_OVFL`); `None` where nobody can tell.
+    /// Packets that the receiver's socket had no room for (`SO_RXQ_OVFL`); `None` where that is unknown.
     pub overflowed: Option<u32>,
 }
 
@@ -140,7 +140,7 @@ pub struct Echo {
     pub turned_ns: u64,
 }
 
-/// What a channel carries at most.
+/// The limits of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Rate of a stream, in bit/s.
@@ -153,15 +153,15 @@ pub struct Limits {
     pub duration_ns: u64,
 }
 
-/// What carries packets between two ends.
+/// A channel that carries packets between two ends.
 pub trait Channel {
     /// Why it cannot.
     type Error;
 
-    /// What it carries at most. What is asked beyond that is an error.
+    /// Its limits. A request beyond them is an error.
     fn limits(&self) -> Limits;
 
-    /// Sends a train and says what became of its packets.
+    /// Sends a train and returns the fate of its packets.
     ///
     /// # Errors
     /// If an end cannot go on, or will not.

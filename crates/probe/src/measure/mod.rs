@@ -21,7 +21,7 @@ pub use channel::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
 pub use ramp::{Ramp, Step, Weakest};
 pub use round_trip::RoundTrip;
 
-/// What is going on, for whoever shows it.
+/// Progress, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// Echoes are sent.
@@ -36,16 +36,16 @@ pub enum Progress {
     Transfers,
 }
 
-/// Who is told of it.
-pub type Told<'a> = &'a mut dyn FnMut(Progress);
+/// What is called with it.
+pub type OnProgress<'a> = &'a mut dyn FnMut(Progress);
 
-/// What a procedure is told of the path before it begins.
+/// What a procedure knows of the path before it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The way whose trains are measured.
     pub direction: Direction,
     /// Length of the packets, as IP counts it.
     pub packet_bytes: u32,
-    /// The shortest round trip.
+    /// The minimum RTT.
     pub round_trip_ns: u64,
 }

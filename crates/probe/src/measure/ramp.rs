@@ -2,7 +2,7 @@
 //! which of the two ends or the path was the limit.
 
 use super::channel::{Channel, Passed, Train, rate_of};
-use super::{Progress, Setting, Told};
+use super::{OnProgress, Progress, Setting};
 
 /// How long each step lasts. RUDE/CRUDE runs last as long as one likes; a queue of 1000 packets (`txqueuelen`) is full after
 /// 130 ms of a tenth too much at 1 Gbit/s.
@@ -14,7 +14,7 @@ const LATE_PERMILLE: u64 = 20;
 /// Steps at most.
 pub const MOST_STEPS: u32 = 60;
 
-/// What a step was limited by.
+/// The limit of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weakest {
     /// Nothing: what was asked was sent, and came.
@@ -30,11 +30,11 @@ pub enum Weakest {
 /// One rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What was asked, in bit/s of IP packets.
+    /// The target rate, in bit/s of IP packets.
     pub asked: u64,
-    /// What was sent, in bit/s; `None` where that is not known.
+    /// The sent rate, in bit/s; `None` where that is not known.
     pub sent: Option<u64>,
-    /// What came, in bit/s.
+    /// The received rate, in bit/s.
     pub received: Option<u64>,
     /// Packets that were sent.
     pub packets: u32,
@@ -42,11 +42,11 @@ pub struct Step {
     pub refused: u32,
     /// Packets that were sent and did not come.
     pub lost: u32,
-    /// Of these, those that the receiver's socket had no room for; `None` where nobody can tell.
+    /// Of these, those that the receiver's socket had no room for; `None` where that is unknown.
     pub overflowed: Option<u32>,
     /// Packets that came after later ones.
     pub overtaken: u32,
-    /// What was the limit.
+    /// The limit.
     pub weakest: Weakest,
 }
 
@@ -94,7 +94,7 @@ pub fn measure<C: Channel>(
     channel: &mut C,
     setting: &Setting,
     rates: Rates,
-    told: Told<'_>,
+    on_progress: OnProgress<'_>,
 ) -> Result<Ramp, C::Error> {
     let limits = channel.limits();
     let mut steps: Vec<Step> = Vec::new();
@@ -103,7 +103,7 @@ pub fn measure<C: Channel>(
         if steps.last().is_some_and(|last| last.asked >= asked) {
             break;
         }
-        told(Progress::Ramp(asked));
+        on_progress(Progress::Ramp(asked));
         let train = Train::stream(setting.direction, limits.packets, setting.packet_bytes, asked);
         let lasting = STEP_NS.min(limits.duration_ns) / train.gap_ns.max(1);
         let packets = u32::try_from(lasting).unwrap_or(u32::MAX).clamp(2, limits.packets);

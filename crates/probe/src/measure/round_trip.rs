@@ -1,7 +1,7 @@
-//! The round trip, by echoes.
+//! The RTT, by echoes.
 
 use super::channel::Channel;
-use super::{Progress, Told};
+use super::{OnProgress, Progress};
 use slowpath_model::statistics::lower_median;
 
 /// Echoes that are sent: with three of them lost there is still a median that one late one does not move.
@@ -10,7 +10,7 @@ pub const ECHOES: u32 = 40;
 /// are 4 ms apart.
 const APART_NS: u64 = 7_300_000;
 
-/// What echoes said.
+/// The result of the echoes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Echoes sent.
@@ -29,8 +29,8 @@ pub struct RoundTrip {
 ///
 /// # Errors
 /// If the channel cannot go on.
-pub fn measure<C: Channel>(channel: &mut C, told: Told<'_>) -> Result<RoundTrip, C::Error> {
-    told(Progress::Echoes);
+pub fn measure<C: Channel>(channel: &mut C, on_progress: OnProgress<'_>) -> Result<RoundTrip, C::Error> {
+    on_progress(Progress::Echoes);
     let mut times = Vec::new();
     for _ in 0..ECHOES {
         if let Some(echo) = channel.echo()? {

@@ -1,4 +1,4 @@
-//! Whether the delays of a stream grow: then it is faster than what others leave of the path.
+//! Whether the delays of a stream grow, which means that it exceeds the available bandwidth.
 //!
 //! The two tests of Jain and Dovrolis, "End-to-End Available Bandwidth: Measurement Methodology, Dynamics, and Relation With
 //! TCP Throughput", IEEE/ACM Transactions on Networking 11(4), 2003, section IV-A (their PAM 2002 paper has the tool). Both are
@@ -25,14 +25,14 @@ const CLOCKS: i64 = 1000;
 /// something else to do takes too. A stream of 20 ms that is a twentieth too fast grows by 1 ms.
 const LATE_NS: i64 = 100_000;
 
-/// What a stream's delays did.
+/// The trend of a stream's delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trend {
     /// They grew.
     Grows,
     /// They stayed.
     Stays,
-    /// The two tests do not agree, or neither could tell.
+    /// The two tests do not agree, or neither is conclusive.
     Unclear,
 }
 
@@ -74,7 +74,7 @@ fn test(permille: i64, grows: i64, stays: i64) -> Trend {
     }
 }
 
-/// One that can tell decides, if the other does not say the opposite.
+/// One conclusive test decides, if the other does not say the opposite.
 fn both(pct: Trend, pdt: Trend) -> Trend {
     match (pct, pdt) {
         (one, other) if one == other => one,

@@ -1,4 +1,4 @@
-//! A transfer by TCP, and what the kernel says of it at its end.
+//! A TCP transfer, and its `TCP_INFO` at the end.
 
 use super::ProbeError;
 use super::clock::monotonic_ns;
@@ -29,11 +29,11 @@ pub struct Transfer {
     pub lasted_ns: u64,
     /// What it read in that time, in bit/s; `None` in no time.
     pub rate: Option<u64>,
-    /// The sender's smoothed round trip at the end, in nanoseconds.
+    /// The sender's smoothed RTT at the end, in nanoseconds.
     pub rtt_ns: u64,
     /// The shortest that the sender has seen, in nanoseconds.
     pub min_rtt_ns: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
     /// The sender's congestion window at the end, in bytes.
     pub cwnd_bytes: u64,
@@ -46,7 +46,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// From what both ends saw.
+    /// Computed from what both ends saw.
     pub fn of(direction: Direction, sender: &Bulk, receiver: &Bulk) -> Self {
         let end = &sender.end;
         Self {
@@ -127,7 +127,7 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// What the kernel says of this end.
+/// The `TCP_INFO` of this end.
 fn asked(stream: &TcpStream) -> Result<TcpEnd, ProbeError> {
     let mut bytes = [0_u8; TcpInfo::LENGTH];
     let mut length = TcpInfo::LENGTH as libc::socklen_t;

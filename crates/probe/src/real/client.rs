@@ -1,4 +1,4 @@
-//! The channel between two hosts, as the end that asks has it.
+//! The client's end of the channel between two hosts.
 
 use super::bulk::{self, Transfer};
 use super::clock::{is_gone, readable, sleep, time_of_day_ns};
@@ -28,14 +28,14 @@ pub const BURST_NS: u64 = 20_000_000;
 /// The length of packets, as IP counts it, where the way takes no shorter ones only: Ethernet's.
 const PACKET_BYTES: u32 = 1500;
 
-/// What one is told when a session begins.
+/// What the client learns when a session begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connected {
     /// The far end.
     pub to: SocketAddr,
     /// The length of packets that the way takes, up to Ethernet's, as IP counts it.
     pub packet_bytes: u32,
-    /// What the far end carries at most.
+    /// The limits of the channel.
     pub limits: Limits,
 }
 
@@ -221,7 +221,7 @@ fn open(
     }
 }
 
-/// What comes of a train.
+/// The result of a train.
 struct Arriving {
     number: u32,
     came: Vec<Stamp>,

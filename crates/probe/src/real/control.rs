@@ -1,4 +1,4 @@
-//! The TCP connection on which the ends talk.
+//! The TCP control connection.
 
 use super::clock::readable;
 use super::{ProbeError, Stop};

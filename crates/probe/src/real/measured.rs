@@ -1,4 +1,4 @@
-//! All that is wanted of a path to a host, one after the other.
+//! The wanted measurements of a path to a host, one after the other.
 
 use super::{Client, ProbeError, Stop};
 use crate::findings::{Found, Wanted};
@@ -15,7 +15,7 @@ pub struct Measured {
 }
 
 /// Measures the path to the first of these addresses that answers; a TCP transfer of this duration each way comes last, the
-/// measured direction first. `told` of each step.
+/// measured direction first. `on_progress` is called for each step.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub fn measure(
     wanted: Wanted,
     transfers: Option<Duration>,
     stop: Stop<'_>,
-    told: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(Progress),
 ) -> Result<Measured, Option<ProbeError>> {
     let mut last = None;
     for to in addresses {
@@ -39,8 +39,8 @@ pub fn measure(
         };
         let mut found = Found::new(wanted, connected.packet_bytes);
         found.far_end = Some(connected.to);
-        let filled = found.fill(&mut client, told);
-        let ended_by = filled.and_then(|()| transfer(&mut client, &mut found, transfers, told)).err();
+        let filled = found.fill(&mut client, on_progress);
+        let ended_by = filled.and_then(|()| transfer(&mut client, &mut found, transfers, on_progress)).err();
         if ended_by.is_none() {
             // Everything has been measured, even if closing the session fails.
             let _ = client.close();
@@ -54,10 +54,10 @@ fn transfer(
     client: &mut Client<'_>,
     found: &mut Found,
     duration: Option<Duration>,
-    told: &mut dyn FnMut(Progress),
+    on_progress: &mut dyn FnMut(Progress),
 ) -> Result<(), ProbeError> {
     let Some(duration) = duration else { return Ok(()) };
-    told(Progress::Transfers);
+    on_progress(Progress::Transfers);
     for direction in [Direction::There, Direction::Back] {
         found.transfers.push(client.transfer(direction, duration)?);
     }

@@ -1,4 +1,4 @@
-//! Two hosts and what lies between them: UDP for the trains, stamped by the kernel as they come, and TCP for what the two ends
+//! Two hosts: UDP for the trains, timestamped by the kernel on arrival, and TCP for what the two ends
 //! say to each other.
 //!
 //! - [`server`]: the far end, and what it refuses.
@@ -37,7 +37,7 @@ pub enum ProbeError {
     System {
         /// What was to be done.
         what: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Nobody serves there.
@@ -47,7 +47,7 @@ pub enum ProbeError {
     NoServer {
         /// Where.
         to: SocketAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The other end will not.

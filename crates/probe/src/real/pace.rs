@@ -1,4 +1,4 @@
-//! Sends a train by the clock.
+//! Paces a train.
 
 use super::ProbeError;
 use super::clock::{monotonic_ns, time_of_day_ns};

@@ -1,4 +1,4 @@
-//! The far end: who is served, and how much.
+//! The far end: admission, and its limits.
 //!
 //! Nothing is sent to an address that has not shown, by a TCP handshake and by a datagram that bears the session's random
 //! token, that it asked for it. An echo is answered by a datagram of its length. Trains are sent no faster than the cap and
@@ -17,14 +17,14 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Connections at once: two for each session, and some that are told why not.
+/// Connections at once: two for each session, and some that are refused with the reason.
 const MOST_CONNECTIONS: usize = 16;
-/// Who has not said a first word by then is no probe.
+/// A client that has not sent its first message by then is no probe.
 const FIRST_WORD: Duration = Duration::from_secs(5);
 /// How long one who is looked for whether to stop is waited for.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What happened, for whoever shows it.
+/// Events, for display.
 #[derive(Clone, Copy, Debug)]
 pub enum Happened<'a> {
     /// A session began.
@@ -66,7 +66,7 @@ impl Server {
     ///
     /// # Errors
     /// If no more connections can be taken.
-    pub fn run(&self, stop: Stop<'_>, told: &(dyn Fn(Happened<'_>) + Sync)) -> Result<(), ProbeError> {
+    pub fn run(&self, stop: Stop<'_>, on_event: &(dyn Fn(Happened<'_>) + Sync)) -> Result<(), ProbeError> {
         std::thread::scope(|scope| {
             while !stop() {
                 if readable([self.listener.as_raw_fd()], LOOK)? == [false] {
@@ -87,8 +87,8 @@ impl Server {
                 }
                 scope.spawn(move || {
                     let client = from.ip().to_canonical();
-                    if let Err(error) = self.connection(stream, client, stop, told) {
-                        told(Happened::Broke(client, &error));
+                    if let Err(error) = self.connection(stream, client, stop, on_event) {
+                        on_event(Happened::Broke(client, &error));
                     }
                     self.connections.fetch_sub(1, Ordering::Relaxed);
                 });
@@ -102,14 +102,14 @@ impl Server {
         stream: TcpStream,
         client: IpAddr,
         stop: Stop<'_>,
-        told: &(dyn Fn(Happened<'_>) + Sync),
+        on_event: &(dyn Fn(Happened<'_>) + Sync),
     ) -> Result<(), ProbeError> {
         let local = stream.local_addr().map_err(ProbeError::system("ask for the own address"))?;
         let mut control = Control::new(stream, CLIENT_BYTES)?;
         let result = match control.wait(FIRST_WORD, stop) {
             Ok(Message::Hello) => {
                 let at = SocketAddr::new(local.ip().to_canonical(), local.port());
-                self.session(&mut control, client, at, stop, told)
+                self.session(&mut control, client, at, stop, on_event)
             }
             Ok(Message::Transfer { token, direction, duration_ns }) => {
                 return self.transfer(control, client, &token, (direction, duration_ns), stop);
@@ -118,7 +118,7 @@ impl Server {
             Err(error) => Err(error),
         };
         if let Err(error) = &result {
-            // It may be gone, or not listen; then it is not told.
+            // It may be gone, or not listen; then it gets no answer.
             let _ = control.say(&Message::Refused(error.to_string()));
         }
         result
@@ -130,21 +130,21 @@ impl Server {
         client: IpAddr,
         at: SocketAddr,
         stop: Stop<'_>,
-        told: &(dyn Fn(Happened<'_>) + Sync),
+        on_event: &(dyn Fn(Happened<'_>) + Sync),
     ) -> Result<(), ProbeError> {
         let token = token()?;
         let slot = match self.sessions.enter(client, token) {
             Ok(slot) => slot,
             Err(why) => return control.say(&Message::Refused(why.to_owned())),
         };
-        told(Happened::Began(client));
+        on_event(Happened::Began(client));
         let result = session::udp(at, slot).and_then(|udp| {
             let mut session = Session::new(control, udp, client, token, self.caps, &self.sessions);
             session.run(stop)
         });
         self.sessions.leave(&token);
         if result.is_ok() {
-            told(Happened::Ended(client));
+            on_event(Happened::Ended(client));
         }
         result
     }

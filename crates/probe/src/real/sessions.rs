@@ -1,4 +1,4 @@
-//! The sessions that are under way at a far end, which the connections of a client share.
+//! The active sessions of a far end, which the connections of a client share.
 
 use crate::protocol::{Bulk, Token};
 use slowpath_model::Rate;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Sessions at once. More would measure each other.
 const MOST_SESSIONS: usize = 4;
-/// What is served at most.
+/// The limits of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
     /// The rate of a train.
@@ -97,7 +97,7 @@ impl Sessions {
         });
     }
 
-    /// What became of the session's transfer.
+    /// The fate of the session's transfer.
     pub fn ask(&self, token: &Token) -> Answer {
         self.with(|all| match all.iter().find(|entry| entry.token == *token).map(|entry| &entry.transfer) {
             None | Some(Transferring::No) => Answer::None,

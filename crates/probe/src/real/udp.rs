@@ -1,4 +1,4 @@
-//! A UDP socket whose packets the kernel stamps, read and written many at a time.
+//! A UDP socket with kernel timestamps, read and written in batches.
 
 use super::ProbeError;
 use crate::protocol::DATAGRAM_BYTES;
@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, RawFd};
 pub const BATCH: usize = 32;
 /// What a socket is asked to hold: 20 ms at 10 Gbit/s, for a reader that gets no CPU for so long.
 const BUFFER_BYTES: libc::c_int = 32 << 20;
-/// Room for a time beside each packet.
+/// Room for a time next to each packet.
 const CONTROL_BYTES: usize = 128;
 /// The IP and UDP headers of a packet.
 const V4_HEADERS: usize = 20 + 8;
@@ -92,7 +92,7 @@ impl Udp {
         self.socket.local_addr().map(|local| local.port()).map_err(ProbeError::system("ask for the UDP port"))
     }
 
-    /// Datagrams that the socket had no room for, since it is there (`sk_drops`). `SO_RXQ_OVFL` tells the same count, but only
+    /// Datagrams that the socket had no room for, since it is there (`sk_drops`). `SO_RXQ_OVFL` reports the same count, but only
     /// with the next packet that there is room for.
     pub fn overflowed(&self) -> Result<u32, ProbeError> {
         let mut memory = [0_u32; SK_MEMINFO_VARS];
@@ -225,7 +225,7 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionRefused)
 }
 
-/// The stamp that lies beside a packet.
+/// The stamp that lies next to a packet.
 fn stamp(message: &libc::msghdr) -> Option<u64> {
     // SAFETY: the kernel has filled in this structure and the memory that it points to, which lives as long as the caller's.
     unsafe {

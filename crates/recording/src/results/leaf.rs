@@ -45,7 +45,7 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// Of a column with a value in each row.
+    /// For a column with a value in each row.
     pub fn plain(column: usize, holds: Holds) -> Self {
         let values = match holds {
             Holds::Number => Values::Number(Vec::new()),
@@ -56,7 +56,7 @@ impl Leaf {
         Self { column, inside: None, values, there: Vec::new(), goes_on: Vec::new() }
     }
 
-    /// Of a field of a column with rows in each row.
+    /// For a field of a column with rows in each row.
     pub fn inside(column: usize, field: usize, holds: Holds) -> Self {
         Self { inside: Some(field), ..Self::plain(column, holds) }
     }

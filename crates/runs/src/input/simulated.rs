@@ -1,4 +1,4 @@
-//! A scenario read as if it were a recording: it runs as far as it is read.
+//! A scenario read like a recording: it runs as far as it is read.
 
 use crate::Error;
 use crate::file::{self, Changes};

@@ -1,4 +1,4 @@
-//! Why a paper was not measured on this machine.
+//! Errors of measuring a paper on this machine.
 
 use slowpath_lab::error::LabError;
 use slowpath_lab::web::tools::Missing;
@@ -6,7 +6,7 @@ use slowpath_profile::{ProfileError, RecordError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a paper was not measured, or what was measured not read again.
+/// Why a paper could not be measured, or its stored measurements not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Programs are missing.
@@ -115,7 +115,7 @@ impl Error {
     }
 }
 
-/// What is missing, and how to install it.
+/// The missing programs, and how to install them.
 fn needs(missing: &[Missing]) -> String {
     let named = missing.iter().map(|one| {
         if one.command == one.package {

@@ -1,4 +1,4 @@
-//! The folder in which the cases of a paper are kept: per case its perf.data and its counters, and once the kernel's symbols, which
+//! The folder for the stored cases of a paper: per case its perf.data and its counters, and once the kernel's symbols, which
 //! another kernel does not have.
 
 use super::Error;
@@ -22,7 +22,7 @@ pub struct Done {
     pub seconds: u64,
 }
 
-/// What is beside a profile.
+/// What is stored next to a profile.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Beside {
@@ -31,7 +31,7 @@ struct Beside {
     release: String,
     /// The machine's CPUs; folders of before 2026-11-23 have not kept that.
     machine: Option<String>,
-    /// By what it was sampled, and why.
+    /// The event that was sampled, and why.
     event: String,
     seconds: u64,
     ran: Ran,
@@ -61,14 +61,14 @@ fn has(folder: &Path, case: ServerCase) -> bool {
     folder.join(beside_of(case)).exists()
 }
 
-/// Those of the cases that a folder has.
+/// The cases that a folder has.
 pub fn read_all(cases: &[ServerCase], folder: &Path) -> Result<Vec<Done>, Error> {
     let there = cases.iter().filter(|case| has(folder, **case));
     let done: Vec<Done> = there.map(|case| Done::kept(*case, folder)).collect::<Result<_, Error>>()?;
     if done.is_empty() { Err(Error::NoneKept(folder.to_owned())) } else { Ok(done) }
 }
 
-/// Those of the cases that can be compared.
+/// The cases that can be compared.
 ///
 /// # Errors
 ///
@@ -95,7 +95,7 @@ pub fn in_both(cases: &[ServerCase], before: &Path, after: &Path) -> Result<Vec<
 }
 
 impl Done {
-    /// Writes what was counted beside the profile.
+    /// Writes what was counted next to the profile.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl Done {
     }
 }
 
-/// Keeps the kernel's symbols.
+/// Stores the kernel's symbols.
 pub fn keep_symbols(folder: &Path) -> Result<(), Error> {
     let path = folder.join(SYMBOLS);
     let text = fs::read(KALLSYMS).map_err(Error::file(KALLSYMS, "cannot be read"))?;
@@ -139,7 +139,7 @@ pub fn keep_symbols(folder: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// If it cannot be read, or if what runs here is another kernel and its symbols were not kept: without names there is nothing to say.
+/// If it cannot be read, or if another kernel runs here and the symbols were not kept: functions need names.
 pub fn read(file: &Path, symbols: Option<&Path>) -> Result<Profile, Error> {
     let kallsyms = symbols.map(Path::to_owned);
     let input = slowpath_profile::open(file, &SymbolSources { kallsyms, ..SymbolSources::default() })?;

@@ -20,7 +20,7 @@ const FREQUENCY: u32 = 1999;
 /// If nothing stops a recording, it ends this long after its time.
 const SPARE: Duration = Duration::from_secs(10);
 
-/// Which cases, for how long, and what is kept.
+/// The cases, their duration, and the files to keep.
 pub struct Asked<'a> {
     /// Words that the names of cases have; none for all cases.
     pub only: &'a [String],
@@ -34,8 +34,8 @@ pub struct Asked<'a> {
     pub compare: Option<&'a Path>,
 }
 
-/// Runs the cases one after the other, or reads kept ones. `begin` is told how many are run, and what it returns is called
-/// after each.
+/// Runs the cases one after the other, or reads kept ones. `begin` is called with the number of runs, and its result after
+/// each run.
 ///
 /// # Errors
 ///
@@ -169,7 +169,7 @@ fn as_run(done: &Done) -> Run<'_> {
     }
 }
 
-/// On what, and what was in the way.
+/// The machine, and what interfered.
 fn measured_on(done: &[Done]) -> Vec<String> {
     let Some(first) = done.first() else { return Vec::new() };
     let mut lines = vec![

@@ -3,7 +3,7 @@
 //! Each run has a file, named by the number of the run. It is renamed into place when the run is over, so that it is either
 //! whole or absent, and a program that is killed loses only the runs in progress. A file depends on its run alone, not on
 //! the order of the runs or on interruptions. Since thousands of files are slow to open, those of [`BLOCK`] runs become
-//! one in the end.
+//! one at the end.
 
 use super::columns;
 use super::plan::{Job, Plan};

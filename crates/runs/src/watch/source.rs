@@ -1,4 +1,4 @@
-//! Who tells of this host's connections: the probe, or the kernel when it is asked.
+//! The source of this host's connections: the probe, or the kernel's socket diagnostics.
 
 use slowpath_live::{Filter, Live, LiveError, Own, Owners, Rest};
 use slowpath_model::Sink;
@@ -35,7 +35,7 @@ impl Source {
         Ok(())
     }
 
-    /// Writes from here on what the probe tells.
+    /// From here on, also writes the probe's records.
     pub fn record(&mut self, out: Box<dyn Write>) -> Result<(), LiveError> {
         match self {
             Self::Probe(live) => live.record(out),

@@ -1,4 +1,4 @@
-//! Errors with line, caret and mend.
+//! Errors with line, caret and hint.
 
 use crate::file::source::{Place, Sources};
 use std::fmt;
@@ -11,7 +11,7 @@ pub struct Diagnostic {
     /// Where.
     pub place: Place,
     /// What to do about it; empty if the message says it.
-    pub mend: String,
+    pub hint: String,
 }
 
 /// A scenario that was refused: everything that is wrong with it, in the order of the file.
@@ -33,7 +33,7 @@ pub struct Finding<'r> {
     /// What is wrong.
     pub message: &'r str,
     /// What to do about it.
-    pub mend: &'r str,
+    pub hint: &'r str,
 }
 
 /// More than this many errors are not read by anyone.
@@ -60,7 +60,7 @@ impl Rejected {
                     line: position.line,
                     column: position.column,
                     message: &diagnostic.message,
-                    mend: &diagnostic.mend,
+                    hint: &diagnostic.hint,
                 }
             })
             .collect()
@@ -100,7 +100,7 @@ impl Rejected {
         writeln!(f, "{margin}--> {}:{}:{}", position.name, position.line, position.column)?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{number} | {text}")?;
-        writeln!(f, "{}", format!("{margin} | {indent}{caret} {}", diagnostic.mend).trim_end())
+        writeln!(f, "{}", format!("{margin} | {indent}{caret} {}", diagnostic.hint).trim_end())
     }
 }
 
@@ -109,10 +109,10 @@ mod tests {
     use super::*;
 
     fn rejected(text: &str, diagnostics: &[(usize, usize, &str, &str)]) -> Rejected {
-        let diagnostics = diagnostics.iter().map(|(from, to, message, mend)| Diagnostic {
+        let diagnostics = diagnostics.iter().map(|(from, to, message, hint)| Diagnostic {
             message: (*message).to_owned(),
             place: Place::in_file(*from..*to),
-            mend: (*mend).to_owned(),
+            hint: (*hint).to_owned(),
         });
         Rejected::new(Sources::new("x.toml", text, []), diagnostics.collect())
     }

@@ -3,7 +3,7 @@
 //! - [`source`]: the file and the overrides of the command line.
 //! - [`tree`]: their values, each with its place.
 //! - [`overrides`]: `--set KEY=VALUE` put into the tree.
-//! - [`diagnostic`]: errors with line, caret and mend.
+//! - [`diagnostic`]: errors with line, caret and hint.
 
 pub mod diagnostic;
 pub mod overrides;

@@ -70,7 +70,7 @@ struct Step<'k> {
 }
 
 fn refuse(step: &Step<'_>, message: &str) -> Diagnostic {
-    Diagnostic { message: message.to_owned(), place: step.place.clone(), mend: String::new() }
+    Diagnostic { message: message.to_owned(), place: step.place.clone(), hint: String::new() }
 }
 
 fn put(table: &mut Table, path: &[Step<'_>], node: &Node) -> Result<(), Diagnostic> {

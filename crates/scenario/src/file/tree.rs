@@ -87,7 +87,7 @@ pub fn parse(text: &str) -> (Table, Vec<Diagnostic>) {
     let errors = errors.iter().map(|error| Diagnostic {
         message: format!("this is not TOML: {}", error.message().replace('\n', ", ")),
         place: Place::in_file(error.span().unwrap_or(0..0)),
-        mend: String::new(),
+        hint: String::new(),
     });
     let mut reading = Reading { place: Place::in_file, diagnostics: errors.collect() };
     let table = reading.table(table.into_inner());
@@ -137,7 +137,7 @@ impl<P: Fn(Range<usize>) -> Place> Reading<P> {
                     self.diagnostics.push(Diagnostic {
                         message: "this number is too large".to_owned(),
                         place: place.clone(),
-                        mend: format!("no number here is over {}", i64::MAX),
+                        hint: format!("no number here is over {}", i64::MAX),
                     });
                     i64::MAX
                 }))

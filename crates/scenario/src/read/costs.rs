@@ -28,13 +28,13 @@ pub fn read(host: &Reader<'_>, key: &'static Key<String>, costs: &'static Sub) -
 
 fn put(host: &Reader<'_>, key: &'static Sub, table: &mut CostTable, entry: &Entry) -> bool {
     let Some(kind) = COSTS.iter().find(|kind| kind.name == entry.key) else {
-        let mend = match nearest(&entry.key, COSTS.iter().map(|kind: &CostKind| kind.name)) {
+        let hint = match nearest(&entry.key, COSTS.iter().map(|kind: &CostKind| kind.name)) {
             Some(meant) => format!("did you mean {meant}?"),
             None => {
                 format!("there are {}", COSTS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", "))
             }
         };
-        host.context().refuse(entry.place.clone(), "there is no such cost", mend);
+        host.context().refuse(entry.place.clone(), "there is no such cost", hint);
         return false;
     };
     let Some(cost) = (match &entry.node.value {

@@ -65,11 +65,11 @@ pub fn read_all(run: &Reader<'_>, key: &'static Sub) -> Vec<Host> {
     } else {
         hosts.extend(written.iter().filter_map(|entry| read_entry(run, &entry.key, Some(entry), &start)));
         if written.len() < 2 {
-            let mend = format!(
+            let hint = format!(
                 "add another, or call this one {}",
                 missing.copied().collect::<Vec<_>>().join(" or ")
             );
-            run.context().refuse(written[0].place.clone(), "there is only one host", mend);
+            run.context().refuse(written[0].place.clone(), "there is only one host", hint);
         }
     }
     hosts
@@ -109,11 +109,11 @@ pub fn named(reader: &Reader<'_>, key: &dyn Describe, hosts: &[Host], name: &str
     let found = hosts.iter().position(|host| host.name == name).map(HostId);
     if found.is_none() {
         let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
-        let mend = match nearest(name, names.iter().copied()) {
+        let hint = match nearest(name, names.iter().copied()) {
             Some(meant) => format!("did you mean {meant}?"),
             None => format!("there are {}", names.join(", ")),
         };
-        reader.refuse(key, "there is no such host", mend);
+        reader.refuse(key, "there is no such host", hint);
     }
     found
 }

@@ -56,8 +56,8 @@ fn known(context: &Context, name: &str, place: Option<&Place>) -> KernelProfile 
         return kernel;
     }
     if let Some(place) = place {
-        let mend = format!("there are {}; `slowpath kernels` shows them", registry::NAMES.join(", "));
-        context.refuse(place.clone(), "there is no such kernel here", mend);
+        let hint = format!("there are {}; `slowpath kernels` shows them", registry::NAMES.join(", "));
+        context.refuse(place.clone(), "there is no such kernel here", hint);
     }
     registry::all().pop().unwrap_or_else(|| unreachable!("there are kernels"))
 }
@@ -81,18 +81,18 @@ fn own(host: &Reader<'_>, key: &'static Sub, table: &Table, place: &Place) -> Ke
 
 fn put_choice(context: &Context, prefix: &str, kernel: &mut KernelProfile, entry: &Entry) {
     let Some(choice) = Choice::named(&entry.key) else {
-        let mend = match nearest(&entry.key, choices().map(|choice| choice.name)) {
+        let hint = match nearest(&entry.key, choices().map(|choice| choice.name)) {
             Some(meant) => format!("did you mean {meant}?"),
             None => "`slowpath kernels` lists the choices".to_owned(),
         };
-        context.refuse(entry.place.clone(), "a kernel has no such choice", mend);
+        context.refuse(entry.place.clone(), "a kernel has no such choice", hint);
         return;
     };
     let before = choice.of(kernel);
     let put = bare(&entry.node.value, "yes", "no").is_some_and(|text| choice.put(kernel, &text).is_ok());
     if !put {
-        let mend = format!("write {}", choice.form());
-        context.refuse(entry.node.place.clone(), format!("{} cannot be this", choice.name), mend);
+        let hint = format!("write {}", choice.form());
+        context.refuse(entry.node.place.clone(), format!("{} cannot be this", choice.name), hint);
         return;
     }
     context.note(Setting {
@@ -116,18 +116,18 @@ fn put_sysctl(host: &Reader<'_>, key: &'static Sub, kernel: &mut KernelProfile, 
     }
     let Some(sysctl) = Sysctl::named(&entry.key) else {
         let names = sysctls().map(Sysctl::short_name);
-        let mend = match nearest(&entry.key, names) {
+        let hint = match nearest(&entry.key, names) {
             Some(meant) => format!("did you mean {meant}?"),
             None => "`slowpath kernels --sysctls` lists them".to_owned(),
         };
-        host.context().refuse(entry.place.clone(), "there is no such sysctl here", mend);
+        host.context().refuse(entry.place.clone(), "there is no such sysctl here", hint);
         return;
     };
     let before = sysctl.of(kernel);
     let put = bare(&entry.node.value, "1", "0").is_some_and(|text| sysctl.put(kernel, &text).is_ok());
     if !put {
-        let mend = format!("write {}", sysctl.form());
-        host.context().refuse(entry.node.place.clone(), format!("{} cannot be this", sysctl.name), mend);
+        let hint = format!("write {}", sysctl.form());
+        host.context().refuse(entry.node.place.clone(), format!("{} cannot be this", sysctl.name), hint);
         return;
     }
     if !kernel.receive.busy_poll && !kernel.receive.busy_read.is_zero() {

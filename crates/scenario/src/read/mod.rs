@@ -1,4 +1,4 @@
-//! From a file's text to a checked scenario: the keys of each table beside the code that reads it.
+//! From a file's text to a checked scenario: the keys of each table next to the code that reads it.
 //!
 //! - `run`: what stands before the first heading, and the whole.
 //! - `host`, `kernel`, `costs`, `nic`, `load`: `[hosts.NAME]`.
@@ -75,14 +75,14 @@ const MOST_BYTES: usize = 1 << 20;
 ///
 /// # Errors
 ///
-/// Everything that is wrong with it, with line, caret and mend.
+/// Everything that is wrong with it, with line, caret and hint.
 pub fn check(name: &str, text: &str, overrides: &[Override], seed: Option<u64>) -> Result<Checked, Rejected> {
     let sources = Sources::new(name, text, overrides.iter().map(|with| with.text().to_owned()));
     if text.len() > MOST_BYTES {
         let too_long = Diagnostic {
             message: format!("this file has {} bytes; a scenario has at most {MOST_BYTES}", text.len()),
             place: Place::in_file(0..0),
-            mend: String::new(),
+            hint: String::new(),
         };
         return Err(Rejected::new(sources, vec![too_long]));
     }

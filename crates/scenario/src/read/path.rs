@@ -91,8 +91,8 @@ fn read_ends(reader: &Reader<'_>, hosts: &[Host]) -> Option<[HostId; 2]> {
     let two = hosts.iter().take(2).map(|host| host.name.clone()).collect();
     let names = reader.or(&BETWEEN, two, "the first two hosts");
     if !reader.has(&BETWEEN) && hosts.len() > 2 {
-        let mend = "write between = [\"…\", \"…\"]";
-        reader.refuse(&BETWEEN, "there are more than two hosts: which two does this path join?", mend);
+        let hint = "write between = [\"…\", \"…\"]";
+        reader.refuse(&BETWEEN, "there are more than two hosts: which two does this path join?", hint);
         return None;
     }
     let [first, second] = names.as_slice() else {

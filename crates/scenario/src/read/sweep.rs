@@ -45,8 +45,8 @@ pub fn read(run: &Reader<'_>) -> Sweep {
     });
     let sweep = Sweep { vary, tries };
     if sweep.len() > MOST_CASES {
-        let mend = format!("a sweep has at most {MOST_CASES}");
-        run.refuse(&VARIES, format!("these are {} runs", sweep.len()), mend);
+        let hint = format!("a sweep has at most {MOST_CASES}");
+        run.refuse(&VARIES, format!("these are {} runs", sweep.len()), hint);
     }
     sweep
 }

@@ -130,8 +130,8 @@ fn requests(reader: &Reader<'_>) -> RequestResponse {
     let responses = reader.required(&RESPONSE).unwrap_or_default();
     let wrong = responses.is_empty() || responses.len() > MOST_RESPONSES || responses.contains(&Bytes::ZERO);
     if wrong && reader.has(&RESPONSE) {
-        let mend = format!("write 1 to {MOST_RESPONSES} lengths of at least 1 B");
-        reader.refuse(&RESPONSE, "these are no lengths of answers", mend);
+        let hint = format!("write 1 to {MOST_RESPONSES} lengths of at least 1 B");
+        reader.refuse(&RESPONSE, "these are no lengths of answers", hint);
     }
     RequestResponse {
         request: reader.get(&REQUEST),

@@ -30,12 +30,12 @@ pub struct Wrong {
     /// What is wrong.
     pub message: String,
     /// What to write.
-    pub mend: String,
+    pub hint: String,
 }
 
 impl Wrong {
-    fn kind(node: &Node, wanted: &str, mend: &str) -> Self {
-        Self { message: format!("this is {}, not {wanted}", node.value.kind()), mend: mend.to_owned() }
+    fn kind(node: &Node, wanted: &str, hint: &str) -> Self {
+        Self { message: format!("this is {}, not {wanted}", node.value.kind()), hint: hint.to_owned() }
     }
 }
 
@@ -45,7 +45,7 @@ fn text<'n>(node: &'n Node, wanted: &str, example: &str) -> Result<&'n str, Wron
         Value::Text(text) => Ok(text),
         Value::Integer(_) | Value::Other(_) => Err(Wrong {
             message: "this number has no unit".to_owned(),
-            mend: format!("write {wanted} as a number and a unit, such as \"{example}\""),
+            hint: format!("write {wanted} as a number and a unit, such as \"{example}\""),
         }),
         _ => Err(Wrong::kind(node, wanted, &format!("write \"{example}\""))),
     }
@@ -57,7 +57,7 @@ fn not(text: &str, wanted: &str, example: &str) -> Wrong {
     let dots = if short.len() < text.len() { "…" } else { "" };
     Wrong {
         message: format!("\"{short}{dots}\" is not {wanted}"),
-        mend: format!("write a number and a unit, such as \"{example}\""),
+        hint: format!("write a number and a unit, such as \"{example}\""),
     }
 }
 
@@ -138,12 +138,12 @@ impl Quantity for Chance {
         if ppm > 1e6 {
             return Err(Wrong {
                 message: format!("\"{text}\" is more than certain"),
-                mend: "write at most \"100 %\"".into(),
+                hint: "write at most \"100 %\"".into(),
             });
         }
         if ppm > 0.0 && ppm < 1.0 {
             let message = format!("\"{text}\" is less than one in a million");
-            return Err(Wrong { message, mend: "write at least \"1 ppm\", or \"0 %\" for never".into() });
+            return Err(Wrong { message, hint: "write at least \"1 ppm\", or \"0 %\" for never".into() });
         }
         Ok(Self { ppm: ppm.round() as u32 })
     }
@@ -184,7 +184,7 @@ impl Quantity for QueueSize {
     fn read(node: &Node) -> Result<Self, Wrong> {
         let text = text(node, "the size of a queue", "1000 packets")?;
         let wrong = || Wrong {
-            mend: "write \"1000 packets\", \"1 MiB\" or \"1 bdp\" (rate times both delays)".to_owned(),
+            hint: "write \"1000 packets\", \"1 MiB\" or \"1 bdp\" (rate times both delays)".to_owned(),
             ..not(text, "the size of a queue", "")
         };
         if let Some(number) = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet")) {
@@ -218,7 +218,7 @@ macro_rules! whole {
                 match node.value {
                     Value::Integer(number) => number.try_into().map_err(|_| Wrong {
                         message: format!("{number} is too {}", if number < 0 { "small" } else { "large" }),
-                        mend: format!("write a number from {} to {}", <$type>::MIN, <$type>::MAX),
+                        hint: format!("write a number from {} to {}", <$type>::MIN, <$type>::MAX),
                     }),
                     _ => Err(Wrong::kind(node, "a whole number", "write a whole number without quotes, such as 1")),
                 }
@@ -259,7 +259,7 @@ impl Quantity for String {
         match &node.value {
             Value::Text(text) if text.len() > 1000 => Err(Wrong {
                 message: "this text is too long".to_owned(),
-                mend: "write at most 1000 bytes".to_owned(),
+                hint: "write at most 1000 bytes".to_owned(),
             }),
             Value::Text(text) => Ok(text.clone()),
             _ => Err(Wrong::kind(node, "text", "write it in quotes")),
@@ -312,7 +312,7 @@ impl Quantity for Control {
         };
         CongestionControl::named(text).map(Self).ok_or_else(|| Wrong {
             message: "there is no such congestion control here".to_owned(),
-            mend: format!(
+            hint: format!(
                 "there are {}",
                 CongestionControl::ALL.iter().map(|c| c.name()).collect::<Vec<_>>().join(", ")
             ),
@@ -348,7 +348,7 @@ macro_rules! words {
                     $(Value::Text(text) if text == $word => Ok(Self::$variant),)+
                     Value::Text(_) => Err(Wrong {
                         message: "this is none of the words that can stand here".to_owned(),
-                        mend: format!("write {}", [$($word),+].join(" or ")),
+                        hint: format!("write {}", [$($word),+].join(" or ")),
                     }),
                     _ => Err(Wrong::kind(node, "a word", &format!("write {}", [$($word),+].join(" or ")))),
                 }
@@ -461,7 +461,7 @@ impl Quantity for Scale {
     fn read(node: &Node) -> Result<Self, Wrong> {
         let wrong = || Wrong {
             message: "this is no window scale".to_owned(),
-            mend: format!("write a number from 0 to {MOST_SHIFT}, or \"removed\""),
+            hint: format!("write a number from 0 to {MOST_SHIFT}, or \"removed\""),
         };
         match &node.value {
             Value::Integer(shift) => {

@@ -1,5 +1,5 @@
 //! Reading one table by its keys. Nothing stops at an error: what could not be read has its default, so that everything
-//! wrong with a file is found at once, and no scenario comes out.
+//! wrong with a file is found at once, and there is no scenario then.
 
 use crate::file::{Diagnostic, Entry, Node, Place, Table, Value};
 use crate::schema::key::{Describe, Fallback, Key, Section, Sub};
@@ -21,8 +21,8 @@ impl Context {
     }
 
     /// Notes that something is wrong.
-    pub fn refuse(&self, place: Place, message: impl Into<String>, mend: impl Into<String>) {
-        let diagnostic = Diagnostic { message: message.into(), place, mend: mend.into() };
+    pub fn refuse(&self, place: Place, message: impl Into<String>, hint: impl Into<String>) {
+        let diagnostic = Diagnostic { message: message.into(), place, hint: hint.into() };
         self.diagnostics.borrow_mut().push(diagnostic);
     }
 
@@ -104,12 +104,12 @@ impl<'d> Reader<'d> {
 
     fn refuse_unknown(&self, entry: &Entry) {
         let names = self.section.all_keys().map(|key| key.name());
-        let mend = match nearest(&entry.key, names.clone()) {
+        let hint = match nearest(&entry.key, names.clone()) {
             Some(meant) => format!("did you mean {meant}?"),
             None => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
         };
         let short: String = entry.key.chars().take(40).collect();
-        self.context.refuse(entry.place.clone(), format!("there is no key \"{short}\" here"), mend);
+        self.context.refuse(entry.place.clone(), format!("there is no key \"{short}\" here"), hint);
     }
 
     /// What reading collects.
@@ -134,8 +134,8 @@ impl<'d> Reader<'d> {
     }
 
     /// Notes that a key's value is wrong, where it is written.
-    pub fn refuse(&self, key: &dyn Describe, message: impl Into<String>, mend: impl Into<String>) {
-        self.context.refuse(self.place(key), message, mend);
+    pub fn refuse(&self, key: &dyn Describe, message: impl Into<String>, hint: impl Into<String>) {
+        self.context.refuse(self.place(key), message, hint);
     }
 
     /// Notes that of these keys, which exclude each other, more than one is written.
@@ -203,8 +203,8 @@ impl<'d> Reader<'d> {
     /// The value of a key that must be written; `None`, and an error, if it is not.
     pub fn required<T: Quantity>(&self, key: &Key<T>) -> Option<T> {
         if !self.has(key) {
-            let mend = format!("write {} = …: {}", key.name(), key.form().replace('`', ""));
-            self.context.refuse(self.place.clone(), format!("{} is missing here", key.name()), mend);
+            let hint = format!("write {} = …: {}", key.name(), key.form().replace('`', ""));
+            self.context.refuse(self.place.clone(), format!("{} is missing here", key.name()), hint);
             return None;
         }
         let (value, origin) = self.written(key)?;
@@ -227,7 +227,7 @@ impl<'d> Reader<'d> {
         match T::read(&entry.node).and_then(|value| within(key, value)) {
             Ok(value) => Some((value, origin(&entry.node))),
             Err(wrong) => {
-                self.context.refuse(entry.node.place.clone(), wrong.message, wrong.mend);
+                self.context.refuse(entry.node.place.clone(), wrong.message, wrong.hint);
                 None
             }
         }
@@ -302,6 +302,6 @@ fn within<T: Quantity>(key: &Key<T>, value: T) -> Result<T, Wrong> {
     };
     Err(Wrong {
         message: format!("{} is too {too} for {}", value.show(), key.name()),
-        mend: format!("write a value from {} to {}", least.show(), most.show()),
+        hint: format!("write a value from {} to {}", least.show(), most.show()),
     })
 }

@@ -249,7 +249,7 @@ impl Connection {
                 let is_strange = !self.may_answer(start) && start.payload == 0;
                 let stream = &mut self.streams[from.index()];
                 stream.base(seq, 0);
-                // Nor does a reset tell where the numbers of an end are.
+                // Nor does a RST show where the sequence numbers of an end are.
                 stream.based = !flags.has(Flags::RST);
                 if is_strange && other.syn && stream.based {
                     self.stray = Some(ack);

@@ -45,7 +45,7 @@ pub(crate) fn headers_and_whole(
     Ok((segment(outer, layer, walk)?, whole))
 }
 
-/// What there is to verify the checksum by of the TCP segment in `frame`.
+/// The data to verify the checksum of the TCP segment in `frame`.
 #[cold]
 pub(crate) fn whole(link: LinkType, frame: &[u8], wire: u32) -> Option<Whole<'_>> {
     let walk = &mut Walk::new();

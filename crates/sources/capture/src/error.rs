@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A capture of which nothing could be read.
+/// A capture that could not be read at all.
 ///
 /// One that breaks off half-way is not an error: what was readable is delivered, and
 /// [`CaptureSummary::stopped`](crate::CaptureSummary::stopped) says where and why the reading ended.
@@ -34,14 +34,14 @@ pub enum CaptureError {
         name: String,
     },
     /// It is in a packing that is known, but not read.
-    #[error("{name}: packed with {packing}, which slowpath does not read; unpack it first (`{mend}`)")]
+    #[error("{name}: packed with {packing}, which slowpath does not read; unpack it first (`{unpack}`)")]
     Packed {
         /// The file.
         name: String,
         /// The packing.
         packing: &'static str,
         /// The command that unpacks it to standard output.
-        mend: &'static str,
+        unpack: &'static str,
     },
     /// It is in a capture format that is known, but not read.
     #[error("{name}: a {format} capture; convert it first (`editcap -F pcapng {name} converted.pcapng`)")]

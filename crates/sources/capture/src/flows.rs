@@ -1,6 +1,6 @@
 //! The table of live flows.
 //!
-//! Open addressing with linear probing over eight-byte buckets, flows in a slab beside it, and a seeded
+//! Open addressing with linear probing over eight-byte buckets, flows in a slab next to it, and a seeded
 //! multiply-fold hash, so that nobody can craft a capture whose flows all collide. When the table is full, a
 //! clock's hand picks the flow to let go of: one that was silent since the hand last passed it.
 

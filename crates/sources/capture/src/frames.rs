@@ -232,7 +232,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         let Some(number) = self.counts.flows.checked_add(1) else { return false };
         self.counts.flows = number;
         let id = FlowId(number);
-        // Who answers a SYN did not initiate.
+        // The end that answers a SYN did not initiate.
         let a_is_second = second ^ flags.has(Flags::SYN.with(Flags::ACK));
         let occurrence = match self.flows.peek(&pair) {
             Some(flow) => {
@@ -286,7 +286,7 @@ impl<'s, S: Sink> Frames<'s, S> {
     }
 }
 
-/// What there is to verify the checksum by of the segment in `frame`.
+/// The data to verify the checksum of the segment in `frame`.
 #[cold]
 fn whole<'a>(frame: &Frame<'a>) -> Option<Whole<'a>> {
     decode::whole(frame.link, frame.data, frame.wire)

@@ -23,7 +23,7 @@ const HEAD: usize = 64 * 1024;
 /// The decompressors read their input in pieces of this size.
 const PACKED_BUFFER: usize = 128 * 1024;
 
-/// Told how many bytes were read of how many, if that is known.
+/// Called with the bytes read so far, and with the total if that is known.
 pub(crate) type Progress = Box<dyn FnMut(u64, Option<u64>) + Send>;
 
 /// Why no more bytes come.
@@ -85,7 +85,7 @@ impl Input {
         let mut counted = Counted { inner, count: Arc::clone(&raw) };
         let mut head = vec![0; HEAD];
         let mut length = 0;
-        // Four bytes tell every packing from another.
+        // Four bytes distinguish every packing.
         while length < 4 {
             match counted.read(&mut head[length..]) {
                 Ok(0) => break,

@@ -64,7 +64,7 @@ impl Clock {
     }
 }
 
-/// What is kept of an interface.
+/// The stored state of an interface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Described {
     pub(crate) link: LinkType,

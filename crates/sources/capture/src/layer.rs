@@ -43,7 +43,7 @@ impl From<HeaderFault> for Skip {
 pub struct Quote {
     /// The protocol that it came in: ICMP or ICMPv6.
     pub protocol: u8,
-    /// Who sent it.
+    /// The sender.
     pub from: IpAddr,
     /// What it says.
     pub kind: IcmpKind,
@@ -59,7 +59,7 @@ pub struct Quote {
 /// tunnel of tunnels some 12.
 const DEPTH: u8 = 24;
 
-/// What is left of a frame inside the headers passed so far.
+/// The rest of a frame inside the headers passed so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layer<'a> {
     /// What was captured of it.

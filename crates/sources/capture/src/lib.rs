@@ -89,7 +89,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Flows watched at once unless told otherwise: some 64 MB here, and more in the analyses behind.
+/// Flows watched at once by default: some 64 MB here, and more in the analyses behind.
 pub const DEFAULT_LIVE_FLOWS: usize = 500_000;
 
 /// A capture to be read.
@@ -225,7 +225,7 @@ enum Beginning {
 enum Refusal {
     Failed { offset: u64, reason: String },
     Empty,
-    Packed { packing: &'static str, mend: &'static str },
+    Packed { packing: &'static str, unpack: &'static str },
     Foreign { format: &'static str },
     Unknown { start: String },
     Damaged(Stop),
@@ -236,7 +236,7 @@ impl Refusal {
         match self {
             Self::Failed { offset, reason } => CaptureError::Read { name, offset, reason },
             Self::Empty => CaptureError::Empty { name },
-            Self::Packed { packing, mend } => CaptureError::Packed { name, packing, mend },
+            Self::Packed { packing, unpack } => CaptureError::Packed { name, packing, unpack },
             Self::Foreign { format } => CaptureError::Foreign { name, format },
             Self::Unknown { start } => CaptureError::NotACapture { name, start },
             Self::Damaged(Stop { offset, reason }) => CaptureError::Damaged { name, offset, reason },
@@ -275,11 +275,11 @@ fn begin(input: &mut Input) -> Result<Beginning, Refusal> {
 /// What it is, if it is no capture that can be read.
 fn foreign(bytes: &[u8]) -> Refusal {
     match bytes {
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => Refusal::Packed { packing: "xz", mend: "xz -dc" },
-        [b'B', b'Z', b'h', ..] => Refusal::Packed { packing: "bzip2", mend: "bzip2 -dc" },
-        [0x04, 0x22, 0x4d, 0x18, ..] => Refusal::Packed { packing: "lz4", mend: "lz4 -dc" },
-        [0x1f, 0x8b, ..] => Refusal::Packed { packing: "gzip twice", mend: "gzip -dc" },
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Refusal::Packed { packing: "zstd twice", mend: "zstd -dc" },
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => Refusal::Packed { packing: "xz", unpack: "xz -dc" },
+        [b'B', b'Z', b'h', ..] => Refusal::Packed { packing: "bzip2", unpack: "bzip2 -dc" },
+        [0x04, 0x22, 0x4d, 0x18, ..] => Refusal::Packed { packing: "lz4", unpack: "lz4 -dc" },
+        [0x1f, 0x8b, ..] => Refusal::Packed { packing: "gzip twice", unpack: "gzip -dc" },
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Refusal::Packed { packing: "zstd twice", unpack: "zstd -dc" },
         [b's', b'n', b'o', b'o', b'p', 0, ..] => Refusal::Foreign { format: "snoop" },
         [b'R' | b'G', b'T' | b'M', b'S' | b'B', b'S' | b'U', ..] => {
             Refusal::Foreign { format: "Network Monitor" }

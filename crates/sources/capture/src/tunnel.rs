@@ -94,7 +94,7 @@ pub(crate) fn gre<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     }
 }
 
-/// A stack of labels; what is below the last one is told by its first four bits (RFC 4385, section 3).
+/// A stack of labels; what is below the last one is known by its first four bits (RFC 4385, section 3).
 pub(crate) fn mpls<'a>(mut layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     loop {
         walk.deeper()?;

@@ -21,7 +21,7 @@ pub struct Check {
     pub segments: u64,
     /// Of these, those that bore no stamp of their arrival.
     pub unstamped: u64,
-    /// What the probe told, and there was no room to.
+    /// What the probe had to report and had no room for.
     pub untold: u64,
     /// Sockets for which the kernel had no memory.
     pub unwatched: u64,
@@ -35,7 +35,7 @@ pub struct Check {
     pub skipped: u64,
 }
 
-/// What remains to be told when nothing more is watched.
+/// What remains to be reported when nothing more is watched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rest {
     /// What the probe should have seen.
@@ -78,22 +78,22 @@ impl Counted {
     }
 }
 
-/// What was last told of a socket.
-struct Told {
+/// What was last reported of a socket.
+struct LastReport {
     account: Account,
     /// What the process wrote, at most: a look may come between two numbers of which it is made, and see less.
     written: u64,
 }
 
-/// Makes events of what the probe tells. It touches no kernel: records can be played to it again.
+/// Turns the probe's records into events. It touches no kernel: records can be played to it again.
 #[derive(Default)]
 pub struct Decoder {
-    table: Table<Box<Told>>,
+    table: Table<Box<LastReport>>,
     epoch_ns: Option<u64>,
     latest: Instant,
-    /// Turns of sockets of which nothing was told yet: that comes with the same look. No more than the ring holds.
+    /// Turns of sockets of which nothing was reported yet: that comes with the same look. No more than the ring holds.
     early: HashMap<u64, Vec<Turn>>,
-    /// Sockets that ended since the last look: the other end may be told of in the same.
+    /// Sockets that ended since the last look: the other end may be reported in the same.
     ended: Vec<u64>,
     /// The network namespace whose counters are compared.
     home: Option<u32>,
@@ -121,7 +121,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Whose the sockets are of which was told last.
+    /// The processes of the sockets that were reported last.
     pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
         self.table.owners()
     }
@@ -147,7 +147,7 @@ impl Decoder {
         }
     }
 
-    /// All that live were told: a socket that was not is gone, and its end could not be told.
+    /// All live sockets were reported: one that was not is gone, and its end was missed.
     fn sweep(&mut self, sink: &mut impl Sink) {
         let Self { table, ended, check, home, .. } = self;
         let ended: Vec<_> = ended.drain(..).filter_map(|cookie| table.forget(cookie, sink)).collect();
@@ -208,9 +208,9 @@ impl Decoder {
     fn account(&mut self, account: &Account, is_last: bool, sink: &mut impl Sink) {
         let Account { flow, sample, .. } = account;
         let at = self.at(sample.at_ns);
-        // What holds now is told with the next segment.
+        // What holds now is reported with the next segment.
         let held_until = self.at(flow.last_ns);
-        let begun = || Box::new(Told { account: account.begun(), written: 0 });
+        let begun = || Box::new(LastReport { account: account.begun(), written: 0 });
         let Self { table, drops, devices, .. } = self;
         let (socket, was_known) = table.seen(flow.cookie, flow.ends(), begun, sink);
         self.check.sockets += u64::from(!was_known);
@@ -250,7 +250,7 @@ impl Decoder {
         drops.add((socket.flow, end), account, before);
         keep_device(devices, (socket.flow, end), account, before);
         let written = socket.before.written.max(account.written());
-        *socket.before = Told { account: *account, written };
+        *socket.before = LastReport { account: *account, written };
         for turn in self.early.remove(&flow.cookie).unwrap_or_default() {
             self.turn(&turn, sink);
         }
@@ -298,7 +298,7 @@ fn keep_device(
     }
 }
 
-impl Told {
+impl LastReport {
     /// What holds the sender since the last segment came, until it was last looked at: nothing ends that any more.
     fn rest(&self, flow: FlowId, end: End, epoch_ns: u64, sink: &mut impl Sink) {
         let Self { account, .. } = self;

@@ -26,7 +26,7 @@ pub struct Dropped {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
     flows: HashMap<(FlowId, End), Vec<Dropped>>,
-    /// Those of which no socket is known that is watched.
+    /// Drops without a known, watched socket.
     pub host: Vec<Dropped>,
 }
 
@@ -67,7 +67,7 @@ impl Reasons {
     }
 }
 
-/// Adds up what the probe tells of drops.
+/// Adds up the drops that the probe reports.
 #[derive(Debug, Default)]
 pub struct Counts {
     flows: HashMap<(FlowId, End), BTreeMap<u32, u64>>,

@@ -1,4 +1,4 @@
-//! Why the probe does not work here, and what would mend that.
+//! Errors of the probe, and how to fix them.
 
 use std::io;
 
@@ -58,7 +58,7 @@ impl LiveError {
         move |source| {
             let told = crate::said::take();
             match source.kind() {
-                // The verifier refuses a program by the same error; more rights would not mend that.
+                // The verifier refuses a program by the same error; more rights would not fix that.
                 libbpf_rs::ErrorKind::PermissionDenied if !told.contains(crate::said::OF_VERIFIER) => {
                     Self::NotAllowed { doing, told }
                 }

@@ -1,8 +1,8 @@
-//! The TCP connections of this host as a source of events: what the kernel's tracepoints tell of them.
+//! The TCP connections of this host as a source of events: what the kernel's tracepoints report of them.
 //!
-//! The probe (`bpf/`) adds up beside each socket how long packets waited for TCP, data for its reader and the reader
+//! The probe (`bpf/`) adds up next to each socket how long packets waited for TCP, data for its reader and the reader
 //! for a CPU, and what held the sender. [`Probe`] loads and reads it; [`Live`] makes events of the differences, and keeps
-//! what was told in a file, of which [`replay`] makes them again.
+//! the records in a file, from which [`replay`] reproduces them.
 //!
 //! # Decisions
 //!
@@ -24,7 +24,7 @@
 //! from its own `sched_info`. The offset of the scheduler's clock from the time of day is learned from tasks that
 //! were just woken up (`clocks.h`).
 //!
-//! **The kernel's types decide, not its version.** BTF tells which hooks a kernel has. Missing hooks are left out and
+//! **The kernel's types decide, not its version.** BTF shows which hooks a kernel has. Missing hooks are left out and
 //! named; fields and constants are found by CO-RE when the object is loaded, so that `bpf/kernel.h` needs names only
 //! and no layout. `tools/kernels` runs the tests under Debian's 6.1 and 6.12 in qemu. The values read from a socket
 //! are compared with `inet_diag` number by number (`tests/live/attached.rs`).

@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Sockets of which it is known whose they are: both ends of all flows that are kept.
 const MOST_SOCKETS: usize = 200_000;
 
-/// Whose each socket is that was seen.
+/// The owners of the sockets seen.
 #[derive(Default)]
 pub struct Owners {
     sockets: HashMap<(FlowId, End), Socket>,

@@ -68,17 +68,17 @@ const HOOKS: [Hook; 13] = [
     Hook {
         program: "slowpath_grow",
         tracepoint: "tcp_rcvbuf_grow",
-        without: Some("when exactly receive buffers grew: told with the next read"),
+        without: Some("when exactly receive buffers grew: reported with the next read"),
     },
     Hook {
         program: "slowpath_state_direct",
         tracepoint: "tcp_cong_state_set",
-        without: Some("timeouts and recoveries, and those that were needless"),
+        without: Some("timeouts and recoveries, and those that were spurious"),
     },
     Hook {
         program: "slowpath_state_backlog",
         tracepoint: "tcp_cong_state_set",
-        without: Some("timeouts and recoveries, and those that were needless"),
+        without: Some("timeouts and recoveries, and those that were spurious"),
     },
     Hook { program: "slowpath_again_direct", tracepoint: "tcp_retransmit_skb", without: Some(SIZES) },
     Hook { program: "slowpath_again_backlog", tracepoint: "tcp_retransmit_skb", without: Some(SIZES) },
@@ -130,7 +130,7 @@ impl Probe {
     /// Loads and attaches it.
     ///
     /// # Errors
-    /// If this process is not allowed to, or the kernel lacks what it needs; the error says what would mend it.
+    /// If this process is not allowed to, or the kernel lacks what it needs; the error says what would fix it.
     pub fn start(filter: Filter) -> Result<Self, LiveError> {
         said::keep();
         let btf = Btf::from_vmlinux().map_err(|_| LiveError::NoBtf)?;
@@ -183,7 +183,7 @@ impl Probe {
         if !drops_name_socket {
             // TCP has taken the device off a packet by then, and with it the namespace (tcp_v4_rcv).
             unseen.push(match filter.netns[0] {
-                0 => "of which connection the packets are that TCP dropped on receipt: Linux 6.11 tells",
+                0 => "which connection the packets that TCP dropped on receipt belong to: reported since Linux 6.11",
                 _ => "packets that TCP dropped on receipt: before Linux 6.11 none says of which namespace it is",
             });
         }
@@ -206,7 +206,7 @@ impl Probe {
         self.links.clear();
     }
 
-    /// What was told since the last time, and every flow that lives.
+    /// What was reported since the last time, and every flow that lives.
     ///
     /// # Errors
     /// If the kernel does not give them.
@@ -284,7 +284,7 @@ impl Probe {
     /// What the kernel says of each program.
     fn programs(&self) -> impl Iterator<Item = (String, libbpf_sys::bpf_prog_info)> {
         self.object.progs().filter(|program| program.autoload()).map(|program| {
-            // SAFETY: all-zero is a valid value of the struct, and the kernel is told its size; it fills it or leaves it.
+            // SAFETY: all-zero is a valid value of the struct, and its size is passed; the kernel fills it or leaves it.
             let info = unsafe {
                 let mut info: libbpf_sys::bpf_prog_info = std::mem::zeroed();
                 let mut size = size_of_val(&info) as u32;

@@ -1,4 +1,4 @@
-//! What the probe told, in a file, as it came: so that what is made of it can be tried again without root, on another
+//! The probe's records in a file, as they arrived: so the analysis can be repeated without root, on another
 //! machine, by another version.
 //!
 //! A file is a [`Header`] and then frames: what it is and how many bytes follow, both as 32 bits, and these. Numbers are as
@@ -74,7 +74,7 @@ pub struct Closing {
 /// What a look at the probe gave: records, one behind the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
-    /// What it told since the last one.
+    /// Its records since the last one.
     pub told: Vec<u8>,
     /// The flows that live.
     pub flows: Vec<u8>,
@@ -88,10 +88,10 @@ const UNSEEN: u32 = 4;
 const CLOSING: u32 = 5;
 /// Before the closing one.
 const SOFTIRQS: u32 = 6;
-/// Whose sockets are of which a look before told: lines of the socket's number, the process's, and its name.
+/// The processes of sockets that an earlier look reported: lines of the socket's number, the process's, and its name.
 const PROCESSES: u32 = 7;
 
-/// Writes what the probe tells.
+/// Writes the probe's records.
 pub struct RawWriter {
     out: Box<dyn Write>,
 }
@@ -209,7 +209,7 @@ pub fn open(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
         Ok(if is_packed { Box::new(Decoder::new(file)?) } else { Box::new(BufReader::new(file)) })
     };
     let mut magic = [0; MAGIC.len()];
-    // What is too short, or damaged before its packing ends, is not ours to tell.
+    // Without a whole header it is not known to be one of these files.
     let is_it = from()?.read_exact(&mut magic).is_ok() && magic == MAGIC;
     is_it.then(from).transpose()
 }

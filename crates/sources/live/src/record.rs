@@ -1,4 +1,4 @@
-//! What the probe tells, as bytes: the layout of `bpf/record.h`, field by field. Meanings and units stand there.
+//! The probe's records, as bytes: the layout of `bpf/record.h`, field by field. Meanings and units stand there.
 
 use crate::address::address;
 use bytemuck::{Pod, Zeroable};
@@ -23,7 +23,7 @@ pub const WAITS: [Wait; PLACES] =
 /// Network namespaces that can be asked for at once.
 pub const NETNSES: usize = 4;
 
-/// What the probe is told before it is loaded; 0 is any.
+/// The probe's settings, written before it is loaded; 0 is any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Config {
@@ -82,7 +82,7 @@ static BEGINS_NS: LazyLock<[u64; BUCKETS]> = LazyLock::new(|| {
 });
 
 impl Waits {
-    /// Those of two places.
+    /// The drops at two places.
     pub(crate) fn join(self, other: &Self) -> Self {
         let mut counts = self.counts;
         zip(&mut counts, other.counts).for_each(|(count, other)| *count = count.wrapping_add(other));
@@ -124,7 +124,7 @@ pub struct Drop {
     pub packets: u32,
 }
 
-/// What the probe added up beside a socket.
+/// What the probe added up next to a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "bpf/record.h")]
@@ -397,7 +397,7 @@ const _: () = {
     assert!(size_of::<Exact>() == 1280, "bpf/record.h");
 };
 
-/// What is told at once.
+/// What is reported immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     /// A flow that lives.
@@ -508,10 +508,10 @@ mod tests {
             waits.sort_unstable();
             prop_assert_eq!(nanos.len(), waits.len());
             for (told, exact) in zip(&nanos, &waits) {
-                prop_assert!(told.abs_diff(*exact) <= exact / 8 + 1280, "{} told as {}", exact, told);
+                prop_assert!(told.abs_diff(*exact) <= exact / 8 + 1280, "{} reported as {}", exact, told);
             }
             let most = waits[waits.len() - 1];
-            prop_assert!(most <= longest || nanos.contains(&most), "the longest is told exactly: {}", most);
+            prop_assert!(most <= longest || nanos.contains(&most), "the longest is reported exactly: {}", most);
         }
 
         #[test]

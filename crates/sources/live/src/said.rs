@@ -1,4 +1,4 @@
-//! What libbpf says: it prints to standard error, unless it is told where else to.
+//! What libbpf says: it prints to standard error by default.
 
 use libbpf_rs::{PrintLevel, set_print};
 use std::sync::Mutex;

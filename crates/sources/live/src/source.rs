@@ -1,4 +1,4 @@
-//! This host's connections, watched by the probe, or what was told of them before.
+//! This host's connections, watched by the probe, or replayed from its stored records.
 
 use crate::counters::{self, own_netns};
 use crate::decoder::{Decoder, Rest};
@@ -33,7 +33,7 @@ fn counters() -> Option<[u64; 2]> {
     Some([of("TcpExtTCPLossUndo")?, of("TcpExtTCPToZeroWindowAdv")?])
 }
 
-const WRITING: &str = "write what the probe tells";
+const WRITING: &str = "write the probe's records";
 
 impl Live {
     /// Begins to watch.
@@ -47,7 +47,7 @@ impl Live {
         Ok(Self { probe, decoder: Decoder::new(home), began: Instant::now(), home, before, raw: None })
     }
 
-    /// Writes from here on what the probe tells, as it comes: [`replay`] reads it.
+    /// From here on, also writes the probe's records as they arrive: [`replay`] reads them.
     ///
     /// # Errors
     /// As the output's.
@@ -63,7 +63,7 @@ impl Live {
         self.probe.unseen()
     }
 
-    /// Tells what happened since the last time.
+    /// Reports what happened since the last time.
     ///
     /// # Errors
     /// If the kernel does not say.
@@ -86,7 +86,7 @@ impl Live {
         }
     }
 
-    /// Stops to watch, and tells the rest.
+    /// Stops watching, and reports the rest.
     ///
     /// # Errors
     /// If the kernel does not say.
@@ -112,7 +112,7 @@ impl Live {
         Ok(self.decoder.finish(sink, Some(&closing), &softirqs, self.probe.reasons()))
     }
 
-    /// Whose the sockets are of which was told last, by flow and end; those that are over since are among them.
+    /// The processes of the sockets that were reported last, by flow and end, including sockets that have ended since.
     pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
         self.decoder.owners()
     }
@@ -126,7 +126,7 @@ impl Live {
     }
 }
 
-/// What was told before.
+/// The stored records.
 #[derive(Debug)]
 pub struct Replayed {
     /// As [`Live::finish`] has it; without what is read at the end if the file does not have that.
@@ -135,18 +135,18 @@ pub struct Replayed {
     pub lasted: Duration,
     /// What could not be seen where it was written.
     pub unseen: Vec<String>,
-    /// Whose the sockets were; `None` if the file says that of none.
+    /// The owners of the sockets; `None` if the file has no owners.
     pub processes: Option<HashMap<(FlowId, End), Process>>,
     /// Why the file was not read to its end.
     pub incomplete: Option<RawError>,
-    /// The time of day of the events' instant 0, in nanoseconds since 1970, if anything was told.
+    /// The time of day of the events' instant 0, in nanoseconds since 1970, if anything was reported.
     pub epoch_ns: Option<i64>,
 }
 
-/// Tells again what [`Live::record`] wrote.
+/// Reports again what [`Live::record`] wrote.
 ///
 /// # Errors
-/// If it is another file, or one of another version. What is damaged further on is told until there.
+/// If it is another file, or one of another version. A file that is damaged further on is read up to the damage.
 pub fn replay(from: impl Read, sink: &mut impl Sink) -> Result<Replayed, RawError> {
     let mut reader = RawReader::new(from)?;
     let mut decoder = Decoder::new(reader.home);
@@ -171,10 +171,10 @@ pub fn replay(from: impl Read, sink: &mut impl Sink) -> Result<Replayed, RawErro
     Ok(Replayed { rest, lasted, unseen: reader.unseen, processes: sockets.processes, incomplete, epoch_ns })
 }
 
-/// Whose the sockets of a file are.
+/// The owners of the sockets of a file.
 #[derive(Default)]
 struct Sockets {
-    /// Whose process was not told yet, by their numbers. Whose never is, stays here.
+    /// Sockets whose process was not reported yet, by number. Some stay here.
     unknown: HashMap<u64, (FlowId, End)>,
     processes: Option<HashMap<(FlowId, End), Process>>,
 }

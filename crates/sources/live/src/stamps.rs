@@ -86,7 +86,7 @@ pub fn are_made_before_queue() -> bool {
     setting.map_or(true, |setting| setting.trim() != "0")
 }
 
-/// Seconds by which TAI is ahead of the time of day here, in nanoseconds. 0 where nobody told the kernel of leap
+/// Seconds by which TAI is ahead of the time of day here, in nanoseconds. 0 where nobody set the kernel's leap
 /// seconds.
 pub fn tai_minus_realtime_ns() -> i64 {
     let read = |clock| {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 /// Endpoints kept whose connections are all over, so that the next between them has its number.
 const MOST_PAIRS: usize = 1 << 17;
 
-/// Whose a socket is.
+/// The owner of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// The number of its file, as in `/proc/PID/fd`; 0 where no process had it open when it was last looked at.
@@ -26,7 +26,7 @@ pub struct Process {
     pub name: String,
 }
 
-/// A socket, and what was last told of it.
+/// A socket, and what was last reported of it.
 pub struct Socket<T> {
     pub flow: FlowId,
     pub end: End,
@@ -42,7 +42,7 @@ pub struct Table<T> {
     flows: HashMap<FlowId, [Option<u64>; 2]>,
     /// The last flow between two endpoints, and how many there were.
     between: HashMap<(Endpoint, Endpoint), (FlowId, u32)>,
-    /// Whose the sockets were that are over since the last time.
+    /// The owners of the sockets that ended since the last time.
     gone: Vec<(FlowId, End, Owner)>,
     last: u32,
 }
@@ -75,7 +75,7 @@ impl<T> Table<T> {
     }
 
     fn open(&mut self, cookie: u64, [local, remote]: [Endpoint; 2], sink: &mut impl Sink) -> (FlowId, End) {
-        // Who opened the connection cannot be seen. Clients' ports are the high ones.
+        // The end that opened the connection is unknown. Clients' ports are the high ones.
         let end = if (local.port, local) > (remote.port, remote) { End::A } else { End::B };
         let (a, b) = if end == End::A { (local, remote) } else { (remote, local) };
         let (last, count) = self.between.get(&(a, b)).copied().unwrap_or((FlowId(0), 0));
@@ -91,12 +91,12 @@ impl<T> Table<T> {
         (flow, end)
     }
 
-    /// What is known of a socket.
+    /// The state of a socket.
     pub fn get(&self, cookie: u64) -> Option<&Socket<T>> {
         self.sockets.get(&cookie)
     }
 
-    /// A socket is over; what was last told of it.
+    /// A socket is over; what was last reported of it.
     pub fn forget(&mut self, cookie: u64, sink: &mut impl Sink) -> Option<T> {
         let socket = self.sockets.remove(&cookie)?;
         self.gone.push((socket.flow, socket.end, socket.owner));
@@ -127,7 +127,7 @@ impl<T> Table<T> {
         self.gone.clear();
     }
 
-    /// Whose the sockets are, by flow and end; those that are over since [`begin`](Self::begin) are among them.
+    /// The owners of the sockets, by flow and end, including sockets that ended since [`begin`](Self::begin).
     pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
         let living = self.sockets.values().map(|socket| (socket.flow, socket.end, socket.owner));
         living.chain(self.gone.iter().copied())
@@ -140,7 +140,7 @@ impl<T> Table<T> {
         sockets
     }
 
-    /// Nothing more comes: what was last told of the sockets that live.
+    /// Nothing more comes: what was last reported of the sockets that live.
     pub fn finish(self, sink: &mut impl Sink) -> impl Iterator<Item = T> {
         let mut left: Vec<FlowId> = self.flows.keys().copied().collect();
         left.sort_unstable();

@@ -6,7 +6,7 @@ use slowpath_uapi::tcp_info::filled_by;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// The fields that say what bound a transfer, with their units. Kernels before 5.4 do not fill them all and
+/// The fields that say what limited a transfer, with their units. Kernels before 5.4 do not fill them all and
 /// are refused; what came after 6.1 is `None` where the kernel does not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the kernel's, with the unit appended")]

@@ -1,4 +1,4 @@
-//! What reading a perf.data costs, beside perf.
+//! The cost of reading a perf.data, compared with perf.
 //!
 //! `cargo bench -p slowpath-profile --bench read -- [FILE]`
 //!
@@ -59,7 +59,7 @@ fn read(path: &Path) -> Result<u64, Box<dyn Error>> {
     Ok(profile.entries.iter().map(|entry| entry.samples).sum())
 }
 
-/// Connections of this process with itself, until told to stop.
+/// Connections of this process with itself, until they are stopped.
 fn send(connections: usize, stop: &Arc<AtomicBool>) -> io::Result<Vec<thread::JoinHandle<()>>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;

@@ -6,7 +6,7 @@ use std::io;
 /// Where in a file something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum At {
-    /// In bytes from its beginning. Of what was compressed inside a perf.data, the record that it was in.
+    /// In bytes from its beginning. For compressed records of a perf.data, the record that contains it.
     Offset(u64),
     /// A line, from 1.
     Line(u64),
@@ -36,7 +36,7 @@ impl fmt::Display for Stop {
     }
 }
 
-/// A profile of which nothing could be read.
+/// A profile that could not be read at all.
 ///
 /// One that breaks off half-way is not an error: what was readable is there, and [`Input::stopped`](crate::Input::stopped)
 /// says where and why the reading ended.
@@ -68,7 +68,7 @@ pub enum ProfileError {
         name: String,
     },
     /// It is more than is read at once.
-    #[error("{name}: {size} bytes, and of this format at most {most} are read; {mend}")]
+    #[error("{name}: {size} bytes, and of this format at most {most} are read; {fix}")]
     TooLarge {
         /// The file.
         name: String,
@@ -77,17 +77,17 @@ pub enum ProfileError {
         /// How many may be.
         most: u64,
         /// What to do instead.
-        mend: &'static str,
+        fix: &'static str,
     },
     /// It is in a packing that is known, but not read.
-    #[error("{name}: packed with {packing}; unpack it first (`{mend}`)")]
+    #[error("{name}: packed with {packing}; unpack it first (`{unpack}`)")]
     Packed {
         /// The file.
         name: String,
         /// The packing.
         packing: &'static str,
         /// The command that unpacks it to standard output.
-        mend: &'static str,
+        unpack: &'static str,
     },
     /// It is something else.
     #[error(
@@ -107,7 +107,7 @@ pub enum ProfileError {
         name: String,
         /// Where.
         at: At,
-        /// What is wrong there, and what mends it where something does.
+        /// What is wrong there, and how to fix it, where that is known.
         reason: String,
     },
 }

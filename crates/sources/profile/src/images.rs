@@ -70,7 +70,7 @@ pub(crate) fn image_name(image: &Image) -> String {
     }
 }
 
-/// What the periods of an event count, by its name, where nothing else tells.
+/// What the periods of an event count, by its name, where nothing else says.
 pub(crate) fn unit(event: &str) -> &'static str {
     // Behind the first colon or slash there are modifiers: `cycles:P`, `cpu_core/cycles/`.
     let mut parts = event.split([':', '/']).filter(|part| !part.starts_with("cpu_"));

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What is looked at to tell a format.
+/// The bytes that are read to recognise a format.
 const HEAD: u64 = 64 * 1024;
 
 /// What comes through a pipe, is packed or is pprof's is held whole, up to this.
@@ -51,8 +51,8 @@ fn hold(name: &str, source: impl Read) -> Result<Vec<u8>, ProfileError> {
 }
 
 fn too_large(name: &str, held: &[u8]) -> ProfileError {
-    let mend = "unpack it, or write it to a file first, unless it is pprof's";
-    ProfileError::TooLarge { name: name.to_owned(), size: held.len() as u64, most: MOST_HELD, mend }
+    let fix = "unpack it, or write it to a file first, unless it is pprof's";
+    ProfileError::TooLarge { name: name.to_owned(), size: held.len() as u64, most: MOST_HELD, fix }
 }
 
 /// Reads a profile that is at hand; `name` is what messages call it.
@@ -156,7 +156,7 @@ fn format(head: &[u8]) -> Option<Format> {
 /// What it is, if it is no profile that can be read.
 fn refusal(name: &str, head: &[u8]) -> ProfileError {
     let name = name.to_owned();
-    let packed = |packing, mend| ProfileError::Packed { name: name.clone(), packing, mend };
+    let packed = |packing, unpack| ProfileError::Packed { name: name.clone(), packing, unpack };
     match head {
         [] => ProfileError::Empty { name },
         [0x28, 0xb5, 0x2f, 0xfd, ..] => packed("zstd", "zstd -dc"),

@@ -20,7 +20,7 @@
 //! - `gather`: from named stacks to a profile, for all formats; `input`: which format a file has.
 //! - `loaded`: one event of a profile, with its call graph and functions by name.
 //! - [`error`] and [`notes`]: what to say about a file.
-//! - [`record`]: makes a perf.data; [`work`]: what the host did meanwhile, in a file beside it.
+//! - [`record`]: makes a perf.data; [`work`]: what the host did meanwhile, in a file next to it.
 
 pub mod error;
 mod gather;
@@ -55,7 +55,7 @@ pub struct SymbolSources {
     pub vmlinux: Option<PathBuf>,
     /// The folder under which the profiled host's programs and libraries are.
     pub root: Option<PathBuf>,
-    /// Whether functions of programs that the compiler has put into their callers are told, of perf.data and where there is debug
+    /// Whether functions of programs that the compiler has inlined into their callers are shown, of perf.data and where there is debug
     /// information.
     pub inlined: bool,
 }
@@ -80,7 +80,7 @@ pub enum Format {
 pub enum Contents {
     /// Stacks with their samples.
     Stacks(Profile),
-    /// Who calls whom.
+    /// The call graph.
     Calls(CallGraph),
 }
 
@@ -93,7 +93,7 @@ pub struct Input {
     pub format: Format,
     /// What was in it.
     pub contents: Contents,
-    /// What was odd about it, or is missing beside it.
+    /// What was odd about it, or is missing next to it.
     pub notes: Vec<Note>,
     /// Where and why reading ended before the profile did.
     pub stopped: Option<Stop>,

@@ -11,7 +11,7 @@ pub struct Loaded {
     event: u16,
     /// Of its stacks what was called; `None` without them.
     calls: Option<Calls>,
-    /// Who called whom.
+    /// The call graph.
     pub edges: Edges,
     samples: u64,
     /// What was named and is not in it.
@@ -66,7 +66,7 @@ impl Loaded {
         }
     }
 
-    /// What was called, and the event in it: of this, to whom a cost belongs is told. `None` without stacks.
+    /// What was called, and the event in it: costs are attributed from it. `None` without stacks.
     pub fn calls(&self) -> Option<(&Calls, u16)> {
         Some((self.calls.as_ref()?, self.event))
     }

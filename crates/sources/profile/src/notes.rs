@@ -1,4 +1,4 @@
-//! What was odd about a profile, or is missing beside it, and what mends it.
+//! What was odd about a profile, or is missing next to it, and how to fix that.
 
 use crate::error::At;
 use std::fmt;
@@ -59,8 +59,8 @@ impl Oddity {
         }
     }
 
-    /// What mends it, where something does.
-    pub const fn mend(self) -> Option<&'static str> {
+    /// How to fix it, where that is known.
+    pub const fn fix(self) -> Option<&'static str> {
         Some(match self {
             Self::TooMany => "record for a shorter time or with a lower frequency (perf record -F)",
             Self::Unfinished => "end perf record with SIGINT and wait for it",
@@ -87,7 +87,7 @@ impl Oddity {
 pub struct Note {
     /// What.
     pub oddity: Oddity,
-    /// Of which file, image or field, where that matters.
+    /// The file, image or field, where that matters.
     pub subject: String,
     /// How often: samples, records or lines.
     pub count: u64,
@@ -106,7 +106,7 @@ impl fmt::Display for Note {
         } else if self.count > 1 {
             write!(f, " ({} samples)", self.count)?;
         }
-        self.oddity.mend().map_or(Ok(()), |mend| write!(f, "; {mend}"))
+        self.oddity.fix().map_or(Ok(()), |fix| write!(f, "; {fix}"))
     }
 }
 

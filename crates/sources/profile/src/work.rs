@@ -1,4 +1,4 @@
-//! What a host did while a profile of it was recorded: looked at from /proc at both ends, and kept in a file beside the profile.
+//! What a host did while a profile of it was recorded: looked at from /proc at both ends, and kept in a file next to the profile.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ const SCHEMA: &str = "slowpath/work/1";
 const MOST_BYTES: u64 = 4 << 20;
 /// Rows of these tables of `/proc/net/snmp` and `netstat` are kept.
 const TABLES: &[&str] = &["Ip", "Tcp", "TcpExt", "IpExt"];
-/// What of them is not counted up but set (RFC 4022, RFC 4293).
+/// The counters that are gauges or settings (RFC 4022, RFC 4293).
 const NOT_COUNTED: &[&str] = &[
     "Ip.Forwarding",
     "Ip.DefaultTTL",
@@ -31,7 +31,7 @@ const NOT_COUNTED: &[&str] = &[
 /// What a host did while it was profiled (schema slowpath/work/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/work/1")]
-pub struct Document<'a> {
+pub struct WorkDocument<'a> {
     /// `slowpath/work/1`.
     schema: &'static str,
     /// For how long it was profiled.
@@ -188,14 +188,14 @@ fn hertz(cpuinfo: &str) -> Option<f64> {
     (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64 * 1e6)
 }
 
-/// The file of the work beside a profile: `perf.data.work.json`.
+/// The file of the work next to a profile: `perf.data.work.json`.
 pub fn beside(profile: &Path) -> PathBuf {
     let mut name = OsString::from(profile);
     name.push(".work.json");
     name.into()
 }
 
-/// Writes the work of a profile beside it; where.
+/// Writes the work of a profile next to it. Returns the file.
 pub fn write(profile: &Path, work: &Work) -> io::Result<PathBuf> {
     let file = beside(profile);
     fs::write(&file, to_json(work))?;
@@ -221,7 +221,7 @@ pub fn to_json(work: &Work) -> String {
         sent_bytes: carried.sent_bytes,
         sent_packets: carried.sent_packets,
     };
-    let document = Document {
+    let document = WorkDocument {
         schema: SCHEMA,
         seconds: work.seconds,
         cpus: work.cpus,

@@ -1,4 +1,4 @@
-//! What an event costs: the agenda beside a binary heap, a 4-ary heap and a hashed timing wheel.
+//! The cost of an event: the agenda compared with a binary heap, a 4-ary heap and a hashed timing wheel.
 //!
 //! The work is that of a simulation: a source is due, does its work, and is due again a little later; and with each
 //! event a timer far ahead is moved, as an ACK moves a retransmission timer. Heaps and the wheel keep a moved timer's

@@ -1,4 +1,4 @@
-//! What happens next: one due time for each thing that can make something happen.
+//! The event queue: one due time for each source of events.
 //!
 //! A simulation has few sources of events (CPUs, timers, interrupts, the heads of wires) and very many events. So
 //! the agenda is not a queue of events but a table of sources: each has a slot with the instant at which it is
@@ -10,8 +10,8 @@
 //! on one cache line and are compared without a branch. Setting a slot only writes its instant down; the games above are
 //! played again when another game's slot is set or the earliest is asked for, and no further than where the outcome stays
 //! the same. So what an event sets of slots that lie together, such as those of one host, is played once. Busy slots, the
-//! CPUs', have a game of their own beside the tournament, whose outcome stands while only they are set.
-//! `cargo bench -p slowpath-simulator` measures it beside heaps and a timing wheel.
+//! CPUs', have a game of their own next to the tournament, whose outcome stands while only they are set.
+//! `cargo bench -p slowpath-simulator` compares it with heaps and a timing wheel.
 
 use slowpath_model::Instant;
 
@@ -27,7 +27,7 @@ impl Slot {
     }
 }
 
-/// How many play in one game.
+/// The slots of one game.
 const WIDTH: usize = 8;
 /// The bits in which a player's number is.
 const PLAYER_BITS: u32 = WIDTH.ilog2();

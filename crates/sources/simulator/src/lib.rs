@@ -3,12 +3,12 @@
 //! A [`Simulation`] is built from a [`Scenario`](slowpath_scenario::Scenario) and run; an [`Observer`] sees what passes
 //! the hosts' network cards. Nothing here reads a clock, draws from anything but the scenario's seed, or does I/O.
 //!
-//! - [`agenda`]: what happens next.
+//! - [`agenda`]: the event queue.
 //! - [`wire`]: one direction of a path, with the packets on it.
 //! - [`host`]: a host, from its card to its processes.
 //! - [`program`]: what processes do.
 //! - [`simulation`]: all of it together.
-//! - [`report`]: what came of it.
+//! - [`report`]: the results.
 //! - [`tap`], [`pcapng`]: a host's wire as events, and as a capture file.
 //!
 //! # Decisions

@@ -4,7 +4,7 @@
 use crate::host::datagram_socket::DatagramCounts;
 use crate::host::socket::SocketId;
 use crate::shown;
-use crate::transfer::{Told, Total, Transfer};
+use crate::transfer::{SocketInfo, Total, Transfer};
 use slowpath_model::{Bytes, End, Instant};
 
 /// A connection, as both of its hosts know it.
@@ -22,17 +22,17 @@ pub struct Link {
     pub opened: Instant,
     /// Bytes that the process at each end has read, and when it did so last.
     pub read: [(u64, Instant); 2],
-    /// What the kernel of each end said of it when its socket went.
-    pub told: [Option<Told>; 2],
-    /// What happened to its datagrams, if that is what goes over it.
+    /// The last `TCP_INFO` of each end.
+    pub info: [Option<SocketInfo>; 2],
+    /// The counters of its datagrams, if it carries datagrams.
     pub datagrams: Option<DatagramCounts>,
 }
 
 impl Link {
     /// A connection that a client has just opened with a socket, as it is before anything has come over it.
     pub fn new(stream: usize, hosts: [usize; 2], wires: [usize; 2], client: SocketId, now: Instant) -> Self {
-        let (sockets, read, told) = ([Some(client), None], [(0, now); 2], [None; 2]);
-        Self { stream, hosts, wires, sockets, opened: now, read, told, datagrams: None }
+        let (sockets, read, info) = ([Some(client), None], [(0, now); 2], [None; 2]);
+        Self { stream, hosts, wires, sockets, opened: now, read, info, datagrams: None }
     }
 
     /// The client is end A, the server end B.
@@ -50,8 +50,8 @@ impl Link {
         if self.read[End::A.index()].0 > self.read[End::B.index()].0 { End::B } else { End::A }
     }
 
-    /// What came of it, with what the sender's kernel says while it still has a socket.
-    pub(crate) fn transfer(&self, number: u32, alive: Option<Told>) -> Transfer {
+    /// The result, with what the sender's kernel says while it still has a socket.
+    pub(crate) fn transfer(&self, number: u32, alive: Option<SocketInfo>) -> Transfer {
         let sender = self.sender();
         let (bytes, last) = self.read[(!sender).index()];
         Transfer {
@@ -61,13 +61,13 @@ impl Link {
             bytes: Bytes::new(bytes),
             opened: self.opened,
             lasted: last.since(self.opened).unwrap_or_default(),
-            told: alive.or(self.told[sender.index()]),
+            info: alive.or(self.info[sender.index()]),
             datagrams: self.datagrams,
         }
     }
 }
 
-/// How many connections are forgotten together.
+/// The number of connections that are removed together.
 const CHUNK: usize = 64;
 /// How many of the last ones are kept though they are over: packets of theirs may still be on the way, and who looks
 /// at a run wants to see them one by one.
@@ -77,7 +77,7 @@ const KEPT: usize = 1024;
 #[derive(Clone, Debug)]
 struct Chunk {
     links: Vec<Link>,
-    /// How many of them are over.
+    /// The number that are over.
     over: usize,
 }
 
@@ -103,7 +103,7 @@ impl Links {
         self.chunks.get_mut(number / CHUNK)?.as_mut()?.links.get_mut(number % CHUNK)
     }
 
-    /// What happened to the datagrams of the connection of that number, to be changed.
+    /// The datagram counters of the connection of that number.
     pub fn datagrams_mut(&mut self, number: u32) -> Option<&mut DatagramCounts> {
         self.get_mut(number)?.datagrams.as_mut()
     }
@@ -157,7 +157,7 @@ impl Links {
         chunks.flat_map(move |(index, chunk)| (first(index)..).zip(&chunk.links))
     }
 
-    /// What came of the connections of a stream that are forgotten.
+    /// The result of the connections of a stream that are forgotten.
     pub fn past(&self, stream: usize) -> Total {
         self.past.get(stream).copied().unwrap_or_default()
     }
@@ -170,8 +170,8 @@ mod tests {
     fn link(stream: usize, opened: i64) -> Link {
         let opened = Instant::from_nanos(opened);
         let read = [(1, opened), (100, opened)];
-        let told = [Some(Told { retransmits: 2, ..Told::default() }), None];
-        Link { stream, hosts: [0, 1], wires: [0, 1], sockets: [None; 2], opened, read, told, datagrams: None }
+        let info = [Some(SocketInfo { retransmits: 2, ..SocketInfo::default() }), None];
+        Link { stream, hosts: [0, 1], wires: [0, 1], sockets: [None; 2], opened, read, info, datagrams: None }
     }
 
     #[test]

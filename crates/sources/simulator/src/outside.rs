@@ -1,4 +1,4 @@
-//! What a host can reach beside itself: the time, the agenda, the wires, and whoever watches.
+//! The environment of a host: the time, the agenda, the wires, and the observers.
 
 use crate::agenda::{Agenda, Slot};
 use crate::host::socket::SocketId;
@@ -28,22 +28,22 @@ pub enum Source {
     Wake(usize, u32),
 }
 
-/// Watches what passes the hosts' network cards, and what else it wants to be told of. What it does must not depend on
-/// anything but what it is told, and changes nothing in the run.
+/// Watches what passes the hosts' network cards, and what else it wants to know. What it does must not depend on
+/// anything else, and changes nothing in the run.
 pub trait Observer {
     /// A packet passed a host's card.
     fn packet(&mut self, sight: &Sight<'_>);
 
-    /// What it wants to be told beside packets; must stay the same while it watches.
+    /// The events that it wants besides packets; must stay the same while it watches.
     fn wants(&self) -> Wants {
         Wants::default()
     }
 
-    /// Something of what it [`wants`](Self::wants) to be told has happened; what others want may be told as well.
+    /// Something that it [`wants`](Self::wants) to know has happened; what others want may be reported as well.
     fn happened(&mut self, _occurrence: &Occurrence<'_>) {}
 }
 
-/// What an observer wants to be told beside packets.
+/// The events that an observer wants besides packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
     /// Calls of write and read.
@@ -59,7 +59,7 @@ pub struct Wants {
 }
 
 impl Wants {
-    /// What either of two wants.
+    /// The events that either of two wants.
     pub fn or(self, other: Self) -> Self {
         Self {
             calls: self.calls || other.calls,
@@ -123,13 +123,13 @@ impl Observer for Nobody {
     fn packet(&mut self, _sight: &Sight<'_>) {}
 }
 
-/// What a host can reach beside itself.
+/// The environment of a host.
 pub struct Outside<'a> {
     /// The time.
     pub now: Instant,
-    /// What happens next.
+    /// The event queue.
     pub agenda: &'a mut Agenda,
-    /// What each slot of the agenda is.
+    /// The meaning of each slot of the agenda.
     pub sources: &'a mut Vec<Source>,
     /// The wires of all paths.
     pub wires: &'a mut [Wire],
@@ -137,27 +137,27 @@ pub struct Outside<'a> {
     pub links: &'a mut Links,
     /// Processes of flows that are not over.
     pub processes: &'a mut usize,
-    /// Who watches.
+    /// The observers.
     pub observer: &'a mut dyn Observer,
-    /// What it wants to be told beside packets.
+    /// The events that it wants besides packets.
     pub wants: Wants,
 }
 
-/// The part of [`Outside`] that tells whoever watches.
+/// The part of [`Outside`] that notifies the observers.
 pub struct Teller<'a> {
     at: Instant,
     links: &'a Links,
     observer: &'a mut dyn Observer,
-    /// What it wants to be told beside packets.
+    /// The events that it wants besides packets.
     pub wants: Wants,
 }
 
 impl Teller<'_> {
-    /// Tells of what happened on a host to a connection. `kind` is made from the end that the host is.
+    /// Reports what happened on a host to a connection. `kind` is made from the end that the host is.
     #[cold]
     #[inline(never)]
     pub fn tell(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
-        // What is told is told of TCP.
+        // Only TCP is reported.
         let Some(link) = self.links.get(connection).filter(|link| link.datagrams.is_none()) else { return };
         let kind = kind(link.end_at(host));
         self.observer.happened(&Occurrence { at: self.at, host: HostId(host), connection, link, kind });
@@ -173,7 +173,7 @@ impl Teller<'_> {
 }
 
 impl Outside<'_> {
-    /// Tells whoever watches of a packet at a host.
+    /// Notifies the observers of a packet at a host.
     pub fn observe(&mut self, host: usize, sent: bool, frame: &Frame) {
         let Some(link) = self.links.get(frame.connection) else { return };
         let here = link.end_at(host);
@@ -181,14 +181,14 @@ impl Outside<'_> {
         self.observer.packet(&Sight { at: self.now, host: HostId(host), from, sent, link, frame });
     }
 
-    /// Who is told, beside the wires, for whoever needs both at once.
+    /// The observers and the wires, for callers that need both at once.
     pub fn teller(&mut self) -> (&mut [Wire], Teller<'_>) {
         let teller =
             Teller { at: self.now, links: self.links, observer: &mut *self.observer, wants: self.wants };
         (self.wires, teller)
     }
 
-    /// Tells of what happened on a host to a connection, for whoever has asked whether that is wanted.
+    /// Reports what happened on a host to a connection, for callers that have asked whether that is wanted.
     pub fn tell(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
         self.teller().1.tell(host, connection, kind);
     }
@@ -205,7 +205,7 @@ impl Outside<'_> {
         }
     }
 
-    /// A wait on a host is over, that began at `since`; it is told now, when that is known.
+    /// A wait on a host is over, that began at `since`; it is reported now, when that is known.
     pub fn waited(
         &mut self,
         host: usize,

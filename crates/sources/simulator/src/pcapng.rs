@@ -18,7 +18,7 @@ use std::net::{IpAddr, Ipv4Addr};
 const MIDDLEBOX: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
 /// ICMP "destination unreachable", "fragmentation needed" (RFC 1191, section 4).
 const TOO_BIG: [u8; 2] = [3, 4];
-/// What of a packet's headers is quoted in the file: IP's, and TCP's first eight bytes.
+/// The headers quoted in the file: IP's, and TCP's first eight bytes.
 const QUOTED: usize = ip::V4_BYTES + 8;
 /// Its Ethernet header.
 const ETHERNET: usize = 14;

@@ -1,16 +1,16 @@
-//! What came of a run: connections, hosts, and whether every packet is accounted for.
+//! The result of a run: connections, hosts, and whether every packet is accounted for.
 
 use crate::host::cpu::Busy;
 pub use crate::host::nic::receive::ReceiveCounts;
 pub use crate::host::nic::transmit::TransmitCounts;
 pub use crate::host::socket::SocketCounts;
 pub use crate::host::softirq::SoftirqCounts;
-pub use crate::transfer::{DatagramCounts, Told, Total, Transfer};
+pub use crate::transfer::{DatagramCounts, SocketInfo, Total, Transfer};
 
-/// What came of a host.
+/// The result of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostReport {
-    /// What its CPUs were busy with; nothing on a host where nothing takes time.
+    /// The time of its CPUs by context; empty on a host where nothing takes time.
     pub cpus: Vec<Busy>,
     /// Its receive ring.
     pub ring: ReceiveCounts,
@@ -18,7 +18,7 @@ pub struct HostReport {
     pub transmit: TransmitCounts,
     /// Its softirqs; nothing on a host where nothing takes time.
     pub softirq: SoftirqCounts,
-    /// How often a CPU found a socket's lock held by another's softirq.
+    /// The number of times a CPU found a socket's lock held by another CPU's softirq.
     pub spins: u64,
     /// All of its sockets together; `most_waiting` is the most of any one.
     pub sockets: SocketCounts,

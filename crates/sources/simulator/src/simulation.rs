@@ -173,7 +173,7 @@ impl Simulation {
         self.run_until(self.end, observer);
     }
 
-    /// How far it has come.
+    /// The simulated time.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -198,7 +198,7 @@ impl Simulation {
         &self.wires
     }
 
-    /// How many streams the flows have together.
+    /// The number of streams of all flows.
     pub fn streams(&self) -> usize {
         self.flows.len()
     }
@@ -257,7 +257,7 @@ fn add_stream(
     let cpu = |process: &Process| process.cpu.map(|cpu| cpu as usize);
     // The server listens before anybody can connect.
     let listens = Some(Instant::START);
-    // Who counts datagrams waits for more of them for ever.
+    // A program that counts datagrams waits for more of them for ever.
     *out.processes += if is_of_datagrams { 1 } else { 2 };
     hosts[flow.server.0].add_task(server.0, server.1.priority, cpu(server.1), number, listens, out);
     hosts[flow.client.0].add_task(client.0, client.1.priority, cpu(client.1), number, Some(begins), out);

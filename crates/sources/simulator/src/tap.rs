@@ -1,4 +1,4 @@
-//! What is seen at a host as the model's events: what a capture there would have in it, and what a probe of its kernel
+//! A host's view as the model's events: what a capture there would have in it, and what a probe of its kernel
 //! would tell.
 
 use crate::links::Link;
@@ -8,7 +8,7 @@ use crate::wire::FrameKind;
 use slowpath_model::{Event, EventKind, FlowEnd, FlowId, Sink};
 use slowpath_scenario::HostId;
 
-/// Pushes what passes one host's card into a sink, and what else of that host it is asked for. Segments are told one by
+/// Pushes what passes one host's card into a sink, and what else of that host it is asked for. Segments are reported one by
 /// one: super-packets as their segments.
 #[derive(Debug)]
 pub struct Tap<S> {
@@ -18,7 +18,7 @@ pub struct Tap<S> {
     flows: Vec<Option<FlowId>>,
     opened: u32,
     frames: u64,
-    /// Packets are told.
+    /// Packets are reported.
     packets: bool,
     wants: Wants,
 }
@@ -71,7 +71,7 @@ impl<S: Sink> Tap<S> {
 
 impl<S: Sink> Observer for Tap<S> {
     fn packet(&mut self, sight: &Sight<'_>) {
-        // Only TCP is told.
+        // Only TCP is reported.
         let is_segment = matches!(sight.frame.kind, FrameKind::Segment | FrameKind::Damaged);
         if sight.host != self.host || !self.packets || !is_segment {
             return;

@@ -1,27 +1,27 @@
-//! What came of a connection, and of several together.
+//! The result of a connection, and of several together.
 
 pub use crate::host::datagram_socket::DatagramCounts;
 use slowpath_model::{Bytes, End, FlowKey, Instant, Rate, measured};
 use slowpath_uapi::TcpInfo;
 use std::time::Duration;
 
-/// What the kernel of one end has to say of a connection (`TCP_INFO`).
+/// A part of an end's `TCP_INFO`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// Segments sent again.
+pub struct SocketInfo {
+    /// Retransmitted segments.
     pub retransmits: u32,
     /// Retransmission timeouts.
     pub timeouts: u16,
-    /// Smoothed round-trip time; `None` before the first measurement.
+    /// Smoothed RTT; `None` before the first measurement.
     pub smoothed_rtt: Option<Duration>,
-    /// Shortest round-trip time; `None` before the first measurement.
+    /// Shortest RTT; `None` before the first measurement.
     pub least_rtt: Option<Duration>,
     /// The congestion window, in segments.
     pub congestion_window: u32,
 }
 
-impl Told {
-    /// From what `getsockopt` would say.
+impl SocketInfo {
+    /// From the result of `getsockopt`.
     pub fn of(info: &TcpInfo) -> Self {
         let time = |micros| measured(micros).map(|micros| Duration::from_micros(micros.into()));
         Self {
@@ -34,7 +34,7 @@ impl Told {
     }
 }
 
-/// What came of a connection.
+/// The result of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The stream that it served, counted over all flows of the scenario.
@@ -49,9 +49,9 @@ pub struct Transfer {
     pub opened: Instant,
     /// From the call of `connect` to the last byte read.
     pub lasted: Duration,
-    /// What the sender's kernel has to say; `None` if it has no connection, and never had one.
-    pub told: Option<Told>,
-    /// What happened to its datagrams, if that is what went over it.
+    /// The sender's `TCP_INFO`; `None` if it never had a connection.
+    pub info: Option<SocketInfo>,
+    /// The counters of its datagrams, if it carries datagrams.
     pub datagrams: Option<DatagramCounts>,
 }
 
@@ -62,39 +62,39 @@ impl Transfer {
     }
 }
 
-/// What came of several connections together.
+/// The result of several connections together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// How many they are.
+    /// The number of connections.
     pub connections: u64,
-    /// What was read of all.
+    /// The data read from all of them.
     pub bytes: Bytes,
     /// When the first was opened and the last byte was read.
     pub span: Option<(Instant, Instant)>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Smoothed round-trip time of the last one that has any.
+    /// Smoothed RTT of the last one that has any.
     pub smoothed_rtt: Option<Duration>,
-    /// The shortest round-trip time of all.
+    /// The shortest RTT of all.
     pub least_rtt: Option<Duration>,
-    /// What happened to their datagrams, if that is what went over them.
+    /// The counters of their datagrams, if they carry datagrams.
     pub datagrams: Option<DatagramCounts>,
 }
 
 impl Total {
     /// Adds a connection.
     pub fn add(&mut self, transfer: &Transfer) {
-        let told = transfer.told.unwrap_or_default();
+        let info = transfer.info.unwrap_or_default();
         self.join(&Self {
             connections: 1,
             bytes: transfer.bytes,
             span: Some((transfer.opened, transfer.opened + transfer.lasted)),
-            retransmits: told.retransmits.into(),
-            timeouts: told.timeouts.into(),
-            smoothed_rtt: told.smoothed_rtt,
-            least_rtt: told.least_rtt,
+            retransmits: info.retransmits.into(),
+            timeouts: info.timeouts.into(),
+            smoothed_rtt: info.smoothed_rtt,
+            least_rtt: info.least_rtt,
             datagrams: transfer.datagrams,
         });
     }

@@ -2,7 +2,7 @@
 //!
 //! The path decides about a packet when it is sent: it is lost, or due at an instant. A link and a constant delay
 //! keep packets in order, so those on the way are a ring, and the agenda knows only when the first of them is due.
-//! The few that a reordering holds back, or that a jitter lets overtake, wait in a heap beside it.
+//! The few that a reordering holds back, or that jitter reorders, wait in a heap next to it.
 
 use crate::agenda::{Agenda, Slot};
 use slowpath_model::{Bytes, Flags, Instant, StreamOffset};
@@ -22,7 +22,7 @@ const HEADERS: u32 = 40;
 const ICMP_HEADERS: u32 = 28;
 const ICMP_QUOTES: u32 = 548;
 
-/// What a frame is, beside its TCP segment.
+/// What a frame has besides its TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// A TCP segment.
@@ -35,14 +35,14 @@ pub enum FrameKind {
     TooBig,
 }
 
-/// A packet between two hosts, with what is on the wire beside TCP's part.
+/// A packet between two hosts, with what is on the wire besides TCP's part.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// The connection it belongs to.
     pub connection: u32,
     /// The IP identification.
     pub id: u16,
-    /// What it is.
+    /// Its kind.
     pub kind: FrameKind,
     /// Its TCP segment.
     pub packet: Packet,
@@ -64,7 +64,7 @@ impl Frame {
         }
     }
 
-    /// What a path is told of it, which was cut from a super-packet of so many bytes.
+    /// What a path knows of it, which was cut from a super-packet of so many bytes.
     fn shown(&self, super_packet: u32) -> slowpath_path::Packet {
         let packet = &self.packet;
         let part = matches!(self.kind, FrameKind::Segment | FrameKind::Damaged).then(|| StreamPart {
@@ -79,7 +79,7 @@ impl Frame {
         slowpath_path::Packet { length, ecn: packet.ecn, id: Some(self.id), part }
     }
 
-    /// What middleboxes have made of it.
+    /// The changes by middleboxes.
     fn with(mut self, changes: &Changes) -> Self {
         let packet = &mut self.packet;
         packet.ecn = changes.ecn.unwrap_or(packet.ecn);
@@ -107,7 +107,7 @@ impl Frame {
         Self { connection: self.connection, id: 0, kind: FrameKind::Segment, packet: reset }
     }
 
-    /// What its sender gets.
+    /// The ICMP error or RST that its sender gets.
     fn answered(&self, answer: Answer) -> Self {
         match answer {
             Answer::TooBig { mtu } => {
@@ -159,7 +159,7 @@ pub fn send(
     }
 }
 
-/// What became of a frame.
+/// The fate of a frame.
 enum Sent {
     OnItsWay,
     Dropped(Option<Answer>),
@@ -207,7 +207,7 @@ pub struct Wire {
     ring: VecDeque<Flight>,
     stragglers: BinaryHeap<Reverse<Straggler>>,
     slot: Slot,
-    /// Which arrival from now the receiving host has asked to be told of, the next being 1; 0 for none.
+    /// Which arrival from now the receiving host has asked to be notified of, the next being 1; 0 for none.
     watched: usize,
     delivered: u64,
     most_in_flight: usize,
@@ -288,8 +288,8 @@ impl Wire {
         self.stragglers.pop().map(|Reverse(straggler)| (due, straggler.frame))
     }
 
-    /// Of which arrival from now the agenda is to tell the receiving host, the next being 1. A host that polls need not
-    /// be told of any: 0. While some packets overtake others, it is told of the next.
+    /// The arrival from now of which the agenda notifies the receiving host, the next being 1. A host that polls need not
+    /// be notified of any: 0. While packets are being reordered, it is notified of the next.
     pub fn watch(&mut self, nth: usize, agenda: &mut Agenda) {
         self.watched = nth;
         agenda.set(self.slot, self.watched_due());
@@ -319,7 +319,7 @@ impl Wire {
         self.delivered
     }
 
-    /// What the path did with what it was shown.
+    /// The counters of the path.
     pub fn totals(&self) -> &slowpath_path::Totals {
         self.path.totals()
     }

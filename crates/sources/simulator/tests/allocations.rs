@@ -61,7 +61,7 @@ fn a_packet_costs_no_memory() {
                  machine = \"{machine}\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"1 bdp\"\n{rest}"
             )
         };
-        // A window that binds: nothing is lost.
+        // A window that limits: nothing is lost.
         let (calls, packets) = cost(&scenario("[flows.receiver.socket]\nSO_RCVBUF = \"128 KiB\"\n"));
         assert!(packets > 5_000, "{machine}: {packets} packets");
         assert_eq!(calls, 0, "{machine}: calls for memory with {packets} packets");

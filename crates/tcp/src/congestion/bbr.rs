@@ -1,5 +1,5 @@
 //! BBR (Cardwell and others, ACM Queue 14(5), 2016; net/ipv4/tcp_bbr.c, version 1, 6.18): the window and the rate follow a
-//! model of the path, the most that it delivered of late and the shortest round trip, and not its losses.
+//! model of the path, the most that it delivered of late and the minimum RTT, and not its losses.
 
 mod model;
 mod policed;
@@ -11,12 +11,12 @@ use policed::Policed;
 use scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE, RATE_SHIFT, bytes_per_second};
 use slowpath_model::Instant;
 
-/// 2/ln(2), so that what is sent doubles in each round trip (`bbr_high_gain`), and what drains that queue again.
+/// 2/ln(2), so that what is sent doubles in each RTT (`bbr_high_gain`), and what drains that queue again.
 const HIGH_GAIN: u32 = GAIN_ONE * 2885 / 1000 + 1;
 const DRAIN_GAIN: u32 = GAIN_ONE * 1000 / 2885;
 /// Room for ACKs that come late (`bbr_cwnd_gain`).
 const WINDOW_GAIN: u32 = GAIN_ONE * 2;
-/// A quarter more for a round trip, a quarter less for one, and six as it is (`bbr_pacing_gain`).
+/// A quarter more for an RTT, a quarter less for one, and six as it is (`bbr_pacing_gain`).
 const CYCLE: [u32; 8] =
     [GAIN_ONE * 5 / 4, GAIN_ONE * 3 / 4, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE];
 /// A cycle begins in any phase but the one that drains (`bbr_cycle_rand`).
@@ -39,7 +39,7 @@ enum Mode {
     Drain,
     /// Keeps the rate, and looks whether there is more.
     ProbeBw,
-    /// Sends nearly nothing, to see the shortest round trip.
+    /// Sends nearly nothing, to see the minimum RTT.
     ProbeRtt,
 }
 
@@ -47,13 +47,13 @@ enum Mode {
 #[derive(Clone, Debug)]
 pub struct Bbr {
     mode: Mode,
-    /// The shortest round trip, in microseconds, and the tick in which it was seen.
+    /// The minimum RTT, in microseconds, and the tick in which it was seen.
     least_rtt_us: Option<u32>,
     least_rtt_at: i64,
-    /// When to leave [`Mode::ProbeRtt`], and whether a round trip has passed there.
+    /// When to leave [`Mode::ProbeRtt`], and whether an RTT has passed there.
     probe_rtt_ends: Option<i64>,
     probe_rtt_round_done: bool,
-    /// The most that was delivered in ten round trips.
+    /// The most that was delivered in ten RTTs.
     rate: RunningMax,
     rounds: u32,
     round_ends: u32,
@@ -73,7 +73,7 @@ pub struct Bbr {
     /// Bytes a second.
     pacing_rate: u64,
     policed: Policed,
-    /// ACKs that come in lumps: since when, how much, and what was beyond the rate, of two spells of five round trips.
+    /// ACKs that come in lumps: since when, how much, and what was beyond the rate, of two spells of five RTTs.
     lump_at: Instant,
     lump: u32,
     beyond: [u32; 2],

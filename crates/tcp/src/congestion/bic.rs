@@ -5,13 +5,13 @@ use super::{AckSample, CaState, Control, Moment, Window};
 /// The window after a loss: 819/1024 (`beta`).
 const BETA: u32 = 819;
 const BETA_SCALE: u32 = 1024;
-/// The search goes a quarter of the way to the last maximum in a round trip (`BICTCP_B`).
+/// The search goes a quarter of the way to the last maximum in an RTT (`BICTCP_B`).
 const B: u32 = 4;
-/// Most segments in a round trip (`max_increment`).
+/// Most segments per RTT (`max_increment`).
 const MOST: u32 = 16;
 /// Up to this window it is Reno (`low_window`).
 const LOW_WINDOW: u32 = 14;
-/// Round trips for the last steps up to the maximum (`smooth_part`).
+/// RTTs for the last steps up to the maximum (`smooth_part`).
 const SMOOTH: u32 = 20;
 /// `ACK_RATIO_SHIFT`: segments acknowledged at once are counted in sixteenths.
 const RATIO_SHIFT: u32 = 4;
@@ -48,7 +48,7 @@ impl Bic {
             return;
         }
         let mut count = self.segments_for_one(cwnd);
-        // The first window grows by 5 % in a round trip at least.
+        // The first window grows by at least 5 % per RTT.
         if self.last_max_cwnd == 0 {
             count = count.min(20);
         }

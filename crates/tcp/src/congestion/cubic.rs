@@ -142,7 +142,7 @@ impl Cubic {
         };
         self.count =
             if target > window.cwnd { window.cwnd / (target - window.cwnd) } else { 100 * window.cwnd };
-        // The first window after the start of the connection grows by 5 % a round trip at least.
+        // The first window after the start of the connection grows by at least 5 % per RTT.
         if self.last_max_cwnd == 0 && self.count > 20 {
             self.count = 20;
         }
@@ -175,7 +175,7 @@ impl Cubic {
         }
     }
 
-    /// `hystart_update`: leaves slow start when an ACK train has lasted half a round trip, or when the round's least
+    /// `hystart_update`: leaves slow start when an ACK train has lasted half an RTT, or when the round's least
     /// delay has grown.
     fn hystart(&mut self, window: &mut Window, moment: &Moment, delay: u32) {
         if moment.snd_una > self.end_seq {
@@ -188,7 +188,7 @@ impl Cubic {
         if now - self.last_ack <= i64::from(HYSTART_ACK_DELTA) {
             self.last_ack = now;
             let train = self.delay_min + hystart_ack_delay(moment);
-            // A paced sender spreads its train over the round trip by itself.
+            // A paced sender spreads its train over the RTT by itself.
             let threshold = if moment.paced { train } else { train / 2 };
             if now - self.round_start > i64::from(threshold) {
                 self.found = true;

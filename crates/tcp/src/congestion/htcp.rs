@@ -81,7 +81,7 @@ impl Htcp {
         }
     }
 
-    /// `measure_achieved_throughput`: over a window and a round trip at least.
+    /// `measure_achieved_throughput`: over a window and an RTT at least.
     fn measure_rate(&mut self, window: &Window, moment: &Moment, acked: u32) {
         let now = moment.jiffies();
         if !matches!(moment.state, CaState::Open | CaState::Disorder) {
@@ -122,8 +122,8 @@ impl Htcp {
         }
     }
 
-    /// `htcp_alpha_update`: 1 + 10 (t - 1) + (t - 1)^2 / 4 segments in a round trip, t seconds after the last loss, and
-    /// more in a longer round trip.
+    /// `htcp_alpha_update`: 1 + 10 (t - 1) + (t - 1)^2 / 4 segments per RTT, t seconds after the last loss, and
+    /// more in a longer RTT.
     fn update_alpha(&mut self, moment: &Moment) {
         let hz = u64::from(moment.hz);
         let passed = u64::from(since(moment, self.last_loss));
@@ -133,7 +133,7 @@ impl Htcp {
             factor = 1 + (10 * more + ((more / 2) * (more / 2) / hz)) / hz;
         }
         if self.least_rtt > 0 {
-            // As if round trips were 100 ms, within a factor of 10 and a half.
+            // As if RTTs were 100 ms, within a factor of 10 and a half.
             let scale = ((hz << 3) / (10 * u64::from(self.least_rtt))).clamp(1 << 2, 10 << 3);
             factor = ((factor << 3) / scale).max(1);
         }
@@ -158,7 +158,7 @@ impl Control for Htcp {
     fn ssthresh(&mut self, window: &Window, moment: &Moment) -> u32 {
         self.update_beta(moment);
         self.update_alpha(moment);
-        // The longest round trip is forgotten slowly: the path may have changed.
+        // The maximum RTT is forgotten slowly: the path may have changed.
         if self.least_rtt > 0 && self.most_rtt > self.least_rtt {
             self.most_rtt = self.least_rtt + (self.most_rtt - self.least_rtt) * 95 / 100;
         }

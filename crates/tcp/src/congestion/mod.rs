@@ -44,9 +44,9 @@ pub struct Window {
     pub clamp: u32,
     /// The window before the last reduction.
     pub prior_cwnd: u32,
-    /// Whether the last window's worth of data was held by the window (`is_cwnd_limited`).
+    /// Whether the last window of data was limited by cwnd (`is_cwnd_limited`).
     pub limited: bool,
-    /// Most segments outstanding in the last window's worth of data (`max_packets_out`).
+    /// The most segments in flight in the last window of data (`max_packets_out`).
     pub most_outstanding: u32,
 }
 
@@ -120,9 +120,9 @@ pub struct Moment {
     pub snd_una: StreamOffset,
     /// The next byte to be sent for the first time.
     pub snd_nxt: StreamOffset,
-    /// Smoothed round trip; `None` before the first measurement.
+    /// Smoothed RTT; `None` before the first measurement.
     pub srtt: Option<Duration>,
-    /// What the pacer would send at, in bytes a second; 0 before the first measurement.
+    /// The pacing rate, in bytes per second; 0 before the first measurement.
     pub pacing_rate: u64,
     /// Whether segments are paced.
     pub paced: bool,
@@ -130,19 +130,19 @@ pub struct Moment {
     pub last_sent: Instant,
     /// The kernel's ticks a second.
     pub hz: u32,
-    /// Segments that are on their way.
+    /// Segments in flight.
     pub in_flight: u32,
     /// Segments delivered since the connection began.
     pub delivered: u32,
-    /// Segments taken for lost.
+    /// Segments marked lost.
     pub lost: u32,
     /// When something was delivered last.
     pub delivered_at: Instant,
     /// When the next segment may leave (`tcp_wstamp_ns`).
     pub wire_at: Instant,
-    /// Whether the application holds the sender (`app_limited`).
+    /// Whether the sender is application-limited (`app_limited`).
     pub app_limited: bool,
-    /// The shortest round trip of late, in microseconds (`tcp_min_rtt`).
+    /// The minimum RTT of late, in microseconds (`tcp_min_rtt`).
     pub least_rtt_us: Option<u32>,
     /// What `SO_MAX_PACING_RATE` allows, in bytes a second.
     pub most_pacing_rate: u64,
@@ -166,7 +166,7 @@ impl Moment {
     }
 }
 
-/// What a control is told of (`enum tcp_ca_event`).
+/// The events of a congestion control (`enum tcp_ca_event`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaEvent {
     /// The first segment goes out after a time with none in flight.
@@ -184,7 +184,7 @@ pub enum CaEvent {
 pub struct AckSample {
     /// Segments newly acknowledged.
     pub acked: u32,
-    /// The round trip; `None` if it could not be measured.
+    /// The RTT; `None` if it could not be measured.
     pub rtt: Option<Duration>,
     /// Segments in flight when the newest of them was sent.
     pub in_flight: u32,
@@ -195,19 +195,19 @@ pub struct AckSample {
 pub struct RateSample {
     /// Segments delivered in the interval; `None` if nothing could be measured.
     pub delivered: Option<u32>,
-    /// How long it was, in microseconds; `None` if it was shorter than a round trip.
+    /// How long it was, in microseconds; `None` if it was shorter than an RTT.
     pub interval_us: Option<u32>,
     /// What had been delivered when the newest segment that this ACK delivers was sent.
     pub prior_delivered: u32,
-    /// Whether the application held the sender meanwhile.
+    /// Whether the sender was application-limited meanwhile.
     pub app_limited: bool,
     /// Segments that this ACK delivers.
     pub acked: u32,
-    /// Segments that are taken for lost by it.
+    /// Segments that it marks as lost.
     pub losses: u32,
-    /// Segments on their way before it.
+    /// Segments in flight before it.
     pub prior_in_flight: u32,
-    /// The round trip, in microseconds.
+    /// The RTT, in microseconds.
     pub rtt_us: Option<u32>,
     /// Whether the receiver may have delayed it.
     pub is_ack_delayed: bool,
@@ -223,7 +223,7 @@ pub trait Control: Debug + Send {
     fn ssthresh(&mut self, window: &Window, moment: &Moment) -> u32;
     /// Data was acknowledged outside recovery: the window may grow.
     fn cong_avoid(&mut self, window: &mut Window, moment: &Moment, acked: u32);
-    /// The window when a reduction turns out to have been needless.
+    /// The window after the undo of a spurious reduction.
     fn undo_cwnd(&mut self, window: &Window) -> u32 {
         window.cwnd.max(window.prior_cwnd)
     }
@@ -242,11 +242,11 @@ pub trait Control: Debug + Send {
     /// An ACK came, and all that it says is known (`cong_control`): who paces sets window and rate by this, also in
     /// recovery.
     fn control(&mut self, _window: &mut Window, _moment: &Moment, _sample: &RateSample) {}
-    /// What it paces at, in bytes a second; `None`, always, if it does not pace.
+    /// Its pacing rate, in bytes per second; always `None` if it does not pace.
     fn pacing_rate(&self) -> Option<u64> {
         None
     }
-    /// Segments that a super-packet has at least (`min_tso_segs`).
+    /// The minimum number of segments in a super-packet (`min_tso_segs`).
     fn least_segments(&self) -> Option<u32> {
         None
     }
@@ -254,7 +254,7 @@ pub trait Control: Debug + Send {
     fn buffer_windows(&self) -> Option<u32> {
         None
     }
-    /// Whether it sends less than it could, so that what is delivered says nothing of the path.
+    /// Whether it sends less than it could, so that the delivery rate says nothing about the path.
     fn holds_back(&self) -> bool {
         false
     }

@@ -2,8 +2,8 @@
 
 use super::{Control, Moment, Window};
 
-/// Of so many acknowledged segments one lets the window grow by one (`TCP_SCALABLE_AI_CNT`): a hundredth of the window in
-/// a round trip, whatever the window is.
+/// The window grows by one per so many acknowledged segments (`TCP_SCALABLE_AI_CNT`): a hundredth of the window in
+/// an RTT, whatever the window is.
 const ONE_OF: u32 = 100;
 /// An eighth less after a loss (`TCP_SCALABLE_MD_SCALE`).
 const LESS_SHIFT: u32 = 3;

@@ -1,5 +1,5 @@
 //! TCP Vegas (Brakmo and Peterson, JSAC 13(8), 1995; net/ipv4/tcp_vegas.c, 6.18): keeps two to four segments in the
-//! path's queue, by how much longer round trips are than the shortest one.
+//! path's queue, by how much longer RTTs are than the shortest one.
 
 use super::{AckSample, CaEvent, CaState, Control, Moment, Window, reno};
 use slowpath_model::StreamOffset;
@@ -13,17 +13,17 @@ const GAMMA: u32 = 1;
 /// One connection's Vegas (`struct vegas`).
 #[derive(Clone, Debug)]
 pub struct Vegas {
-    /// What was sent next when this round trip began.
+    /// What was sent next when this RTT began.
     round_ends: StreamOffset,
     is_active: bool,
-    /// Round trips measured in this one, and the shortest of them, in microseconds.
+    /// RTTs measured in this one, and the shortest of them, in microseconds.
     samples: u32,
     least_us: u32,
     /// The shortest of all.
     base_us: u32,
 }
 
-/// No round trip.
+/// No RTT.
 const NONE: u32 = 0x7fff_ffff;
 
 impl Default for Vegas {
@@ -45,7 +45,7 @@ impl Vegas {
         self.least_us = NONE;
     }
 
-    /// Once in a round trip that was measured more than twice.
+    /// Once per RTT that was measured more than twice.
     fn adjust(&self, window: &mut Window, acked: u32) {
         let cwnd = u64::from(window.cwnd);
         let target = cwnd * u64::from(self.base_us) / u64::from(self.least_us);

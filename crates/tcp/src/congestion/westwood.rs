@@ -1,12 +1,12 @@
 //! TCP Westwood+ (Mascolo and others, MOBICOM 2001; Grieco and Mascolo, CCR 34(2), 2004; net/ipv4/tcp_westwood.c, 6.18):
-//! Reno, whose window after a loss is what the path was measured to deliver in the least round trip.
+//! Reno, whose window after a loss is what the path was measured to deliver in the minimum RTT.
 
 use super::{AckSample, CaEvent, Control, Moment, Window, reno};
 use slowpath_model::StreamOffset;
 
-/// Rates are taken over a round trip, and over 50 ms at least (`TCP_WESTWOOD_RTT_MIN`).
+/// Rates are taken over an RTT, and over 50 ms at least (`TCP_WESTWOOD_RTT_MIN`).
 const LEAST_MS: u32 = 50;
-/// The round trip before the first is measured (`TCP_WESTWOOD_INIT_RTT`).
+/// The RTT before the first is measured (`TCP_WESTWOOD_INIT_RTT`).
 const FIRST_RTT_S: u32 = 20;
 
 /// One connection's Westwood (`struct westwood`). Times are in ticks, rates in bytes a tick.
@@ -19,7 +19,7 @@ pub struct Westwood {
     /// Bytes delivered since then.
     delivered: u32,
     una: Option<StreamOffset>,
-    /// Bytes that duplicate ACKs have told of, and that no ACK has acknowledged yet.
+    /// Bytes reported by duplicate ACKs that no ACK has acknowledged yet.
     accounted: u32,
     rtt: u32,
     least_rtt: u32,

@@ -1,4 +1,4 @@
-//! When acknowledgments go out (`icsk_ack`; net/ipv4/tcp_input.c and tcp_output.c, 6.18).
+//! When ACKs are sent (`icsk_ack`; net/ipv4/tcp_input.c and tcp_output.c, 6.18).
 
 use super::receiver::Pending;
 use crate::clock::Jiffies;
@@ -25,17 +25,17 @@ impl Connection {
         self.ticks(ATO_MIN)
     }
 
-    /// Whether ACKs wait to ride on answers (`inet_csk_in_pingpong_mode`).
+    /// Whether ACKs are delayed to be piggybacked (`inet_csk_in_pingpong_mode`).
     pub(crate) fn in_pingpong_mode(&self) -> bool {
         self.rcv.ack.pingpong >= PINGPONG_THRESHOLD
     }
 
-    /// ACKs wait to ride on answers (`inet_csk_enter_pingpong_mode`).
+    /// Enters pingpong mode: ACKs are delayed to be piggybacked (`inet_csk_enter_pingpong_mode`).
     pub(crate) fn enter_pingpong_mode(&mut self) {
         self.rcv.ack.pingpong = PINGPONG_THRESHOLD;
     }
 
-    /// They do not (`inet_csk_exit_pingpong_mode`).
+    /// Leaves pingpong mode (`inet_csk_exit_pingpong_mode`).
     pub(crate) fn exit_pingpong_mode(&mut self) {
         self.rcv.ack.pingpong = 0;
     }
@@ -45,7 +45,7 @@ impl Connection {
         self.rcv.ack.pending.scheduled = true;
     }
 
-    /// The next ACKs go out at once, as many as half a window of segments (`tcp_incr_quickack`).
+    /// Sends the next ACKs immediately, for up to half a window of segments (`tcp_incr_quickack`).
     fn increase_quickack(&mut self, most: u8) {
         let segments = self.rcv.wnd / (2 * self.rcv.ack.rcv_mss).max(1);
         let quick = u8::try_from(segments).unwrap_or(u8::MAX);
@@ -96,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// What the IP header says about congestion (`tcp_data_ecn_check`, RFC 3168, section 6.1.3).
+    /// Checks the ECN field of the IP header (`tcp_data_ecn_check`, RFC 3168, section 6.1.3).
     pub(super) fn check_ecn(&mut self, packet: &Packet) {
         if !self.negotiated.ecn {
             return;
@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// Sends an ACK if one is owed and its time has come (`tcp_ack_snd_check`).
+    /// Sends an ACK if one is due (`tcp_ack_snd_check`).
     pub(crate) fn ack_snd_check(&mut self, now: Instant) {
         if self.rcv.ack.pending.scheduled {
             self.decide_ack(now, true);
@@ -186,7 +186,7 @@ impl Connection {
         }
         ack.compressed += 1;
         if self.timers.compressed_ack.is_none() {
-            // A twentieth of the round trip. On an idle CPU the timer uses up its slack.
+            // A twentieth of the RTT. On an idle CPU the timer uses up its slack.
             let srtt = self.snd.rtt.srtt_us;
             let seen = self.rcv.rtt.rtt_us;
             let rtt = if srtt != 0 && srtt < seen { srtt } else { seen };
@@ -197,7 +197,7 @@ impl Connection {
         true
     }
 
-    /// Sends the ACK that stands for those held back (`tcp_sack_compress_send_ack`).
+    /// Sends one ACK for those held back (`tcp_sack_compress_send_ack`).
     pub(super) fn flush_compressed_ack(&mut self, now: Instant) {
         if self.rcv.ack.compressed == 0 {
             return;
@@ -227,7 +227,7 @@ impl Connection {
         self.timers.delayed_ack = Some(clock.fires(now, timeout - jiffies));
     }
 
-    /// For how many ticks an ACK may wait.
+    /// The ACK delay, in ticks.
     fn ack_delay(&self) -> i64 {
         let least = self.ato_min();
         let mut ato = self.rcv.ack.ato;
@@ -339,7 +339,7 @@ impl Connection {
         }
     }
 
-    /// The reader has taken something: tells the peer if that matters (`__tcp_cleanup_rbuf`).
+    /// The reader has taken something: sends a window update if that matters (`__tcp_cleanup_rbuf`).
     pub(crate) fn cleanup_rbuf(&mut self, now: Instant, copied: u32) {
         let rcv = &self.rcv;
         let mut time_to_ack = false;

@@ -1,4 +1,4 @@
-//! What arrivals are charged, and what is dropped when that is too much (`tcp_try_rmem_schedule`,
+//! Memory accounting of received segments, and drops when it is exceeded (`tcp_try_rmem_schedule`,
 //! net/ipv4/tcp_input.c, 6.18).
 
 use super::memory::{Cost, PAGE, PacketMemory, ReceiveQueue};
@@ -22,13 +22,13 @@ impl Connection {
         self.rcv.buffer
     }
 
-    /// What a packet costs on its way in.
+    /// The memory charge of a received packet.
     pub(super) fn arrival_cost(&self, packet: &Packet) -> Cost {
         let headers = self.settings.ip_header + TCP_HEADER + packet.option_bytes();
         self.rcv.packet_memory.cost(packet, headers)
     }
 
-    /// Whether the packet may be taken in; makes room if need be (`tcp_try_rmem_schedule`).
+    /// Whether the packet may be queued; makes room if necessary (`tcp_try_rmem_schedule`).
     pub(super) fn make_room(&mut self, packet: &Packet) -> bool {
         let is_room = self.can_ingest() || self.prune_queue(packet);
         if is_room {
@@ -91,7 +91,7 @@ impl Connection {
         false
     }
 
-    /// Throws away what lies furthest beyond the hole, an eighth of the buffer at a time (`tcp_prune_ofo_queue`).
+    /// Drops the out-of-order data with the highest sequence numbers, an eighth of the buffer at a time (`tcp_prune_ofo_queue`).
     fn prune_ofo_queue(&mut self, packet: &Packet) {
         let eighth = i64::from(self.rcv.buffer >> 3);
         let mut goal = eighth;
@@ -109,7 +109,7 @@ impl Connection {
         }
         if pruned {
             self.rcv.counters.ofo_pruned += 1;
-            // What the peer was told of is gone: it finds out by its timeout (RFC 2018, section 8).
+            // Data that the peer knows as SACKed is gone: it finds out by its timeout (RFC 2018, section 8).
             self.rcv.sacks.clear();
         }
     }
@@ -129,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// Forgets everything received and not read (`tcp_done`'s purge, `tcp_disconnect`).
+    /// Purges everything received and not read (`tcp_done`'s purge, `tcp_disconnect`).
     pub(crate) fn purge_receive_queues(&mut self) {
         self.rcv.queue = ReceiveQueue::default();
         self.rcv.ofo.clear();

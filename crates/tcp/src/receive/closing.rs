@@ -1,4 +1,4 @@
-//! How a connection ends: by FIN, by reset, by giving up (`tcp_fin_time`, `tcp_reset`, `tcp_done`;
+//! The end of a connection: FIN, RST, or timeout (`tcp_fin_time`, `tcp_reset`, `tcp_done`;
 //! net/ipv4/tcp_input.c and tcp.c, 6.18).
 
 use crate::connection::{Connection, State};
@@ -11,14 +11,14 @@ use std::time::Duration;
 /// `TCP_TIMEWAIT_LEN` (include/net/tcp.h).
 pub(crate) const TIME_WAIT: Duration = Duration::from_secs(60);
 
-/// What follows from the acknowledgment of our FIN.
+/// What follows from the ACK of our FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closing {
     /// The rest of the segment is processed.
     GoOn,
     /// There is no more to be done with it.
     Done,
-    /// It brought data that nobody wants: the peer is told so by a reset.
+    /// It brought data that nobody wants: the answer is a RST.
     Abort,
 }
 
@@ -105,14 +105,14 @@ impl Connection {
         self.timers = crate::timers::Timers::default();
     }
 
-    /// A reset as answer to a segment that fits nothing (`tcp_v4_send_reset`; RFC 9293, section 3.5.2).
+    /// A RST in answer to a segment without a connection (`tcp_v4_send_reset`; RFC 9293, section 3.5.2).
     pub(crate) fn send_reset_for(&mut self, packet: &Packet) {
         if let Some(reset) = reset_for(packet) {
             self.out.push_back(reset);
         }
     }
 
-    /// A reset of our own accord (`tcp_send_active_reset`).
+    /// An active RST (`tcp_send_active_reset`).
     pub(crate) fn send_active_reset(&mut self, now: Instant) {
         let seq = self.acceptable_seq();
         self.transmit_control(now, Flags::RST.with(Flags::ACK), seq);

@@ -1,4 +1,4 @@
-//! Where payload goes (`tcp_data_queue`, net/ipv4/tcp_input.c, 6.18).
+//! Queueing of payload (`tcp_data_queue`, net/ipv4/tcp_input.c, 6.18).
 
 use super::acks::MAX_QUICKACKS;
 use super::ofo::Stretch;
@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use slowpath_model::{Flags, Instant};
 
 impl Connection {
-    /// Queues what a segment brings, in order or beyond a hole (`tcp_data_queue`).
+    /// Queues a segment's payload, in order or out of order (`tcp_data_queue`).
     pub(super) fn queue_data(&mut self, now: Instant, packet: &Packet) {
         self.accept_cwr(packet);
         if packet.seq == packet.end() {
@@ -24,7 +24,7 @@ impl Connection {
                 self.queue_in_order(now, packet);
             }
         } else if packet.end() <= self.rcv.nxt {
-            // It came before: the peer has missed our ACK, or needlessly sent it again.
+            // It came before: the peer has missed our ACK, or retransmitted spuriously.
             self.set_duplicate_sack(packet.seq, packet.end());
             self.refuse_out_of_window();
         } else if packet.seq >= self.rcv.nxt + window {
@@ -41,7 +41,7 @@ impl Connection {
         }
     }
 
-    /// Nothing of it is wanted; the peer is told at once where we are.
+    /// Nothing of it is wanted; an ACK is sent immediately.
     fn refuse_out_of_window(&mut self) {
         self.enter_quickack_mode(MAX_QUICKACKS);
         self.schedule_ack();
@@ -77,7 +77,7 @@ impl Connection {
         self.data_ready();
     }
 
-    /// The last hole is filled: the peer shall know at once (RFC 5681, section 4.2).
+    /// The last hole is filled: an ACK is sent immediately (RFC 5681, section 4.2).
     fn hole_filled(&mut self) {
         if self.settings.choices.ack_repairs_at_once {
             self.rcv.ack.pending.now = true;
@@ -115,7 +115,7 @@ impl Connection {
         self.data_ready();
     }
 
-    /// Moves to the receive queue what follows on now (`tcp_ofo_queue`).
+    /// Moves data that is now in order to the receive queue (`tcp_ofo_queue`).
     fn drain_ofo_queue(&mut self, now: Instant) {
         let repaired = self.rcv.nxt;
         while let Some(stretch) = self.rcv.ofo.pop_until(self.rcv.nxt) {
@@ -182,7 +182,7 @@ impl Connection {
         }
     }
 
-    /// The peer will send no more (`tcp_fin`).
+    /// A FIN was received (`tcp_fin`).
     fn fin_received(&mut self, now: Instant) {
         self.schedule_ack();
         self.receive_shutdown = true;
@@ -215,7 +215,7 @@ impl Connection {
         self.wakeups.state |= !self.orphaned;
     }
 
-    /// Tells the reader, if there is enough for it (`tcp_data_ready`, `tcp_epollin_ready`).
+    /// Wakes the reader, if there is enough for it (`tcp_data_ready`, `tcp_epollin_ready`).
     pub(super) fn data_ready(&mut self) {
         if !self.orphaned && self.is_readable() {
             self.wakeups.readable = true;

@@ -1,4 +1,4 @@
-//! What happens to a segment (`tcp_v4_do_rcv`, `tcp_rcv_established`, `tcp_rcv_state_process`,
+//! Processing of a received segment (`tcp_v4_do_rcv`, `tcp_rcv_established`, `tcp_rcv_state_process`,
 //! net/ipv4/tcp_ipv4.c and tcp_input.c, 6.18).
 
 use super::closing::Closing;
@@ -7,7 +7,7 @@ use crate::packet::{Packet, TcpOptions};
 use crate::send::ack::AckResult;
 use slowpath_model::{Flags, Instant};
 
-/// What stays of a segment after its acknowledgment was processed.
+/// What remains of a segment after its ACK was processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Its payload is still to be looked at.
@@ -140,7 +140,7 @@ impl Connection {
         }
     }
 
-    /// The acknowledgment and all that follows, in ESTABLISHED (`step5`).
+    /// The ACK and everything after it, in ESTABLISHED (`step5`).
     fn receive_step5(&mut self, now: Instant, packet: &Packet) {
         let result = self.process_ack(now, packet);
         if matches!(result, AckResult::TooOld | AckResult::Unsent) && self.settings.choices.challenges {
@@ -161,7 +161,7 @@ impl Connection {
         self.ack(now, packet, true)
     }
 
-    /// What the segment made possible or owed is sent.
+    /// Sends data and ACKs that the segment made possible.
     pub(super) fn after_data(&mut self, now: Instant) {
         if !matches!(self.state, State::Closed | State::TimeWait) {
             self.data_snd_check(now);
@@ -199,7 +199,7 @@ impl Connection {
         }
     }
 
-    /// What the acknowledgment means for the state.
+    /// The state change caused by the ACK.
     fn acknowledged(&mut self, now: Instant, packet: &Packet) -> Step {
         match self.state {
             State::SynReceived => {
@@ -234,7 +234,7 @@ impl Connection {
         }
     }
 
-    /// All that was written has arrived, the FIN too.
+    /// Whether everything written has been acknowledged, including the FIN.
     fn everything_acknowledged(&self) -> bool {
         self.snd.una == self.snd.write_seq
     }

@@ -1,4 +1,4 @@
-//! What packets cost in memory, and the queue of what arrived in order.
+//! Memory of packets, and the receive queue.
 
 use crate::choices::{BufferMemory, OLD_SK_BUFF};
 use crate::packet::Packet;
@@ -13,7 +13,7 @@ const SHARED_INFO: u32 = 320;
 const SMALL_HEAD: u32 = 576;
 /// What drivers leave free before the packet (`NET_SKB_PAD`).
 const PAD: u32 = 64;
-/// What of a longer packet tun puts beside its headers (`SKB_MAX_HEAD`); the rest is in pages.
+/// What of a longer packet tun puts next to its headers (`SKB_MAX_HEAD`); the rest is in pages.
 const LINEAR: u32 = PAGE - PAD - SHARED_INFO;
 /// The largest pieces that a sender's pages come in (`SKB_FRAG_PAGE_ORDER`: 32 KiB).
 const SENDER_PAGES: u32 = 32_768;
@@ -179,7 +179,7 @@ struct Buffer {
     fin: bool,
 }
 
-/// What arrived in order and is not read yet (`sk_receive_queue`), by its buffers.
+/// The receive queue (`sk_receive_queue`), by its buffers.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveQueue {
     buffers: VecDeque<Buffer>,

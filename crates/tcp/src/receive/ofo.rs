@@ -1,4 +1,4 @@
-//! What arrived beyond a hole (`out_of_order_queue`).
+//! The out-of-order queue (`out_of_order_queue`).
 //!
 //! The kernel keeps a red-black tree of buffers. Here it is an array in order: arrivals go to its end and repairs
 //! leave at its front, and neither moves much.
@@ -27,12 +27,12 @@ impl Stretch {
     }
 }
 
-/// What became of an arrival.
+/// The result of queueing a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Insertion {
     /// It is queued and costs so much more; else every byte was there already.
     pub charged: Option<u32>,
-    /// What of it was there before, as far as the kernel tells.
+    /// What of it was there before, as far as the kernel knows.
     pub duplicate: Option<Block>,
     /// Memory of stretches that it replaced.
     pub freed: u32,
@@ -157,7 +157,7 @@ impl OutOfOrder {
     }
 }
 
-/// `tcp_dsack_extend`: what does not touch the range noted first is not told.
+/// `tcp_dsack_extend`: what does not touch the range noted first is not reported.
 fn note(insertion: &mut Insertion, range: Block) {
     match &mut insertion.duplicate {
         None => insertion.duplicate = Some(range),
@@ -216,7 +216,7 @@ mod tests {
     fn an_arrival_replaces_what_it_covers() {
         let mut queue = queue(&[(10, 20), (30, 40), (50, 60)]);
         let insertion = queue.insert(stretch(10, 45));
-        // The second stretch does not touch the first duplicate range, so only that is told.
+        // The second stretch does not touch the first duplicate range, so only that is reported.
         assert_eq!((duplicate(insertion), insertion.freed), (Some((10, 20)), 2 * (832 + 10)));
         assert_eq!(ranges(&queue), [(10, 45), (50, 60)]);
     }

@@ -18,13 +18,13 @@ const DEFAULT_SCALING_RATIO: u8 = 128;
 /// The receiving half of a connection.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    /// What is expected next (`rcv_nxt`).
+    /// The next expected sequence number (`rcv_nxt`).
     pub nxt: StreamOffset,
-    /// `nxt` at the last window that was told (`rcv_wup`).
+    /// `nxt` when the window was last advertised (`rcv_wup`).
     pub wup: StreamOffset,
-    /// The window that was told last, in bytes from `wup` (`rcv_wnd`).
+    /// The window advertised last, in bytes from `wup` (`rcv_wnd`).
     pub wnd: u32,
-    /// What the application reads next (`copied_seq`).
+    /// The next byte that the application reads (`copied_seq`).
     pub copied: StreamOffset,
     /// The most the window may be (`window_clamp`); 0 before anything was said about it.
     pub window_clamp: u32,
@@ -32,37 +32,37 @@ pub(crate) struct Receiver {
     pub ssthresh: u32,
     /// Payload for 256 bytes of memory (`scaling_ratio`).
     pub scaling_ratio: u8,
-    /// The MSS this end tells the peer (`advmss`), options not taken off.
+    /// The MSS that this end advertises (`advmss`), options not subtracted.
     pub advmss: u32,
     /// The buffer's size (`sk_rcvbuf`), and whether `SO_RCVBUF` has fixed it (`SOCK_RCVBUF_LOCK`).
     pub buffer: u32,
     pub buffer_locked: bool,
     /// Received in order and not read yet (`sk_receive_queue`).
     pub queue: ReceiveQueue,
-    /// Received beyond a hole (`out_of_order_queue`).
+    /// Received out of order (`out_of_order_queue`).
     pub ofo: OutOfOrder,
     /// Memory of both queues, by true size (`sk_rmem_alloc`).
     pub rmem_alloc: u32,
     /// Memory that is reserved for what arrives, beyond that (`sk_forward_alloc`).
     pub reserved: u32,
-    /// How drivers lay out what arrives.
+    /// The memory layout of received packets, by driver.
     pub packet_memory: PacketMemory,
     /// The blocks of the SACK option (`selective_acks`), the latest first.
     pub sacks: SackBlocks,
-    /// What came twice, until the next ACK has said so (`duplicate_sack`).
+    /// The pending DSACK range (`duplicate_sack`).
     pub duplicate_sack: Option<Block>,
-    /// When acknowledgments go out (`icsk_ack`).
+    /// When ACKs are sent (`icsk_ack`).
     pub ack: AckState,
     /// The timestamp that is echoed, and when it was noted (`ts_recent`, `ts_recent_stamp`).
     pub ts_recent: u32,
     pub ts_recent_stamp: Option<Instant>,
-    /// The TSecr of the last round-trip measurement (`rcv_rtt_last_tsecr`).
+    /// The TSecr of the last RTT measurement (`rcv_rtt_last_tsecr`).
     pub last_tsecr: u32,
-    /// The round trip as a receiver sees it (`rcv_rtt_est`).
+    /// The RTT as a receiver sees it (`rcv_rtt_est`).
     pub rtt: RoundTrip,
-    /// What the application reads in a round trip (`rcvq_space`).
+    /// What the application reads in an RTT (`rcvq_space`).
     pub space: QueueSpace,
-    /// What arrived in the round trip that brought the most, and since when the next is counted.
+    /// What arrived in the RTT that brought the most, and since when the next is counted.
     pub arrivals: QueueSpace,
     /// When an ACK was last sent about something out of the window (`last_oow_ack_time`).
     pub last_oow_ack: Option<Instant>,
@@ -84,15 +84,15 @@ pub(crate) struct Receiver {
     pub fast_open: Option<SynAck>,
     /// It began as one (`syn_fastopen_child`).
     pub fast_open_child: bool,
-    /// What our SYN was about, if it was a Fast Open.
+    /// The state of our Fast Open SYN, if it was one.
     pub attempt: Attempt,
     /// The SYN's data was taken (`syn_data_acked`).
     pub syn_data: bool,
-    /// What `TCP_INFO` counts.
+    /// Counters for `TCP_INFO`.
     pub counters: Counters,
 }
 
-/// What the receiving side counts.
+/// Counters of the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments received (`segs_in`), and those of them with payload (`data_segs_in`).
@@ -101,7 +101,7 @@ pub struct Counters {
     pub data_segs_in: u32,
     /// Bytes received in order (`bytes_received`).
     pub bytes_received: u64,
-    /// Segments that came beyond a hole (`rcv_ooopack`).
+    /// Segments received out of order (`rcv_ooopack`).
     pub ofo_segments: u32,
     /// Segments that took the fast path.
     pub fast_path: u64,
@@ -115,7 +115,7 @@ pub struct Counters {
     pub to_zero_window: u32,
     /// See [`to_zero_window`](Self::to_zero_window).
     pub from_zero_window: u32,
-    /// Segments dropped for want of memory (`TCPRcvQDrop`, `TCPOFODrop`).
+    /// Segments dropped for lack of memory (`TCPRcvQDrop`, `TCPOFODrop`).
     pub memory_drops: u32,
     /// How often the queue was pruned (`PruneCalled`), and data beyond a hole thrown away (`OfoPruned`).
     pub prune_called: u32,
@@ -199,7 +199,7 @@ pub(crate) struct Pending {
     pub nomem: bool,
 }
 
-/// When acknowledgments go out.
+/// When ACKs are sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckState {
     pub pending: Pending,
@@ -229,7 +229,7 @@ pub(crate) struct AckState {
     pub last_sent: Option<Instant>,
 }
 
-/// The round trip as a receiver sees it (`rcv_rtt_est`).
+/// The RTT as a receiver sees it (`rcv_rtt_est`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
     /// Eight times it, in microseconds; 0 before the first measurement.
@@ -238,12 +238,12 @@ pub(crate) struct RoundTrip {
     pub(super) measuring: Option<(StreamOffset, Instant)>,
 }
 
-/// What the application reads in a round trip (`rcvq_space`).
+/// What the application reads in an RTT (`rcvq_space`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueSpace {
     /// Bytes.
     pub space: u32,
-    /// Where and when the round trip began.
+    /// Where and when the RTT began.
     pub(super) seq: StreamOffset,
     pub(super) since: Instant,
 }

@@ -1,4 +1,4 @@
-//! What an ACK says beyond its number (RFC 2018, RFC 2883; net/ipv4/tcp_input.c, 6.18).
+//! The SACK option of our ACKs (RFC 2018, RFC 2883; net/ipv4/tcp_input.c, 6.18).
 
 use super::sack_blocks::{BLOCKS_EXPECTED, extend, touches};
 use crate::connection::Connection;
@@ -7,7 +7,7 @@ use slowpath_model::{Instant, StreamOffset};
 
 impl Connection {
     /// The SACK option of an ACK: what came twice, then what came last (`tcp_established_options`); three blocks
-    /// beside timestamps, four without.
+    /// next to timestamps, four without.
     pub(crate) fn sack_option(&self) -> TcpOptions {
         if !self.negotiated.sack {
             return TcpOptions::None;
@@ -22,7 +22,7 @@ impl Connection {
         if sack.is_empty() { TcpOptions::None } else { TcpOptions::Sack(sack) }
     }
 
-    /// Notes what came twice (`tcp_dsack_set`).
+    /// Notes a duplicate for DSACK (`tcp_dsack_set`).
     pub(super) fn set_duplicate_sack(&mut self, start: StreamOffset, end: StreamOffset) {
         if self.negotiated.sack && self.settings.sysctls.tcp_dsack {
             self.rcv.duplicate_sack = Some(Block { start, end });
@@ -40,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// Tells of data beyond a hole (`tcp_sack_new_ofo_skb`).
+    /// Adds a SACK block for data beyond a hole (`tcp_sack_new_ofo_skb`).
     pub(super) fn add_sack_block(&mut self, now: Instant, start: StreamOffset, end: StreamOffset) {
         let range = Block { start, end };
         let place = self.rcv.sacks.position(range).unwrap_or(self.rcv.sacks.as_slice().len());

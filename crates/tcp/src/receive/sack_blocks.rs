@@ -1,4 +1,4 @@
-//! What the SACK option says (`tcp_sack_new_ofo_skb` and its neighbours, net/ipv4/tcp_input.c, 6.18; RFC 2018,
+//! The blocks of the SACK option (`tcp_sack_new_ofo_skb` and its neighbours, net/ipv4/tcp_input.c, 6.18; RFC 2018,
 //! RFC 2883).
 
 use crate::packet::Block;
@@ -7,7 +7,7 @@ use slowpath_model::StreamOffset;
 /// `TCP_NUM_SACKS` (include/linux/tcp.h).
 const BLOCKS: usize = 4;
 /// `TCP_SACK_BLOCKS_EXPECTED` (net/ipv4/tcp_input.c): blocks that one option surely carries; a block behind them
-/// must be told before it is forgotten.
+/// must be sent before it is forgotten.
 pub(super) const BLOCKS_EXPECTED: usize = 2;
 
 /// The blocks of data beyond a hole, the one that changed last first.

@@ -8,7 +8,7 @@ use crate::timers::Pending;
 use slowpath_model::{Flags, Instant, Timestamps};
 use std::time::Duration;
 
-/// How long the ACK of a SYN-ACK waits for data to ride on (`TCP_DELACK_MAX`).
+/// How long the ACK of a SYN-ACK waits for data to be piggybacked on (`TCP_DELACK_MAX`).
 const ACK_WAITS: Duration = Duration::from_millis(200);
 
 impl Connection {
@@ -93,7 +93,7 @@ impl Connection {
         self.data_snd_check(now);
     }
 
-    /// What both sides understand (`tcp_parse_options` and what follows).
+    /// Option negotiation (`tcp_parse_options` and what follows).
     fn learn_syn_options(&mut self, packet: &Packet) {
         let theirs = packet.syn_options();
         let sysctls = &self.settings.sysctls;
@@ -149,7 +149,7 @@ impl Connection {
             flags = flags.with(Flags::ECE);
         }
         if let Some(id) = self.snd.queue.head() {
-            // It is what will be sent again if it gets lost.
+            // It is what will be retransmitted if it gets lost.
             self.snd.queue[id].flags = flags;
         }
         let timestamps = (self.settings.sysctls.tcp_timestamps != 0)

@@ -43,7 +43,7 @@ proptest! {
             let insertion = queue.insert(arrival);
             memory = memory - insertion.freed + insertion.charged.unwrap_or(0);
             match insertion.duplicate {
-                // All that is told to have come before had.
+                // All that is reported to have arrived before had.
                 Some(block) => prop_assert!(numbers(block).all(|number| came.contains(&number))),
                 None => prop_assert!(known.is_empty()),
             }

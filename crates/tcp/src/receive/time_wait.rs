@@ -24,7 +24,7 @@ impl Connection {
     }
 
     fn wait_quietly(&mut self, now: Instant, state: State, timeout: Duration) {
-        // The window that was told stays what it was.
+        // The advertised window stays what it was.
         self.rcv.wnd = self.rcv.window_left();
         self.rcv.wup = self.rcv.nxt;
         self.learn_metrics();

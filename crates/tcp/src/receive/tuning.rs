@@ -1,4 +1,4 @@
-//! How the receive buffer finds its size (`tcp_rcv_space_adjust` and its neighbours, net/ipv4/tcp_input.c, 6.18).
+//! Receive buffer autotuning (`tcp_rcv_space_adjust` and its neighbours, net/ipv4/tcp_input.c, 6.18).
 
 use super::receiver::QueueSpace;
 use super::window::RATIO_SHIFT;
@@ -75,7 +75,7 @@ impl Connection {
         self.rcv.ack.rcv_mss = hint.clamp(MSS_MIN, DEFAULT_MSS);
     }
 
-    /// The buffer is too small for what came: grow it to that, or shut the window (`tcp_clamp_window`).
+    /// The buffer is too small for the received data: grow it, or close the window (`tcp_clamp_window`).
     pub(super) fn clamp_window(&mut self) {
         let rcv = &mut self.rcv;
         rcv.ack.quick = 0;
@@ -190,7 +190,7 @@ impl Connection {
         packet.len >= TELLING_SIZE
     }
 
-    /// Measures the round trip by the window: a windowful takes one (`tcp_rcv_rtt_measure`).
+    /// Measures the RTT by the window: a windowful takes one (`tcp_rcv_rtt_measure`).
     pub(super) fn measure_round_trip(&mut self, now: Instant) {
         if let Some((end, since)) = self.rcv.rtt.measuring {
             if self.rcv.nxt < end {
@@ -211,7 +211,7 @@ impl Connection {
         let length = packet.len + u32::from(packet.flags.has(Flags::FIN));
         if length >= self.rcv.ack.rcv_mss && timestamps.ecr != 0 {
             let delta = self.timestamp(now).wrapping_sub(timestamps.ecr);
-            // A round trip of no tick was no sample since 6.16, and one tick before.
+            // An RTT of no tick was no sample since 6.16, and one tick before.
             let least = u32::from(self.settings.choices.receive_tuning != ReceiveTuning::Growing);
             let delta = delta.max(least);
             // An echo from the future or of days ago is none (`tcp_rtt_tsopt_us`).
@@ -235,7 +235,7 @@ impl Connection {
         }
     }
 
-    /// The least that a round trip measured by windows is taken for, in microseconds (`tcp_rcv_rtt_update`).
+    /// The least that an RTT measured by windows is taken for, in microseconds (`tcp_rcv_rtt_update`).
     fn least_round_trip(&self) -> u32 {
         match self.settings.choices.timestamp_clock {
             TimestampClock::Jiffies => self.timestamp_micros(),
@@ -243,7 +243,7 @@ impl Connection {
         }
     }
 
-    /// Takes a sample of the round trip (`tcp_rcv_rtt_update`).
+    /// Takes a sample of the RTT (`tcp_rcv_rtt_update`).
     fn update_round_trip(&mut self, sample_us: u32, by_window: bool) {
         let sample = sample_us.saturating_mul(8);
         let old = self.rcv.rtt.rtt_us;
@@ -259,7 +259,7 @@ impl Connection {
         }
     }
 
-    /// Once a round trip, grows the buffer with what the application has read (`tcp_rcv_space_adjust`), or with what has
+    /// Once per RTT, grows the buffer with what the application has read (`tcp_rcv_space_adjust`), or with what has
     /// arrived.
     pub(crate) fn adjust_receive_space(&mut self, now: Instant) {
         let choices = &self.settings.choices;
@@ -289,13 +289,13 @@ impl Connection {
         self.rcv.space.since = now;
     }
 
-    /// Whether a round trip is known, and has passed.
+    /// Whether an RTT is known, and has passed.
     fn is_round_trip_over(&self, since: Instant, now: Instant) -> bool {
         let rtt = self.rcv.rtt.rtt_us;
         rtt != 0 && self.micros_between(since, now) >= rtt >> 3
     }
 
-    /// Once a round trip, looks at how much arrived: the sender's window was no smaller. It may double by the next, and as
+    /// Once per RTT, looks at how much arrived: the sender's window was no smaller. It may double by the next, and as
     /// much again is overhead (Dynamic Right-Sizing, Fisk and Feng 2001).
     fn follow_sender(&mut self, now: Instant) {
         if !self.is_round_trip_over(self.rcv.arrivals.since, now) {
@@ -313,7 +313,7 @@ impl Connection {
         }
     }
 
-    /// Makes the buffer big enough for what the next round trip may bring (`tcp_rcvbuf_grow`).
+    /// Makes the buffer big enough for what the next RTT may bring (`tcp_rcvbuf_grow`).
     pub(super) fn grow_buffer(&mut self, copied: u32) {
         let before = u64::from(std::mem::replace(&mut self.rcv.space.space, copied).max(1));
         if self.settings.choices.receive_tuning != ReceiveTuning::Growing
@@ -322,7 +322,7 @@ impl Connection {
         {
             return;
         }
-        // What was read is a round trip old, and a sender in slow start has doubled since.
+        // What was read is an RTT old, and a sender in slow start has doubled since.
         let copied = u64::from(copied);
         let mut window = copied << 1;
         window += (window * copied.saturating_sub(before) / before) << 1;

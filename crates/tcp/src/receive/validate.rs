@@ -15,13 +15,13 @@ const PAWS_WRAP: Duration = Duration::from_secs(2147);
 /// `TCP_PAWS_MSL`: after that long a reset is believed whatever its timestamp.
 const PAWS_MSL: Duration = Duration::from_secs(60);
 
-/// What is to be done with a segment that PAWS would refuse (`tcp_disordered_ack_check`).
+/// The treatment of a segment that PAWS would reject (`tcp_disordered_ack_check`).
 enum Disordered {
-    /// It is an ACK that was merely overtaken.
+    /// It is merely a reordered ACK.
     Harmless,
     /// An old ACK: dropped without an answer.
     OldAck,
-    /// It is refused.
+    /// It is rejected.
     Refused,
 }
 
@@ -42,7 +42,7 @@ impl Receiver {
         self.behind(timestamps) <= window || self.ts_recent_older(now, PAWS_WRAP) || self.ts_recent == 0
     }
 
-    /// Whether PAWS refuses a segment (`tcp_paws_reject`): resets are believed after a while.
+    /// Whether PAWS rejects a segment (`tcp_paws_reject`): RSTs are accepted after a while.
     pub(crate) fn paws_rejects(&self, now: Instant, timestamps: Timestamps, reset: bool) -> bool {
         let believed = reset && self.ts_recent_older(now, PAWS_MSL);
         !believed && !self.paws_passes(now, timestamps, 0)
@@ -133,7 +133,7 @@ impl Connection {
         repeated
     }
 
-    /// Whether a reset within the window is believed: only at its very edge (RFC 5961, section 3.2).
+    /// Whether a RST within the window is accepted: only at `rcv_nxt` (RFC 5961, section 3.2).
     fn is_exact_reset(&self, packet: &Packet) -> bool {
         !self.settings.choices.challenges
             || packet.seq == self.rcv.nxt
@@ -164,7 +164,7 @@ impl Connection {
         if packet.seq != self.rcv.nxt {
             return if packet.seq < self.rcv.nxt { Disordered::OldAck } else { Disordered::Refused };
         }
-        // An ACK may be overtaken within a timeout of the peer's clock ticking in milliseconds, and slightly more.
+        // An ACK may be reordered within a timeout of the peer's clock ticking in milliseconds, and slightly more.
         let replay = self.snd.rtt.rto.saturating_mul(1200) / i64::from(self.settings.choices.clock.hz.max(1));
         if packet.ack != self.snd.una
             || self.would_update_window(packet)
@@ -219,7 +219,7 @@ impl Connection {
             && packet.ack == self.snd.nxt
     }
 
-    /// Tells the peer where we are, unless it was told just now (`tcp_send_dupack`, `tcp_oow_rate_limited`).
+    /// Sends a duplicate ACK, unless one was sent just now (`tcp_send_dupack`, `tcp_oow_rate_limited`).
     fn answer_out_of_window(&mut self, now: Instant, packet: &Packet) {
         let has_data = packet.seq != packet.end() && !packet.flags.has(Flags::SYN);
         if !has_data && self.is_rate_limited(now) {
@@ -233,7 +233,7 @@ impl Connection {
         self.send_ack(now);
     }
 
-    /// Whether an answer to something odd was sent just now; if not, notes that one is sent now
+    /// Rate limit of ACKs for out-of-window segments; if it allows one, notes that it is sent now
     /// (`__tcp_oow_rate_limited`).
     pub(crate) fn is_rate_limited(&mut self, now: Instant) -> bool {
         let clock = self.settings.choices.clock;
@@ -248,7 +248,7 @@ impl Connection {
         false
     }
 
-    /// Asks whether the peer means it (`tcp_send_challenge_ack`; RFC 5961, section 7).
+    /// Sends a challenge ACK (`tcp_send_challenge_ack`; RFC 5961, section 7).
     pub(crate) fn send_challenge_ack(&mut self, now: Instant) {
         if !self.is_rate_limited(now) {
             self.rcv.counters.challenge_acks += 1;

@@ -1,4 +1,4 @@
-//! The window: what is told to the peer (`tcp_select_window`, net/ipv4/tcp_output.c, 6.18).
+//! The window that is advertised to the peer (`tcp_select_window`, net/ipv4/tcp_output.c, 6.18).
 
 use super::initial_window::{InitialReceiveWindow, MAX_SIGNED_WINDOW, MAX_WINDOW_SCALE};
 use super::receiver::Receiver;
@@ -34,7 +34,7 @@ impl Receiver {
         self.window_of(settings, i64::from(self.buffer) - i64::from(self.rmem_alloc))
     }
 
-    /// What is left of the window that was told (`tcp_receive_window`).
+    /// What is left of the advertised window (`tcp_receive_window`).
     pub fn window_left(&self) -> u32 {
         let left = (self.wup + self.wnd).distance_from(self.nxt);
         u32::try_from(left.max(0)).unwrap_or(u32::MAX)

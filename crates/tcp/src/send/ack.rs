@@ -1,4 +1,4 @@
-//! What an acknowledgment does to the sender (`tcp_ack`, tcp_input.c, 6.18).
+//! Processing of ACKs at the sender (`tcp_ack`, tcp_input.c, 6.18).
 
 use super::acking::{AckFlags, Acking, Retransmit};
 use super::chrono::Waiting;
@@ -10,16 +10,16 @@ use crate::packet::Packet;
 use slowpath_model::{Flags, Instant, StreamOffset};
 use std::time::Duration;
 
-/// What came of an acknowledgment.
+/// The result of processing an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AckResult {
-    /// It acknowledges something outstanding, or repeats what is acknowledged.
+    /// It acknowledges data in flight, or is a duplicate ACK.
     Valid,
     /// It is older than the last one, within the window.
     Old,
-    /// It is older than any the peer can have meant (RFC 5961, section 5.2): to be challenged.
+    /// It is too old to be valid (RFC 5961, section 5.2): a challenge ACK is sent.
     TooOld,
-    /// It acknowledges what was never sent.
+    /// It acknowledges data that was never sent.
     Unsent,
 }
 
@@ -84,7 +84,7 @@ impl Connection {
         AckResult::Valid
     }
 
-    /// An ACK that lies below what is acknowledged: its SACK blocks still count.
+    /// An ACK below `snd_una`: its SACK blocks still count.
     fn old_ack(&mut self, packet: &Packet, mut acking: Acking) -> AckResult {
         let window = u64::from(self.snd.max_window).min(self.snd.totals.bytes_acked) as i64;
         if packet.ack.distance_from(self.snd.una) < -window {
@@ -100,7 +100,7 @@ impl Connection {
         AckResult::Old
     }
 
-    /// Nothing was outstanding: a probe's answer, a window update, or an old friend.
+    /// Nothing was in flight: the answer to a window probe, a window update, or an old ACK.
     fn ack_of_nothing(&mut self, packet: &Packet, mut acking: Acking) {
         if acking.flags.any(AckFlags::DSACKING_ACK) {
             self.fast_retransmit_alert(&mut acking, 0);
@@ -109,7 +109,7 @@ impl Connection {
         self.process_probe_ack(packet.ack, acking.flags, acking.now);
     }
 
-    /// Everything but the plain advance: the window, SACK, ECN-Echo.
+    /// The slow path: window, SACK, ECN-Echo.
     fn read_slowly(&mut self, packet: &Packet, acking: &mut Acking) {
         if packet.end() != packet.seq {
             acking.flags.set(AckFlags::DATA);
@@ -165,7 +165,7 @@ impl Connection {
         self.snd.una = ack;
     }
 
-    /// Remembers the timestamp that this ACK echoes: undo asks for it.
+    /// Stores the timestamp that this ACK echoes, for undo.
     fn note_echo(&mut self, packet: &Packet) {
         self.snd.rack.echoed = packet.timestamps.map(|timestamps| timestamps.ecr).filter(|&ecr| ecr != 0);
     }
@@ -177,13 +177,13 @@ impl Connection {
             || self.snd.ca_state != crate::congestion::CaState::Open
     }
 
-    /// How many duplicate ACKs this one stands for.
+    /// The number of duplicate ACKs that this one counts as.
     fn duplicate_count(&self, acking: Acking) -> u32 {
         let not = AckFlags(AckFlags::SND_UNA_ADVANCED.0 | AckFlags::NOT_DUP.0 | AckFlags::DSACKING_ACK.0);
         if acking.flags.any(not) { 0 } else { acking.duplicates.max(1) }
     }
 
-    /// `tcp_clean_rtx_queue`: forgets what is acknowledged, and measures.
+    /// `tcp_clean_rtx_queue`: removes acknowledged buffers, and takes RTT samples.
     fn clean_queue(&mut self, acking: &mut Acking) {
         let mut sent = Sent::default();
         while let Some(id) = self.snd.queue.head() {
@@ -218,7 +218,7 @@ impl Connection {
         self.tell_congestion_control(acking);
     }
 
-    /// The head of the queue, as far as it is acknowledged; whether to go on with the next.
+    /// Removes the acknowledged part of the head of the queue; returns whether to go on with the next.
     fn acknowledge_head(&mut self, id: super::skb::SkbId, acking: &mut Acking, sent: &mut Sent) -> bool {
         let skb = self.snd.queue[id];
         let una = self.snd.una;
@@ -248,7 +248,7 @@ impl Connection {
         fully
     }
 
-    /// `tcp_tso_acked`: cuts whole acknowledged segments off the head; how many there were.
+    /// `tcp_tso_acked`: removes whole acknowledged segments from the head; returns their number.
     fn trim_acknowledged(&mut self, id: super::skb::SkbId) -> u32 {
         let before = self.snd.queue[id];
         self.trim_head(id);
@@ -315,7 +315,7 @@ impl Connection {
         self.free_send_memory(memory);
     }
 
-    /// `tcp_ack_update_rtt`; whether there was a round trip to take.
+    /// `tcp_ack_update_rtt`; returns whether there was an RTT sample.
     fn measure(&mut self, acking: &mut Acking, sent: &Sent, sacked_rtt: Option<u32>) -> bool {
         let now = acking.now;
         let mut sample = None;
@@ -349,7 +349,7 @@ impl Connection {
         true
     }
 
-    /// One small segment alone acknowledged: its receiver may have delayed the ACK.
+    /// Whether a single small segment was acknowledged: its receiver may have delayed the ACK.
     fn may_be_delayed(&self, acking: &Acking, sent: &Sent) -> bool {
         let advanced = self.snd.una.distance_from(acking.prior_una);
         acking.acked_segments == 1
@@ -369,7 +369,7 @@ impl Connection {
         self.snd.rtt.minimum.update(now, window, rtt_us.max(1));
     }
 
-    /// Progress was made: what it says of reordering.
+    /// `snd_una` advanced: updates the reordering estimate.
     fn after_progress(&mut self, acking: &mut Acking, sent: &Sent) {
         if self.is_reno() {
             self.remove_reno_sacks(acking.acked_segments);
@@ -452,7 +452,7 @@ impl Connection {
     }
 }
 
-/// When the segments newly acknowledged were sent, if they were sent once.
+/// The send time of the newly acknowledged segments, if they were never retransmitted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     first: Option<Instant>,

@@ -1,8 +1,8 @@
-//! What the steps of one acknowledgment hand to each other (net/ipv4/tcp_input.c, 6.18).
+//! State passed between the steps of processing one ACK (net/ipv4/tcp_input.c, 6.18).
 
 use slowpath_model::{Instant, StreamOffset};
 
-/// What one ACK turns out to say (`FLAG_*`).
+/// The findings of one ACK (`FLAG_*`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AckFlags(pub(super) u32);
 
@@ -43,7 +43,7 @@ impl AckFlags {
     }
 }
 
-/// What the pieces of `tcp_ack` hand to each other (`struct tcp_sacktag_state` and locals).
+/// State passed between the parts of `tcp_ack` (`struct tcp_sacktag_state` and locals).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Acking {
     pub now: Instant,
@@ -58,7 +58,7 @@ pub(crate) struct Acking {
     /// Segments that the ACK's super-packet stands for, for counting duplicates.
     pub duplicates: u32,
     pub prior_una: StreamOffset,
-    /// Where the highest segment ended that was sacked before this ACK.
+    /// The end of the highest segment that was SACKed before this ACK.
     pub prior_highest: StreamOffset,
     pub prior_in_flight: u32,
     pub prior_sacked: u32,
@@ -66,17 +66,17 @@ pub(crate) struct Acking {
     pub prior_delivered: u32,
     pub prior_lost: u32,
     pub acked_segments: u32,
-    /// A round trip for the congestion control, in microseconds.
+    /// The RTT sample for the congestion control, in microseconds.
     pub ca_rtt_us: Option<u32>,
 }
 
-/// What is to be sent after an ACK (`enum rexmit`).
+/// What to send after an ACK (`enum rexmit`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retransmit {
     /// Nothing by itself.
     Nothing,
-    /// What is lost.
+    /// Lost segments.
     Lost,
-    /// New data: F-RTO asks whether anything still arrives.
+    /// New data: F-RTO tests whether data still arrives.
     NewData,
 }

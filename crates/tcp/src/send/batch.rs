@@ -1,5 +1,5 @@
 //! SACK blocks of several ACKs put together, where a walk for each would take too long (leith, section 1.1): most blocks
-//! are told again by later ACKs, larger.
+//! are reported again by later ACKs, larger.
 
 use crate::packet::Block;
 use slowpath_model::StreamOffset;
@@ -22,7 +22,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Takes the blocks of an ACK in.
+    /// Adds the blocks of an ACK.
     pub fn add(&mut self, blocks: &[Block]) {
         self.acks += 1;
         for &block in blocks {
@@ -62,12 +62,12 @@ impl Batch {
         (blocks, count)
     }
 
-    /// A walk has left so many holes.
+    /// Records the number of holes left by a walk.
     pub const fn walked(&mut self, holes: u32) {
         self.holes = holes;
     }
 
-    /// Whether a block that waits has this byte.
+    /// Whether a waiting block contains this byte.
     pub fn covers(&self, seq: StreamOffset) -> bool {
         self.blocks[..self.count].iter().any(|block| block.start <= seq && seq < block.end)
     }

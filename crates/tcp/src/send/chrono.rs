@@ -1,9 +1,9 @@
-//! What a sender with data waited for (`enum tcp_chrono`, tcp_output.c, since 4.10).
+//! What limits a sender that has data (`enum tcp_chrono`, tcp_output.c, since 4.10).
 
 use slowpath_model::Instant;
 use std::time::Duration;
 
-/// What the sender is waiting for, the later the weightier.
+/// What limits the sender; later variants take precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Waiting {
     /// It has nothing to send.
@@ -11,13 +11,13 @@ pub(crate) enum Waiting {
     Nothing,
     /// It has data queued or outstanding.
     Busy,
-    /// The receive window holds it.
+    /// Limited by the receive window.
     ReceiveWindow,
-    /// The send buffer holds it.
+    /// Limited by the send buffer.
     SendBuffer,
 }
 
-/// The three clocks of which at most one runs.
+/// Three clocks; at most one runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chrono {
     waiting: Waiting,
@@ -33,7 +33,7 @@ impl Chrono {
         (self.since, self.waiting) = (now, waiting);
     }
 
-    /// `tcp_chrono_start`: what weighs more is not interrupted.
+    /// `tcp_chrono_start`: a limit with precedence is not interrupted.
     pub fn start(&mut self, now: Instant, waiting: Waiting) {
         if waiting > self.waiting {
             self.set(now, waiting);
@@ -49,7 +49,7 @@ impl Chrono {
         }
     }
 
-    /// Time spent busy, held by the receive window and held by the send buffer; the first includes the others
+    /// Time spent busy, limited by the receive window and limited by the send buffer; the first includes the others
     /// (`tcp_get_info_chrono_stats`).
     pub fn totals(&self, now: Instant) -> [Duration; 3] {
         let mut spent = self.spent;

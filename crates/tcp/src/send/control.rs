@@ -1,4 +1,4 @@
-//! What the congestion control is told, and what follows from its answers (net/ipv4/tcp_cong.c, 6.18).
+//! The calls into the congestion control, and what follows from its answers (net/ipv4/tcp_cong.c, 6.18).
 
 use crate::choices::LossDetection;
 use crate::congestion::{CaEvent, CaState, Moment};
@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use slowpath_model::Instant;
 
 impl Connection {
-    /// What a congestion control is told of the moment.
+    /// The input of a congestion control at this moment.
     pub(crate) fn moment(&self, now: Instant) -> Moment {
         Moment {
             now,
@@ -44,14 +44,14 @@ impl Connection {
         self.follow_control();
     }
 
-    /// Takes over the rate of a control that paces.
+    /// Adopts the pacing rate of a congestion control that paces.
     pub(crate) fn follow_control(&mut self) {
         if self.congestion.paces {
             self.snd.pacing_rate = self.congestion.pacing_rate().unwrap_or(0);
         }
     }
 
-    /// Whether losses are found by time (`tcp_is_rack`): it needs SACK.
+    /// Whether losses are detected by time (`tcp_is_rack`): it needs SACK.
     pub(crate) fn uses_rack(&self) -> bool {
         self.negotiated.sack && self.settings.choices.loss_detection == LossDetection::Rack
     }

@@ -1,5 +1,5 @@
-//! How much of one connection waits in the queues below it (TCP small queues: `tcp_small_queue_check`, `tcp_wfree`,
-//! `tcp_should_autocork`; 6.18), and what a packet does that they have no room for (`tcp_transmit_skb`).
+//! TCP small queues: the data of one connection in qdisc and device (`tcp_small_queue_check`, `tcp_wfree`,
+//! `tcp_should_autocork`; 6.18), and the reaction to a local drop (`tcp_transmit_skb`).
 
 use super::queue::WriteQueue;
 use super::skb::{Fate, Skb, SkbId};
@@ -38,12 +38,12 @@ impl Connection {
         std::mem::replace(&mut device.throttled, false)
     }
 
-    /// Whether more goes out as soon as something has left the device.
+    /// Whether more is sent as soon as something has left the device.
     pub const fn waits_for_departure(&self) -> bool {
         self.snd.device.throttled
     }
 
-    /// There is room below again (`tcp_tsq_write`).
+    /// The device has room again (`tcp_tsq_write`).
     pub fn handle_room(&mut self, now: Instant) {
         if self.may_still_send() {
             if self.snd.lost_out > self.snd.retrans_out && self.snd.window.cwnd > self.snd.in_flight() {
@@ -53,7 +53,7 @@ impl Connection {
         }
     }
 
-    /// A packet goes down to the device.
+    /// A packet is passed to the device.
     pub(super) fn hand_down(&mut self, packet: &Packet, segments: u32) {
         let begins = self.out.is_empty();
         let device = &mut self.snd.device;
@@ -63,7 +63,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_small_queue_check`: enough of this connection is waiting below. A retransmission may find twice as much.
+    /// `tcp_small_queue_check`: enough data of this connection is in qdisc and device. For retransmissions the limit is doubled.
     pub(super) fn is_throttled(&mut self, skb: &Skb, retransmission: bool) -> bool {
         if !self.settings.choices.small_queues {
             return false;
@@ -94,9 +94,9 @@ impl Connection {
         corks
     }
 
-    /// The queue below had no room for a packet and it is gone. The kernel is told at once (`NET_XMIT_DROP`): the
+    /// The queue below had no room for a packet and it is gone. The kernel learns of it immediately (`NET_XMIT_DROP`): the
     /// window comes down, the loop that sends ends, and the packet counts as not sent (`tcp_write_xmit`,
-    /// `tcp_xmit_retransmit_queue`). Here the host tells when it comes to the packet, so what was made behind it in the
+    /// `tcp_xmit_retransmit_queue`). Here the host reports it when it comes to the packet, so what was made behind it in the
     /// same loop is taken back.
     pub fn handle_local_drop(&mut self, now: Instant, packet: &Packet) {
         self.snd.device.waiting = self.snd.device.waiting.saturating_sub(packet.send_memory());
@@ -122,14 +122,14 @@ impl Connection {
         }
     }
 
-    /// The sent buffer of a packet with data. A SYN is not taken back: its timer runs (`tcp_connect`).
+    /// The sent buffer of a data packet. A SYN is not taken back: its timer runs (`tcp_connect`).
     fn buffer_of(&mut self, packet: &Packet) -> Option<SkbId> {
         let id = self.snd.queue.find(packet.seq).filter(|_| !packet.flags.has(Flags::SYN))?;
         let skb = &self.snd.queue[id];
         (skb.seq == packet.seq && packet.end() > packet.seq).then_some(id)
     }
 
-    /// What was sent for the first time from `seq` on is unsent again; how many segments that is.
+    /// Marks new data from `seq` on as unsent again; returns the number of segments.
     fn take_back_new(&mut self, now: Instant, seq: StreamOffset) -> u32 {
         self.drop_from_out(|_, packet| packet.seq >= seq && packet.end() > packet.seq);
         let mut segments = 0;
@@ -150,7 +150,7 @@ impl Connection {
         segments
     }
 
-    /// A buffer that was to be sent again is not, nor are those after it; how many segments that is. New data is tried
+    /// A buffer that was to be retransmitted is not, nor are those after it; how many segments that is. New data is tried
     /// all the same (`tcp_data_snd_check`), and meets its own fate.
     fn take_back_retransmissions(&mut self, now: Instant, id: SkbId) -> u32 {
         let mut segments = self.take_back_retransmission(id);

@@ -28,7 +28,7 @@ impl Connection {
         len
     }
 
-    /// The data stands in the queue behind the SYN, each for itself, should it have to be sent again.
+    /// The data stands in the queue behind the SYN, each for itself, should it have to be retransmitted.
     fn keep_syn_data(&mut self, len: u32) {
         let start = StreamOffset(1);
         let mut data = Skb::new(start, start + len, Flags::ACK.with(Flags::PSH));
@@ -47,7 +47,7 @@ impl Connection {
         self.snd.totals.data_segments_out += 1;
     }
 
-    /// The SYN-ACK left out the SYN's data: it goes again, at once; nothing is concluded about the path.
+    /// The SYN-ACK did not acknowledge the SYN's data: it is retransmitted immediately, without calling it congestion.
     pub(crate) fn retransmit_syn_data(&mut self, now: Instant) {
         let mut next = self.snd.queue.head();
         while let Some(id) = next {

@@ -11,7 +11,7 @@ use crate::connection::Connection;
 use slowpath_model::{Instant, StreamOffset};
 
 impl Connection {
-    /// Whether losses are found this way: it needs SACK.
+    /// Whether losses are detected this way: it needs SACK.
     pub(super) fn uses_forward_ack(&self) -> bool {
         self.negotiated.sack && self.settings.choices.loss_detection == LossDetection::ForwardAck
     }
@@ -25,7 +25,7 @@ impl Connection {
         u32::try_from(bytes / i64::from(self.snd.mss.max(1))).unwrap_or(u32::MAX)
     }
 
-    /// Whether more was sacked beyond the head than reordering explains.
+    /// Whether more was SACKed above the head than reordering explains.
     pub(super) fn is_beyond_reordering(&self) -> bool {
         self.forward_segments() > self.snd.reordering
     }
@@ -84,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// What has been out for longer than the timeout, which every ACK that acknowledges something starts anew.
+    /// Marks segments that have been in flight for longer than the RTO, which each ACK of new data restarts.
     fn mark_overdue_lost(&mut self, now: Instant) {
         let mut next = self.snd.queue.first_open();
         while let Some(id) = next {
@@ -123,7 +123,7 @@ impl Connection {
             && self.nagle_admits(skb, mss, Nagle { off: true, ..Nagle::OFF })
     }
 
-    /// Where nothing new may be sent, what is missing below the highest segment sacked is sent again, lost or not (the end of
+    /// Where nothing new may be sent, what is missing below the highest segment sacked is retransmitted, lost or not (the end of
     /// `tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_forward(&mut self, now: Instant) {
         if self.snd.ca_state != CaState::Recovery || !self.uses_forward_ack() || self.may_send_now() {
@@ -151,7 +151,7 @@ impl Connection {
         }
     }
 
-    /// What was sent again before something that is sacked was sent for the first time, and is not sacked itself, was lost
+    /// What was retransmitted before something that is sacked was sent for the first time, and is not sacked itself, was lost
     /// again (event C of `tcp_sacktag_write_queue`, 2.4; `tcp_mark_lost_retrans`, 2.6.24 to 4.17).
     pub(super) fn mark_lost_retransmissions(&mut self) {
         let received = self.snd.highest_sack_seq();

@@ -1,11 +1,11 @@
-//! Where searches of the write queue ended, so that the next ones begin there.
+//! Positions in the write queue where searches ended, so that the next ones start there.
 
 use super::skb::SkbId;
 
-/// Buffers that are still in the queue; `None` is its head.
+/// Positions in the queue; `None` is its head.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hints {
-    /// Where the next retransmission is looked for (`retransmit_skb_hint`).
+    /// Where the search for the next retransmission starts (`retransmit_skb_hint`).
     pub retransmit: Option<SkbId>,
     /// The last buffer that was counted as lost or not (`lost_skb_hint`).
     pub lost: Option<SkbId>,

@@ -1,5 +1,5 @@
 //! The sent buffers that are not sacked, as a list of their own (leith, section 1.1): what a SACK block can be about, what
-//! can be lost, and what can be sent again. Its length follows the losses, not the window.
+//! can be lost, and what can be retransmitted. Its length follows the losses, not the window.
 
 use super::skb::SkbId;
 
@@ -11,7 +11,7 @@ struct Link {
     listed: bool,
 }
 
-/// The list, in the order of sequence numbers. Links lie beside the slab of buffers, at the same places.
+/// The list, in the order of sequence numbers. Links lie next to the slab of buffers, at the same places.
 #[derive(Debug, Default)]
 pub(super) struct Holes {
     links: Vec<Link>,
@@ -53,7 +53,7 @@ impl Holes {
         self.insert(self.tail, id);
     }
 
-    /// Puts a buffer behind one that is listed; behind nothing is in front of all.
+    /// Inserts a buffer after a listed one, or at the front.
     pub fn insert(&mut self, before: Option<SkbId>, id: SkbId) {
         let after = match before {
             Some(before) => self.at(before).after.replace(id),
@@ -66,7 +66,7 @@ impl Holes {
         *self.at(id) = Link { before, after, listed: true };
     }
 
-    /// Takes a buffer out, if it is listed: it is sacked, or acknowledged.
+    /// Removes a buffer, if it is listed: it is SACKed or acknowledged.
     pub fn remove(&mut self, id: SkbId) {
         let link = std::mem::take(self.at(id));
         if !link.listed {

@@ -33,7 +33,7 @@ pub(super) fn millis_between(from: Instant, to: Instant) -> u32 {
 }
 
 impl Connection {
-    /// What `getsockopt(TCP_INFO)` would tell now.
+    /// What `getsockopt(TCP_INFO)` would return now.
     pub fn info(&self, now: Instant) -> TcpInfo {
         let mut info = TcpInfo { state: number(self.state), ..TcpInfo::default() };
         self.options_info(&mut info);

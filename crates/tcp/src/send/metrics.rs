@@ -1,8 +1,8 @@
-//! What one connection learned of a path, for the next one to the same host (net/ipv4/tcp_metrics.c, 6.18; until 3.5
+//! The parameter cache: what one connection learned of a path, for the next one to the same host (net/ipv4/tcp_metrics.c, 6.18; until 3.5
 //! `tcp_update_metrics` and `tcp_init_metrics` in tcp_input.c, here as 2.6.14 has them). `ubik` found it to hold transfers
 //! down long after a loss.
 //!
-//! Who has the connections keeps a [`Metrics`] for each host that they lead to. It is in the settings of connections
+//! The owner of the connections keeps a [`Metrics`] for each destination. It is in the settings of connections
 //! that are being opened, and gets what [`Connection::poll_metrics`] adds to it.
 
 use crate::choices::MetricsCache;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The timeout when the handshake gave no sample (`TCP_TIMEOUT_FALLBACK`; RFC 6298, section 5.7).
 const FALLBACK_RTO: Duration = Duration::from_secs(3);
 
-/// The first window while nothing says how long the round trip is, in 2.4 and 2.6.14 (`tcp_v4_init_sock`: `snd_cwnd` is 2;
+/// The first window while nothing says how long the RTT is, in 2.4 and 2.6.14 (`tcp_v4_init_sock`: `snd_cwnd` is 2;
 /// `tcp_init_metrics` leaves it so where it resets).
 const UNKNOWN_PATH_CWND: u32 = 2;
 
@@ -25,7 +25,7 @@ impl Connection {
         let by_route = self.settings.choices.metrics == MetricsCache::Routes;
         let metrics = self.settings.route.known;
         if !by_route {
-            // A SYN that was sent again has brought it down; so it stayed until 3.0.
+            // A SYN that was retransmitted has brought it down; so it stayed until 3.0.
             self.snd.window.ssthresh = INFINITE_SSTHRESH;
         }
         if !self.settings.sysctls.tcp_no_ssthresh_metrics_save
@@ -59,7 +59,7 @@ impl Connection {
         }
     }
 
-    /// Until 3.5 the round trip that is known is taken for one that was measured, if it is longer. Says whether it was.
+    /// Until 3.5 the RTT that is known is taken for one that was measured, if it is longer. Says whether it was.
     fn go_on_measuring(&mut self, known: Metrics) -> bool {
         let initial = self.settings.choices.initial_rto;
         let measured = self.snd.rtt.srtt_us != 0;

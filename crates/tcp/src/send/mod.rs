@@ -5,15 +5,15 @@
 //! - `opening`, `fast_open`: the SYN, and what goes with it.
 //! - `write`: `sendmsg`, and how much a socket may hold.
 //! - `output`: which segment may go now (Nagle, windows, super-packets), and how it is built.
-//! - `ack`: what an acknowledgment does (`tcp_ack`); `acking`: what its steps hand to each other.
+//! - `ack`: processing of ACKs (`tcp_ack`); `acking`: state passed between its steps.
 //! - `sack`: SACK blocks, and how they find their buffers: `holes`, `hints`, `batch`; `shift`: sacked buffers become one.
-//! - `control`: what the congestion control is told.
+//! - `control`: the calls into the congestion control.
 //! - `recovery`: the congestion state machine (`tcp_fastretrans_alert`), `undo`, `reduction`, `rack`, `counting`.
-//! - `rtt`: round trips and the retransmission timeout.
-//! - `mtu_probe`: what the path takes, found by trying.
+//! - `rtt`: RTTs and the retransmission timeout.
+//! - `mtu_probe`: the path MTU, found by probing.
 //! - `timer`: timeouts, tail loss probes, zero-window probes.
-//! - `validation`: the window of a sender that does not use it.
-//! - `rate`: delivery rate; `chrono`: what the sender waited for; `pacing`; `device`: small queues; `metrics`: the
+//! - `validation`: the window of an application-limited sender.
+//! - `rate`: delivery rate; `chrono`: what limits the sender; `pacing`; `device`: small queues; `metrics`: the
 //!   parameter cache.
 
 pub(crate) mod ack;

@@ -12,7 +12,7 @@ use slowpath_model::Instant;
 /// The congestion window below which a probe would stall the flow.
 const LEAST_CWND: u32 = 11;
 
-/// Whether a probe went.
+/// Whether a probe was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probing {
     /// None is to go: send as usual.
@@ -137,7 +137,7 @@ impl Connection {
         self.snd.mtu_search.probe = Some(MtuProbe { mtu, start: skb.seq, end: skb.end_seq });
     }
 
-    /// The search is over; after a while it begins again (`tcp_mtu_check_reprobe`).
+    /// The search is complete; after a while it starts again (`tcp_mtu_check_reprobe`).
     fn search_again(&mut self, now: Instant) {
         let interval = self.settings.sysctls.tcp_probe_interval;
         let elapsed = self.snd.mtu_search.since.and_then(|since| now.since(since));
@@ -178,7 +178,7 @@ impl Connection {
         true
     }
 
-    /// Something is sent again: the probe says nothing any more.
+    /// Something is retransmitted: the probe is inconclusive.
     pub(super) fn forget_mtu_probe(&mut self) {
         self.snd.mtu_search.probe = None;
     }

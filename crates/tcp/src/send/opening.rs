@@ -34,7 +34,7 @@ impl Connection {
         self.settings.sysctls.tcp_ecn == 1 || self.settings.route.ecn
     }
 
-    /// Gives the SYN just built its options (`tcp_syn_options`). A SYN sent again does not ask for ECN a third time
+    /// Gives the SYN just built its options (`tcp_syn_options`). A retransmitted SYN does not ask for ECN a third time
     /// (`tcp_ecn_fallback`, RFC 3168, section 6.1.1.1).
     pub(super) fn add_syn_options(&mut self, again: bool) {
         let now_offered = self.syn_options();
@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// What a SYN of ours offers.
+    /// The options that our SYN offers.
     pub(crate) fn syn_options(&self) -> SynOptions {
         let sysctls = &self.settings.sysctls;
         SynOptions {
@@ -78,7 +78,7 @@ impl Connection {
     pub(crate) fn init_transfer(&mut self, now: Instant) {
         self.begin_mtu_search(now);
         let first_cwnd = self.use_metrics();
-        // A SYN that had to be sent again says that the path is bad (RFC 6298, section 5.7).
+        // A SYN that had to be retransmitted says that the path is bad (RFC 6298, section 5.7).
         let lost_syn = self.snd.totals.retransmissions > 1 && self.snd.undo.is_some();
         self.snd.window.cwnd = if lost_syn { 1 } else { first_cwnd };
         self.snd.cwnd_stamp = now;

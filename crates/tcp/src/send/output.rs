@@ -1,4 +1,4 @@
-//! Which segment may go now, and how it is built (`tcp_write_xmit`, tcp_output.c, 6.18).
+//! Which segment may be sent now, and how it is built (`tcp_write_xmit`, tcp_output.c, 6.18).
 
 use super::chrono::Waiting;
 use super::mtu_probe::Probing;
@@ -12,14 +12,14 @@ use crate::packet::{DEFAULT_MSS, Packet, TCP_HEADER, TcpOptions};
 use crate::settings::Settings;
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 
-/// How much of what waits is to go.
+/// How much of the unsent data to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Amount {
     /// All that may.
     All,
     /// One buffer (`push_one`).
     One,
-    /// One segment though the window is full: a tail loss probe.
+    /// One segment although the window is full: a tail loss probe.
     Probe,
 }
 
@@ -54,7 +54,7 @@ impl Connection {
         }
     }
 
-    /// The round trip that an ACK's echo measures, in microseconds (`tcp_rtt_tsopt_us`); at least one tick of the
+    /// The RTT that an ACK's echo measures, in microseconds (`tcp_rtt_tsopt_us`); at least one tick of the
     /// clock.
     pub(super) fn echoed_rtt_us(&self, now: Instant) -> Option<u32> {
         let ticks = self.timestamp(now).wrapping_sub(self.snd.rack.echoed?);
@@ -84,7 +84,7 @@ impl Connection {
         if cutoff > 0 && size > cutoff { cutoff.max(68 - TCP_HEADER) } else { size }
     }
 
-    /// The path takes smaller packets than thought.
+    /// The path MTU is smaller than assumed.
     pub(crate) fn reduce_mtu(&mut self, now: Instant, mtu: u32) {
         if mtu < self.snd.pmtu {
             self.snd.pmtu = mtu;
@@ -96,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// Sends what may go, by the socket's own rule for small segments (`tcp_push_pending_frames`).
+    /// Sends what may be sent, by the socket's own rule for small segments (`tcp_push_pending_frames`).
     pub(crate) fn push_pending(&mut self, now: Instant) {
         if !self.snd.queue.is_all_sent() {
             let mss = self.current_mss();
@@ -104,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// `TCP_NODELAY` was switched on: what Nagle held goes (`__tcp_sock_set_nodelay`).
+    /// `TCP_NODELAY` was set: data held back by Nagle is sent (`__tcp_sock_set_nodelay`).
     pub(crate) fn push_now(&mut self, now: Instant) {
         if !self.snd.queue.is_all_sent() {
             let mss = self.current_mss();
@@ -113,7 +113,7 @@ impl Connection {
         }
     }
 
-    /// `__tcp_push_pending_frames`: if nothing goes and nothing is out, only a probe can find the window open.
+    /// `__tcp_push_pending_frames`: if nothing is sent and nothing is in flight, only a probe can find the window open.
     pub(super) fn push_frames(&mut self, now: Instant, mss: u32, nagle: Nagle) {
         if self.state == State::Closed {
             return;
@@ -128,7 +128,7 @@ impl Connection {
         self.write_out(now, mss, Nagle::PUSH, Amount::One);
     }
 
-    /// `tcp_write_xmit`: whether data waits though nothing is out.
+    /// `tcp_write_xmit`; returns whether data waits although nothing is in flight.
     pub(super) fn write_out(&mut self, now: Instant, mss: u32, nagle: Nagle, amount: Amount) -> bool {
         let most_segments = self.tso_segments(mss);
         let (mut by_cwnd, mut by_window, mut sent) = (false, false, 0);
@@ -225,7 +225,7 @@ impl Connection {
         false
     }
 
-    /// `tcp_cwnd_test`: how many segments may go; at most half a window at once, so that two are in flight.
+    /// `tcp_cwnd_test`: the number of segments that may be sent; at most half a window at once, so that two bursts are in flight.
     fn cwnd_quota(&self) -> u32 {
         let free = self.snd.window.cwnd.saturating_sub(self.snd.in_flight()).min(self.burst_left());
         if self.settings.choices.super_packets { free.min((self.snd.window.cwnd >> 1).max(1)) } else { free }
@@ -245,7 +245,7 @@ impl Connection {
             || !self.nagle_holds(skb.len() < mss, nagle)
     }
 
-    /// `tcp_nagle_check` with Minshall's change: only a small segment of our own that is out holds another.
+    /// `tcp_nagle_check` with Minshall's change: only a small segment in flight holds back another.
     fn nagle_holds(&self, partial: bool, nagle: Nagle) -> bool {
         let small_out = self.snd.small_end > self.snd.una && self.snd.small_end <= self.snd.nxt;
         partial && (nagle.cork || (!nagle.off && !nagle.push && self.snd.packets_out > 0 && small_out))
@@ -266,7 +266,7 @@ impl Connection {
         if self.nagle_holds(partial != 0, nagle) { needed - partial } else { needed }
     }
 
-    /// Takes up to so much of the buffers behind the first unsent one into it.
+    /// Moves up to so many bytes from the following buffers into the first unsent one.
     pub(super) fn grow_head(&mut self, amount: u32) {
         if amount > 0 && self.snd.queue.grow_head(amount) {
             self.free_head();
@@ -280,7 +280,7 @@ impl Connection {
         self.snd.queue[rest].segments = 0;
     }
 
-    /// Sends the first unsent buffer (`tcp_event_new_data_sent`); how many segments it was.
+    /// Sends the first unsent buffer (`tcp_event_new_data_sent`); returns its number of segments.
     pub(super) fn send_head(&mut self, now: Instant, id: SkbId, mss: u32) -> u32 {
         self.transmit(now, id);
         let skb = self.snd.queue[id];
@@ -314,8 +314,8 @@ impl Connection {
         if skb.segments > 1 {
             packet.gso_size = u16::try_from(skb.mss).unwrap_or(u16::MAX);
             if self.settings.choices.push_super_packets {
-                // Whoever merges segments at the other side shall hand them up now. The buffer itself keeps its
-                // flags for when it is sent again.
+                // The receiver's GRO shall pass merged segments up now. The buffer itself keeps its
+                // flags for when it is retransmitted.
                 packet.flags = packet.flags.with(Flags::PSH);
             }
         }
@@ -372,7 +372,7 @@ impl Connection {
         }
     }
 
-    /// What every segment after the handshake has in its header.
+    /// The header fields of every segment after the handshake.
     fn header(&mut self, now: Instant, flags: Flags, seq: StreamOffset) -> Packet {
         let mut packet = Packet::new(flags, seq, 0);
         if flags.has(Flags::SYN) {
@@ -390,7 +390,7 @@ impl Connection {
         packet
     }
 
-    /// Sends a segment without payload that is no part of the queue: an ACK, a reset, a probe.
+    /// Sends a segment without payload that is not queued: an ACK, a RST, a probe.
     pub(crate) fn transmit_control(&mut self, now: Instant, flags: Flags, seq: StreamOffset) {
         let mut packet = self.header(now, flags, seq);
         self.set_urgent(&mut packet);
@@ -426,14 +426,14 @@ impl Connection {
         self.snd.wmem_queued = 0;
         self.snd.hints.retransmit = None;
         self.snd.highest_sack = None;
-        // What was sacked, lost and sent again stays counted.
+        // What was sacked, lost and retransmitted stays counted.
         self.snd.packets_out = 0;
         self.snd.backoff = 0;
         self.timers.retransmit = None;
         self.timers.pacing = None;
     }
 
-    /// Whether the state still lets data out (`TCPF_ESTABLISHED | …`).
+    /// Whether data may be sent in this state (`TCPF_ESTABLISHED | …`).
     pub(crate) const fn may_still_send(&self) -> bool {
         matches!(
             self.state,

@@ -31,7 +31,7 @@ impl Connection {
         self.snd.pacing_rate = rate.min(self.options.max_pacing_rate);
     }
 
-    /// `tcp_pacing_check`: whether the next segment has to wait; the timer is set if so.
+    /// `tcp_pacing_check`: whether the next segment has to wait; arms the timer if so.
     pub(super) fn has_to_wait(&mut self, now: Instant) -> bool {
         if !self.is_paced() || self.snd.wire_at <= now {
             return false;
@@ -40,7 +40,7 @@ impl Connection {
         true
     }
 
-    /// `tcp_update_skb_after_send`: when the next one may go. What was sent late may be made up for by half.
+    /// `tcp_update_skb_after_send`: the time of the next segment. Half of a delay may be made up.
     pub(super) fn pace(&mut self, now: Instant, bytes: u32) {
         let credit = now.since(self.snd.wire_at).unwrap_or_default();
         self.snd.wire_at = self.snd.wire_at.max(now);

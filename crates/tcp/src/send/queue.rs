@@ -1,4 +1,4 @@
-//! The buffers that are to be sent and those that are not yet acknowledged.
+//! The write queue and the retransmission queue.
 //!
 //! Three orders over one slab: unsent ones in a queue (`sk_write_queue`); sent ones by sequence number, as a list
 //! with an index for the lookups of SACK (`tcp_rtx_queue`); and by the time they were last sent
@@ -79,7 +79,7 @@ impl WriteQueue {
         self.unsent.get(1).copied()
     }
 
-    /// How many buffers are unsent.
+    /// The number of unsent buffers.
     pub fn unsent_count(&self) -> usize {
         self.unsent.len()
     }
@@ -193,7 +193,7 @@ impl WriteQueue {
         (skb.earlier, skb.later, skb.in_time_order) = (last, None, true);
     }
 
-    /// Takes a buffer out of the order of sending: it is lost and not yet sent again.
+    /// Removes a buffer from the order of sending: it is lost and not yet retransmitted.
     pub fn leave_time_order(&mut self, id: SkbId) {
         let skb = &mut self[id];
         if !skb.in_time_order {
@@ -331,13 +331,13 @@ impl WriteQueue {
         skb.seq = seq;
     }
 
-    /// Forgets a sent buffer: it is acknowledged.
+    /// Removes an acknowledged buffer.
     pub fn unlink(&mut self, id: SkbId) {
         self.leave_order(id);
         self.free.push(id);
     }
 
-    /// Takes a buffer out of the order of sequence numbers and of sending.
+    /// Removes a buffer from the orders of sequence numbers and of sending.
     fn leave_order(&mut self, id: SkbId) {
         self.leave_time_order(id);
         let skb = &self[id];
@@ -356,7 +356,7 @@ impl WriteQueue {
         self.is_no_hole(id);
     }
 
-    /// The oldest buffer begins later now: its first bytes are acknowledged (`tcp_trim_head`).
+    /// Removes acknowledged bytes from the oldest buffer (`tcp_trim_head`).
     pub fn trim(&mut self, id: SkbId, seq: StreamOffset) {
         self.begins_at(id, seq);
         let skb = &mut self[id];
@@ -395,7 +395,7 @@ impl WriteQueue {
         self.holes = Some(holes);
     }
 
-    /// A sent buffer is sacked, or not there any more.
+    /// A sent buffer was SACKed or removed.
     pub fn is_no_hole(&mut self, id: SkbId) {
         if let Some(holes) = &mut self.holes {
             holes.remove(id);

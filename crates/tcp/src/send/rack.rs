@@ -10,7 +10,7 @@ use crate::timers::Pending;
 use slowpath_model::{Instant, StreamOffset};
 use std::time::Duration;
 
-/// `tcp_recovery`: 2 keeps the window at a quarter of the least round trip, 4 forgets the duplicate threshold.
+/// `tcp_recovery`: 2 keeps the window at a quarter of the minimum RTT, 4 forgets the duplicate threshold.
 const STATIC_WINDOW: u8 = 2;
 const NO_DUP_THRESHOLD: u8 = 4;
 
@@ -24,7 +24,7 @@ impl Connection {
     pub(super) fn rack_advance(&mut self, now: Instant, skb: &Skb) {
         let rtt_us = micros_since(now, skb.sent_at);
         if skb.fate.any(Fate::ANY_RETRANSMISSION) && self.min_rtt_us().is_some_and(|least| rtt_us < least) {
-            // Too soon to be the retransmission's: it was the original, or the timestamp would tell.
+            // Too soon to be the retransmission's: it was the original, or the timestamp would show it.
             return;
         }
         let rack = &mut self.snd.rack;
@@ -57,7 +57,7 @@ impl Connection {
         i64::from(self.snd.rack.rtt_us) + i64::from(window_us) - i64::from(micros_since(now, skb.sent_at))
     }
 
-    /// `tcp_rack_detect_loss`: walks what was sent before the latest delivered segment; how long until the next of
+    /// `tcp_rack_detect_loss`: walks the segments sent before the latest delivered one; returns how long until the next of
     /// them counts as lost.
     fn rack_detect_loss(&mut self, now: Instant) -> Option<u32> {
         let latest = (self.snd.rack.sent_at?, self.snd.rack.end_seq);
@@ -85,7 +85,7 @@ impl Connection {
         longest
     }
 
-    /// `tcp_rack_mark_lost`: looks for losses if something was delivered; whether a timer waits for more.
+    /// `tcp_rack_mark_lost`: detects losses if something was delivered; returns whether the reordering timer is armed.
     pub(super) fn rack_mark_lost(&mut self, now: Instant) -> bool {
         if !std::mem::take(&mut self.snd.rack.advanced) {
             return false;
@@ -96,7 +96,7 @@ impl Connection {
         true
     }
 
-    /// `tcp_rack_reo_timeout`: the reordering window is over.
+    /// `tcp_rack_reo_timeout`: the reordering timer expired.
     pub(crate) fn reordering_timer(&mut self, now: Instant) {
         let (in_flight, lost) = (self.snd.in_flight(), self.snd.lost);
         self.rack_detect_loss(now);
@@ -112,7 +112,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_rack_update_reo_wnd`: wider after a DSACK, at most once a round trip; back after 16 recoveries without.
+    /// `tcp_rack_update_reo_wnd`: wider after a DSACK, at most once per RTT; back after 16 recoveries without.
     pub(super) fn update_reordering_window(&mut self) {
         let Some(prior_delivered) = self.snd.rate.prior_delivered() else { return };
         if self.settings.sysctls.tcp_recovery & STATIC_WINDOW != 0 {
@@ -133,7 +133,7 @@ impl Connection {
         }
     }
 
-    /// A timeout spares what RACK would not yet take for lost.
+    /// A timeout does not mark what RACK would not yet consider lost.
     pub(super) fn rack_spares(&self, now: Instant, skb: &Skb) -> bool {
         self.uses_rack() && self.rack_remaining_us(now, skb, 0) > 0
     }

@@ -8,7 +8,7 @@ use slowpath_model::Instant;
 use std::time::Duration;
 
 impl Connection {
-    /// `tcp_rate_skb_sent`: what a segment that leaves now is to remember.
+    /// `tcp_rate_skb_sent`: stores the delivery state in a segment that is sent now.
     pub(super) fn rate_sent(&mut self, now: Instant) -> SentRecord {
         if self.snd.packets_out == 0 {
             self.snd.rate.first_sent = now;
@@ -35,7 +35,7 @@ impl Connection {
         rate.delivered_at = now;
     }
 
-    /// `tcp_rate_gen`: what it says of delivery.
+    /// `tcp_rate_gen`: the rate sample of an ACK.
     pub(super) fn rate_sample(&mut self, now: Instant) -> RateSample {
         let delivered = self.snd.delivered;
         let least = self.min_rtt_us();
@@ -54,7 +54,7 @@ impl Connection {
             app_limited: newest.record.app_limited,
             ..RateSample::default()
         };
-        // Shorter than the least round trip, it is an artefact of ACK compression.
+        // Shorter than the minimum RTT, it is an artefact of ACK compression.
         if least.is_some_and(|least| interval < Duration::from_micros(u64::from(least))) || interval.is_zero()
         {
             return sample;
@@ -71,7 +71,7 @@ impl Connection {
         sample
     }
 
-    /// What is in flight now, and what is sent until it is delivered, says nothing of the path.
+    /// Marks the rate samples of data in flight as application-limited.
     pub(super) fn mark_app_limited(&mut self) {
         self.snd.rate.app_limited = Some((self.snd.delivered + self.snd.in_flight()).max(1));
     }
@@ -85,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// The last rate, in bytes a second, and whether the application held it (`tcp_compute_delivery_rate`).
+    /// The last rate, in bytes a second, and whether it was application-limited (`tcp_compute_delivery_rate`).
     pub(super) fn delivery_rate(&self) -> (u64, bool) {
         let rate = &self.snd.rate;
         let micros = rate.interval.as_micros().max(1);

@@ -35,7 +35,7 @@ impl Connection {
         }
     }
 
-    /// Everything of an episode is acknowledged; whether nothing more is to do with this ACK.
+    /// An episode is fully acknowledged; returns whether this ACK needs no more processing.
     fn episode_is_over(&mut self, now: Instant) -> bool {
         match self.snd.ca_state {
             CaState::Cwr if self.snd.una != self.snd.high_seq => {
@@ -131,7 +131,7 @@ impl Connection {
         Retransmit::Lost
     }
 
-    /// `tcp_time_to_recover`: something is marked lost, or is to be.
+    /// `tcp_time_to_recover`: something is marked lost, or should be.
     fn is_time_to_recover(&self, now: Instant) -> bool {
         self.snd.lost_out > 0 || (self.uses_forward_ack() && self.forward_ack_says_lost(now))
     }
@@ -192,7 +192,7 @@ impl Connection {
 
     /// `tcp_enter_recovery`.
     pub(super) fn enter_recovery(&mut self, now: Instant, ece: bool) {
-        // What was sent again before and is still out goes on (`tcp_retrans_stamp_cleanup`).
+        // What was retransmitted before and is still out goes on (`tcp_retrans_stamp_cleanup`).
         if !self.any_retransmission_out() {
             self.snd.retrans_stamp = None;
         }
@@ -244,7 +244,7 @@ impl Connection {
         }
         if counts {
             self.init_undo();
-            // Which of the two an ACK is for could not be told (until 3.16).
+            // Until 3.16 nothing showed which of the two an ACK is for.
             self.snd.undo = self.snd.undo.filter(|_| !sent_again);
         }
         let in_flight = self.snd.in_flight();
@@ -268,7 +268,7 @@ impl Connection {
     }
 
     /// `tcp_timeout_mark_lost`: everything, but what RACK says was sent too recently; a receiver that reneged loses
-    /// its SACKs. Whether any of it had been sent again.
+    /// its SACKs. Whether any of it had been retransmitted.
     fn mark_lost_by_timeout(&mut self, now: Instant) -> bool {
         let head = self.snd.queue.head();
         let reneged = head.is_some_and(|id| self.snd.queue[id].fate.any(Fate::SACKED));
@@ -325,7 +325,7 @@ impl Connection {
         acking.flags.clear(AckFlags::SET_XMIT_TIMER);
     }
 
-    /// All is to be sent again, and the network is not to blame (leith, section 1.3).
+    /// Everything is to be retransmitted, and the network is not to blame (leith, section 1.3).
     fn forget_sacks(&mut self, now: Instant) {
         self.mark_lost_by_timeout(now);
         self.snd.undo = None;
@@ -336,7 +336,7 @@ impl Connection {
 
     /// Since 3.17.
     fn wait_for_reneging(&mut self, acking: &mut Acking) {
-        // The receiver's ACKs may be on their way: half a round trip, at least 10 ms.
+        // The receiver's ACKs may be on their way: half an RTT, at least 10 ms.
         let delay = (self.snd.rtt.srtt_us >> 4).max(10_000);
         let ticks = self.ticks(std::time::Duration::from_micros(u64::from(delay)));
         self.set_retransmit_timer(acking.now, Pending::Retransmit, ticks);
@@ -416,7 +416,7 @@ impl Connection {
     }
 }
 
-/// Whether an ACK says nothing but that something has arrived.
+/// Whether an ACK only reports that data has arrived.
 fn is_duplicate(flags: AckFlags) -> bool {
     !flags.any(AckFlags::SND_UNA_ADVANCED) && !flags.any(AckFlags::NOT_DUP)
 }

@@ -1,4 +1,4 @@
-//! The window on its way down to the threshold (RFC 6937 and RFC 9937, `tcp_cwnd_reduction`; before 3.2 rate halving,
+//! Reduction of cwnd to ssthresh (RFC 6937 and RFC 9937, `tcp_cwnd_reduction`; before 3.2 rate halving,
 //! `tcp_cwnd_down`).
 
 use crate::choices::{BurstModeration, WindowReduction};
@@ -6,7 +6,7 @@ use crate::congestion::{CaEvent, CaState};
 use crate::connection::Connection;
 use slowpath_model::Instant;
 
-/// Segments in a burst that does no harm (`tcp_max_burst`, include/net/tcp.h, 2.4).
+/// The longest harmless burst, in segments (`tcp_max_burst`, include/net/tcp.h, 2.4).
 const MAX_BURST: u32 = 3;
 
 impl Connection {
@@ -54,7 +54,7 @@ impl Connection {
         snd.window.cwnd = in_flight + send;
     }
 
-    /// One segment less for every second ACK, down to what the control says.
+    /// One segment less for every second ACK, down to the minimum of the congestion control.
     fn halve_rate(&mut self) {
         let least = self.congestion.least_in_reduction(&self.snd.window);
         let snd = &mut self.snd;
@@ -105,7 +105,7 @@ impl Connection {
         self.tell_control(now, CaEvent::CompleteCwr);
     }
 
-    /// `tcp_enter_cwr`: the window comes down though nothing is lost.
+    /// `tcp_enter_cwr`: cwnd is reduced although nothing is lost.
     pub(crate) fn enter_cwr(&mut self, now: Instant) {
         // What a recovery that begins meanwhile would be undone to.
         let prior = if self.settings.choices.undo_again { self.prior_threshold() } else { 0 };

@@ -1,4 +1,4 @@
-//! Sending again (`tcp_retransmit_skb`, `tcp_xmit_retransmit_queue`, tcp_output.c, 6.18).
+//! Retransmission (`tcp_retransmit_skb`, `tcp_xmit_retransmit_queue`, tcp_output.c, 6.18).
 
 use super::acking::Retransmit;
 use super::skb::{Fate, SkbId};
@@ -20,7 +20,7 @@ impl Connection {
         rest
     }
 
-    /// A buffer counts for another number of segments now (`tcp_adjust_pcount`).
+    /// Changes the number of segments that a buffer counts as (`tcp_adjust_pcount`).
     fn adjust_counts(&mut self, fate: Fate, before: u32, after: u32) {
         let change = |count: &mut u32| *count = (*count + after).saturating_sub(before);
         let snd = &mut self.snd;
@@ -36,7 +36,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_retransmit_skb`: sends up to `segments` segments of a buffer again. Says whether it did: a window that
+    /// `tcp_retransmit_skb`: retransmits up to `segments` segments of a buffer. Returns whether it did: a window that
     /// was taken back can forbid it.
     pub(super) fn retransmit_buffer(&mut self, now: Instant, id: SkbId, segments: u32) -> bool {
         if !self.retransmit_uncounted(now, id, segments) {
@@ -165,7 +165,7 @@ impl Connection {
         self.free_head();
     }
 
-    /// `tcp_xmit_retransmit_queue`: what is lost, as far as the window allows.
+    /// `tcp_xmit_retransmit_queue`: retransmits lost segments, as far as the window allows.
     pub(super) fn retransmit_queue(&mut self, now: Instant) {
         if self.snd.packets_out == 0 {
             return;
@@ -211,13 +211,13 @@ impl Connection {
         self.retransmit_forward(now);
     }
 
-    /// The whole timeout from here on.
+    /// Restarts the RTO timer.
     pub(super) fn restart_retransmit_timer(&mut self, now: Instant) {
         let rto = self.snd.rtt.rto;
         self.set_retransmit_timer(now, Pending::Retransmit, rto);
     }
 
-    /// `tcp_xmit_recovery`: what an ACK told to send.
+    /// `tcp_xmit_recovery`: what an ACK allowed to send.
     pub(super) fn retransmit_as_told(&mut self, now: Instant, what: Retransmit) {
         if what == Retransmit::Nothing || self.state == State::SynSent {
             return;
@@ -234,7 +234,7 @@ impl Connection {
         self.retransmit_queue(now);
     }
 
-    /// `tcp_simple_retransmit`: what was too large for the path is sent again, without calling it congestion.
+    /// `tcp_simple_retransmit`: what was too large for the path is retransmitted, without calling it congestion.
     pub(super) fn simple_retransmit(&mut self, now: Instant) {
         let mss = self.current_mss();
         let mut next = self.snd.queue.head();
@@ -250,7 +250,7 @@ impl Connection {
         }
     }
 
-    /// Sends again what is marked lost, though no queue overflowed (`tcp_non_congestion_loss_retransmit`).
+    /// Retransmits what is marked lost, without calling it congestion (`tcp_non_congestion_loss_retransmit`).
     pub(super) fn recover_without_congestion(&mut self, now: Instant) {
         if self.snd.ca_state != CaState::Loss {
             self.snd.high_seq = self.snd.nxt;

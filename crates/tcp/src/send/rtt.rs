@@ -1,4 +1,4 @@
-//! Round trips and the retransmission timeout (RFC 6298 as Linux has it: `tcp_rtt_estimator`, tcp_input.c, 6.18).
+//! RTTs and the retransmission timeout (RFC 6298 as Linux has it: `tcp_rtt_estimator`, tcp_input.c, 6.18).
 
 use super::sender::micros;
 use crate::connection::Connection;
@@ -6,18 +6,18 @@ use slowpath_model::Instant;
 use std::time::Duration;
 
 impl Connection {
-    /// The least timeout (`tcp_rto_min`): the route's, the socket's, the host's.
+    /// The minimum RTO (`tcp_rto_min`): the route's, the socket's, the host's.
     pub(crate) fn rto_min(&self) -> Duration {
         let own = self.options.rto_min.unwrap_or(self.settings.sysctls.tcp_rto_min);
         self.settings.route.rto_min.unwrap_or(own)
     }
 
-    /// The least timeout in microseconds (`tcp_rto_min_us`).
+    /// The minimum RTO in microseconds (`tcp_rto_min_us`).
     pub(crate) fn rto_min_us(&self) -> u32 {
         micros(self.rto_min())
     }
 
-    /// The longest timeout, in ticks (`tcp_rto_max`).
+    /// The maximum RTO, in ticks (`tcp_rto_max`).
     pub(crate) fn rto_max(&self) -> i64 {
         self.ticks(self.options.rto_max.unwrap_or(self.settings.sysctls.tcp_rto_max))
     }
@@ -34,13 +34,13 @@ impl Connection {
         )
     }
 
-    /// The timeout that the measurements ask for, in ticks (`__tcp_set_rto`).
+    /// The RTO from SRTT and RTTVAR, in ticks (`__tcp_set_rto`).
     pub(crate) fn measured_rto(&self) -> i64 {
         let rtt = &self.snd.rtt;
         self.ticks(Duration::from_micros(u64::from(rtt.srtt_us >> 3) + u64::from(rtt.rttvar_us)))
     }
 
-    /// Takes a round trip into the estimate (`tcp_rtt_estimator`, `tcp_set_rto`).
+    /// Adds an RTT sample to the estimate (`tcp_rtt_estimator`, `tcp_set_rto`).
     pub(crate) fn take_rtt(&mut self, rtt_us: u32) {
         let rtt_us = self.in_clock_resolution(rtt_us);
         let (floor, una, nxt) = (self.rto_min_us(), self.snd.una, self.snd.nxt);
@@ -48,7 +48,7 @@ impl Connection {
         self.snd.rtt.rto = self.measured_rto().min(self.rto_max());
     }
 
-    /// Before 3.15 a round trip was counted in ticks.
+    /// Before 3.15 an RTT was counted in ticks.
     fn in_clock_resolution(&self, rtt_us: u32) -> u32 {
         if self.settings.choices.microsecond_rtt {
             return rtt_us;
@@ -57,7 +57,7 @@ impl Connection {
         (rtt_us / tick).max(1) * tick
     }
 
-    /// The first sample, from the handshake (`tcp_synack_rtt_meas`); none if the SYN was sent again.
+    /// The first sample, from the handshake (`tcp_synack_rtt_meas`); none if the SYN was retransmitted.
     pub(crate) fn set_initial_rtt(&mut self, now: Instant, sample: Option<Duration>) {
         if let Some(rtt) = sample {
             let rtt_us = micros(rtt).max(1);
@@ -66,7 +66,7 @@ impl Connection {
         }
     }
 
-    /// The least round trip in microseconds (`tcp_min_rtt`).
+    /// The minimum RTT in microseconds (`tcp_min_rtt`).
     pub(crate) fn min_rtt_us(&self) -> Option<u32> {
         self.snd.rtt.minimum.get()
     }

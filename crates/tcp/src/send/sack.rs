@@ -9,7 +9,7 @@ use crate::packet::{Block, Packet};
 use slowpath_model::{Instant, StreamOffset};
 
 impl Connection {
-    /// Marks what the blocks of an ACK report.
+    /// Marks the segments that the SACK blocks of an ACK report.
     pub(crate) fn tag_sacked(&mut self, packet: &Packet, acking: &mut Acking) {
         let sack = packet.sack();
         let mut blocks = [Block::default(); 4];
@@ -54,7 +54,7 @@ impl Connection {
         self.check_sacked_reordering(acking);
     }
 
-    /// What a duplicate was of may be sacked, and lies where it was sent again of late.
+    /// The buffer that a duplicate was of may be SACKed; it is near the latest retransmissions.
     fn walk_duplicate(&mut self, block: Block, acking: &mut Acking) {
         let start = match self.settings.choices.sack_walk {
             SackWalk::Index => self.look_up(block.start),
@@ -172,7 +172,7 @@ impl Connection {
         if duplicates == 0 {
             return false;
         }
-        // A duplicate of data already forgotten: it was retransmitted needlessly.
+        // A duplicate of data already forgotten: it was a spurious retransmission.
         if let Some(undo) = &mut self.snd.undo
             && first.end <= acking.prior_una
             && first.end > undo.marker
@@ -275,7 +275,7 @@ impl Connection {
         if cut == 0 {
             return None;
         }
-        // Of all data but not the FIN, the FIN is what is cut off.
+        // If a block covers all data but not the FIN, the FIN is cut off.
         self.fragment_sent(id, cut);
         Some(id)
     }
@@ -299,7 +299,7 @@ impl Connection {
         }
     }
 
-    /// A buffer is no hole any more. What points at it points at its neighbour.
+    /// A buffer is no hole any more. Hints to it move to its neighbour.
     fn fill_hole(&mut self, id: SkbId) {
         let snd = &mut self.snd;
         if snd.hints.lost == Some(id) {
@@ -311,7 +311,7 @@ impl Connection {
         snd.queue.is_no_hole(id);
     }
 
-    /// Counts a buffer, or the part of one, that is sacked; what has become of it now (`tcp_sacktag_one`).
+    /// Counts a buffer, or the part of one, that is sacked; returns its new state (`tcp_sacktag_one`).
     pub(super) fn tag_one(&mut self, skb: &Skb, duplicate: bool, acking: &mut Acking) -> Fate {
         let segments = skb.segments;
         if duplicate && skb.fate.any(Fate::ANY_RETRANSMISSION) {
@@ -367,7 +367,7 @@ impl Connection {
         fate
     }
 
-    /// A segment sent once was sacked: what that says of the order of arrival, and a round trip.
+    /// A segment sent once was sacked: what that says of the order of arrival, and an RTT.
     fn note_first_delivery(&mut self, skb: &Skb, acking: &mut Acking) {
         if skb.seq < acking.prior_highest {
             acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));

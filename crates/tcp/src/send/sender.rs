@@ -32,7 +32,7 @@ pub(crate) struct Probe {
 pub(crate) struct Undo {
     /// `snd_una` when the episode began.
     pub marker: StreamOffset,
-    /// Retransmissions of the episode that no DSACK has yet shown to be needless; `None` before the first one.
+    /// Retransmissions of the episode that no DSACK has yet shown to be spurious; `None` before the first one.
     pub retransmissions: Option<u32>,
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Sender {
     pub reneging: bool,
     /// Where searches of the queue ended.
     pub hints: Hints,
-    /// The oldest `snd_nxt` at which something was sent again that is still out (`lost_retrans_low`).
+    /// The oldest `snd_nxt` at which something was retransmitted that is still out (`lost_retrans_low`).
     pub resent_low: StreamOffset,
     /// The buffer after the highest one sacked (`highest_sack`); `None` at the end of what was sent. Without SACK it stays
     /// at the head.
@@ -107,7 +107,7 @@ pub(crate) struct Sender {
     pub sent_for_ack: u32,
 
     pub rtt: Rtt,
-    /// The next connection to the same host may know what came of this one, and nobody has been told yet.
+    /// The next connection to the same host may know the metrics of this one, which are not saved yet.
     pub has_learned: bool,
     pub backoff: u8,
     /// Timeouts in a row (`icsk_retransmits`), and since the connection began.
@@ -319,9 +319,9 @@ pub(crate) struct Rack {
     /// When the latest sent of the delivered segments was sent, and where it ends.
     pub(super) sent_at: Option<Instant>,
     pub(super) end_seq: StreamOffset,
-    /// Its round trip, in microseconds.
+    /// Its RTT, in microseconds.
     pub(super) rtt_us: u32,
-    /// The reordering window in quarters of the least round trip, and how many recoveries more it lasts.
+    /// The reordering window in quarters of the minimum RTT, and how many recoveries more it lasts.
     pub steps: u8,
     pub persist: u8,
     pub dsack_seen: bool,
@@ -349,7 +349,7 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A needless recovery was undone: the wider window is kept for longer.
+    /// A spurious recovery was undone: the wider window is kept for longer.
     pub fn persist_longer(&mut self) {
         self.persist = PERSIST.min(self.persist + 1);
     }
@@ -412,12 +412,12 @@ impl Rate {
     }
 }
 
-/// The smoothed round trip and its variation, in the kernel's scaling.
+/// The smoothed RTT and its variation, in the kernel's scaling.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rtt {
-    /// Eight times the smoothed round trip in microseconds; 0 before the first sample (`srtt_us`).
+    /// Eight times the smoothed RTT in microseconds; 0 before the first sample (`srtt_us`).
     pub srtt_us: u32,
-    /// Four times the mean deviation (`mdev_us`), its maximum in this round trip, and the variation that the timeout
+    /// Four times the mean deviation (`mdev_us`), its maximum in this RTT, and the variation that the timeout
     /// takes (`rttvar_us`).
     pub mdev_us: u32,
     pub(super) mdev_max_us: u32,
@@ -459,7 +459,7 @@ impl Rtt {
         }
     }
 
-    /// The smoothed round trip; `None` before the first sample.
+    /// The smoothed RTT; `None` before the first sample.
     pub fn smoothed(&self) -> Option<Duration> {
         (self.srtt_us != 0).then(|| Duration::from_micros(u64::from(self.srtt_us >> 3)))
     }
@@ -496,7 +496,7 @@ impl Rtt {
         let error = i64::from(rtt_us) - i64::from(self.srtt_us >> 3);
         self.srtt_us = u32::try_from(i64::from(self.srtt_us) + error).unwrap_or(1).max(1);
         let mut change = error.abs() - i64::from(self.mdev_us >> 2);
-        // A round trip that got shorter is no sign of a varying one: take an eighth of the change.
+        // An RTT that got shorter is no sign of a varying one: take an eighth of the change.
         if error < 0 && change > 0 {
             change >>= 3;
         }

@@ -20,18 +20,18 @@ pub(crate) struct Fate(u8);
 impl Fate {
     /// The receiver has said that it has it (`TCPCB_SACKED_ACKED`).
     pub const SACKED: Self = Self(0x01);
-    /// It was sent again and that one is in flight (`TCPCB_SACKED_RETRANS`).
+    /// It was retransmitted and that one is in flight (`TCPCB_SACKED_RETRANS`).
     pub const RETRANSMITTED: Self = Self(0x02);
     /// It is taken for lost (`TCPCB_LOST`).
     pub const LOST: Self = Self(0x04);
-    /// It was sent again at some time (`TCPCB_EVER_RETRANS`).
+    /// It was retransmitted at some time (`TCPCB_EVER_RETRANS`).
     pub const EVER_RETRANSMITTED: Self = Self(0x80);
     /// Either of the two.
     pub const ANY_RETRANSMISSION: Self = Self(0x82);
-    /// Sacked or sent again.
+    /// Sacked or retransmitted.
     pub const SACKED_OR_RETRANSMITTED: Self = Self(0x03);
 
-    /// What it counts as now (`TCPCB_TAGBITS`): sacked, sent again, lost.
+    /// What it counts as now (`TCPCB_TAGBITS`): sacked, retransmitted, lost.
     pub const fn tags(self) -> Self {
         Self(self.0 & 0x07)
     }
@@ -75,7 +75,7 @@ pub(crate) struct Skb {
     /// When it was sent last (`skb_mstamp_ns`).
     pub sent_at: Instant,
     pub sent: SentRecord,
-    /// `snd_nxt` when it was sent again last (`ack_seq` of 2.4's `tcp_skb_cb`).
+    /// `snd_nxt` when it was retransmitted last (`ack_seq` of 2.4's `tcp_skb_cb`).
     pub resent_below: StreamOffset,
     /// Neighbours in the order of sequence numbers and in the order of sending.
     pub(super) next: Option<SkbId>,

@@ -31,7 +31,7 @@ impl Connection {
 
     /// `tcp_rearm_rto`.
     pub(crate) fn rearm_rto(&mut self, now: Instant) {
-        // Until the SYN-ACK is acknowledged only that is sent again.
+        // Until the SYN-ACK is acknowledged only that is retransmitted.
         if self.is_fast_open_child() {
             return;
         }
@@ -82,7 +82,7 @@ impl Connection {
         }
         let mut ticks = self.ticks(self.settings.choices.initial_rto);
         if self.snd.rtt.srtt_us != 0 {
-            // Two round trips, and what a receiver may wait before it acknowledges a single segment.
+            // Two RTTs, and what a receiver may wait before it acknowledges a single segment.
             let extra = if self.snd.packets_out == 1 { self.rto_min_us() } else { self.min_timeout_us() };
             ticks =
                 self.ticks(Duration::from_micros(u64::from(self.snd.rtt.srtt_us >> 2) + u64::from(extra)));

@@ -89,7 +89,7 @@ impl Connection {
         if skb.flags.has(Flags::FIN) || skb.eor { Defer::No } else { Defer::ForData }
     }
 
-    /// Whether the next ACK is further away than a millisecond or half a round trip.
+    /// Whether the next ACK is further away than a millisecond or half an RTT.
     fn next_ack_is_far(&self, now: Instant, head_sent: Instant) -> bool {
         let srtt_nanos = i64::from(self.snd.rtt.srtt_us) * 1000 / 8;
         let away = head_sent.nanos() + srtt_nanos - now.nanos();

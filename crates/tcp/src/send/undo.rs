@@ -1,4 +1,4 @@
-//! Reductions that turn out to have been needless (`tcp_try_undo_*`, tcp_input.c, 6.18).
+//! Undo of spurious reductions (`tcp_try_undo_*`, tcp_input.c, 6.18).
 
 use super::skb::Fate;
 use crate::choices::PartialUndo;

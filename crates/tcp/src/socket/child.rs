@@ -62,7 +62,7 @@ impl Connection {
         child
     }
 
-    /// The SYN-ACK is acknowledged: the first round trip (`tcp_synack_rtt_meas`). One that was sent again measures
+    /// The SYN-ACK is acknowledged: the first RTT (`tcp_synack_rtt_meas`). One that was retransmitted measures
     /// nothing (Karn), nor does a SYN cookie, of which it is not known when it was sent.
     pub(super) fn measure_syn_ack(&mut self, now: Instant, request: &SynAck) {
         let measures = request.retransmissions == 0 && !request.in_sequence;

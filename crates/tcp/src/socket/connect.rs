@@ -80,7 +80,7 @@ impl Connection {
         self.rcv.set_initial_window(chosen);
     }
 
-    /// What the receiving side counts.
+    /// Counters of the receiver.
     pub fn counters(&self) -> Counters {
         self.rcv.counters
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Servers that a client remembers.
 const MAX_SERVERS: usize = 1024;
 
-/// Who a segment comes from: address and port, as its host numbers them.
+/// The sender of a segment: address and port, as its host numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub u64);
 

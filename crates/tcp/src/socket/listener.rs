@@ -365,7 +365,7 @@ impl Listener {
         request.rearm(now, &self.settings, first);
     }
 
-    /// How often a SYN-ACK is sent again: less often as old handshakes fill the queue.
+    /// How often a SYN-ACK is retransmitted: less often as old handshakes fill the queue.
     fn synack_retries(&self) -> u8 {
         let mut retries = self.options.syn_count.unwrap_or(self.settings.sysctls.tcp_synack_retries);
         let under_way = self.requests.len();

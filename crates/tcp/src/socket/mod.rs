@@ -3,7 +3,7 @@
 //! - [`options`], `setsockopt`: what can be set.
 //! - `connect`, `child`: the two ways in which a connection comes to be.
 //! - [`listener`], `request`: the socket that waits for connections, and the handshakes under way.
-//! - `read`, `poll`, `close`: what an application does beside writing.
+//! - `read`, `poll`, `close`: what an application does besides writing.
 //! - `keepalive`, `icmp`: what happens without it.
 //! - `fast_open`: data in the SYN (RFC 7413); [`cookie`]: its cookies.
 

@@ -33,7 +33,7 @@ pub struct SocketOptions {
     pub keepalive_interval: Option<Duration>,
     /// Probes before giving up (`TCP_KEEPCNT`).
     pub keepalive_probes: Option<u8>,
-    /// SYNs sent again (`TCP_SYNCNT`).
+    /// Retransmitted SYNs (`TCP_SYNCNT`).
     pub syn_count: Option<u8>,
     /// How long an orphan stays in FIN-WAIT-2 (`TCP_LINGER2`).
     pub linger2: Linger2,
@@ -49,7 +49,7 @@ pub struct SocketOptions {
     pub max_pacing_rate: u64,
     /// The window at most (`TCP_WINDOW_CLAMP`); 0 for none.
     pub window_clamp: u32,
-    /// `recvmsg` tells how much more there is (`TCP_INQ`).
+    /// `recvmsg` reports how much more there is (`TCP_INQ`).
     pub inq: bool,
     /// Urgent data stays in the stream (`SO_OOBINLINE`).
     pub oob_inline: bool,
@@ -67,7 +67,7 @@ pub struct SocketOptions {
     pub delack_max: Option<Duration>,
     /// Timeouts of thin streams do not back off (`TCP_THIN_LINEAR_TIMEOUTS`).
     pub thin_linear_timeouts: bool,
-    /// What ICMP says of an established connection is told at once (`IP_RECVERR`, `IPV6_RECVERR`).
+    /// ICMP errors of an established connection are reported immediately (`IP_RECVERR`, `IPV6_RECVERR`).
     pub receive_errors: bool,
     /// SYNs of this connection are kept for the application (`TCP_SAVE_SYN`).
     pub save_syn: bool,
@@ -150,7 +150,7 @@ macro_rules! socket_options {
 }
 
 socket_options! {
-    /// The error that waits to be told; reading takes it away.
+    /// The pending error; reading clears it.
     Error = "SO_ERROR",
     /// Bytes to ask for; twice that is kept.
     SendBuffer = "SO_SNDBUF",
@@ -168,7 +168,7 @@ socket_options! {
     ReusePort = "SO_REUSEPORT",
     /// Whether urgent data stays in the stream.
     OobInline = "SO_OOBINLINE",
-    /// Whether ICMP errors are told at once.
+    /// Whether ICMP errors are reported immediately.
     ReceiveErrors = "IP_RECVERR",
     /// Bytes a second.
     MaxPacingRate = "SO_MAX_PACING_RATE",
@@ -198,7 +198,7 @@ socket_options! {
     UserTimeout = "TCP_USER_TIMEOUT",
     /// Bytes.
     NotSentLowAt = "TCP_NOTSENT_LOWAT",
-    /// Whether reads tell how much is left.
+    /// Whether reads report how much is left.
     Inq = "TCP_INQ",
     /// Whether timeouts of thin streams do not back off.
     ThinLinearTimeouts = "TCP_THIN_LINEAR_TIMEOUTS",

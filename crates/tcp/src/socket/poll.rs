@@ -17,7 +17,7 @@ pub struct Events {
     pub read_closed: bool,
     /// Neither direction is open (`POLLHUP`).
     pub hung_up: bool,
-    /// There is an error to be told (`POLLERR`).
+    /// There is a pending error (`POLLERR`).
     pub error: bool,
 }
 
@@ -44,7 +44,7 @@ impl Connection {
             );
             events.readable |= self.has_to_read(self.options.receive_lowat.saturating_add(skipped));
             events.writable = self.send_shutdown || self.is_writable();
-            // Asking is waiting: room will be told (`SOCK_NOSPACE`).
+            // Asking is waiting: free space will be reported (`SOCK_NOSPACE`).
             self.snd.no_space |= !events.writable;
             events.urgent = self.rcv.urgent.byte == UrgentByte::Here;
         }

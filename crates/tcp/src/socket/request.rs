@@ -16,14 +16,14 @@ pub(crate) struct SynAck {
     pub negotiated: Negotiated,
     /// Our first window, and its scale.
     pub window: InitialReceiveWindow,
-    /// The MSS we tell the peer.
+    /// The MSS that we advertise to the peer.
     pub advmss: u32,
     /// The peer's timestamp, to be echoed.
     pub ts_recent: u32,
     /// When the SYN-ACK was first and last sent (`snt_synack`, `snt_tsval_first`, `snt_tsval_last`).
     pub first_sent: Instant,
     pub last_sent: Instant,
-    /// Timeouts, and SYN-ACKs sent again (`num_timeout`, `num_retrans`).
+    /// Timeouts, and SYN-ACK retransmissions (`num_timeout`, `num_retrans`).
     pub timeouts: u8,
     pub retransmissions: u8,
     /// When the next timeout is due.
@@ -36,7 +36,7 @@ pub(crate) struct SynAck {
     pub last_oow_ack: Option<Instant>,
     /// The cookie to give out.
     pub cookie: Option<Cookie>,
-    /// It is a SYN cookie: nothing is kept of it but what its sequence number tells (`tcp_syncookies`).
+    /// It is a SYN cookie: nothing is kept of it but what its sequence number encodes (`tcp_syncookies`).
     pub in_sequence: bool,
 }
 
@@ -152,7 +152,7 @@ impl SynAck {
         if ack { Verdict::Complete } else { Verdict::Ignore }
     }
 
-    /// `tcp_in_window`, with the window that the SYN-ACK told.
+    /// `tcp_in_window`, with the window that the SYN-ACK advertised.
     fn in_window(&self, packet: &Packet) -> bool {
         let start = self.rcv_nxt;
         let limit = start + self.window.window.min(65_535);

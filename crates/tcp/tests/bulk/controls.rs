@@ -39,14 +39,14 @@ fn lose(bulk: &mut Bulk, number: u64) {
     }
 }
 
-/// Runs on for so many round trips; how many ACKs came for a segment meanwhile.
+/// Runs on for so many RTTs; how many ACKs came for a segment meanwhile.
 fn rounds(bulk: &mut Bulk, rtt: Duration, count: u32) -> f64 {
     let (segments, acks) = (bulk.there.sent, bulk.back.sent);
     bulk.run(elapsed(bulk) + rtt * count);
     (bulk.back.sent - acks) as f64 / (bulk.there.sent - segments) as f64
 }
 
-/// Holds the window against a formula for its growth in a round trip, of the window, the time in seconds and how many ACKs
+/// Holds the window against a formula for its growth in an RTT, of the window, the time in seconds and how many ACKs
 /// there are for a segment.
 fn follows(bulk: &mut Bulk, rtt: Duration, (steps, each): (u32, u32), grows: impl Fn(f64, f64, f64) -> f64) {
     // What was sent in recovery is acknowledged.
@@ -67,7 +67,7 @@ fn follows(bulk: &mut Bulk, rtt: Duration, (steps, each): (u32, u32), grows: imp
     }
 }
 
-/// Kelly 2003: a hundredth of the window in a round trip, an eighth less after a loss.
+/// Kelly 2003: a hundredth of the window in an RTT, an eighth less after a loss.
 #[test]
 fn scalable_grows_by_a_hundredth() {
     const RTT: Duration = Duration::from_millis(50);
@@ -100,8 +100,8 @@ fn highspeed_follows_its_response_function() {
     assert!((left / (1.0 - decrease(before)) - 1.0).abs() < 0.02, "{left}");
 }
 
-/// Leith and Shorten 2004: `1 + 10 (t - 1) + ((t - 1) / 2)^2` segments in a round trip, t seconds after the loss, times
-/// `2 (1 - beta)`, as if round trips were 100 ms.
+/// Leith and Shorten 2004: `1 + 10 (t - 1) + ((t - 1) / 2)^2` segments per RTT, t seconds after the loss, times
+/// `2 (1 - beta)`, as if RTTs were 100 ms.
 #[test]
 fn htcp_grows_the_faster_the_longer_without_a_loss() {
     // 100 ticks, with what a packet takes on the wire.
@@ -114,7 +114,7 @@ fn htcp_grows_the_faster_the_longer_without_a_loss() {
     });
 }
 
-/// Xu and others 2004: up to the last maximum by binary search, with 16 segments in a round trip at most, and away from it
+/// Xu and others 2004: up to the last maximum by binary search, with 16 segments per RTT at most, and away from it
 /// likewise. Linux goes a quarter of the way instead of half of it, and a fifth of a segment where a quarter is one or less;
 /// and it counts segments (since 4.0) where it already counts what an ACK stands for, so that delayed ACKs let it grow
 /// the faster.
@@ -142,7 +142,7 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
     let mut bulk = transfer(CongestionControl::Vegas, 20e6, 400, RTT);
     bulk.run(Duration::from_secs(30));
     assert_eq!(bulk.there.dropped, 0);
-    // The link's packets in a round trip, those that are on it included.
+    // The link's packets in an RTT, those that are on it included.
     let pipe = 20e6 / 8.0 / 1500.0 * (RTT.as_secs_f64() + 1500.0 * 8.0 / 20e6);
     for second in 31..60 {
         bulk.run(Duration::from_secs(second));
@@ -151,7 +151,7 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
     }
 }
 
-/// Grieco and Mascolo 2004: after a loss the window is the rate that the path delivered, times the least round trip.
+/// Grieco and Mascolo 2004: after a loss the window is the rate that the path delivered, times the minimum RTT.
 #[test]
 fn westwood_sets_the_window_to_what_the_path_delivers() {
     const RTT: Duration = Duration::from_millis(50);
@@ -204,7 +204,7 @@ fn bbr_finds_the_rate_and_the_shortest_round_trip() {
     }
     let rate = (bulk.read - before) as f64 / 40.0 / line;
     assert!(rate > 0.93, "{rate:.3} of the line, with one of 128 lost");
-    // Of eight round trips one with a quarter more and one with a quarter less.
+    // Of eight RTTs one with a quarter more and one with a quarter less.
     let share = |gain: i32| gains.iter().filter(|&&g| g == gain).count() as f64 / gains.len() as f64;
     assert!(share(4) > 0.6 && share(5) > 0.05 && share(3) > 0.01, "{} {} {}", share(3), share(4), share(5));
     let window = windows.iter().sum::<f64>() / windows.len() as f64;

@@ -28,7 +28,7 @@ fn cwnd(bulk: &Bulk) -> u32 {
 fn slow_start_doubles_the_window_each_round_trip() {
     let mut bulk = transfer(CongestionControl::Reno, |_| false);
     for round in 1..=8 {
-        // The first data leaves one round trip after the SYN.
+        // The first data leaves one RTT after the SYN.
         bulk.run(RTT * round + RTT / 2);
         assert_eq!(cwnd(&bulk), 10 << (round - 1), "round {round}");
     }
@@ -42,7 +42,7 @@ fn reno_adds_a_segment_each_round_trip() {
     bulk.run(Duration::from_secs(12));
     let rounds = bulk.now.since(from).unwrap().as_secs_f64() / RTT.as_secs_f64();
     let grown = f64::from(cwnd(&bulk) - start);
-    assert!((grown / rounds - 1.0).abs() < 0.02, "{grown} segments in {rounds} round trips");
+    assert!((grown / rounds - 1.0).abs() < 0.02, "{grown} segments in {rounds} RTTs");
 }
 
 /// RFC 9438, section 4.2: `W(t) = C (t - K)^3 + Wmax`, `K = cbrt(Wmax (1 - beta) / C)`.
@@ -64,7 +64,7 @@ fn cubic_follows_its_curve() {
     for tenth in 5..200 {
         let elapsed = Duration::from_millis(100 * tenth);
         bulk.run(epoch.since(Instant::START).unwrap() + elapsed);
-        // The kernel aims at where the curve will be a round trip later, and gets there then.
+        // The kernel aims at where the curve will be an RTT later, and gets there then.
         let expected = w_max + 0.4 * (elapsed.as_secs_f64() - k).powi(3);
         let got = f64::from(cwnd(&bulk));
         assert!(

@@ -1,4 +1,4 @@
-//! Bulk transfers between two endpoints: what comes out is what arithmetic says.
+//! Bulk transfers between two endpoints: the results agree with arithmetic.
 
 mod controls;
 mod curves;
@@ -16,7 +16,7 @@ fn a_link_is_filled_and_its_losses_are_repaired_without_a_timeout() {
     assert!(rate < 100e6 && rate > 90e6, "{rate}");
     let info = bulk.sender.info(bulk.now);
     assert_eq!(info.total_rto, 0);
-    assert_eq!(info.total_retrans, bulk.there.dropped, "exactly what was lost is sent again");
+    assert_eq!(info.total_retrans, bulk.there.dropped, "exactly what was lost is retransmitted");
 }
 
 /// Forward acknowledgment and rate halving, by ticks of 4 and 10 ms: slower, but every loss is repaired.

@@ -1,4 +1,4 @@
-//! What is said of buffers beside what connections make of them.
+//! What is computed for buffers, compared with what connections use.
 
 use crate::ends::{Application, Pair, settings};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn memory(settings: &Settings) -> PacketMemory {
     PacketMemory::of_kernel(settings.choices.buffer_memory, settings.mtu, false)
 }
 
-/// The scale of the SYN, and the largest window told, of a transfer to a client that asked for `asked`.
+/// The scale of the SYN, and the largest window advertised, of a transfer to a client that asked for `asked`.
 fn transferred(settings: &std::sync::Arc<Settings>, asked: Option<i64>) -> (Option<u8>, u32) {
     let mut pair = Pair::new(settings, Vec::new(), Vec::new());
     let [least, _] = settings.choices.buffer_memory.least_buffers();
@@ -80,14 +80,14 @@ fn buffers_match_measured_figures() {
     let received = |settings: &Settings| ReceiveBuffer::of(settings, Some(4 << 20), memory(settings));
     // 2.2 halves what was doubled: the window is what was asked for, but for a segment.
     let (of_old, of_two_four) = (received(&old), received(&two_four));
-    assert_eq!((of_old.told, of_old.first_space), (8 << 20, 4 << 20));
+    assert_eq!((of_old.getsockopt, of_old.first_space), (8 << 20, 4 << 20));
     // 2.4 keeps a quarter back (tcp_adv_win_scale is 2).
-    assert_eq!((of_two_four.told, of_two_four.first_space), (8 << 20, 6 << 20));
+    assert_eq!((of_two_four.getsockopt, of_two_four.first_space), (8 << 20, 6 << 20));
     let of_today = received(&today);
-    assert_eq!((of_today.told, of_today.ratio), (8 << 20, Some([128, 160])));
+    assert_eq!((of_today.getsockopt, of_today.ratio), (8 << 20, Some([128, 160])));
     assert_eq!(of_today.most_space, (8 << 20) / 256 * 160);
     let sent = SendBuffer::of(&today, Some(4 << 20));
-    assert_eq!((sent.told, sent.truesize), (8 << 20, 2280));
+    assert_eq!((sent.getsockopt, sent.truesize), (8 << 20, 2280));
     assert_eq!(sent.holds, u64::from((8_u32 << 20).div_ceil(2280)) * 1448);
     assert!(sent.super_packet.is_some_and(|[goal, holds]| goal > 60_000 && holds > sent.holds));
 }
@@ -123,7 +123,7 @@ proptest! {
         let shift = said.scale.map_or(0, |(_, shift)| shift);
         prop_assert!(said.most_window <= 65_535 << shift);
         prop_assert!(said.most_window <= said.most.max(said.made).saturating_add(1 << shift));
-        prop_assert_eq!(said.told, i64::from(said.first));
+        prop_assert_eq!(said.getsockopt, i64::from(said.first));
         if let Some(AskedBuffer { bounded, kept }) = said.asked {
             prop_assert!(bounded <= most && kept >= bounded.min(1 << 30));
             prop_assert_eq!(kept, said.first);

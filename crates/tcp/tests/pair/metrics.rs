@@ -32,8 +32,8 @@ fn a_lossy_connection_leaves_its_threshold() {
     assert_eq!(learned.ssthresh, Some((info.snd_cwnd / 2).max(info.snd_ssthresh)));
     assert_eq!(learned.cwnd, Some(info.snd_cwnd / 2));
     assert_eq!(learned.rtt_us.map(|rtt| rtt / 8), Some(info.rtt));
-    assert_eq!(client.poll_metrics(Metrics::default()), None, "it is told once");
-    // A shorter round trip moves what is known by an eighth; a longer one takes its place.
+    assert_eq!(client.poll_metrics(Metrics::default()), None, "it is reported once");
+    // A shorter RTT moves what is known by an eighth; a longer one takes its place.
     let longer = Metrics { rtt_us: Some(16 * info.rtt), ..Metrics::default() };
     let moved = lossy(old()).poll_metrics(longer).and_then(|metrics| metrics.rtt_us);
     assert!(moved.is_some_and(|rtt| rtt.abs_diff(15 * info.rtt) <= 1), "{moved:?}, {}", info.rtt);
@@ -50,8 +50,8 @@ fn nothing_is_left_where_the_kernel_keeps_nothing() {
     }
 }
 
-/// Over a path of 20 ms. In 2.6.14 a known round trip is where measuring goes on from, and the timeout is that and its
-/// variation, at least 200 ms; in 6.18 it only makes the first timeout longer: the round trip and twice that, or 200 ms.
+/// Over a path of 20 ms. In 2.6.14 a known RTT is where measuring goes on from, and the timeout is that and its
+/// variation, at least 200 ms; in 6.18 it only makes the first timeout longer: the RTT and twice that, or 200 ms.
 #[test]
 fn the_next_connection_begins_with_what_is_known() {
     let known = Metrics {
@@ -79,7 +79,7 @@ fn the_next_connection_begins_with_what_is_known() {
     }
 }
 
-/// Without timestamps a timeout that is too short is never found to be: 2.6.14 forgets the handshake's round trip, unless
+/// Without timestamps a timeout that is too short is never found to be: 2.6.14 forgets the handshake's RTT, unless
 /// what it knows makes the timeout three seconds or more.
 #[test]
 fn without_timestamps_the_old_kernel_begins_with_three_seconds() {
@@ -93,7 +93,7 @@ fn without_timestamps_the_old_kernel_begins_with_three_seconds() {
     }
 }
 
-/// `tcp_init_metrics` jumps over the choice of a first window where no round trip is known, and where it forgets it; then
+/// `tcp_init_metrics` jumps over the choice of a first window where no RTT is known, and where it forgets it; then
 /// it stays at the two segments that sockets begin with. Later kernels choose in any case.
 #[test]
 fn the_old_kernel_begins_with_two_segments_on_an_unknown_path() {

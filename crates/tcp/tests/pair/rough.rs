@@ -39,7 +39,7 @@ fn assert_sacks_are_true(reached: &[Packet], sent: &[Packet]) {
         for (place, block) in packet.sack().blocks(packet.ack).enumerate() {
             assert!(block.start < block.end, "an empty block: {packet:?}");
             assert!((block.start.0..block.end.0).all(|byte| arrived.contains(&byte)), "{block:?}");
-            // Only the first may tell of a duplicate; but the ACK of a FIN that was waiting beyond a hole goes out
+            // Only the first may report a duplicate; but the ACK of a FIN that was waiting beyond a hole goes out
             // before the blocks are cleared away (`tcp_fin` in `tcp_ofo_queue`).
             assert!(place == 0 || block.start > packet.ack || block.end <= packet.ack, "{packet:?}");
             assert!(block.end > StreamOffset(0));

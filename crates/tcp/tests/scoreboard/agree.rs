@@ -17,9 +17,9 @@ enum Step {
     Unacknowledged,
     /// The next is lost.
     Lose,
-    /// The next is overtaken by so many.
+    /// The next is reordered behind so many.
     Late(usize),
-    /// The next arrives twice, so that the sender is told of a duplicate.
+    /// The next arrives twice, so that the sender gets a DSACK.
     Time,
 }
 
@@ -34,7 +34,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..400)
 }
 
-/// What shows of a sender: what it counts as sacked, lost and sent again, its window, and what is on the wire.
+/// What shows of a sender: what it counts as sacked, lost and retransmitted, its window, and what is on the wire.
 type Shown = ([u32; 4], VecDeque<u32>);
 
 fn play(walk: SackWalk, steps: &[Step]) -> Vec<Shown> {

@@ -51,7 +51,7 @@ fn fack_marks_holes_lost_until_reordering_is_seen() {
         (info(&script).lost, info(&script).reordering)
     };
     assert_eq!(after(false), (6, 3));
-    // It was overtaken by four; from then on only the head is marked, and the four were already.
+    // It was reordered behind four; from then on only the head is marked, and the four were already.
     assert_eq!(after(true), (4, 5));
 }
 
@@ -84,7 +84,7 @@ fn segments_older_than_the_rto_are_marked_lost_on_an_ack() {
     script.now = script.now + LONG;
     script.run(1);
     let after = info(&script);
-    // All but what is sacked, and what was sent again and is still on its way.
+    // All but what is sacked, and what was retransmitted and is still on its way.
     assert!(before.lost == 4 && after.lost > WINDOW / 2, "{} and {}", before.lost, after.lost);
     assert_eq!((after.ca_state, after.total_rto), (RECOVERY, 0));
 }

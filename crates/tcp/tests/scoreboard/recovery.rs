@@ -59,7 +59,7 @@ fn an_ack_in_recovery_sends_three_segments() {
     assert!(burst(BurstModeration::No) > 30, "{}", burst(BurstModeration::No));
 }
 
-/// ACKs are lost in recovery, so that one tells of much: less is in flight than the window allows, and the window is cut to
+/// ACKs are lost in recovery, so that one reports much: less is in flight than the window allows, and the window is cut to
 /// that.
 #[test]
 fn cwnd_is_capped_to_the_data_in_flight() {
@@ -159,7 +159,7 @@ fn sack_reneging_keeps_cwnd_with_leiths_changes() {
     assert_eq!((after.ca_state, after.sacked), (LOSS, 0));
     assert_eq!(after.snd_ssthresh, before.snd_ssthresh);
     assert!(after.snd_cwnd + 1 >= before.snd_cwnd, "{} instead of {}", after.snd_cwnd, before.snd_cwnd);
-    // All is sent again, at once as far as the window goes.
+    // Everything is retransmitted, at once as far as the window goes.
     assert!(script.wire.len() as u32 + 1 >= after.snd_cwnd, "{} segments", script.wire.len());
     script.run(usize::MAX);
     assert!(script.is_complete(WINDOW));
@@ -190,8 +190,8 @@ fn experienced(choices: Choices) -> Script {
     script
 }
 
-/// The next segment is overtaken by some, so that it is sent again, and arrives after all; its retransmission is a duplicate,
-/// of which the sender is told.
+/// The next segment is reordered behind some, so that it is retransmitted, and arrives after all; its retransmission is a duplicate,
+/// which the sender learns by DSACK.
 fn be_late(script: &mut Script) {
     let late = script.wire.pop_front().unwrap();
     script.run(8);

@@ -1,5 +1,5 @@
 //! A sender with a window of segments out, and a receiver that is only its SACK blocks: what a sender does for each ACK, and
-//! nothing beside.
+//! nothing else.
 
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset};
@@ -35,7 +35,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A segment arrives. Only the blocks beside it change, so that this takes as long as there are blocks at most.
+    /// A segment arrives. Only the blocks next to it change, so that this takes as long as there are blocks at most.
     fn take(&mut self, segment: u32) {
         let (mut start, mut end) = (segment, segment + 1);
         let has =
@@ -62,7 +62,7 @@ pub struct Script {
     pub sender: Connection,
     pub receiver: Receiver,
     pub now: Instant,
-    /// Between two ACKs: a window arrives within its round trip, or the sender would time out in the middle of it.
+    /// Between two ACKs: a window arrives within its RTT, or the sender would time out in the middle of it.
     apart: Duration,
     /// Segments sent, in order, that have not arrived.
     pub wire: VecDeque<u32>,

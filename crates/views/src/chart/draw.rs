@@ -224,7 +224,7 @@ impl Picture {
         }
     }
 
-    /// Names at the ends of lines, where that is how they are told apart.
+    /// Names at the ends of lines, where names distinguish them.
     fn has_names_at_ends(&self, chart: &Chart) -> bool {
         self.on_page && (2..=MOST_NAMED_AT_END).contains(&chart.lines.len())
     }

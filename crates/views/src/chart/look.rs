@@ -1,4 +1,4 @@
-//! How lines are told apart.
+//! How lines are distinguished.
 
 /// Okabe and Ito's colours (Color universal design, 2008) without the yellow, which white paper does not show.
 pub(super) const COLOURS: [&str; 8] =
@@ -28,7 +28,7 @@ pub(super) const FILE_STYLE: &str = "<style>.title{font-size:15px;font-weight:60
     .letter{font-weight:700;text-anchor:middle}.thin{stroke-width:1.2}.leader{fill:none}</style>\n\
     <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
 
-/// What a page needs once for all the pictures in it, beside the variables of the report's own style.
+/// What a page needs once for all the pictures in it, besides the variables of the report's own style.
 pub const PAGE_STYLE: &str = "\
 :root{--line-0:#0072b2;--line-1:#c65400;--line-2:#00805d;--line-3:#b0559a;--line-4:#a87400;--line-5:#2c8fc4;\
 --line-6:#1d2126;--line-7:#707680}

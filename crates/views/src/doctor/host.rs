@@ -14,11 +14,11 @@ mirrored! {
         sysctls: BTreeMap<String, String>,
         /// Bytes of a page, in which `net.ipv4.tcp_mem` counts.
         page: Option<u64>,
-        /// The way to the destination, or the default one.
+        /// The route to the destination, or the default route.
         route: Option<Route> => one,
-        /// The interface of the way, and those beneath it (of a VLAN, of a bond).
+        /// The interface of the route, and those below it (of a VLAN, of a bond).
         interfaces: Vec<Interface> => each,
-        /// What the kernel remembers of destinations: `ip tcp_metrics`. `None` where it did not say.
+        /// The parameter cache: `ip tcp_metrics`. `None` where it could not be read.
         metrics: Option<Vec<Metrics>> => some,
         /// Counters since boot by the names that `nstat` has: `TcpExtTCPTimeouts`.
         counters: BTreeMap<String, u64>,
@@ -28,21 +28,21 @@ mirrored! {
         clocks: Vec<Clock> => each,
         /// Programs that decide on sockets' settings (`BPF_CGROUP_SOCK_OPS`); `None` without the right to ask.
         sock_ops: Option<u32>,
-        /// What could not be seen.
+        /// What could not be read.
         unseen: Vec<Unseen> => each,
     }
 
-    /// Something that could not be seen.
+    /// Something that could not be read.
     struct Unseen of host::Unseen {
-        /// What it is.
+        /// Its name.
         what: String,
         /// Why not.
         why: String,
-        /// The capability with which it could be seen.
+        /// The capability that is needed to read it.
         needs: Option<&'static str>,
     }
 
-    /// The way to a destination, as the kernel's routing has it.
+    /// The route to a destination.
     struct Route of host::Route {
         /// The destination; `None` where it is the default route.
         to: Option<IpAddr>,
@@ -64,7 +64,7 @@ mirrored! {
         name: String,
         /// Its number.
         index: u32,
-        /// What kind of virtual device it is: `veth`, `vlan`; `None` for a card.
+        /// The kind of virtual device: `veth`, `vlan`; `None` for a NIC.
         kind: Option<String>,
         /// Whether it is up and has a carrier.
         running: Option<bool>,
@@ -78,9 +78,9 @@ mirrored! {
         gso_max_bytes: Option<u32>,
         /// Its link's rate in bit/s; `None` where the driver does not know one.
         speed: Option<u64>,
-        /// Whether both ends may send at once.
+        /// Whether it is full duplex.
         full_duplex: Option<bool>,
-        /// What it does in place of the CPU, by the names of `ethtool -k`; empty where it did not say.
+        /// Its offloads, by the names of `ethtool -k`; empty where unknown.
         offloads: BTreeMap<String, Offload> => by_name,
         /// Slots of the receive ring.
         receive_ring: Option<Ring> => one,
@@ -88,9 +88,9 @@ mirrored! {
         transmit_ring: Option<Ring> => one,
         /// Receive queues in use.
         receive_queues: Option<u32>,
-        /// Queues that share their CPUs' work with others by RPS: how many have a mask.
+        /// Queues with an RPS mask.
         steered_queues: Option<u32>,
-        /// Of each of its interrupts, the CPUs that take it; empty where that does not show.
+        /// The CPUs that take each of its interrupts; empty where that is unknown.
         interrupts: Vec<Interrupt> => each,
         /// Counters since the interface was made.
         statistics: Statistics,
@@ -110,7 +110,7 @@ mirrored! {
     struct Ring of host::Ring {
         /// Slots it has.
         slots: u32,
-        /// Slots it could have.
+        /// Slots at most.
         most: u32,
     }
 
@@ -142,33 +142,33 @@ mirrored! {
         kind: String,
         /// `MAJOR:MINOR`.
         handle: u32,
-        /// What it hangs under; `u32::MAX` for the root (`TC_H_ROOT`).
+        /// Its parent; `u32::MAX` for the root (`TC_H_ROOT`).
         parent: u32,
-        /// Packets that have room; `None` where it says none.
+        /// Its limit in packets; `None` where it has none.
         limit_packets: Option<u64>,
-        /// Bytes that have room.
+        /// Its limit in bytes.
         limit_bytes: Option<u64>,
-        /// The rate at which it sends at most, in bit/s.
+        /// The maximum rate, in bit/s.
         rate: Option<u64>,
-        /// The rate at which it sends a flow at most, in bit/s.
+        /// The maximum rate of a flow, in bit/s.
         flow_rate: Option<u64>,
-        /// The delay it puts in, in ns.
+        /// The delay it adds, in ns.
         delay_ns: Option<u64>,
-        /// The part of packets it loses on purpose, of 2^32.
+        /// The share of packets that it drops on purpose, of 2^32.
         loss: Option<u32>,
-        /// Packets it let through.
+        /// Packets that it sent.
         packets: u64,
         /// Packets it dropped.
         drops: u64,
     }
 
-    /// What a former connection left to the next ones.
+    /// An entry of the parameter cache.
     struct Metrics of host::Metrics {
-        /// Of which destination.
+        /// The destination.
         to: Option<IpAddr>,
         /// `ssthresh`, in packets.
         ssthresh: Option<u32>,
-        /// The smoothed round trip, in µs.
+        /// The smoothed RTT, in µs.
         rtt_us: Option<u32>,
     }
 
@@ -178,11 +178,11 @@ mirrored! {
         processed: u64,
         /// Packets for which `net.core.netdev_max_backlog` had no room.
         dropped: u64,
-        /// Rounds that ended with work left.
+        /// Runs that ended with packets left (`time_squeeze`).
         squeezed: u64,
     }
 
-    /// How a CPU's clock is governed.
+    /// Frequency scaling of a CPU.
     struct Clock of host::Clock {
         /// The CPU.
         cpu: u32,
@@ -190,9 +190,9 @@ mirrored! {
         governor: String,
         /// `intel_pstate`.
         driver: String,
-        /// The most that it may be set to, in kHz.
+        /// The highest frequency that is allowed, in kHz.
         allowed_khz: Option<u64>,
-        /// The most that the CPU can do, in kHz.
+        /// The highest frequency of the CPU, in kHz.
         most_khz: Option<u64>,
     }
 }

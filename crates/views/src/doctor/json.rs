@@ -9,7 +9,8 @@ use slowpath_model::nanos;
 
 /// What was found on this host (schema slowpath/doctor/1).
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+#[schemars(title = "Document")]
+pub struct DoctorDocument {
     /// Version of this layout.
     schema: &'static str,
     /// The intended transfer.
@@ -25,7 +26,7 @@ pub struct Document {
 /// The intended transfer.
 #[derive(Serialize, JsonSchema)]
 struct Goal {
-    /// Of all connections together, in bit/s.
+    /// For all connections together, in bit/s.
     rate: u64,
     /// Where the rate is from: `given`, `from-link`, `from-metrics`, `assumed`.
     rate_from: &'static str,
@@ -64,8 +65,8 @@ struct Finding {
     source: &'static str,
 }
 
-impl Document {
-    /// What is printed of a host that was held against a goal.
+impl DoctorDocument {
+    /// From a host that was checked against a goal.
     pub fn new(host: &doctor::Host, aim: &Aim, findings: &[doctor::Finding]) -> Self {
         let goal = &aim.goal;
         let goal = Goal {

@@ -4,5 +4,5 @@ mod host;
 mod json;
 mod text;
 
-pub use json::Document;
+pub use json::DoctorDocument;
 pub use text::print;

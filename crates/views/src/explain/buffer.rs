@@ -7,7 +7,7 @@ use slowpath_kernels::buffers::{BufferSizes, Host, Step};
 use slowpath_model::{Bytes, Rate, nanos};
 use std::time::Duration;
 
-/// What becomes of a buffer's size, kernel by kernel.
+/// From a buffer's size to the window, kernel by kernel.
 #[derive(Serialize, JsonSchema)]
 pub struct Buffer {
     /// `slowpath/explain-buffer/1`.
@@ -16,11 +16,11 @@ pub struct Buffer {
     pub asked_bytes: Option<u32>,
     /// Payload of a full segment.
     pub mss: u32,
-    /// The path's round trip, where it was given.
+    /// The path's RTT, where it was given.
     pub rtt_ns: Option<u64>,
     /// Its rate, where it was given.
     pub rate_bit_per_s: Option<u64>,
-    /// What it holds in a round trip at that rate.
+    /// What it holds in an RTT at that rate.
     pub bdp_bytes: Option<u64>,
     /// The kernels, in the order asked for.
     pub kernels: Vec<Kernel>,
@@ -48,11 +48,11 @@ pub struct Way {
     pub buffer_bytes: u64,
     /// The shift count in the SYN; absent for a send buffer, and without window scaling.
     pub window_scale: Option<u8>,
-    /// The first window that is told once the connection is made; absent for a send buffer.
+    /// The first window that is advertised once the connection is made; absent for a send buffer.
     pub first_bytes: Option<u64>,
     /// The largest window, or what may be in flight at most in segments of their own.
     pub most_bytes: u64,
-    /// That in every round trip; absent without a round trip.
+    /// That per RTT, as a rate; absent without an RTT.
     pub rate_bit_per_s: Option<u64>,
     /// What would be enough for the path; absent without a rate.
     pub needed: Option<Needed>,
@@ -76,15 +76,15 @@ pub struct Needed {
 /// A step.
 #[derive(Serialize, JsonSchema)]
 pub struct OneStep {
-    /// What comes out of it.
+    /// Its result.
     pub name: &'static str,
     /// The kernel's function, with its file.
     pub function: &'static str,
-    /// How, in numbers.
+    /// Its formula, in numbers.
     pub formula: String,
-    /// What went in, where something of the steps before did.
+    /// Its input, if that is the result of an earlier step.
     pub from: Option<u64>,
-    /// What came out.
+    /// Its output.
     pub to: u64,
     /// Its unit: `B`, `shift`, or `of 256`.
     pub unit: &'static str,
@@ -97,14 +97,14 @@ impl From<Step> for OneStep {
     }
 }
 
-/// What of the path was given.
+/// The parts of the path that were given.
 #[derive(Clone, Copy)]
 struct Path {
     rtt: Option<Duration>,
     holds: Option<u64>,
 }
 
-/// What is asked about.
+/// The question.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferQuestion {
     /// What a program asks for by `SO_RCVBUF` and `SO_SNDBUF`; `None` where it asks for nothing.
@@ -151,7 +151,7 @@ fn receive(host: &Host, kernel: &KernelProfile, asked: Option<i64>, path: Path) 
     let sysctls = &kernel.sysctls;
     Way {
         steps: host.receive_steps(asked).into_iter().map(OneStep::from).collect(),
-        getsockopt_bytes: buffer.told.unsigned_abs(),
+        getsockopt_bytes: buffer.getsockopt.unsigned_abs(),
         buffer_bytes: buffer.most.into(),
         window_scale: buffer.scale.map(|(_, shift)| shift),
         first_bytes: Some(buffer.first_window.into()),
@@ -181,7 +181,7 @@ fn send(host: &Host, kernel: &KernelProfile, asked: Option<i64>, path: Path) -> 
     let sysctls = &kernel.sysctls;
     Way {
         steps: host.send_steps(asked).into_iter().map(OneStep::from).collect(),
-        getsockopt_bytes: buffer.told.unsigned_abs(),
+        getsockopt_bytes: buffer.getsockopt.unsigned_abs(),
         buffer_bytes: buffer.most.into(),
         window_scale: None,
         first_bytes: None,

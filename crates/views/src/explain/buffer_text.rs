@@ -25,7 +25,7 @@ impl Buffer {
     fn print_kernel(&self, kernel: &Kernel, out: &mut impl Write) -> io::Result<()> {
         let asked = |option: &str, sysctl: &str| match self.asked_bytes {
             Some(size) => format!("{option} asks for {} ({} B)", Bytes::new(size.into()), count(size.into())),
-            None => format!("nobody asks for {option}; {sysctl} says"),
+            None => format!("no program sets {option}; {sysctl} is"),
         };
         writeln!(out, "{}, receiving: {}", kernel.name, asked("SO_RCVBUF", "tcp_rmem"))?;
         self.print_way(&kernel.receive, "window", "SO_RCVBUF", out)?;
@@ -45,7 +45,7 @@ impl Buffer {
         if let (Some(rate), Some(rtt)) = (way.rate_bit_per_s, self.rtt_ns) {
             writeln!(
                 out,
-                "  over {}: {} {what} in each round trip is at most {}",
+                "  over {}: {} {what} per RTT is at most {}",
                 duration_text(Duration::from_nanos(rtt)),
                 Bytes::new(way.most_bytes),
                 Rate::bits_per_second(rate)
@@ -63,20 +63,22 @@ fn print_needed(needed: &Needed, bdp: u64, option: &str, out: &mut impl Write) -
     if needed.is_enough {
         return writeln!(out, "  {holds}: that is enough");
     }
-    writeln!(out, "  {holds}: that is NOT enough. What is:")?;
+    writeln!(out, "  {holds}: that is NOT enough. Enough would be:")?;
     match (needed.ask_bytes, &needed.ask_sysctl) {
         (Some(ask), None) => writeln!(out, "    {option} of {} B", count(ask.into()))?,
         (Some(ask), Some(sysctl)) => {
             writeln!(out, "    {option} of {} B, and before it sysctl -w {sysctl}", count(ask.into()))?;
         }
-        (None, _) => writeln!(out, "    no value of {option}: the window's field and scale end before that")?,
+        (None, _) => {
+            writeln!(out, "    no value of {option}: the window field and its scale cannot express that")?
+        }
     }
     match (needed.tuned_bytes, &needed.tuned_sysctl) {
         (Some(_), Some(sysctl)) => writeln!(out, "    or, without {option}, sysctl -w '{sysctl}'"),
         (Some(_), None) => {
             writeln!(out, "    or nothing: without {option} this kernel tunes the buffer to that")
         }
-        (None, _) => writeln!(out, "    nothing else: this kernel tunes no such buffer so far by itself"),
+        (None, _) => writeln!(out, "    nothing else: this kernel does not tune a buffer that far by itself"),
     }
 }
 

@@ -8,14 +8,14 @@ use slowpath_papers::wu::equations::{self, Estimate, backlog_wait, bandwidth, pr
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// What is asked about.
+/// The question.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitQuestion<'a> {
     /// The nice values of the tasks left in the active array when the reader's slice ends.
     pub active: &'a [i8],
-    /// Those of the tasks in the expired array that run before the reader.
+    /// The nice values of the tasks in the expired array that run before the reader.
     pub expired: &'a [i8],
-    /// Those of the tasks in the active array that run before a reader that was woken.
+    /// The nice values of the tasks in the active array that run before a woken reader.
     pub woken: &'a [i8],
     /// The RTT of a packet that does not wait.
     pub rtt: Duration,
@@ -23,7 +23,7 @@ pub struct WaitQuestion<'a> {
     pub rttvar: Duration,
     /// The sender's RTO, where it is not that of SRTT and RTTVAR.
     pub rto: Option<Duration>,
-    /// The chance that a packet is lost, 0 to 1.
+    /// The packet loss probability, 0 to 1.
     pub loss: Option<f64>,
     /// The path's MSS, in bytes.
     pub mss: u32,
@@ -34,34 +34,34 @@ pub struct WaitQuestion<'a> {
 pub struct Wait {
     /// `slowpath/explain-wait/1`.
     schema: &'static str,
-    /// Smoothed round trip before the wait, in nanoseconds.
+    /// Smoothed RTT before the wait, in nanoseconds.
     srtt_ns: u64,
     /// RTTVAR before it.
     rttvar_ns: u64,
     /// The retransmission timeout before it (equation 11).
     rto_ns: u64,
-    /// What each wait comes to.
+    /// The result of each wait.
     waits: Vec<Waited>,
 }
 
-/// A wait, and what comes of it.
+/// A wait and its consequences.
 #[derive(Serialize, JsonSchema)]
 struct Waited {
     /// `backlog` or `prequeue`.
     place: &'static str,
-    /// How many tasks are in the way.
+    /// The number of tasks that run before.
     tasks: usize,
-    /// The least that a packet waits (equations 3a and 3b).
+    /// The minimum wait of a packet (equations 3a and 3b).
     wait_ns: u64,
-    /// The round trip with it (equation 5).
+    /// The RTT with it (equation 5).
     rtt_ns: u64,
-    /// Whether the sender times out for nothing (equation 12).
+    /// Whether the sender has a spurious timeout (equation 12).
     times_out: bool,
-    /// The timeout after such a round trip was measured (equations 9 to 11).
+    /// The timeout after such an RTT was measured (equations 9 to 11).
     rto_after_ns: u64,
-    /// What Reno reaches with the usual round trip (equation 8); absent without a chance of loss.
+    /// What Reno reaches with the usual RTT (equation 8); absent without a loss probability.
     bandwidth_bit_per_s: Option<u64>,
-    /// What Reno reaches with the RTT that has the wait in it; absent without a chance of loss.
+    /// What Reno reaches with the RTT that has the wait in it; absent without a loss probability.
     bandwidth_waiting_bit_per_s: Option<u64>,
 }
 
@@ -127,7 +127,7 @@ impl Wait {
             let tasks = if waited.tasks == 1 { "task's slice" } else { "tasks' slices" };
             writeln!(
                 out,
-                "  waits for {} at least: {} {tasks} (equations {equation})",
+                "  waits for at least {}: {} {tasks} (equations {equation})",
                 time(waited.wait_ns),
                 waited.tasks
             )?;
@@ -145,14 +145,17 @@ impl Wait {
             writeln!(out, "  {sign} (equation 12)")?;
             writeln!(
                 out,
-                "  measured once, it makes the RTO {} (equations 9 to 11)",
+                "  once measured, it raises the RTO to {} (equations 9 to 11)",
                 time(waited.rto_after_ns)
             )?;
             if let (Some(usual), Some(waiting)) =
                 (waited.bandwidth_bit_per_s, waited.bandwidth_waiting_bit_per_s)
             {
                 let [usual, waiting] = [usual, waiting].map(Rate::bits_per_second);
-                writeln!(out, "  if all had it, Reno would reach {waiting} instead of {usual} (equation 8)")?;
+                writeln!(
+                    out,
+                    "  if all packets had it, Reno would reach {waiting} instead of {usual} (equation 8)"
+                )?;
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use slowpath_capture::{Compression, Format};
 use slowpath_runs::simulated::Run;
 use slowpath_scenario::Scenario;
 
-/// Of a capture.
+/// For a capture.
 pub(crate) fn of_capture(summary: &slowpath_capture::CaptureSummary) -> Value {
     let format = match summary.format {
         Format::Pcap => "pcap",
@@ -64,13 +64,13 @@ pub(crate) fn of_capture(summary: &slowpath_capture::CaptureSummary) -> Value {
     })
 }
 
-/// Of a recording of events.
+/// For a recording of events.
 pub(crate) fn of_events(summary: &slowpath_recording::RecordingSummary) -> Value {
     let about = &summary.about;
     json!({ "title": about.title, "seed": about.seed, "host": about.host, "events": summary.events })
 }
 
-/// Of a run in the simulator.
+/// For a run in the simulator.
 pub(crate) fn of_run(scenario: &Scenario, run: &Run) -> Value {
     let host = &scenario.host(scenario.vantage()).name;
     json!({ "seed": scenario.seed, "host": host, "events": run.simulation.events() })

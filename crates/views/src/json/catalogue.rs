@@ -23,7 +23,7 @@ pub struct CauseEntry {
     limit: &'static str,
     /// For people.
     title: &'static str,
-    /// Whether time under it could be had back.
+    /// Whether its time could be recovered.
     is_loss: bool,
     /// What can report it: `capture`, `live`, `doctor`.
     reported_by: Vec<&'static str>,
@@ -34,7 +34,7 @@ pub struct CauseEntry {
 }
 
 impl Causes {
-    /// Those of `causes`, with what the handbook says of each.
+    /// The given `causes`, with the handbook's summary of each.
     pub fn of(causes: &[Cause], text: impl Fn(Cause) -> &'static str) -> Self {
         let entry = |cause: &Cause| CauseEntry {
             cause: cause.to_string(),

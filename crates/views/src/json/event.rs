@@ -36,7 +36,7 @@ pub struct EventLine {
     times: Option<u64>,
     /// The state of a socket; `null` for other events.
     sample: Option<Sample>,
-    /// What its data was, as `slowpath show --label` tells; `null` where that was not asked.
+    /// What its data was, as `slowpath show --label` prints it; `null` where that was not asked.
     label: Option<&'static str>,
     /// How many events of this flow the source lost here; `null` for other events.
     missed: Option<u64>,

@@ -1,4 +1,4 @@
-//! What bound a flow, and what would help.
+//! What limited a flow, and how to fix it.
 
 use crate::diagnosis::Advise;
 use crate::words;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// One cause, over the life of a direction.
 #[derive(Serialize, JsonSchema)]
 pub struct Finding {
-    /// What bound: the limit, a slash and the case of it.
+    /// What limited the flow: the limit, a slash and the case of it.
     #[schemars(extend("enum" = cause_names()))]
     cause: String,
     /// The limit alone.
@@ -32,11 +32,11 @@ pub struct Finding {
     confidence: &'static str,
     /// What shows it.
     evidence: Vec<Evidence>,
-    /// What else could have held the sender in this time, and what excludes it. Empty where packets show the cause directly.
+    /// What else could have limited the sender in this time, and what excludes it. Empty where packets show the cause directly.
     alternatives: Vec<Alternative>,
     /// Where to look: when its longest spells start, at most three.
     instants_ns: Vec<i64>,
-    /// What would give the time back.
+    /// Advice on how to recover the time.
     advice: Vec<Advice>,
 }
 
@@ -74,12 +74,12 @@ enum Scalar {
     Name(&'static str),
 }
 
-/// What would give the time of a finding back.
+/// Advice on how to recover the time of a finding.
 #[derive(Serialize, JsonSchema)]
 pub struct Advice {
-    /// What is wrong and what would help.
+    /// What is wrong and how to fix it.
     text: String,
-    /// How, in the order in which they are to be given.
+    /// The commands, in the order in which to run them.
     fixes: Vec<Fix>,
     /// What it costs, or when not to do it.
     caution: Option<String>,
@@ -88,31 +88,31 @@ pub struct Advice {
 /// A command that looks at or changes something.
 #[derive(Serialize, JsonSchema)]
 pub struct Fix {
-    /// Where to give it: `sender`, `receiver`, `path` or `either`.
+    /// Where to run it: `sender`, `receiver`, `path` or `either`.
     host: &'static str,
-    /// The line for a shell.
+    /// The shell command.
     command: String,
     /// What it shows or changes; empty where the finding says it already.
     effect: String,
-    /// The right it needs; `null` where any user may.
+    /// The capability it needs; `null` where any user may.
     needs: Option<String>,
-    /// The line that puts back what it changed; `null` where it changes nothing that can be put back.
+    /// The command that undoes it; `null` where nothing can be undone.
     undo: Option<String>,
-    /// What makes it last over a restart: a file and its line; `null` where it changes nothing, or that depends on the
+    /// What makes it persistent: a file and its line; `null` where it changes nothing, or that depends on the
     /// distribution.
     persists: Option<String>,
     /// Where it is documented; `null` where the advice around it says so.
     source: Option<&'static str>,
 }
 
-/// A time during which one cause bound.
+/// A time with one cause.
 #[derive(Serialize, JsonSchema)]
 pub struct Spell {
     /// Its start.
     from_ns: i64,
     /// Its end.
     to_ns: i64,
-    /// What bound.
+    /// What limited it.
     #[schemars(extend("enum" = cause_names()))]
     cause: String,
 }
@@ -169,7 +169,7 @@ impl Alternative {
 }
 
 impl Advice {
-    /// From what the remedies say.
+    /// From the remedies' advice.
     pub fn of(advice: slowpath_remedies::Advice) -> Self {
         Self {
             text: advice.text,
@@ -180,7 +180,7 @@ impl Advice {
 }
 
 impl Fix {
-    /// From what the remedies, or the doctor, advise.
+    /// From the advice of the remedies or the doctor.
     pub fn of(fix: slowpath_remedies::Fix) -> Self {
         Self {
             host: fix.host.slug(),

@@ -42,14 +42,14 @@ pub struct Flow {
     sender: &'static str,
     /// The verdict in words.
     verdict: String,
-    /// What bound the sender for most of the time; `null` where there was no data.
+    /// What limited the sender for most of the time; `null` where there was no data.
     #[schemars(extend("enum" = super::finding::cause_names_or_null()))]
     main_cause: Option<String>,
-    /// The time that could be had back: bound by anything but the application, the path's capacity or the unknown.
+    /// The time that could be recovered: not limited by the application, the path's capacity or the unknown.
     lost_ns: u64,
     /// What A sent, then what B sent.
     directions: Vec<Direction>,
-    /// What became of its packets between two recordings; `null` where only one has it.
+    /// The fate of its packets between two recordings; `null` where only one has it.
     pair: Option<Pair>,
 }
 
@@ -89,11 +89,11 @@ pub struct Opening {
     challenges: u32,
     /// From SYN to the last ACK, where no SYN was retransmitted.
     round_trip_ns: Option<u64>,
-    /// Whether B `accepted` A's wish to use ECN or `declined` it; `null` if A had none, or the opening was not recorded.
+    /// Whether B `accepted` or `declined` ECN; `null` if A did not ask for it, or the opening was not recorded.
     ecn: Option<&'static str>,
     /// B answered the SYN with a RST.
     refused: bool,
-    /// SYN-ACKs that B retransmitted though the handshake was over.
+    /// SYN-ACKs that B retransmitted although the handshake was complete.
     unaccepted: u32,
     /// When B first sent anything else after these.
     accepted_ns: Option<i64>,
@@ -106,7 +106,7 @@ pub struct Closing {
     fin: Vec<&'static str>,
     /// Which ends sent RST.
     rst: Vec<&'static str>,
-    /// The RST that ended the connection, the first that cut something short; `null` where none did.
+    /// The RST that ended the connection before everything was transferred and acknowledged; `null` where none did.
     reset: Option<Reset>,
     /// The flow with a segment of this connection whose address was not translated back, and which was answered with a RST.
     stray_flow: Option<u32>,
@@ -119,19 +119,19 @@ pub struct Reset {
     by: &'static str,
     /// When it passed.
     at_ns: i64,
-    /// Why; `null` where it cut nothing short.
+    /// Why; `null` if it interrupted nothing.
     #[schemars(extend("enum" = super::finding::cause_names_or_null()))]
     cause: Option<String>,
 }
 
-/// What one end sent, and what bound it.
+/// What one end sent, and what limited it.
 #[derive(Serialize, JsonSchema)]
 pub struct Direction {
     /// The end that sent, `a` or `b`.
     from: &'static str,
     /// What was counted and measured.
     measures: Measures,
-    /// What bound it when: without gaps or overlap from the flow's first packet to its last. Empty where it sent no
+    /// What limited it over time: without gaps or overlap from the flow's first packet to its last. Empty where it sent no
     /// data.
     spells: Vec<Spell>,
     /// What the spells come to, most time first.

@@ -41,9 +41,9 @@ pub struct Measures {
     labels: Labels,
     /// Data segments that used up the advertised window.
     window_full: u64,
-    /// Payload that was acknowledged and not recorded.
+    /// Payload that was acknowledged, but not recorded.
     unseen_bytes: u64,
-    /// How often such a gap was noticed.
+    /// The number of such gaps.
     unseen_gaps: u64,
     /// Holes in this direction's data at the place of recording that were filled in later.
     holes: u64,
@@ -71,17 +71,17 @@ pub struct Measures {
     icmp_kind: Option<&'static str>,
     /// The window this end advertised.
     window: Window,
-    /// Round trips from a data segment at the place of recording to its ACK there.
+    /// RTTs from a data segment at the place of recording to its ACK there.
     rtt_by_ack: RoundTrips,
-    /// Round trips by echoed timestamp.
+    /// RTTs by echoed timestamp.
     rtt_by_timestamp: RoundTrips,
     /// The retransmission timeout Linux would have at the end.
     rto_ns: Option<u64>,
-    /// The largest amount outstanding, SACKed data left out.
+    /// The most data in flight, without SACKed data.
     flight_max_bytes: u64,
-    /// Outstanding data averaged over time.
+    /// Data in flight, averaged over time.
     flight_mean_bytes: u64,
-    /// Times when the sender fell silent until its retransmission timer ran out.
+    /// Retransmission timeouts: the sender was silent until its timer expired.
     timeouts: u64,
     /// Episodes of loss recovery.
     recoveries: u64,
@@ -114,17 +114,17 @@ pub struct WindowScale {
 pub struct Labels {
     /// Data never seen before.
     new: u64,
-    /// Sent again because it was lost, or taken to be.
+    /// Retransmitted because it was lost, or presumed lost.
     retransmission: u64,
     /// Sent again though it had arrived.
     spurious_retransmission: u64,
-    /// Overtaken on the way.
+    /// Reordered on the way.
     out_of_order: u64,
     /// A copy of a frame: recorded, or delivered, twice.
     duplicate_frame: u64,
     /// Keep-alives.
     keep_alive: u64,
-    /// Sent against a closed window.
+    /// Window probes.
     window_probe: u64,
 }
 
@@ -143,7 +143,7 @@ pub struct Window {
     zero_ns: u64,
 }
 
-/// Round-trip times.
+/// RTTs.
 #[derive(Serialize, JsonSchema)]
 pub struct RoundTrips {
     /// Samples.

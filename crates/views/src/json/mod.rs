@@ -35,7 +35,7 @@ pub use serde::Serialize;
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
@@ -45,7 +45,7 @@ pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> 
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write_line(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
     serde_json::to_writer(&mut *out, document)?;
     writeln!(out)
@@ -59,9 +59,9 @@ pub struct Diagnosis<'a> {
     schema: &'static str,
     /// What was read, one per file.
     recordings: Vec<Recording>,
-    /// Flows that were seen and of which no report was kept, for want of memory.
+    /// Flows that were seen, but not kept, to save memory.
     flows_not_kept: u64,
-    /// How the clocks of two recordings lie; empty where they could not be aligned, `null` where one was given.
+    /// The offset between the clocks of two recordings; empty where they could not be aligned, `null` where one was given.
     clocks: Option<Vec<Clocks>>,
     /// The recording that the flows are reported of: 0 or 1.
     reported: usize,
@@ -93,7 +93,7 @@ pub struct FlowList<'a> {
     schema: &'static str,
     /// What was read.
     recordings: Vec<Recording>,
-    /// Flows that were seen and of which no report was kept, for want of memory.
+    /// Flows that were seen, but not kept, to save memory.
     flows_not_kept: u64,
     /// The flows that were asked for, in the order of their numbers. Findings have no advice here.
     #[serde(serialize_with = "diagnosed")]

@@ -10,14 +10,14 @@ use slowpath_analyses::pairing::{DirectionPair, FlowPair};
 use slowpath_model::End;
 use slowpath_model::nanos;
 
-/// How the clock of the second recording lies to that of the first, for a time in which both ran evenly.
+/// The offset of the second recording's clock from the first's, for a time in which both ran evenly.
 #[derive(Serialize, JsonSchema)]
 pub struct Clocks {
     /// From this instant of the first recording on.
     from_ns: i64,
     /// Until this one.
     to_ns: i64,
-    /// What the second is ahead at the start.
+    /// How far the second clock is ahead at the start.
     offset_ns: i64,
     /// What is assumed to know it: `equal-clocks`, where no packet contradicts that both clocks show the same time, or
     /// `equal-ways`, that the shortest delay is the same in both directions.
@@ -28,7 +28,7 @@ pub struct Clocks {
     offset_most_ns: i64,
     /// How far what the second is ahead may be off, at any time until `to_ns`.
     offset_uncertainty_ns: u64,
-    /// By how much the second runs faster, in parts per million.
+    /// How much faster the second clock runs, in parts per million.
     drift_ppm: f64,
     /// How far that may be off.
     drift_uncertainty_ppm: f64,
@@ -43,13 +43,13 @@ pub struct Pair {
     identified_by: &'static str,
     /// One in how many stretches of the stream was compared.
     one_in: u32,
-    /// SYNs whose options something between the two recordings changed.
+    /// SYNs whose options were changed between the two recordings.
     rewritten: Vec<Rewritten>,
-    /// What became of what A sent, then of what B sent.
+    /// The fate of A's packets, then of B's.
     directions: Vec<Way>,
 }
 
-/// A SYN whose options are others behind the way than before it.
+/// A SYN whose options were changed on the path.
 #[derive(Serialize, JsonSchema)]
 pub struct Rewritten {
     /// The end that sent it, `a` or `b`.
@@ -60,7 +60,7 @@ pub struct Rewritten {
     arrived: SynOptions,
 }
 
-/// What became of the packets of one direction between the two places.
+/// The fate of the packets of one direction between the two recordings.
 #[derive(Serialize, JsonSchema)]
 pub struct Way {
     /// The end that sent, `a` or `b`.
@@ -79,27 +79,27 @@ pub struct Way {
     lost_data: u64,
     /// When the first ones were lost, by the near recording's clock; at most 4096.
     lost_at_ns: Vec<i64>,
-    /// Packets that arrived though the far recording does not have them.
+    /// Packets that arrived, but are missing in the far recording.
     missed_by_far: u64,
-    /// Packets that the near recording does not have.
+    /// Packets that are missing in the near recording.
     missed_by_near: u64,
     /// Packets that arrived, or were recorded, twice.
     twice: u64,
-    /// Packets overtaken by later ones.
+    /// Packets reordered on the way.
     overtaken: u64,
-    /// The longest time by which one came after a packet sent later.
+    /// The longest time by which a packet arrived after one sent later.
     overtaken_by_ns: u64,
-    /// Packets that arrived and were not taken by the receiving host.
+    /// Packets that arrived and were not accepted by the receiving host.
     ignored: u64,
     /// Of these, those with a timestamp older than one before, which PAWS drops (RFC 7323, section 5).
     ignored_stale: u64,
-    /// Packets that came again though they had passed the second recording, where that was not made beside the receiver.
+    /// Packets that were retransmitted although they had passed the second recording, if that was not made next to the receiver.
     lost_beyond: u64,
     /// From the near to the far recording; `null` where the clocks could not be aligned.
     delay: Option<Spread>,
     /// How far each of these delays may be off, in either direction, by what is assumed of the clocks.
     delay_uncertainty_ns: Option<u64>,
-    /// What queues added to the least delay for 95 of 100 packets at most.
+    /// What queues added to the minimum delay, at the 95th percentile.
     queueing_p95_ns: Option<u64>,
     /// From the arrival of data to its ACK, both at the far recording.
     answer: Option<Spread>,
@@ -114,7 +114,7 @@ pub struct Spread {
     min_ns: i64,
     /// Half are no more.
     median_ns: i64,
-    /// 95 of 100 are no more.
+    /// The 95th percentile.
     p95_ns: i64,
     /// The most.
     max_ns: i64,

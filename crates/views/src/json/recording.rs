@@ -32,7 +32,7 @@ pub struct Recording {
 pub struct Skipped {
     /// How many.
     count: u64,
-    /// Of what: `frame`.
+    /// The unit: `frame`.
     unit: String,
     /// Why.
     what: String,

@@ -8,7 +8,8 @@ use std::io::{self, Write};
 
 /// What this machine can do (schema slowpath/lab-check/1).
 #[derive(Serialize, JsonSchema)]
-pub struct Check<'a> {
+#[schemars(title = "Check")]
+pub struct LabCheckDocument<'a> {
     /// `slowpath/lab-check/1`.
     schema: &'static str,
     /// Whether the lab can run here.
@@ -30,20 +31,20 @@ struct AbilityResult<'a> {
     there: bool,
     /// What was found, or why it is missing.
     found: &'a str,
-    /// What fixes it; `null` if nothing is missing.
-    mend: Option<&'a str>,
+    /// How to fix it; `null` if nothing is missing.
+    fix: Option<&'a str>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> LabCheckDocument<'a> {
     /// Of everything that the lab uses.
     pub fn new(abilities: &'a [Ability], can_run: bool) -> Self {
         let one = |ability: &'a Ability| {
-            let (there, found, mend) = match &ability.found {
+            let (there, found, fix) = match &ability.found {
                 Found::There(found) => (true, found.as_str(), None),
-                Found::Missing { why, mend } => (false, why.as_str(), Some(mend.as_str())),
+                Found::Missing { why, fix } => (false, why.as_str(), Some(fix.as_str())),
             };
             let Ability { name, purpose, required, .. } = ability;
-            AbilityResult { name, purpose, required: *required, there, found, mend }
+            AbilityResult { name, purpose, required: *required, there, found, fix }
         };
         Self { schema: "slowpath/lab-check/1", can_run, abilities: abilities.iter().map(one).collect() }
     }
@@ -53,7 +54,7 @@ impl<'a> Check<'a> {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn print_check(
     abilities: &[Ability],
     can_run: bool,
@@ -63,10 +64,10 @@ pub fn print_check(
     for Ability { name, purpose, required, found } in abilities {
         match found {
             Found::There(what) => look.paragraph(out, &format!("{:<8} {name:<12} ", "ok"), what)?,
-            Found::Missing { why, mend } => {
+            Found::Missing { why, fix } => {
                 let state = if *required { "MISSING" } else { "weak" };
                 look.paragraph(out, &format!("{state:<8} {name:<12} "), why)?;
-                look.paragraph(out, &format!("{:<22}", ""), &format!("it {purpose}; {mend}"))?;
+                look.paragraph(out, &format!("{:<22}", ""), &format!("it {purpose}; {fix}"))?;
             }
         }
     }

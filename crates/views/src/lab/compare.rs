@@ -15,7 +15,7 @@ use std::time::Duration;
 /// A scenario in the simulator and on the kernel (schema slowpath/lab-compare/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/lab-compare/1")]
-pub struct Comparison<'a> {
+pub struct LabComparisonDocument<'a> {
     /// `slowpath/lab-compare/1`.
     schema: &'static str,
     /// The scenario's title.
@@ -81,7 +81,7 @@ fn of_flow<'a>(flow: &'a str, model: &Total, kernel: &Total) -> Vec<Number<'a>> 
     ]
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> LabComparisonDocument<'a> {
     /// Of the two runs of `scenario`.
     pub fn new(scenario: &'a Scenario, model: &Measured, kernel: &'a Measured) -> Self {
         let mut numbers: Vec<Number<'_>> = Vec::new();
@@ -111,7 +111,7 @@ impl<'a> Comparison<'a> {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn print(&self, heading: &str, look: &Look, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", heading)?;
         writeln!(out, "the simulator compared with Linux {}, seed {}\n", self.kernel, self.seed)?;

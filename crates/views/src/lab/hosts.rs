@@ -118,7 +118,7 @@ impl<'a> HostResult<'a> {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn print(&self, look: &Look, out: &mut impl Write) -> io::Result<()> {
         let lead = format!("host {}: ", self.name);
         let seconds = |seconds| duration(Duration::from_secs_f64(seconds));

@@ -19,7 +19,7 @@ use slowpath_scenario::Scenario;
 /// A run on the kernel (schema slowpath/lab-run/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/lab-run/1")]
-pub struct Document<'a> {
+pub struct LabRunDocument<'a> {
     /// `slowpath/lab-run/1`.
     schema: &'static str,
     /// The scenario's title.
@@ -58,7 +58,7 @@ pub struct Document<'a> {
 }
 
 mirrored! {
-    /// What carries packets from one host to the other.
+    /// The carrier of packets between the hosts.
     enum Carrier of settings::Carrier {
         /// The relay, by packet sockets at pairs of veth(4) devices: the kernel stamps each packet.
             Veth,
@@ -113,8 +113,8 @@ impl Way {
     }
 }
 
-impl<'a> Document<'a> {
-    /// Of a run of `scenario`. `lost` is what it lacked without root.
+impl<'a> LabRunDocument<'a> {
+    /// From a run of `scenario`. `lost` is what it lacked without root.
     pub fn new(
         scenario: &'a Scenario,
         live: &'a Live,

@@ -7,7 +7,7 @@ mod json;
 mod programs;
 mod text;
 
-pub use check::{Check, print_check};
-pub use compare::Comparison;
-pub use json::Document;
+pub use check::{LabCheckDocument, print_check};
+pub use compare::LabComparisonDocument;
+pub use json::LabRunDocument;
 pub use text::print;

@@ -32,7 +32,7 @@ pub struct ProgramResult<'a> {
 }
 
 impl<'a> ProgramResult<'a> {
-    /// Those of a run.
+    /// The programs of a run.
     pub fn all(scenario: &'a Scenario, truth: &'a Truth) -> Vec<Self> {
         let first = &scenario.flows[0];
         let of = |record: &'a ProgramRecord| Self {
@@ -54,7 +54,7 @@ impl<'a> ProgramResult<'a> {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn print(&self, look: &Look, out: &mut impl Write) -> io::Result<()> {
         let ended = match self.exit_code {
             Some(code) => format!("ended with exit code {code}"),

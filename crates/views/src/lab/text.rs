@@ -17,7 +17,7 @@ use std::time::Duration;
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn print(
     scenario: &Scenario,
     live: &Live,

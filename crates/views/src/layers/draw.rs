@@ -114,7 +114,7 @@ fn draw_graph(graph: &Graph, layers: &Layers, places: &Places, look: &Look, out:
     }
 }
 
-/// Of each line where it leaves its upper box and where it enters its lower one: side by side, in the order of what is at the
+/// For each line, where it leaves its upper box and where it enters its lower one: side by side, in the order of what is at the
 /// other end.
 fn ports(graph: &Graph, layers: &Layers, places: &Places) -> Vec<[f64; 2]> {
     let mut ports = vec![[0.0; 2]; graph.lines.len()];
@@ -200,7 +200,7 @@ fn draw_line(line: &Line, points: &[(f64, f64)], is_turned: bool, look: &Look, o
     );
 }
 
-/// Beside the arrow, in the part of the box's edge that the line has to itself; with a rim, as other lines may pass below it.
+/// Next to the arrow, in the part of the box's edge that the line has to itself; with a rim, as other lines may pass below it.
 fn draw_label(line: &Line, points: &[(f64, f64)], is_turned: bool, look: &Look, out: &mut String) {
     let ((x, y), below) =
         if is_turned { (points[0], ARROW + 9.0) } else { (points[points.len() - 1], -ARROW) };

@@ -1,10 +1,10 @@
-//! In which colours it is drawn.
+//! Colours and styles of the picture.
 
 use crate::flame::Kind;
 
 /// The colours of a picture.
 pub(super) struct Look {
-    /// Of a call, of its arrow, of what is written beside it, and of the rim around that.
+    /// Of a call, of its arrow, of what is written next to it, and of the rim around that.
     pub line: &'static str,
     pub arrow: &'static str,
     pub label: &'static str,
@@ -55,7 +55,7 @@ pub(super) const ON_PAGE: Look = Look {
     ],
 };
 
-/// What a page needs once for all the graphs in it, beside the variables of the report's own style.
+/// What a page needs once for all the graphs in it, besides the variables of the report's own style.
 pub const PAGE_STYLE: &str = "\
 :root{--call:#8a8f96;--arrow:#5b6169;--box-edge:#7a6a58;--box-all:#eeeeee;--box-all-filled:#d0d0d0;--box-kernel:#fdf0e1;\
 --box-kernel-filled:#f6b26b;--box-program:#e8f1f9;--box-program-filled:#9fc5e8;--box-unknown:#f7f7f7;--box-unknown-filled:#dddddd}

@@ -1,4 +1,4 @@
-//! Which layer each box is in, and in which order boxes stand there.
+//! The layer of each box, and the order of boxes in a layer.
 
 use super::Graph;
 
@@ -20,9 +20,9 @@ pub(super) struct Layers {
     pub stops: Vec<Stop>,
     /// The layers from top to bottom: stops from left to right.
     pub rows: Vec<Vec<usize>>,
-    /// Of each line, its stops from top to bottom.
+    /// The stops of each line, from top to bottom.
     pub ways: Vec<Vec<usize>>,
-    /// Of each line, whether it leads upwards.
+    /// For each line, whether it leads upwards.
     pub turned: Vec<bool>,
 }
 
@@ -52,7 +52,7 @@ impl Layers {
         layers
     }
 
-    /// Of each stop its neighbours in the layer above, and in that below.
+    /// The neighbours of each stop in the layer above, and in the one below.
     pub fn neighbours(&self) -> [Vec<Vec<usize>>; 2] {
         let mut neighbours = [vec![Vec::new(); self.stops.len()], vec![Vec::new(); self.stops.len()]];
         for pair in self.ways.iter().flat_map(|way| way.windows(2)) {
@@ -96,7 +96,7 @@ impl Layers {
         self.rows[row] = row_of.into_iter().map(|(_, stop)| stop).collect();
     }
 
-    /// Of each stop, its layer.
+    /// The layer of each stop.
     pub fn row_of(&self) -> Vec<usize> {
         let mut row_of = vec![0; self.stops.len()];
         for (at, row) in self.rows.iter().enumerate() {
@@ -107,7 +107,7 @@ impl Layers {
         row_of
     }
 
-    /// Of each stop, the how manieth of its layer it is.
+    /// The position of each stop in its layer.
     fn places(&self) -> Vec<usize> {
         let mut place = vec![0; self.stops.len()];
         for row in &self.rows {
@@ -134,7 +134,7 @@ impl Layers {
     }
 }
 
-/// Of each line, whether it is turned round so that no cycle is left: the lightest of each cycle, as they are looked at from the
+/// For each line, whether it is reversed so that no cycle is left: the lightest of each cycle, as they are looked at from the
 /// heaviest on.
 fn turned(graph: &Graph) -> Vec<bool> {
     let mut order: Vec<usize> = (0..graph.lines.len()).collect();
@@ -165,7 +165,7 @@ fn reaches(called: &[Vec<usize>], from: usize, to: usize) -> bool {
     false
 }
 
-/// Of each box, its layer: one below the lowest of its callers.
+/// The layer of each box: one below the lowest of its callers.
 fn depths(graph: &Graph, turned: &[bool]) -> Vec<usize> {
     let mut depth = vec![0; graph.boxes.len()];
     // Without cycles no way has more steps than there are boxes.

@@ -1,4 +1,4 @@
-//! Where stops stand: in their order, apart, and near those that they are joined to.
+//! Places stops: in order, apart, and near their neighbours.
 
 use super::Graph;
 use super::order::{Layers, Stop};
@@ -7,7 +7,7 @@ use super::order::{Layers, Stop};
 pub(super) const LETTER: f64 = 6.7;
 /// The height of a line of text.
 pub(super) const LINE: f64 = 14.0;
-/// Within a box, beside its text.
+/// Within a box, next to its text.
 pub(super) const PADDING: f64 = 7.0;
 /// Between two boxes side by side.
 const APART: f64 = 22.0;

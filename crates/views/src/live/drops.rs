@@ -1,4 +1,4 @@
-//! What the kernel dropped, and what that means for a transfer.
+//! Packets that the kernel dropped, and the effect on a transfer.
 
 use crate::quantity::counted;
 use schemars::JsonSchema;

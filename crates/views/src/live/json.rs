@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// What this host's connections did while they were watched.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/live/1")]
-pub struct Document<'a> {
+pub struct LiveDocument<'a> {
     /// `slowpath/live/1`.
     schema: &'static str,
     /// For how long, in seconds.
@@ -34,7 +34,7 @@ pub struct Document<'a> {
     check: Option<CheckResult>,
     /// What cannot be seen on this kernel, or with `--own`.
     unseen: &'a [String],
-    /// Why a file of what the probe told was not read to its end; `null` if it was, or there was none.
+    /// Why a file of the probe's records was not read to its end; `null` if it was, or there was none.
     incomplete: Option<&'a str>,
 }
 
@@ -57,7 +57,7 @@ struct FlowResult<'a> {
     seconds: f64,
     /// Both together, in bits a second; `null` if no time passed.
     rate_bit_per_s: Option<u64>,
-    /// What bound the sender, the longest first; empty if it is on another host.
+    /// What limited the sender, the longest first; empty if it is on another host.
     bounds: Vec<BoundResult>,
     /// What held the sender, in the order of time: from when the flow was first seen until it ended, or the watch did.
     spells: Vec<SpellResult>,
@@ -70,7 +70,7 @@ struct EndResult<'a> {
     endpoint: String,
     /// The process that has the socket open, if it is of this host and still did when it was looked for.
     process: Option<ProcessResult<'a>>,
-    /// What its host told; `null` if that is another host.
+    /// What its host reported; `null` if that is another host.
     host: Option<HostResult<'a>>,
 }
 
@@ -83,7 +83,7 @@ struct ProcessResult<'a> {
     name: &'a str,
 }
 
-/// What the host of an end told.
+/// What the host of an end reported.
 #[derive(Serialize, JsonSchema)]
 struct HostResult<'a> {
     /// Bytes that the process wrote.
@@ -100,7 +100,7 @@ struct HostResult<'a> {
     drops: Vec<DropResult<'a>>,
     /// What held the transfer back here, where data came in, the longest first.
     receiver_bounds: Vec<ReceiverResult>,
-    /// Of the last smoothed round trip, what is beyond the least, in microseconds; `null` where no queue shows.
+    /// Of the last smoothed RTT, what is beyond the least, in microseconds; `null` where no queue shows.
     queueing_us: Option<u64>,
     /// How often the window that it advertises closed.
     zero_windows: u64,
@@ -174,7 +174,7 @@ impl CountedResult {
     }
 }
 
-impl<'a> Document<'a> {
+impl<'a> LiveDocument<'a> {
     /// The document of what was seen.
     pub fn of(watched: &'a Watched) -> Self {
         let began = watched.accounts.iter().filter_map(|account| account.told).map(|[first, _]| first).min();

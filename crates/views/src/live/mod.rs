@@ -7,5 +7,5 @@ mod sender;
 mod spells;
 mod text;
 
-pub use json::Document;
+pub use json::LiveDocument;
 pub use text::print;

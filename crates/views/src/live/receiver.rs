@@ -1,4 +1,4 @@
-//! What held a transfer back at its receiver, and what would help.
+//! What limited a transfer at its receiver, and how to fix it.
 
 use crate::json::Advice;
 use crate::quantity::share;

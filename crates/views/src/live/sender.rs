@@ -1,4 +1,4 @@
-//! What bound a sender, what shows that, and what its own host can do about it.
+//! What limited a sender, the evidence, and fixes on its own host.
 
 use crate::json::{Advice, Evidence};
 use crate::quantity::share;
@@ -12,14 +12,14 @@ use slowpath_remedies::advise_sending;
 use slowpath_runs::watch::Watched;
 use std::io::{self, Write};
 
-/// What bound a sender.
+/// What limited a sender.
 #[derive(Serialize, JsonSchema)]
 pub struct BoundResult {
     /// The cause, as `slowpath causes` has it.
     cause: String,
     /// For how long, in seconds.
     seconds: f64,
-    /// Of all the time in which it was watched, from 0 to 1.
+    /// As a share of the time in which it was watched, from 0 to 1.
     share: f64,
     /// What shows it, where that is more than the state of the socket.
     evidence: Vec<Evidence>,

@@ -1,4 +1,4 @@
-//! What held a sender, over time.
+//! What limited a sender, over time.
 
 use schemars::JsonSchema;
 use serde::Serialize;

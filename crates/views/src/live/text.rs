@@ -1,4 +1,4 @@
-//! What the host's connections did, as text.
+//! The host's connections, as text.
 
 use super::{drops, receiver, sender};
 use crate::quantity::{count, counted, duration};

@@ -13,7 +13,7 @@ use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown, Spell};
 use slowpath_analyses::{Cause, Label, Limit};
 use slowpath_model::{Bytes, Instant};
 
-/// Who has the pictures.
+/// The source of the pictures.
 pub struct Pictures<'a> {
     /// The picture of what the sender of a flow sent, if it was kept.
     pub of: &'a dyn Fn(&FlowReport) -> Option<Picture>,
@@ -131,7 +131,7 @@ fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport)
     }
 }
 
-/// The spells, or as many equal parts of the time with what bound for most of each, where there are too many.
+/// The spells, or as many equal parts of the time with what limited most of each, where there are too many.
 fn spells(flow: &FlowReport, most: usize) -> Spells {
     let all = &flow.main().spells;
     let merged = all.len() > most;
@@ -175,10 +175,10 @@ fn measures(flow: &FlowReport) -> Vec<(&'static str, String)> {
         ("data", sent.unique_bytes.to_string()),
         ("goodput", sent.goodput.map_or_else(|| "-".to_owned(), |rate| rate.to_string())),
         ("data segments", count(sent.data_packets)),
-        ("sent again", count(*labels.of(Label::Retransmission) + *labels.of(Label::Spurious))),
-        ("shortest round trip", duration_or_dash(rtt.min)),
-        ("mean round trip", duration_or_dash(rtt.mean)),
-        ("longest round trip", duration_or_dash(rtt.max)),
+        ("retransmitted", count(*labels.of(Label::Retransmission) + *labels.of(Label::Spurious))),
+        ("minimum RTT", duration_or_dash(rtt.min)),
+        ("mean RTT", duration_or_dash(rtt.mean)),
+        ("maximum RTT", duration_or_dash(rtt.max)),
         ("most in flight", sent.flight_max.to_string()),
         ("largest window", known(answered.window.max)),
         ("window closed for", duration(answered.window.zero_time)),

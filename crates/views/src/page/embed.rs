@@ -28,7 +28,7 @@ pub struct PageSize {
 ///
 /// # Errors
 ///
-/// Those of `out`, and one if even the least detail does not make it small enough.
+/// The errors of `out`, and one if even the least detail does not make it small enough.
 pub fn write(
     diagnosis: &Diagnosis<'_>,
     pictures: &Pictures<'_>,

@@ -55,7 +55,7 @@ pub struct RecordingText {
     pub facts: String,
     /// What is wrong with it.
     pub warnings: Vec<String>,
-    /// What was left aside.
+    /// What was skipped.
     pub notes: Vec<String>,
 }
 
@@ -88,9 +88,9 @@ pub struct FlowData {
     pub ends: String,
     /// What it carried, in how long.
     pub moved: String,
-    /// What bound it, in a sentence or two.
+    /// What limited it, in a sentence or two.
     pub verdict: String,
-    /// What bound it, in a few words.
+    /// What limited it, in a few words.
     pub verdict_in_short: String,
     /// How it ended, where that is worth knowing.
     pub ending: Option<String>,
@@ -100,17 +100,17 @@ pub struct FlowData {
     pub last_ns: i64,
     /// The time that could be had back.
     pub lost_ns: u64,
-    /// What bound it when.
+    /// What limited it over time.
     pub spells: Spells,
     /// What that comes to, most time first.
     pub findings: Vec<FindingData>,
-    /// What was sent again, in a sentence.
+    /// What was retransmitted, in a sentence.
     pub repetition: Option<String>,
     /// Where it was recorded, and how that is known.
     pub vantage: String,
-    /// What became of its packets on the way, where two recordings were compared.
+    /// The fate of its packets on the path, where two recordings were compared.
     pub on_the_way: Vec<String>,
-    /// What cannot be told from there.
+    /// What that vantage point cannot show.
     pub blind_spots: Vec<String>,
     /// Measures, as name and value.
     pub measures: Vec<(&'static str, String)>,
@@ -122,14 +122,14 @@ pub struct FlowData {
     pub queueing: Option<QueueingData>,
 }
 
-/// What bound a flow when: contiguous from the flow's first packet on.
+/// What limited a flow over time: contiguous from the flow's first packet on.
 #[derive(Serialize, JsonSchema)]
 pub struct Spells {
     /// How long each lasted.
     pub lasted_ns: Vec<u64>,
-    /// What bound, as a place in `causes`.
+    /// What limited it, as a place in `causes`.
     pub cause: Vec<usize>,
-    /// Whether short spells were merged into what bound for most of the time around them.
+    /// Whether short spells were merged into what limited most of the time around them.
     pub merged: bool,
 }
 
@@ -148,6 +148,6 @@ pub struct FindingData {
     pub evidence: Vec<String>,
     /// Where to look.
     pub instants_ns: Vec<i64>,
-    /// What would give the time back.
+    /// Advice on how to recover the time.
     pub advice: Vec<Advice>,
 }

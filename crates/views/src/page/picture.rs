@@ -10,13 +10,13 @@ use slowpath_analyses::picture::{Answer, Data, Mark, Picture};
 pub struct PictureData {
     /// Data seen for the first time.
     pub fresh: Strokes,
-    /// Data sent again, overtaken or doubled.
+    /// Data retransmitted, reordered or duplicated.
     pub again: Strokes,
     /// The receiver's ACKs and windows.
     pub answers: Answers,
     /// Selective acknowledgments.
     pub sacks: Sacks,
-    /// Round trips from the place of recording to the receiver.
+    /// RTTs from the place of recording to the receiver.
     pub round_trips: RoundTrips,
     /// What was in flight, at each ACK that acknowledged something new.
     pub flights: Flights,
@@ -77,7 +77,7 @@ pub struct Sacks {
     pub twice: Option<Vec<u8>>,
 }
 
-/// Round trips: a row is one, or several that were merged.
+/// RTTs: a row is one, or several that were merged.
 #[derive(Serialize, JsonSchema)]
 pub struct RoundTrips {
     /// When the first was complete.

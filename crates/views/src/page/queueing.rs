@@ -1,4 +1,4 @@
-//! What queues between two recordings added to the least delay, in columns.
+//! Queueing delay between two recordings, in columns.
 
 use super::picture::deltas;
 use crate::diagnosis::Paired;

@@ -1,4 +1,4 @@
-//! Two measurements of a paper's experiments beside each other: as text, and on its page.
+//! Two measurements of a paper's experiments side by side: as text, and on its page.
 
 use crate::chart::escaped;
 use crate::profile::percent;
@@ -10,12 +10,13 @@ use std::io::{self, Write};
 
 const HEAD: [&str; 6] = ["function", "before", "after", "µs a request before", "after", "by chance"];
 
-const HOW_IT_IS_READ: &str = "Parts of the server's CPU time, what each function took of it for a request, and how likely chance alone \
-    makes such a difference of parts somewhere among all functions (Fisher's exact test, Holm's correction). That another run \
-    of the same would not differ as much, no count of samples says.";
+const HOW_IT_IS_READ: &str = "Parts of the server's CPU time, what each function took of it for a request, and \
+                              how likely chance alone makes such a difference of parts somewhere among all \
+                              functions (Fisher's exact test, Holm's correction). No count of samples shows \
+                              whether another run of the same would differ as much.";
 
 pub fn print(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\n{} beside {}", comparison.of[1], comparison.of[0])?;
+    writeln!(out, "\n{} compared with {}", comparison.of[1], comparison.of[0])?;
     for remark in &comparison.remarks {
         writeln!(out, "  {remark}")?;
     }
@@ -31,7 +32,7 @@ pub fn print(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
 /// On a page.
 pub fn write(comparison: &Comparison, out: &mut String) -> fmt::Result {
     let [before, after] = &comparison.of;
-    writeln!(out, "<h3 id=\"compared\">{} beside {}</h3>\n<ul>", escaped(after), escaped(before))?;
+    writeln!(out, "<h3 id=\"compared\">{} compared with {}</h3>\n<ul>", escaped(after), escaped(before))?;
     for remark in &comparison.remarks {
         writeln!(out, "<li>{}</li>", escaped(remark))?;
     }
@@ -69,7 +70,7 @@ fn is_told(table: &Compared) -> impl Iterator<Item = bool> {
 }
 
 fn both(table: &Compared) -> String {
-    format!("{} of the ten dearest are the same", table.in_both_top_tens)
+    format!("{} of the ten most expensive are the same", table.in_both_top_tens)
 }
 
 /// All of it first.

@@ -1,4 +1,4 @@
-//! A paper's graphs of who calls whom, on its page.
+//! A paper's call graphs, on its page.
 
 use crate::chart::escaped;
 use crate::flame::Kind;
@@ -9,10 +9,13 @@ use slowpath_cost::Function;
 use slowpath_papers::Graph;
 use std::fmt::{self, Write};
 
-const HOW_GRAPHS_ARE_READ: &str = "A box is one of the paper's operations, or a kernel function that is of none. Its first line says \
-    what it cost with all that it called, for whomever, of all the CPU, and which part of that belongs to the one on top: \
-    so much of the box is filled. The second says the same of what it cost itself. At a line stands what was seen below it; it is \
-    dashed where functions between are too small to be shown, or where segments were handled as a process gave the socket up.";
+const HOW_GRAPHS_ARE_READ: &str = "A box is one of the paper's operations, or a kernel function that belongs to \
+                                   none. Its first line gives its share of all CPU time, callees included, and \
+                                   the part of that share that belongs to the operation on top, which is the \
+                                   filled part of the box. Its second line gives the same for its own cost, \
+                                   without callees. The number at a line is the cost of the calls along it; the \
+                                   line is dashed where functions in between are too small to be shown, or where \
+                                   segments were handled when a process released the socket.";
 
 /// All of them, one below the other.
 pub fn write(graphs: &[Graph], out: &mut String) -> fmt::Result {
@@ -21,7 +24,7 @@ pub fn write(graphs: &[Graph], out: &mut String) -> fmt::Result {
     }
     writeln!(
         out,
-        "<h3 id=\"graphs\">Who works for whom</h3>\n<p class=\"faint\">{}</p>\n<div class=\"graphs\">",
+        "<h3 id=\"graphs\">Call graphs</h3>\n<p class=\"faint\">{}</p>\n<div class=\"graphs\">",
         escaped(HOW_GRAPHS_ARE_READ)
     )?;
     graphs.iter().try_for_each(|graph| write_graph(graph, out))?;

@@ -7,7 +7,8 @@ use slowpath_papers::{self as papers, comparison, graph};
 
 /// All of a paper's tables, figures and claims.
 #[derive(Serialize, JsonSchema)]
-pub struct Report {
+#[schemars(title = "Report")]
+pub struct PaperDocument {
     /// Version of this layout.
     schema: &'static str,
     /// The paper, in short.
@@ -16,7 +17,7 @@ pub struct Report {
     title: &'static str,
     /// How often each experiment was simulated, each time with another seed; 0 of one that was measured on a real kernel.
     seeds: u64,
-    /// Of one that was measured: on what, with what, and what was in the way of it.
+    /// For a paper that was measured: the machine, the tools, and what interfered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     measured_on: Vec<String>,
     /// Its tables.
@@ -26,7 +27,7 @@ pub struct Report {
     /// Its graphs of who calls whom.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     graphs: Vec<Graph>,
-    /// Of one that was measured twice: both beside each other.
+    /// For a paper that was measured twice: both side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<Comparison>,
     /// What it says that has a direction and no number.
@@ -35,7 +36,7 @@ pub struct Report {
     runs: Vec<(String, String)>,
 }
 
-impl From<papers::Report> for Report {
+impl From<papers::Report> for PaperDocument {
     fn from(of: papers::Report) -> Self {
         let papers::Report {
             paper,
@@ -114,7 +115,7 @@ mirrored! {
         says: &'static str,
         /// What we saw.
         seen: String,
-        /// Whether it is so here. `None` where that cannot be told.
+        /// Whether it is so here. `None` where that is undecided.
         holds: Option<bool>,
     }
 
@@ -201,7 +202,7 @@ mirrored! {
         left_out: usize,
         /// The functions: the root first, then by what was seen for it, the greatest first.
         nodes: Vec<Worker> => each,
-        /// Who called whom, the heaviest first.
+        /// The calls, the heaviest first.
         edges: Vec<Call> => each,
     }
 
@@ -209,13 +210,13 @@ mirrored! {
     struct Worker of graph::Worker {
         /// The paper's name for what it does, or its own.
         name: String,
-        /// Samples in which it ran itself, for whomever.
+        /// Samples in which it ran itself, for any operation.
         own: u64,
-        /// Those of them that belong to the root.
+        /// The part of these that belongs to the root.
         own_here: u64,
-        /// Samples in which it or what it called ran, for whomever; of the root, also those in which what belongs to it did.
+        /// Samples in which it or its callees ran, for any operation; for the root, also those in which what belongs to it did.
         all: u64,
-        /// Those of them that belong to the root; of the root, all that do.
+        /// The part of these that belongs to the root; for the root, all that do.
         here: u64,
     }
 
@@ -223,11 +224,11 @@ mirrored! {
     struct Call of graph::Call {
         /// The caller, by its place among the nodes.
         from: usize,
-        /// Who was called.
+        /// The callee.
         to: usize,
         /// Samples in the callee and below, on stacks with both.
         samples: u64,
-        /// Those of them without a function between that is left out.
+        /// The part of these with no function in between that is left out.
         direct: u64,
     }
 
@@ -235,7 +236,7 @@ mirrored! {
     struct Comparison of comparison::Comparison {
         /// What each was made on: before, and after.
         of: [String; 2],
-        /// What there is to know before numbers are compared.
+        /// Remarks to read before comparing numbers.
         remarks: Vec<String>,
         /// The experiments.
         tables: Vec<Compared> => each,
@@ -262,7 +263,7 @@ mirrored! {
     struct Difference of comparison::Difference {
         /// Its newest name.
         name: String,
-        /// Its places among the dearest before, and after, from 1 on; null where it cost nothing.
+        /// Its ranks by cost before, and after, from 1; null where it cost nothing.
         places: [Option<usize>; 2],
         /// What it cost itself before, and after, in per cent of the CPU.
         shares: [Option<f64>; 2],

@@ -5,7 +5,7 @@ mod graphs;
 mod json;
 mod page;
 
-pub use json::Report as Document;
+pub use json::PaperDocument;
 pub use page::page;
 
 use crate::quantity::{count, counted};

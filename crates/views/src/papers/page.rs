@@ -52,21 +52,21 @@ fn write(report: &Report, out: &mut String) -> fmt::Result {
     writeln!(out, "</div>\n</body>\n</html>")
 }
 
-const HOW_TABLES_ARE_READ: &str = "Ours is the median of the seeds, with the least and the most of them beside it. A cell \
-    that is fitted was used to find out what the paper's machine takes for a packet, and shows nothing. One is far if it \
-    is off by more than a quarter, or, where times factors stand, by more than a factor of two.";
+const HOW_TABLES_ARE_READ: &str = "Ours is the median of the seeds, next to their minimum and maximum. A fitted \
+                                   cell was used to determine the cost of a packet on the paper's machine, and \
+                                   proves nothing. A cell is far if it differs by more than a quarter, or, where \
+                                   factors are shown, by more than a factor of two.";
 
-const HOW_SAMPLES_ARE_READ: &str = "Ours are parts of the samples, with the interval beside them in which the part is with a \
-    probability of 95 %, as far as chance goes. The paper's figures came without their numbers: where nothing is published, \
-    its text has none.";
+const HOW_SAMPLES_ARE_READ: &str = "Ours are parts of the samples, next to their 95 % confidence interval. The \
+                                    paper's figures have no numbers: where nothing is published, its text has none.";
 
 fn made(report: &Report) -> String {
     if !report.measured_on.is_empty() {
         let on = report.measured_on.join("; ");
-        return format!("Made again by slowpath {} on a real kernel: {on}.", env!("CARGO_PKG_VERSION"));
+        return format!("Reproduced by slowpath {} on a real kernel: {on}.", env!("CARGO_PKG_VERSION"));
     }
     format!(
-        "Made again by slowpath {} in the simulator; the median of {}. Figures over time are of the first seed.",
+        "Reproduced by slowpath {} in the simulator; the median of {}. Figures over time are of the first seed.",
         env!("CARGO_PKG_VERSION"),
         counted(report.seeds, "seed")
     )
@@ -81,14 +81,14 @@ fn contents(report: &Report, out: &mut String) -> fmt::Result {
     let (near, cells) = (judged().filter(|cell| cell.is_near()).count(), judged().count());
     let hold = report.claims.iter().filter(|claim| claim.holds == Some(true)).count();
     let untold = report.claims.iter().filter(|claim| claim.holds.is_none()).count();
-    let untold = if untold == 0 { String::new() } else { format!(", and {untold} cannot be told") };
+    let untold = if untold == 0 { String::new() } else { format!(", and {untold} undecided") };
     let cells = if cells == 0 {
         String::new()
     } else {
         format!("; {near} of {cells} cells of the <a href=\"#tables\">tables</a> are near the published ones")
     };
     let claims = report.claims.len();
-    let drawn = if report.graphs.is_empty() { "" } else { ", <a href=\"#graphs\">who works for whom</a>" };
+    let drawn = if report.graphs.is_empty() { "" } else { ", <a href=\"#graphs\">call graphs</a>" };
     let beside = match &report.comparison {
         Some(_) => ", <a href=\"#compared\">two measurements compared</a>",
         None => "",
@@ -165,7 +165,7 @@ fn write_cell(cell: &Cell, before: &str, out: &mut String) -> fmt::Result {
 fn write_figure(figure: &Figure, out: &mut String) -> fmt::Result {
     let thinned = figure.series.iter().any(|series| series.of > series.x.len() as u64);
     let note = if thinned {
-        " Of more values than a line can show, the least and the greatest of each stretch are drawn."
+        " Where a line has more values than it can show, the minimum and maximum of each stretch are drawn."
     } else {
         ""
     };

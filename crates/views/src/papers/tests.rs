@@ -4,7 +4,7 @@ use super::*;
 use slowpath_papers::comparison::{Compared, Comparison, Difference};
 use slowpath_papers::graph::{Call, Graph, Worker};
 
-/// As another paper has them: medians of runs over a logarithmic axis, and the paper's own numbers beside them.
+/// As another paper has them: medians of runs over a logarithmic axis, and the paper's own numbers next to them.
 fn report() -> Report {
     let sizes = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0];
     let ours =
@@ -90,7 +90,7 @@ fn compared() -> Comparison {
     }
 }
 
-/// Several graphs on a page, and two measurements beside each other.
+/// Several graphs on a page, and two measurements side by side.
 #[test]
 fn who_calls_whom_and_what_was_compared_is_on_the_page() {
     let page = page(&report());
@@ -100,9 +100,9 @@ fn who_calls_whom_and_what_was_compared_is_on_the_page() {
         ">40.0 %, 25.0 % here</text>",
         ">itself 20.0 %, 50.0 % here</text>",
         "a fifth is &amp;.",
-        "<h3 id=\"compared\">Linux 2 beside Linux &lt;1&gt;</h3>",
+        "<h3 id=\"compared\">Linux 2 compared with Linux &lt;1&gt;</h3>",
         "<li>measured on &lt;different&gt; machines</li>",
-        "4 of the ten dearest are the same",
+        "4 of the ten most expensive are the same",
         "<th>all of it</th><td>100.0 %</td><td>100.0 %</td><td>16.00</td><td>–</td>",
         "<th>tcp_&lt;lost&gt;</th><td>12.5 %</td><td>0.0 %</td><td>2.00</td><td>–</td><td class=\"told\">1 %</td>",
         "<td>50 %</td>",

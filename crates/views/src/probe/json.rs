@@ -8,7 +8,8 @@ use slowpath_probe::findings::Found;
 
 /// What a path gave (schema slowpath/probe/1).
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Document<'a> {
+#[schemars(title = "Document")]
+pub struct ProbeDocument<'a> {
     /// Version of this layout.
     schema: &'static str,
     /// The host or the scenario, as it was written.
@@ -21,11 +22,11 @@ pub struct Document<'a> {
     packet_bytes: u32,
     /// The highest rate that the far end serves, in bit/s.
     cap: Option<u64>,
-    /// The round trip; null if it was not measured.
+    /// The RTT; null if it was not measured.
     round_trip: Option<RoundTrip>,
-    /// What the narrowest link carries.
+    /// The capacity of the bottleneck link.
     capacity: Option<Capacity>,
-    /// What others leave of it.
+    /// The available bandwidth.
     available: Option<Available>,
     /// UDP at one rate after the other.
     ramp: Option<Ramp>,
@@ -33,13 +34,13 @@ pub struct Document<'a> {
     transfers: Vec<Transfer>,
     /// What a transfer can hope for: the middle of what is available, up to the capacity, or else the capacity, in bit/s.
     rate: Option<u64>,
-    /// That rate times the shortest round trip, in bytes: what a transfer's window has to hold.
+    /// That rate times the minimum RTT, in bytes: what a transfer's window has to hold.
     window: Option<u64>,
     /// Whether all that was asked was measured.
     complete: bool,
 }
 
-impl<'a> Document<'a> {
+impl<'a> ProbeDocument<'a> {
     /// What is printed of what was found.
     pub fn new(target: &'a str, found: &Found) -> Self {
         Self {

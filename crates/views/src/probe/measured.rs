@@ -1,4 +1,4 @@
-//! What each procedure measured, as JSON.
+//! The results of each procedure, as JSON.
 
 use crate::mirror::{each, mirrored};
 use slowpath_probe::measure::{self, available};
@@ -13,7 +13,7 @@ mirrored! {
         Back,
     }
 
-    /// What echoes said.
+    /// The result of the echoes.
     struct RoundTrip of measure::RoundTrip {
         /// Echoes sent.
         echoes: u32,
@@ -27,12 +27,12 @@ mirrored! {
         jitter_ns: Option<u64>,
     }
 
-    /// What pairs and trains said.
+    /// The result of pairs and trains.
     struct Capacity of measure::Capacity {
-        /// What the narrowest link carries, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
+        /// The capacity of the bottleneck link, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
         /// link of the path too.
         rate: Option<u64>,
-        /// What that was told by.
+        /// What that was measured by.
         method: Method,
         /// The mode of pairs at or above what trains say, in bit/s; null if they have none, or were handed over together.
         pairs: Option<u64>,
@@ -45,7 +45,7 @@ mirrored! {
         handed_over_together: bool,
     }
 
-    /// What the capacity was told by.
+    /// What the capacity was measured by.
     enum Method of measure::Method {
         /// Pairs and trains, which agree: then trains say it more exactly.
         Both,
@@ -65,7 +65,7 @@ mirrored! {
         bound: Bound,
         /// Rates at which there was enough at times and not at others, in bit/s; null if there are none.
         grey: Option<[u64; 2]>,
-        /// What is lost at a gentle rate already, in thousandths.
+        /// The loss at a low rate, in thousandths.
         lost_anyway_permille: u32,
         /// The fleets, in the order in which they were sent.
         fleets: Vec<Fleet> => each,
@@ -97,7 +97,7 @@ mirrored! {
         verdict: Verdict,
     }
 
-    /// What a fleet said of its rate.
+    /// The result of a fleet.
     enum Verdict of available::Verdict {
         /// There is more.
         Below,
@@ -121,11 +121,11 @@ mirrored! {
 
     /// One rate.
     struct Step of measure::Step {
-        /// What was asked, in bit/s of IP packets.
+        /// The target rate, in bit/s of IP packets.
         asked: u64,
-        /// What was sent, in bit/s; null where that is not known.
+        /// The sent rate, in bit/s; null where that is not known.
         sent: Option<u64>,
-        /// What came, in bit/s.
+        /// The received rate, in bit/s.
         received: Option<u64>,
         /// Packets that were sent.
         packets: u32,
@@ -133,15 +133,15 @@ mirrored! {
         refused: u32,
         /// Packets that were sent and did not come.
         lost: u32,
-        /// Of these, those that the receiver's socket had no room for; null where nobody can tell.
+        /// Of these, those that the receiver's socket had no room for; null where that is unknown.
         overflowed: Option<u32>,
         /// Packets that came after later ones.
         overtaken: u32,
-        /// What was the limit.
+        /// The limit.
         weakest: Weakest,
     }
 
-    /// What a step was limited by.
+    /// The limit of a step.
     enum Weakest of measure::Weakest {
         /// Nothing: what was asked was sent, and came.
         None,
@@ -163,11 +163,11 @@ mirrored! {
         lasted_ns: u64,
         /// What it read in that time, in bit/s; null in no time.
         rate: Option<u64>,
-        /// The sender's smoothed round trip at the end, in nanoseconds.
+        /// The sender's smoothed RTT at the end, in nanoseconds.
         rtt_ns: u64,
         /// The shortest that the sender has seen, in nanoseconds.
         min_rtt_ns: u64,
-        /// Segments that were sent again.
+        /// Retransmitted segments.
         retransmitted: u64,
         /// The sender's congestion window at the end, in bytes.
         cwnd_bytes: u64,

@@ -1,10 +1,10 @@
-//! `slowpath probe`: what a path gives to packets, as JSON and as text.
+//! `slowpath probe`: measurements of a path, as JSON and as text.
 
 mod json;
 mod measured;
 mod text;
 
-pub use json::Document;
+pub use json::ProbeDocument;
 pub use text::print;
 
 use slowpath_model::Rate;

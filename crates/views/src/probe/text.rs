@@ -1,4 +1,4 @@
-//! What `slowpath probe` prints for people: what was found and what it means, and how to go on.
+//! The text of `slowpath probe`: results, their meaning, and the next commands.
 
 use crate::terminal::Look;
 use slowpath_model::units::duration_text;
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub fn print(target: &str, found: &Found, look: &Look, out: &mut impl Write) -> io::Result<()> {
     look.strong_paragraph(out, &headline(target, found))?;
     if let Some(round_trip) = &found.round_trip {
-        section(out, look, "Round trip", &round_trip_text(round_trip))?;
+        section(out, look, "RTT", &round_trip_text(round_trip))?;
     }
     if let Some(capacity) = &found.capacity {
         section(out, look, "Capacity", &capacity_text(capacity))?;
@@ -55,10 +55,10 @@ fn section(out: &mut impl Write, look: &Look, title: &str, text: &str) -> io::Re
 
 fn headline(target: &str, found: &Found) -> String {
     let way = match found.wanted.direction {
-        Direction::There => format!("The way to {target}"),
-        Direction::Back => format!("The way from {target}"),
+        Direction::There => format!("The path to {target}"),
+        Direction::Back => format!("The path from {target}"),
     };
-    let round_trip = found.round_trip().map(|time| format!("a round trip of {}", duration_text(time)));
+    let round_trip = found.round_trip().map(|time| format!("an RTT of {}", duration_text(time)));
     let rate = found.rate().map(|rate| match &found.available {
         Some(available) if available.bound != Bound::Path => format!("at least {rate} available"),
         Some(_) => format!("about {rate} available"),
@@ -67,18 +67,17 @@ fn headline(target: &str, found: &Found) -> String {
     match (round_trip, rate) {
         (Some(round_trip), Some(rate)) => format!("{way} has {round_trip} and {rate}."),
         (Some(one), None) | (None, Some(one)) => format!("{way} has {one}."),
-        (None, None) => format!("{way} let nothing through that could be measured."),
+        (None, None) => format!("{way} carried nothing that could be measured."),
     }
 }
 
 fn round_trip_text(found: &RoundTrip) -> String {
-    let lost = format!("{} of {} echoes did not come back.", found.lost, found.echoes);
+    let lost = format!("{} of {} echoes were lost.", found.lost, found.echoes);
     match (found.min_ns, found.median_ns) {
         (Some(min), Some(median)) => {
-            let jitter =
-                found.jitter_ns.map(|jitter| format!("; one differs from the next by {}", time(jitter)));
+            let jitter = found.jitter_ns.map(|jitter| format!("; jitter {}", time(jitter)));
             let jitter = jitter.unwrap_or_default();
-            format!("{} at least, {} in the middle{jitter}. {lost}", time(min), time(median))
+            format!("minimum {}, median {}{jitter}. {lost}", time(min), time(median))
         }
         _ => lost,
     }
@@ -86,48 +85,43 @@ fn round_trip_text(found: &RoundTrip) -> String {
 
 fn capacity_text(found: &Capacity) -> String {
     let Some(capacity) = found.rate else {
-        return "Too few packets came to say.".to_owned();
+        return "Too few packets arrived to measure it.".to_owned();
     };
     let by = match found.method {
         Method::Both => "by pairs and by trains of packets",
         Method::Pairs => "by the mode of packet pairs",
         Method::Trains => "by trains of packets",
     };
-    let together = if found.handed_over_together {
-        ": packets are handed over several at a time, so that pairs say nothing"
-    } else {
-        ""
-    };
+    let together =
+        if found.handed_over_together { ": packets arrive in batches, so pairs show nothing" } else { "" };
     let trains = found.trains.map_or_else(String::new, |trains| {
-        format!(" Trains of {} packets came at {} in the middle.", found.train_packets, rate(trains))
+        format!(" Trains of {} packets arrived at {} (median).", found.train_packets, rate(trains))
     });
-    format!("{} is what the narrowest link carries, {by}{together}.{trains}", rate(capacity))
+    format!("The bottleneck link carries {}, {by}{together}.{trains}", rate(capacity))
 }
 
 fn available_text(found: &Available) -> String {
     let range = match found.bound {
         Bound::Path => {
-            format!(
-                "{} to {}: above that, streams make their own delays grow.",
-                rate(found.low),
-                rate(found.high)
-            )
+            format!("{} to {}: above that, delays grow within a stream.", rate(found.low), rate(found.high))
         }
-        Bound::Sender => format!("At least {}, which is all that the sender can send.", rate(found.high)),
-        Bound::Cap => format!("At least {}, which is all that is allowed or tried.", rate(found.high)),
+        Bound::Sender => {
+            format!("At least {}, which is the most that the sender can send.", rate(found.high))
+        }
+        Bound::Cap => format!("At least {}, which is the highest rate allowed or tried.", rate(found.high)),
         Bound::Receiver => {
             format!(
-                "At least {}; at {} the receiver's socket has no room, which is the host's limit.",
+                "At least {}; at {} the receiver's socket buffer overflows, which is a limit of the host.",
                 rate(found.low),
                 rate(found.high)
             )
         }
     };
     let grey = found.grey.map_or_else(String::new, |[least, most]| {
-        format!(" From {} to {} there is enough at times and not at others.", rate(least), rate(most))
+        format!(" From {} to {} it varies.", rate(least), rate(most))
     });
     let lost = if found.lost_anyway_permille > 0 {
-        format!(" {:.1} % are lost even at a gentle rate.", f64::from(found.lost_anyway_permille) / 10.0)
+        format!(" {:.1} % is lost even at a low rate.", f64::from(found.lost_anyway_permille) / 10.0)
     } else {
         String::new()
     };
@@ -137,16 +131,17 @@ fn available_text(found: &Available) -> String {
 fn ramp_text(found: &Ramp) -> String {
     let loss = match (found.loss_begins, found.steps.last()) {
         (Some(begins), _) => format!("Loss begins at {}.", rate(begins)),
-        (None, Some(last)) => format!("Nothing beyond chance is lost up to {}.", rate(last.asked)),
+        (None, Some(last)) => format!("No loss beyond random loss up to {}.", rate(last.asked)),
         (None, None) => String::new(),
     };
-    let most = found.most_received.map_or_else(String::new, |most| format!(" At most {} came.", rate(most)));
+    let most =
+        found.most_received.map_or_else(String::new, |most| format!(" At most {} arrived.", rate(most)));
     let named = |weakest: Weakest| found.steps.iter().find(|step| step.weakest == weakest);
     let sender = named(Weakest::Sender).map_or_else(String::new, |step| {
-        format!(" At {} it is the sender that is the limit, not the path.", rate(step.asked))
+        format!(" At {} the sender is the limit, not the path.", rate(step.asked))
     });
     let receiver = named(Weakest::Receiver).map_or_else(String::new, |step| {
-        format!(" At {} it is the receiver's socket that has no room, not the path.", rate(step.asked))
+        format!(" At {} the receiver's socket buffer is the limit, not the path.", rate(step.asked))
     });
     format!("{loss}{most}{sender}{receiver}")
 }
@@ -155,7 +150,7 @@ fn table(ramp: &Ramp, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
         "  {:>13} {:>13} {:>13} {:>8} {:>9}  limit",
-        "asked", "sent", "received", "lost", "overtaken"
+        "target", "sent", "received", "lost", "reordered"
     )?;
     for step in &ramp.steps {
         let known = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), rate);
@@ -184,17 +179,17 @@ fn loss(step: &Step) -> String {
 
 fn transfer_text(found: &Transfer) -> String {
     let Some(got) = found.rate else {
-        return "No data came.".to_owned();
+        return "No data arrived.".to_owned();
     };
     let share = |part: u64| part.saturating_mul(100) / found.busy_ns.max(1);
     let held = format!(
-        "Of the time in which it had something to send, the receive window held it for {} % and its send buffer for {} %",
+        "While it had data to send, the receive window limited it for {} % of the time and its send buffer for {} %",
         share(found.rwnd_limited_ns),
         share(found.sndbuf_limited_ns)
     );
     format!(
-        "{} of payload, {} in {}. The sender saw round trips of {} at least and {} at the end, had a congestion window of {}, \
-         and sent {} segments again. {held}.",
+        "{} of payload, {} in {}. The sender's RTT was at least {} and {} at the end, its congestion window was \
+         {}, and it retransmitted {} segments. {held}.",
         rate(got),
         Bytes::new(found.bytes),
         time(found.lasted_ns),
@@ -216,9 +211,10 @@ fn go_on(target: &str, found: &Found, look: &Look, out: &mut impl Write) -> io::
     else {
         return Ok(());
     };
-    let capped = if found.is_capped() { " The far end serves no more: --max-rate raises it." } else { "" };
+    let capped = if found.is_capped() { " The far end allows no more; --max-rate raises it." } else { "" };
     let text = format!(
-        "{rate} times {} is {window}: so much a transfer has to have in flight, and its buffers to hold.{capped} Whether they do:",
+        "{rate} times {} is {window}: a transfer has to have that much in flight, and its buffers have to hold \
+         it.{capped} To check the buffers:",
         duration_text(round_trip)
     );
     writeln!(out)?;

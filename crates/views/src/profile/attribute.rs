@@ -1,4 +1,4 @@
-//! `slowpath profile attribute`: for whom functions worked.
+//! `slowpath profile attribute`: the high-level functions that functions worked for.
 
 use super::{About, Named, about, head, in_table, named, percent};
 use crate::table::align;
@@ -8,10 +8,10 @@ use slowpath_cost::{Attributed, Attribution, Root};
 use slowpath_profile::Loaded;
 use std::io::{self, Write};
 
-/// For whom functions worked (schema slowpath/profile-attribution/1).
+/// The high-level functions that functions worked for (schema slowpath/profile-attribution/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-attribution/1")]
-pub struct Document<'a> {
+pub struct AttributionDocument<'a> {
     /// `slowpath/profile-attribution/1`.
     schema: &'static str,
     /// The profile.
@@ -64,11 +64,15 @@ pub struct Shown {
 }
 
 /// The document of an attribution.
-pub fn document<'a>(loaded: &'a Loaded, attribution: &'a Attribution, shown: &Shown) -> Document<'a> {
+pub fn document<'a>(
+    loaded: &'a Loaded,
+    attribution: &'a Attribution,
+    shown: &Shown,
+) -> AttributionDocument<'a> {
     let all = loaded.weight() as f64;
     let roots = &attribution.roots;
     let shares = || roots.iter().map(|root| attribution.cost(root) / all).collect();
-    Document {
+    AttributionDocument {
         schema: "slowpath/profile-attribution/1",
         profile: about(loaded),
         to: roots.iter().map(|root| roots.name(root)).collect(),

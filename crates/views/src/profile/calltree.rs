@@ -1,4 +1,4 @@
-//! `slowpath profile calltree`: who called for given functions, through the callers that matter (lavoie's Calltree).
+//! `slowpath profile calltree`: the callers of given functions, through those that matter (lavoie's Calltree).
 
 use super::{About, Named, about, head, named, percent, spelt_in};
 use schemars::JsonSchema;
@@ -7,17 +7,17 @@ use slowpath_cost::{CallTree, Function};
 use slowpath_profile::Loaded;
 use std::io::{self, Write};
 
-/// Who called for given functions (schema slowpath/profile-calltree/1).
+/// The callers of given functions (schema slowpath/profile-calltree/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-calltree/1")]
-pub struct Document<'a> {
+pub struct CalltreeDocument<'a> {
     /// `slowpath/profile-calltree/1`.
     schema: &'static str,
     /// The profile.
     profile: About<'a>,
     /// The given functions, and those of their ancestors that matter.
     functions: Vec<NodeLine<'a>>,
-    /// Who called whom among them.
+    /// The calls among them.
     calls: Vec<CallLine<'a>>,
 }
 
@@ -39,9 +39,9 @@ struct NodeLine<'a> {
 /// A call.
 #[derive(Serialize, JsonSchema)]
 struct CallLine<'a> {
-    /// Who called.
+    /// The caller.
     caller: Named<'a>,
-    /// Who was called.
+    /// The callee.
     callee: Named<'a>,
     /// Which part of what the callee was called for came from this caller, 0 to 1.
     share: f64,
@@ -72,7 +72,7 @@ impl<'a> Climbed<'a> {
     }
 
     /// As a document.
-    pub fn document(&self) -> Document<'_> {
+    pub fn document(&self) -> CalltreeDocument<'_> {
         let node = |(at, node): (usize, &slowpath_cost::calltree::Node)| NodeLine {
             function: named(self.loaded, node.function),
             share: self.part(node.own),
@@ -85,7 +85,7 @@ impl<'a> Climbed<'a> {
             callee: named(self.loaded, call.callee),
             share: call.share,
         };
-        Document {
+        CalltreeDocument {
             schema: "slowpath/profile-calltree/1",
             profile: about(self.loaded),
             functions: self.tree.nodes.iter().enumerate().map(node).collect(),
@@ -112,7 +112,7 @@ impl<'a> Climbed<'a> {
         self.tree.nodes.iter().position(|node| node.function == function)
     }
 
-    /// Of a given function, what belongs to whom.
+    /// The shares of a given function's cost.
     fn belonging(&self, function: Function, out: &mut impl Write) -> io::Result<()> {
         let Some(at) = self.place(function) else { return Ok(()) };
         for (ancestor, shares) in self.until.iter().zip(&self.belongs) {

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// Two profiles (schema slowpath/profile-comparison/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-comparison/1")]
-pub struct Document<'a> {
+pub struct ProfileComparisonDocument<'a> {
     /// `slowpath/profile-comparison/1`.
     schema: &'static str,
     /// The first profile.
@@ -23,7 +23,7 @@ pub struct Document<'a> {
     after: About<'a>,
     /// Whether both count the same event: only then do costs for a unit of work mean the same.
     is_same_event: bool,
-    /// What costs for a unit of work are for: `--work`, or `TCP segment` as told beside the profiles; null without either.
+    /// The unit of work that costs are for: `--work`, or `TCP segment` from the files next to the profiles; null without either.
     work: Option<&'static str>,
     /// By category; null is what is in none.
     categories: Vec<Line>,
@@ -57,8 +57,8 @@ pub fn document<'a>(
     by_function: &Comparison<Known>,
     work: Option<&'static str>,
     top: usize,
-) -> Document<'a> {
-    Document {
+) -> ProfileComparisonDocument<'a> {
+    ProfileComparisonDocument {
         schema: "slowpath/profile-comparison/1",
         before: about(before),
         after: about(after),
@@ -94,14 +94,18 @@ fn line<K>(part: &Part<K>, name: Option<String>) -> Line {
 ///
 /// # Errors
 /// What writing to `out` gives.
-pub fn print(document: &Document<'_>, compared: &Comparison<Known>, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    document: &ProfileComparisonDocument<'_>,
+    compared: &Comparison<Known>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     table("category", &document.categories, out)?;
     writeln!(out)?;
     table("function", &document.functions, out)?;
     if document.work == Some("TCP segment") {
         writeln!(
             out,
-            "\nFor each TCP segment that the hosts sent or received, as told in the .work.json beside the profiles."
+            "\nFor each TCP segment that the hosts sent or received, as the .work.json files next to the profiles say."
         )?;
     }
     if !document.is_same_event && compared.work.before.is_some() {

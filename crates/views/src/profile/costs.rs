@@ -19,7 +19,7 @@ const MOST_NANOS: f64 = 1e9;
 /// What pieces of work cost (schema slowpath/profile-costs/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-costs/1")]
-pub struct Document<'a> {
+pub struct CostsDocument<'a> {
     /// `slowpath/profile-costs/1`.
     schema: &'static str,
     /// The profile.
@@ -47,7 +47,7 @@ struct Line<'a> {
     samples: Option<u64>,
     /// How often the work was done.
     times: Option<u64>,
-    /// Of what that is the count; which cost it is in; or why it is not known.
+    /// The counter; the cost that it is part of; or why it is unknown.
     why: String,
     /// The functions whose time it is.
     functions: Vec<Named<'a>>,
@@ -59,15 +59,15 @@ struct Line<'a> {
 enum Status {
     /// From samples and counters.
     Measured,
-    /// It is in another cost, and nothing beside it.
+    /// It is part of another cost, and adds nothing to it.
     Within,
     /// It is not known.
     Unknown,
 }
 
 /// The document of what was found.
-pub fn document<'a>(loaded: &'a Loaded, work: &Work, share: f64, each: &[Each]) -> Document<'a> {
-    Document {
+pub fn document<'a>(loaded: &'a Loaded, work: &Work, share: f64, each: &[Each]) -> CostsDocument<'a> {
+    CostsDocument {
         schema: "slowpath/profile-costs/1",
         profile: about(loaded),
         is_whole_host: work.is_whole_host,
@@ -107,7 +107,12 @@ fn line<'a>(loaded: &'a Loaded, each: &Each) -> Line<'a> {
 ///
 /// # Errors
 /// What writing to `out` gives.
-pub fn print(loaded: &Loaded, work: &Work, document: &Document<'_>, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    loaded: &Loaded,
+    work: &Work,
+    document: &CostsDocument<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     head(loaded, out)?;
     let width = document.costs.iter().map(|line| line.name.len()).max().unwrap_or(0);
     writeln!(out, "{:<width$}  {:>8}  {:>5}  {:>12}  of", "cost", "each", "error", "times")?;
@@ -151,7 +156,7 @@ pub fn table(loaded: &Loaded, work: &Work, each: &[Each], host: &str) -> String 
             &format!(" in {seconds:.1} s, while it sent and received {}", counted(segments, "TCP segment"));
     }
     text += &format!(
-        ".\n# measured: from the time in the functions named; within: nothing beside another cost; kept: as {KEPT_FROM} has it.\n\
+        ".\n# measured: from the time in the functions named; within: part of another cost; kept: as {KEPT_FROM} has it.\n\
          [hosts.{host}]\nmachine = \"{KEPT_FROM}\"\n\n[hosts.{host}.costs]\n"
     );
     for kind in COSTS {

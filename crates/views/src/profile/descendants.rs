@@ -10,7 +10,7 @@ use std::io::{self, Write};
 /// What the top functions' descendants cost (schema slowpath/profile-descendants/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-descendants/1")]
-pub struct Document<'a> {
+pub struct DescendantsDocument<'a> {
     /// `slowpath/profile-descendants/1`.
     schema: &'static str,
     /// The profile.
@@ -42,7 +42,7 @@ struct Child<'a> {
 }
 
 /// The document of these functions and their descendants.
-pub fn document<'a>(loaded: &'a Loaded, families: &[Ancestor]) -> Document<'a> {
+pub fn document<'a>(loaded: &'a Loaded, families: &[Ancestor]) -> DescendantsDocument<'a> {
     let part = |weight: u64| weight as f64 / loaded.weight() as f64;
     let family = |ancestor: &Ancestor| Family {
         function: named(loaded, ancestor.function),
@@ -57,7 +57,7 @@ pub fn document<'a>(loaded: &'a Loaded, families: &[Ancestor]) -> Document<'a> {
             })
             .collect(),
     };
-    Document {
+    DescendantsDocument {
         schema: "slowpath/profile-descendants/1",
         profile: about(loaded),
         functions: families.iter().map(family).collect(),
@@ -78,7 +78,7 @@ pub fn print(loaded: &Loaded, families: &[Ancestor], out: &mut impl Write) -> io
             writeln!(out, "    {:>6}  {}{deeper}", part(found.own), spelt_in(loaded, found.function))?;
         }
         if ancestor.descendants.is_empty() {
-            writeln!(out, "    it called nothing that cost anything")?;
+            writeln!(out, "    it called no function that cost anything")?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! What works below high-level functions, as a picture: figures 14 to 19 of the paper.
+//! The call graph below high-level functions, as a picture: figures 14 to 19 of the paper.
 
 use super::{percent, spelt_in};
 use crate::flame::Kind;
@@ -39,19 +39,19 @@ pub fn picture(
         .collect();
     let mut remarks = vec![
         format!(
-            "{}; of what each function cost of all CPU time with what it called, the filled part belongs to the one on top; below, \
-             what it cost itself",
+            "{}; first line: a function's share of all CPU time, callees included; the filled part belongs to the \
+             operation on top; second line: its own cost",
             counted(loaded.samples(), "sample")
         ),
-        "at a line: what was seen below it, of all; dashed where functions between are too small to be shown"
+        "at a line: the cost of the calls along it; dashed where functions in between are too small to be shown"
             .to_owned(),
     ];
     let others: Vec<&str> =
         roots.iter().filter(|root| !is_drawn(root)).map(|root| roots.name(root)).collect();
     if !others.is_empty() {
-        remarks.push(format!("what belongs to {} is not in it", others.join(", ")));
+        remarks.push(format!("the cost that belongs to {} is not shown", others.join(", ")));
     }
-    let title = format!("{}: what works for whom", loaded.name());
+    let title = format!("{}: call graphs below the operations", loaded.name());
     Ok(svg(&Picture { title, remarks, graphs }))
 }
 
@@ -136,7 +136,7 @@ impl Drawn<'_> {
         };
         Box {
             about: format!(
-                "{name}: with what it called {} of all CPU time, of which {} for {root}; itself {}, of which {} for {root}",
+                "{name}: {} of all CPU time with callees, of which {} for {root}; {} itself, of which {} for {root}",
                 of_all(node.all),
                 percent(with),
                 of_all(node.own),

@@ -40,7 +40,7 @@ pub struct About<'a> {
     truncated: u64,
     /// Records that could not be read.
     unreadable: u64,
-    /// What else was odd, and what mends it.
+    /// What else was odd, and how to fix it.
     notes: Vec<String>,
 }
 
@@ -123,10 +123,10 @@ pub fn spelt(name: &str, image: &Image) -> String {
     }
 }
 
-/// As many columns as leave room for numbers beside them.
+/// As many columns as leave room for numbers next to them.
 const NAME_COLUMNS: usize = 64;
 
-/// A name, without its middle if it is too long: both what it begins with and what it is part of tell it from others.
+/// A name, without its middle if it is too long: both its beginning and what it is part of distinguish it from others.
 pub fn shortened(name: String) -> String {
     let length = name.chars().count();
     if length <= NAME_COLUMNS {

@@ -1,4 +1,4 @@
-//! `slowpath profile record`: a profile that was made.
+//! `slowpath profile record`: a recorded profile.
 
 use crate::quantity::{count, counted};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// A recording that was made (schema slowpath/profile-record/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-record/1")]
-pub struct Document<'a> {
+pub struct ProfileRecordDocument<'a> {
     /// `slowpath/profile-record/1`.
     schema: &'static str,
     /// The profile.
@@ -41,7 +41,7 @@ pub struct Document<'a> {
     exit_code: Option<i32>,
     /// The signal that ended the command.
     signal: Option<i32>,
-    /// What is missing in it, and what mends it.
+    /// What is missing in it, and how to fix that.
     notes: &'a [String],
 }
 
@@ -51,8 +51,8 @@ pub fn document<'a>(
     work_file: Option<&Path>,
     counted: Option<&Counted>,
     ended_early: bool,
-) -> Document<'a> {
-    Document {
+) -> ProfileRecordDocument<'a> {
+    ProfileRecordDocument {
         schema: "slowpath/profile-record/1",
         file: recorded.out.display().to_string(),
         work_file: work_file.map(|file| file.display().to_string()),
@@ -73,7 +73,11 @@ pub fn document<'a>(
 ///
 /// # Errors
 /// What writing to `out` gives.
-pub fn print(recorded: &Recorded, document: &Document<'_>, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    recorded: &Recorded,
+    document: &ProfileRecordDocument<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let samples =
         document.samples.map_or_else(|| "no samples".to_owned(), |samples| counted(samples, "sample"));
     let lasted = Duration::from_millis(u64::try_from(recorded.lasted.as_millis()).unwrap_or(u64::MAX));
@@ -89,13 +93,13 @@ pub fn print(recorded: &Recorded, document: &Document<'_>, out: &mut impl Write)
         writeln!(out, "  {} more were lost; a lower --frequency loses fewer", count(lost))?;
     }
     if document.ended_early {
-        writeln!(out, "  it was ended before its time")?;
+        writeln!(out, "  it was ended early")?;
     }
     if let Some(file) = &document.work_file {
         writeln!(out, "{file}: {}", did(&recorded.work))?;
     }
     if document.samples == Some(0) {
-        return writeln!(out, "\nNothing was seen: record for longer, or with a higher --frequency.");
+        return writeln!(out, "\nNo samples: record for longer, or with a higher --frequency.");
     }
     writeln!(out, "\nNext, what cost most, and for whom it was done:")?;
     writeln!(out, "  slowpath profile top {0}\n  slowpath profile attribute {0}", document.file)
@@ -107,7 +111,7 @@ fn did(work: &Work) -> String {
     let parts = [
         part("Tcp.InSegs", "TCP segments in"),
         part("Tcp.OutSegs", "out"),
-        part("Tcp.RetransSegs", "sent again"),
+        part("Tcp.RetransSegs", "retransmitted"),
     ];
     if [work.counter("Tcp.InSegs"), work.counter("Tcp.OutSegs")] == [Some(0); 2] {
         return "meanwhile no TCP in this network namespace".to_owned();

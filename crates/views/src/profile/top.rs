@@ -1,4 +1,4 @@
-//! `slowpath profile top`: what costs most itself, and of what kind it is.
+//! `slowpath profile top`: the functions with the highest cost of their own, and cost by category.
 
 use super::{About, Named, about, head, in_table, named, percent};
 use crate::table::align;
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 /// What costs most (schema slowpath/profile-top/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-top/1")]
-pub struct Document<'a> {
+pub struct TopDocument<'a> {
     /// `slowpath/profile-top/1`.
     schema: &'static str,
     /// The profile.
@@ -49,7 +49,7 @@ struct CategoryLine {
 }
 
 /// The document of a profile: its `most` greatest functions.
-pub fn document(loaded: &Loaded, most: usize) -> Document<'_> {
+pub fn document(loaded: &Loaded, most: usize) -> TopDocument<'_> {
     let (functions, edges) = (loaded.functions(), &loaded.edges);
     let own: Vec<u64> = functions.iter().map(|function| edges.own(function)).collect();
     let categories = Categories::of(functions, &own);
@@ -69,7 +69,7 @@ pub fn document(loaded: &Loaded, most: usize) -> Document<'_> {
         })
         .collect();
     categories_by_cost.sort_by_key(|line| std::cmp::Reverse(line.weight));
-    Document {
+    TopDocument {
         schema: "slowpath/profile-top/1",
         profile: about(loaded),
         functions: edges.top(most).into_iter().map(line).collect(),
@@ -82,7 +82,7 @@ pub fn document(loaded: &Loaded, most: usize) -> Document<'_> {
 ///
 /// # Errors
 /// What writing to `out` gives.
-pub fn print(loaded: &Loaded, document: &Document<'_>, out: &mut impl Write) -> io::Result<()> {
+pub fn print(loaded: &Loaded, document: &TopDocument<'_>, out: &mut impl Write) -> io::Result<()> {
     head(loaded, out)?;
     let mut rows = vec![["category", "share"].map(str::to_owned).to_vec()];
     rows.extend(document.categories.iter().map(|line| vec![line.category.clone(), percent(line.share)]));

@@ -14,7 +14,7 @@ use slowpath_simulator::report::HostReport;
 /// A simulated run (schema slowpath/run/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/run/1")]
-pub struct Document<'a> {
+pub struct RunDocument<'a> {
     /// `slowpath/run/1`.
     schema: &'static str,
     /// The scenario's title.
@@ -80,8 +80,8 @@ struct PathResult<'a> {
     totals: PathTotals,
 }
 
-impl<'a> Document<'a> {
-    /// Of a run of `scenario`.
+impl<'a> RunDocument<'a> {
+    /// From a run of `scenario`.
     pub fn new(scenario: &'a Scenario, run: &Run, diagnosis: Diagnosis<'a>) -> Self {
         let reports = run.simulation.host_reports();
         let hosts = scenario.hosts.iter().zip(&reports);

@@ -3,5 +3,5 @@
 mod json;
 mod text;
 
-pub use json::Document;
+pub use json::RunDocument;
 pub use text::print;

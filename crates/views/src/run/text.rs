@@ -15,7 +15,7 @@ use std::time::Duration;
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn print(scenario: &Scenario, run: &Run, look: &Look, out: &mut impl Write) -> io::Result<()> {
     let simulation = &run.simulation;
     let lasted = simulation.now().since(Instant::START).unwrap_or_default();

@@ -6,7 +6,7 @@ use slowpath_scenario::{Checked, Estimate, Rejected};
 
 /// The errors of scenario files (schema slowpath/scenario-check/1).
 #[derive(Serialize, JsonSchema)]
-pub struct Check<'a> {
+pub struct ScenarioCheckDocument<'a> {
     /// `slowpath/scenario-check/1`.
     schema: &'static str,
     /// The files, in the order in which they were given.
@@ -25,7 +25,7 @@ struct File<'a> {
     errors: Vec<Diagnostic<'a>>,
 }
 
-/// What a run needs at most.
+/// The upper bound of a run's needs.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Needs {
     /// Packets with data, and those of cross traffic.
@@ -49,7 +49,7 @@ struct Diagnostic<'a> {
     message: &'a str,
     /// How to fix it; absent if the message says it.
     #[serde(skip_serializing_if = "str::is_empty")]
-    mend: &'a str,
+    hint: &'a str,
 }
 
 impl From<Estimate> for Needs {
@@ -58,7 +58,7 @@ impl From<Estimate> for Needs {
     }
 }
 
-impl<'a> Check<'a> {
+impl<'a> ScenarioCheckDocument<'a> {
     /// Of files by name.
     pub fn new(results: &'a [(String, Result<Checked, Rejected>)]) -> Self {
         Self { schema: "slowpath/scenario-check/1", files: results.iter().map(File::new).collect() }
@@ -73,7 +73,7 @@ impl<'a> File<'a> {
             line: finding.line,
             column: finding.column,
             message: finding.message,
-            mend: finding.mend,
+            hint: finding.hint,
         });
         let estimate = checked.as_ref().ok().map(|checked| Estimate::of(&checked.scenario));
         Self { file, estimate: estimate.map(Needs::from), errors: errors.collect() }

@@ -69,7 +69,7 @@ fn table_of(key: &str) -> &str {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn explain(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     let title = &checked.scenario.title;
     if !title.is_empty() {

@@ -3,5 +3,5 @@
 mod check;
 mod explain;
 
-pub use check::Check;
+pub use check::ScenarioCheckDocument;
 pub use explain::{Explanation, explain};

@@ -11,7 +11,7 @@ use slowpath_scenario::{Override, Scenario};
 /// The runs of a sweep (schema slowpath/sweep/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/sweep/1")]
-pub struct Document<'a> {
+pub struct SweepDocument<'a> {
     /// `slowpath/sweep/1`.
     schema: &'static str,
     /// The scenario's title.
@@ -41,11 +41,11 @@ struct RunResult<'a> {
     waits: Vec<WaitResult<'a>>,
     /// Timeouts that the sender found spurious and undid; `null` if the runs were simulated.
     timeouts_undone: Option<u64>,
-    /// The cause that bound the flows for most of the time; `null` if there is none.
+    /// The cause that limited the flows for most of the time; `null` if there is none.
     bound_by: Option<Bound>,
 }
 
-/// What bound the flows.
+/// What limited the flows.
 #[derive(Serialize, JsonSchema)]
 struct Bound {
     /// The cause.
@@ -54,7 +54,7 @@ struct Bound {
     share: f64,
 }
 
-impl<'a> Document<'a> {
+impl<'a> SweepDocument<'a> {
     /// Of the runs by case, of a sweep of `base`.
     pub fn new(base: &'a Scenario, rows: &'a [Row<'a>]) -> Self {
         let runs = || rows.iter().flat_map(|row| row.runs().map(move |run| (row, run)));

@@ -5,6 +5,6 @@ mod numbers;
 mod plot;
 mod text;
 
-pub use json::Document;
+pub use json::SweepDocument;
 pub use plot::{Axes, AxesError};
 pub use text::{comparison, heading, missing, place, print};

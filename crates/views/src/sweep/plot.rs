@@ -29,9 +29,9 @@ pub enum AxesError {
         "--plot: no key of this sweep has several numbers to draw over; add one, such as --vary path.delay=5ms,50ms"
     )]
     NoKey,
-    /// The chart cannot tell so many lines apart.
+    /// The chart cannot show so many distinguishable lines.
     #[error(
-        "--plot: over {x} these are {lines} lines, and {MOST_LINES} can be told apart; name another key with --x, or vary less"
+        "--plot: over {x} these are {lines} lines, and {MOST_LINES} can be distinguished; name another key with --x, or vary less"
     )]
     TooManyLines {
         /// The key of the axis.

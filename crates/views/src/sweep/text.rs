@@ -14,7 +14,7 @@ use std::io::{self, Write};
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}\n{}, from seed {} on\n", base.heading(), place(rows), base.seed)
 }
@@ -23,7 +23,7 @@ pub fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::R
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn missing(rows: &[Row<'_>], all: usize, are_stored: bool, out: &mut impl Write) -> io::Result<()> {
     let done = rows.iter().flat_map(Row::runs).count();
     if done == all {
@@ -48,13 +48,13 @@ pub fn place(rows: &[Row<'_>]) -> String {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
     let is_real = rows.iter().any(|row| !row.kernel.is_empty());
     let is_known = |number: &&Number| rows.iter().any(|row| number.median(row.of(is_real)).is_some());
     let shown: Vec<&Number> = of_tables().filter(is_known).collect();
     let mut columns: Vec<&str> = shown.iter().map(|number| number.heading).collect();
-    columns.push("bound by");
+    columns.push("limited by");
     if is_real {
         columns.push("valid runs");
     }
@@ -76,7 +76,7 @@ pub fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
     let columns = [
         "rate, model",
@@ -84,8 +84,8 @@ pub fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Re
         "error",
         "retrans, model",
         "kernel",
-        "bound by, model",
-        "bound by, kernel",
+        "limited by, model",
+        "limited by, kernel",
         "valid runs",
     ];
     let cells = |row: &Row<'_>| {
@@ -158,7 +158,7 @@ fn bound_by(runs: &[Measured]) -> String {
     most.map_or_else(|| "-".to_owned(), |(cause, part)| format!("{cause} {}", share(part)))
 }
 
-/// How many of a case's runs are valid.
+/// The number of valid runs of a case.
 fn valid(row: &Row<'_>, runs: &[Measured]) -> String {
     let count = runs.iter().filter(|run| run.invalid.is_empty()).count();
     format!("{count} of {}", row.planned.scenarios.len())

@@ -45,7 +45,7 @@ fn moment(at: Instant) -> String {
     }
 }
 
-/// What bound for most of each of `count` equal parts of the time.
+/// What limited most of each of `count` equal parts of the time.
 fn cells(spells: &[Spell], first: Instant, last: Instant, count: usize) -> Vec<Limit> {
     let whole = i128::from(last.nanos_since(first));
     let edge = |number: usize| (whole * number as i128 / count as i128) as i64 + first.nanos();

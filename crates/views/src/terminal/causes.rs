@@ -10,7 +10,7 @@ use std::io;
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn cause_catalogue(look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let widest = Cause::ALL.iter().map(|cause| cause.to_string().len()).max().unwrap_or(0);
     for limit in Limit::ALL {
@@ -29,7 +29,7 @@ pub fn cause_catalogue(look: &Look, out: &mut impl io::Write) -> io::Result<()> 
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn cause_page(cause: Cause, page: &str, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let style = Style::new().fg_color(Some(colour(cause.limit()))).bold();
     let mut code = false;

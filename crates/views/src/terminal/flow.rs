@@ -1,4 +1,4 @@
-//! One flow in full: verdict, limits over time, findings with their evidence, what to do, what cannot be told.
+//! One flow in full: verdict, limits over time, findings with their evidence, what to do, what is unknown.
 
 use super::look::{Look, columns, wrap};
 use super::palette::colour;
@@ -69,7 +69,7 @@ fn findings(
         return Ok(());
     }
     writeln!(out)?;
-    writeln!(out, "{}", look.faint("   share       time  sure    what bound it"))?;
+    writeln!(out, "{}", look.faint("   share       time  sure    limited by"))?;
     let (rows, small): (Vec<&Finding>, Vec<&Finding>) =
         all.iter().partition(|finding| finding.share >= WORTH_A_ROW || finding.spells == 0 || all.len() == 1);
     for finding in rows {

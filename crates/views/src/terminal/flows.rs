@@ -12,9 +12,9 @@ use std::io;
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write) -> io::Result<()> {
-    const HEAD: [&str; 8] = ["flow", "start", "time", "bytes", "goodput", "rtt", "again", "bound by"];
+    const HEAD: [&str; 8] = ["flow", "start", "time", "bytes", "goodput", "rtt", "retr", "limited by"];
     let rows: Vec<[String; 8]> = flows.iter().map(|flow| cells(flow)).collect();
     let mut widths: [usize; 8] = std::array::from_fn(|column| {
         let longest = rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
@@ -57,11 +57,11 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
     Ok(())
 }
 
-/// The place of what bound a flow, the last column.
+/// The place of the limit of a flow, the last column.
 const BOUND_BY: usize = 7;
 /// As wide as that should be: a share and the first word of a limit.
 const LEAST_BOUND_BY: usize = 16;
-/// What a narrow terminal does without, in this order: start, round trip, goodput, what was sent again.
+/// What a narrow terminal does without, in this order: start, RTT, goodput, what was retransmitted.
 const DISPENSABLE: [usize; 4] = [1, 5, 4, 6];
 /// Columns between columns.
 const GAP: usize = 2;
@@ -92,7 +92,7 @@ fn cells(flow: &FlowReport) -> [String; 8] {
     ]
 }
 
-/// The round trips of the main direction that are nearest to the path's: by ACK where there are any.
+/// The RTTs of the main direction that are nearest to the path's: by ACK where there are any.
 fn best_rtt(flow: &FlowReport) -> RttMeasures {
     let measures = &flow.main().measures;
     if measures.rtt_by_ack.count > 0 { measures.rtt_by_ack } else { measures.rtt_by_timestamp }
@@ -106,7 +106,7 @@ fn or_dash<T: ToString>(value: Option<T>) -> String {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn flow_long(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let mut text = look.strong(&format!("flow {}: A {} → B {}", flow.id, flow.key.a, flow.key.b));
     text.push('\n');
@@ -122,8 +122,8 @@ pub fn flow_long(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io
     line(&mut text, "recorded", &format!("{} ({})", words::vantage(flow), flow.vantage.confidence.slug()));
     line(&mut text, "from the tap to A and back", &duration_or_dash(flow.vantage.to_a));
     line(&mut text, "from the tap to B and back", &duration_or_dash(flow.vantage.to_b));
-    line(&mut text, "handshake round trip", &duration_or_dash(flow.opening.round_trip));
-    line(&mut text, "SYN and SYN-ACK sent again", &count(u64::from(flow.opening.retransmitted)));
+    line(&mut text, "handshake RTT", &duration_or_dash(flow.opening.round_trip));
+    line(&mut text, "SYN and SYN-ACK retransmissions", &count(u64::from(flow.opening.retransmitted)));
     line(&mut text, "verdict", &words::verdict_in_short(flow));
     let mut row = |name: &str, left: &str, right: &str| {
         text += INDENT;

@@ -56,7 +56,7 @@ impl Look {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn paragraph(&self, out: &mut impl io::Write, lead: &str, text: &str) -> io::Result<()> {
         self.styled_paragraph(out, lead, text, Style::new())
     }
@@ -65,7 +65,7 @@ impl Look {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn strong_paragraph(&self, out: &mut impl io::Write, text: &str) -> io::Result<()> {
         self.styled_paragraph(out, "", text, Style::new().bold())
     }
@@ -74,7 +74,7 @@ impl Look {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// The errors of `out`.
     pub fn faint_paragraph(&self, out: &mut impl io::Write, lead: &str, text: &str) -> io::Result<()> {
         self.styled_paragraph(out, lead, text, Style::new().dimmed())
     }

@@ -21,7 +21,7 @@ use std::io;
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn diagnosis(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let ranking = &diagnosis.ranking;
     header::write(diagnosis, look, out)?;

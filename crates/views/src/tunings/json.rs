@@ -8,7 +8,8 @@ use slowpath_papers::tunings::{self, Path};
 
 /// The results of all techniques (schema slowpath/tunings/1).
 #[derive(Serialize, JsonSchema)]
-pub struct Document {
+#[schemars(title = "Document")]
+pub struct TuningsDocument {
     /// Version of this layout.
     schema: &'static str,
     /// Rate of the bottleneck, in bit/s.
@@ -106,7 +107,7 @@ struct Outcome {
     window: u64,
 }
 
-impl Document {
+impl TuningsDocument {
     /// Of the techniques' results on a path.
     pub fn new(path: &Path, results: &[super::Result]) -> Self {
         let compared = |(technique, outcome): &super::Result| Compared {

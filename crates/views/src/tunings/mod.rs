@@ -3,7 +3,7 @@
 mod json;
 mod text;
 
-pub use json::Document;
+pub use json::TuningsDocument;
 pub use text::print;
 
 use slowpath_papers::tunings::{Outcome, Technique};

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn print(path: &Path, results: &[super::Result], look: &Look, out: &mut impl Write) -> io::Result<()> {
     let text = format!(
         "{} with an RTT of {}, {}, {} in all; the bandwidth-delay product is {}",

@@ -8,7 +8,7 @@ use slowpath_model::units::{count, counted_were};
 use slowpath_model::{Bytes, IcmpKind};
 use std::time::Duration;
 
-/// What an ICMP error says, by the errno that Linux makes of it (`icmp_err_convert`, `icmpv6_err_convert`).
+/// The text of an ICMP error, by the errno that Linux gives it (`icmp_err_convert`, `icmpv6_err_convert`).
 fn icmp_error(errno: u64) -> String {
     match errno {
         13 => "administratively prohibited (EACCES)".to_owned(),
@@ -35,7 +35,7 @@ fn own_queue(backlog: Bytes, held_back: u64) -> String {
     }
 }
 
-/// What shows a cause, as a sentence without capital and stop.
+/// The evidence of a cause, as a sentence without capital and full stop.
 pub fn evidence(evidence: &Evidence) -> String {
     match *evidence {
         Evidence::Handshake { rtt } => format!("the handshake took {}", duration(rtt)),
@@ -329,7 +329,7 @@ fn packets_or_none(packets: u64) -> String {
     if packets == 0 { "no packet".to_owned() } else { counted(packets, "packet") }
 }
 
-/// What the tap's place was inferred from, as a sentence without capital and stop.
+/// The evidence for the vantage point, as a sentence without capital and full stop.
 pub fn vantage_evidence(evidence: &VantageEvidence) -> String {
     let both = |a: Duration, b: Duration| format!("A answered within {}, B within {}", millis(a), millis(b));
     match *evidence {
@@ -345,7 +345,9 @@ pub fn vantage_evidence(evidence: &VantageEvidence) -> String {
         VantageEvidence::Offload { a, b, end } => {
             format!("{}; {end}'s segments longer than the MSS are made by offload on its host", both(a, b))
         }
-        VantageEvidence::TooNear { a, b } => format!("{}: both too near to tell which is nearer", both(a, b)),
+        VantageEvidence::TooNear { a, b } => {
+            format!("{}: the difference is too small to decide which is nearer", both(a, b))
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
 /// A share of the time below which a second cause is not worth a sentence.
 const WORTH_A_SENTENCE: f64 = 0.1;
 
-/// From whom to whom: `192.0.2.1:40000 → 198.51.100.7:443`, the end that sent more first.
+/// Source and destination: `192.0.2.1:40000 → 198.51.100.7:443`, the end that sent more first.
 pub fn ends(flow: &FlowReport) -> String {
     let (from, to) = (flow.key.endpoint(flow.sender), flow.key.endpoint(!flow.sender));
     let again = match flow.key.occurrence {
@@ -44,7 +44,7 @@ pub fn moved(flow: &FlowReport) -> String {
     }
 }
 
-/// What bound it, in a few sentences.
+/// What limited it, in a few sentences.
 pub fn verdict(flow: &FlowReport) -> String {
     let main = main_finding(flow).filter(|finding| finding.cause.is_reset());
     let ended = main.map(|finding| reset(flow, finding.cause));
@@ -59,7 +59,7 @@ pub fn verdict(flow: &FlowReport) -> String {
     ended.into_iter().chain([bound]).collect::<Vec<_>>().join(" ")
 }
 
-/// What took most time, and what came next.
+/// What took most time, and the second cause.
 fn bound(flow: &FlowReport, first: &Finding) -> String {
     let others = flow.main().findings.iter().filter(|finding| finding.cause != first.cause);
     let second = others.max_by_key(|finding| finding.lasted);
@@ -196,7 +196,7 @@ pub fn vantage(flow: &FlowReport) -> &'static str {
     }
 }
 
-/// Where it was watched, how sure that is and what shows it.
+/// The vantage point, its confidence and its evidence.
 pub fn vantage_sentence(flow: &FlowReport) -> String {
     let evidence = sentence(&vantage_evidence(&flow.vantage.evidence));
     let text =
@@ -204,7 +204,7 @@ pub fn vantage_sentence(flow: &FlowReport) -> String {
     text.trim_end().to_owned()
 }
 
-/// `text` with a capital at its start and a stop at its end.
+/// `text` with a capital at its start and a full stop at its end.
 pub fn sentence(text: &str) -> String {
     let text = text.trim();
     let mut letters = text.chars();
@@ -219,7 +219,7 @@ pub fn sentence(text: &str) -> String {
     }
 }
 
-/// A flow in a line: who, what, what bound it.
+/// A flow in a line: its ends, its data, and what limited it.
 pub fn in_a_line(flow: &FlowReport) -> String {
     let verdict = match main_finding(flow) {
         Some(finding) if !finding.cause.is_failed_opening() => format!("{}.", verdict_in_short(flow)),
@@ -228,7 +228,7 @@ pub fn in_a_line(flow: &FlowReport) -> String {
     format!("flow {}: {} {}. {verdict}", flow.id, ends(flow), moved(flow))
 }
 
-/// What cannot be told about the flow, and what to record to know. Where it was recorded at both ends, what one of
+/// What is unknown about the flow, and what to record to find out. Where it was recorded at both ends, what one of
 /// them cannot see the other can.
 pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     let mut spots = Vec::new();

@@ -18,7 +18,7 @@ pub fn recording_facts(recording: &Recording) -> String {
     facts.join(", ")
 }
 
-/// What is to be said of a recording without a segment of TCP; what else was in it is among what was skipped.
+/// The message for a recording without a TCP segment; what else was in it is among what was skipped.
 pub fn without_tcp(recording: &Recording) -> &'static str {
     if recording.frames == 0 { "there are no packets in it" } else { "nothing in it could be read as TCP" }
 }
@@ -47,7 +47,7 @@ pub fn no_such_flow(recording: &Recording, flow: FlowId, flows: u64) -> String {
     format!("{}: there is no flow {flow}; {hint}", recording.name)
 }
 
-/// What is wrong with a recording, and what was left aside without harm.
+/// What is wrong with a recording, and what was skipped without harm.
 pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
     let list = |matters: bool| -> Option<String> {
         let some = |skipped: &Skipped| format!("{} ({})", counted(skipped.count, skipped.unit), skipped.what);
@@ -57,10 +57,10 @@ pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
     };
     let mut warnings: Vec<String> = recording.damage.iter().map(|damage| super::sentence(damage)).collect();
     warnings.extend(list(true).map(|text| format!("Not used: {text}.")));
-    (warnings, list(false).map(|text| format!("Left aside or odd: {text}.")).into_iter().collect())
+    (warnings, list(false).map(|text| format!("Skipped or unusual: {text}.")).into_iter().collect())
 }
 
-/// What to type to see a flow's packets; `None` where they came from a stream, or are no longer there.
+/// The command that shows a flow's packets; `None` where they came from a stream, or are no longer there.
 pub fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
     let recording = diagnosis.reported().filter(|recording| recording.name != "-" && !recording.gone)?;
     Some(format!("slowpath show {} --flow {}", shell_word(&recording.name), flow.id))

@@ -15,7 +15,7 @@ pub fn pair<'a>(diagnosis: &'a Diagnosis<'_>, flow: &FlowReport) -> Option<(&'a 
     Some((paired, paired.pairing.of(paired.base, flow.id)?))
 }
 
-/// What became of the flow's packets on the way, in sentences; none where it was recorded once.
+/// The fate of the flow's packets on the path, in sentences; none where it was recorded once.
 pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
     let Some((paired, pair)) = pair(diagnosis, flow) else { return Vec::new() };
     let mut sentences = Vec::new();
@@ -56,7 +56,7 @@ pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
     sentences
 }
 
-/// What something on the way changed in a SYN's options.
+/// What a device on the path changed in a SYN's options.
 fn changed(end: &str, Rewritten { sent, arrived }: &Rewritten) -> String {
     let number = |value: Option<u16>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
     let offered = |is: bool| if is { "offered" } else { "not offered" }.to_owned();
@@ -74,7 +74,7 @@ fn changed(end: &str, Rewritten { sent, arrived }: &Rewritten) -> String {
     format!("A device on the path changed the SYN of the {end}: {}.", parts.join(", "))
 }
 
-/// How the clocks of the two recordings lie; `None` where one was given.
+/// The offset between the clocks of the two recordings; `None` where one was given.
 pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
     let paired = diagnosis.paired.as_ref()?;
     let aligned = aligned(paired).and_then(|clocks| Some((clocks, clocks.stretches.first()?)));
@@ -148,7 +148,7 @@ fn became(direction: &DirectionPair, from: &str) -> String {
     more(&direction.lost_beyond, "arrived there and were lost further on");
     if direction.overtaken.count > 0 {
         let by = duration(direction.overtaken_by);
-        parts.push(format!("{} overtaken (by up to {by})", count(direction.overtaken.count)));
+        parts.push(format!("{} reordered (by up to {by})", count(direction.overtaken.count)));
     }
     format!("Of {} {from}: {}.", counted(direction.packets, "packet"), parts.join(", "))
 }
@@ -157,16 +157,13 @@ fn took(direction: &DirectionPair, who: &str) -> Option<String> {
     let way = direction.delay.as_ref()?;
     let queued = duration(way.queueing_p95);
     let off = format!(" ± {}", duration(way.uncertainty));
-    Some(format!(
-        "{who} took {}; queues held 95 of 100 for no longer than {queued}.",
-        spread(&way.delay, &off)
-    ))
+    Some(format!("{who} took {}; queues added {queued} at the 95th percentile.", spread(&way.delay, &off)))
 }
 
 /// `off` is how far each may be off.
 fn spread(times: &Quantiles, off: &str) -> String {
     format!(
-        "{}{off} (median; {} at least, {} for 95 of 100, {} at most)",
+        "{}{off} (median; minimum {}, 95th percentile {}, maximum {})",
         duration_nanos(times.median_ns),
         duration_nanos(times.min_ns),
         duration_nanos(times.p95_ns),

@@ -1,4 +1,4 @@
-//! The JSON documents, whole, and the schemas beside them.
+//! The JSON documents, whole, and the schemas next to them.
 
 use crate::sample;
 use slowpath_model::{

@@ -132,7 +132,7 @@ proptest! {
             }
         }
         for (from, to, _) in &calls {
-            prop_assert!(found[*from][1] != found[*to][1], "a caller beside its callee");
+            prop_assert!(found[*from][1] != found[*to][1], "a caller in the row of its callee");
             prop_assert!(is_cyclic || found[*from][1] < found[*to][1], "a caller below its callee");
         }
         prop_assert_eq!(svg.matches("<path").count(), 2 * calls.len());

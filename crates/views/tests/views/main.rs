@@ -1,4 +1,4 @@
-//! What the views make of reports built by hand.
+//! The views of reports built by hand.
 
 mod json;
 mod layers;

@@ -16,9 +16,9 @@ use std::process::{Command, Stdio};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What is kept of what a program says.
+/// The stored length of a program's output.
 const KEPT_BYTES: usize = 64 << 10;
-/// How long its processes may take to end when they are told to.
+/// How long its processes may take to end after SIGTERM.
 const PATIENCE_NS: u64 = 2_000_000_000;
 const LOOK_EVERY_MS: i32 = 10;
 
@@ -106,7 +106,7 @@ impl Said {
     /// Takes what there is, after it has waited for it for so long at most.
     fn read(&mut self, from: &mut PipeReader, wait_ms: i32) {
         let mut polled = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // Nothing comes from a pipe that nobody writes to any more, and that is told at once.
+        // Nothing comes from a pipe that nobody writes to any more, and poll reports that immediately.
         let count = libc::nfds_t::from(!self.is_over);
         let mut wait_ms = wait_ms;
         let mut buffer = [0; 1 << 16];
@@ -182,7 +182,7 @@ unsafe fn be_the_first(second: libc::pid_t) -> ! {
         for signal in [libc::SIGTERM, libc::SIGALRM] {
             libc::sigaction(signal, &raw const action, ptr::null_mut());
         }
-        // Who died before the wish to be killed by that was known does not kill us any more.
+        // A parent that died before the prctl does not kill us any more.
         libc::alarm(CASE_TIME.as_secs() as libc::c_uint);
         let mut code = 0;
         loop {
@@ -198,7 +198,7 @@ unsafe fn be_the_first(second: libc::pid_t) -> ! {
     }
 }
 
-/// Tells all of the namespace's other processes to end; when time is over for good, ends them with its own.
+/// Sends SIGTERM to all other processes of the namespace; when time is over for good, ends them with its own.
 extern "C" fn pass_on(signal: libc::c_int) {
     // SAFETY: async-signal-safe calls with plain values.
     unsafe {

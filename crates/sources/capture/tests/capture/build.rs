@@ -1,4 +1,4 @@
-//! Frames and files made by hand, and a sink that writes down what it is told.
+//! Frames and files made by hand, and a sink that writes down its calls.
 
 use slowpath_capture::{Capture, CaptureError, CaptureSummary};
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
@@ -197,7 +197,7 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }
 
-/// Writes down what it is told.
+/// Writes down its calls.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Told {
     pub lines: Vec<String>,

@@ -11,7 +11,7 @@ use slowpath_model::{
 };
 use std::io::{self, Cursor, Read};
 
-/// What was told, without times and remarks.
+/// The calls, without times and remarks.
 fn short(told: &Told) -> Vec<String> {
     let shorten = |line: &String| {
         let line = line.split(" // ").next().unwrap().replace("10.0.0.1:40000", "client");
@@ -73,7 +73,7 @@ fn from_the_middle_zero_is_the_first_number_seen_in_each_direction() {
 
 #[test]
 fn one_direction_alone() {
-    // The third step of the handshake tells where the other direction's SYN was.
+    // The third step of the handshake shows where the other direction's SYN was.
     let sender = told(&[Tcp::new(SYN, 99, 0, 0), Tcp::new(ACK, 100, 500, 0), Tcp::new(ACK, 100, 700, 9)]);
     assert_eq!(sender[1..4], ["1: > S 0:0(0)", "1: > . 1:1(0) ack 1", "1: > . 1:10(9) ack 201"]);
     let receiver = told(&[Tcp::new(SYN | ACK, 499, 100, 0).back(), Tcp::new(ACK, 500, 300, 0).back()]);
@@ -163,7 +163,7 @@ fn a_challenge_ack_and_what_follows_are_one_flow_numbered_by_its_own_syn_ack() {
             "1: close EndOfRecording",
         ];
         for isn in [99, 77_777] {
-            // Once; after a repeated SYN; with the reset not captured; with old data sent again.
+            // Once; after a repeated SYN; with the reset not captured; with old data retransmitted.
             let syn = Tcp::new(SYN, 99, 0, 0);
             let data = Tcp::new(ACK, old - 100, old_ack, 100).back();
             for met in [
@@ -255,7 +255,7 @@ fn data_in_a_syn_begins_behind_it() {
     assert_eq!((syn.first_byte(), syn.end(), syn.len), (StreamOffset(1), StreamOffset(11), 10));
     assert_eq!(segment(1).ack, Some(StreamOffset(11)));
     assert_eq!((segment(2).seq, segment(3).seq), (StreamOffset(1), StreamOffset(11)));
-    // Only the SYN is acknowledged, and the data is sent again.
+    // Only the SYN is acknowledged, and the data is retransmitted.
     let lines = self::told(&[
         Tcp::new(SYN, 99, 0, 10).options(&cookie),
         Tcp::new(SYN | ACK, 499, 100, 0).back(),

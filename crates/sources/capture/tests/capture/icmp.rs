@@ -19,7 +19,7 @@ fn handshake() -> Vec<Vec<u8>> {
     ]
 }
 
-/// What is told of the ICMP message behind a handshake, and how many frames are skipped.
+/// What is reported of the ICMP message behind a handshake, and how many frames are skipped.
 fn told(message: Vec<u8>) -> (Option<String>, u64) {
     let mut all = handshake();
     all.push(message);

@@ -1,7 +1,7 @@
 //! This host's connections without privilege: what TCP_INFO says of each, again and again.
 //!
 //! The kernel itself keeps the time that a sender was busy, and of that the time in which the peer's window or the send
-//! buffer held it (`tcp_chrono_set`, net/ipv4/tcp_output.c), in its timer's ticks. What else held a busy sender is told
+//! buffer held it (`tcp_chrono_set`, net/ipv4/tcp_output.c), in its timer's ticks. What else held a busy sender is reported
 //! by its state when it is asked. Where packets waited cannot be seen this way.
 
 mod netlink;
@@ -20,7 +20,7 @@ pub const UNSEEN: &[&str] = &[
     "where packets, data and readers waited: only the probe does (without --own)",
     "connections that began and ended between two looks, and what the others did after the last look",
     "connections of other network namespaces",
-    "needless timeouts and recoveries, and what the kernel dropped",
+    "spurious timeouts and recoveries, and what the kernel dropped",
 ];
 
 /// This namespace's connections.
@@ -42,7 +42,7 @@ impl Own {
         Ok(Self { netlink, port, table: Table::default(), began: time::Instant::now(), last: None })
     }
 
-    /// Tells what happened since the last time.
+    /// Reports what happened since the last time.
     ///
     /// # Errors
     /// If the kernel does not say.
@@ -61,18 +61,18 @@ impl Own {
         Ok(())
     }
 
-    /// Nothing more is told.
+    /// Nothing more is reported.
     pub fn finish(self, sink: &mut impl Sink) {
         self.table.finish(sink).for_each(drop);
     }
 
-    /// Whose the sockets are of which was told last, by flow and end.
+    /// The processes of the sockets that were reported last, by flow and end.
     pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
         self.table.owners()
     }
 }
 
-/// Tells what a socket did since it was last described.
+/// Reports what a socket did since it was last described.
 fn describe(
     table: &mut Table<Described>,
     now: Described,

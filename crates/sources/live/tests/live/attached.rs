@@ -72,7 +72,7 @@ fn what_is_read_of_a_socket_is_what_the_kernel_says_of_it() {
         // Until the last ACK has come and nothing changes any more.
         let differ = (0..40).map(|_| {
             thread::sleep(Duration::from_millis(50));
-            live.tell(&mut probe).expect("it tells");
+            live.tell(&mut probe).expect("it reports");
             own.tell(&mut kernel).expect("it answers");
             probe.differences(&kernel)
         });
@@ -88,7 +88,7 @@ fn what_is_read_of_a_socket_is_what_the_kernel_says_of_it() {
 
 /// What came after Linux 6.1.
 struct Later {
-    /// How its absence is told.
+    /// How its absence is reported.
     absence: &'static str,
     /// The newest kernel that was tried and does not have it.
     without: (u32, u32),
@@ -104,7 +104,7 @@ const LATER: [Later; 2] = [
 /// What no kernel shows.
 const ON_ALL: &str = "how long each packet lay in a card's ring";
 
-/// Nothing that Linux 6.1 has is missing, and of the rest what this kernel lacks is told.
+/// Nothing that Linux 6.1 has is missing, and of the rest, what this kernel lacks is reported.
 #[test]
 #[ignore = "needs root"]
 fn what_is_missing_is_what_this_kernel_lacks() {
@@ -150,7 +150,7 @@ fn there() -> BTreeSet<(String, u32)> {
     programs.chain(maps).chain(links).map(|(kind, id)| (kind.to_owned(), id)).collect()
 }
 
-/// Programs, maps and links go with the probe, also when it is not told to finish.
+/// Programs, maps and links go with the probe, also without a call to finish.
 #[test]
 #[ignore = "needs root"]
 fn nothing_of_it_stays() {

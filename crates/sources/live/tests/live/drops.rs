@@ -37,17 +37,17 @@ fn what_a_locked_socket_has_no_room_for_is_dropped_and_told() {
             // It takes what was on the backlog as well.
             (held, reader.join().expect("it reads"))
         });
-        server.read_exact(&mut vec![0; SENT + 1 - read]).expect("all is sent again");
+        server.read_exact(&mut vec![0; SENT + 1 - read]).expect("everything is retransmitted");
         drop((client, server));
         thread::sleep(Duration::from_millis(50));
-        let rest = live.finish(&mut told).expect("it tells");
+        let rest = live.finish(&mut told).expect("it reports");
         let kernel = counted().iter().zip(before).map(|(now, before)| now - before).collect::<Vec<_>>();
         let ends = End::BOTH.map(|end| rest.drops.of(FlowId(1), end));
         let of = |reason: &str| {
             let all = ends.iter().flat_map(|end| end.iter());
             all.filter(|one| one.reason == reason).map(|one| one.packets).sum::<u64>()
         };
-        println!("{kernel:?} counted, {:?} told", rest.drops);
+        println!("{kernel:?} counted, {:?} reported", rest.drops);
         assert!(kernel[0] > 0, "the backlog was never full");
         assert_eq!(of("SOCKET_BACKLOG"), kernel[0], "{:?}", rest.drops);
         assert_eq!(of("PROTO_MEM"), kernel[1] + kernel[2], "{:?}", rest.drops);
@@ -67,7 +67,7 @@ fn what_no_socket_waits_for_is_the_hosts() {
         let address = listener.local_addr().expect("an address");
         drop(listener);
         assert!(TcpStream::connect(address).is_err(), "nobody listens");
-        let rest = live.finish(&mut Told::default()).expect("it tells");
+        let rest = live.finish(&mut Told::default()).expect("it reports");
         let told: Vec<_> = rest.drops.host.iter().map(|one| (one.reason.as_str(), one.packets)).collect();
         assert!(told.contains(&("NO_SOCKET", 1)), "{told:?}");
     });

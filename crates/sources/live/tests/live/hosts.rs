@@ -1,4 +1,4 @@
-//! What was told of both ends of a connection, and where it is.
+//! What was reported of both ends of a connection, and where it is.
 
 use slowpath_live::{Filter, Live};
 use slowpath_model::{Bytes, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Mark, Sink, Wait};
@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-/// What one end told.
+/// What one end reported.
 #[derive(Debug, Default)]
 pub struct EndTold {
     pub written: Bytes,
@@ -46,7 +46,7 @@ impl EndTold {
     }
 }
 
-/// What was told.
+/// What was reported.
 #[derive(Default)]
 pub struct Told {
     keys: Vec<FlowKey>,

@@ -43,12 +43,12 @@ fn transfer_is_accounted_for() -> bool {
     while read < AMOUNT + small {
         read += server.read(&mut buffer).expect("it is written");
         if read % 7 == 0 {
-            live.tell(&mut told).expect("it tells");
+            live.tell(&mut told).expect("it reports");
         }
     }
     drop((writer.join().expect("it ends"), server));
     thread::sleep(Duration::from_millis(50));
-    let check = live.finish(&mut told).expect("it tells").check;
+    let check = live.finish(&mut told).expect("it reports").check;
     assert_eq!((check.sockets, check.untold, check.unwatched, check.unstamped), (2, 0, 0, 0));
     assert!(
         check.undone.is_some_and(|undone| undone.agrees()),
@@ -138,9 +138,9 @@ fn compare_with_oracle() -> u64 {
     reader.join().expect("it ends");
     hogs.into_iter().for_each(|hog| hog.join().expect("it ends"));
     thread::sleep(Duration::from_millis(50));
-    live.tell(&mut told).expect("it tells");
-    let exact = live.exact().expect("it tells");
-    let check = live.finish(&mut told).expect("it tells").check;
+    live.tell(&mut told).expect("it reports");
+    let exact = live.exact().expect("it reports");
+    let check = live.finish(&mut told).expect("it reports").check;
     let sum = |of: fn(&Exact) -> u64| exact.iter().map(of).sum::<u64>();
     let unseen = check.kernel_segments - check.segments;
     assert!(unseen <= check.segments / 100, "{check:?}");
@@ -198,13 +198,13 @@ fn a_reader_that_sleeps_is_seen_at_both_ends() {
         let mut buffer = vec![0; 1 << 16];
         server.read_exact(&mut buffer).expect("it is written");
         thread::sleep(ASLEEP);
-        live.tell(&mut told).expect("it tells");
+        live.tell(&mut told).expect("it reports");
         for _ in 1..(32 << 20) >> 16 {
             server.read_exact(&mut buffer).expect("it is written");
         }
         drop((writer.join().expect("it ends"), server));
         thread::sleep(Duration::from_millis(50));
-        let check = live.finish(&mut told).expect("it tells").check;
+        let check = live.finish(&mut told).expect("it reports").check;
         let zero = check.zero_windows.expect("all of this namespace is watched");
         assert!(zero.kernel > 0 && zero.agrees(), "{check:?}");
         let marked = |is_it: fn(&Mark) -> bool| told.marks().iter().filter(|mark| is_it(mark)).count() as u64;
@@ -219,7 +219,7 @@ fn a_reader_that_sleeps_is_seen_at_both_ends() {
     });
 }
 
-/// A reader that takes all makes the kernel let its buffer grow: each size is told, in order, up to the one it has then.
+/// A reader that takes all makes the kernel let its buffer grow: each size is reported, in order, up to the one it has then.
 #[test]
 #[ignore = "needs root"]
 fn a_receive_buffer_that_grows_is_told() {
@@ -231,10 +231,10 @@ fn a_receive_buffer_that_grows_is_told() {
         let writer = thread::spawn(move || client.write_all(&vec![0; 256 << 20]).map(|()| client));
         let mut buffer = vec![0; 1 << 20];
         (0..256).for_each(|_| server.read_exact(&mut buffer).expect("it is written"));
-        // What was told last may be a step behind: nothing came since.
+        // What was reported last may be a step behind: nothing came since.
         let last = received_buffer(&server);
         let client = writer.join().expect("it ends").expect("it is read");
-        live.finish(&mut told).expect("it tells");
+        live.finish(&mut told).expect("it reports");
         drop(client);
         let size = |mark: &Mark| mark.size().map(Bytes::get).filter(|_| mark.name() == "rcvbuf");
         let sizes: Vec<u64> = told.marks().iter().filter_map(size).collect();
@@ -275,7 +275,7 @@ fn a_writer_that_pauses_is_idle() {
         drop(client);
         let read = reader.join().expect("it ends").expect("it reads");
         thread::sleep(Duration::from_millis(50));
-        live.finish(&mut told).expect("it tells");
+        live.finish(&mut told).expect("it reports");
         let [client, _] = told.both();
         let application = client.held_by(Hold::Idle) + client.held_by(Hold::Drained);
         assert_eq!((read, client.written), (5000, Bytes::new(5000)));
@@ -298,12 +298,12 @@ fn what_is_not_asked_for_is_left_alone() {
             client.write_all(&[7; 100]).expect("it is read");
             server.read_exact(&mut [0; 100]).expect("it is written");
         }
-        let check = live.finish(&mut told).expect("it tells").check;
+        let check = live.finish(&mut told).expect("it reports").check;
         assert_eq!((check.sockets, told.keys().len()), (2, 1));
         assert!(End::BOTH.iter().any(|end| told.keys()[0].endpoint(*end).port == port));
         let elsewhere = Live::start(Filter::of_netns(&[1])).expect("it starts");
         one.0.write_all(&[7; 100]).expect("it is read");
-        assert_eq!(elsewhere.finish(&mut told).expect("it tells").check.sockets, 0);
+        assert_eq!(elsewhere.finish(&mut told).expect("it reports").check.sockets, 0);
         assert!(told.marks().iter().all(|mark| !matches!(mark, Mark::Timeout)));
     });
 }

@@ -1,4 +1,4 @@
-//! The probe and the sources beside it, on this kernel.
+//! The probe and the sources next to it, on this kernel.
 
 mod attached;
 mod drops;

@@ -1,5 +1,5 @@
 //! `wu`'s chain of causes: a process that has locked its socket stands still, nothing is answered, the sender times out,
-//! and what it sent again had arrived.
+//! and what it retransmitted had arrived.
 
 use crate::fault::Missing;
 use crate::hosts::{Told, connect, in_own_namespace, start};
@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// As many timeouts are told to be needless as the kernel took back, and the packets waited for a process off the CPU.
+/// As many timeouts are reported as spurious as the kernel undid, and the packets waited for a process off the CPU.
 #[test]
 #[ignore = "needs root"]
 fn a_socket_that_is_locked_for_long_makes_its_sender_time_out_needlessly() {
@@ -36,7 +36,7 @@ fn a_socket_that_is_locked_for_long_makes_its_sender_time_out_needlessly() {
         thread::sleep(Duration::from_millis(100));
         drop((client, server));
         thread::sleep(Duration::from_millis(50));
-        let check = live.finish(&mut told).expect("it tells").check;
+        let check = live.finish(&mut told).expect("it reports").check;
         let undone = check.undone.expect("all of this namespace is watched");
         let marked = |mark: Mark| told.marks().iter().filter(|one| **one == mark).count() as u64;
         assert!(undone.kernel > 0 && undone.agrees(), "{check:?}");

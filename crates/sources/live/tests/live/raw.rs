@@ -1,4 +1,4 @@
-//! What the probe told of a real transfer, in a file: it is read again without root.
+//! The probe's records of a real transfer, in a file: it is read again without root.
 
 use crate::hosts::{connect, in_own_namespace, start};
 use slowpath_live::{Check, RawError, Replayed, Rest, replay};
@@ -46,7 +46,7 @@ impl Sink for Lines {
     }
 }
 
-/// Beside this file: what the probe told, and what was made of it.
+/// Next to this file: the probe's records, and the events made from them.
 fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/kept").join(name)
 }
@@ -73,11 +73,11 @@ fn what_is_read_again_is_what_was_told() {
         let writer = thread::spawn(move || client.write_all(&vec![0; 16 << 20]).map(|()| client));
         // The window closes, and opens again.
         thread::sleep(Duration::from_millis(100));
-        live.tell(&mut told).expect("it tells");
+        live.tell(&mut told).expect("it reports");
         server.read_exact(&mut vec![0; 16 << 20]).expect("it is written");
         drop((writer.join().expect("it ends").expect("it is read"), server));
         thread::sleep(Duration::from_millis(50));
-        let rest = live.finish(&mut told).expect("it tells");
+        let rest = live.finish(&mut told).expect("it reports");
         told.rest(&rest);
         let mut raw = Vec::new();
         std::io::Seek::rewind(&mut file).expect("a file");
@@ -131,7 +131,7 @@ fn a_transfer_of_the_version_before_is_told_as_it_was() {
     }
 }
 
-/// Wherever it is cut off, what stands before is told, and where it ends is said.
+/// Wherever it is cut off, everything before that is reported, and so is the place.
 #[test]
 fn a_file_that_is_cut_off_is_told_to_there() {
     let raw = fs::read(kept("transfer.raw")).expect("it is kept");
@@ -157,7 +157,7 @@ fn a_file_that_is_cut_off_is_told_to_there() {
             }
         }
     }
-    assert!(most > 0, "something was told of some");
+    assert!(most > 0, "something was reported of some");
 }
 
 /// What is not of this version, or makes no sense, is refused; none of it is too strange.

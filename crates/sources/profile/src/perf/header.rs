@@ -35,7 +35,7 @@ const BUILD_ID_SIZE: u16 = 1 << 15;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) offset: u64,
-    /// Of a recording that was not completed, 0.
+    /// 0 if the recording was not completed.
     pub(crate) length: u64,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Counted {
     pub(crate) ids: Vec<u64>,
 }
 
-/// What is known of the recording.
+/// The state of the recording.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     pub(crate) order: Order,

@@ -1,6 +1,6 @@
 //! perf.data, as `perf record` writes it.
 //!
-//! The file is read twice, each time through one buffer. The first time tells which file was mapped where and what
+//! The file is read twice, each time through one buffer. The first time shows which file was mapped where and what
 //! threads were called, in any order; the second time samples are counted by their addresses, for which nothing is
 //! allocated but for a stack that is new. Each distinct address is given its function at the end.
 //!
@@ -150,7 +150,7 @@ impl Reading<'_> {
             kind::FORK => {
                 let (process, parent) = (fields.u32()?, fields.u32()?);
                 let (thread, parent_thread, time) = (fields.u32()?, fields.u32()?, fields.u64()?);
-                // What perf finds when it begins is told as a fork at no time (`perf_event__synthesize_fork`).
+                // What perf finds when it begins is reported as a fork at time 0 (`perf_event__synthesize_fork`).
                 self.spaces.fork(time, [process, thread], [parent, parent_thread])
             }
             kind::KSYMBOL => {
@@ -183,7 +183,7 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// Of a record that is no sample. All events of a recording have the same trailer (`evlist__sample_id_all`).
+    /// For a record that is no sample. All events of a recording have the same trailer (`evlist__sample_id_all`).
     fn time(&self, body: &[u8]) -> u64 {
         let first = self.about.events.first();
         first.and_then(|event| event.attr.trailer.time_of(body, self.about.order)).unwrap_or(0)

@@ -12,7 +12,7 @@ const MOST_CHANGES: usize = 4 * 1024 * 1024;
 /// A child has its parent's mappings, its child has those, and so on. How many of them are looked through.
 const DEEPEST: u16 = 64;
 
-/// Mappings of one space. Only those of code are told, of which the largest programs have some hundreds.
+/// Mappings of one space. Only those of code are reported, of which the largest programs have some hundreds.
 const MOST_MAPS: usize = 16 * 1024;
 
 /// A file, by its place in [`Spaces::files`].
@@ -70,7 +70,7 @@ impl Names {
 /// All of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spaces {
-    /// Until [`Self::order`], what was told, with its time.
+    /// Until [`Self::order`], what was reported, with its time.
     told: Vec<(u64, Change)>,
     spaces: Vec<Mapped>,
     processes: HashMap<u32, Vec<(u64, Space)>>,
@@ -125,10 +125,10 @@ impl Spaces {
         self.tell(time, Change::Forked { process, parent, thread, parent_thread })
     }
 
-    /// All has been told.
+    /// Everything has been reported.
     pub(crate) fn order(&mut self) {
         let mut told = std::mem::take(&mut self.told);
-        // What perf found when it began is told without a time, which is 0, in an order that counts.
+        // What perf found when it began is reported at time 0, in an order that counts.
         told.sort_by_key(|(time, _)| *time);
         self.spaces.push(Mapped::default());
         for (time, change) in told {
@@ -239,7 +239,7 @@ impl Spaces {
     }
 }
 
-/// What holds at that time: the last that began no later, or, of what was sampled before anything was told, the first.
+/// What holds at that time: the last that began no later, or, for samples before the first report, the first.
 fn at<T: Copy>(changes: &[(u64, T)], time: u64) -> Option<T> {
     let after = changes.partition_point(|(since, _)| *since <= time);
     changes.get(after.saturating_sub(1)).map(|(_, value)| *value)

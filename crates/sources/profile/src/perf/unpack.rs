@@ -6,11 +6,11 @@ use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 /// What is unpacked at once: some of the longest records. However much a packed record unpacks to, no more is held.
 const BUFFER: usize = 512 * 1024;
 
-/// What comes out, before it is taken.
+/// Output that was not taken yet.
 pub(crate) struct Unpacker {
     decoder: Decoder<'static>,
     packed: Vec<u8>,
-    /// How many of `packed` have gone in.
+    /// The bytes of `packed` that were consumed.
     taken: usize,
     buffer: Box<[u8]>,
     start: usize,

@@ -26,7 +26,7 @@ struct Writing<'a> {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write(profile: &Profile, event: u16, out: &mut impl Write) -> io::Result<()> {
     let mut writing = Writing {
         profile,

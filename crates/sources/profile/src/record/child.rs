@@ -9,7 +9,7 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long something may take to end once it is told to. perf reads its whole file again, for the build-ids of what was seen.
+/// How long something may take to end after the signal. perf reads its whole file again, for the build-ids of what was seen.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a process is asked whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -22,7 +22,7 @@ pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
 }
 
-/// Ends a child by a signal, or after some time by force; how it ended, and whether it was forced.
+/// Ends a child by a signal, or after some time by SIGKILL; returns its status, and whether it was killed.
 pub(super) fn end(
     child: &mut Child,
     signal: libc::c_int,

@@ -88,7 +88,7 @@ fn is_there(program: &OsStr) -> io::Result<()> {
     }
 }
 
-/// In the process that is to become the command: tells its id, and waits to be let go.
+/// In the process that is to become the command: reports its id, and waits for permission to go on.
 fn hold(own: RawFd, tell: RawFd, wait: RawFd) -> io::Result<()> {
     // SAFETY: async-signal-safe calls on files that are open, with values that live as long as the call.
     unsafe {
@@ -114,7 +114,7 @@ impl Running {
         matches!(self.0.try_wait(), Ok(Some(_)) | Err(_))
     }
 
-    /// How it ended. If it has not, it is told to, as perf does with a command of its own.
+    /// How it ended. If it has not, it gets a SIGTERM, as perf does with a command of its own.
     pub fn end(mut self) -> Result<ExitStatus, RecordError> {
         let ended = end(&mut self.0, libc::SIGTERM, PATIENCE);
         ended.map(|(status, _)| status).map_err(RecordError::system("wait for the command"))
@@ -123,7 +123,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // That it cannot be ended nobody could be told.
+        // If it cannot be ended, there is nobody to report that to.
         let _ = end(&mut self.0, libc::SIGKILL, PATIENCE);
     }
 }

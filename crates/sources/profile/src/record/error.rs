@@ -39,7 +39,7 @@ pub enum RecordError {
     Perf {
         /// How.
         how: String,
-        /// What it said.
+        /// Its output.
         said: String,
     },
     /// Something that works on every system did not.

@@ -1,4 +1,4 @@
-//! By what to sample: asked of the kernel, with the call that perf makes.
+//! The event to sample: the kernel is asked, with the system call that perf makes.
 
 use super::What;
 use super::error::RecordError;

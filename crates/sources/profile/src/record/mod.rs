@@ -1,4 +1,4 @@
-//! Makes a profile: perf underneath, what it may and what it samples by found out first, and what the host did meanwhile beside it.
+//! Makes a profile: perf underneath, what it may and what it samples by found out first, and what the host did meanwhile next to it.
 //!
 //! ```no_run
 //! # fn run() -> Result<(), slowpath_profile::RecordError> {
@@ -17,7 +17,7 @@
 //! # }
 //! ```
 //!
-//! perf is told over a pipe when to begin and when to sample no more (`perf record --control`, since 5.9), so that what it samples
+//! A pipe tells perf when to begin and when to stop sampling (`perf record --control`, since 5.9), so that what it samples
 //! begins where [`Recorder::start`] returns and ends where [`Recording::stop`] is called. perf ends in order with [`Recording::stop`], when the [`Recording`] is dropped, and when the thread that started it ends
 //! (`PR_SET_PDEATHSIG`): a recording is started and stopped by the same thread. If all that fails the kernel ends it (alarm(2)).
 //!
@@ -124,11 +124,11 @@ pub struct Recorded {
     pub event: Chosen,
     /// How the command ended; `None` if there is none.
     pub command: Option<ExitStatus>,
-    /// Whether the command was told to end before it would have.
+    /// Whether the command was ended before it would have ended by itself.
     pub cut_short: bool,
     /// What the host did meanwhile, in the network namespace of the thread that recorded, or of the process.
     pub work: Work,
-    /// What is missing in it, and what mends it.
+    /// What is missing in it, and how to fix that.
     pub warnings: Vec<String>,
 }
 
@@ -170,7 +170,7 @@ fn how(status: ExitStatus) -> String {
 }
 
 impl Recorder {
-    /// With what one mostly wants: event and callers by themselves, [`FREQUENCY`], an hour at most.
+    /// The usual settings: event and callers chosen automatically, [`FREQUENCY`], at most an hour.
     pub fn new(what: What, out: impl Into<PathBuf>) -> Self {
         Self {
             what,
@@ -248,7 +248,7 @@ impl Recorder {
     }
 }
 
-/// By what a file is the same one still.
+/// What identifies a file as unchanged.
 fn place(file: &Path) -> Option<(u64, u64)> {
     file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
@@ -259,7 +259,7 @@ impl Recording {
         &self.event
     }
 
-    /// What will be missing in it, and what mends it.
+    /// What will be missing in it, and how to fix that.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

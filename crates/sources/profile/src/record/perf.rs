@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 
 /// How long perf may take until it samples: it reads all of /proc before.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// What is kept of what it says.
+/// The stored length of its output.
 const KEPT_BYTES: u64 = 16 << 10;
 
 /// perf, recording.
 #[derive(Debug)]
 pub(super) struct Perf {
     child: Child,
-    /// Where it is told to begin.
+    /// The pipe that tells it to begin.
     control: PipeWriter,
     /// Where it says that it has.
     acknowledged: PipeReader,
@@ -40,7 +40,7 @@ impl Perf {
         let mut command = Command::new(program);
         command.args(arguments).arg(format!("--control=fd:{reads_at},{writes_at}"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // Ctrl-C in a terminal comes to all of a group: perf is told by us.
+        // Ctrl-C in a terminal goes to the whole group: we stop perf ourselves.
         command.process_group(0);
         let seconds = (longest + 2 * PATIENCE).as_secs();
         let seconds = libc::c_uint::try_from(seconds).unwrap_or(libc::c_uint::MAX);
@@ -66,7 +66,7 @@ impl Perf {
     }
 
     /// Lets it sample no more, while it is still to be ended: what is left to write may take it long. Whether it is still there
-    /// [`Perf::end`] tells.
+    /// [`Perf::end`] reports that.
     pub fn disable(&mut self) {
         self.does("disable", PATIENCE);
     }
@@ -120,7 +120,7 @@ impl Perf {
 
 impl Drop for Perf {
     fn drop(&mut self) {
-        // That it cannot be ended nobody could be told.
+        // If it cannot be ended, there is nobody to report that to.
         let _ = end(&mut self.child, libc::SIGINT, PATIENCE);
     }
 }
@@ -151,7 +151,7 @@ fn prepare(inherited: &[RawFd], seconds: libc::c_uint) -> io::Result<()> {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGINT, 0, 0, 0);
         // perf does not handle SIGALRM as it is called here, so that this is the end of it.
         libc::alarm(seconds);
-        // Who starts it may block signals in all of its threads.
+        // Its parent may block signals in all of its threads.
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());

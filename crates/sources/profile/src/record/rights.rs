@@ -3,7 +3,7 @@
 //! Whether it is granted the kernel is asked (`event`); here it is said why not. `kernel.perf_event_paranoid` is looked at by
 //! `perf_allow_kernel` and `perf_allow_cpu` (linux/perf_event.h): above 0 all CPUs, above 1 the kernel's part of a task are for who has
 //! CAP_PERFMON, or CAP_SYS_ADMIN, the only one before 5.8. Both count in the first user namespace alone. Debian's and Ubuntu's kernels
-//! know 3 and 4 beside: then nothing is for anybody else.
+//! also know 3 and 4: then nothing is for anybody else.
 
 use super::What;
 use std::fmt;

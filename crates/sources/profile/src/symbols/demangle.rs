@@ -3,7 +3,7 @@
 /// A symbol's name without what Rust and C++ put into it.
 pub(crate) fn demangled(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
-        // Without the hash that tells two versions of a crate apart, as perf has it.
+        // Without the hash that distinguishes two versions of a crate, as perf has it.
         return format!("{rust:#}");
     }
     if name.starts_with("_Z") && name.len() <= LONGEST {

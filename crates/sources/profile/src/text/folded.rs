@@ -80,7 +80,7 @@ fn mark(name: &str) -> Option<(&str, char)> {
     })
 }
 
-/// What of an entry is written.
+/// The parts of an entry that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// How many samples.
@@ -95,7 +95,7 @@ pub enum Measure {
 ///
 /// # Errors
 ///
-/// Those of `out`.
+/// The errors of `out`.
 pub fn write(profile: &Profile, event: u16, measure: Measure, out: &mut impl Write) -> io::Result<()> {
     for entry in profile.entries.iter().filter(|entry| entry.event == event) {
         let frames = profile.stacks.frames(entry.stack);

@@ -146,7 +146,7 @@ pub(crate) fn read(source: impl BufRead, notes: &mut Notes) -> (CallGraph, Optio
         }
     };
     let stopped = stopped.or_else(|| {
-        let reason = "the report ends before a section's function is told".to_owned();
+        let reason = "the report ends before the function of a section".to_owned();
         (!reading.callers.is_empty() && reading.function.is_none()).then_some(Stop { at: lines.at(), reason })
     });
     (reading.graph, stopped)
@@ -189,7 +189,7 @@ impl Reading {
         Some(())
     }
 
-    /// A call, of which the other section may have told already.
+    /// A call, which the other section may have listed already.
     fn edge(&mut self, caller: Function, callee: Function, samples: u64) {
         let edges = &mut self.graph.edges;
         let at = *self.edges.entry((caller, callee)).or_insert_with(|| {

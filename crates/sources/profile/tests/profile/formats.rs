@@ -129,7 +129,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// Without what only an image tells of a stack, that it is truncated.
+/// Without what only an image shows of a stack: that it is truncated.
 fn plain(profile: &Profile) -> Vec<(String, (u64, u64))> {
     let lines = told(profile).into_iter();
     let mut lines: Vec<_> = lines.map(|(line, counts)| (line.replace("… ", ""), counts)).collect();

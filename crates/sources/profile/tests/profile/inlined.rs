@@ -76,7 +76,7 @@ impl Drop for Program {
     }
 }
 
-/// The functions at an address, the outermost first, as ours are told.
+/// The functions at an address, the outermost first, as ours are ordered.
 fn by_binutils(program: &Path, address: u64) -> String {
     let said =
         Command::new("addr2line").args(["-f", "-i", "-e"]).arg(program).arg(format!("{address:#x}")).output();
@@ -112,7 +112,7 @@ fn a_program_without_debug_information_has_its_functions() {
     assert_eq!(program.told(in_file, true), "cpu-clock [unknown]: … outer (program)");
 }
 
-/// Debug information is whoever's who built the program: what is damaged tells less, and ends nothing.
+/// Debug information is whoever's who built the program: damaged information shows less, and is no error.
 #[test]
 fn damaged_debug_information_is_read_to_an_end() {
     let program = Program::compiled("damaged", &["-g"]);

@@ -57,7 +57,7 @@ fn both_byte_orders_and_a_pipe_tell_the_same() {
 }
 
 #[test]
-fn hidden_symbols_are_addresses_and_the_mend_is_said() {
+fn hidden_symbols_are_addresses_and_the_fix_is_reported() {
     let (options, path) = with_kallsyms("hidden", "0000000000000000 T _text\n0000000000000000 t tcp_ack\n");
     let input = read("test", Cursor::new(recording(Order::Little).file()), &options).unwrap();
     let note = input.notes.iter().find(|note| note.oddity == Oddity::KernelSymbolsHidden).unwrap();
@@ -80,7 +80,7 @@ fn the_kernel_of_another_host_has_no_names_here() {
     let input = read_bytes(&recording.file()).unwrap();
     assert_eq!(told(profile(&input)).keys().next().unwrap(), "cpu-clock [unknown]: [0x1045] (kernel)");
     let oddities: Vec<_> = input.notes.iter().map(|note| note.oddity).collect();
-    // Who may not see this host's addresses cannot compare them.
+    // Without the privilege to see this host's addresses, they cannot be compared.
     assert!(matches!(oddities[..], [Oddity::OtherKernel | Oddity::KernelSymbolsHidden]), "{oddities:?}");
 }
 

@@ -9,7 +9,7 @@ use super::socket::{Arrivals, Socket, SocketCounts, SocketId};
 use super::sockets::{Door, Place, Sockets};
 use crate::links::Link;
 use crate::outside::Outside;
-use crate::transfer::Told;
+use crate::transfer::SocketInfo;
 use crate::wire::Frame;
 use slowpath_model::{End, Instant};
 use slowpath_path::chance::Draws;
@@ -26,11 +26,11 @@ pub struct Stream {
     pub hosts: [usize; 2],
     /// The wires away from the client and away from the server.
     pub wires: [usize; 2],
-    /// What the client and the server set on their sockets.
+    /// The socket options of client and server.
     pub options: [SocketOptions; 2],
     /// For how long they poll, where they say so (`SO_BUSY_POLL`).
     pub busy_poll: [Option<Duration>; 2],
-    /// What goes over it is datagrams.
+    /// Whether it carries datagrams.
     pub is_of_datagrams: bool,
 }
 
@@ -41,18 +41,18 @@ pub struct Connections {
     pub(super) host: usize,
     pub(super) settings: Arc<Settings>,
     pub(super) packet_memory: PacketMemory,
-    /// What one piece of copying moves, in bytes.
+    /// The bytes that are copied in one piece.
     pub(super) copy_piece: u64,
-    /// For how long a reader polls that was not told otherwise (`net.core.busy_read`). `None` if readers cannot: the NIC
+    /// For how long a reader polls by default (`net.core.busy_read`). `None` if readers cannot: the NIC
     /// must have a NAPI, and on a host on which nothing takes time nobody waits for anything.
     pub(super) busy_read: Option<Duration>,
     pub(super) sockets: Sockets,
-    /// What happened to the sockets that are gone.
+    /// The counters of sockets that are gone.
     pub(super) past: SocketCounts,
     /// The socket that listens for each stream.
     pub(super) doors: BTreeMap<usize, SocketId>,
     pub(super) streams: BTreeMap<usize, Stream>,
-    /// What connections learned of other hosts.
+    /// The cached metrics of other hosts.
     pub(super) remembered: Remembered,
     pub(super) draws: Draws,
 }
@@ -101,7 +101,7 @@ impl Connections {
 
     /// `listen` for a stream that this host serves.
     pub(super) fn listen(&mut self, stream: usize, out: &mut Outside<'_>) {
-        /// What servers ask for that do not think about it (`SOMAXCONN` of glibc's headers).
+        /// The usual backlog of servers (`SOMAXCONN` of glibc's headers).
         const BACKLOG: u32 = 4096;
         let plan = &self.streams[&stream];
         let (options, wire) = (plan.options[1].clone(), plan.wires[1]);
@@ -235,8 +235,8 @@ impl Connections {
         if let Some(link) = out.links.get_mut(socket.connection) {
             let end = link.end_at(self.host);
             link.sockets[end.index()] = None;
-            link.told[end.index()] = Some(Told::of(&socket.tcp.info(out.now)));
-            if link.told.iter().all(Option::is_some) {
+            link.info[end.index()] = Some(SocketInfo::of(&socket.tcp.info(out.now)));
+            if link.info.iter().all(Option::is_some) {
                 out.links.is_over(socket.connection);
             }
         }

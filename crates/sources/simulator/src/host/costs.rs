@@ -1,11 +1,11 @@
-//! What the host's work costs, by the machine's table and what its card does itself.
+//! CPU costs of the host's work, by the machine's table and the NIC's offloads.
 
 use slowpath_kernels::PacketIntake;
 use slowpath_scenario::{Cost, CostTable, Nic};
 use slowpath_tcp::{Packet, Work};
 use std::ops::Deref;
 
-/// A machine's costs, beside what its card takes over.
+/// A machine's costs, except for what its NIC offloads.
 #[derive(Clone, Debug)]
 pub struct Costs {
     table: CostTable,
@@ -80,7 +80,7 @@ impl Costs {
         if packet.len > 0 { self.table.tcp_receive } else { self.table.ack_receive }
     }
 
-    /// What TCP did beside.
+    /// What else TCP did.
     pub fn work(&self, work: Work) -> Cost {
         let t = &self.table;
         t.sack_step

@@ -12,7 +12,7 @@ use crate::agenda::Slot;
 use slowpath_model::Instant;
 use std::time::Duration;
 
-/// What a CPU can be busy with, the more urgent the greater.
+/// The contexts of a CPU, in increasing priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// A task, in user space or in a system call.
@@ -32,12 +32,12 @@ pub enum Interrupt {
     Tick,
 }
 
-/// How long a CPU was busy with what.
+/// The time of a CPU in each context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Busy {
     /// Tasks, softirqs and hard interrupts, by [`Level`].
     pub levels: [Duration; 3],
-    /// How often it changed from one task to another.
+    /// The number of context switches.
     pub switches: u64,
     /// The card's interrupts that it took.
     pub interrupts: u64,
@@ -91,7 +91,7 @@ impl Cpu {
         }
     }
 
-    /// How long it was busy with what.
+    /// The time in each context.
     pub fn busy(&self) -> Busy {
         let levels = self.busy_ns.map(Duration::from_nanos);
         Busy { levels, switches: self.switches, interrupts: self.interrupts }
@@ -102,12 +102,12 @@ impl Cpu {
         self.current.is_none() && self.left == [None; 3]
     }
 
-    /// What it does in its softirq is over.
+    /// Its softirq work is complete.
     pub(super) fn drop_softirq_piece(&mut self) {
         self.left[Level::Soft as usize] = None;
     }
 
-    /// What its task does is over.
+    /// Its task's work is complete.
     pub(super) fn drop_task_piece(&mut self) {
         self.left[Level::Task as usize] = None;
     }

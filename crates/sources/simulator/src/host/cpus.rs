@@ -22,7 +22,7 @@ pub struct Cpus {
     pub(super) tasks: Vec<Task>,
     /// Tasks that can run, on a host that is free.
     pub(super) ready: VecDeque<TaskId>,
-    /// Who is in a system call, where others then cannot be.
+    /// The CPU that is in a system call, where others then cannot be.
     pub(super) kernel_lock: Option<KernelLock>,
     /// A task that is over and begins anew as another.
     pub(super) reborn: Option<TaskId>,
@@ -93,7 +93,7 @@ impl Cpus {
         self.kernel_lock.as_mut().is_none_or(|lock| lock.take(task))
     }
 
-    /// A task gives the kernel lock up, if it has it: whoever spins looks again.
+    /// A task gives the kernel lock up, if it has it: spinning CPUs look again.
     pub(super) fn leave_kernel(&mut self, task: TaskId) {
         let Some(lock) = &mut self.kernel_lock else { return };
         if !lock.give_up(task) {

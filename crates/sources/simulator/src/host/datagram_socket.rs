@@ -9,23 +9,23 @@ use crate::wire::Frame;
 use slowpath_tcp::choices::BufferMemory;
 use std::collections::VecDeque;
 
-/// What happened to the datagrams of a connection.
+/// The datagram counters of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramCounts {
     /// Those that the sender's process handed to its socket.
     pub sent: u64,
-    /// Those of them that the sender's transmit queue had no room for.
+    /// Datagrams that the sender's transmit queue had no room for.
     pub dropped_below: u64,
     /// Those that reached the receiver's socket.
     pub arrived: u64,
-    /// Those of them that its receive buffer had no room for.
+    /// Datagrams that its receive buffer had no room for.
     pub dropped_above: u64,
     /// Those that the receiver's process read.
     pub read: u64,
 }
 
 impl DatagramCounts {
-    /// Of two connections together.
+    /// The sum for two connections.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl DatagramSocket {
         self.outgoing.take().map(|frame| (self.wire, frame))
     }
 
-    /// So much memory is free again: a packet is sent, or dropped. Says who may go on.
+    /// Frees the memory of a packet that was sent or dropped. Returns the process that may go on.
     pub fn departed(&mut self, memory: u32) -> Option<TaskId> {
         self.unsent = self.unsent.saturating_sub(memory);
         let (task, _) = self

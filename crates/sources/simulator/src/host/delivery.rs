@@ -18,7 +18,7 @@ use slowpath_kernels::BottomHalves;
 use slowpath_scenario::{Affinity, Nic};
 use std::ops::{Index, IndexMut, Range};
 
-/// To whom the card's interrupts go.
+/// The CPUs that the NIC's interrupts go to.
 #[derive(Debug)]
 pub struct Delivery {
     affinity: Affinity,
@@ -64,7 +64,7 @@ impl Delivery {
         self.in_service = false;
     }
 
-    /// The softirqs of a host, of which each CPU that takes interrupts is told which it runs.
+    /// The softirqs of a host; each CPU that takes interrupts knows which of them it runs.
     pub fn softirqs(&self, cpus: &mut [Cpu], bottom_halves: BottomHalves) -> Softirqs {
         match (self.affinity, bottom_halves) {
             (Affinity::One, _) => {

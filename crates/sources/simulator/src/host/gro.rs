@@ -15,21 +15,21 @@ pub struct Gro {
     held: Vec<Frame>,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// It was appended to one that is held.
+    /// It was merged into a held packet.
     Merged,
-    /// It is held itself.
+    /// It is held.
     Held,
-    /// It goes up as it is.
+    /// It is passed up unmerged.
     Normal,
 }
 
-/// What a packet did, and the held packet that it sent up.
+/// The result for a packet, and the held packet that it flushed.
 #[derive(Clone, Copy, Debug)]
 pub struct Offered {
-    /// What became of the packet.
+    /// The fate of the packet.
     pub merge: Merge,
     /// A packet that is held no longer, to go up before anything else of its flow.
     pub flushed: Option<Frame>,
@@ -76,7 +76,7 @@ impl Gro {
         Some(self.held.remove(at))
     }
 
-    /// How many packets are held.
+    /// The number of held packets.
     pub fn held(&self) -> usize {
         self.held.len()
     }

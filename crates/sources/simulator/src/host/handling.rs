@@ -1,4 +1,4 @@
-//! What a context does with a packet, a timer or a system call once TCP has had it: put out what TCP wants to send,
+//! What a context does after TCP has processed a packet, a timer or a system call: pass on what TCP wants to send,
 //! one packet after the other, and then wake who waits. Softirqs and processes do it alike.
 
 mod tcp;
@@ -6,7 +6,7 @@ mod tcp;
 use super::nic::transmit::Outgoing;
 use super::socket::SocketId;
 
-/// What a context is in the middle of.
+/// The state of a context.
 #[derive(Debug, Default)]
 pub struct Handling {
     /// The socket it works on.

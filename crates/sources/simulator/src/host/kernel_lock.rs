@@ -4,15 +4,15 @@
 use super::schedule::TaskId;
 use slowpath_scenario::Cost;
 
-/// Who has it.
+/// The CPU that holds it.
 #[derive(Clone, Debug, Default)]
 pub struct KernelLock {
     holder: Option<TaskId>,
-    /// Who spins for it.
+    /// The CPUs that spin for it.
     spinning: Vec<TaskId>,
 }
 
-/// Who spins looks again when the lock is given up, and after this at the latest.
+/// A spinning CPU looks again when the lock is released, and after this time at the latest.
 pub const LOOKS_AGAIN: Cost = Cost::nanos(1_000_000_000);
 
 impl KernelLock {

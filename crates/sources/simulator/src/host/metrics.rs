@@ -1,4 +1,4 @@
-//! What a host remembers of others, for the next connection with them (`tcp_metrics`, until 3.5 the route cache).
+//! The parameter cache of a host (`tcp_metrics`, until 3.5 the route cache).
 //!
 //! A host has one address, so that there is one entry for all connections with another host. Entries are no more than
 //! there are hosts.
@@ -17,14 +17,14 @@ pub struct Remembered(BTreeMap<usize, Entry>);
 
 #[derive(Debug)]
 struct Entry {
-    /// What connections to that host begin with: the host's settings and what is known.
+    /// The settings of new connections to that host: the host's settings and the cached metrics.
     settings: Arc<Settings>,
     /// From when its lifetime counts.
     since: Instant,
 }
 
 impl Remembered {
-    /// What is known of a host, unless that is too old.
+    /// The cached metrics of a host, unless they are too old.
     fn of(&self, peer: usize, now: Instant) -> Option<&Entry> {
         let entry = self.0.get(&peer)?;
         let lifetime = entry.settings.choices.metrics.lifetime();

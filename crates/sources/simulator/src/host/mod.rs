@@ -37,7 +37,7 @@ pub mod transmit;
 use crate::links::Links;
 use crate::outside::{Observer, Occurrence, Outside, Source};
 use crate::program::{Compile, Hog, Job, Program};
-use crate::report::{HostReport, Told};
+use crate::report::{HostReport, SocketInfo};
 use connections::{Connections, Stream};
 use costs::Costs;
 use cpu::{Cpu, Interrupt};
@@ -194,7 +194,7 @@ impl Host {
         task
     }
 
-    /// Tells it of a stream of which it is the client or the server.
+    /// Adds a stream of which it is the client or the server.
     pub fn add_stream(&mut self, number: usize, stream: Stream, out: &mut Outside<'_>) {
         let serves = stream.hosts[1] == self.id;
         self.connections.streams.insert(number, stream);
@@ -263,12 +263,12 @@ impl Host {
         self.run(self.cpus.here, out);
     }
 
-    /// What its kernel has to say of a socket's connection.
-    pub fn told(&self, socket: SocketId, now: Instant) -> Option<Told> {
-        self.connections.sockets.get(socket).map(|socket| Told::of(&socket.tcp.info(now)))
+    /// The `TCP_INFO` of a socket.
+    pub fn socket_info(&self, socket: SocketId, now: Instant) -> Option<SocketInfo> {
+        self.connections.sockets.get(socket).map(|socket| SocketInfo::of(&socket.tcp.info(now)))
     }
 
-    /// Tells of the state of each of its sockets.
+    /// Reports the state of each of its sockets.
     pub fn sample(&self, now: Instant, links: &Links, observer: &mut dyn Observer) {
         for socket in self.connections.sockets.iter() {
             let Some(link) = links.get(socket.connection) else { continue };
@@ -278,7 +278,7 @@ impl Host {
         }
     }
 
-    /// What came of it.
+    /// The result.
     pub fn report(&self) -> HostReport {
         HostReport {
             cpus: self.cpus.all.iter().map(Cpu::busy).collect(),
@@ -324,7 +324,7 @@ impl Host {
     }
 }
 
-/// What the host's sockets share.
+/// State shared by the host's sockets.
 fn settings(plan: &Plan) -> Settings {
     let kernel = &plan.kernel;
     let mut choices = kernel.tcp.clone();

@@ -1,7 +1,7 @@
 //! Busy polling: a process that reads an empty socket takes packets off the card itself before it sleeps (`SO_BUSY_POLL`:
 //! `sk_busy_loop` from `tcp_recvmsg`; `napi_busy_loop` and `busy_poll_stop` of net/core/dev.c, 6.18).
 //!
-//! While it does, the card's NAPI is its own. Nobody tells the card: it raises its interrupt for what waits as long as that
+//! While it does, the card's NAPI is its own. The card does not know: it raises its interrupt for what waits as long as that
 //! takes, the handler finds NAPI taken (`NAPI_STATE_MISSED`), and the interrupt stays masked until the process lets go. It
 //! lets go, after one more round, when there is data, when its time is over, or to give way to another task; what is left
 //! on the ring then is the softirq's.
@@ -24,7 +24,7 @@ pub struct Poller {
     task: TaskId,
     /// The softirqs of its CPU, with which what it has taken waits.
     at: usize,
-    /// How many packets more the round may take; 0 when it is over.
+    /// The remaining budget of the round; 0 when it is over.
     left: u32,
     stops: Stop,
 }

@@ -1,4 +1,4 @@
-//! How a host receives: from the NIC's ring up to IP.
+//! The receive path: from the NIC's ring to IP.
 
 use super::delivery::{Delivery, Softirqs};
 use super::nic::receive::{Raise, ReceiveRing};
@@ -28,7 +28,7 @@ pub struct Receive {
     pub(super) ring: ReceiveRing,
     /// One, or one for each CPU where all take interrupts.
     pub(super) softirqs: Softirqs,
-    /// How many of them spin.
+    /// The number that spin.
     pub(super) spinning: u32,
     /// The process that has the NIC's NAPI.
     pub(super) poller: Option<Poller>,
@@ -42,7 +42,7 @@ impl Receive {
         self.ring.fill(until, wires, &self.inputs, drops);
     }
 
-    /// Has the agenda tell of arrivals, and when the card will raise its interrupt. Where it can look ahead no arrival
+    /// Schedules the arrivals, and when the card will raise its interrupt. Where it can look ahead no arrival
     /// matters for itself: when the first is due is known, which starts the card's clock, and which one will make enough
     /// of them.
     pub(super) fn watch_wires(&mut self, out: &mut Outside<'_>) {
@@ -60,7 +60,7 @@ impl Receive {
         out.agenda.set(self.interrupt_slot, at);
     }
 
-    /// Has the agenda tell of an arrival, the next being 1, or of none: 0.
+    /// Schedules the notification of an arrival, the next being 1, or of none: 0.
     pub(super) fn watch_arrival(&mut self, nth: usize, out: &mut Outside<'_>) {
         for input in &self.inputs {
             out.wires[*input].watch(nth, out.agenda);

@@ -19,7 +19,7 @@ impl SocketId {
     }
 }
 
-/// What a process sleeps for in a system call.
+/// The event that a process sleeps for in a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepsFor {
     /// Something to read.
@@ -48,13 +48,13 @@ pub struct Socket {
     pub timer_armed: Option<Instant>,
     /// A process in a system call has locked it (`sk_lock.owned`).
     pub locked: bool,
-    /// What came while it was locked (`sk_backlog`), with when, and its memory.
+    /// The backlog (`sk_backlog`), with arrival times, and its memory.
     pub backlog: VecDeque<(Instant, Packet)>,
     /// True size of the backlog, in bytes.
     pub backlog_bytes: u64,
     /// The process that has it works the backlog off.
     pub in_backlog: bool,
-    /// What waits for the reader to process it (`tp->ucopy.prequeue`), with when it came, and its memory.
+    /// The prequeue (`tp->ucopy.prequeue`), with arrival times, and its memory.
     pub prequeue: VecDeque<(Instant, Packet)>,
     /// True size of the prequeue, in bytes.
     pub prequeue_bytes: u64,
@@ -62,18 +62,18 @@ pub struct Socket {
     pub sleeper: Option<(TaskId, SleepsFor)>,
     /// A timer fired while it was locked (`TCP_WRITE_TIMER_DEFERRED`).
     pub timer_deferred: bool,
-    /// A router told it of a smaller MTU while it was locked, about the segment that begins there
+    /// A router reported a smaller MTU while it was locked, about the segment that begins there
     /// (`TCP_MTU_REDUCED_DEFERRED`).
     pub mtu_deferred: Option<(u32, StreamOffset)>,
-    /// It sends more as soon as the card has sent something (`TSQ_THROTTLED`).
+    /// It sends more as soon as the NIC has sent something (`TSQ_THROTTLED`).
     pub throttled: bool,
-    /// That came about while it was locked (`TCP_TSQ_DEFERRED`).
+    /// The NIC has sent something while it was locked (`TCP_TSQ_DEFERRED`).
     pub room_deferred: bool,
     /// The IP identification of its next packet (`inet_id`).
     pub next_id: u16,
     /// For how long a process that reads nothing polls the card (`sk_ll_usec`).
     pub busy_poll: Duration,
-    /// What happened to it.
+    /// Its counters.
     pub counts: SocketCounts,
     /// When the data of the receive queue came, while somebody wants to know how long it waits.
     pub arrivals: Arrivals,
@@ -87,13 +87,13 @@ pub struct Socket {
 pub struct Arrivals(VecDeque<(Option<Instant>, u32)>);
 
 impl Arrivals {
-    /// Of a connection that is accepted with so much to be read.
+    /// For a connection that is accepted with so much to be read.
     pub fn after(bytes: i64) -> Self {
         let bytes = u32::try_from(bytes).unwrap_or(0);
         Self(if bytes > 0 { [(None, bytes)].into() } else { VecDeque::new() })
     }
 
-    /// So much more is to be read.
+    /// Adds data that can be read.
     pub fn add(&mut self, now: Instant, bytes: u32) {
         match self.0.back_mut() {
             _ if bytes == 0 => {}
@@ -115,7 +115,7 @@ impl Arrivals {
     }
 }
 
-/// What happened to a socket: `arrived == processed + backlog_dropped + waiting`, always.
+/// The counters of a socket: `arrived == processed + backlog_dropped + waiting`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketCounts {
     /// Packets and merged packets that IP handed up.
@@ -140,7 +140,7 @@ pub struct SocketCounts {
 }
 
 impl SocketCounts {
-    /// Of two sockets together: sums, and the most of either.
+    /// For two sockets together: sums and maxima.
     pub fn plus(self, other: Self) -> Self {
         Self {
             arrived: self.arrived + other.arrived,
@@ -157,7 +157,7 @@ impl SocketCounts {
 }
 
 impl Socket {
-    /// What happened to it until now.
+    /// Its counters so far.
     pub fn counts(&self) -> SocketCounts {
         let tcp = self.tcp.counters();
         SocketCounts { fast_path: tcp.fast_path, slow_path: tcp.slow_path, ..self.counts }
@@ -246,7 +246,7 @@ impl Socket {
         .filter_map(|(took, mark)| took.then_some(mark))
     }
 
-    /// What `sock_owned_by_user` says.
+    /// `sock_owned_by_user`.
     pub fn is_locked(&self) -> bool {
         self.locked
     }

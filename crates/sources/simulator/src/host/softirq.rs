@@ -68,12 +68,12 @@ pub struct Spins {
     pub(super) count: u64,
 }
 
-/// What happened in softirq context.
+/// The counters of softirqs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SoftirqCounts {
     /// Packets that the driver passed on.
     pub received: u64,
-    /// Of these, those the CPU's backlog had no room for, or that came while it was throttled.
+    /// Packets dropped because the CPU's backlog was full or throttled.
     pub backlog_dropped: u64,
     /// How often the backlog was throttled.
     pub throttled: u64,
@@ -81,7 +81,7 @@ pub struct SoftirqCounts {
     pub merged: u64,
     /// Packets and merged packets that went up to IP.
     pub delivered: u64,
-    /// Of the packets received, those that a reader took off the ring itself (`BusyPollRxPackets`).
+    /// Received packets that a reader took off the ring itself (`BusyPollRxPackets`).
     pub busy_polled: u64,
     /// Runs of `net_rx_action` that ended with their budget (`time_squeeze`).
     pub squeezed: u64,
@@ -90,7 +90,7 @@ pub struct SoftirqCounts {
 }
 
 impl SoftirqCounts {
-    /// Of two CPUs together.
+    /// The sum for two CPUs.
     pub fn plus(self, other: Self) -> Self {
         Self {
             received: self.received + other.received,
@@ -126,7 +126,7 @@ impl Softirq {
         }
     }
 
-    /// How often it waited for a socket's lock.
+    /// The number of waits for a socket's lock.
     pub fn spins(&self) -> u64 {
         self.spins.count
     }
@@ -142,7 +142,7 @@ impl Softirq {
         self.handling.is_at(socket)
     }
 
-    /// What happened.
+    /// The counters.
     pub fn counts(&self) -> SoftirqCounts {
         self.counts
     }
@@ -169,14 +169,14 @@ impl Softirq {
         self.ready.pop_front()
     }
 
-    /// What is held goes up at the end of a poll (`napi_gro_flush`).
+    /// Flushes held packets at the end of a poll (`napi_gro_flush`).
     pub(super) fn end_poll(&mut self) {
         while let Some(frame) = self.gro.flush() {
             self.ready.push_back(frame);
         }
     }
 
-    /// What is not to wait for the end of the poll goes up (`gro_normal_list`).
+    /// Flushes packets that do not wait for the end of the poll (`gro_normal_list`).
     pub(super) fn end_round(&mut self) {
         while let Some(frame) = self.gro.flush_pushed() {
             self.ready.push_back(frame);

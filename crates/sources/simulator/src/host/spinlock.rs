@@ -2,7 +2,7 @@
 //! `tcp_v4_rcv`, `tcp_write_timer` and `tcp_delack_timer`).
 //!
 //! The lock is held while TCP processes a packet, and while what it sends for that is made and handed down. IP's part is
-//! done without it, so that packets of one connection overtake each other where two CPUs bring them up.
+//! done without it, so that packets of one connection are reordered where two CPUs handle them.
 
 use super::Host;
 use super::handling::Handling;
@@ -42,7 +42,7 @@ impl Host {
         LOOKS_AGAIN
     }
 
-    /// A lock is given up: whoever spins looks again.
+    /// A lock is released: spinning CPUs look again.
     #[cold]
     pub(super) fn end_spins(&mut self) {
         for softirq in self.receive.softirqs.iter_mut().filter(|softirq| softirq.spins.now) {

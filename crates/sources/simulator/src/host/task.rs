@@ -12,10 +12,10 @@ use crate::program::{Done, Program};
 use slowpath_model::Instant;
 use slowpath_scenario::{Cost, Priority};
 
-/// What a task costs next.
+/// The next cost of a task.
 #[derive(Clone, Copy, Debug)]
 pub enum Next {
-    /// So much time on the CPU.
+    /// Time on the CPU.
     Work(Cost),
     /// Nothing yet: softirqs may run that could not before.
     Again,
@@ -23,7 +23,7 @@ pub enum Next {
     Sleep,
 }
 
-/// Where a task is, as far as losing the CPU is concerned.
+/// The preemption state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// In user space.
@@ -55,7 +55,7 @@ enum Life {
     Gone,
 }
 
-/// What a task was doing that could not run.
+/// The state of a task that was not runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slept {
     /// It slept.
@@ -92,7 +92,7 @@ pub struct Task {
     pub(super) bound_to: Option<usize>,
     /// The CPU it runs, waits or ran on.
     pub(super) cpu: usize,
-    /// What is left of a piece of its work that was interrupted by another task, in nanoseconds.
+    /// The rest of its work that another task interrupted, in nanoseconds.
     pub(super) left: Option<u64>,
     pub(super) mode: Mode,
     life: Life,
@@ -109,7 +109,7 @@ pub struct Task {
     ticks: Ticks,
 }
 
-/// Ticks that found a task on its CPU, as `time` tells them (`update_process_times`): whatever interrupted it is the
+/// Ticks that found a task on its CPU, as `time` reports them (`update_process_times`): whatever interrupted it is the
 /// kernel's work too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
@@ -171,7 +171,7 @@ impl Task {
         self.life == Life::Runnable
     }
 
-    /// It can run now; says why it could not before, if so.
+    /// Makes it runnable; returns its state before, if it was not.
     pub(super) fn wake_up(&mut self) -> Option<Slept> {
         let Life::Waiting(slept) = self.life else { return None };
         self.life = Life::Runnable;

@@ -1,4 +1,4 @@
-//! How a host sends: from TCP down to the wire.
+//! The transmit path: from TCP to the wire.
 
 use super::handling::Made;
 use super::nic::transmit::Transmitter;
@@ -18,7 +18,7 @@ pub struct Transmit {
 }
 
 impl Transmit {
-    /// Has the agenda tell when the card has sent the first of its ring, if that matters to anyone.
+    /// Schedules a notification when the card has sent the first of its ring, if that matters to anyone.
     pub(super) fn watch(&mut self, out: &mut Outside<'_>) {
         out.agenda.set(self.sent_slot, self.transmitter.next_completion(self.throttled > 0));
     }

@@ -4,7 +4,7 @@ use super::{Done, Op, Pace};
 use slowpath_model::Instant;
 use slowpath_scenario::{Process, RequestResponse};
 
-/// What either side is about to do.
+/// The next step of either side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Open the connection, or wait for it.
@@ -23,7 +23,7 @@ enum Stage {
     Over,
 }
 
-/// What both sides know of the exchange.
+/// The state of the exchange.
 #[derive(Debug)]
 struct Exchange {
     plan: RequestResponse,

@@ -1,4 +1,4 @@
-//! What else wants the CPU.
+//! Background load.
 
 use super::Op;
 use slowpath_model::{Instant, nanos};
@@ -12,7 +12,7 @@ pub struct Hog {
     stop: Option<Instant>,
 }
 
-/// A piece of computing: long beside every time slice, so that only the scheduler divides it.
+/// A piece of computing: long compared with any time slice, so that only the scheduler divides it.
 const PIECE: Duration = Duration::from_secs(1);
 
 impl Hog {

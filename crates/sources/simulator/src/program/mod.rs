@@ -1,6 +1,6 @@
-//! What processes do: programs that make system calls, compute and sleep.
+//! Programs of processes: they make system calls, compute and sleep.
 //!
-//! A program is asked for its next operation and told what came of the last one. It has no access to the host.
+//! A program is asked for its next operation and gets the result of the last one. It has no access to the host.
 
 mod compile;
 mod datagrams;
@@ -19,7 +19,7 @@ use slowpath_path::chance::Draws;
 use slowpath_scenario::{Cost, Pause, Process};
 use std::time::Duration;
 
-/// What a program does next.
+/// The next operation of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// `connect`, on a new socket.
@@ -53,16 +53,16 @@ pub enum Op {
     Exit,
 }
 
-/// What came of the last operation.
+/// The result of the last operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     /// There was none.
     Nothing,
     /// The connection stands.
     Connected,
-    /// So much was written.
+    /// Bytes written.
     Wrote(u64),
-    /// So much was read; 0 at the end of the stream.
+    /// Bytes read; 0 at the end of the stream.
     Read(u64),
     /// The operation failed: the connection is broken.
     Failed,
@@ -112,7 +112,7 @@ impl Program {
         )
     }
 
-    /// What it does next, given what came of the last operation.
+    /// Its next operation, given the result of the last one.
     pub fn next(&mut self, now: Instant, done: Done, draws: &mut Draws) -> Op {
         match self {
             Self::Sender(sender) => sender.next(now, done),

@@ -5,7 +5,7 @@ use slowpath_model::Instant;
 use slowpath_scenario::{Bulk, Messages, Process};
 use std::time::Duration;
 
-/// What there is to send.
+/// The data to send.
 #[derive(Clone, Copy, Debug)]
 enum Supply {
     /// So much.
@@ -24,7 +24,7 @@ pub struct Sender {
     pace: Pace,
     supply: Supply,
     opened: Instant,
-    /// What is left of the message that is being written.
+    /// The rest of the message that is being written.
     message_left: u64,
     /// Messages begun.
     begun: u64,

@@ -1,4 +1,4 @@
-//! What came of a run, or has come of it so far.
+//! The results of a run, final or so far.
 
 use super::Simulation;
 use crate::host::Host;
@@ -12,7 +12,7 @@ impl Simulation {
         self.links().iter().map(|(number, link)| self.transfer(number, link)).collect()
     }
 
-    /// What came of all connections of a flow of the scenario together.
+    /// The result of all connections of a flow of the scenario together.
     pub fn total(&self, flow: usize) -> Total {
         let mut total = Total::default();
         for stream in (0..self.streams()).filter(|stream| self.flow_of(*stream) == flow) {
@@ -27,10 +27,10 @@ impl Simulation {
     fn transfer(&self, number: u32, link: &Link) -> Transfer {
         let sender = link.sender().index();
         let host = &self.hosts()[link.hosts[sender]];
-        link.transfer(number, link.sockets[sender].and_then(|id| host.told(id, self.now())))
+        link.transfer(number, link.sockets[sender].and_then(|id| host.socket_info(id, self.now())))
     }
 
-    /// What came of each host, in the order of the scenario.
+    /// The result of each host, in the order of the scenario.
     pub fn host_reports(&self) -> Vec<HostReport> {
         self.hosts().iter().map(Host::report).collect()
     }

@@ -61,7 +61,7 @@ fn slow_start_doubles_every_round_trip() {
     ));
     let mut flights = vec![0; 6];
     for (at, segment) in run.data() {
-        // The handshake takes the first round trip.
+        // The handshake takes the first RTT.
         let flight = (at - 100_000_000) / 100_000_000;
         if let Some(count) = flights.get_mut(flight as usize) {
             *count += u64::from(segment.len.div_ceil(1448));
@@ -79,7 +79,7 @@ fn slow_start_doubles_every_round_trip() {
 fn reno_follows_the_square_root_of_its_losses() {
     for (loss, seconds) in [(1e-5, 400), (1e-4, 400), (1e-3, 200), (1e-2, 200)] {
         let percent = loss * 100.0;
-        // Slow start ends soon: what a window far above the mean carries would count for hundreds of round trips.
+        // Slow start ends soon: what a window far above the mean carries would count for hundreds of RTTs.
         let run = Run::of(&format!(
             "title = \"t\"\nduration = \"{seconds} s\"\n{FREE}[path]\nrate = \"10 Gbit/s\"\ndelay = \"25 ms\"\nqueue = \"1 bdp\"\n\
              loss = \"{percent} %\"\n[[path.forward.lose]]\npackets = [1000]\n\
@@ -128,7 +128,7 @@ fn cubic_follows_its_curve() {
     let k = (w_max * (1.0 - BETA) / 0.4).cbrt();
     assert!(w_max > 1000.0 && windows.len() > 12_000, "{w_max} segments for {} ms", windows.len());
     for elapsed in (500..12_000).step_by(100) {
-        // The kernel aims at where the curve will be a round trip later, and gets there then.
+        // The kernel aims at where the curve will be an RTT later, and gets there then.
         let expected = w_max + 0.4 * (elapsed as f64 / 1e3 - k).powi(3);
         assert_near(&format!("the window after {elapsed} ms"), f64::from(windows[elapsed].0), expected, 0.02);
     }

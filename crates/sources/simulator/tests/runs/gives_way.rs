@@ -2,7 +2,7 @@
 
 use crate::run::Run;
 
-/// Bytes that a process reads in three seconds beside so many others that compute, and the sender's timeouts. The kernel
+/// Bytes that a process reads in three seconds next to so many others that compute, and the sender's timeouts. The kernel
 /// preempts nobody within a system call, and the process makes one after the other, since there is always something to
 /// read.
 fn read_beside(hogs: u32) -> (f64, u64) {
@@ -17,7 +17,7 @@ fn read_beside(hogs: u32) -> (f64, u64) {
          [flows.receiver]\ncall-size = \"8 KiB\"\n[flows.receiver.socket]\nSO_RCVBUF = \"32 MiB\"\n"
     ));
     let transfers = run.simulation.transfers();
-    let told = transfers.iter().filter_map(|transfer| transfer.told);
+    let told = transfers.iter().filter_map(|transfer| transfer.info);
     (run.bytes().get() as f64, told.map(|told| u64::from(told.timeouts)).sum())
 }
 

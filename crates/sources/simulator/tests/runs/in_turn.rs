@@ -30,7 +30,7 @@ fn receiver(run: &Run) -> HostReport {
     run.simulation.host_reports().swap_remove(RECEIVER)
 }
 
-/// Softirqs have most of the work: 40 µs of 50 for a packet, beside some 13 of a process.
+/// Softirqs have most of the work: 40 µs of 50 for a packet, next to some 13 of a process.
 const SLOW_IP: &str = "ip-receive = \"40 us\", copy-byte = \"0 ns\"";
 
 /// What all CPUs together spent at a level.

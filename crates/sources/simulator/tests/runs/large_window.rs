@@ -90,7 +90,7 @@ impl Observer for Recovery {
 }
 
 impl Recovery {
-    /// What became of it, how busy the sender's CPU was in it at most, and how much was sent again.
+    /// Its result, how busy the sender's CPU was in it at most, and how much was retransmitted.
     fn of(text: &str) -> (Self, f64, u64) {
         let mut simulation = Simulation::new(&scenario(text));
         let mut recovery = Self::default();
@@ -112,7 +112,7 @@ impl Recovery {
     }
 }
 
-/// By the index: what is lost is sent again once, in little more than two round trips, with most of the CPU to spare.
+/// By the index: what is lost is retransmitted once, in little more than two RTTs, with most of the CPU to spare.
 #[test]
 fn sack_processing_of_6_18_leaves_most_of_the_cpu_idle() {
     let (recovery, most, again) = Recovery::of(&lossy("6.18"));
@@ -127,7 +127,7 @@ fn sack_processing_of_6_18_leaves_most_of_the_cpu_idle() {
 #[test]
 fn a_sack_walk_over_holes_recovers_where_one_from_the_head_does_not() {
     let (holes, busy, again) = Recovery::of(&lossy("2.4.23-leith"));
-    println!("over holes: {:?}, {again} sent again, {busy:.2} of the CPU", holes.lasted());
+    println!("over holes: {:?}, {again} retransmitted, {busy:.2} of the CPU", holes.lasted());
     assert!(holes.lasted().is_some_and(|lasted| lasted < ROUND_TRIP * 5), "{:?}", holes.lasted());
     let (head, most, _) = Recovery::of(&lossy("2.4.23"));
     assert!(head.began.is_some() && head.ended.is_none() && most > 0.99, "{:?} {most}", head.lasted());

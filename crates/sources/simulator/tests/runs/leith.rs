@@ -19,7 +19,7 @@ fn played(name: &str, seconds: u32, choices: &[&str]) -> (f64, HostReport) {
 }
 
 /// Figure 1: a walk from the head for each block takes the CPU for longer than ACKs are apart, the backlog fills up and throws
-/// away all until it is empty; with the ACKs goes what would have told that something arrived.
+/// away all until it is empty; and the ACKs that would have shown that something arrived.
 #[test]
 fn a_sack_walk_for_each_block_throttles_the_backlog() {
     let (walked, old) = played("sack", 15, &[]);
@@ -37,7 +37,7 @@ fn a_sack_walk_is_too_slow_without_the_throttle() {
     assert!(report.softirq.backlog_dropped > 1000, "{:?}", report.softirq);
 }
 
-/// Figures 3 to 8: packets that overtake each other again and again, with all of Leith's changes and without one of them. An undo
+/// Figures 3 to 8: packets that are reordered again and again, with all of Leith's changes and without one of them. An undo
 /// that restores three quarters of the window costs a quarter each time; a window that is cut to what is in flight has to be
 /// built up again, after a loss and after an undo.
 #[test]

@@ -15,7 +15,7 @@ fn slow_card(kernel: &str, machine: &str, rest: &str) -> Simulation {
 
 const MACHINES: [&str; 2] = ["free", "server-2020"];
 
-/// `tcp_transmit_skb` is told of the drop at once: the window is reduced (Reno to a half, CUBIC to 0.7, BIC to 0.8), and what was dropped is sent later as if it had
+/// `tcp_transmit_skb` learns of the drop immediately: the window is reduced (Reno to a half, CUBIC to 0.7, BIC to 0.8), and what was dropped is sent later as if it had
 /// never been, so that nothing is retransmitted (ubik, section V).
 #[test]
 fn a_local_drop_reduces_the_window_and_loses_nothing() {
@@ -29,12 +29,12 @@ fn a_local_drop_reduces_the_window_and_loses_nothing() {
             let mut before = None;
             while simulation.host_reports()[0].sockets.local_drops == 0 {
                 assert!(simulation.now() < simulation.end(), "{what}: the queue never overflowed");
-                before = simulation.transfers().first().and_then(|transfer| transfer.told);
+                before = simulation.transfers().first().and_then(|transfer| transfer.info);
                 simulation.run_until(simulation.now() + Duration::from_millis(1), &mut Nobody);
             }
             let before = before.expect("a connection");
             simulation.run_until(simulation.now() + Duration::from_millis(200), &mut Nobody);
-            let after = simulation.transfers()[0].told.expect("a connection");
+            let after = simulation.transfers()[0].info.expect("a connection");
             let (most, least) = (before.congestion_window * 9 / 10, before.congestion_window / 3);
             assert!(
                 (least..=most).contains(&after.congestion_window),
@@ -45,7 +45,7 @@ fn a_local_drop_reduces_the_window_and_loses_nothing() {
             simulation.run(&mut Nobody);
             let report = &simulation.host_reports()[0];
             assert_eq!(report.sockets.local_drops, report.transmit.dropped, "{what}");
-            let told = simulation.transfers()[0].told.expect("a connection");
+            let told = simulation.transfers()[0].info.expect("a connection");
             assert_eq!((told.retransmits, told.timeouts), (0, 0), "{what}");
             // The halves of what path and queue hold, 34 packets and 14, are not all of the path's: Reno's sawtooth.
             let rate = simulation.transfers()[0].rate().expect("data").get();
@@ -54,14 +54,14 @@ fn a_local_drop_reduces_the_window_and_loses_nothing() {
     }
 }
 
-/// Nobody tells TCP: a drop is a loss as any other.
+/// TCP does not learn of it: a drop is a loss like any other.
 #[test]
 fn an_unnotified_qdisc_drop_is_retransmitted() {
     let kernel = "{ base = \"linux-2.6.14\", txqueuelen = 10, local-drop-notified = false }";
     let mut simulation = slow_card(kernel, "free", "");
     simulation.run(&mut Nobody);
     let dropped = simulation.host_reports()[0].transmit.dropped;
-    let told = simulation.transfers()[0].told.expect("a connection");
+    let told = simulation.transfers()[0].info.expect("a connection");
     assert!(dropped > 0);
     assert!(u64::from(told.retransmits) >= dropped, "{} retransmissions of {dropped}", told.retransmits);
 }
@@ -79,7 +79,7 @@ fn tsq_keeps_the_qdisc_short_since_3_6() {
             assert!(rate > 17_000_000, "{kernel} on {machine}: {rate} bit/s over a card of 20 Mbit/s");
             simulation.host_reports()[0].transmit
         };
-        // The pacing rate is at most twice the window in a round trip (`tcp_pacing_ss_ratio`); of super-packets of two
+        // The pacing rate is at most twice the window in an RTT (`tcp_pacing_ss_ratio`); of super-packets of two
         // segments three are more than a millisecond of it. The first ten segments are one super-packet.
         let super_packet = 1280 + 2 * 1448;
         let first_flight = 1280 + 10 * 1448;

@@ -141,7 +141,7 @@ fn damaged_packets_are_not_believed() {
     let totals = run.simulation.wires()[0].totals();
     assert_eq!(totals.dropped(), 0);
     assert!(totals.changed_packets > 10);
-    let told = run.simulation.transfers()[0].told.expect("a connection");
+    let told = run.simulation.transfers()[0].info.expect("a connection");
     assert!(u64::from(told.retransmits) >= totals.changed_packets);
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const INFINITE: u32 = 0x7fff_ffff;
 
-/// The first sample with a round trip and the last, of each connection at one host.
+/// The first sample with an RTT and the last, of each connection at one host.
 struct Ends {
     host: usize,
     samples: BTreeMap<u32, [SocketSample; 2]>,
@@ -72,7 +72,7 @@ fn cached_ssthresh_of_a_lossy_connection_limits_the_next() {
         assert_eq!(ends.first_threshold(0), Some(INFINITE), "{name}");
         assert_eq!(ends.first_threshold(1), Some(expected), "{name}");
         let next = simulation.transfers()[1];
-        assert_eq!(next.told.map(|told| told.retransmits), Some(0), "{name}");
+        assert_eq!(next.info.map(|told| told.retransmits), Some(0), "{name}");
         rates.insert(name, next.rate().expect("data").get() as f64);
     }
     assert!(rates["2.4.17"] < 0.6 * rates["unsaved"], "{rates:?}");

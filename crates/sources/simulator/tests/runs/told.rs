@@ -1,4 +1,4 @@
-//! What a host tells beside its packets, against what is known of the run otherwise.
+//! What a host reports besides its packets, against what is known of the run otherwise.
 
 use crate::run::scenario;
 use slowpath_model::{
@@ -22,7 +22,7 @@ impl Sink for Events {
     fn close(&mut self, _flow: FlowId, _end: FlowEnd) {}
 }
 
-/// A run, and all that one of its hosts has told.
+/// A run, and everything that one of its hosts reported.
 struct Told {
     simulation: Simulation,
     events: Vec<Event>,
@@ -155,14 +155,14 @@ fn timeouts_are_marked_and_samples_come_in_time() {
          [hosts.sender]\nkernel = \"2.4.17\"\n",
     );
     let told = Told::at(SENDER, &plan);
-    let kernel = told.simulation.transfers()[0].told.expect("a connection");
+    let kernel = told.simulation.transfers()[0].info.expect("a connection");
     let marked = told.count(|kind| matches!(kind, EventKind::Marked { mark: Mark::Timeout, .. }));
     assert!(kernel.timeouts > 0);
     assert_eq!(marked, u64::from(kernel.timeouts));
     let samples = told.samples();
     assert!(samples.windows(2).all(|pair| pair[1].0 - pair[0].0 == 100_000_000), "not every 100 ms");
     assert!((49..=50).contains(&samples.len()), "{}", samples.len());
-    // Before the first round trip there is none to tell, and what it is then agrees with the path.
+    // Before the first RTT sample there is none to report; then it agrees with the path.
     let srtts: Vec<_> = samples.iter().filter_map(|(_, sample)| sample.srtt).collect();
     assert!(srtts.iter().all(|srtt| *srtt >= 20_000), "{srtts:?}");
     let state = samples.iter().filter_map(|(_, sample)| sample.ca_state).max();

@@ -23,5 +23,5 @@ fn a_sack_walk_from_the_queue_head_costs_cpu_per_step() {
     let charged = |kernel| busy(kernel, "1 us").saturating_sub(busy(kernel, "0 ns"));
     let (walked, found) = (charged("linux-2.4.17"), charged("linux-6.18"));
     assert!(walked > Duration::from_millis(50), "{walked:?}");
-    assert!(found > Duration::ZERO && found < walked / 10, "{found:?} beside {walked:?}");
+    assert!(found > Duration::ZERO && found < walked / 10, "{found:?} compared with {walked:?}");
 }

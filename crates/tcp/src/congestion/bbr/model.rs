@@ -5,15 +5,15 @@ use super::{Bbr, CYCLE, DRAIN_GAIN, HIGH_GAIN, LEAST_WINDOW, Mode, WINDOW_GAIN, 
 use crate::congestion::{Moment, RateSample, Window};
 use std::time::Duration;
 
-/// Round trips of which the rate is the largest (`bbr_bw_rtts`).
+/// RTTs of which the rate is the largest (`bbr_bw_rtts`).
 const RATE_ROUNDS: i64 = CYCLE.len() as i64 + 2;
-/// Startup is over when three round trips have not brought a quarter more (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
+/// Startup is over when three RTTs have not brought a quarter more (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
 const FULL_GROWTH: u64 = 320;
 const FULL_ROUNDS: u32 = 3;
-/// The shortest round trip is looked for again after so long, for so long (`bbr_min_rtt_win_sec`, `bbr_probe_rtt_mode_ms`).
+/// The minimum RTT is looked for again after so long, for so long (`bbr_min_rtt_win_sec`, `bbr_probe_rtt_mode_ms`).
 const LEAST_RTT_LASTS_S: i64 = 10;
 const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
-/// Spells of round trips in which lumps are counted (`bbr_extra_acked_win_rtts`), and the most of a lump that counts
+/// Spells of RTTs in which lumps are counted (`bbr_extra_acked_win_rtts`), and the most of a lump that counts
 /// (`bbr_ack_epoch_acked_reset_thresh`, `bbr_extra_acked_max_us`).
 const LUMP_ROUNDS: u32 = 5;
 const MOST_LUMP: u32 = 1 << 20;
@@ -153,7 +153,7 @@ impl Bbr {
         }
     }
 
-    /// At least 200 ms and a round trip with four segments on their way.
+    /// At least 200 ms and an RTT with four segments on their way.
     fn probe_rtt(&mut self, window: &mut Window, moment: &Moment) {
         if self.probe_rtt_ends.is_some() {
             self.probe_rtt_round_done |= self.round_starts;

@@ -3,14 +3,14 @@
 use super::scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE, bytes_per_second};
 use crate::congestion::Moment;
 
-/// Round trips that a rate is taken over at least, and four times as many at most (`bbr_lt_intvl_min_rtts`).
+/// RTTs that a rate is taken over at least, and four times as many at most (`bbr_lt_intvl_min_rtts`).
 const LEAST_ROUNDS: u32 = 4;
 /// Of 256 segments so many are lost (`bbr_lt_loss_thresh`).
 const LOST: u64 = 50;
 /// Two rates are one if they differ by no more than an eighth, or 4 kbit/s (`bbr_lt_bw_ratio`, `bbr_lt_bw_diff`).
 const SAME: u64 = GAIN_ONE as u64 / 8;
 const SAME_BYTES: u64 = 4000 / 8;
-/// For so many round trips it is believed (`bbr_lt_bw_max_rtts`).
+/// For so many RTTs it is believed (`bbr_lt_bw_max_rtts`).
 const MOST_ROUNDS: u32 = 48;
 
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ impl Policed {
         self.is_used.then_some(self.rate)
     }
 
-    /// Another round trip with it: whether it is time to look whether it is still there.
+    /// Another RTT with it: whether it is time to look whether it is still there.
     pub fn has_lasted(&mut self) -> bool {
         self.rounds += 1;
         self.rounds >= MOST_ROUNDS
@@ -58,7 +58,7 @@ impl Policed {
 
     /// Goes on with the sample; whether a policer is found.
     pub fn sample(&mut self, moment: &Moment, round_starts: bool, losses: u32, app_limited: bool) -> bool {
-        // The first loss tells that its tokens are used up.
+        // The first loss shows that its tokens are used up.
         if !self.is_sampling {
             if losses == 0 {
                 return false;

@@ -1,4 +1,4 @@
-//! What each CPU works on next, and which task it changes to.
+//! The next work of each CPU, and context switches.
 
 use super::{Interrupt, Level, later};
 use crate::host::Host;

@@ -1,4 +1,4 @@
-//! What TCP is given (packets, timers, room below) and what it gives (packets, wake-ups).
+//! The input of TCP (packets, timers, free room in the qdisc) and its output (packets, wake-ups).
 
 use super::Handling;
 use crate::host::Host;
@@ -83,7 +83,7 @@ impl Host {
         self.transmit.watch(out);
     }
 
-    /// Frees what the card has sent (`tcp_wfree`). Whoever works with a socket's TCP calls this first, for TCP looks at
+    /// Frees what the card has sent (`tcp_wfree`). All users of a socket's TCP call this first, for TCP looks at
     /// how much of it is still down there.
     pub(in crate::host) fn complete_sent(&mut self, out: &mut Outside<'_>) {
         while let Some(departed) = self.transmit.transmitter.complete(out) {
@@ -166,7 +166,7 @@ impl Host {
     }
 
     /// IP hands a packet up (`tcp_v4_rcv`): processed here, or left to the process that has the socket. What that costs
-    /// beside IP's part.
+    /// besides IP's part.
     pub(in crate::host) fn receive_frame(
         &mut self,
         frame: &Frame,
@@ -189,7 +189,7 @@ impl Host {
         if socket.is_locked() {
             let room = match self.receive.path.socket_backlog {
                 SocketBacklogLimit::Unlimited => u64::MAX,
-                // The send buffer's half is small beside the rest, and tuning moves it.
+                // The send buffer's half is small compared with the rest, and tuning moves it.
                 SocketBacklogLimit::TwiceReceiveBuffer => {
                     2 * u64::from(socket.tcp.receive_buffer()) + (64 << 10)
                 }
@@ -295,7 +295,7 @@ impl Host {
         if self.cpus.is_free { Cost::ZERO } else { self.costs.receive(packet).plus(self.work_of(id)) }
     }
 
-    /// What a socket's TCP did beside the plain path.
+    /// What a socket's TCP did besides the plain path.
     pub(in crate::host) fn work_of(&mut self, id: SocketId) -> Cost {
         self.connections
             .sockets

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The receive ring of a host's card.
 ///
 /// What arrives while nobody looks is taken off the wires only when somebody does: between two looks the ring only
-/// fills, so that what finds no free descriptor can be told afterwards as well.
+/// fills, so that what finds no free descriptor can be computed afterwards as well.
 #[derive(Debug)]
 pub struct ReceiveRing {
     /// Packets, and when each came.
@@ -24,7 +24,7 @@ pub struct ReceiveRing {
     counts: ReceiveCounts,
 }
 
-/// What happened at the ring: `arrived == dropped + taken + waiting`, always.
+/// The counters of the ring: `arrived == dropped + taken + waiting`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveCounts {
     /// Packets that came off the wire.
@@ -39,7 +39,7 @@ pub struct ReceiveCounts {
     pub most_waiting: u64,
 }
 
-/// What the card does about its interrupt.
+/// The state of the NIC's interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Raise {
     /// Now.
@@ -94,12 +94,12 @@ impl ReceiveRing {
         if self.frames.len() >= self.packets || latest <= now { Raise::Now } else { Raise::At(latest) }
     }
 
-    /// How long it may wait for its interrupt.
+    /// The interrupt coalescing time.
     pub fn delay(&self) -> Duration {
         self.delay
     }
 
-    /// How many more arrivals raise the interrupt. Without room for so many, each matters, for it might be dropped.
+    /// The number of arrivals until the interrupt is raised. Without room for so many, each matters, for it might be dropped.
     pub fn missing(&self) -> usize {
         if self.descriptors < self.packets {
             1
@@ -140,7 +140,7 @@ impl ReceiveRing {
         self.frames.len()
     }
 
-    /// What happened.
+    /// The counters.
     pub fn counts(&self) -> ReceiveCounts {
         self.counts
     }

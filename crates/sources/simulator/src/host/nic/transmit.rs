@@ -12,15 +12,15 @@ use std::time::Duration;
 /// A packet or super-packet on its way out.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// Whose it is.
+    /// The owner.
     pub socket: SocketId,
     /// The wire it goes to.
     pub wire: usize,
-    /// What it is.
+    /// The frame.
     pub frame: Frame,
 }
 
-/// What became of a packet that was handed down (`NET_XMIT_*`).
+/// The fate of a packet that was handed down (`NET_XMIT_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handed {
     /// It is on its way.
@@ -34,7 +34,7 @@ pub enum Handed {
 pub struct Descriptor {
     /// When its last bit is on the wire.
     pub sent: Instant,
-    /// Whose it is; by then another connection may have the socket's place.
+    /// The socket; by then another connection may have its place.
     pub socket: SocketId,
     /// The connection.
     pub connection: u32,
@@ -42,7 +42,7 @@ pub struct Descriptor {
     pub memory: u32,
 }
 
-/// What happened on the way out: `handed == dropped + sent + queued`, always.
+/// The counters of transmission: `handed == dropped + sent + queued`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransmitCounts {
     /// Packets and super-packets that the stack handed down.
@@ -61,7 +61,7 @@ pub struct TransmitCounts {
     pub most_memory: u64,
 }
 
-/// What waits for the card, and the card.
+/// The transmit queue and the NIC.
 #[derive(Debug)]
 pub struct Transmitter {
     host: usize,
@@ -74,7 +74,7 @@ pub struct Transmitter {
     memory: u64,
     descriptors: usize,
     rate: Rate,
-    /// It cuts super-packets itself; otherwise they come cut.
+    /// Whether it segments super-packets; otherwise it gets single packets.
     tso: bool,
     /// How long the last length took: most packets are of one length.
     last_time: (u32, Duration),
@@ -169,7 +169,7 @@ impl Transmitter {
         (self.queue.len(), self.ring.len())
     }
 
-    /// What happened.
+    /// The counters.
     pub fn counts(&self) -> TransmitCounts {
         self.counts
     }
@@ -180,7 +180,7 @@ impl Transmitter {
     }
 }
 
-/// What a super-packet is on the wire: the IP identification counts on.
+/// The packets of a super-packet on the wire: the IP identification increments.
 pub fn segments(frame: &Frame) -> impl Iterator<Item = Frame> {
     let frame = *frame;
     (0u16..).zip(frame.packet.cut()).map(move |(n, packet)| Frame {

@@ -59,7 +59,7 @@ impl Host {
         }
     }
 
-    /// What looking once and finding nothing costs.
+    /// The cost of an empty poll.
     fn spin(&self) -> Cost {
         if self.costs.poll.as_picos() > LEAST_SPIN.as_picos() { self.costs.poll } else { LEAST_SPIN }
     }

@@ -25,7 +25,7 @@ const IDLE: i64 = 3;
 /// The weight at which virtual time runs as real time does (`NICE_0_LOAD`).
 const NICE_0: i64 = 1024;
 
-/// What the scheduler remembers of a task (`struct sched_entity`). Virtual times are nanoseconds at nice 0.
+/// The scheduler's state of a task (`struct sched_entity`). Virtual times are nanoseconds at nice 0.
 #[derive(Clone, Copy, Debug)]
 struct Entity {
     weight: i64,
@@ -52,7 +52,7 @@ impl Entity {
 /// One CPU's queue (`struct cfs_rq`).
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    /// Who is in it, the running one included.
+    /// Its tasks, the running one included.
     tasks: Vec<TaskId>,
     current: Option<TaskId>,
     /// Until when the running task has been charged (`exec_start`).

@@ -7,7 +7,7 @@
 use super::{TaskId, Waker};
 use slowpath_model::Instant;
 
-/// What the scheduler remembers of a task (`struct task_struct`).
+/// The scheduler's state of a task (`struct task_struct`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Entity {
     nice: i8,

@@ -1,6 +1,6 @@
-//! Who runs next: the kernels' schedulers, with their own arithmetic.
+//! The kernels' schedulers, with their own arithmetic.
 //!
-//! A scheduler knows tasks by number and CPUs by number. It is told what happens to them (`start`, `wake`, `sleep`,
+//! A scheduler knows tasks by number and CPUs by number. It is notified of what happens to them (`start`, `wake`, `sleep`,
 //! `tick`) and asked who runs ([`Scheduler::pick`]) and whether the running task should go
 //! ([`Scheduler::preempts`], and what `tick` says). When that takes effect is the CPU's matter, since it depends on
 //! what the task is doing in the kernel.
@@ -34,7 +34,7 @@ impl TaskId {
     }
 }
 
-/// Who wakes a task. 2.6's scheduler gives a task more credit for the wait if an interrupt woke it, and less if it could
+/// What wakes a task. 2.6's scheduler gives a task more credit for the wait if an interrupt woke it, and less if it could
 /// not do otherwise than wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waker {
@@ -186,12 +186,12 @@ impl Scheduler {
         each!(&mut self.fair, s => s.pick(cpu, now))
     }
 
-    /// How many tasks can run on `cpu`, the running one included.
+    /// The number of runnable tasks on `cpu`, including the running one.
     pub fn runnable(&self, cpu: usize) -> usize {
         self.realtime.runnable(cpu) + each!(&self.fair, s => s.runnable(cpu))
     }
 
-    /// How many tasks [`pick`](Self::pick) looks at, which costs time where it is more than a few.
+    /// The number of tasks that [`pick`](Self::pick) looks at, which costs time where it is more than a few.
     pub fn looked_at(&self, cpu: usize) -> usize {
         match &self.fair {
             Fair::Goodness(goodness) => goodness.runnable(cpu),

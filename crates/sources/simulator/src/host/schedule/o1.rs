@@ -34,7 +34,7 @@ const EXIT_WEIGHT: i64 = 3;
 const GRANULARITY_MS: i64 = 10;
 const NS_PER_MS: i64 = 1_000_000;
 
-/// How a task came to be runnable (`activated`): what of its wait for the CPU counts as sleep.
+/// How a task became runnable (`activated`): which part of its wait for the CPU counts as sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activated {
     /// It has run since, or used up a slice: nothing.
@@ -47,7 +47,7 @@ enum Activated {
     ByDisk,
 }
 
-/// What the scheduler remembers of a task (`struct task_struct`).
+/// The scheduler's state of a task (`struct task_struct`).
 #[derive(Clone, Copy, Debug)]
 struct Entity {
     /// 120 plus nice (`static_prio`).

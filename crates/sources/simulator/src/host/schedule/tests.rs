@@ -153,7 +153,7 @@ fn o1_runs_a_sleeper_at_once() {
     assert!(latencies[latencies.len() * 9 / 10] == 0, "{latencies:?}");
 }
 
-/// A program that computes and sleeps in turn, bound to one of two CPUs beside N hogs, on Linux 6.18 (HZ 250, base
+/// A program that computes and sleeps in turn, bound to one of two CPUs next to N hogs, on Linux 6.18 (HZ 250, base
 /// slice 1.4 ms), measured: N, how long it computes and sleeps, and how long its wake-ups took on average and at the
 /// 99th percentile, in milliseconds. The first four have less than their share and were measured on a machine that did
 /// other things too, where runs differed by a factor of two. The others want more than their share, so that they pay for
@@ -182,11 +182,11 @@ fn eevdf_wakes_as_late_as_linux() {
         let ms = |nanos: i64| nanos as f64 / MS as f64;
         let ours = ms(latencies.iter().sum::<i64>()) / latencies.len() as f64;
         let fits = (1.0 / factor..factor).contains(&(ours / mean));
-        assert!(fits, "{burst} ms beside {hogs} hogs: {ours} ms on average");
+        assert!(fits, "{burst} ms next to {hogs} hogs: {ours} ms on average");
         let ours = ms(latencies[latencies.len() * 99 / 100]);
         assert!(
             (0.6..1.4).contains(&(ours / p99)),
-            "{burst} ms beside {hogs} hogs: {ours} ms at the 99th percentile"
+            "{burst} ms next to {hogs} hogs: {ours} ms at the 99th percentile"
         );
     }
 }
@@ -301,7 +301,7 @@ fn waiting_for_a_disk_makes_a_task_just_interactive() {
     let best = |waker: Waker| {
         let mut cpu = Cpu::new(O1, 1, 1000, 1, |_| 0);
         cpu.run(SETTLED);
-        // A second task sleeps again and again, for long beside what it runs.
+        // A second task sleeps again and again, for long compared with what it runs.
         let (task, mut best) = (TaskId(1), i64::MAX);
         cpu.scheduler.start(0, task, Priority::USUAL, 5, cpu.at());
         for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! What softirqs take off the ring or off a CPU's backlog, and what GRO makes of it.
+//! Softirqs: packets off the ring or a CPU's backlog, and GRO.
 
 use crate::host::costs::Costs;
 use crate::host::cpu::later;

@@ -11,7 +11,7 @@ use slowpath_model::{Instant, Wait};
 use slowpath_scenario::Cost;
 
 impl Host {
-    /// What a card's interrupt costs beside its entry and exit: a driver without NAPI takes the packets here.
+    /// The cost of a NIC's interrupt besides its entry and exit: a driver without NAPI takes the packets here.
     pub(in crate::host) fn card_work(&mut self, out: &mut Outside<'_>) -> Cost {
         match self.receive.path.intake {
             PacketIntake::Napi => Cost::ZERO,

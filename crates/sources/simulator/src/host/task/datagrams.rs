@@ -75,7 +75,7 @@ impl Host {
         Some(Next::Work(self.costs.copy(amount)))
     }
 
-    /// `udp_queue_rcv_skb`: what a datagram costs beside IP's part.
+    /// `udp_queue_rcv_skb`: what a datagram costs besides IP's part.
     pub(in crate::host) fn queue_datagram(
         &mut self,
         id: SocketId,
@@ -102,7 +102,7 @@ impl Host {
         cost.plus(self.costs.wake_up)
     }
 
-    /// A datagram found no room below. Its sender is not told, unless it asked for that (`IP_RECVERR`).
+    /// A datagram found no room below. Its sender gets no error, unless it asked for that (`IP_RECVERR`).
     pub(in crate::host) fn datagram_dropped(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
         if let Some(counts) = out.links.datagrams_mut(packet.frame.connection) {
             counts.dropped_below += 1;

@@ -1,4 +1,4 @@
-//! What a task does next: system calls, sleeps, and its way back to user space.
+//! Steps of a task: system calls, sleeps, and the return to user space.
 
 use super::{Call, Life, Mode, Next, Slept, Task, Ticks};
 use crate::host::Host;
@@ -176,7 +176,7 @@ impl Host {
         }
     }
 
-    /// Tells of a call that has returned.
+    /// Reports a call that has returned.
     fn tell_call(&self, task: TaskId, done: Done, out: &mut Outside<'_>) {
         if !out.wants.calls {
             return;
