@@ -1,0 +1,183 @@
+//! The clock of one end of a flow, as its segments show it.
+
+use super::{MS, SMALLEST};
+use crate::rtt::TimestampClock;
+use slowpath_model::FlowId;
+
+/// The clocks of both ends of a flow.
+#[derive(Debug)]
+pub struct FlowClocks {
+    pub flow: FlowId,
+    pub ends: [SenderClock; 2],
+}
+
+impl FlowClocks {
+    pub fn new(flow: FlowId) -> Self {
+        Self { flow, ends: Default::default() }
+    }
+
+    /// When it was last heard of.
+    pub fn last_at(&self) -> i64 {
+        let last = |clock: &SenderClock| clock.last.map_or(i64::MIN, |last| last.at);
+        last(&self.ends[0]).max(last(&self.ends[1]))
+    }
+}
+
+/// One reading.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// By the capture's clock, without the steps before, in nanoseconds.
+    pub at: i64,
+    /// Events before it.
+    pub place: u64,
+    /// TSval.
+    pub val: Option<u32>,
+    /// The byte that the segment ends with and the one that it acknowledges, added: never less than before in a
+    /// connection that goes on without loss.
+    pub reach: i64,
+}
+
+/// The clock of one end.
+#[derive(Debug, Default)]
+pub struct SenderClock {
+    /// An early timestamp, and when it passed.
+    first: Option<(u32, i64)>,
+    /// A timestamp that later ones are counted from, and when it would have passed.
+    zero: Option<(u32, i64)>,
+    /// Nanoseconds per tick; 0 until known.
+    tick: u32,
+    /// The newest reading.
+    last: Option<Sample>,
+    floor: Floor,
+}
+
+/// By how much segments were late at least, of late.
+#[derive(Debug)]
+struct Floor {
+    since: i64,
+    current: i64,
+    before: i64,
+}
+
+impl Default for Floor {
+    fn default() -> Self {
+        Self { since: i64::MIN, current: i64::MAX, before: i64::MAX }
+    }
+}
+
+impl Floor {
+    /// What is later than twice this before no longer counts.
+    const SPAN: i64 = 250 * MS;
+
+    fn note(&mut self, at: i64, lateness: i64) {
+        if at.saturating_sub(self.since) > Self::SPAN {
+            (self.since, self.before, self.current) = (at, self.current, i64::MAX);
+        }
+        self.current = self.current.min(lateness);
+    }
+
+    fn get(&self) -> Option<i64> {
+        Some(self.current.min(self.before)).filter(|floor| *floor != i64::MAX)
+    }
+}
+
+impl SenderClock {
+    /// Its last reading.
+    pub fn last(&self) -> Option<&Sample> {
+        self.last.as_ref()
+    }
+
+    /// How long a tick is, in nanoseconds, where that is known.
+    pub fn tick(&self) -> Option<i64> {
+        (self.tick != 0).then_some(i64::from(self.tick))
+    }
+
+    /// By how much less this clock moved since its last reading than the capture's, in nanoseconds; `None` where it is not
+    /// known, or where the segment was sent before the one that was read last.
+    pub fn jump(&self, sample: &Sample) -> Option<i64> {
+        let last = self.last.as_ref()?;
+        let ahead = sample.val?.wrapping_sub(last.val?) as i32;
+        let tick = self.tick().filter(|_| ahead >= 0)?;
+        Some(sample.at.saturating_sub(last.at).saturating_sub(i64::from(ahead) * tick))
+    }
+
+    /// How far the rate may be off, as a part of 1.
+    pub fn uncertainty(&self) -> f64 {
+        // Quartzes are right to 0.2 ‰, and emulated clocks nearly so.
+        const QUARTZ: f64 = 0.002;
+        let off = self.first.zip(self.last).and_then(|((val, at), last)| {
+            let ticks = f64::from(last.val?.wrapping_sub(val));
+            let counted = ticks * f64::from(self.tick);
+            (counted > 0.0).then(|| (last.at.saturating_sub(at) as f64 / counted - 1.0).abs())
+        });
+        off.unwrap_or(1.0) + QUARTZ
+    }
+
+    /// By how much the capture's clock seems to have been set since the last reading, where it made this `gap`.
+    pub fn disagrees(&self, sample: &Sample, gap: i64) -> Option<i64> {
+        let jump = match self.tick() {
+            Some(_) => self.jump(sample)?,
+            // Without timestamps, what goes back was certainly not later.
+            None => (sample.at < self.last?.at).then_some(gap)?,
+        };
+        let is_possible = jump < 0 || gap >= jump - jump / 8;
+        (jump.saturating_abs() >= SMALLEST && is_possible).then_some(jump)
+    }
+
+    /// By how much a segment was late, from an unknown zero that stays; `None` where the rate is not known.
+    pub fn lateness(&self, sample: &Sample) -> Option<i64> {
+        let (val, at) = self.zero?;
+        let ticks = sample.val?.wrapping_sub(val) as i32;
+        Some(sample.at.saturating_sub(at).saturating_sub(i64::from(ticks) * self.tick()?))
+    }
+
+    /// By how much segments were late at least, of late.
+    pub fn floor(&self) -> Option<i64> {
+        self.floor.get()
+    }
+
+    /// Takes a reading.
+    #[inline]
+    pub fn note(&mut self, sample: &Sample) {
+        let is_older = |last: &Sample| match (last.val, sample.val) {
+            (Some(last), Some(val)) => (val.wrapping_sub(last) as i32) < 0,
+            _ => false,
+        };
+        if self.last.as_ref().is_some_and(is_older) {
+            return;
+        }
+        if let Some(val) = sample.val {
+            self.read(val, sample.at);
+        }
+        if let Some(lateness) = self.lateness(sample) {
+            self.floor.note(sample.at, lateness);
+        }
+        let reach = self.last.map_or(i64::MIN, |last| last.reach);
+        self.last = Some(Sample { reach: sample.reach.max(reach), ..*sample });
+    }
+
+    fn read(&mut self, val: u32, at: i64) {
+        const LONG_ENOUGH: i64 = 200 * MS;
+        // Half of what can be counted from it.
+        const FAR: u32 = 1 << 30;
+        self.first.get_or_insert((val, at));
+        let (zero, since) = self.zero.get_or_insert((val, at));
+        let ticks = val.wrapping_sub(*zero);
+        if self.tick == 0 {
+            let elapsed = at.saturating_sub(*since);
+            if elapsed > LONG_ENOUGH {
+                self.tick = TimestampClock::rate(ticks, elapsed);
+            }
+        } else if ticks > FAR {
+            *since = since.saturating_add(i64::from(ticks) * i64::from(self.tick));
+            *zero = val;
+            self.first = Some((val, at));
+        }
+    }
+
+    /// Goes on with what was read last while there was a suspicion, after the capture's clock was set `by` nanoseconds.
+    pub fn resume(&mut self, last: &Sample, by: i64) {
+        self.floor = Floor::default();
+        self.note(&Sample { at: last.at.saturating_sub(by), ..*last });
+    }
+}

@@ -1,0 +1,2 @@
+use super::*;
+use slowpath_model::{Flags, StreamOffset, Timestamps};
