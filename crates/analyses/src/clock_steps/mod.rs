@@ -10,7 +10,8 @@
 //! # Decisions
 //!
 //! **The first segment only raises a suspicion.** Segments that waited in a queue while the path stalled look like a step:
-//! late, with old timestamps. What was sent after the stall is not late. A step stays, in both ends' clocks.
+//! late, with old timestamps. What was sent after the stall is not late. Both ends have to confirm a step in segments that
+//! were certainly sent after it: they echo (TSecr) what passed after it.
 //!
 //! **A step back can show without timestamps**: stamps of one direction go back while its data goes on, and stay back. Where
 //! several queues or batches are written one after the other, each direction alone is in order.
@@ -78,13 +79,13 @@ struct Found {
     shift: i64,
     /// A flow's slot is its number modulo [`MOST_FLOWS`].
     clocks: Vec<Option<FlowClocks>>,
-    /// The last event before which the clock stood still, went back or made a leap, that a step may be at.
+    /// The last event that a step may be at.
     odd: Option<Odd>,
     suspicion: Option<Box<Suspicion>>,
     steps: Vec<ClockStep>,
 }
 
-/// The capture's clock went back, or further than from one packet to the next.
+/// An event before which the capture's clock went back, or on by more than [`SMALLEST`].
 #[derive(Clone, Copy, Debug)]
 struct Odd {
     place: u64,
@@ -118,6 +119,7 @@ impl<'a, S: Sink> ClockWatch<'a, S> {
         self.found.steps
     }
 
+    #[cold]
     #[inline(never)]
     fn look(&mut self, flow: FlowId, at: Instant, gap: i64, segment: &Segment) {
         let end = segment.from.index();
@@ -125,7 +127,11 @@ impl<'a, S: Sink> ClockWatch<'a, S> {
             at: at.nanos().saturating_sub(self.found.shift),
             place: self.count,
             val: segment.timestamps.map(|times| times.val),
-            reach: (segment.seq.0 + i64::from(segment.len))
+            ecr: segment.timestamps.map(|times| times.ecr),
+            reach: segment
+                .seq
+                .0
+                .saturating_add(i64::from(segment.len))
                 .saturating_add(segment.ack.map_or(0, |ack| ack.0)),
         };
         self.found.look(&Look { flow, end, frame: segment.frame, gap, sample });

@@ -32,13 +32,15 @@ pub struct Sample {
     pub place: u64,
     /// TSval.
     pub val: Option<u32>,
+    /// TSecr: the other end's clock, when the segment that this end heard last was sent.
+    pub ecr: Option<u32>,
     /// The byte that the segment ends with and the one that it acknowledges, added: never less than before in a
     /// connection that goes on without loss.
     pub reach: i64,
 }
 
 /// The clock of one end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SenderClock {
     /// An early timestamp, and when it passed.
     first: Option<(u32, i64)>,
@@ -48,36 +50,57 @@ pub struct SenderClock {
     tick: u32,
     /// The newest reading.
     last: Option<Sample>,
-    floor: Floor,
-}
-
-/// By how much segments were late at least, of late.
-#[derive(Debug)]
-struct Floor {
+    /// Now, and in the period before.
+    lately: [Lately; 2],
+    /// When this period began.
     since: i64,
-    current: i64,
-    before: i64,
 }
 
-impl Default for Floor {
-    fn default() -> Self {
-        Self { since: i64::MIN, current: i64::MAX, before: i64::MAX }
-    }
+/// What segments were like of late, in one of two periods.
+#[derive(Clone, Copy, Debug)]
+pub struct Lately {
+    /// How late they were, at least.
+    pub least_late: i64,
+    /// By how much one was later, or less late, than the one before at most.
+    pub jitter: i64,
 }
 
-impl Floor {
-    /// What is later than twice this before no longer counts.
+impl Lately {
+    /// What is longer ago than twice this no longer counts.
     const SPAN: i64 = 250 * MS;
 
-    fn note(&mut self, at: i64, lateness: i64) {
-        if at.saturating_sub(self.since) > Self::SPAN {
-            (self.since, self.before, self.current) = (at, self.current, i64::MAX);
-        }
-        self.current = self.current.min(lateness);
+    const NOTHING: Self = Self { least_late: i64::MAX, jitter: 0 };
+
+    fn take(&mut self, late: i64, jump: i64) {
+        self.least_late = self.least_late.min(late);
+        self.jitter = self.jitter.max(jump.saturating_abs());
+    }
+}
+
+/// The least and the most of some times, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    pub least: i64,
+    pub most: i64,
+}
+
+impl Range {
+    /// Of no times.
+    pub const EMPTY: Self = Self { least: i64::MAX, most: i64::MIN };
+
+    pub fn take(&mut self, time: i64) {
+        (self.least, self.most) = (self.least.min(time), self.most.max(time));
     }
 
-    fn get(&self) -> Option<i64> {
-        Some(self.current.min(self.before)).filter(|floor| *floor != i64::MAX)
+    /// How far apart they are.
+    pub const fn width(&self) -> i64 {
+        self.most.saturating_sub(self.least)
+    }
+}
+
+impl Default for SenderClock {
+    fn default() -> Self {
+        Self { first: None, zero: None, tick: 0, last: None, lately: [Lately::NOTHING; 2], since: i64::MIN }
     }
 }
 
@@ -131,9 +154,11 @@ impl SenderClock {
         Some(sample.at.saturating_sub(at).saturating_sub(i64::from(ticks) * self.tick()?))
     }
 
-    /// By how much segments were late at least, of late.
-    pub fn floor(&self) -> Option<i64> {
-        self.floor.get()
+    /// What its segments were like of late; `None` where the rate was not known.
+    pub fn lately(&self) -> Option<Lately> {
+        let [now, before] = self.lately;
+        let least_late = now.least_late.min(before.least_late);
+        (least_late != i64::MAX).then_some(Lately { least_late, jitter: now.jitter.max(before.jitter) })
     }
 
     /// Takes a reading.
@@ -149,8 +174,11 @@ impl SenderClock {
         if let Some(val) = sample.val {
             self.read(val, sample.at);
         }
-        if let Some(lateness) = self.lateness(sample) {
-            self.floor.note(sample.at, lateness);
+        if let Some(late) = self.lateness(sample) {
+            if sample.at.saturating_sub(self.since) > Lately::SPAN {
+                (self.lately, self.since) = ([Lately::NOTHING, self.lately[0]], sample.at);
+            }
+            self.lately[0].take(late, self.jump(sample).unwrap_or(0));
         }
         let reach = self.last.map_or(i64::MIN, |last| last.reach);
         self.last = Some(Sample { reach: sample.reach.max(reach), ..*sample });
@@ -177,7 +205,7 @@ impl SenderClock {
 
     /// Goes on with what was read last while there was a suspicion, after the capture's clock was set `by` nanoseconds.
     pub fn resume(&mut self, last: &Sample, by: i64) {
-        self.floor = Floor::default();
+        (self.lately, self.last) = ([Lately::NOTHING; 2], None);
         self.note(&Sample { at: last.at.saturating_sub(by), ..*last });
     }
 }
