@@ -68,10 +68,16 @@ fn without_timestamps(passed: &[Passed]) -> Vec<Passed> {
 
 /// Some transfers of a few seconds, each with another cause.
 fn transfers() -> [(&'static str, Taps); 3] {
-    let full = || Setup { amount: 6_000_000, rate: 1_250, ..Setup::default() };
+    let full =
+        || Setup { amount: 6_000_000, rate: 1_250, window: Box::new(|_, _| 180_000), ..Setup::default() };
     let window = Setup { window: Box::new(|_, _| 65_535), ..full() };
     let loss = Setup { rate: 12_500, fate: Box::new(losing(at_random(150))), ..full() };
     [("full link", transfer(full())), ("small window", transfer(window)), ("loss", transfer(loss))]
+}
+
+/// A queue that grows without end: what arrives was sent ever longer before.
+fn growing() -> Taps {
+    transfer(Setup { amount: 6_000_000, rate: 1_250, ..Setup::default() })
 }
 
 #[track_caller]
@@ -106,6 +112,15 @@ fn a_clock_that_is_set_changes_no_verdict() {
             expect_step(&format!("{what}, at the sender"), &taps.a, by);
             expect_step(&format!("{what}, at the receiver"), &taps.b, by);
         }
+    }
+}
+
+#[test]
+fn a_step_shows_while_a_queue_grows() {
+    let taps = growing();
+    for by in [1_000, 20_000, -400, -30_000] {
+        expect_step("growing queue, at the sender", &taps.a, by);
+        expect_step("growing queue, at the receiver", &taps.b, by);
     }
 }
 
@@ -178,7 +193,7 @@ fn silent(passed: &[Passed], clocks_that_move: &[End]) -> Vec<Passed> {
 
 #[test]
 fn a_silence_in_which_timestamps_move_on_stays_one() {
-    for (what, taps) in transfers() {
+    for (what, taps) in transfers().into_iter().chain([("growing queue", growing())]) {
         for passed in [&taps.a, &taps.b] {
             for moving in [&[End::A, End::B][..], &[End::A], &[End::B]] {
                 let file = file_of(&frames(&silent(passed, moving), ENDS));

@@ -152,7 +152,7 @@ impl<S: Sink> Sink for ClockWatch<'_, S> {
     #[inline(always)]
     fn accept(&mut self, flow: FlowId, event: &Event) {
         if let EventKind::Seen(segment) = &event.kind {
-            let gap = event.at.nanos_since(self.last);
+            let gap = event.at.nanos().wrapping_sub(self.last.nanos());
             self.last = event.at;
             // A negative gap is a large one here.
             if gap as u64 > SMALLEST as u64 || event.at >= self.due[segment.from.index()] {

@@ -128,12 +128,14 @@ impl SenderClock {
     pub fn uncertainty(&self) -> f64 {
         // Quartzes are right to 0.2 ‰, and emulated clocks nearly so.
         const QUARTZ: f64 = 0.002;
+        // What `TimestampClock::rate` takes for a known rate; the rest is delay that grew.
+        const MOST: f64 = 0.2;
         let off = self.first.zip(self.last).and_then(|((val, at), last)| {
             let ticks = f64::from(last.val?.wrapping_sub(val));
             let counted = ticks * f64::from(self.tick);
             (counted > 0.0).then(|| (last.at.saturating_sub(at) as f64 / counted - 1.0).abs())
         });
-        off.unwrap_or(1.0) + QUARTZ
+        off.unwrap_or(MOST).min(MOST) + QUARTZ
     }
 
     /// By how much the capture's clock seems to have been set since the last reading, where it made this `gap`.
