@@ -14,6 +14,7 @@
 
 pub mod analysis;
 pub mod cause;
+pub mod clock_steps;
 mod copies;
 mod end;
 pub mod evidence;

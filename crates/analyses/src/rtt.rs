@@ -202,7 +202,7 @@ impl TimestampClock {
     }
 
     /// The clock's tick: 1 ms (Linux since 4.13, most others), 1 µs, 4 ms or 10 ms; zero where it is none of them.
-    fn rate(ticks: u32, elapsed: i64) -> u32 {
+    pub fn rate(ticks: u32, elapsed: i64) -> u32 {
         if ticks == 0 {
             return 0;
         }

@@ -16,10 +16,10 @@ pub struct Read {
     pub recording: Recording,
 }
 
-/// Reads all of `path` into `sink`.
+/// Reads all of `path` into `sink`, with the times that it has.
 pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Result<Read> {
-    let input = input::read(path, sink, progress(path, console))?;
-    Ok(Read { recording: Recording::of(&input, &[]), input })
+    let (input, stamps) = input::read_as_recorded(path, sink, progress(path, console))?;
+    Ok(Read { recording: Recording::of(&input, &stamps), input })
 }
 
 /// Reads all of `path` into an analysis that `fresh` makes, and into `collector`.
@@ -29,8 +29,8 @@ pub fn analyse<L: Labels>(
     console: &Console,
     fresh: impl Fn() -> Analysis<L>,
 ) -> anyhow::Result<(Read, Analysis<L>)> {
-    let (input, late, analysis) = input::analyse(path, collector, &|| progress(path, console), fresh)?;
-    Ok((Read { recording: Recording::of(&input, &late), input }, analysis))
+    let (input, stamps, analysis) = input::analyse(path, collector, &|| progress(path, console), fresh)?;
+    Ok((Read { recording: Recording::of(&input, &stamps), input }, analysis))
 }
 
 fn progress(path: &Path, console: &Console) -> Progress {

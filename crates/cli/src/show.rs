@@ -20,6 +20,10 @@ the connection, < towards it; flags (S SYN, F FIN, R RST, P PSH, . ACK); first b
 SYN; the acknowledgment number; the window as on the wire; the options. After // come the frame number, as in Wireshark, \
 and fields of the IP header.
 
+Times are as recorded, also where the capture's clock was set while recording: \
+then `diagnose` and `flows` give corrected times, and a warning after the last \
+line says when and by how much the clock was set.
+
 With --label, each line begins with the label of its data:
   new                      seen for the first time
   retransmission           retransmitted because it was lost or assumed lost

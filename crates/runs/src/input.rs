@@ -5,6 +5,7 @@ mod simulated;
 
 use crate::Error;
 use simulated::Simulated;
+use slowpath_analyses::clock_steps::{ClockCorrection, ClockStep, ClockWatch, CorrectedTimes};
 use slowpath_analyses::in_order::InOrder;
 use slowpath_analyses::pairing::{Both, Collector};
 use slowpath_analyses::{Analysis, Labels, VantageOverride};
@@ -49,19 +50,34 @@ impl Input {
         }
     }
 
-    /// How far the frames are out of the order of their stamps, in nanoseconds: several queues of one interface explain a
-    /// little, and a clock that was set is no order.
-    fn out_of_order(&self) -> Option<i64> {
-        const EXPLAINED: u64 = 20_000;
-        const MOST: u64 = 1_000_000_000;
-        let Self::Capture(summary) = self else { return None };
-        let largest = summary.steps_back.largest_ns;
-        i64::try_from(largest).ok().filter(|_| (EXPLAINED..MOST).contains(&largest))
+    /// How far a frame is stamped before the one before it at most, in nanoseconds.
+    fn largest_back_ns(&self) -> u64 {
+        let Self::Capture(summary) = self else { return 0 };
+        summary.steps_back.largest_ns
     }
+}
+
+/// How far frames are out of the order of their stamps, in nanoseconds, if one is this much earlier than one before it:
+/// several queues of one interface explain a little, and a clock that was set is no order.
+fn out_of_order(largest_back_ns: u64) -> Option<i64> {
+    const EXPLAINED: u64 = 20_000;
+    const MOST: u64 = 1_000_000_000;
+    i64::try_from(largest_back_ns).ok().filter(|_| (EXPLAINED..MOST).contains(&largest_back_ns))
 }
 
 /// Segments of one end of a flow that were stamped late by so many nanoseconds.
 pub type StampedLate = (FlowId, End, i64);
+
+/// What is wrong with the stamps of a recording, and what was done about it.
+#[derive(Clone, Debug, Default)]
+pub struct Stamps {
+    /// Whose segments were stamped late; their times were corrected.
+    pub late: Vec<StampedLate>,
+    /// Where the capture's clock was set.
+    pub clock_steps: Vec<ClockStep>,
+    /// The times without the steps; `None` where they are as recorded.
+    pub corrected: Option<CorrectedTimes>,
+}
 
 /// Called with the bytes read so far, and with the total if that is known.
 pub type Progress = Box<dyn FnMut(u64, Option<u64>) + Send>;
@@ -88,36 +104,78 @@ pub fn read(path: &Path, sink: &mut impl Sink, mut progress: Progress) -> Result
     Ok(Input::Capture(capture.on_progress(progress).run(sink)?))
 }
 
-/// Reads all of `path` into an analysis that `fresh` makes, and into `collector`. Where data is in a file after its own
-/// acknowledgment, it is read again, in the order of its stamps, into a fresh analysis. Also returns whose segments were
-/// stamped late and had their times corrected.
+/// Reads all of `path` into `sink` as it was recorded, and finds the steps of its clock.
+///
+/// # Errors
+///
+/// If nothing of it can be read.
+pub fn read_as_recorded(
+    path: &Path,
+    sink: &mut impl Sink,
+    progress: Progress,
+) -> Result<(Input, Stamps), Error> {
+    let mut watch = ClockWatch::new(sink);
+    let input = read(path, &mut watch, progress)?;
+    Ok((input, Stamps { clock_steps: watch.finish(), ..Stamps::default() }))
+}
+
+/// Reads all of `path` into an analysis that `fresh` makes, and into `collector`. Where the capture's clock was set, the file
+/// is read again without the steps. Where data is in a file after its own acknowledgment, it is read again, in the order of
+/// its stamps. Also returns what was wrong with the stamps.
 ///
 /// # Errors
 ///
 /// If nothing of it can be read.
 pub fn analyse<L: Labels>(
     path: &Path,
-    collector: Option<&mut Collector>,
+    mut collector: Option<&mut Collector>,
     progress: &dyn Fn() -> Progress,
     fresh: impl Fn() -> Analysis<L>,
-) -> Result<(Input, Vec<StampedLate>, Analysis<L>), Error> {
+) -> Result<(Input, Stamps, Analysis<L>), Error> {
     let mut analysis = fresh();
-    let input = match collector {
-        Some(collector) => read(path, &mut Both(&mut analysis, collector), progress())?,
-        None => read(path, &mut analysis, progress())?,
+    let (input, mut stamps) = match &mut collector {
+        Some(collector) => read_as_recorded(path, &mut Both(&mut analysis, *collector), progress())?,
+        None => read_as_recorded(path, &mut analysis, progress())?,
     };
-    let late = analysis.stamped_late();
-    let out_of_order = input.out_of_order();
+    if !path.is_file() {
+        return Ok((input, stamps, analysis));
+    }
+    let steps = stamps.clock_steps.as_slice();
+    if !steps.is_empty() {
+        analysis = fresh();
+        stamps.corrected = match collector {
+            Some(collector) => {
+                collector.restart();
+                read_corrected(path, &mut Both(&mut analysis, collector), steps, progress())?
+            }
+            None => read_corrected(path, &mut analysis, steps, progress())?,
+        };
+    }
+    stamps.late = analysis.stamped_late();
+    let largest_back =
+        stamps.corrected.map_or_else(|| input.largest_back_ns(), |times| times.largest_back_ns);
+    let out_of_order = out_of_order(largest_back);
     let in_disorder = out_of_order.is_some() && analysis.is_out_of_order();
-    let is_right = !in_disorder && late.is_empty();
-    if is_right || !path.is_file() {
-        return Ok((input, Vec::new(), analysis));
+    if !in_disorder && stamps.late.is_empty() {
+        return Ok((input, stamps, analysis));
     }
     analysis = fresh();
-    let mut in_order = InOrder::new(&mut analysis, out_of_order.unwrap_or(0)).with_stamped_late(&late);
-    read(path, &mut in_order, progress())?;
+    let mut in_order = InOrder::new(&mut analysis, out_of_order.unwrap_or(0)).with_stamped_late(&stamps.late);
+    read_corrected(path, &mut in_order, steps, progress())?;
     in_order.finish();
-    Ok((input, late, analysis))
+    Ok((input, stamps, analysis))
+}
+
+/// Reads all of `path` into `sink` as if its clock had not been set at `steps`.
+fn read_corrected(
+    path: &Path,
+    sink: &mut impl Sink,
+    steps: &[ClockStep],
+    progress: Progress,
+) -> Result<Option<CorrectedTimes>, Error> {
+    let mut correction = ClockCorrection::new(sink, steps);
+    read(path, &mut correction, progress)?;
+    Ok(correction.finish())
 }
 
 /// Where a recording was made, if it says so; nothing of anything else.

@@ -2,9 +2,10 @@
 
 use crate::json::account;
 use crate::quantity::duration;
+use slowpath_analyses::clock_steps::ClockStep;
 use slowpath_capture::{Compression, Format, Oddity, Protocol};
 use slowpath_model::Instant;
-use slowpath_runs::input::{Input, StampedLate};
+use slowpath_runs::input::{Input, StampedLate, Stamps};
 use slowpath_runs::simulated::Run;
 use slowpath_scenario::Scenario;
 use std::cmp::Reverse;
@@ -27,6 +28,10 @@ pub struct Recording {
     pub span: Option<(Instant, Instant)>,
     /// What was not used, and how often.
     pub skipped: Vec<Skipped>,
+    /// Where its clock was set while it was made.
+    pub clock_steps: Vec<ClockStep>,
+    /// Whether the times in the results are without these steps.
+    pub is_clock_corrected: bool,
     /// What is wrong with the recording itself, so that the results are of a part of it only.
     pub damage: Option<String>,
     /// The reader's own account of it.
@@ -47,14 +52,29 @@ pub struct Skipped {
 }
 
 impl Recording {
-    /// What was read, and whose segments had their times corrected.
-    pub fn of(input: &Input, late: &[StampedLate]) -> Self {
+    /// What was read, and what was wrong with its stamps.
+    pub fn of(input: &Input, stamps: &Stamps) -> Self {
         let mut recording = match input {
             Input::Capture(summary) => Self::of_capture(summary),
             Input::Recording(summary) => Self::of_events(summary),
         };
-        recording.skipped.extend(late.iter().map(put_back));
+        recording.skipped.extend(stamps.late.iter().map(put_back));
+        recording.note_clock_steps(&stamps.clock_steps);
+        if let Some(times) = stamps.corrected {
+            recording.is_clock_corrected = true;
+            recording.span = Some(times.span);
+        }
         recording
+    }
+
+    /// Its clock was set at `steps`. Where that was back, a frame is earlier than the one before for no other reason.
+    fn note_clock_steps(&mut self, steps: &[ClockStep]) {
+        let back = steps.iter().filter(|step| step.by < 0).count() as u64;
+        if let Some(earlier) = self.skipped.iter_mut().find(|skipped| skipped.what == EARLIER) {
+            earlier.count = earlier.count.saturating_sub(back);
+        }
+        self.skipped.retain(|skipped| skipped.count > 0);
+        self.clock_steps = steps.to_vec();
     }
 
     /// A capture.
@@ -85,6 +105,8 @@ impl Recording {
             segments: summary.segments,
             span,
             skipped: skipped(summary),
+            clock_steps: Vec::new(),
+            is_clock_corrected: false,
             damage: summary
                 .stopped
                 .as_ref()
@@ -104,6 +126,8 @@ impl Recording {
             segments: summary.packets,
             span: summary.span,
             skipped: Vec::new(),
+            clock_steps: Vec::new(),
+            is_clock_corrected: false,
             damage: summary.damage.clone(),
             account: account::of_events(summary),
         }
@@ -121,6 +145,8 @@ impl Recording {
             segments: run.frames,
             span: (run.frames > 0).then(|| (Instant::START, simulation.now())),
             skipped: Vec::new(),
+            clock_steps: Vec::new(),
+            is_clock_corrected: false,
             damage: (!run.whole).then(stopped),
             account: account::of_run(scenario, run),
         }
@@ -138,6 +164,9 @@ fn put_back((flow, end, by): &StampedLate) -> Skipped {
     let what = format!("number {flow}: segments of {end} stamped {by} late, corrected");
     Skipped { count: 1, unit: "flow", what, matters: false }
 }
+
+/// What is said of frames out of the order of their stamps.
+const EARLIER: &str = "stamped earlier than the one before";
 
 fn skipped(summary: &slowpath_capture::CaptureSummary) -> Vec<Skipped> {
     let frames = |count: u64, what: String, matters| Skipped { count, unit: "frame", what, matters };
@@ -160,7 +189,7 @@ fn skipped(summary: &slowpath_capture::CaptureSummary) -> Vec<Skipped> {
         });
     }
     if summary.steps_back.count > 0 {
-        all.push(frames(summary.steps_back.count, "stamped earlier than the one before".to_owned(), false));
+        all.push(frames(summary.steps_back.count, EARLIER.to_owned(), false));
     }
     if summary.evicted_flows > 0 {
         let what = "dropped to save memory; later packets count as another flow".to_owned();

@@ -5,6 +5,7 @@
 
 mod both_taps;
 mod captures;
+mod clock_steps;
 mod ends;
 mod facts;
 mod labels;

@@ -22,6 +22,9 @@ pub const ONE_WAY: i64 = 20 * MS;
 /// A's timestamp clock at the start, in milliseconds.
 pub const CLOCK_OF_A: u32 = 7_000_000;
 
+/// B's.
+pub const CLOCK_OF_B: u32 = 4_000_000;
+
 /// The delayed ACK's longest delay.
 const DELACK: i64 = 40 * MS;
 
@@ -307,7 +310,7 @@ impl Run<'_> {
         let from_a = segment.from == End::A;
         let syn = segment.flags.has(Flags::SYN);
         let (own, peer) =
-            if from_a { (CLOCK_OF_A, self.sender.peer_val) } else { (4_000_000, self.receiver.peer_val) };
+            if from_a { (CLOCK_OF_A, self.sender.peer_val) } else { (CLOCK_OF_B, self.receiver.peer_val) };
         let ecr = if syn && from_a { 0 } else { peer };
         let val = own + (self.now / MS) as u32;
         segment.timestamps = Some(Timestamps { val, ecr });

@@ -202,7 +202,8 @@ impl Sink for Shown {
     fn close(&mut self, _: FlowId, _: FlowEnd) {}
 }
 
-fn read(file: Vec<u8>, sink: &mut impl Sink) -> CaptureSummary {
+/// Reads a capture into a sink.
+pub fn read(file: Vec<u8>, sink: &mut impl Sink) -> CaptureSummary {
     Capture::from_reader("written", Cursor::new(file)).run(sink).expect("a capture")
 }
 

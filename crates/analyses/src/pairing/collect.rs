@@ -95,6 +95,11 @@ impl Collector {
         Self { options, ..Self::default() }
     }
 
+    /// Forgets what it has seen.
+    pub fn restart(&mut self) {
+        *self = Self::new(self.options);
+    }
+
     /// Ends the collecting. `epoch_ns` is the wall-clock time of the recording's instant 0, in nanoseconds since
     /// 1970; where it is not known, 0 serves, and the offset between the clocks says nothing.
     pub fn finish(self, epoch_ns: i64) -> Tap {

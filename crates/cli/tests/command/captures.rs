@@ -90,6 +90,15 @@ pub fn transfer_stamped_late(rounds: u32, late: u32) -> Vec<u8> {
     written(all)
 }
 
+/// The capture of that transfer at its sender, whose clock is set back by so many microseconds 2 s after its start.
+pub fn transfer_clock_set_back(rounds: u32, by: u32) -> Vec<u8> {
+    let mut all = segments(rounds);
+    for segment in all.iter_mut().filter(|segment| segment.micros >= 2_000_000) {
+        segment.micros -= by;
+    }
+    written(all)
+}
+
 fn written(segments: Vec<Packet>) -> Vec<u8> {
     let mut file = header();
     segments.iter().for_each(|segment| push(&mut file, segment));

@@ -3,6 +3,7 @@
 mod both_ends;
 mod buffers;
 mod captures;
+mod clock_steps;
 mod doctor;
 mod drill;
 mod explain;

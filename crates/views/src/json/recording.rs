@@ -3,6 +3,7 @@
 use crate::recording;
 use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_analyses::clock_steps;
 
 /// One file or stream.
 #[derive(Serialize, JsonSchema)]
@@ -23,6 +24,8 @@ pub struct Recording {
     damage: Option<String>,
     /// What was not used, or is odd.
     skipped: Vec<Skipped>,
+    /// Where the recording's clock was set while it was made.
+    clock_steps: Vec<ClockStep>,
     /// The reader's own account of what it read. Its fields are not part of this contract.
     account: serde_json::Value,
 }
@@ -40,6 +43,19 @@ pub struct Skipped {
     matters: bool,
 }
 
+/// The recording's clock was set.
+#[derive(Serialize, JsonSchema)]
+pub struct ClockStep {
+    /// The first frame after it.
+    frame: u64,
+    /// When that frame passed, by the clock as it was before the first step.
+    at_ns: i64,
+    /// By how much it was set; negative where it was set back.
+    by_ns: i64,
+    /// Whether all later times in this document are corrected by it. They are not for a stream, which cannot be read again.
+    corrected: bool,
+}
+
 impl Recording {
     pub(super) fn of(recording: &recording::Recording) -> Self {
         let skipped = |skipped: &recording::Skipped| Skipped {
@@ -47,6 +63,12 @@ impl Recording {
             unit: skipped.unit.to_owned(),
             what: skipped.what.clone(),
             matters: skipped.matters,
+        };
+        let clock_step = |step: &clock_steps::ClockStep| ClockStep {
+            frame: step.frame,
+            at_ns: step.at.nanos(),
+            by_ns: step.by,
+            corrected: recording.is_clock_corrected,
         };
         Self {
             name: recording.name.clone(),
@@ -57,6 +79,7 @@ impl Recording {
             last_ns: recording.span.map(|(_, last)| last.nanos()),
             damage: recording.damage.clone(),
             skipped: recording.skipped.iter().map(skipped).collect(),
+            clock_steps: recording.clock_steps.iter().map(clock_step).collect(),
             account: recording.account.clone(),
         }
     }

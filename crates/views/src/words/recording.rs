@@ -5,6 +5,7 @@ use crate::quantity::{count, counted, duration};
 use crate::recording::{Recording, Skipped};
 use slowpath_analyses::report::FlowReport;
 use slowpath_model::FlowId;
+use std::time::Duration;
 
 /// Format, duration and number of frames: `pcapng, 12.3 s, 56,220 frames, 56,203 of TCP`.
 pub fn recording_facts(recording: &Recording) -> String {
@@ -33,7 +34,27 @@ pub fn warnings(recording: &Recording) -> Vec<String> {
     let unused = matters.map(|skipped| {
         format!("{name}: not used: {}: {}", counted(skipped.count, skipped.unit), skipped.what)
     });
-    empty.into_iter().chain(damage).chain(unused).collect()
+    let clock = clock_set(recording).map(|text| format!("{name}: {text}"));
+    empty.into_iter().chain(damage).chain(unused).chain(clock).collect()
+}
+
+/// That the capture's clock was set: when, by how much, and whether times are corrected.
+fn clock_set(recording: &Recording) -> Option<String> {
+    let (first, more) = recording.clock_steps.split_first()?;
+    let direction = if first.by < 0 { "back" } else { "forward" };
+    let [by, at] =
+        [first.by, first.at.nanos()].map(|nanos| duration(Duration::from_nanos(nanos.unsigned_abs())));
+    let times = match more.len() {
+        0 => String::new(),
+        n => format!("{} times while recording, first ", count(n as u64 + 1)),
+    };
+    let then = match (recording.is_clock_corrected, more.is_empty()) {
+        (false, _) => "times are as recorded",
+        (true, true) => "later times are corrected",
+        (true, false) => "times are corrected",
+    };
+    let frame = count(first.frame);
+    Some(format!("the capture's clock was set {times}{direction} by {by} at {at} (frame {frame}); {then}"))
 }
 
 /// Why a recording has no flow of this number, of the `flows` in it; or why it was not kept.
@@ -57,7 +78,11 @@ pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
     };
     let mut warnings: Vec<String> = recording.damage.iter().map(|damage| super::sentence(damage)).collect();
     warnings.extend(list(true).map(|text| format!("Not used: {text}.")));
-    (warnings, list(false).map(|text| format!("Skipped or unusual: {text}.")).into_iter().collect())
+    let mut notes = Vec::new();
+    let clock = clock_set(recording).map(|text| super::sentence(&text));
+    if recording.is_clock_corrected { &mut notes } else { &mut warnings }.extend(clock);
+    notes.extend(list(false).map(|text| format!("Skipped or unusual: {text}.")));
+    (warnings, notes)
 }
 
 /// The command that shows a flow's packets; `None` where they came from a stream, or are no longer there.

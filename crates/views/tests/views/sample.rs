@@ -296,6 +296,8 @@ pub fn recording() -> Recording {
                 matters: true,
             },
         ],
+        clock_steps: Vec::new(),
+        is_clock_corrected: false,
         damage: Some("the file ends in the middle of a frame, at byte 4,813,201".to_owned()),
         account: serde_json::json!({ "frames": 56_220 }),
     }
