@@ -35,7 +35,7 @@ fn a_clock_that_was_set_is_corrected_and_reported_once() {
     let set = "the capture's clock was set back by";
     let listed = document(&folder, &["flows", "set.pcap", "--json"], set);
     assert_eq!(listed["flows"][0]["main_cause"], found["flows"][0]["main_cause"]);
-    assert_eq!(listed["recording"]["clock_steps"], found["recordings"][0]["clock_steps"]);
+    assert_eq!(listed["recordings"][0]["clock_steps"], found["recordings"][0]["clock_steps"]);
     let (_, out, _) = told(&run(&folder, &["diagnose", "set.pcap"]));
     let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(flat.matches("clock was set back").count(), 1, "{out}");
