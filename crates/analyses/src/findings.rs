@@ -25,6 +25,8 @@ struct Material<'a> {
     closing: &'a Closing,
     overview: &'a Overview,
     vantage: Vantage,
+    /// That is no more than a guess.
+    is_vantage_guessed: bool,
 }
 
 /// Sums the spells of each direction up by cause, most time first, and adds the reset to those of the main direction;
@@ -126,6 +128,7 @@ impl<'a> Material<'a> {
             closing: &report.closing,
             overview: &direction.overview,
             vantage: report.vantage.vantage,
+            is_vantage_guessed: report.vantage.confidence == Confidence::Low,
         }
     }
 
@@ -142,7 +145,7 @@ impl<'a> Material<'a> {
     /// How sure `cause` is. High is what leaves no alternative: facts of the headers, and what was seen next to the end that
     /// it is about.
     fn confidence(&self, cause: Cause) -> Confidence {
-        let at_sender = self.vantage == Vantage::At(self.from);
+        let at_sender = self.vantage == Vantage::At(self.from) && !self.is_vantage_guessed;
         let high_if = |sure: bool| if sure { Confidence::High } else { Confidence::Medium };
         match cause {
             // The answers may have passed elsewhere.

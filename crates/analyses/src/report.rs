@@ -309,10 +309,11 @@ impl Measures {
         self.bytes.get().div_ceil(u64::from(self.mss_seen.max(1))).max(self.data_packets)
     }
 
-    /// The share of these that was retransmitted and not spuriously, 0 to 1: every report's loss. `None` where nothing was
+    /// The share of these, those captured twice left out, that was retransmitted and not spuriously, 0 to 1: every report's loss. `None` where nothing was
     /// lost.
     pub fn lost_share(&self) -> Option<f64> {
-        let (lost, all) = (self.labels.retransmission, self.data_segments());
+        let passed = self.data_segments().saturating_sub(self.labels.duplicate);
+        let (lost, all) = (self.labels.retransmission, passed.max(self.labels.retransmission));
         (lost > 0 && all > 0).then(|| (lost as f64 / all as f64).min(1.0))
     }
 }

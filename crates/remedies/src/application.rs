@@ -70,16 +70,16 @@ fn slow_start_after_idle(facts: &Facts<'_>) -> Option<Advice> {
 
 pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
     let sent = facts.sent();
-    let per_turn = sent.unique_bytes.get().checked_div(facts.finding.spells).filter(|bytes| *bytes > 0);
-    let turn = match (facts.spell(), per_turn) {
-        (Some(spell), Some(bytes)) => format!(
-            " There were {} turns; one waited {} on average and moved {}.",
-            facts.finding.spells,
-            time(spell),
+    // One spell may be of many turns.
+    let turns = facts.turns().max(facts.finding.spells);
+    let per_turn = sent.unique_bytes.get().checked_div(turns).filter(|bytes| *bytes > 0 && turns > 1);
+    let turn = per_turn.map_or_else(String::new, |bytes| {
+        format!(
+            " There were {turns} turns; one waited {} on average and moved {}.",
+            time(facts.finding.lasted / u32::try_from(turns).unwrap_or(u32::MAX)),
             slowpath_model::Bytes::new(bytes),
-        ),
-        _ => String::new(),
-    };
+        )
+    });
     let deeper = facts.target_window().zip(per_turn).map_or_else(String::new, |(window, bytes)| {
         let outstanding = window.get().div_ceil(bytes);
         format!(

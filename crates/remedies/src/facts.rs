@@ -34,6 +34,11 @@ impl<'a> Facts<'a> {
         &self.report.directions[self.finding.from.index()].measures
     }
 
+    /// How often the sender waited for payload of the receiver.
+    pub(crate) fn turns(&self) -> u64 {
+        self.report.directions[self.finding.from.index()].overview.waits.prompted
+    }
+
     /// What the receiver sent: its ACKs, window and options.
     pub(crate) fn answered(&self) -> &'a Measures {
         &self.report.directions[(!self.finding.from).index()].measures

@@ -45,6 +45,9 @@ pub enum Fate {
     Damage,
 }
 
+/// When a packet arrives, by when it would.
+pub type Arrival<'a> = dyn FnMut(&Segment, i64) -> i64 + 'a;
+
 /// What is transferred, and over what.
 pub struct Setup<'a> {
     /// Bytes that A sends.
@@ -81,7 +84,7 @@ pub struct Setup<'a> {
     /// How long the path takes one way.
     pub one_way: i64,
     /// When a packet arrives that would arrive then.
-    pub arrives: Box<dyn FnMut(&Segment, i64) -> i64 + 'a>,
+    pub arrives: Box<Arrival<'a>>,
     /// Whether A holds a short segment back while anything is unacknowledged (Nagle's algorithm).
     pub nagle: bool,
     /// What happens to each packet on the way, in both directions.

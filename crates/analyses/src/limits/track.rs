@@ -442,6 +442,8 @@ impl Track {
         };
         self.overdue(at, asked, rto);
         let hold = self.hold();
+        // The window held something back.
+        self.ended_short &= hold != Hold::Window;
         // The wait that ends here was for this payload.
         if answer.payload > 0 && matches!(hold, Hold::Idle | Hold::Dry) {
             self.asked = true;

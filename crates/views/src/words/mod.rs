@@ -63,7 +63,8 @@ pub fn verdict(flow: &FlowReport) -> String {
 fn bound(flow: &FlowReport, first: &Finding) -> String {
     let others = flow.main().findings.iter().filter(|finding| finding.cause != first.cause);
     let second = others.max_by_key(|finding| finding.lasted);
-    let mut text = format!("{} of that time: {}.", capital_share(first.share), named(first.cause));
+    let (of_limit, what) = limit_or_cause(flow, first, second);
+    let mut text = format!("{} of that time: {what}.", capital_share(of_limit));
     if first.cause == Cause::BottleneckFull {
         text.push_str(" This is the good case: the path was used.");
     }
@@ -73,6 +74,19 @@ fn bound(flow: &FlowReport, first: &Finding) -> String {
         text.push_str(&format!(" Another {}{when}: {}.", share(second.share), named(second.cause)));
     }
     text
+}
+
+/// The share that the headline begins with, and what it is of: `first` is the largest cause of the largest limit. Where another
+/// limit has a larger cause, `second`, it is the limit's share that is the largest.
+fn limit_or_cause(flow: &FlowReport, first: &Finding, second: Option<&Finding>) -> (f64, String) {
+    let of_limit = flow.main().findings.iter().filter(|finding| finding.cause.limit() == first.cause.limit());
+    let of_limit: f64 = of_limit.map(|finding| finding.share).sum();
+    let is_larger = second.is_some_and(|second| (first.share..of_limit).contains(&second.share));
+    if !is_larger {
+        return (first.share, named(first.cause));
+    }
+    let (limit, title) = (first.cause.limit().title(), first.cause.title());
+    (of_limit, format!("{limit}, for the most part {title}"))
 }
 
 /// How a connection was reset: `Reset by the receiver after 12 s: the connection is not known any more.`
@@ -287,12 +301,15 @@ pub fn repetition(flow: &FlowReport) -> Option<String> {
         (labels.spurious, "of them spurious"),
         (labels.out_of_order, "out of order"),
         (labels.duplicate, "captured twice"),
-        (labels.window_probe, "window probes"),
-        (labels.keep_alive, "keep-alives"),
     ]
     .into_iter()
+    .map(|(number, what)| (number, format!("{} {what}", count(number))))
+    .chain([
+        (labels.window_probe, counted(labels.window_probe, "window probe")),
+        (labels.keep_alive, counted(labels.keep_alive, "keep-alive")),
+    ])
     .filter(|(number, _)| *number > 0)
-    .map(|(number, what)| format!("{} {what}", count(number)))
+    .map(|(_, text)| text)
     .collect();
     (!parts.is_empty())
         .then(|| format!("{}: {}", counted(measures.data_packets, "data segment"), parts.join(", ")))
