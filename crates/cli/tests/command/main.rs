@@ -97,7 +97,7 @@ fn both_ends_of_a_transfer_are_matched() {
             "1 flow in both",
             "4 missed by the recording at the receiving end",
             "Recorded in receiver.pcapng as well, as flow 1",
-            "They took 10 ms (median;",
+            "They took 10 ms ± 10 ms (median;",
             "Recorded at the sender",
         ] {
             assert!(flat.contains(part), "{part}: {out}");

@@ -75,7 +75,10 @@ fn round_trip_text(found: &RoundTrip) -> String {
     let lost = format!("{} of {} echoes were lost.", found.lost, found.echoes);
     match (found.min_ns, found.median_ns) {
         (Some(min), Some(median)) => {
-            let jitter = found.jitter_ns.map(|jitter| format!("; jitter {}", time(jitter)));
+            let jitter = found
+                .jitter_ns
+                .filter(|jitter| *jitter > 0)
+                .map(|jitter| format!("; jitter {}", time(jitter)));
             let jitter = jitter.unwrap_or_default();
             format!("minimum {}, median {}{jitter}. {lost}", time(min), time(median))
         }
