@@ -6,6 +6,7 @@ use super::episodes::{Episode, Episodes};
 use super::growth;
 use super::pace;
 use super::policer;
+use super::queue;
 use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most};
 use super::thresholds;
 use super::track::Finished;
@@ -65,7 +66,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         }
     }
     let of = parts.iter().map(|part| (&stretches[part.stretch], part));
-    overview.tallies = Tally::of(of, |stretch| queueing(&overview, stretch));
+    overview.tallies = Tally::of(of, |stretch| queue::stood_throughout(&overview, stretch));
     for part in &parts {
         spells.add(part.from.max(begin), part.to, part.cause);
     }
@@ -134,10 +135,11 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     if read().map(Stretch::lasted).sum::<i64>() >= time(&Stretch::lasted) / thresholds::READ_PART {
         overview.read_rate = median(read().filter_map(Stretch::rate));
     }
-    if let Some(rtt) = longer_rtt(&overview, stretches) {
+    if let Some(rtt) = queue::longer_rtt(&overview, stretches) {
         overview.rare_mut().longer_rtt = Some(rtt);
     }
-    overview.queued = stretches.iter().filter(|s| queueing(&overview, s)).map(Stretch::lasted).sum();
+    overview.queued =
+        stretches.iter().filter(|s| queue::stood_throughout(&overview, s)).map(Stretch::lasted).sum();
     let steady =
         base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued.max(repairing)));
     if steady.is_some() {
@@ -153,50 +155,6 @@ fn one_at_once(context: &Context, stretches: &[Stretch], base: u32) -> bool {
     let each = open as f64 * f64::from(context.mss) / delivered.max(1) as f64;
     let full = stretches.iter().any(|stretch| stretch.flight_max == context.mss && stretch.emptied == 0);
     full && each < (f64::from(base) + f64::from(thresholds::DELAYED_ACKS_US)) * 1e3
-}
-
-/// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
-fn queueing(overview: &Overview, stretch: &Stretch) -> bool {
-    is_longer(overview, stretch)
-        && !overview
-            .rare()
-            .longer_rtt
-            .is_some_and(|rtt| is_at(stretch, rtt) && comes_in_bursts(overview, stretch))
-}
-
-/// The RTT that the path had become, in microseconds, where RTTs were long and no queue made them so: once long, they stood still,
-/// which those of a queue that others fill do not, and what arrived came with pauses, which no queue of this flow leaves.
-fn longer_rtt(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
-    let is_one = |stretch: &&Stretch| is_longer(overview, stretch) && comes_in_bursts(overview, stretch);
-    let longer: Vec<&Stretch> = stretches.iter().filter(is_one).collect();
-    let mut rtts: Vec<u32> = longer.iter().map(|stretch| stretch.rtt_min).collect();
-    rtts.sort_unstable();
-    let &rtt = rtts.get(rtts.len() / 2)?;
-    let still =
-        longer.iter().filter(|stretch| is_at(stretch, rtt)).map(|stretch| stretch.lasted()).sum::<i64>();
-    let since = longer.first().map_or(0, |first| longer[longer.len() - 1].to.nanos_since(first.from));
-    let is_still = still as f64 >= thresholds::STILL_SHARE * since as f64;
-    (is_still && since > thresholds::STILL_RTTS * i64::from(rtt) * 1000).then_some(rtt)
-}
-
-/// Whether the RTT of `stretch` is that one.
-const fn is_at(stretch: &Stretch, rtt: u32) -> bool {
-    stretch.rtt_min.abs_diff(rtt) <= rtt / thresholds::STILL_PART
-}
-
-/// Whether not even the shortest RTT of `stretch` was near the shortest of all.
-fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
-    let Some(base) = overview.base_rtt else { return false };
-    stretch.rtt_min != u32::MAX
-        && stretch.rtt_min > base + (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US)
-}
-
-/// Whether what arrived came with pauses, far below the rate that the path carries. A queue of this flow alone hands on what is
-/// in it without one.
-fn comes_in_bursts(overview: &Overview, stretch: &Stretch) -> bool {
-    let rate = stretch.rate().unwrap_or(0.0);
-    rate < thresholds::BELOW_PEAK * overview.peak_rate
-        && stretch.gap_max > stretch.rtt_min / thresholds::QUEUE_GAP_PART
 }
 
 /// What is known of a direction whose time is divided among causes.
@@ -362,7 +320,7 @@ impl Classifier<'_> {
         // is of other flows.)
         let held = !outgrown
             && stretch.window_min < stretch.window_max
-            && queueing(self.overview, stretch)
+            && queue::stood_throughout(self.overview, stretch)
             && stretch.rate().is_some_and(|rate| rate < thresholds::BELOW_PEAK * self.overview.peak_rate);
         let young = before < part(stretch.window_max, thresholds::YOUNG);
         let earliest = if young { at + 1 } else { at.saturating_sub(2) };
@@ -454,7 +412,7 @@ impl Classifier<'_> {
         {
             return Cause::LocalRateLimit;
         }
-        if queueing(self.overview, stretch) {
+        if queue::stood_throughout(self.overview, stretch) {
             let queue = stretch.rtt_min - base;
             if f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
                 && queue > thresholds::STANDING_LEAST_US

@@ -1,0 +1,49 @@
+//! Whether a queue made RTTs long, or the path itself.
+
+use super::stretch::Stretch;
+use super::thresholds;
+use crate::report::Overview;
+
+/// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
+pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
+    is_longer(overview, stretch)
+        && !overview
+            .rare()
+            .longer_rtt
+            .is_some_and(|rtt| is_at(stretch, rtt) && comes_in_bursts(overview, stretch))
+}
+
+/// The RTT that the path had become, in microseconds, where RTTs were long and no queue made them so: once long, they stood still,
+/// which those of a queue that others fill do not, and what arrived came with pauses, which no queue of this flow leaves.
+pub fn longer_rtt(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
+    let is_one = |stretch: &&Stretch| is_longer(overview, stretch) && comes_in_bursts(overview, stretch);
+    let longer: Vec<&Stretch> = stretches.iter().filter(is_one).collect();
+    let mut rtts: Vec<u32> = longer.iter().map(|stretch| stretch.rtt_min).collect();
+    rtts.sort_unstable();
+    let &rtt = rtts.get(rtts.len() / 2)?;
+    let still =
+        longer.iter().filter(|stretch| is_at(stretch, rtt)).map(|stretch| stretch.lasted()).sum::<i64>();
+    let since = longer.first().map_or(0, |first| longer[longer.len() - 1].to.nanos_since(first.from));
+    let is_still = still as f64 >= thresholds::STILL_SHARE * since as f64;
+    (is_still && since > thresholds::STILL_RTTS * i64::from(rtt) * 1000).then_some(rtt)
+}
+
+/// Whether the RTT of `stretch` is that one.
+const fn is_at(stretch: &Stretch, rtt: u32) -> bool {
+    stretch.rtt_min.abs_diff(rtt) <= rtt / thresholds::STILL_PART
+}
+
+/// Whether not even the shortest RTT of `stretch` was near the shortest of all.
+fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
+    let Some(base) = overview.base_rtt else { return false };
+    stretch.rtt_min != u32::MAX
+        && stretch.rtt_min > base + (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US)
+}
+
+/// Whether what arrived came with pauses, far below the rate that the path carries. A queue of this flow alone hands on what is
+/// in it without one.
+fn comes_in_bursts(overview: &Overview, stretch: &Stretch) -> bool {
+    let rate = stretch.rate().unwrap_or(0.0);
+    rate < thresholds::BELOW_PEAK * overview.peak_rate
+        && stretch.gap_max > stretch.rtt_min / thresholds::QUEUE_GAP_PART
+}
