@@ -563,3 +563,15 @@ impl StallCause {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_captured_twice_was_sent_once() {
+        let mut measures = Measures { data_packets: 200, ..Measures::default() };
+        (measures.labels.duplicate, measures.labels.retransmission) = (100, 1);
+        assert_eq!(measures.lost_share(), Some(0.01));
+    }
+}
