@@ -249,7 +249,7 @@ evidence! {
     /// RTTs were long without a queue: what arrived came with pauses, which no queue leaves, far below the peak rate.
     LongerPath = "longer-path" {
         shortest: Duration = "The shortest RTT of all.",
-        longer: Duration = "The shortest of that time.",
+        longer: Duration = "That of this time, within about 3 %.",
     }
     /// No loss was being repaired.
     NothingRepaired = "nothing-repaired" {}

@@ -190,7 +190,7 @@ impl<'a> Material<'a> {
 
     /// What else could have held the sender.
     fn alternatives(&self, cause: Cause) -> impl Iterator<Item = Alternative> {
-        let known = Known { at_sender: self.vantage == Vantage::At(self.from), base_rtt: self.base_rtt() };
+        let known = Known { at_sender: self.vantage == Vantage::At(self.from), no_queue: self.no_queue() };
         let tally = self.overview.tallies.iter().find(move |tally| tally.cause == cause);
         tally.into_iter().flat_map(move |tally| tally.alternatives(known))
     }
@@ -233,7 +233,7 @@ impl<'a> Material<'a> {
         let rate = Rate::bits_per_second(steady.rate as u64);
         found.push(Evidence::SteadyRate { rate, flight: Bytes::new(steady.flight as u64) });
         found.extend(steady.unprompted.map(|share| Evidence::UnpromptedSends { share }));
-        found.extend(self.base_rtt().map(|shortest| Evidence::NoQueue { shortest }));
+        found.extend(self.no_queue());
     }
 
     fn connection(&self, cause: Cause, found: &mut Vec<Evidence>) {
@@ -429,7 +429,9 @@ impl<'a> Material<'a> {
             });
         }
         found.extend(self.flight().map(|flight_max| Evidence::FlightBound { flight_max }));
-        found.extend(self.no_queue());
+        if self.overview.queue_shows {
+            found.extend(self.no_queue());
+        }
         found.extend(self.retransmitted());
     }
 
@@ -539,9 +541,9 @@ impl<'a> Material<'a> {
         }
     }
 
-    /// That no queue held this flow, as far as RTTs show it.
+    /// That no queue held this flow, by its RTTs.
     fn no_queue(&self) -> Option<Evidence> {
-        let shortest = self.base_rtt().filter(|_| self.overview.queue_shows)?;
+        let shortest = self.base_rtt()?;
         Some(match self.overview.rare().longer_rtt {
             Some(longer) => Evidence::LongerPath { shortest, longer: Duration::from_micros(longer.into()) },
             None => Evidence::NoQueue { shortest },

@@ -4,7 +4,6 @@ use super::stretch::{Hold, Part, Prompt, Stretch};
 use super::thresholds;
 use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
-use std::time::Duration;
 
 /// Another limit that the time of a cause could be of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,8 +40,8 @@ pub struct Tally {
 pub struct Known {
     /// Whether the tap is next to the sender.
     pub at_sender: bool,
-    /// The shortest round trip of the path.
-    pub base_rtt: Option<Duration>,
+    /// That no queue was in the way, where the tally of a cause has none.
+    pub no_queue: Option<Evidence>,
 }
 
 impl Tally {
@@ -112,10 +111,7 @@ impl Tally {
                 .or_else(|| sent(Prompt::Payload).map(|share| Evidence::SetOffByPayload { share }))
                 .or_else(|| self.queue_stood()),
             Limit::LossRecovery => (!self.repaired).then_some(Evidence::NothingRepaired {}),
-            Limit::Path => known
-                .base_rtt
-                .filter(|_| part(self.queued) <= 1.0 - thresholds::EXCLUDES)
-                .map(|shortest| Evidence::NoQueue { shortest }),
+            Limit::Path => known.no_queue.filter(|_| part(self.queued) <= 1.0 - thresholds::EXCLUDES),
             _ => None,
         }
     }

@@ -89,7 +89,7 @@ pub fn evidence(evidence: &Evidence) -> String {
             format!("RTTs were near their shortest, {}, so no queue was in the way", duration(shortest))
         }
         Evidence::LongerPath { shortest, longer } => format!(
-            "RTTs of {} and more, where the shortest was {}, came with pauses that no queue of this flow leaves: the path had \
+            "RTTs of {}, where the shortest was {}, came with pauses that no queue of this flow leaves: the path had \
              become longer, or its ACKs waited on their way",
             duration(longer),
             duration(shortest)
