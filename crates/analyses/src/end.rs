@@ -541,17 +541,15 @@ impl EndState {
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(at);
         }
-        if let Some(nanos) = acked.round_trip {
+        let round_trip = acked.round_trip.map(|nanos| {
             note_distance(nanos, &mut me.distance, &mut self.distance);
-        }
-        let near = self.distance.sending();
-        let mut round_trip = None;
-        if let Some(nanos) = acked.round_trip {
             self.rtt_by_ack.sample(nanos);
+            let near = self.distance.sending();
             let whole = nanos + if near.is_here() { 0 } else { near.recent() };
             self.rto.sample(whole, self.outstanding.una(), self.outstanding.nxt());
-            round_trip = Some(whole);
-        }
+            whole
+        });
+        let near = self.distance.sending();
         let Some(track) = &mut self.track else { return acked.spurious };
         if acked.reneged {
             self.not_accepted.get_or_insert_default().reneged = true;

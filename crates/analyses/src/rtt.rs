@@ -212,9 +212,11 @@ impl TimestampClock {
     }
 }
 
-/// By this factor an end is far nearer to the tap than the other one: a host answers its own tap within its scheduling latency,
-/// whatever the path adds on the other side.
-pub const FAR_NEARER: i64 = 5;
+/// Whether one end of two is far nearer to the tap, by their distances in nanoseconds: a host answers its own tap within its
+/// scheduling latency, whatever the path adds on the other side.
+pub const fn is_far_nearer(near: i64, far: i64) -> bool {
+    near * 5 < far
+}
 
 /// How far an end is from the tap and back, from whatever shows it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -303,7 +305,7 @@ impl Distance {
         // The tap itself resolves no less, in nanoseconds.
         const FINEST: i64 = 1_000;
         let pair = self.min.zip(other.min);
-        self.is_farther = pair.is_some_and(|(mine, others)| mine > FAR_NEARER * others.max(FINEST));
+        self.is_farther = pair.is_some_and(|(mine, others)| is_far_nearer(others.max(FINEST), mine));
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::cause::Confidence;
 use crate::flow::FlowState;
 use crate::report::{VantageEvidence, VantageReport};
-use crate::rtt::FAR_NEARER;
+use crate::rtt::is_far_nearer;
 use slowpath_model::{End, Vantage};
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn judge(flow: &FlowState, far: [Option<i64>; 2]) -> (Vantage, Confidence, Vanta
     let (near, (short, long)) = if a <= b { (End::A, (a, b)) } else { (End::B, (b, a)) };
     let (a, b) = (time(a), time(b));
     let distances = VantageEvidence::Distances { a, b };
-    if short * FAR_NEARER < long && (short < 2_000_000 || short * 50 < long) {
+    if is_far_nearer(short, long) && (short < 2_000_000 || short * 50 < long) {
         let sure = if short * 20 < long { Confidence::High } else { Confidence::Medium };
         return (Vantage::At(near), sure, distances);
     }

@@ -4,7 +4,7 @@ use super::{FlowState, reset};
 use crate::cause::Cause;
 use crate::end::note_distance;
 use crate::report::{EcnAnswer, ScaleKnown, SynOptions};
-use crate::rtt::FAR_NEARER;
+use crate::rtt::is_far_nearer;
 use slowpath_model::{Checksum, End, Flags, IcmpKind, Instant, Segment, StreamOffset};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -206,7 +206,7 @@ impl FlowState {
         let is_nearer = match (responder.min(), initiator.min()) {
             // The user says so.
             (Some(0), Some(0)) => true,
-            (Some(near), Some(far)) => near * FAR_NEARER < far,
+            (Some(near), Some(far)) => is_far_nearer(near, far),
             _ => false,
         };
         responder.is_here() && is_nearer

@@ -413,13 +413,7 @@ impl Classifier<'_> {
             return Cause::LocalRateLimit;
         }
         if queue::stood_throughout(self.overview, stretch) {
-            let queue = stretch.rtt_min - base;
-            if f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
-                && queue > thresholds::STANDING_LEAST_US
-            {
-                return Cause::StandingQueue;
-            }
-            return Cause::BottleneckFull;
+            return queue::cause(stretch.rtt_min - base, base).unwrap_or(Cause::BottleneckFull);
         }
         // A burst that payload set off, and that an ACK went on with, was one of the congestion window. The end of a write that
         // Nagle's algorithm held back is no more than a segment.

@@ -28,7 +28,7 @@ mod growth;
 pub mod other_scale;
 pub mod pace;
 pub mod policer;
-mod queue;
+pub mod queue;
 pub mod stretch;
 pub mod thresholds;
 pub mod track;

@@ -2,7 +2,16 @@
 
 use super::stretch::Stretch;
 use super::thresholds;
+use crate::cause::Cause;
 use crate::report::Overview;
+
+/// What a queue that makes RTTs longer by `queue` than `base`, in microseconds, is called; `None` if it is no queue.
+pub fn cause(queue: u32, base: u32) -> Option<Cause> {
+    let is_one = queue > (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US);
+    let stands = f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
+        && queue > thresholds::STANDING_LEAST_US;
+    is_one.then_some(if stands { Cause::StandingQueue } else { Cause::BottleneckFull })
+}
 
 /// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
 pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
@@ -36,8 +45,7 @@ const fn is_at(stretch: &Stretch, rtt: u32) -> bool {
 /// Whether not even the shortest RTT of `stretch` was near the shortest of all.
 fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
     let Some(base) = overview.base_rtt else { return false };
-    stretch.rtt_min != u32::MAX
-        && stretch.rtt_min > base + (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US)
+    stretch.rtt_min != u32::MAX && cause(stretch.rtt_min.saturating_sub(base), base).is_some()
 }
 
 /// Whether what arrived came with pauses, far below the rate that the path carries. A queue of this flow alone hands on what is

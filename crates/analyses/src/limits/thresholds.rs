@@ -206,11 +206,11 @@ pub const EQUAL_BURSTS_PART: (u32, u32) = (3, 4);
 /// So many segments have to end at the same part of the window before the sender scales it by another factor.
 pub const OTHER_SCALE_SEGMENTS: u32 = 4;
 
-/// A window of so many segments is not filled by chance: one or two may be.
-pub const CHANCE_SEGMENTS: u32 = 4;
-
 /// And this part of the short ones: the last of a write may end elsewhere.
 pub const OTHER_SCALE_PART: (u32, u32) = (4, 5);
+
+/// A window of so many segments is not filled by chance: one or two may be.
+pub const CHANCE_SEGMENTS: u32 = 4;
 
 /// So many losses have to follow a rule before it is one.
 pub const RULE_LOSSES: u32 = 3;

@@ -9,7 +9,7 @@ use super::report::{DirectionPair, FlowPair, Pairing, Queueing, Tally};
 use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
 use crate::findings;
-use crate::limits::thresholds;
+use crate::limits::queue;
 use crate::report::{DirectionReport, FlowReport, Spell};
 use slowpath_model::{End, Instant};
 use std::collections::HashMap;
@@ -180,16 +180,8 @@ impl View<'_> {
         };
         let shortest = self.pairing.clocks.as_ref().and_then(|clocks| clocks.stretches.first());
         let shortest = shortest.map_or(Duration::ZERO, |stretch| stretch.round_trip);
-        let micros = |micros: u32| Duration::from_micros(micros.into());
-        if mean < micros(thresholds::QUEUE_LEAST_US).max(shortest / thresholds::QUEUE_RTT_PART) {
-            Cause::Undetermined
-        } else if mean
-            > micros(thresholds::STANDING_LEAST_US).max(shortest.mul_f64(thresholds::STANDING_RTTS))
-        {
-            Cause::StandingQueue
-        } else {
-            Cause::BottleneckFull
-        }
+        let micros = |time: Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
+        queue::cause(micros(mean), micros(shortest)).unwrap_or(Cause::Undetermined)
     }
 
     /// When something was missing that the sender had to send again, or the ACK for it: on the report's clock.

@@ -13,7 +13,7 @@ const SHARED_INFO: u32 = 320;
 const SMALL_HEAD: u32 = 576;
 /// What drivers leave free before the packet (`NET_SKB_PAD`).
 const PAD: u32 = 64;
-/// What of a longer packet tun puts next to its headers (`SKB_MAX_HEAD`); the rest is in pages.
+/// The part of a longer packet that tun puts next to its headers (`SKB_MAX_HEAD`); the rest is in pages.
 const LINEAR: u32 = PAGE - PAD - SHARED_INFO;
 /// The largest pieces that a sender's pages come in (`SKB_FRAG_PAGE_ORDER`: 32 KiB).
 const SENDER_PAGES: u32 = 32_768;

@@ -32,7 +32,7 @@ impl Stretch {
 pub(crate) struct Insertion {
     /// It is queued and costs so much more; else every byte was there already.
     pub charged: Option<u32>,
-    /// What of it was there before, as far as the kernel knows.
+    /// The part of it that was there before, as far as the kernel knows.
     pub duplicate: Option<Block>,
     /// Memory of stretches that it replaced.
     pub freed: u32,
