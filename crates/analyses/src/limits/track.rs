@@ -5,6 +5,7 @@
 //! (by echoing their timestamp) or must have them (its distance has passed). At the sender the queue is empty and
 //! costs nothing; one mechanism serves every vantage.
 
+mod beyond;
 mod finished;
 mod prompts;
 mod silences;
@@ -19,6 +20,7 @@ use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::overview::TakenBack;
+use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto, micros};
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
@@ -35,6 +37,7 @@ struct Known {
     sacked: i64,
     /// How far the window's edge lies below where it once was, in bytes.
     taken_back: i64,
+    scale: ScaleKnown,
 }
 
 /// The time of one direction.
@@ -83,6 +86,9 @@ pub struct Track {
     reacted: Option<i64>,
     /// How often data passed beyond the window that this end should have known of.
     beyond: u32,
+    /// See [`Self::least_scale`], and when windows became larger by it.
+    least_scale: u8,
+    rescaled: Option<Instant>,
     /// When the sender last learnt of an ACK alone, a duplicate one included: each may let something out.
     acked: Instant,
     /// From the one before that to it, in nanoseconds.
@@ -117,9 +123,6 @@ const SHORTEST_WAIT: i64 = 2_000_000;
 
 /// What a host may be late by itself, in nanoseconds.
 const LATE_BY_ITSELF: i64 = 10_000_000;
-
-/// So often a sender has to exceed the window that it should know before it is nearer than it seemed.
-const LEAST_BEYOND: u32 = 4;
 
 /// Answers kept for a sender that does not react: more than any window has segments in flight.
 const MOST_PENDING: usize = 1 << 16;
@@ -157,6 +160,8 @@ impl Track {
             episodes: Episodes::default(),
             reacted: None,
             beyond: 0,
+            least_scale: 0,
+            rescaled: None,
             acked: from,
             between_answers: i64::MAX / 2,
             reach_before: None,
@@ -346,33 +351,6 @@ impl Track {
         }
     }
 
-    /// Data up to `end` passes. A sender keeps to the window that it knows, so it has every answer up to the one that
-    /// opened the window so far, and is no farther from the tap than that answer is old. Once may be an answer that the
-    /// capture missed.
-    fn beyond_known(&mut self, at: Instant, end: StreamOffset, rto: &LinuxRto) {
-        let is_exact = self.pending.front().is_some_and(|answer| answer.is_exact);
-        if !is_exact || self.known.edge.is_none_or(|edge| end <= edge) {
-            return;
-        }
-        self.beyond += 1;
-        if self.beyond < LEAST_BEYOND {
-            return;
-        }
-        while self.known.edge.is_some_and(|edge| end > edge)
-            && let Some(answer) = self.pending.pop_front()
-        {
-            let age = at.nanos_since(answer.at);
-            self.reacted = Some(self.reacted.map_or(age, |least| least.min(age)));
-            self.learn(at, &answer, rto);
-        }
-    }
-
-    /// How soon this end has reacted to an answer at most, if it has since this was last asked: its distance from the tap
-    /// is no more.
-    pub const fn take_reaction(&mut self) -> Option<i64> {
-        self.reacted.take()
-    }
-
     /// With data outstanding and no answer for two round trips, the time beyond one was spent under way. `asked` gives when
     /// that was sent which is answered at `at`, or still is not, where it is known.
     #[inline]
@@ -473,6 +451,9 @@ impl Track {
             self.current.marks.set(Marks::READ);
         }
         self.marked |= answer.echoes_mark;
+        if answer.scale != self.known.scale {
+            self.rescaled = Some(at);
+        }
         self.missing_since = if answer.sacked > 0 { self.missing_since.or(Some(at)) } else { None };
         self.known = Known {
             una: answer.una.max(self.known.una),
@@ -482,6 +463,7 @@ impl Track {
             field_full: answer.field_full,
             sacked: answer.sacked,
             taken_back: self.known.taken_back,
+            scale: answer.scale,
         };
         self.note_window(answer.window);
         self.nxt = self.nxt.max(self.known.una);
@@ -553,6 +535,9 @@ impl Track {
                 self.beyond_known(at, segment.end(), rto);
             }
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
+        }
+        if near.is_here() || segment.timestamps.is_some() {
+            self.compare_least_scale(segment.end());
         }
         match placed.label {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
