@@ -98,7 +98,7 @@ impl Captures {
     }
 }
 
-/// One line per case, and one more for each check that does not hold; whether the run counts.
+/// Prints one line per case, and one more for each check that does not hold. Returns whether the run counts.
 fn report(id: &str, outcome: Result<Outcome, slowpath_lab::error::LabError>) -> bool {
     let outcome = match outcome {
         Ok(outcome) => outcome,

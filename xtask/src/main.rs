@@ -1,4 +1,4 @@
-//! Chores of the slowpath repository: labelled captures, benchmark input, generated documents.
+//! Maintenance commands of the slowpath repository: labelled captures, benchmark input, generated documents.
 
 mod bench_input;
 mod captures;

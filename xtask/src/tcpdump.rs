@@ -16,13 +16,13 @@ pub struct WatchOptions {
     pub snap_bytes: u32,
     /// The kernel's buffer for the capture.
     pub buffer_kib: u32,
-    /// Hand over each packet at once. Off for captures of many packets per second.
+    /// Pass on each packet at once. Off for captures of many packets per second.
     pub immediate: bool,
-    /// End after so many packets.
+    /// End after this many packets.
     pub packets: Option<u64>,
 }
 
-/// What tcpdump says it saw.
+/// tcpdump's own counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WatchReport {
     /// Packets written.

@@ -13,8 +13,8 @@ const MOST_SHIFT: u8 = 14;
 
 impl Track {
     /// Data up to `end` passes. A sender keeps to the window that it knows, so it has every answer up to the one that
-    /// opened the window so far, and is no farther from the tap than that answer is old. Once may be an answer that the
-    /// capture missed.
+    /// opened the window so far, and is no farther from the tap than that answer is old. A single case may be an answer
+    /// that the capture missed.
     pub(super) fn beyond_known(&mut self, at: Instant, end: StreamOffset, rto: &LinuxRto) {
         let is_exact =
             self.pending.front().is_some_and(|answer| matches!(answer.scale, ScaleKnown::Agreed(_)));
@@ -34,8 +34,8 @@ impl Track {
         }
     }
 
-    /// How soon this end has reacted to an answer at most, if it has since this was last asked: its distance from the tap
-    /// is no more.
+    /// How soon this end reacted to an answer at most, if it did since the last call: an upper bound of its distance
+    /// from the tap.
     pub const fn take_reaction(&mut self) -> Option<i64> {
         self.reacted.take()
     }

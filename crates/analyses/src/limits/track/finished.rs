@@ -25,11 +25,11 @@ pub struct Finished<'a> {
     pub in_flight_until: Option<Instant>,
     /// What the receiver took back of its window.
     pub taken_back: TakenBack,
-    /// What a tap far from the sender shows of whether ACKs set it off.
+    /// What a tap far from the sender shows of whether ACKs trigger it.
     pub from_afar: FromAfar,
-    /// Until when windows were taken for smaller than they were, where their scale was not known.
+    /// Until when windows were underestimated, because their scale was unknown.
     pub rescaled: Option<Instant>,
-    /// What a sender far from the tap makes of the window.
+    /// The view that a sender far from the tap has of the window.
     pub scaled_otherwise: Option<ScaledOtherwise>,
 }
 
@@ -39,7 +39,7 @@ impl Track {
         self.catch_up(at, None, near, rto);
         let hold = self.hold();
         if matches!(hold, Hold::Idle | Hold::Dry) && !near.is_here() {
-            // Nothing came any more that could show the silence to be idleness.
+            // Nothing more came that could show the silence to be idleness.
             self.is_complete = false;
             self.note_unproven_silence(at, rto);
         }
