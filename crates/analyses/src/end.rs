@@ -53,9 +53,10 @@ pub struct EndState {
     pub mss_seen: u32,
     /// New segments of exactly that size without a push flag: see [`Self::full_size`].
     largest_unpushed: u8,
-    /// The largest size since one of [`Self::mss_seen`], new segments of it without a push flag, and this size once it is full.
+    /// A size smaller than that, by how many new segments of it without a push flag there are more than larger ones, and the
+    /// size once it is full.
     smaller: u32,
-    smaller_unpushed: u8,
+    smaller_count: u8,
     mss_fell_to: u32,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,

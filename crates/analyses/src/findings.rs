@@ -159,6 +159,8 @@ impl<'a> Material<'a> {
                 high_if(self.overview.rare().not_accepted.is_some_and(|seen| seen.damaged + seen.stale > 0))
             }
             Cause::EcnCleared => Confidence::High,
+            // It passed both recordings; the tap next to the responder shows that it reached the host.
+            Cause::NotAnswered => high_if(self.vantage == Vantage::At(End::B)),
             // A single such flow may be chance.
             Cause::FastOpenLost => Confidence::Medium,
             // Chance and a queue were excluded, but not every device.
@@ -478,9 +480,8 @@ impl<'a> Material<'a> {
     /// Whether both ends agreed on ECN, and none of this direction's data is ECN-capable at the tap. An end sends all
     /// new data as ECN-capable (RFC 3168, section 6.1.2).
     fn is_ecn_cleared(&self) -> bool {
-        self.opening.ecn == Some(EcnAnswer::Accepted)
-            && !self.sent.ecn_capable
-            && self.sent.labels.new >= thresholds::ECN_SEGMENTS
+        let never_seen = !self.sent.ecn_capable && self.sent.labels.new >= thresholds::ECN_SEGMENTS;
+        self.opening.ecn == Some(EcnAnswer::Accepted) && (never_seen || self.overview.rare().ecn_cleared)
     }
 
     fn path(&self, cause: Cause, found: &mut Vec<Evidence>) {

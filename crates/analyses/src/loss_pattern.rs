@@ -80,8 +80,8 @@ impl LossPattern {
         let lost = self.lost.into();
         match cause {
             Cause::MtuBlackHole => self.lost_smallest.map(|smallest| Evidence::LostAboveSize {
-                lost,
-                smallest: Bytes::new(smallest.into()),
+                lost: self.lost_larger.into(),
+                smallest: Bytes::new(smallest.max(self.delivered_largest + 1).into()),
                 largest_delivered: Bytes::new(self.delivered_largest.into()),
             }),
             Cause::SuperPacketsDropped => Some(Evidence::LostAboveSize {
@@ -99,15 +99,16 @@ impl LossPattern {
     /// The rule that every loss follows and no delivery breaks, if there is one. A full segment has `mss` bytes.
     pub fn rule(&self, mss: u32) -> Option<Cause> {
         let smallest = self.lost_smallest.filter(|_| self.lost >= thresholds::RULE_LOSSES)?;
-        // A probe or an early timer retransmits a few that had arrived.
-        let super_packets = self.lost_larger >= thresholds::RULE_LOSSES
+        // A probe or an early timer retransmits a few that had arrived; and of those that are not too large a few are lost too.
+        let mostly_larger = self.lost_larger >= thresholds::RULE_LOSSES
             && self.lost_larger >= self.lost - self.lost / thresholds::RULE_SPURIOUS;
-        if self.delivered_largest == mss && super_packets {
+        if self.delivered_largest == mss && mostly_larger {
             return Some(Cause::SuperPacketsDropped);
         }
         // On the wire, a super-packet is several full segments. Every path carries the default MSS.
         let is_large = smallest.min(mss) >= thresholds::DEFAULT_MSS;
-        if is_large && smallest.min(mss) > self.delivered_largest.min(mss) {
+        let is_narrow = (thresholds::DEFAULT_MSS..mss).contains(&self.delivered_largest) && mostly_larger;
+        if is_narrow || is_large && smallest.min(mss) > self.delivered_largest.min(mss) {
             return Some(Cause::MtuBlackHole);
         }
         let all = f64::from(self.lost) + f64::from(self.delivered_within) + f64::from(self.delivered_beyond);
@@ -142,6 +143,11 @@ mod tests {
         assert_eq!(pattern(&[1448; 2], &[100, 600]).rule(1448), None, "too few");
         assert_eq!(pattern(&[191; 9], &[1]).rule(1448), None, "no path is that narrow");
         assert_eq!(pattern(&[2896; 4], &[600]).rule(1448), Some(Cause::MtuBlackHole));
+        assert_eq!(
+            pattern(&[1448, 1448, 1448, 1400, 1347], &[1347; 9]).rule(1448),
+            Some(Cause::MtuBlackHole)
+        );
+        assert_eq!(pattern(&[1448, 1448, 1448, 1347, 1347], &[1347; 9]).rule(1448), None, "most of any size");
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let loss = near.is_here().then(|| end.outstanding.loss_pattern()).filter(|loss| loss.lost > 0);
     let not_accepted = (at_receiver && !near.is_here()).then(|| not_accepted(end)).flatten();
     let rule = loss
-        .and_then(|loss| loss.rule(context.mss))
+        .and_then(|loss| loss.rule(end.full_size_at_first()))
         .or(untranslated)
         .or(not_accepted.map(|_| Cause::NotAccepted));
     if let Some(track) = &mut end.track {

@@ -17,6 +17,7 @@ mod statements;
 mod transfer;
 mod window_scale;
 mod wire;
+mod writers;
 
 use captures::{Answer, at_random, losing};
 use slowpath_analyses::report::{Finding, FlowReport};

@@ -1,7 +1,8 @@
 //! A device on the path changes the window scale, as seen next to the receiver; and programs that resemble it.
 
+use crate::transfer::{MS, Setup, transfer};
 use crate::wire::{Passed, report, script};
-use crate::{expect, expect_none};
+use crate::{expect, expect_mainly, expect_none};
 use slowpath_analyses::{Cause, Evidence};
 
 /// A first flight of ten full segments, then one segment of the given size every 250 ms, and the receiver's window
@@ -59,5 +60,32 @@ fn equal_writes_of_a_program_are_not_a_window() {
             expect_none(&report, cause);
         }
         assert_eq!(report.main().findings[0].cause, Cause::SenderIdle, "{what}");
+    }
+}
+
+/// What passed after the first 200 ms: the handshake was not captured.
+fn without_handshake(mut passed: Vec<Passed>) -> Vec<Passed> {
+    passed.retain(|(at, _)| at.nanos() > 200 * MS);
+    passed
+}
+
+/// The window is far larger than what a full path and its queue hold.
+#[test]
+fn the_least_scale_that_fits_is_not_the_window() {
+    let setup =
+        || Setup { amount: 3_000_000, rate: 650, window: Box::new(|_, _| 8 << 20), ..Setup::default() };
+    for passed in [transfer(setup()).a, transfer(setup()).b] {
+        let report = report(&without_handshake(passed));
+        for cause in [Cause::AutotuningLag, Cause::ReceiveBufferTooSmall, Cause::SlowReader] {
+            expect_none(&report, cause);
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_full_all_the_time_limits_at_any_scale() {
+    let setup = || Setup { amount: 6_000_000, window: Box::new(|_, _| 200 << 10), ..Setup::default() };
+    for passed in [transfer(setup()).a, transfer(setup()).b] {
+        expect_mainly(&without_handshake(passed), Cause::ReceiveBufferTooSmall);
     }
 }

@@ -16,6 +16,11 @@ impl EndState {
         }
     }
 
+    /// Payload of a full segment before the path turned out to be narrower.
+    pub fn full_size_at_first(&self) -> u32 {
+        if self.mss_fell_to > 0 { self.mss_seen } else { self.full_size() }
+    }
+
     /// Notes the size of a segment that is no super-packet.
     #[inline]
     pub(super) fn note_size(&mut self, len: u32, pushed: bool, label: Label) {
@@ -25,25 +30,35 @@ impl EndState {
         if len == self.mss_seen {
             self.largest_unpushed =
                 self.largest_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
-            (self.smaller, self.mss_fell_to) = (0, 0);
-        } else {
+        }
+        if len < self.mss_seen || self.smaller_count > 0 {
             self.note_smaller(len, pushed, label);
         }
     }
 
-    /// Notes the size of a segment that is smaller than the largest seen: again and again one of just that size with more to
-    /// send behind it, and none larger, is full for a path whose MTU turned out to be smaller (RFC 4821).
+    /// Notes the size of a segment where some are smaller than the largest seen. If most are of just one size with more to
+    /// send behind them, and none but a few are larger, that is full for a path whose MTU turned out to be smaller. The few
+    /// are probes (RFC 4821). Once found, as many larger ones as it took to find it end it.
     #[inline(never)]
     fn note_smaller(&mut self, len: u32, pushed: bool, label: Label) {
-        if len > self.smaller {
-            (self.smaller, self.smaller_unpushed, self.mss_fell_to) = (len, 0, 0);
-        } else if len == self.smaller {
-            self.smaller_unpushed =
-                self.smaller_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
+        const ENOUGH: u8 = thresholds::LEAST_UNPUSHED;
+        if label != Label::New || len < self.smaller {
+            return;
+        }
+        if len == self.smaller {
+            // With nothing else in flight, it may be all that the program wrote.
+            let is_one_of_many = self.outstanding.flight() > i64::from(len);
+            self.smaller_count = (self.smaller_count + u8::from(!pushed && is_one_of_many)).min(2 * ENOUGH);
+        } else if self.smaller_count == 0 {
+            self.smaller = if len < self.mss_seen { len } else { 0 };
+        } else {
+            self.smaller_count -= 1;
         }
         let is_nearly_full = f64::from(self.smaller) >= thresholds::NEARLY_FULL * f64::from(self.mss_seen);
-        if self.smaller_unpushed >= thresholds::LEAST_UNPUSHED && is_nearly_full {
-            self.mss_fell_to = self.smaller;
+        match self.smaller_count {
+            0 => self.mss_fell_to = 0,
+            ENOUGH.. if is_nearly_full => self.mss_fell_to = self.smaller,
+            _ => {}
         }
     }
 

@@ -421,8 +421,8 @@ impl Track {
         let hold = self.hold();
         // The window held something back.
         self.ended_short &= hold != Hold::Window;
-        // The wait that ends here was for this payload.
-        if answer.payload > 0 && matches!(hold, Hold::Idle | Hold::Dry) {
+        // The wait that ends here was for this payload. An end that waits for all that it was sent before it answers has all.
+        if answer.payload > 0 && answer.una >= self.nxt && matches!(hold, Hold::Idle | Hold::Dry) {
             self.asked = true;
         }
         self.account(at, hold, rto);

@@ -9,7 +9,7 @@ use super::report::{DirectionPair, FlowPair, Pairing, Queueing, Tally};
 use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
 use crate::findings;
-use crate::limits::queue;
+use crate::limits::{queue, thresholds};
 use crate::report::{DirectionReport, FlowReport, Spell};
 use slowpath_model::{End, Instant};
 use std::collections::HashMap;
@@ -65,6 +65,16 @@ pub fn merge(
             }
         }
         view.correct_repairs(&mut report.directions[end.index()]);
+        if theirs.is_some_and(|theirs| view.clears_ecn(end, &report, theirs)) {
+            report.directions[end.index()].overview.rare_mut().ecn_cleared = true;
+        }
+    }
+    if other.is_some_and(|other| has_reached_both(&report, other)) {
+        for spell in report.directions.iter_mut().flat_map(|direction| &mut direction.spells) {
+            if spell.cause == Cause::NoAnswer {
+                spell.cause = Cause::NotAnswered;
+            }
+        }
     }
     findings::complete(&mut report);
     for end in End::BOTH {
@@ -139,10 +149,24 @@ impl View<'_> {
         true
     }
 
+    /// Whether what `end` sends is ECN-capable in the sender's recording, and is not in the receiver's.
+    fn clears_ecn(&self, end: End, report: &FlowReport, theirs: &DirectionReport) -> bool {
+        let own = &report.directions[end.index()].measures;
+        let [left, arrived] = match self.pair.beside(self.pairs(end)) {
+            Some(nearer) if nearer == self.base => [own, &theirs.measures],
+            Some(_) => [&theirs.measures, own],
+            None => return false,
+        };
+        left.ecn_capable && !arrived.ecn_capable && arrived.labels.new >= thresholds::ECN_SEGMENTS
+    }
+
     /// The receiver's recording decides whether ACKs were late. To the sender, late ACKs look like a delay or a queue
     /// on the path, or like a window that is too small for it; and a queue on the path looks like late ACKs.
     fn decide_late_acks(&self, direction: &mut DirectionReport, at_receiver: &[Spell]) {
-        let of_receiver = |spell: &&Spell| spell.cause.limit() == Limit::ReceiverProcessing;
+        // What the recordings show of each ACK goes before what one of them lets expect.
+        let answer = self.direction(direction.from).answer;
+        let in_time = answer.is_some_and(|answer| answer.max_ns < thresholds::LATE_ACK_NS);
+        let of_receiver = |spell: &&Spell| spell.cause.limit() == Limit::ReceiverProcessing && !in_time;
         let spells = &mut direction.spells;
         for late in at_receiver.iter().filter(of_receiver) {
             overlay(spells, *late, |cause| {
@@ -281,6 +305,16 @@ impl View<'_> {
             }
         }
     }
+}
+
+/// Whether each SYN passed both recordings, and no answer to one passed either.
+fn has_reached_both(report: &FlowReport, other: &FlowReport) -> bool {
+    let [one, other] = [report, other].map(|report| {
+        let silent = report.directions.iter().flat_map(|direction| &direction.spells);
+        let mut silent = silent.filter(|spell| spell.cause == Cause::NoAnswer);
+        (silent.next().is_some(), report.opening.unanswered)
+    });
+    one.0 && one == other
 }
 
 /// How long before a repair its loss may have been: the longest RTT.
