@@ -1,27 +1,27 @@
-//! What libbpf says: it prints to standard error by default.
+//! libbpf's messages: by default it prints them to standard error.
 
 use libbpf_rs::{PrintLevel, set_print};
 use std::sync::Mutex;
 
 /// Lines kept; the verifier's last ones say why.
 const MOST_LINES: usize = 20;
-/// What it writes below the verifier's log (`bpf_object_load_prog`, libbpf.c).
+/// What it prints below the verifier's log (`bpf_object_load_prog`, libbpf.c).
 pub const OF_VERIFIER: &str = "END PROG LOAD LOG";
 
-static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps from now on what libbpf says.
+/// Keeps libbpf's messages from now on.
 pub fn keep() {
     set_print(Some((PrintLevel::Warn, |_, text| {
-        if let Ok(mut said) = SAID.lock() {
-            said.extend(text.lines().map(|line| format!("\n  {}", line.trim())));
-            let surplus = said.len().saturating_sub(MOST_LINES);
-            said.drain(..surplus);
+        if let Ok(mut lines) = LINES.lock() {
+            lines.extend(text.lines().map(|line| format!("\n  {}", line.trim())));
+            let surplus = lines.len().saturating_sub(MOST_LINES);
+            lines.drain(..surplus);
         }
     })));
 }
 
-/// What it said since the last time.
+/// The messages since the last time.
 pub fn take() -> String {
-    SAID.lock().map(|mut said| said.drain(..).collect()).unwrap_or_default()
+    LINES.lock().map(|mut lines| lines.drain(..).collect()).unwrap_or_default()
 }
