@@ -4,7 +4,7 @@
 //! sender: eth0 ---- left : path : right ---- eth0 : receiver
 //! ```
 //!
-//! Their names carry the process that made them, so that the next start can remove what a killed run left.
+//! Their names contain the process that created them, so that the next start can remove what a killed run left.
 
 use crate::error::LabError;
 use crate::host::Host;
@@ -33,7 +33,7 @@ pub enum Place {
 impl Place {
     const ALL: [Self; 3] = [Self::Sender, Self::Path, Self::Receiver];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
@@ -52,7 +52,7 @@ impl From<Host> for Place {
     }
 }
 
-/// Everything this process has made and not yet removed, so that a signal can remove it.
+/// Everything that this process has created and not yet removed, so that a signal can remove it.
 static MADE: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -65,7 +65,7 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Removes what dead runs left, then makes three new namespaces with the loopback device up.
+    /// Removes what dead runs left, then creates three new namespaces with the loopback device up.
     ///
     /// # Errors
     /// If `ip netns` fails, which it does without root.
@@ -85,19 +85,19 @@ impl Namespaces {
         Ok(namespaces)
     }
 
-    /// The name that `ip netns` knows the namespace by.
+    /// The name of the namespace for `ip netns`.
     pub fn name(&self, place: Place) -> String {
         format!("{}-{}", self.base, place.name())
     }
 
-    /// The number of a namespace: that of `/proc/PID/ns/net`.
+    /// The inode of a namespace: that of `/proc/PID/ns/net`.
     ///
     /// # Errors
     /// If the namespace is gone.
     pub fn number(&self, place: Place) -> Result<u32, LabError> {
         let path = Path::new(DIRECTORY).join(self.name(place));
         let about = std::fs::metadata(&path).map_err(LabError::file(&path))?;
-        // The kernel counts them in 32 bits (ns_common.inum).
+        // The kernel numbers them in 32 bits (ns_common.inum).
         Ok(about.ino() as u32)
     }
 
@@ -134,7 +134,7 @@ impl Namespaces {
         Ok(())
     }
 
-    /// Runs a closure on a thread inside a namespace and gives back its result.
+    /// Runs a closure on a thread inside a namespace and returns its result.
     ///
     /// # Errors
     /// If the namespace cannot be entered or the closure fails or panics.
@@ -201,21 +201,21 @@ impl Drop for Namespaces {
     }
 }
 
-/// What the names of everything begin with that this process makes: its id and when it was started.
+/// The prefix of all names that this process creates: its id and when it was started.
 pub(crate) fn own_prefix() -> String {
     let pid = std::process::id();
     format!("{PREFIX}-{pid}-{}-", born_ticks(pid).unwrap_or(0))
 }
 
 fn remove(name: &str) {
-    // What cannot be removed now is found by the next start.
+    // What cannot be removed now is found at the next start.
     let _ = run(&["ip", "netns", "delete", name]);
     if let Ok(mut made) = MADE.lock() {
         made.retain(|m| m != name);
     }
 }
 
-/// Removes every namespace that this process has made; for the thread that waits for signals.
+/// Removes every namespace that this process has created; for the thread that waits for signals.
 pub fn remove_all() {
     let made = MADE.lock().map(|made| made.clone()).unwrap_or_default();
     for name in made {
@@ -223,13 +223,13 @@ pub fn remove_all() {
     }
 }
 
-/// The namespaces whose makers are gone.
+/// The namespaces whose creators are gone.
 pub fn leftovers() -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(DIRECTORY) else { return Vec::new() };
     entries.flatten().filter_map(|e| e.file_name().into_string().ok()).filter(|name| is_left(name)).collect()
 }
 
-/// Removes the namespaces whose makers are gone.
+/// Removes the namespaces whose creators are gone.
 ///
 /// # Errors
 /// If one of them cannot be removed.
@@ -237,8 +237,8 @@ pub fn remove_leftovers() -> Result<(), LabError> {
     leftovers().iter().try_for_each(|name| run(&["ip", "netns", "delete", name]))
 }
 
-/// Whether something is ours and the process that made it no longer runs. A process id may be in use
-/// again, so the time at which the process started has to agree too.
+/// Whether a name is ours and the process that created it no longer runs. A process id may be reused, so the process's
+/// start time has to agree too.
 pub(crate) fn is_left(name: &str) -> bool {
     let mut parts = name.split('-');
     if parts.next() != Some(PREFIX) {
@@ -258,7 +258,7 @@ fn born_ticks(pid: u32) -> Option<u64> {
 /// Runs a command to its end.
 ///
 /// # Errors
-/// If it does not start or fails; what it said on standard error is in the error.
+/// If it does not start or fails; its standard error is in the error.
 pub fn run(command: &[&str]) -> Result<(), LabError> {
     output(command).map(drop)
 }
@@ -266,7 +266,7 @@ pub fn run(command: &[&str]) -> Result<(), LabError> {
 /// Runs a command to its end, and returns what it wrote to standard output.
 ///
 /// # Errors
-/// Likewise.
+/// As [`run`].
 pub fn output(command: &[&str]) -> Result<Vec<u8>, LabError> {
     let line = command.join(" ");
     let Some((program, arguments)) = command.split_first() else { return Ok(Vec::new()) };
@@ -286,11 +286,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_process_is_alive_and_names_of_others_are_left_alone() {
+    fn only_names_of_dead_runs_are_leftovers() {
         let pid = std::process::id();
         let born = born_ticks(pid).unwrap();
         assert!(!is_left(&format!("slowpath-{pid}-{born}-0-sender")));
-        assert!(is_left(&format!("slowpath-{pid}-{}-0-sender", born + 1)), "process id in use again");
+        assert!(is_left(&format!("slowpath-{pid}-{}-0-sender", born + 1)), "process id reused");
         assert!(!is_left("slowpath"));
         assert!(!is_left("slowpath-lab-5"));
         assert!(!is_left("blue"));

@@ -1,7 +1,7 @@
 //! The lab's privilege: root, or root of a user namespace of its own (user_namespaces(7)).
 //!
-//! In namespaces of its own the lab has the same means, for nobody else's devices: they vanish with the process, however
-//! that ends.
+//! In namespaces of its own the lab has the same means, without touching other devices: they vanish with the process,
+//! however it ends.
 
 use crate::error::LabError;
 use std::fs;
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 pub enum Privilege {
     /// As root of the machine.
     Root,
-    /// As root of a user namespace that it has made for itself.
+    /// As root of a user namespace that it created for itself.
     OwnNamespace,
 }
 
@@ -40,11 +40,11 @@ pub fn lost() -> &'static [&'static str] {
     }
 }
 
-/// Makes this process able to work: not at all if it is root; else it gets a user, a mount and a network namespace of
-/// its own, for good. Call it before there is a second thread.
+/// Gives this process the privilege that the lab needs: root has it; any other user gets a user, a mount and a network
+/// namespace of its own, for good. Call it before there is a second thread.
 ///
 /// # Errors
-/// If the kernel or its administrator does not allow user namespaces, with what would fix it.
+/// If the kernel or its administrator does not allow user namespaces; the error says what would fix it.
 pub fn obtain() -> Result<Privilege, LabError> {
     if let Some(privilege) = PRIVILEGE.get() {
         return Ok(*privilege);
@@ -64,13 +64,13 @@ fn enter_own_namespace() -> Result<(), LabError> {
     let refused = |source: io::Error| LabError::NoNamespace { source };
     // SAFETY: they have no arguments and cannot fail.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
-    // `ip netns` goes back to the network namespace that it came from, and has to be allowed to.
+    // `ip netns` returns to its original network namespace, and needs permission for that.
     let own = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWNET;
     // SAFETY: a plain value; the call moves this process only.
     if unsafe { libc::unshare(own) } != 0 {
         return Err(refused(io::Error::last_os_error()));
     }
-    // Only who cannot change its groups may map one of them by itself (user_namespaces(7)).
+    // Only a process that cannot change its groups may map one by itself (user_namespaces(7)).
     for (file, text) in [
         ("/proc/self/setgroups", "deny".to_owned()),
         ("/proc/self/uid_map", format!("0 {user} 1")),
@@ -78,7 +78,7 @@ fn enter_own_namespace() -> Result<(), LabError> {
     ] {
         fs::write(file, text).map_err(refused)?;
     }
-    // `ip netns` keeps namespaces below /run, which is the machine's; it gets one of its own, seen by nobody else.
+    // `ip netns` keeps namespaces below /run, the machine's; it gets a private one.
     // SAFETY: the strings end with a NUL, and the other pointers may be null.
     let mounted = unsafe {
         let all = libc::MS_REC | libc::MS_PRIVATE;

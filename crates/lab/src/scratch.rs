@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// A folder of its own, removed when this value is dropped.
+/// A private folder, removed when this value is dropped.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Removes what dead runs left, then makes a new folder.
+    /// Removes what dead runs left, then creates a new folder.
     ///
     /// # Errors
     /// If the folder for temporary files cannot be written to.
@@ -33,12 +33,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is found by the next start.
+        // What cannot be removed now is found at the next start.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Removes every folder that this process has made; for the thread that waits for signals.
+/// Removes every folder that this process has created; for the thread that waits for signals.
 pub fn remove_all() {
     let own = namespaces::own_prefix();
     remove_where(|name| name.starts_with(&own));

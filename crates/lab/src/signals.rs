@@ -4,8 +4,8 @@ use crate::error::LabError;
 use crate::{namespaces, scratch};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Starts a thread that waits for SIGINT and SIGTERM, removes every namespace and temporary folder
-/// this process has made and exits with 130. Call it first thing, before any other thread exists: threads inherit what is blocked here.
+/// Starts a thread that waits for SIGINT and SIGTERM, removes every namespace and temporary folder that this process
+/// has created, and exits with 130. Call it first, before any other thread exists: threads inherit the blocked signals.
 ///
 /// # Errors
 /// If the signals cannot be blocked.
