@@ -29,7 +29,7 @@ enum Chore {
 }
 
 fn main() -> anyhow::Result<()> {
-    slowpath_lab::signals::remove_namespaces_when_ended()?;
+    slowpath_lab::signals::clean_up_when_ended()?;
     match Arguments::parse().chore {
         Chore::Captures(captures) => captures.run(),
         Chore::BenchInput(bench_input) => bench_input.run(),

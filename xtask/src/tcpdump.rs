@@ -5,7 +5,7 @@ use slowpath_lab::namespaces::{Namespaces, Place};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -53,8 +53,8 @@ impl Watch {
         file: &Path,
         options: WatchOptions,
     ) -> Result<Self, LabError> {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &namespaces.name(place), "tcpdump", "-n", "-Z", "root", "-i", device]);
+        let mut command = namespaces.command(place, "tcpdump");
+        command.args(["-n", "-Z", "root", "-i", device]);
         command.args(["--time-stamp-precision=nano", "-s", &options.snap_bytes.to_string()]);
         command.args(["-B", &options.buffer_kib.to_string()]);
         if options.immediate {

@@ -53,6 +53,10 @@ pub struct EndState {
     pub mss_seen: u32,
     /// New segments of exactly that size without a push flag: see [`Self::full_size`].
     largest_unpushed: u8,
+    /// The largest size since one of [`Self::mss_seen`], new segments of it without a push flag, and this size once it is full.
+    smaller: u32,
+    smaller_unpushed: u8,
+    mss_fell_to: u32,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
     /// When this end's data was last acknowledged.
@@ -576,7 +580,7 @@ impl EndState {
             newest: ack >= self.outstanding.una(),
             edge: window.map(|window| ack + window),
             window: window.unwrap_or(0),
-            is_exact: matches!(me.scale, ScaleKnown::Agreed(_)),
+            scale: me.scale,
             field_full: segment.window >= 64_000,
             sacked: self.outstanding.sacked_total(),
             delivered,
@@ -646,6 +650,11 @@ impl EndState {
         let (before, used) = me.last_ack.unwrap_or((ack, segment.window));
         let outstanding = self.outstanding.nxt().distance_from(before);
         let mut shift = me.scale.shift();
+        let least = self.track.as_ref().map_or(0, |track| track.least_scale());
+        if least > shift {
+            shift = least;
+            me.scale = ScaleKnown::AtLeast(shift);
+        }
         while used > 0 && shift < 14 && i64::from(used) << shift < outstanding {
             shift += 1;
             me.scale = ScaleKnown::AtLeast(shift);

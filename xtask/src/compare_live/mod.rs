@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use rows::Row;
 use seen::Seen;
-use slowpath_lab::{clock, namespaces};
+use slowpath_lab::clock;
 use slowpath_scenario::Scenario;
 use std::path::{Path, PathBuf};
 use steady::{Late, Watch};
@@ -65,7 +65,6 @@ impl CompareLive {
             println!("not compared: the profile is that of Linux {RELEASE:?}, and this is {release}");
             return Ok(());
         }
-        namespaces::remove_leftovers().context("remove what an earlier run left")?;
         let hz = clock::ticks_per_second();
         let release = release.split('-').next().unwrap_or_default();
         println!("The kernel: Linux {release}, {hz} ticks a second. The model: linux-6.18, as many.\n");

@@ -17,7 +17,7 @@ pub const SENDING: Duration = Duration::from_secs(3);
 pub fn routed() -> Namespaces {
     let hosts = Namespaces::create().expect("root may create namespaces");
     for (place, other, net) in [(Place::Sender, "left", 1), (Place::Receiver, "right", 2)] {
-        let path = hosts.name(Place::Path);
+        let path = hosts.path(Place::Path);
         hosts
             .ip(place, &format!("link add eth0 type veth peer name {other} netns {path}"))
             .and_then(|()| hosts.ip(place, &format!("addr add 10.9.{net}.2/24 dev eth0")))

@@ -8,6 +8,7 @@ impl EndState {
     /// Payload of a full segment, as far as known.
     pub fn full_size(&self) -> u32 {
         match self.mss {
+            Some(_) if self.mss_fell_to > 0 => self.mss_fell_to,
             Some(mss) if self.sends_no_fuller(mss) => self.mss_seen,
             Some(mss) => mss,
             // RFC 9293, section 3.7.1: every host accepts this much, so less is no full segment.
@@ -21,8 +22,28 @@ impl EndState {
         if len > self.mss_seen {
             (self.mss_seen, self.largest_unpushed) = (len, 0);
         }
-        if len == self.mss_seen && !pushed && label == Label::New {
-            self.largest_unpushed = self.largest_unpushed.saturating_add(1);
+        if len == self.mss_seen {
+            self.largest_unpushed =
+                self.largest_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
+            (self.smaller, self.mss_fell_to) = (0, 0);
+        } else {
+            self.note_smaller(len, pushed, label);
+        }
+    }
+
+    /// Notes the size of a segment that is smaller than the largest seen: again and again one of just that size with more to
+    /// send behind it, and none larger, is full for a path whose MTU turned out to be smaller (RFC 4821).
+    #[inline(never)]
+    fn note_smaller(&mut self, len: u32, pushed: bool, label: Label) {
+        if len > self.smaller {
+            (self.smaller, self.smaller_unpushed, self.mss_fell_to) = (len, 0, 0);
+        } else if len == self.smaller {
+            self.smaller_unpushed =
+                self.smaller_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
+        }
+        let is_nearly_full = f64::from(self.smaller) >= thresholds::NEARLY_FULL * f64::from(self.mss_seen);
+        if self.smaller_unpushed >= thresholds::LEAST_UNPUSHED && is_nearly_full {
+            self.mss_fell_to = self.smaller;
         }
     }
 

@@ -1,6 +1,7 @@
 //! What one segment of the receiver tells the sender.
 
 use super::stretch::Marks;
+use crate::report::ScaleKnown;
 use slowpath_model::{Instant, StreamOffset};
 
 /// An answer of the receiver.
@@ -18,8 +19,8 @@ pub struct Answer {
     pub edge: Option<StreamOffset>,
     /// The advertised window, scaled.
     pub window: u32,
-    /// Its scale was agreed in the handshake: nothing is sent beyond [`Self::edge`].
-    pub is_exact: bool,
+    /// Its scale. Where that was agreed in the handshake, nothing is sent beyond [`Self::edge`].
+    pub scale: ScaleKnown,
     /// The window field stood at its maximum but for a segment.
     pub field_full: bool,
     /// Bytes SACKed above `una`.

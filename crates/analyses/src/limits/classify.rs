@@ -37,7 +37,15 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let mut spells = Spells::default();
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
-    let classifier = Classifier { context, overview: &overview, stretches, episodes: finished.episodes };
+    let rescaled = finished.rescaled;
+    let classifier = Classifier {
+        context,
+        overview: &overview,
+        stretches,
+        episodes: finished.episodes,
+        rescaled,
+        flight_most: finished.flight_max.get() as i64,
+    };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
@@ -164,6 +172,10 @@ struct Classifier<'a> {
     overview: &'a Overview,
     stretches: &'a [Stretch],
     episodes: &'a Episodes,
+    /// The most that was in flight.
+    flight_most: i64,
+    /// See [`Finished::rescaled`].
+    rescaled: Option<Instant>,
 }
 
 impl Classifier<'_> {
@@ -208,6 +220,10 @@ impl Classifier<'_> {
         let stretch = &self.stretches[at];
         if !self.context.answered {
             return Cause::OneDirection;
+        }
+        // What was used up was not the window, but a part of it.
+        if self.rescaled.is_some_and(|rescaled| stretch.from < rescaled) {
+            held[Hold::Open as usize] += std::mem::take(&mut held[Hold::Window as usize]);
         }
         // While a window is used up now and then, Linux saves data for a larger segment in between
         // (tcp_tso_should_defer, 6.18): the window holds that back.
@@ -376,7 +392,12 @@ impl Classifier<'_> {
         // A full buffer holds the same amount each time.
         let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
         let own = self.overview.unclocked || !self.context.at_sender && pace::often_emptied(stretch);
-        if clocked && !own && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss {
+        let is_ceiling = i64::from(stretch.flight_max) * 2 >= self.flight_most;
+        if clocked
+            && !own
+            && is_ceiling
+            && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss
+        {
             return Cause::SendBufferFull;
         }
         if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
@@ -492,7 +513,7 @@ impl Classifier<'_> {
     /// Whether data that no ACK triggers leaves in equal bursts, one each RTT: a program writes it. A clock of the
     /// host sends evenly, and a congestion window grows or shrinks.
     fn equal_bursts(&self, at: usize) -> bool {
-        let (stretch, base) = (&self.stretches[at], self.overview.base_rtt.unwrap_or(0));
+        let stretch = &self.stretches[at];
         let around = &self.stretches[at.saturating_sub(1)..(at + 2).min(self.stretches.len())];
         let alike = |other: &Stretch| {
             let (more, less) =
@@ -502,8 +523,18 @@ impl Classifier<'_> {
         };
         at >= thresholds::STUCK_AFTER
             && self.overview.rare().steady.is_none()
-            && !pace::leaves_evenly(self.context, stretch, base)
+            && self.leaves_in_bursts(stretch)
             && around.iter().all(alike)
+    }
+
+    /// Whether the sender paused between bursts, for a good part of the RTT there was; far from it, whether they arrive so.
+    fn leaves_in_bursts(&self, stretch: &Stretch) -> bool {
+        let base = self.overview.base_rtt.unwrap_or(0);
+        if !self.context.at_sender {
+            return !pace::is_even(stretch, base);
+        }
+        let rtt = if stretch.rtt_min == u32::MAX { base } else { stretch.rtt_min.max(base) };
+        stretch.send_gap_max >= rtt / thresholds::EVEN_GAP_PART
     }
 
     /// Whether as much was in flight in a stretch next to that at `at`, so that ACKs let out equal amounts.

@@ -4,6 +4,7 @@
 //! therefore wait in a queue until the sender shows that it has them (by echoing their timestamp) or must have them
 //! (its distance has passed). At the sender the queue is empty and costs nothing; one mechanism serves every vantage.
 
+mod beyond;
 mod finished;
 mod prompts;
 mod silences;
@@ -18,6 +19,7 @@ use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::overview::TakenBack;
+use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto, micros};
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
@@ -34,6 +36,7 @@ struct Known {
     sacked: i64,
     /// How far the window's edge lies below an earlier one, in bytes.
     taken_back: i64,
+    scale: ScaleKnown,
 }
 
 /// The time of one direction.
@@ -82,6 +85,9 @@ pub struct Track {
     reacted: Option<i64>,
     /// How often data passed beyond the window that this end should have known.
     beyond: u32,
+    /// See [`Self::least_scale`], and when windows became larger by it.
+    least_scale: u8,
+    rescaled: Option<Instant>,
     /// When the sender last learnt of a pure ACK, including duplicates: each may let data out.
     acked: Instant,
     /// The time between that ACK and the one before, in nanoseconds.
@@ -116,9 +122,6 @@ const SHORTEST_WAIT: i64 = 2_000_000;
 
 /// How late a host may be by itself, in nanoseconds.
 const LATE_BY_ITSELF: i64 = 10_000_000;
-
-/// How often a sender has to exceed the window that it should know before it counts as nearer than it seemed.
-const LEAST_BEYOND: u32 = 4;
 
 /// Answers kept for a sender that does not react: more than any window has segments in flight.
 const MOST_PENDING: usize = 1 << 16;
@@ -156,6 +159,8 @@ impl Track {
             episodes: Episodes::default(),
             reacted: None,
             beyond: 0,
+            least_scale: 0,
+            rescaled: None,
             acked: from,
             between_answers: i64::MAX / 2,
             reach_before: None,
@@ -345,33 +350,6 @@ impl Track {
         }
     }
 
-    /// Data up to `end` passes. A sender keeps to the window that it knows, so it has every answer up to the one that
-    /// opened the window so far, and is no farther from the tap than that answer is old. A single case may be an answer
-    /// that the capture missed.
-    fn beyond_known(&mut self, at: Instant, end: StreamOffset, rto: &LinuxRto) {
-        let is_exact = self.pending.front().is_some_and(|answer| answer.is_exact);
-        if !is_exact || self.known.edge.is_none_or(|edge| end <= edge) {
-            return;
-        }
-        self.beyond += 1;
-        if self.beyond < LEAST_BEYOND {
-            return;
-        }
-        while self.known.edge.is_some_and(|edge| end > edge)
-            && let Some(answer) = self.pending.pop_front()
-        {
-            let age = at.nanos_since(answer.at);
-            self.reacted = Some(self.reacted.map_or(age, |least| least.min(age)));
-            self.learn(at, &answer, rto);
-        }
-    }
-
-    /// How soon this end reacted to an answer at most, if it did since the last call: an upper bound of its distance
-    /// from the tap.
-    pub const fn take_reaction(&mut self) -> Option<i64> {
-        self.reacted.take()
-    }
-
     /// With data outstanding and no answer for two RTTs, the time beyond one was spent under way. `asked` returns when
     /// the data was sent that is answered at `at`, or is still unanswered, if known.
     #[inline]
@@ -472,6 +450,9 @@ impl Track {
             self.current.marks.set(Marks::READ);
         }
         self.marked |= answer.echoes_mark;
+        if answer.scale != self.known.scale {
+            self.rescaled = Some(at);
+        }
         self.missing_since = if answer.sacked > 0 { self.missing_since.or(Some(at)) } else { None };
         self.known = Known {
             una: answer.una.max(self.known.una),
@@ -481,6 +462,7 @@ impl Track {
             field_full: answer.field_full,
             sacked: answer.sacked,
             taken_back: self.known.taken_back,
+            scale: answer.scale,
         };
         self.note_window(answer.window);
         self.nxt = self.nxt.max(self.known.una);
@@ -552,6 +534,9 @@ impl Track {
                 self.beyond_known(at, segment.end(), rto);
             }
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
+        }
+        if near.is_here() || segment.timestamps.is_some() {
+            self.compare_least_scale(segment.end());
         }
         match placed.label {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,

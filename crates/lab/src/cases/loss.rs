@@ -327,9 +327,7 @@ fn delay_spike(set: Set) -> Vec<LabelledCase> {
         let case =
             LabelledCase::new(set, "delay-spike", "loss-recovery/spurious-rto", mbit(rate), ms(rtt), bulk(6))
                 .variant(format!("{rate}mbit-{rtt}ms-{stall}ms-of-{every}ms{}", without.suffix()))
-                .about(
-                    "The link stalls again and again; nothing is lost, but the sender's timer expires.",
-                )
+                .about("The link stalls again and again; nothing is lost, but the sender's timer expires.")
                 .or("path/delay-spike")
                 .queue(3000)
                 .forward(|p| stand_still(p, stalls))

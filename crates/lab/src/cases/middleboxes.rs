@@ -215,9 +215,7 @@ fn peer_gone(set: Set) -> Vec<LabelledCase> {
         let workload = Workload::Streams(vec![Stream::one(messages)]);
         let case = LabelledCase::new(set, "peer-gone", cause::PEER_GONE, mbit(rate), ms(rtt), workload)
             .variant(format!("{rate}mbit-{rtt}ms-{idle}ms{}", if reset { "-rst" } else { "" }))
-            .about(
-                "A NAT forgets the idle connection: data sent after the pause gets no answer, or a RST.",
-            )
+            .about("A NAT forgets the idle connection: data sent after the pause gets no answer, or a RST.")
             .or("application/sender-idle")
             .check(Check::Dropped(1));
         let idle = Duration::from_millis(idle);

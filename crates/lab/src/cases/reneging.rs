@@ -30,9 +30,7 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
             Workload::Streams(vec![stream]),
         )
         .variant(format!("{rate}mbit-{rtt}ms-every-{every}b"))
-        .about(
-            "The receiver runs out of memory while it holds data behind a hole, and discards that data.",
-        )
+        .about("The receiver runs out of memory while it holds data behind a hole, and discards that data.")
         .or("loss-recovery/rto")
         .or("loss-recovery/fast-retransmit")
         .or("congestion-window/after-loss")

@@ -6,6 +6,7 @@ use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::pace::FromAfar;
 use crate::limits::stretch::{Hold, Log};
 use crate::overview::TakenBack;
+use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Bytes, Instant};
 
@@ -26,6 +27,8 @@ pub struct Finished<'a> {
     pub taken_back: TakenBack,
     /// What a tap far from the sender shows of whether ACKs trigger it.
     pub from_afar: FromAfar,
+    /// Until when windows were underestimated, because their scale was unknown.
+    pub rescaled: Option<Instant>,
     /// The view that a sender far from the tap has of the window.
     pub scaled_otherwise: Option<ScaledOtherwise>,
 }
@@ -50,6 +53,7 @@ impl Track {
             in_flight_until: self.in_flight_until,
             taken_back: self.taken_back,
             from_afar: self.from_afar,
+            rescaled: self.rescaled.filter(|_| matches!(self.known.scale, ScaleKnown::AtLeast(_))),
             scaled_otherwise: self.other_scale.found(self.flight_max),
         }
     }
