@@ -232,7 +232,7 @@ fn trains_above_the_cap_are_refused() {
         client.pass(&Train { packets: 200, burst: 200, ..all_at_once }),
         Err(ProbeError::TooMuch { .. })
     ));
-    refused(&mut client, &Train { bytes: 9001, ..back(2, Rate::mbit(1)) }, "an unsupported length");
+    refused(&mut client, &Train { bytes: 9001, ..back(2, Rate::mbit(1)) }, "a length that is not served");
     assert!(
         matches!(client.pass(&back(1000, Rate::mbit(1))), Err(ProbeError::TooMuch { .. })),
         "longer than the cap"
@@ -240,7 +240,7 @@ fn trains_above_the_cap_are_refused() {
     // Of a session's budget of 1.25 MB, the burst was 24 kB; each of these is 0.6 MB.
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
-    refused(&mut client, &back(400, Rate::mbit(10)), "beyond the budget");
+    refused(&mut client, &back(400, Rate::mbit(10)), "all that it may");
     drop(client);
     assert!(far.expect_end().is_some(), "it broke");
     let mut hand = ByHand::connect(far.address);
