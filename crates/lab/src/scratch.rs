@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scratch_folder_is_new_private_and_gone_afterwards() {
+    fn scratch_folder_is_private_and_removed() {
         let scratch = Scratch::create().expect("a folder");
         let folder = scratch.file("");
         assert_eq!(fs::metadata(&folder).expect("a folder").mode() & 0o777, 0o700);

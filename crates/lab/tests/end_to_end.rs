@@ -210,7 +210,7 @@ fn send(pid: u32, signal: i32) {
 
 #[test]
 #[ignore = "needs root"]
-fn a_signal_ends_a_testbed() {
+fn signal_ends_a_testbed() {
     let _turn = turn();
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let mut child = hold();
