@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p slowpath-lab --bench path -- [NAME]...`
 //!
-//! Nothing is captured meanwhile: only the two hosts and the relay share the CPUs. Each row is run several times over each
-//! kind of interface, in turns; shown are the median and, in brackets, all of them. `stolen` is the share of CPU time that
-//! the machine beneath took away.
+//! Nothing is captured: only the two hosts and the relay share the CPUs. Each row is run several times over each kind
+//! of interface, in turns; shown are the median and, in brackets, all values. `stolen` is the share of CPU time that
+//! the hypervisor took.
 
 use slowpath_lab::case::{LabelledCase, Set};
 use slowpath_lab::error::LabError;
@@ -26,12 +26,12 @@ const MS: u64 = 1_000_000;
 const SECOND: u64 = 1000 * MS;
 /// Payload of a full packet with timestamps.
 const SEGMENT_BYTES: u64 = 1448;
-/// A server's card, and what a card waits before it interrupts.
+/// A server's NIC, and its interrupt moderation delay.
 const CARD_BIT_PER_S: u64 = 10 * GBIT;
 const JOINED_WITHIN_NS: u64 = 50_000;
 const RELAY_PRIORITY: i32 = 20;
 const SAMPLE_EVERY_NS: u64 = 2 * MS;
-/// First and largest buffers of sockets, so that they bind nothing.
+/// First and largest buffers of sockets, so that they are no limit.
 const BUFFERS: &str = "4096 134217728 1073741824";
 
 /// A path both ways and one connection over it.
@@ -50,7 +50,7 @@ fn case(rate_bit_per_s: u64, rtt_ns: u64, writer: Writer) -> LabelledCase {
 
 /// The result of a run.
 struct Run {
-    /// Payload acknowledged in each whole second after the first, in shares of what the link carries.
+    /// Payload acknowledged in each whole second after the first, as shares of what the link carries.
     seconds: Vec<f64>,
     sender: EndRecord,
     ways: [DirectionReport; 2],
@@ -116,7 +116,7 @@ impl Run {
     }
 }
 
-/// The median and, in brackets, all.
+/// The median and, in brackets, all values.
 fn median_of_all(mut values: Vec<f64>, digits: usize) -> String {
     values.sort_by(f64::total_cmp);
     let all: Vec<String> = values.iter().map(|value| format!("{value:.digits$}")).collect();
@@ -157,7 +157,7 @@ fn lateness(name: &str, runs: &Runs, reach: &str) {
     }
 }
 
-/// What every group of rows ends with.
+/// The end of every group of rows.
 fn circumstances(name: &str, runs: &Runs) {
     row(&format!("{name}: frames missed or refused"), of(runs, 0, |r| r.lost() as f64), "0");
     row(&format!("{name}: stolen, %"), of(runs, 1, |r| r.stolen * 100.0), "");
@@ -189,9 +189,9 @@ fn idle() -> Result<(), LabError> {
     Ok(())
 }
 
-/// How long 128 MB take when TCP has not to find the rate out: the first window fills the path. An RTT goes by for
-/// the SYN, one for the first 64 KiB, which is all that a SYN's window can say (RFC 7323, section 2.2), and one until the
-/// last byte is acknowledged.
+/// How long 128 MB take if TCP need not find the rate: the first window fills the path. One RTT passes for the SYN, one
+/// for the first 64 KiB, the most that a SYN's window can express (RFC 7323, section 2.2), and one until the last byte
+/// is acknowledged.
 fn theory() -> Result<(), LabError> {
     const BYTES: u64 = 128_000_000;
     for rtt_us in [500, 25_000, 50_000, 100_000, 200_000] {

@@ -2,10 +2,10 @@
 //!
 //! `cargo bench -p slowpath-lab --bench probe -- [NAME]...`
 //!
-//! One connection between two hosts that a veth joins, its ends on the first and the last CPU, as fast as it goes. It
-//! stays the same while the probe is loaded and removed again, in turns: what is shown is the rate with the probe
-//! compared with the mean of that before and after; the median, and in brackets the quarters. Where bpftrace is installed its
-//! one-liner for the same question has its turns too. `stolen` is the share of CPU time that the machine beneath took.
+//! One connection between two hosts joined by a veth pair, its ends on the first and the last CPU, as fast as possible.
+//! It stays the same while the probe is loaded and removed again, in turns. Shown is the rate with the probe compared
+//! with the mean of that before and after; the median, and in brackets the quartiles. If bpftrace is installed, its
+//! one-liner for the same question has its turns too. `stolen` is the share of CPU time that the hypervisor took.
 
 use slowpath_lab::error::LabError;
 use slowpath_lab::host::{DEVICE, Host};
@@ -25,12 +25,12 @@ use std::time::{Duration, Instant};
 
 const TURNS: usize = 12;
 const TURN: Duration = Duration::from_millis(1500);
-/// What slow start and a program's beginning take.
+/// The time for slow start and the start of a program.
 const SETTLES: Duration = Duration::from_millis(500);
 const PORT: u16 = 5001;
 const READ_BYTES: usize = 128 << 10;
 
-/// From its arrival to TCP, each packet's time as a histogram.
+/// Each packet's time from its arrival to TCP, as a histogram.
 const ONE_LINER: &str = "tracepoint:net:netif_receive_skb { @at[args->skbaddr] = nsecs; }
 tracepoint:tcp:tcp_probe /@at[args->skbaddr]/ { @us = hist((nsecs - @at[args->skbaddr]) / 1000); delete(@at[args->skbaddr]); }";
 
@@ -39,9 +39,9 @@ tracepoint:tcp:tcp_probe /@at[args->skbaddr]/ { @us = hist((nsecs - @at[args->sk
 struct Load {
     name: &'static str,
     has_super_packets: bool,
-    /// A byte there and a byte back, instead of as much as goes.
+    /// A byte there and a byte back, instead of as much as possible.
     is_ping_pong: bool,
-    /// What may be lost, in percent.
+    /// The most that the rate may drop, in percent.
     reach: f64,
 }
 
@@ -51,7 +51,7 @@ const LOADS: [Load; 3] = [
     Load { name: "ping-pong", has_super_packets: true, is_ping_pong: true, reach: 5.0 },
 ];
 
-/// Two hosts and a wire.
+/// Two hosts and a link.
 fn hosts(load: Load) -> Result<Namespaces, LabError> {
     let namespaces = Namespaces::create()?;
     let receiver = namespaces.path(Place::Receiver);
@@ -70,12 +70,12 @@ fn hosts(load: Load) -> Result<Namespaces, LabError> {
 
 fn bind_to(cpu: Option<u32>) {
     if let Some(cpu) = cpu {
-        // On any CPU it does as well.
+        // Any CPU will do, too.
         let _ = task::set_cpus(0, &[cpu]);
     }
 }
 
-/// Reads, and answers if that is asked for; counts bytes until the peer closes.
+/// Reads, and answers if asked to; counts bytes until the peer closes.
 fn receive(mut stream: TcpStream, load: Load, bytes: &AtomicU64) -> std::io::Result<()> {
     let mut buffer = vec![0; if load.is_ping_pong { 1 } else { READ_BYTES }];
     loop {
@@ -101,7 +101,7 @@ fn send(mut stream: TcpStream, load: Load, stop: &AtomicBool) -> std::io::Result
     Ok(())
 }
 
-/// Has a connection at work while `watch` asks what comes through.
+/// Keeps a connection busy while `watch` measures its rate.
 fn with_load<T>(load: Load, watch: impl FnOnce(&AtomicU64) -> Result<T, LabError>) -> Result<T, LabError> {
     let namespaces = hosts(load)?;
     let failed = |doing: &'static str| LabError::system(doing);
@@ -129,14 +129,14 @@ fn with_load<T>(load: Load, watch: impl FnOnce(&AtomicU64) -> Result<T, LabError
     })
 }
 
-/// Bytes a second, for a turn.
+/// Bytes a second, for one turn.
 fn rate(bytes: &AtomicU64) -> f64 {
     let (began, before) = (Instant::now(), bytes.load(Relaxed));
     thread::sleep(TURN);
     (bytes.load(Relaxed) - before) as f64 / began.elapsed().as_secs_f64()
 }
 
-/// What comes through while the probe is at work, as `slowpath diagnose --live` has it at work.
+/// The rate while the probe runs as in `slowpath diagnose --live`.
 fn probed(bytes: &AtomicU64) -> Result<f64, LabError> {
     let probe = probe::Probe::start(&[], None)?.map_err(refused)?;
     thread::sleep(SETTLES);
@@ -184,7 +184,7 @@ impl Drop for OneLiner {
     }
 }
 
-/// The median and, in brackets, the quarters.
+/// The median and, in brackets, the quartiles.
 fn quarters(values: &[f64]) -> String {
     let at = |permille| quantile(values.iter().copied(), permille).unwrap_or(f64::NAN);
     let median = median(values.iter().copied()).unwrap_or(f64::NAN);
@@ -230,8 +230,8 @@ fn throughput(load: Load) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What each program takes for an event, by the kernel's own account. Two readings of its clock are in it, and little
-/// else in that of the cheapest program, which looks at one number and returns.
+/// What each program takes for an event, by the kernel's own measurement. It includes two readings of its clock, and
+/// little else for the cheapest program, which reads one number and returns.
 fn cost(load: Load) -> Result<(), LabError> {
     let costs = with_load(load, |_| {
         let mut probe = Probe::start(Filter::default()).map_err(refused)?;

@@ -1,5 +1,5 @@
-//! Holds two hosts and the path's namespace open until it is ended, to look around or to try something by
-//! hand: `nsenter --net=PATH ...` with the paths it prints.
+//! Keeps two hosts and the path's namespace open until it is ended, to look around or to try something by hand:
+//! `nsenter --net=PATH ...` with the paths it prints.
 
 use slowpath_lab::error::LabError;
 use slowpath_lab::namespaces::Place;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// The thread. It is asked to stop when this value is dropped, too.
+/// The thread. Dropping this value also asks it to stop.
 #[derive(Debug)]
 pub struct Background<T> {
     stop: Arc<AtomicBool>,
@@ -12,7 +12,7 @@ pub struct Background<T> {
 }
 
 impl<T: Send + 'static> Background<T> {
-    /// Begins; the work looks at what it is given, and ends soon after that is set.
+    /// Starts the thread; `work` checks its argument, and returns soon after that is set.
     pub fn start(work: impl FnOnce(&AtomicBool) -> T + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let until = Arc::clone(&stop);
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn it_ends_when_it_is_finished_and_when_it_is_forgotten() {
+    fn thread_ends_on_finish_and_on_drop() {
         let seven = Background::start(|stop| {
             until_stopped(stop);
             7

@@ -1,4 +1,4 @@
-//! A case: one transfer whose limiting cause is known because we caused it.
+//! A case: one transfer whose limiting cause is known because the lab imposed it.
 
 use crate::experiment::Experiment;
 use crate::path::PathConfig;
@@ -14,10 +14,10 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Set {
-    /// A regression set: rules are written on these.
+    /// A regression set: rules are written on it.
     Shipped,
-    /// A regression set: no parameter is the same as in the shipped set, and three rules were changed after its first figures were
-    /// seen.
+    /// A regression set: it shares no parameter with the shipped set, and three rules were changed after its first
+    /// figures were seen.
     Heldout,
     /// A regression set: it has parameters that neither of the others has, and was first scored when all rules were fixed; its
     /// figures have been seen since.
@@ -37,7 +37,7 @@ impl Set {
         }
     }
 
-    /// What a score on it is worth.
+    /// How meaningful a score on it is.
     pub const fn role(self) -> &'static str {
         match self {
             Self::Shipped => "regression set: rules are written on it",
@@ -65,23 +65,23 @@ impl Label {
     }
 }
 
-/// A number, where possible the kernel's, that says for how long a limit held.
+/// A number, from the kernel if possible, that shows for how long a limit held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShareBasis {
     /// `tcpi_rwnd_limited`.
     RwndLimited,
-    /// `tcpi_sndbuf_limited`. Linux counts it only if the buffer fills up between a write and the sending of
-    /// what was written (`tcp_cwnd_validate`), so it is often 0 although the buffer is the limit.
+    /// `tcpi_sndbuf_limited`. Linux counts it only if the buffer fills up between a write and the transmission of the
+    /// written data (`tcp_cwnd_validate`), so it is often 0 although the buffer is the limit.
     SndbufLimited,
-    /// Time the writing application waited for room while all that the send buffer held was on its way; by
-    /// the application's own account (`starved_ns`), for want of one by the kernel.
+    /// Time in which the writing application waited for room while everything in the send buffer was in flight; by the
+    /// application's own count (`starved_ns`), for lack of one by the kernel.
     WriterStarved,
     /// The time without `tcpi_busy_time`.
     Idle,
 }
 
-/// Something that must be true of a run, or the run does not count.
+/// A condition that a run has to meet to count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
@@ -94,10 +94,10 @@ pub enum Check {
     SenderCounter(String, u64),
     /// A counter of the receiver's host grew by at least this.
     ReceiverCounter(String, u64),
-    /// Readers stood still, by `stops_ns`, for at least this share of the time from the first write to the last
-    /// acknowledgement.
+    /// Readers did not read, by `stops_ns`, for at least this share of the time from the first write to the last
+    /// acknowledgment.
     ReaderWaited(f64),
-    /// Both recordings lack at least this many frames that were captured.
+    /// At least this many captured frames are left out of both recordings.
     LeftOut(u64),
     /// Senders retransmitted at least this many packets.
     Retransmitted(u64),
@@ -127,11 +127,11 @@ pub enum Check {
     SsthreshAtMost(u32),
     /// At the end, the senders' congestion window was at most this many packets.
     CwndAtMost(u32),
-    /// Neither capture lost a packet. Asked of every run.
+    /// Neither capture lost a packet. Required of every run.
     CapturesComplete,
-    /// The relay neither missed nor failed to hand over a packet, and its counts add up. Asked of every run.
+    /// The relay neither missed nor failed to deliver a packet, and its counts add up. Required of every run.
     PathComplete,
-    /// What was written is what was read, on every connection. Asked of every run.
+    /// What was written was read, on every connection. Required of every run.
     EveryByteArrived,
 }
 
@@ -145,7 +145,7 @@ pub struct Expectation {
     /// Other verdicts that count as right for a capture at the sender, which cannot see inside the receiver.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub also_at_sender: Vec<Label>,
-    /// Where the kernel says for how long; `None` if it has no such number.
+    /// The number that shows for how long, if there is one.
     pub share: Option<ShareBasis>,
     /// What must be true of the run.
     pub checks: Vec<Check>,
@@ -160,7 +160,7 @@ pub struct LabelledCase {
     pub name: String,
     /// The parameters in short, such as `20mbit-40ms-16k`.
     pub variant: String,
-    /// One sentence: what is done, and what therefore limits the transfer.
+    /// One sentence: what is done, and how that limits the transfer.
     pub about: String,
     /// Its expected verdict and checks.
     #[serde(flatten)]
@@ -170,7 +170,7 @@ pub struct LabelledCase {
     pub experiment: Experiment,
 }
 
-/// What a run is made from: a labelled case, or an experiment of which nothing is expected, such as a scenario.
+/// The input of a run: a labelled case, or an experiment without expectations, such as a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it a run")]
@@ -190,7 +190,7 @@ impl RunInput {
         }
     }
 
-    /// What is expected of it, if anything is.
+    /// What is expected of it, if anything.
     pub const fn expectation(&self) -> Option<&Expectation> {
         match self {
             Self::Labelled(case) => Some(&case.expectation),
@@ -210,7 +210,7 @@ impl RunInput {
 
 const NS_PER_S: u128 = 1_000_000_000;
 
-/// Bytes in flight that fill a path.
+/// The bandwidth-delay product of a path, in bytes.
 pub fn bdp_bytes(rate_bit_per_s: u64, rtt_ns: u64) -> u64 {
     u64::try_from(u128::from(rate_bit_per_s) * u128::from(rtt_ns) / 8 / NS_PER_S).unwrap_or(u64::MAX)
 }
@@ -333,7 +333,7 @@ impl LabelledCase {
         self
     }
 
-    /// Says that the kernel knows the share, and that it must be at least so much.
+    /// Sets the number that shows the share, and the least share.
     #[must_use]
     pub fn share_at_least(mut self, basis: ShareBasis, at_least: f64) -> Self {
         self.expectation.share = Some(basis);

@@ -1,4 +1,4 @@
-//! Checks that the fault of a case really happened in a run.
+//! Checks that the fault of a case really occurred in a run.
 
 use crate::case::{Check, Expectation};
 use crate::experiment::Experiment;
@@ -21,7 +21,7 @@ pub fn sending_ends<'a>(experiment: &Experiment, connections: &'a [Connection]) 
     }
 }
 
-/// Every check of what is expected, and those that every run has to pass.
+/// Every check of the expectation, and those that every run has to pass.
 pub fn all(experiment: &Experiment, expectation: Option<&Expectation>, truth: &Truth) -> Vec<CheckResult> {
     let mut results: Vec<CheckResult> = expectation
         .into_iter()
@@ -37,7 +37,7 @@ pub fn all(experiment: &Experiment, expectation: Option<&Expectation>, truth: &T
     let missed: u64 = ways.iter().map(|w| w.missed_packets + w.refused_packets).sum();
     must(Check::PathComplete, missed, missed == 0 && ways.iter().all(|w| w.is_conserved()));
     if matches!(experiment.workload, Workload::Programs(_)) {
-        // They do not report what they wrote and read.
+        // Programs do not report what they wrote and read.
         return results;
     }
     let unread: u64 = truth
@@ -112,7 +112,7 @@ fn measure(check: &Check, experiment: &Experiment, truth: &Truth) -> CheckResult
     CheckResult { required: check.clone(), measured, holds }
 }
 
-/// Only SYNs have no payload and offset 0 and are dropped by script.
+/// Only SYNs have no payload and offset 0 and are dropped by the script.
 fn syns_dropped(truth: &Truth) -> f64 {
     let faults = truth.path.forward.report.faults.iter().chain(&truth.path.backward.report.faults);
     let scripted = Fate::Dropped(LossReason::Scripted);

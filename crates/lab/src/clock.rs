@@ -9,12 +9,12 @@ fn read(clock: libc::clockid_t) -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// Nanoseconds of `CLOCK_REALTIME`, the clock that packets are stamped with in captures.
+/// Nanoseconds of `CLOCK_REALTIME`, the clock of packet timestamps in captures.
 pub fn realtime_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
-/// Nanoseconds of `CLOCK_MONOTONIC`, which no administrator turns back.
+/// Nanoseconds of `CLOCK_MONOTONIC`, which no administrator sets back.
 pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
@@ -29,9 +29,9 @@ pub fn sleep_until_monotonic(at_ns: u64) {
     std::thread::sleep(Duration::from_nanos(at_ns.saturating_sub(monotonic_ns())));
 }
 
-/// Puts the calling thread before all ordinary ones, so that a busy machine does not make it late, and asks
-/// for timers that are not rounded. Without the privilege the thread stays ordinary; how late it then was is
-/// in the truth either way.
+/// Gives the calling thread priority over all ordinary ones, so that a busy machine does not delay it, and asks for
+/// timers that are not rounded. Without the privilege the thread stays ordinary; the truth contains its lateness either
+/// way.
 pub fn make_thread_punctual(priority: i32) {
     let parameter = libc::sched_param { sched_priority: priority };
     // SAFETY: both calls concern the calling thread only and take plain values.
@@ -41,19 +41,19 @@ pub fn make_thread_punctual(priority: i32) {
     }
 }
 
-/// Ticks of the kernel in a second (`CONFIG_HZ`).
+/// Kernel ticks per second (`CONFIG_HZ`).
 pub fn ticks_per_second() -> u32 {
     let tick_ns = slowpath_live::tick_ns();
-    // Half of a nanosecond's error in a tick of 1/300 s must not make it 299.
+    // Half a nanosecond of error in a tick of 1/300 s must not make it 299.
     (1_000_000_000 + tick_ns / 2).checked_div(tick_ns).unwrap_or_default()
 }
 
-/// Waits for the kernel's next tick and the middle of the time to the one after it, and gives that instant of
-/// [`monotonic_ns`]. What begins there and keeps to whole milliseconds stays away from the edges of ticks, where the
-/// kernel's timers would come a tick earlier or later by chance.
+/// Waits for the middle between the kernel's next tick and the one after it, and returns that instant of
+/// [`monotonic_ns`]. Work that starts there and keeps to whole milliseconds stays away from the edges of ticks, where
+/// the kernel's timers would fire a tick earlier or later by chance.
 pub fn start_between_ticks() -> u64 {
     let coarse = || read(libc::CLOCK_MONOTONIC_COARSE);
-    // Two edges, for the length of a tick. The coarse clock moves at ticks only, and not at all while none comes.
+    // Two edges give the length of a tick. The coarse clock moves at ticks only, and not at all while there is none.
     let edge = |from: u64| loop {
         let now = coarse();
         if now != from {

@@ -1,8 +1,8 @@
 //! Assigns the machine's CPUs to hosts, relay and load.
 //!
-//! The receiver's host has them from the last on, the sender's from the first on, so that two hosts with few CPUs do not
-//! meet. What the case binds to no CPU (the path, captures, processes of a host that has nothing else to do) keeps away
-//! from those that it binds something to, as long as others are left.
+//! The receiver's host gets them from the last one down, the sender's from the first one up, so that two hosts with few
+//! CPUs do not share any. Everything that the case does not bind (the path, captures, processes of a host with nothing
+//! else to do) keeps away from the CPUs that it binds something to, as long as others are left.
 
 use crate::error::LabError;
 use crate::experiment::Experiment;
@@ -12,7 +12,7 @@ use crate::privilege::{self, Privilege};
 use crate::task::{self, Scheduling};
 use crate::workload::Workload;
 
-/// The machine's CPU that is a host's `cpu`th; `None` if the machine has not as many.
+/// The machine's CPU for a host's `cpu`th one; `None` if the machine does not have that many.
 pub fn of_host(machine: &[u32], host: Host, cpu: u32) -> Option<u32> {
     let place = cpu as usize;
     match host {
@@ -38,15 +38,15 @@ fn bound(experiment: &Experiment) -> Vec<u32> {
     processes.into_iter().chain(loads).flat_map(|scheduling| scheduling.cpus.iter().copied()).collect()
 }
 
-/// The calling thread, and all that it makes, kept away from the CPUs that a case binds something to; until this value
-/// is dropped.
+/// Keeps the calling thread, and all threads it creates, away from the CPUs that a case binds something to, until this
+/// value is dropped.
 #[derive(Debug)]
 pub struct KeptAway {
     before: Vec<u32>,
 }
 
 impl KeptAway {
-    /// From the CPUs that an experiment binds something to; from none if no other would be left.
+    /// Keeps away from the CPUs that an experiment binds something to, or from none if no other would be left.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -54,7 +54,7 @@ impl KeptAway {
         Self::from_cpus(&bound(experiment))
     }
 
-    /// From these; from none if no other would be left.
+    /// Keeps away from these CPUs, or from none if no other would be left.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -68,16 +68,16 @@ impl KeptAway {
 
 impl Drop for KeptAway {
     fn drop(&mut self) {
-        // They were its own before.
+        // The thread had them before.
         let _ = task::set_cpus(0, &self.before);
     }
 }
 
-/// Has the receive softirqs of both hosts run where the case says, by receive packet steering
-/// (Documentation/networking/scaling.rst). By itself a veth device has them run on the CPU that transmits, the path's.
+/// Runs the receive softirqs of both hosts where the case says, by receive packet steering
+/// (Documentation/networking/scaling.rst). Otherwise a veth device runs them on the CPU that transmits, the path's.
 ///
 /// # Errors
-/// If the kernel has no receive packet steering (`CONFIG_RPS`). Without root it is not asked for: only root of the machine
+/// If the kernel has no receive packet steering (`CONFIG_RPS`). Without root it is not tried: only the machine's root
 /// may steer.
 pub fn steer(namespaces: &Namespaces, experiment: &Experiment) -> Result<(), LabError> {
     if privilege::held() != Privilege::Root {
@@ -93,7 +93,7 @@ pub fn steer(namespaces: &Namespaces, experiment: &Experiment) -> Result<(), Lab
     Ok(())
 }
 
-/// Has what comes to a host be received on one CPU.
+/// Receives a host's packets on one CPU.
 ///
 /// # Errors
 /// If the kernel has no receive packet steering, or the process is not root of the machine.
@@ -101,7 +101,7 @@ pub fn steer_to(namespaces: &Namespaces, place: Place, cpu: u32) -> Result<(), L
     namespaces.write_sys(place, &format!("/sys/class/net/{DEVICE}/queues/rx-0/rps_cpus"), &mask(cpu))
 }
 
-/// A set of one CPU as /sys takes it: hexadecimal, the highest first, a comma between groups of 32 bits.
+/// A set of one CPU in the format of /sys: hexadecimal, the highest first, a comma between groups of 32 bits.
 fn mask(cpu: u32) -> String {
     format!("{:x}{}", 1_u32 << (cpu % 32), ",00000000".repeat((cpu / 32) as usize))
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_begin_at_the_two_ends_of_the_machine() {
+    fn hosts_get_cpus_from_opposite_ends() {
         let machine = [0, 1, 5, 7];
         let of = |host| [0, 1, 3, 4].map(|cpu| of_host(&machine, host, cpu));
         assert_eq!(of(Host::Sender), [Some(0), Some(1), Some(7), None]);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_has_one_bit() {
+    fn cpu_mask_has_one_bit() {
         assert_eq!(
             [0, 3, 31, 32, 69].map(mask),
             ["1", "8", "80000000", "1,00000000", "20,00000000,00000000"]

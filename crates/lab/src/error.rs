@@ -58,19 +58,19 @@ pub enum LabError {
         /// Why there is none.
         source: std::io::Error,
     },
-    /// A program that was to run over the path failed.
+    /// A program over the path failed.
     #[error("`{command}` ended {when} (exit code {exit_code}){}{said}", if said.is_empty() { "" } else { ": " })]
     Program {
         /// The command.
         command: String,
-        /// When that was.
+        /// In which phase.
         when: &'static str,
         /// Its exit code.
         exit_code: i32,
         /// Its output.
         said: String,
     },
-    /// This machine, or what runs on it, is not as the experiment needs it.
+    /// This machine, or its load, does not fit the experiment.
     #[error("{0}")]
     Unfit(String),
     /// A thread of the lab panicked.

@@ -1,4 +1,4 @@
-//! An experiment of the lab: hosts, a path and a workload. What is expected of it is a [case](crate::case)'s.
+//! An experiment of the lab: hosts, a path and a workload. Expectations are part of a [case](crate::case).
 
 use crate::load::Load;
 use crate::path::PathConfig;
@@ -27,7 +27,7 @@ pub struct Experiment {
     /// Background load on the hosts' CPUs.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub loads: Vec<Load>,
-    /// Streams are closed as they are after this long.
+    /// Streams are closed, finished or not, after this long.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cut_after_ns: Option<u64>,
     /// The stored form of the captures.

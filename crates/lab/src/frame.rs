@@ -13,7 +13,7 @@ pub const ETHERTYPE_VLAN: u16 = 0x8100;
 /// One direction of a TCP connection.
 pub type FlowKey = (IpAddr, u16, IpAddr, u16);
 
-/// What the relay wants to know of a frame.
+/// What the relay needs to know of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed {
     /// Where the IP header starts.
@@ -30,7 +30,7 @@ pub struct Parsed {
     pub tcp: Option<Tcp>,
 }
 
-/// What the relay wants to know of a TCP header.
+/// What the relay needs to know of a TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
     /// Where the TCP header starts.
@@ -100,7 +100,7 @@ struct Stream {
     reached: u64,
 }
 
-/// Where a segment is. Offsets count from the first payload byte of a stream.
+/// The position of a segment. Offsets count from the first payload byte of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Located {
     /// The connection's number, the same in both directions.
@@ -112,7 +112,7 @@ pub struct Located {
 }
 
 impl Stream {
-    /// The nearest offset to the highest one reached that agrees in its low 32 bits.
+    /// The offset nearest to the highest one so far that agrees in its low 32 bits.
     fn offset(&self, sequence: u32) -> u64 {
         let low = sequence.wrapping_sub(self.first_payload);
         let step = low.wrapping_sub(self.reached as u32).cast_signed();
@@ -121,7 +121,7 @@ impl Stream {
 }
 
 impl Streams {
-    /// Where a segment is. A flow starts anew with a SYN whose sequence number is not the one it had.
+    /// The position of a segment. A SYN with a new sequence number starts the flow anew.
     pub fn locate(&mut self, tcp: &Tcp) -> Located {
         let (from, from_port, to, to_port) = tcp.key;
         let other = self.flows.get(&(to, to_port, from, from_port));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_do_not_wrap_and_retransmissions_go_back() {
+    fn stream_offsets_do_not_wrap_and_retransmissions_go_back() {
         let mut streams = Streams::default();
         let mut tcp = parse(&frame(b"x", 0x10)).unwrap().tcp.unwrap();
         tcp.flags = Flags::SYN;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_are_one_connection_and_acks_are_of_the_other() {
+    fn acks_are_located_in_the_other_direction() {
         let mut streams = Streams::default();
         let there =
             Tcp { flags: Flags::SYN, sequence: 99, ack: None, ..parse(&frame(b"", 2)).unwrap().tcp.unwrap() };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn short_frames_are_not_parsed_and_do_not_panic() {
+    fn short_frames_are_refused() {
         let whole = frame(b"payload", 0x10);
         for cut_at in 0..whole.len() {
             let _ = parse(&whole[..cut_at]);

@@ -1,4 +1,4 @@
-//! The two hosts of the testbed, and what is the same in all that is built of them.
+//! The two hosts of the testbed, and what all their forms have in common.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ impl Host {
     /// Both of them.
     pub const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
 
-    /// The one that it is joined with.
+    /// The other host.
     #[must_use]
     pub fn other(self) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! How late this machine runs, and so whether a measured delay means anything.
+//! How late this machine runs, which decides whether a measured delay means anything.
 
 use crate::background::Background;
 use crate::clock;
@@ -6,18 +6,18 @@ use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Before the thread that runs a script.
+/// Above the thread that runs a script.
 const PRIORITY: i32 = 60;
-/// How often each CPU is asked for.
+/// How often each CPU is requested.
 const PERIOD: Duration = Duration::from_millis(1);
 
-/// Watches how late the CPUs come: a thread on each asks for it once a millisecond. A CPU that the machine beneath has
-/// taken away, or an interrupt that lasts, makes it late, and with it the kernel's timers and whoever watches them.
+/// Measures how late the CPUs are: a thread on each asks for it once a millisecond. A CPU that the hypervisor has taken
+/// away, or a long interrupt, delays it, and with it the kernel's timers and everyone who watches them.
 #[derive(Debug)]
 pub struct LatenessWatch(Vec<Background<u64>>);
 
 impl LatenessWatch {
-    /// Begins to watch every CPU that this process may run on.
+    /// Starts watching every CPU that this process may run on.
     pub fn start() -> Self {
         Self(cpus().map(|cpu| Background::start(move |over| watch(cpu, over))).collect())
     }
@@ -30,19 +30,19 @@ impl LatenessWatch {
     }
 }
 
-/// Counts the CPU time that is not for us: what the machine beneath takes away, where it says so (`steal` of
-/// proc_stat(5)), and what processes use that this one has not started. For what a [`LatenessWatch`] would disturb: a task
-/// that wakes every millisecond cuts the turns of the others short.
+/// Counts the CPU time that others used: what the hypervisor takes away, if it reports that (`steal` of proc_stat(5)),
+/// and what processes use that this one has not started. For work that a [`LatenessWatch`] would disturb: a task that
+/// wakes every millisecond cuts the time slices of the others short.
 #[derive(Debug)]
 pub struct StolenWatch(CpuTicks);
 
 impl StolenWatch {
-    /// Begins to count, of all CPUs together.
+    /// Starts counting, for all CPUs together.
     pub fn start() -> Self {
         Self(CpuTicks::now())
     }
 
-    /// The share of all CPU time that others had. What this process has started and not yet waited for is of these.
+    /// The share of all CPU time that others used. Children not yet waited for count among them.
     pub fn finish(self) -> f64 {
         let (before, now) = (self.0, CpuTicks::now());
         let used = (now.used - before.used).saturating_sub(now.own - before.own);
@@ -57,7 +57,7 @@ struct CpuTicks {
     stolen: u64,
     /// Of processes, ours and others.
     used: u64,
-    /// Of this process and those it has waited for.
+    /// Of this process and the children it has waited for.
     own: u64,
     all: u64,
 }
@@ -119,9 +119,9 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// The watch is not blind: it is late itself where its CPU is.
+    /// The watch shows lateness: it is late itself if its CPU is.
     #[test]
-    fn a_moment_is_at_least_as_late_as_nothing() {
+    fn lateness_watch_measures_lateness() {
         let watch = LatenessWatch::start();
         assert_eq!(watch.0.len(), thread::available_parallelism().map_or(1, usize::from));
         thread::sleep(Duration::from_millis(20));

@@ -1,9 +1,8 @@
 //! Real transfers in network namespaces over an emulated path, with the truth about them.
 //!
-//! An [`experiment`] is what is run: hosts with their [`settings`], a path and a workload. A [`case`] is one with the limit and the
-//! cause that therefore bind it; [`cases`] is the table of them.
-//! [`run::run`] makes it happen on this kernel, captures it at both ends, [`check`]s that the fault really
-//! happened, and writes the captures with their [`truth`].
+//! An [`experiment`] is what is run: hosts with their [`settings`], a path and a workload. A [`case`] is an experiment
+//! with the limit and the cause that bind it; [`cases`] is the table of them. [`run::run`] runs it on this kernel,
+//! captures it at both ends, [`check`]s that the fault really occurred, and writes the captures with their [`truth`].
 //!
 //! - The path: [`path`] decides, purely, what becomes of each packet; [`relay`] reads packets, asks it, and
 //!   delivers them when due; [`frame`] says what they carry. [`netem`] is a path of the
@@ -18,7 +17,7 @@
 //! - What is known afterwards: [`samples`] and [`sampled`].
 //!
 //! It needs root, or a user namespace of its own ([`privilege`]), and `ip`, `tc` and `ethtool`. Nothing on the host is
-//! changed but the namespaces it makes; sysctls are set inside those only.
+//! changed except for the namespaces that it creates; sysctls are set only inside those.
 //!
 //! # Decisions
 //!
@@ -27,9 +26,9 @@
 //! system call and one copy, but each of its packets has its own place in the queue, its own loss and its own order.
 //! A property test compares cutting and joining with a NIC that builds each packet byte by byte.
 //!
-//! **It costs the hosts as little CPU time as it can.** No thread is woken up for a captured packet: captures and the
-//! relay read rings that the kernel fills ([`watch`], `slots`). Whatever wakes up on a loaded CPU ends time slices
-//! early, so that the watch for late CPUs does not run next to load, and load programs add up their own CPU time.
+//! **It uses as little of the hosts' CPU time as possible.** No thread is woken for a captured packet: captures and the
+//! relay read rings that the kernel fills ([`watch`], `slots`). Every wakeup on a loaded CPU ends a time slice early,
+//! so the watch for late CPUs does not run next to load, and load programs count their own CPU time.
 //!
 //! **A run keeps the probe's output** (`probe.raw.zst`, of the run's own namespaces). `slowpath lab` replays it for
 //! waits. `cargo xtask score` replays it for verdicts, against the same truth as the captures.

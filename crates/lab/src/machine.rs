@@ -1,4 +1,4 @@
-//! What this machine can do for the lab, found by trying.
+//! What this machine can do for the lab, found out by trying.
 
 use crate::lateness::LatenessWatch;
 use crate::netem;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// One thing that the lab needs, or is better with.
+/// A feature that the lab needs, or benefits from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ability {
     /// Its name, such as `ethtool`.
@@ -41,10 +41,10 @@ pub enum Found {
 
 /// How long the lateness of the CPUs is measured.
 const WATCHED: Duration = Duration::from_secs(1);
-/// A CPU that is later than this makes a path too late on any delay below twice that in hundredths.
+/// A CPU later than this makes the path too late for a delay of less than twice that in hundredths.
 const PUNCTUAL: Duration = Duration::from_millis(1);
 
-/// Tries everything, with the privilege that the lab would have.
+/// Tries everything, with the lab's privileges.
 pub fn abilities() -> Vec<Ability> {
     let ability = |name, purpose, required, found| Ability { name, purpose, required, found };
     vec![
@@ -98,7 +98,7 @@ fn probe() -> Found {
     }
 }
 
-/// Tries what changes a thread, on a thread of its own.
+/// Tries something that changes a thread, on a thread of its own.
 fn on_a_thread(name: &str, trial: fn() -> libc::c_int, there: &str, fix: &str) -> Found {
     let trial = move || if trial() == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
     match thread::spawn(trial).join() {
@@ -116,7 +116,7 @@ fn network_namespace() -> Found {
 }
 
 fn program(name: &'static str, package: &str, purpose: &'static str) -> Ability {
-    // Debian keeps some administrators' commands where a user's PATH does not look.
+    // Debian keeps some administrators' commands outside a user's PATH.
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     let place = path.split(':').map(|folder| Path::new(folder).join(name)).find(|file| file.is_file());
     let found = match place {
@@ -147,7 +147,7 @@ fn steering() -> Found {
     if privilege::held() != Privilege::Root {
         return missing("only root of the machine may steer", "run it as root");
     }
-    // Every machine has a loopback device, and a file for each of its queues if the kernel can do that at all.
+    // Every machine has a loopback device, with a file for each of its queues if the kernel supports this at all.
     if Path::new("/sys/class/net/lo/queues/rx-0/rps_cpus").exists() {
         Found::There("receive packet steering".into())
     } else {
@@ -199,9 +199,9 @@ fn kernel() -> String {
 mod tests {
     use super::*;
 
-    /// A trial leaves the process as it was.
+    /// A trial leaves the process unchanged.
     #[test]
-    fn trying_changes_nothing() {
+    fn trials_leave_the_process_unchanged() {
         let namespace = || std::fs::read_link("/proc/self/ns/net").ok();
         let before = namespace();
         let abilities = abilities();

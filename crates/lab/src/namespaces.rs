@@ -61,7 +61,7 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Makes three namespaces with the loopback device up.
+    /// Creates three namespaces with the loopback device up.
     ///
     /// # Errors
     /// If the kernel refuses, which it does without root (CAP_SYS_ADMIN), or `ip` fails.
@@ -84,14 +84,14 @@ impl Namespaces {
         format!("/proc/{}/fd/{}", std::process::id(), self.file(place).as_raw_fd())
     }
 
-    /// The number of a namespace: that of `/proc/PID/ns/net`.
+    /// The inode of a namespace: that of `/proc/PID/ns/net`.
     ///
     /// # Errors
     /// If the descriptor cannot be read.
     pub fn number(&self, place: Place) -> Result<u32, LabError> {
         let about =
             self.file(place).metadata().map_err(LabError::system("read a network namespace's number"))?;
-        // The kernel counts them in 32 bits (ns_common.inum).
+        // The kernel numbers them in 32 bits (ns_common.inum).
         Ok(about.ino() as u32)
     }
 
@@ -123,7 +123,7 @@ impl Namespaces {
             .map_err(LabError::system(format!("enter the network namespace of the {}", place.name())))
     }
 
-    /// Runs a closure on a thread inside a namespace and gives back its result.
+    /// Runs a closure on a thread inside a namespace and returns its result.
     ///
     /// # Errors
     /// If the namespace cannot be entered or the closure fails or panics.

@@ -1,9 +1,9 @@
-//! A path of the kernel's own: netem (tc-netem(8)) and a token bucket (tc-tbf(8)) on the path's devices, which a bridge
+//! A path by the kernel: netem (tc-netem(8)) and a token bucket (tc-tbf(8)) on the path's devices, which a bridge
 //! joins.
 //!
-//! It serves to check the relay, and for those who trust nothing else. Netem selects packets by chance only, draws
-//! other random numbers, and reports nothing but counts: not how late it was, and not which packet met what. It takes a
-//! super-packet for one packet, so the hosts have no offloads.
+//! It serves to check the relay, and for those who trust nothing else. Netem selects packets only at random, draws
+//! other random numbers, and reports only counts: not how late it was, and not which packet had which fate. It treats a
+//! super-packet as one packet, so the hosts have no offloads.
 
 use crate::error::LabError;
 use crate::host::PATH_DEVICES;
@@ -18,15 +18,15 @@ use serde::Deserialize;
 use slowpath_model::nanos;
 use std::time::Duration;
 
-/// More packets than any path holds: what has no room in the link's queue is dropped there.
+/// More packets than any path holds: a packet without room in the link's queue is dropped there.
 const NO_LIMIT: u32 = 1_000_000;
 /// An Ethernet header counts at a device.
 const ETHERNET_BYTES: u64 = 14;
 const FRAME_BYTES: u64 = MTU_BYTES + ETHERNET_BYTES;
-/// What the bucket lets through at once, in fractions of a second of its rate: timers are no finer on a busy machine.
+/// The bucket's burst, in fractions of a second of its rate: timers are no finer on a busy machine.
 const BURSTS_PER_S: u64 = 1000;
 
-/// The parts of a direction that netem cannot emulate, each a sentence that begins with the key below the path's.
+/// The parts of a direction that netem cannot emulate, each a sentence that starts with the key below the path's.
 pub fn refused(config: &PathConfig) -> Vec<String> {
     let by_chance =
         |loss: &&LossConfig| matches!(loss, LossConfig::Random { .. } | LossConfig::Bursts { .. });
@@ -56,7 +56,7 @@ pub fn install(namespaces: &Namespaces, ways: [&PathConfig; 2]) -> Result<(), La
         let tc = |line: String| namespaces.execute(Place::Path, &format!("tc qdisc add dev {device} {line}"));
         tc(format!("root handle 1: netem {}", netem(config)))?;
         if let Some(link) = &config.link {
-            // A constant delay before a queue or behind it is the same.
+            // A constant delay before a queue has the same effect as behind it.
             let rate = link.rate.get().saturating_mul(FRAME_BYTES) / MTU_BYTES;
             let burst = (rate / 8 / BURSTS_PER_S).max(2 * FRAME_BYTES);
             tc(format!("parent 1: handle 2: tbf rate {rate}bit burst {burst} limit {burst}"))?;
@@ -87,7 +87,7 @@ fn netem(config: &PathConfig) -> String {
             text += &format!(" loss random {}", percent(*probability_ppm));
         }
         Some(LossConfig::Bursts { good_to_bad_ppm, bad_to_good_ppm, bad_loss_ppm }) => {
-            // The chances of a bad spell's begin and end, and of a loss in it; none outside.
+            // The probabilities of the start and end of a bad state, and of a loss in it; no loss outside.
             let [begin, end, loss] = [*good_to_bad_ppm, *bad_to_good_ppm, *bad_loss_ppm].map(percent);
             text += &format!(" loss gemodel {begin} {end} {loss} 0%");
         }
@@ -108,7 +108,7 @@ fn queue(link: &LinkConfig) -> String {
     }
 }
 
-/// What `tc -s -j qdisc` says of a queueing discipline.
+/// A queueing discipline in `tc -s -j qdisc`.
 #[derive(Debug, Deserialize)]
 struct Counted {
     handle: String,
@@ -118,11 +118,11 @@ struct Counted {
     qlen: u64,
 }
 
-/// What was counted since [`install`], to the receiver and back: a copy counts as one more packet that was offered, and
-/// how late a packet was is not known.
+/// The counts since [`install`], to the receiver and back: a duplicate counts as one more packet offered, and how late
+/// packets were is unknown.
 ///
 /// # Errors
-/// If `tc` fails or says something else.
+/// If `tc` fails or prints something unexpected.
 pub fn reports(namespaces: &Namespaces, ways: [&PathConfig; 2]) -> Result<[DirectionReport; 2], LabError> {
     let [forward, backward] = devices();
     Ok([report(namespaces, forward, ways[0])?, report(namespaces, backward, ways[1])?])
@@ -133,7 +133,7 @@ fn report(namespaces: &Namespaces, device: &str, config: &PathConfig) -> Result<
     let all: Vec<Counted> = serde_json::from_slice(&said)?;
     let of = |handle: &str| all.iter().find(|one| one.handle == handle);
     let Some(netem) = of("1:") else { return Ok(DirectionReport::default()) };
-    // What has no room below counts as dropped above too (`netem_dequeue`).
+    // Drops for lack of room below count as drops above too (`netem_dequeue`).
     let by_queue = of("2:").map_or(0, |link| link.drops);
     let by_chance = match config.loss.first() {
         Some(LossConfig::Bursts { .. }) => LossReason::Burst,
@@ -156,10 +156,10 @@ fn report(namespaces: &Namespaces, device: &str, config: &PathConfig) -> Result<
     })
 }
 
-/// Whether the kernel has it: tried in a network namespace that is gone afterwards.
+/// Whether the kernel has netem: tried in a network namespace that is removed afterwards.
 ///
 /// # Errors
-/// If it has not, or `tc` is missing.
+/// If it does not, or `tc` is missing.
 pub fn is_there() -> Result<(), LabError> {
     let trial = || {
         // SAFETY: it concerns the calling thread only.

@@ -1,4 +1,4 @@
-//! The capture files of the lab, written, read and written again.
+//! Writes, reads and rewrites the lab's capture files.
 
 use crate::error::LabError;
 use slowpath_wire::pcap::{HEADER, NANOSECONDS, RECORD, Record};
@@ -7,11 +7,11 @@ use std::io::{self, Write};
 /// A captured frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Its stamp, nanoseconds since 1970.
+    /// Its timestamp, nanoseconds since 1970.
     pub at_ns: u64,
     /// Its length on the wire.
     pub length_bytes: u32,
-    /// What was kept of it.
+    /// The captured part of it.
     pub bytes: &'a [u8],
 }
 
@@ -24,10 +24,10 @@ pub struct Capture<'a> {
     pub frames: Vec<Frame<'a>>,
 }
 
-/// Reads a whole capture; a last record that is cut short is left out.
+/// Reads a whole capture; a truncated last record is left out.
 ///
 /// # Errors
-/// If it is no pcap file with stamps of nanoseconds in this machine's byte order.
+/// If it is no pcap file with nanosecond timestamps in this machine's byte order.
 pub fn read(file: &[u8]) -> Result<Capture<'_>, LabError> {
     let (header, mut rest) = file
         .split_first_chunk::<HEADER>()
@@ -46,7 +46,7 @@ pub fn read(file: &[u8]) -> Result<Capture<'_>, LabError> {
     Ok(Capture { header: *header, frames })
 }
 
-/// Writes frames behind a header that [`read`] gave.
+/// Writes frames after a header returned by [`read`].
 pub fn write(header: &[u8; HEADER], frames: &[Frame]) -> Vec<u8> {
     let mut file = header.to_vec();
     for frame in frames {
@@ -71,18 +71,18 @@ fn record_header(frame: &Frame<'_>) -> [u8; RECORD] {
 
 #[cfg(test)]
 pub mod tests {
-    //! Captures made by hand, for the tests of others too.
+    //! Captures made by hand, also for other tests.
 
     use super::*;
 
-    /// The start of a frame that host 1 (the sender) or 2 sent.
+    /// The beginning of a frame sent by host 1 (the sender) or 2.
     pub fn frame_from(host: u8) -> [u8; 14] {
         let mut frame = [0; 14];
         frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, host]);
         frame
     }
 
-    /// A capture of frames with their stamps.
+    /// A capture of frames with their timestamps.
     pub fn capture_of(frames: &[(u64, &[u8; 14])]) -> Vec<u8> {
         let frames: Vec<Frame> = frames
             .iter()
@@ -92,7 +92,7 @@ pub mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn written_pcap_is_read_back() {
         let file = capture_of(&[
             (1_700_000_000_123_456_789, &frame_from(1)),
             (1_700_000_001_000_000_000, &frame_from(2)),
@@ -103,7 +103,7 @@ pub mod tests {
             [1_700_000_000_123_456_789, 1_700_000_001_000_000_000]
         );
         assert_eq!(write(&capture.header, &capture.frames), file);
-        assert_eq!(read(&file[..file.len() - 1]).unwrap().frames.len(), 1, "the last record is cut short");
+        assert_eq!(read(&file[..file.len() - 1]).unwrap().frames.len(), 1, "the last record is truncated");
         assert!(read(b"GIF89a").is_err());
     }
 }

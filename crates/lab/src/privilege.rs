@@ -1,7 +1,7 @@
 //! The lab's privilege: root, or root of a user namespace of its own (user_namespaces(7)).
 //!
-//! In namespaces of its own the lab has the same means, for nobody else's devices: they vanish with the process, however
-//! that ends.
+//! In namespaces of its own the lab has the same means, without touching other devices: they vanish with the process,
+//! however it ends.
 
 use crate::error::LabError;
 use std::fs;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 pub enum Privilege {
     /// As root of the machine.
     Root,
-    /// As root of a user namespace that it has made for itself.
+    /// As root of a user namespace that it created for itself.
     OwnNamespace,
 }
 
@@ -39,11 +39,11 @@ pub fn lost() -> &'static [&'static str] {
     }
 }
 
-/// Makes this process able to work: not at all if it is root; else it gets a user and a network namespace of its own, for
-/// good. Call it before there is a second thread.
+/// Gives this process the privilege that the lab needs: root has it; any other user gets a user and a network namespace
+/// of its own, for good. Call it before there is a second thread.
 ///
 /// # Errors
-/// If the kernel or its administrator does not allow user namespaces, with what would fix it.
+/// If the kernel or its administrator does not allow user namespaces; the error says what would fix it.
 pub fn obtain() -> Result<Privilege, LabError> {
     if let Some(privilege) = PRIVILEGE.get() {
         return Ok(*privilege);
@@ -68,7 +68,7 @@ fn enter_own_namespace() -> Result<(), LabError> {
     if unsafe { libc::unshare(own) } != 0 {
         return Err(refused(io::Error::last_os_error()));
     }
-    // Only who cannot change its groups may map one of them by itself (user_namespaces(7)).
+    // Only a process that cannot change its groups may map one by itself (user_namespaces(7)).
     for (file, text) in [
         ("/proc/self/setgroups", "deny".to_owned()),
         ("/proc/self/uid_map", format!("0 {user} 1")),

@@ -1,4 +1,4 @@
-//! The kernel's own account of a run: the probe's records of the sockets on both hosts, stored as they arrive.
+//! The kernel's view of a run: the probe's records of the sockets on both hosts, stored as they arrive.
 
 use crate::background::Background;
 use crate::error::LabError;
@@ -10,21 +10,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// At work on a thread of its own.
+/// Runs on a thread of its own.
 pub struct Probe(Background<Result<(), LiveError>>);
 
 impl Probe {
-    /// Begins to watch the sockets of these network namespaces, of all if none is named, and to write the records to a
-    /// file, if there is to be one, that `slowpath_live` replays.
+    /// Starts watching the sockets of these network namespaces, or of all if none is named, and writing the records to
+    /// a file, if one is given, that `slowpath_live` replays.
     ///
     /// # Errors
-    /// Inside, why this kernel or the missing privilege does not let it; else if the file cannot be made.
+    /// Inside, why this kernel or the missing privilege prevents it; else if the file cannot be created.
     pub fn start(netns: &[u32], into: Option<&Path>) -> Result<Result<Self, LiveError>, LabError> {
         let filter = Filter::of_netns(netns);
         let create = |path| File::create(path).map(BufWriter::new).map_err(LabError::file(path));
         let out = into.map(create).transpose()?;
         let (tell, told) = mpsc::channel();
-        // Its parts are not to be moved between threads.
+        // Its parts must not be moved between threads.
         let probe = Self(Background::start(move |stop| {
             let mut live = Live::start(filter)?;
             if let Some(out) = out {
@@ -33,7 +33,7 @@ impl Probe {
             let _ = tell.send(());
             watch(live, stop)
         }));
-        // A thread that could not begin has hung up.
+        // A thread that could not start has hung up.
         Ok(if told.recv().is_err() {
             Err(probe.finish().err().unwrap_or(LiveError::BadProbe))
         } else {
@@ -41,7 +41,7 @@ impl Probe {
         })
     }
 
-    /// Stops to watch; the file is whole.
+    /// Stops watching; the file is complete.
     ///
     /// # Errors
     /// If the kernel did not answer, or the file could not be written.

@@ -1,5 +1,5 @@
-//! What is kept of a capture, and in which format: faults that recordings have, made afterwards, so that what is
-//! missing is known exactly.
+//! What is kept of a capture, and in which format: recording faults, made afterwards, so that what is missing is known
+//! exactly.
 
 use crate::error::LabError;
 use crate::host::{self, Host};
@@ -11,30 +11,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// With stamps of nanoseconds.
+    /// With nanosecond timestamps.
     #[default]
     Pcap,
-    /// With an interface for what either host sends, each with a resolution and an origin of time of its own.
+    /// With an interface for each host's packets, each with its own resolution and origin of time.
     Pcapng,
 }
 
-/// Frames that a recording does not have. Times count from the capture's first frame.
+/// Frames left out of a recording. Times count from the capture's first frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Omission {
-    /// All of a stretch of time, as when a capture's buffer runs over, or before it is begun.
+    /// All of a period, as when a capture's buffer overflows, or before it starts.
     Between {
         /// From here on.
         from_ns: u64,
         /// Up to here.
         to_ns: u64,
     },
-    /// All from an instant on: the capture was ended.
+    /// Everything from an instant on: the capture was stopped.
     After {
         /// The instant.
         from_ns: u64,
     },
-    /// All that one host sent, as with a filter or a mirror port of one direction.
+    /// Everything sent by one host, as with a filter or a mirror port of one direction.
     SentBy {
         /// The host.
         host: Host,
@@ -51,7 +51,7 @@ impl Omission {
     }
 }
 
-/// The treatment of both captures of a run.
+/// How both captures of a run are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
     /// What is left out.
@@ -62,26 +62,25 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Whether it is all of what was captured, as it was.
+    /// Whether the recording is the unchanged capture.
     pub fn is_as_captured(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What a recording does not hold.
+/// What is missing from a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordingReport {
-    /// Frames that were captured and left out.
+    /// Captured frames that were left out.
     pub left_out_frames: u64,
-    /// Times inside the recording of which no frame was kept, `CLOCK_REALTIME`: from the last frame before to the
-    /// first after.
+    /// Times inside the recording without frames, `CLOCK_REALTIME`: from the last frame before to the first after.
     pub gaps_ns: Vec<(u64, u64)>,
 }
 
-/// The recording made of what was captured.
+/// The recording of a capture.
 ///
 /// # Errors
-/// If it is no capture of the lab's.
+/// If it is not a capture by the lab.
 pub fn make(captured: &[u8], wanted: &Recording) -> Result<(Vec<u8>, RecordingReport), LabError> {
     let capture = pcap::read(captured)?;
     let first_ns = capture.frames.first().map_or(0, |frame| frame.at_ns);
@@ -119,14 +118,14 @@ mod tests {
     use crate::pcap::tests::{capture_of, frame_from};
 
     #[test]
-    fn nothing_is_changed_unless_asked() {
+    fn recording_without_omissions_is_unchanged() {
         let captured = capture_of(&[(5, &frame_from(1)), (9, &frame_from(2))]);
         let (made, report) = make(&captured, &Recording::default()).unwrap();
         assert_eq!((made, report), (captured, RecordingReport::default()));
     }
 
     #[test]
-    fn a_stretch_left_out_is_reported_by_the_frames_around_it() {
+    fn omitted_period_is_reported_with_its_gap() {
         let frame = frame_from(1);
         let stamps = [100, 110, 120, 130, 140, 150];
         let captured = capture_of(&stamps.map(|at_ns| (at_ns, &frame)));
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn one_direction_is_what_the_other_host_sent() {
+    fn omitting_a_host_leaves_the_other_direction() {
         let captured = capture_of(&[(1, &frame_from(1)), (2, &frame_from(2)), (3, &frame_from(1))]);
         let omissions = vec![Omission::SentBy { host: Host::Receiver }];
         let (made, report) = make(&captured, &Recording { omissions, format: Format::Pcap }).unwrap();

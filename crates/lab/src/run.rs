@@ -35,21 +35,21 @@ const RELAY_PRIORITY: i32 = 20;
 const SAMPLER_PRIORITY: i32 = 4;
 const SAMPLE_EVERY_NS: u64 = 10_000_000;
 
-/// What is kept of a run besides its truth, its samples and its two recordings.
+/// What is stored of a run besides its truth, its samples and its two recordings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keep {
-    /// How small the files are made.
+    /// How the files are compressed.
     pub packing: Packing,
-    /// The probe's records as well.
+    /// Whether to store the probe's records too.
     pub probe: bool,
 }
 
-/// How small the files of a run are made.
+/// How the files of a run are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// As small as it goes: they are kept for good.
+    /// As small as possible: they are kept for good.
     Small,
-    /// As fast as it goes: hundreds of megabytes a second.
+    /// As fast as possible: hundreds of megabytes a second.
     Quick,
 }
 
@@ -79,7 +79,7 @@ pub const fn recording_file(host: Host, format: Format) -> &'static str {
     }
 }
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The truth; [`Truth::checks`] says whether the run counts.
@@ -88,7 +88,7 @@ pub struct Outcome {
     pub written: bool,
     /// Bytes of the files.
     pub stored_bytes: u64,
-    /// Why the probe that was wanted did not watch.
+    /// Why the requested probe did not watch.
     pub unwatched: Option<String>,
 }
 
@@ -265,7 +265,7 @@ impl Bench<'_> {
         Ok((connections, Vec::new()))
     }
 
-    /// Lets the last packets arrive, and the captures take them.
+    /// Lets the last packets arrive and be captured.
     fn let_it_settle(&self) {
         let rtt = self.experiment.forward.delay + self.experiment.backward.delay;
         std::thread::sleep(2 * rtt + Duration::from_millis(250));

@@ -5,14 +5,14 @@ use crate::samples::COLUMNS;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// A sample of a socket; until the next sample of that socket nothing changed.
+/// A sample of a socket; nothing changed until the next sample of that socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampledState {
     /// When, `CLOCK_REALTIME`.
     pub at_ns: u64,
     /// The socket's own address.
     pub local: SocketAddr,
-    /// Its peer's.
+    /// Its peer's address.
     pub remote: SocketAddr,
     /// `tcpi_ca_state`: open, disorder, CWR, recovery, loss.
     pub ca_state: u8,
@@ -72,7 +72,7 @@ pub fn read(path: &Path) -> Result<Vec<SampledState>, LabError> {
     parse(&String::from_utf8_lossy(&bytes)).map_err(LabError::file(path))
 }
 
-/// Reads samples as they were taken.
+/// Parses samples as they were taken.
 ///
 /// # Errors
 /// If a row is not one of [`COLUMNS`].
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_read_by_the_names_of_its_columns() {
+    fn sample_rows_are_read_by_column_name() {
         let numbers: Vec<String> = (3..COLUMNS.split(',').count()).map(|n| n.to_string()).collect();
         let sample =
             SampledState::parse(&format!("7,192.0.2.1:5,192.0.2.2:6,{}", numbers.join(","))).unwrap();

@@ -1,4 +1,4 @@
-//! The kernel's view of every socket, taken at a steady pace while the transfer runs.
+//! The kernel's view of every socket, sampled regularly while the transfer runs.
 
 use crate::clock;
 use slowpath_live::TcpInfo;
@@ -45,8 +45,8 @@ impl Sampler {
         Watching { sampler: self, fd }
     }
 
-    /// Samples every `every_ns` until `stop`; the result is a CSV text. A row is left out when nothing but
-    /// the time has changed since the socket's last one.
+    /// Samples every `every_ns` until `stop`; returns a CSV text. A row is left out if only the time has changed since
+    /// the socket's last row.
     pub fn run(&self, every_ns: u64, stop: &AtomicBool) -> String {
         let mut text = format!("{COLUMNS}\n");
         let mut next_ns = clock::monotonic_ns();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tempfile::TempDir;
 
-/// No user names a folder of their own so.
+/// A prefix that users do not give to folders of their own.
 const PREFIX: &str = ".slowpath-scratch-";
 
 /// The folders of this process, so that a signal can remove them.
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scratch_folder_is_new_private_and_gone_afterwards() {
+    fn scratch_folder_is_private_and_removed() {
         let scratch = Scratch::create().expect("a folder");
         let folder = scratch.file("");
         assert_eq!(fs::metadata(&folder).expect("a folder").mode() & 0o777, 0o700);

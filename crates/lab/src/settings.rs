@@ -5,7 +5,7 @@ use crate::namespaces::Place;
 use crate::workload::SocketOptions;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of an MTU packet, by which queues are sized.
+/// Bytes of an MTU packet, the unit of queue sizes.
 pub const MTU_BYTES: u64 = 1500;
 
 /// Offloads on the hosts' interfaces, which decide what a capture there shows.
@@ -33,12 +33,12 @@ pub enum Family {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
-    /// The relay, by packet sockets at pairs of veth(4) devices: the kernel stamps each packet.
+    /// The relay, by packet sockets at pairs of veth(4) devices: the kernel timestamps each packet.
     #[default]
     Veth,
-    /// The relay, by TAP devices: a packet came when it was read.
+    /// The relay, by TAP devices: a packet arrives when it is read.
     Tap,
-    /// The kernel, by [`crate::netem`]: hosts are without offloads.
+    /// The kernel, by [`crate::netem`]: the hosts have no offloads.
     Netem,
 }
 
@@ -61,15 +61,15 @@ pub struct Settings {
     pub carrier: Carrier,
     /// Offloads.
     pub offload: Offload,
-    /// The receiver's, if not the same.
+    /// The receiver's offloads, if different.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receiver_offload: Option<Offload>,
-    /// With super-packets, for how long a packet may wait on the far side of the path to be joined with the next one of
-    /// its super-packet.
+    /// With super-packets, how long a packet may wait on the far side of the path to be joined with the next one of its
+    /// super-packet.
     #[serde(skip_serializing_if = "is_usual_wait", default = "usual_wait")]
     pub joined_within_ns: u64,
     /// Rate of the network card of the sender's host, in bits of IP packet per second; `None` is a card that takes no
-    /// time, as no host has one.
+    /// time, which no real host has.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sender_card_bit_per_s: Option<u64>,
     /// Rate of the NIC of the receiver's host, in bits of IP packet per second.
@@ -90,10 +90,10 @@ pub struct Settings {
     /// The machine's CPU that runs the receiver's receive softirqs, likewise.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receiver_softirq_cpu: Option<u32>,
-    /// Packets come to the sender through NAPI, one by one, as a card's driver brings them, so that its readers can poll.
+    /// The sender receives through NAPI, packet by packet, as from a card's driver, so that its readers can poll.
     #[serde(skip_serializing_if = "crate::workload::is_false", default)]
     pub sender_napi: bool,
-    /// To the receiver, likewise.
+    /// The receiver does, likewise.
     #[serde(skip_serializing_if = "crate::workload::is_false", default)]
     pub receiver_napi: bool,
     /// Options of the sockets on the sender's host.
@@ -113,7 +113,7 @@ fn is_usual_wait(ns: &u64) -> bool {
 }
 
 impl Settings {
-    /// Two hosts over IPv4 that show packets as on the wire, use cubic and are otherwise as Linux comes.
+    /// Two hosts over IPv4 that show packets as on the wire, use cubic and otherwise have Linux's defaults.
     pub fn plain() -> Self {
         let cubic = SocketOptions { congestion_control: Some("cubic".into()), ..SocketOptions::default() };
         Self {
@@ -145,7 +145,7 @@ impl Settings {
         self.receiver_offload.filter(|_| host == Place::Receiver).unwrap_or(self.offload)
     }
 
-    /// What its applications set on sockets.
+    /// The socket options of its applications.
     pub fn socket_of(&self, host: Host) -> &SocketOptions {
         match host {
             Host::Sender => &self.sender_socket,
@@ -153,7 +153,7 @@ impl Settings {
         }
     }
 
-    /// Whether packets come to a host through NAPI.
+    /// Whether a host receives through NAPI.
     pub fn napi_of(&self, host: Place) -> bool {
         match host {
             Place::Sender => self.sender_napi,

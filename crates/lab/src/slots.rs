@@ -1,7 +1,7 @@
 //! A packet socket on a device, and the ring of memory that it shares with the kernel.
 //!
-//! The ring is `TPACKET_V2`'s (Documentation/networking/packet_mmap.rst): slots of one size, each of them the kernel's or
-//! ours.
+//! The ring is `TPACKET_V2`'s (Documentation/networking/packet_mmap.rst): slots of one size, each owned by the kernel
+//! or by us.
 
 use crate::error::LabError;
 use std::ffi::CString;
@@ -16,7 +16,7 @@ const VLAN_TPID_VALID: u32 = 1 << 6;
 /// `enum tpacket_versions`
 const TPACKET_V2: i32 = 1;
 
-/// A packet socket of which nothing comes yet.
+/// A packet socket that does not receive yet.
 ///
 /// # Errors
 /// If packet sockets are not allowed, or there is no descriptor left.
@@ -66,14 +66,14 @@ unsafe impl Send for Slots {}
 /// A slot with a frame in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot<'a> {
-    /// All of it, what the kernel says of the frame first.
+    /// The whole slot, which starts with the kernel's header.
     bytes: &'a [u8],
     header: libc::tpacket2_hdr,
     status: u32,
 }
 
 impl Slot<'_> {
-    /// When it came, by the kernel's stamp (`CLOCK_REALTIME`).
+    /// When it arrived, by the kernel's timestamp (`CLOCK_REALTIME`).
     pub fn stamp_ns(&self) -> u64 {
         u64::from(self.header.tp_sec) * 1_000_000_000 + u64::from(self.header.tp_nsec)
     }
@@ -88,7 +88,7 @@ impl Slot<'_> {
         self.status & flag != 0
     }
 
-    /// A VLAN tag that the kernel has taken out: what kind of tag, and its content.
+    /// A VLAN tag that the kernel removed: its type and content.
     pub fn tag(&self) -> Option<(u16, u16)> {
         let kind =
             if self.has(VLAN_TPID_VALID) { self.header.tp_vlan_tpid } else { libc::ETH_P_8021Q as u16 };
@@ -97,7 +97,7 @@ impl Slot<'_> {
 }
 
 impl<'a> Slot<'a> {
-    /// So many bytes before the frame, and what of the frame has room behind.
+    /// `before` bytes before the frame, and the part of the frame that fits.
     pub fn frame(&self, before: usize) -> (&'a [u8], &'a [u8]) {
         let at = usize::from(self.header.tp_mac);
         let frame = self.bytes.get(at..at + self.header.tp_snaplen as usize).unwrap_or_default();
@@ -106,8 +106,8 @@ impl<'a> Slot<'a> {
 }
 
 impl Slots {
-    /// Gives a socket a ring of so many slots, and has it listen to a device of the calling thread's namespace. Slots are
-    /// a part of a mebibyte; all of them are whole mebibytes.
+    /// Gives a socket a ring of `slots` slots, and makes it listen to a device of the calling thread's namespace. A
+    /// mebibyte is a multiple of the slot size; all slots together are whole mebibytes.
     ///
     /// # Errors
     /// If there is no such device, or no memory.
@@ -131,7 +131,7 @@ impl Slots {
         }
         let map = NonNull::new(map.cast()).ok_or_else(|| LabError::last_os("map a ring"))?;
         let ring = Self { socket, map, slot_bytes, slots, next: 0 };
-        // Packets come from here on.
+        // Packets arrive from here on.
         bind(ring.as_raw_fd(), device)?;
         Ok(ring)
     }
@@ -141,7 +141,7 @@ impl Slots {
         &self.socket
     }
 
-    /// The next frame, if one came. It stays until [`Self::done`].
+    /// The next frame, if one arrived. It stays until [`Self::done`].
     pub fn next(&self) -> Option<Slot<'_>> {
         let status = self.status().load(Ordering::Acquire);
         if status & libc::TP_STATUS_USER == 0 {
@@ -164,7 +164,7 @@ impl Slots {
         self.next = (self.next + 1) % self.slots;
     }
 
-    /// Frames that the ring had no slot for since this was last asked.
+    /// Frames that the ring had no slot for since the last call.
     pub fn missed_frames(&self) -> u64 {
         // `struct tpacket_stats`: packets, drops.
         let mut counts = [0_u32; 2];

@@ -1,8 +1,8 @@
 //! Scheduling of a task, and its CPU time.
 //!
-//! To Linux a thread is a task like a process. Tasks of one session, and of one control group, share the CPU as equals
-//! (`sched_autogroup`, sched(7)): all that the lab starts stays in its session, so that a reader has ten hogs next to it
-//! as it would have on a host of its own. All of the machine's other sessions together are one more competitor.
+//! To Linux, a thread is a task like a process. Tasks of one session, and of one control group, share the CPU equally
+//! (`sched_autogroup`, sched(7)): everything that the lab starts stays in its session, so that a reader has ten hogs
+//! next to it as on a host of its own. All other sessions of the machine together are one more competitor.
 
 use crate::error::LabError;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub enum Class {
     Other,
     /// `SCHED_IDLE`.
     Idle,
-    /// `SCHED_FIFO`, at the least priority: below all of the lab's own threads.
+    /// `SCHED_FIFO`, at the lowest priority: below all of the lab's own threads.
     Fifo,
 }
 
@@ -35,16 +35,16 @@ pub struct Scheduling {
     pub class: Class,
     /// Its nice value, −20…19.
     pub nice: i8,
-    /// The machine's CPUs that it may run on; empty for all that its maker has.
+    /// The machine's CPUs that it may run on; empty for all of its creator's.
     pub cpus: Vec<u32>,
 }
 
 impl Scheduling {
-    /// Makes it so for a task by its id; 0 is the calling thread.
+    /// Applies it to a task by its id; 0 is the calling thread.
     ///
     /// # Errors
     /// If the kernel refuses, as it does a negative nice value and a real-time class without the privilege
-    /// (`CAP_SYS_NICE`), and CPUs that there are not.
+    /// (`CAP_SYS_NICE`), and CPUs that do not exist.
     pub fn apply(&self, task: libc::pid_t) -> Result<(), LabError> {
         set_cpus(task, &self.cpus)?;
         let id = task.cast_unsigned();
@@ -63,7 +63,7 @@ impl Scheduling {
 
 const MOST_CPUS: u32 = libc::CPU_SETSIZE.cast_unsigned();
 
-/// Binds a task to CPUs; 0 is the calling thread, and no CPUs leave it as it is.
+/// Binds a task to CPUs; 0 is the calling thread, and an empty list changes nothing.
 ///
 /// # Errors
 /// If the machine has none of them.
@@ -71,7 +71,7 @@ pub fn set_cpus(task: libc::pid_t, cpus: &[u32]) -> Result<(), LabError> {
     if cpus.is_empty() {
         return Ok(());
     }
-    // No kernel has what does not fit in the set.
+    // No kernel has CPUs that do not fit in the set.
     let known = cpus.iter().filter(|cpu| **cpu < MOST_CPUS);
     // SAFETY: all-zero is the empty set, and no number is beyond its end.
     let set = unsafe {
@@ -103,14 +103,14 @@ pub fn own_cpus() -> Vec<u32> {
 pub struct TaskRecord {
     /// How it was scheduled.
     pub scheduling: Scheduling,
-    /// Time that it was on a CPU.
+    /// Time on a CPU.
     pub ran_ns: u64,
-    /// Time that it could have run and waited for a CPU.
+    /// Time runnable and waiting for a CPU.
     pub waited_ns: u64,
 }
 
 impl TaskRecord {
-    /// Of the calling thread; `None` where the kernel does not account for it (`CONFIG_SCHED_INFO`).
+    /// The record of the calling thread; `None` if the kernel does not count this (`CONFIG_SCHED_INFO`).
     pub fn of_this_thread() -> Option<Self> {
         // Time on a CPU and time waiting for one, in nanoseconds (Documentation/scheduler/sched-stats.rst).
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
@@ -129,14 +129,14 @@ impl TaskRecord {
 mod tests {
     use super::*;
 
-    /// What needs no privilege is as asked, and the thread next to it as it was.
+    /// Settings that need no privilege are applied, and another thread's are unchanged.
     #[test]
-    fn a_thread_is_scheduled_as_asked() {
+    fn thread_scheduling_reads_back_as_set() {
         let before = own_cpus();
         let asked = Scheduling { class: Class::Idle, nice: 7, cpus: vec![before[before.len() - 1]] };
         let record = std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                asked.apply(0).expect("less favour is for everybody");
+                asked.apply(0).expect("everybody may lower their priority");
                 TaskRecord::of_this_thread().expect("this kernel accounts for tasks")
             });
             thread.join().expect("no panic")

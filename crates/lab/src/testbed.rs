@@ -1,4 +1,4 @@
-//! The two hosts and the wire between them, set up as a case asks.
+//! The two hosts and the link between them, configured as the case requires.
 
 use crate::error::LabError;
 use crate::host::{DEVICE, Host, MAC, PATH_DEVICES};
@@ -23,19 +23,19 @@ pub fn address(family: Family, host: Host) -> IpAddr {
     }
 }
 
-/// Both hosts' address, of their network of 24 bits.
+/// The broadcast address of both hosts' network of 24 bits.
 pub fn broadcast() -> Ipv4Addr {
     Ipv4Addr::from(u32::from(V4[0]) | 0xff)
 }
 
-/// Packets that wait for the card at most (`txqueuelen`, `ether_setup`).
+/// Maximum number of packets that wait for the card (`txqueuelen`, `ether_setup`).
 const CARD_QUEUE_PACKETS: u64 = 1000;
-/// What a card has on its descriptors is as much as it sends in this time, in fractions of a second: byte queue limits
-/// keep a ring no fuller than the time between two interrupts needs.
+/// A card's descriptors hold as much as it sends in this time, in fractions of a second: byte queue limits keep a ring
+/// no fuller than the time between two interrupts needs.
 const CARD_RINGS_PER_S: u64 = 1000;
 
-/// Settings that every case pins, so that a machine's own do not matter: Linux 6.18's defaults, but without
-/// the metrics cache.
+/// Settings that every case pins, so that the machine's own do not matter: Linux 6.18's defaults, but without the
+/// metrics cache.
 pub(crate) const PINNED: [(&str, &str); 11] = [
     ("net.ipv4.tcp_rmem", "4096 131072 33554432"),
     ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
@@ -50,10 +50,10 @@ pub(crate) const PINNED: [(&str, &str); 11] = [
     ("net.ipv4.tcp_no_metrics_save", "1"),
 ];
 
-/// Makes the three namespaces and sets them up.
+/// Creates the three namespaces and configures them.
 ///
 /// # Errors
-/// If a command fails, which all do without root.
+/// If a command fails, as all do without root.
 pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
     let mut namespaces = Namespaces::create()?;
     match settings.carrier {
@@ -90,7 +90,7 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
     Ok((namespaces, hosts))
 }
 
-/// A pair of interfaces for each host, of which one is on the path.
+/// A pair of interfaces for each host, one of them on the path.
 fn pairs(namespaces: &Namespaces, settings: &Settings) -> Result<(), LabError> {
     let (left, right) = PATH_DEVICES;
     for (place, mac, peer) in [(Place::Sender, MAC[0], left), (Place::Receiver, MAC[1], right)] {
@@ -98,11 +98,11 @@ fn pairs(namespaces: &Namespaces, settings: &Settings) -> Result<(), LabError> {
         namespaces
             .ip(place, &format!("link add {DEVICE} address {mac} type veth peer name {peer} netns {path}"))?;
     }
-    // The path's own stack stays out of it.
+    // Keeps the path's own stack out of it.
     namespaces.sysctl(Place::Path, "net.ipv6.conf.all.disable_ipv6", "1")?;
     for (device, host) in [(left, Place::Sender), (right, Place::Receiver)] {
-        // What the relay joins must reach the hosts as it is. With TSO a veth does without GRO on the other side
-        // (drivers/net/veth.c: veth_skb_is_eligible_for_gro).
+        // Packets joined by the relay must reach the hosts unchanged. With TSO, a veth does without GRO on the other
+        // side (drivers/net/veth.c: veth_skb_is_eligible_for_gro).
         let joins = if settings.offload_of(host) == Offload::SuperPackets { "on" } else { "off" };
         namespaces.execute(
             Place::Path,
@@ -113,8 +113,8 @@ fn pairs(namespaces: &Namespaces, settings: &Settings) -> Result<(), LabError> {
     Ok(())
 }
 
-/// An interface for each host, of which the path has the other end as a file. What is written there reaches the host as it
-/// is: only with `IFF_NAPI` would it pass through GRO.
+/// An interface for each host, whose other end the path has as a file. Written frames reach the host unchanged: they
+/// would pass through GRO only with `IFF_NAPI`.
 fn taps(namespaces: &mut Namespaces, settings: &Settings) -> Result<(), LabError> {
     for (place, mac) in [(Place::Sender, MAC[0]), (Place::Receiver, MAC[1])] {
         let offload = settings.offload_of(place);
@@ -126,7 +126,7 @@ fn taps(namespaces: &mut Namespaces, settings: &Settings) -> Result<(), LabError
     Ok(())
 }
 
-/// Address, route and neighbour; nothing is left to ask the network for.
+/// Address, route and neighbour; the network need not be asked for anything.
 fn host(
     namespaces: &mut Namespaces,
     place: Place,
@@ -137,7 +137,7 @@ fn host(
     match settings.family {
         Family::V4 => namespaces.sysctl(place, "net.ipv6.conf.all.disable_ipv6", "1")?,
         Family::V6 => {
-            // No router is there to be asked for.
+            // There is no router to solicit.
             namespaces.sysctl(place, "net.ipv6.conf.all.router_solicitations", "0")?;
             namespaces.sysctl(place, "net.ipv6.conf.default.router_solicitations", "0")?;
         }
@@ -155,9 +155,9 @@ fn host(
     namespaces.ip(place, &format!("neigh replace {peer} lladdr {peer_mac} dev {DEVICE} nud permanent"))
 }
 
-/// Gives a host's interface the rate of its card. What the token bucket lets through at once, the relay spreads at that
-/// rate; the socket sees a queue that empties no faster, so that TCP small queues and pacing have something to work
-/// against. A veth alone takes a packet off the sender's hands before the call to send it returns.
+/// Gives a host's interface the rate of its card. The relay spreads the token bucket's bursts at that rate; the socket
+/// sees a queue that empties no faster, so that TCP small queues and pacing have something to work against. A veth
+/// alone takes a packet from the sender before its send call returns.
 fn card(namespaces: &Namespaces, place: Place, settings: &Settings) -> Result<(), LabError> {
     let Some(rate_bit_per_s) = settings.card_bit_per_s(place) else { return Ok(()) };
     // Ethernet's header counts at the device, not at the card's rate.
@@ -184,11 +184,11 @@ pub fn ways(settings: &Settings, configs: [&PathConfig; 2], seeds: [u64; 2]) -> 
     [way(0, Place::Sender, Place::Receiver), way(1, Place::Receiver, Place::Sender)]
 }
 
-/// Has a host's veth device hand packets up through NAPI, as a card's driver does, instead of its CPU's backlog: only NAPI
-/// has a number that a socket learns from its packets, and only by that can its reader poll (`sk_napi_id`). A veth has NAPI
-/// while it has GRO, for packets from a device without TSO (`veth_enable_napi`, since 5.13;
-/// `veth_skb_is_eligible_for_gro`). With so small a limit nothing is merged: a packet without PSH waits for the next one or
-/// for the end of the poll.
+/// Makes a host's veth device pass packets up through NAPI, as a card's driver does, instead of its CPU's backlog: only
+/// NAPI has an id that a socket learns from its packets, and only with that can its reader poll (`sk_napi_id`). A veth
+/// has NAPI while it has GRO, for packets from a device without TSO (`veth_enable_napi`, since 5.13;
+/// `veth_skb_is_eligible_for_gro`). With so small a limit nothing is merged: a packet without PSH waits for the next
+/// one or for the end of the poll.
 fn napi(namespaces: &Namespaces, place: Place) -> Result<(), LabError> {
     namespaces.execute(place, &format!("ethtool -K {DEVICE} gro on"))?;
     namespaces.ip(place, &format!("link set {DEVICE} gro_max_size 1"))

@@ -1,6 +1,6 @@
 //! The truth about a run, written next to its captures as `truth.json`.
 //!
-//! Times are nanoseconds of `CLOCK_REALTIME`, the clock of the captures' stamps, unless a name says otherwise.
+//! Times are nanoseconds of `CLOCK_REALTIME`, the clock of the captures' timestamps, unless a name says otherwise.
 //! A counter that is absent is 0. What the kernel does not report is `null`.
 
 use crate::case::{Check, Label, RunInput, ShareBasis};
@@ -37,19 +37,19 @@ pub struct Truth {
     pub to_ns: u64,
     /// Every connection, in the order of opening.
     pub connections: Vec<Connection>,
-    /// What the counters of the hosts (as of `nstat`) grew by during the run.
+    /// The growth of the hosts' counters (as of `nstat`) during the run.
     pub counters: BothHosts<Counters>,
-    /// What else wanted the hosts' CPUs, and how much of them it had.
+    /// Background load on the hosts' CPUs, and the CPU time it had.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub loads: Vec<LoadRecord>,
-    /// The results of programs that are not the lab's: the server and the client.
+    /// The results of the user's programs: the server and the client.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub programs: Vec<ProgramRecord>,
     /// The path and what it did.
     pub path: BothWays,
     /// The result of the two captures.
     pub captures: BothHosts<WatchReport>,
-    /// What the recordings made of them do not hold.
+    /// What is missing from the recordings.
     #[serde(default)]
     pub recordings: BothHosts<RecordingReport>,
     /// The checks of the run; all passed, or this file would not have been written.
@@ -62,16 +62,16 @@ pub struct Expected {
     /// The answer.
     #[serde(flatten)]
     pub label: Label,
-    /// Answers that count as right too.
+    /// Other answers that count as right.
     pub also: Vec<Label>,
-    /// Answers that count as right too of the capture at the sender.
+    /// Other answers that count as right for the capture at the sender.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub also_at_sender: Vec<Label>,
-    /// For how long at least, where the kernel says so.
+    /// The least time of the limit, if a number shows it.
     pub share_at_least: Option<ExpectedShare>,
 }
 
-/// For how long a limit held, where possible by the kernel's own account.
+/// For how long a limit held, by the kernel's own count if possible.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedShare {
     /// Share of the time from the first write to the last acknowledgement, 0 to 1; over several connections
@@ -110,7 +110,7 @@ pub struct BothWays {
     pub forward: OneWay,
     /// From receiver to sender.
     pub backward: OneWay,
-    /// What carrying the packets cost; recordings made by earlier versions do not say.
+    /// The cost of carrying the packets; recordings by earlier versions lack it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cost: Option<Cost>,
 }
@@ -171,7 +171,7 @@ impl KernelShares {
     }
 }
 
-/// Four digits are more than the kernel's clock gives.
+/// Four digits: the kernel's clock is no more precise.
 fn round(share: f64) -> f64 {
     (share * 10_000.0).round() / 10_000.0
 }

@@ -5,11 +5,11 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Where they come from.
+/// Where they are created.
 pub const PATH: &str = "/dev/net/tun";
 
-/// Makes a device of a kind (`IFF_*`) in the calling thread's namespace; it is there as long as the file is open, whose
-/// reads and writes are packets and do not block.
+/// Creates a device of a kind (`IFF_*`) in the calling thread's namespace; it exists as long as the file is open. Reads
+/// and writes of the file are packets and do not block.
 ///
 /// # Errors
 /// If the kernel has no such devices, they are not allowed, or there is one of that name.

@@ -1,7 +1,7 @@
 //! 802.1Q tags on a host's interface, also on kernels that are built without VLAN interfaces.
 //!
-//! Two BPF programs of a few instructions at the interface push a tag onto what leaves and pop it from what
-//! comes in. A capture on the interface shows the tag both ways, as on a trunk port.
+//! Two BPF programs of a few instructions at the interface push a tag onto outgoing packets and pop it from incoming
+//! ones. A capture on the interface shows the tag both ways, as on a trunk port.
 
 use crate::error::LabError;
 use crate::host::DEVICE;
@@ -83,8 +83,8 @@ fn attach(instructions: &[Instruction], place: u32) -> Result<OwnedFd, LabError>
     bpf(LINK_CREATE, &attach, "attach a VLAN program (Linux 6.6 or later)")
 }
 
-/// Tags what leaves the interface of the calling thread's namespace and untags what comes in, for as long as
-/// the descriptors are open.
+/// Tags outgoing packets of the interface of the calling thread's namespace and untags incoming ones, as long as the
+/// descriptors are open.
 ///
 /// # Errors
 /// If the kernel is older than 6.6 or BPF is not allowed.

@@ -1,7 +1,7 @@
-//! A capture of one host's interface, taken while a transfer runs: a pcap file with stamps of nanoseconds.
+//! A capture of one host's interface while a transfer runs: a pcap file with nanosecond timestamps.
 //!
-//! Its thread is not woken for packets: it empties the ring from time to time, so that a capture takes little of the CPU
-//! that it watches.
+//! Its thread is not woken for packets: it empties the ring at intervals, so that a capture uses little of the CPU that
+//! it watches.
 
 use crate::background::Background;
 use crate::clock;
@@ -19,12 +19,12 @@ use std::time::Duration;
 
 /// Headers only: Ethernet with a VLAN tag, IPv6 and TCP with all its options need 118 bytes.
 const SNAP_BYTES: usize = 128;
-/// These, and what the kernel puts before them.
+/// A snapshot and the kernel's header before it.
 const SLOT_BYTES: usize = 256;
-/// 32 MiB: at a million packets a second an eighth of a second.
+/// 32 MiB: an eighth of a second at a million packets a second.
 const SLOTS: usize = 1 << 17;
 const EVERY: Duration = Duration::from_millis(5);
-/// After the relay, before all that is no part of the lab.
+/// Below the relay, above everything outside the lab.
 const PRIORITY: i32 = 10;
 const ETHER_ADDRESSES: usize = 12;
 
@@ -56,7 +56,7 @@ impl Watch {
         })))
     }
 
-    /// Ends the capture with all that came until now.
+    /// Ends the capture with everything that has arrived.
     ///
     /// # Errors
     /// If the file could not be written.
@@ -69,7 +69,7 @@ fn record(mut slots: Slots, mut out: impl Write, stop: &AtomicBool) -> std::io::
     let mut report = WatchReport::default();
     out.write_all(&slowpath_wire::pcap::header(SNAP_BYTES as u32))?;
     loop {
-        // What came before it was asked to stop is written.
+        // Packets that arrived before the stop request are written.
         let is_last = stop.load(Ordering::Relaxed);
         while let Some(slot) = slots.next() {
             let (_, frame) = slot.frame(0);
@@ -90,7 +90,7 @@ fn record(mut slots: Slots, mut out: impl Write, stop: &AtomicBool) -> std::io::
     Ok(report)
 }
 
-/// The stored part of a frame, with the tag put back that the kernel took out; and how many bytes that has.
+/// The stored part of a frame, with the tag put back that the kernel removed; and how many bytes that has.
 fn keep<'a>(frame: &[u8], tag: Option<(u16, u16)>, kept: &'a mut [u8; SNAP_BYTES]) -> (&'a [u8], u32) {
     let tag = tag.filter(|_| frame.len() >= ETHER_ADDRESSES);
     let (before, after) = frame.split_at(if tag.is_some() { ETHER_ADDRESSES } else { 0 });
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_where_it_was_on_the_wire() {
+    fn vlan_tag_is_put_back_in_its_place() {
         let frame: Vec<u8> = (0..200).collect();
         let mut kept = [0; SNAP_BYTES];
         assert_eq!(keep(&frame, None, &mut kept), (&frame[..SNAP_BYTES], 0));
@@ -118,6 +118,10 @@ mod tests {
         let (bytes, more) = keep(&frame[..60], Some((0x8100, 0x0203)), &mut kept);
         assert_eq!((bytes.len(), more), (64, 4));
         assert_eq!(bytes[8..20], [8, 9, 10, 11, 0x81, 0, 2, 3, 12, 13, 14, 15]);
-        assert_eq!(keep(&frame[..5], Some((0x8100, 7)), &mut kept), (&frame[..5], 0), "that is no frame");
+        assert_eq!(
+            keep(&frame[..5], Some((0x8100, 7)), &mut kept),
+            (&frame[..5], 0),
+            "too short for a frame"
+        );
     }
 }

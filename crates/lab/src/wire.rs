@@ -1,11 +1,11 @@
-//! A path made by the kernel alone: a bridge with rate limits, for long traffic of which nothing but a capture is wanted.
-//! It delays nothing but what its queues hold.
+//! A path by the kernel alone: a bridge with rate limits, for long traffic that is only captured. It delays packets
+//! only by its queues.
 
 use crate::error::LabError;
 use crate::host::PATH_DEVICES;
 use crate::namespaces::{Namespaces, Place};
 
-/// One flow's bottleneck.
+/// The bottleneck of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The host that the limited packets go to.

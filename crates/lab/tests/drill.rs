@@ -1,10 +1,11 @@
-//! Every script of ours on this kernel: what the scripts say is what Linux does. Needs root and iproute2.
+//! Every script of the repository on this kernel: the scripts describe Linux. Needs root and iproute2.
 //!
-//! The first run of a script that counts decides, and all scripts must pass: what this kernel does otherwise, it does in every
-//! run. A run does not count if a CPU was late, since time is real here. What `LatenessWatch` cannot see are timers that ran late in
-//! a CPU that was in time: under load the kernel leaves them to ksoftirqd. So a packet that is right but off its time is tried
-//! again. (Of 1,271 runs of all scripts, with ten other processes on two CPUs, 1,177 were in time; 10 of them failed, each by a
-//! delayed acknowledgment one or two ticks too late, and the same scripts passed in other runs.)
+//! The first run of a script that counts decides, and all scripts must pass: a real difference of this kernel shows in
+//! every run. A run does not count if a CPU was late, since time is real here. `LatenessWatch` cannot see timers that
+//! ran late on a CPU that was in time: under load the kernel leaves them to ksoftirqd. So a packet that is right but at
+//! the wrong time is tried again. (Of 1,271 runs of all scripts, with ten other processes on two CPUs, 1,177 were in
+//! time; 10 of them failed, each by a delayed ACK one or two ticks too late, and the same scripts passed in other
+//! runs.)
 
 use slowpath_drill::{Config, Failure, Outcome, Script, Source};
 use slowpath_lab::drill;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// The release that the scripts were validated on; an older kernel does other things.
+/// The release that the scripts were validated on; an older kernel behaves differently.
 const VALIDATED: (u32, u32) = (6, 18);
 /// How often a script is tried at most.
 const RUNS: u32 = 10;
@@ -22,9 +23,9 @@ const RUNS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(500);
 /// How late a CPU may have been in a run that counts: less than the tolerance of a script.
 const STEADY: Duration = Duration::from_millis(2);
-/// A packet that is off its time in so many runs in time, and right in none, is the kernel's doing.
+/// A packet at the wrong time in this many punctual runs, and right in none, is the kernel's fault.
 const OFF_TIME: u32 = 5;
-/// The share of the scripts that must be judged, in percent: on a machine that is too late for more than that, the test says nothing.
+/// The share of the scripts that must be judged, in percent: if a machine is too late for more, the test means nothing.
 const JUDGED: usize = 95;
 
 fn folder() -> PathBuf {
@@ -44,7 +45,7 @@ fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The kernel's release, of `6.18.44-fc`: 6 and 18.
+/// The kernel's release: `6.18.44-fc` gives 6 and 18.
 fn release() -> (u32, u32) {
     let text = fs::read_to_string("/proc/sys/kernel/osrelease").expect("the kernel's release");
     let mut numbers = text.split(['.', '-']).map(|part| part.trim().parse().unwrap_or(0));
@@ -55,11 +56,11 @@ fn release() -> (u32, u32) {
 enum Verdict {
     Passes,
     Fails(String),
-    /// This machine was too late each time to say; the least that it was.
+    /// This machine was too late each time to judge; the least lateness.
     NotJudged(Duration),
 }
 
-/// What runs of a script come to: each gives its outcome, and how late a CPU was.
+/// The verdict of several runs of a script: each has its outcome, and how late a CPU was.
 fn verdict(mut run: impl FnMut(u32) -> (Outcome, Duration)) -> Verdict {
     let (mut off_time, mut least_late) = (0, Duration::MAX);
     for nth in 0..RUNS {
@@ -97,7 +98,7 @@ fn verdict_here(path: &Path) -> Verdict {
 }
 
 #[test]
-fn the_first_run_that_counts_decides() {
+fn first_counting_run_decides() {
     let failure = |tolerance: Option<Duration>, runner_late| {
         Outcome::Failed(Box::new(Failure {
             file: "a.pkt".to_owned(),
@@ -112,7 +113,7 @@ fn the_first_run_that_counts_decides() {
     };
     let (wrong, off_time) = (failure(None, false), failure(Some(Duration::from_millis(4)), false));
     let runner_late = failure(None, true);
-    // The runs in their order, over and over, and by how many milliseconds a CPU was late.
+    // The runs in order, repeated, with the milliseconds by which a CPU was late.
     let of = |runs: &[(&Outcome, u64)]| {
         let mut runs = runs.iter().cycle();
         verdict(|_| {
@@ -134,7 +135,7 @@ fn the_first_run_that_counts_decides() {
 #[ignore = "needs root"]
 fn this_kernel_passes_every_script() {
     if release() < VALIDATED {
-        println!("not judged: all scripts: they say what Linux {VALIDATED:?} does; this is {:?}", release());
+        println!("not judged: all scripts: they describe Linux {VALIDATED:?}; this is {:?}", release());
         return;
     }
     let mut found = Vec::new();
@@ -161,7 +162,7 @@ fn this_kernel_passes_every_script() {
 
 #[test]
 #[ignore = "needs root"]
-fn nothing_is_left_behind() {
+fn drill_leaves_no_namespace_or_thread() {
     let source = Source::new(
         "blocks",
         "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0...1 connect(3, ..., ...) = 0\n",

@@ -49,15 +49,14 @@ impl Drop for Folder {
     }
 }
 
-/// A case that promises nothing about time: what these tests look at, a relay that a busy machine makes late does not
-/// change.
+/// A case without promises about time: these tests do not depend on a relay that a busy machine makes late.
 fn timeless(label: &str, rate_bit_per_s: u64, rtt_ns: u64, workload: Workload) -> LabelledCase {
     let mut case = LabelledCase::new(Set::Shipped, "test", label, rate_bit_per_s, rtt_ns, workload);
     case.expectation.checks.retain(|check| !matches!(check, Check::LatenessAtMost(_)));
     case
 }
 
-/// A run that kept all its promises; as `xtask captures` does, one that did not is tried again.
+/// A run that passed all its checks; as in `xtask captures`, a failed one is tried again.
 fn written(case: &LabelledCase, folder: &Path) -> Outcome {
     let mut outcome = run_labelled(case, folder, Keep { packing: Packing::Small, probe: false }).unwrap();
     for _ in 1..6 {
@@ -112,11 +111,11 @@ fn labelled_run_is_written_with_its_truth() {
     assert!(truth.expected.unwrap().share_at_least.unwrap().of_transfer > 0.6);
 }
 
-/// What a reader polled for the kernel counts by itself (`BusyPollRxPackets`). Nothing is merged on the way to it, as on a
-/// host whose card merges nothing.
+/// The packets that a reader polled, by the kernel's own counter (`BusyPollRxPackets`). Nothing is merged on the way to
+/// it, as on a host whose card merges nothing.
 #[test]
 #[ignore = "needs root"]
-fn a_reader_that_polls_takes_its_packets_itself() {
+fn busy_polling_reader_receives_its_packets() {
     let _turn = turn();
     let polled = |time: &str| {
         let text = format!(
@@ -141,7 +140,7 @@ fn a_reader_that_polls_takes_its_packets_itself() {
 
 #[test]
 #[ignore = "needs root"]
-fn run_whose_fault_did_not_happen_is_not_written() {
+fn run_without_its_fault_is_not_written() {
     let _turn = turn();
     let folder = Folder::new("no-fault");
     let case = timeless("loss-recovery/rto", 20 * MBIT, 10 * MS, bulk(300))
@@ -152,11 +151,11 @@ fn run_whose_fault_did_not_happen_is_not_written() {
     assert!(!folder.0.exists());
 }
 
-/// Super-packets are cut on the path, so losses hit packets: what the truth calls dropped is exactly what the
-/// sender's capture has and the receiver's has not.
+/// Super-packets are cut on the path, so losses hit packets: the dropped packets in the truth are exactly those in the
+/// sender's capture and not in the receiver's.
 #[test]
 #[ignore = "needs root"]
-fn packets_that_the_truth_calls_dropped_are_those_that_the_captures_miss() {
+fn dropped_packets_of_the_truth_match_the_captures() {
     let _turn = turn();
     let folder = Folder::new("loss");
     let case = timeless("congestion-window/after-loss", 10 * MBIT, 20 * MS, bulk(2000))
@@ -195,7 +194,7 @@ fn super_packets_show_in_both_captures_and_the_path_still_carries_packets() {
     assert!(forward.faults.iter().all(|f| f.length_bytes <= 1500));
 }
 
-/// The example that holds a testbed open, started.
+/// The running example that keeps a testbed open.
 fn hold() -> Child {
     let examples = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples");
     let mut child = Command::new(examples.join("testbed")).stdout(Stdio::piped()).spawn().unwrap();
@@ -211,7 +210,7 @@ fn send(pid: u32, signal: i32) {
 
 #[test]
 #[ignore = "needs root"]
-fn a_signal_ends_a_testbed() {
+fn signal_ends_a_testbed() {
     let _turn = turn();
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let mut child = hold();

@@ -1,4 +1,4 @@
-//! Background load: that it is what was asked for, and ends. Nothing here hangs on how busy the machine is.
+//! Background load has the requested form, and ends. Nothing here depends on how busy the machine is.
 
 use slowpath_lab::clock;
 use slowpath_lab::host::Host;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 static ALONE: Mutex<()> = Mutex::new(());
 const MINUTE_NS: u64 = 60_000_000_000;
 
-/// What /proc/PID/stat says of a process (proc(5)).
+/// The fields of /proc/PID/stat (proc(5)).
 struct Stat {
     id: i32,
     parent: i32,
@@ -28,7 +28,7 @@ fn stat(id: i32) -> Option<Stat> {
     let fields: Vec<i128> =
         rest.split_ascii_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
     let state = rest.trim_start().chars().next()?;
-    // Field 4 of the manual is the first here.
+    // Field 4 of the manual is the first one here.
     let field = |number: usize| fields.get(number - 4).copied();
     let of_load = name == "slowpath-load" && state != 'Z';
     of_load.then_some(Stat {
@@ -67,7 +67,7 @@ fn load(kind: LoadKind, scheduling: Scheduling) -> Load {
 }
 
 #[test]
-fn hogs_are_separate_tasks_that_run_as_asked_and_end_when_told() {
+fn hogs_are_separate_tasks_and_end_on_stop() {
     let _alone = ALONE.lock();
     let cpu = own_cpus()[0];
     let asked = Scheduling { class: Class::Idle, nice: 5, cpus: vec![cpu] };
@@ -83,7 +83,7 @@ fn hogs_are_separate_tasks_that_run_as_asked_and_end_when_told() {
         let status = fs::read_to_string(format!("/proc/{}/status", hog.id)).expect("it runs");
         let cpus = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).expect("proc(5)");
         assert_eq!(cpus.trim(), cpu.to_string());
-        // It is in the scheduling group of who made it (sched(7), autogroups), and holds no file of its.
+        // It is in the scheduling group of its creator (sched(7), autogroups), and has none of its files open.
         let group = |id: i32| fs::read_to_string(format!("/proc/{id}/autogroup")).ok();
         assert_eq!(group(hog.id), group(own()));
         assert_eq!(fs::read_dir(format!("/proc/{}/fd", hog.id)).expect("it runs").count(), 0);
@@ -96,7 +96,7 @@ fn hogs_are_separate_tasks_that_run_as_asked_and_end_when_told() {
 }
 
 #[test]
-fn a_make_has_new_processes_again_and_again_and_none_is_left() {
+fn make_load_forks_jobs_and_leaves_none() {
     let _alone = ALONE.lock();
     let kind = LoadKind::Make { jobs: 4, job_ns: 3_000_000, burst_ns: 1_000_000, wait_ns: 1_000_000 };
     let now = clock::monotonic_ns();
@@ -113,11 +113,11 @@ fn a_make_has_new_processes_again_and_again_and_none_is_left() {
     let records = running.stop();
     assert!(stat(make).is_none());
     soon("the end of all jobs", || seen.iter().all(|id| stat(*id).is_none()).then_some(()));
-    assert!(records[0].ran_ns > 0, "what its jobs used is its own");
+    assert!(records[0].ran_ns > 0, "its jobs' CPU time counts as its own");
 }
 
 #[test]
-fn a_load_ends_by_itself_and_is_ended_by_whoever_lets_go_of_it() {
+fn load_ends_at_its_deadline_and_on_drop() {
     let _alone = ALONE.lock();
     let hogs = |until_ns| Load {
         until_ns,
@@ -132,7 +132,7 @@ fn a_load_ends_by_itself_and_is_ended_by_whoever_lets_go_of_it() {
 }
 
 #[test]
-fn what_the_kernel_refuses_is_an_error_and_leaves_nothing() {
+fn refused_scheduling_is_an_error_and_leaves_no_process() {
     let _alone = ALONE.lock();
     let nowhere = Scheduling { class: Class::Other, nice: 0, cpus: vec![1023] };
     let now = clock::monotonic_ns();

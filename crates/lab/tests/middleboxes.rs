@@ -1,4 +1,4 @@
-//! What real hosts make of the middleboxes of a path. They need root, iproute2 and ethtool.
+//! How real hosts react to the middleboxes of a path. They need root, iproute2 and ethtool.
 
 use slowpath_lab::case::{Check, Set};
 use slowpath_lab::frame::{self, Parsed};
@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 /// Runs share the machine's clock and this process's namespaces, so they take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A run, with the frames that each host's capture has.
+/// A run, with the frames of each host's capture.
 struct Run {
     truth: Truth,
     captures: [Vec<Vec<u8>>; 2],
@@ -227,7 +227,7 @@ fn sack_blocks_arrive_shifted() {
 
 #[test]
 #[ignore = "needs root"]
-fn damaged_packets_are_not_believed() {
+fn damaged_packets_are_not_accepted() {
     for offloads in ["", SINGLE] {
         let run = transfer("{ damage = \"1 %\" }", "", offloads);
         let totals = &run.truth.path.forward.report.totals;
@@ -249,7 +249,7 @@ fn rst_where_the_receiver_expects_it_ends_the_connection() {
 
 #[test]
 #[ignore = "needs root"]
-fn identifications_are_those_of_another_kind_of_host() {
+fn ip_ids_follow_the_configured_policy() {
     let ids = |policy: &str, at| -> Vec<u16> {
         let run = transfer(&format!("{{ identification = \"{policy}\" }}"), "", SINGLE);
         assert!(run.read_bytes() > USUAL);
@@ -259,16 +259,16 @@ fn identifications_are_those_of_another_kind_of_host() {
     let shared = ids("per-host", Host::Receiver);
     let steps: Vec<u16> = shared.windows(2).map(|pair| pair[1].wrapping_sub(pair[0])).collect();
     assert_eq!((steps.iter().min(), steps.iter().max()), (Some(&1), Some(&11)));
-    // The sender's own capture has the sender's own.
+    // The sender's own capture has its own identifications.
     let own = ids("random", Host::Sender);
     assert!(own[1..].windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) <= 1));
 }
 
-/// Of every kind of labelled case with middleboxes the first keeps what it promises, but for the relay's punctuality, which
-/// a busy machine decides.
+/// Of every kind of labelled case with middleboxes, the first one passes its checks, except for the relay's
+/// punctuality, which depends on how busy the machine is.
 #[test]
 #[ignore = "needs root"]
-fn labelled_cases_have_the_fault_that_they_promise() {
+fn labelled_middlebox_cases_have_their_fault() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut kinds = std::collections::HashSet::new();
     for case in cases::all(Set::Shipped) {
@@ -281,7 +281,7 @@ fn labelled_cases_have_the_fault_that_they_promise() {
             let mut broken = truth.checks.iter().filter(|check| !check.holds);
             broken.all(|check| matches!(check.required, Check::LatenessAtMost(_)))
         };
-        // As `xtask captures` does, one that did not is tried again.
+        // As in `xtask captures`, a failed one is tried again.
         let tried = (0..3).find_map(|_| {
             let outcome =
                 run_labelled(&case, &folder.0, Keep { packing: Packing::Quick, probe: false }).unwrap();

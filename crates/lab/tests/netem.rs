@@ -1,4 +1,4 @@
-//! The kernel's own path, where the kernel has one: what was asked of it is what packets meet.
+//! The kernel's own path, if the kernel has one: packets have the requested fate.
 
 mod transfer;
 
@@ -45,7 +45,7 @@ fn frames(namespaces: &Namespaces, place: Place) -> [u64; 2] {
     [numbers[1], numbers[9]]
 }
 
-/// Sends from the sender's host to the receiver's; gives how long that took and the minimum RTT.
+/// Sends from the sender's host to the receiver's; returns how long that took and the minimum RTT.
 fn timed(namespaces: &Namespaces, to: IpAddr) -> (Duration, Duration) {
     let sent: Vec<u8> = (0..BYTES).map(|n| (n * 31 % 251) as u8).collect();
     let began = Instant::now();
@@ -55,7 +55,7 @@ fn timed(namespaces: &Namespaces, to: IpAddr) -> (Duration, Duration) {
     (took, Duration::from_micros(TcpInfo::of(&stream).unwrap().min_rtt_us.into()))
 }
 
-/// Whether the kernel has it; if not, that is said.
+/// Whether the kernel has netem; if not, prints that.
 fn is_there() -> bool {
     let tried = netem::is_there();
     if let Err(error) = &tried {
@@ -64,10 +64,10 @@ fn is_there() -> bool {
     tried.is_ok()
 }
 
-/// From building the hosts to writing the files; the checks that every run has to pass hold.
+/// From building the hosts to writing the files; the checks of every run pass.
 #[test]
 #[ignore = "needs root"]
-fn a_case_runs_over_it() {
+fn labelled_case_runs_over_netem() {
     if !is_there() {
         return;
     }
@@ -81,14 +81,14 @@ fn a_case_runs_over_it() {
     let truth = outcome.truth;
     assert!(outcome.written, "{:?}", truth.checks);
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(truth.path.cost.is_none(), "nobody of ours carried anything");
+    assert!(truth.path.cost.is_none(), "no relay carried packets");
     assert_eq!(truth.connections[0].receiver.read_bytes, BYTES as u64 / 4);
     assert!(truth.path.forward.report.delivered_packets >= BYTES as u64 / 4 / 1448);
 }
 
 #[test]
 #[ignore = "needs root"]
-fn packets_meet_what_was_asked_of_the_kernel() {
+fn netem_delay_rate_and_loss_are_as_configured() {
     if !is_there() {
         return;
     }
@@ -104,7 +104,7 @@ fn packets_meet_what_was_asked_of_the_kernel() {
     assert!(least >= 2 * DELAY, "the path beats its delay: {least:?}");
     let line = Duration::from_secs_f64(BYTES as f64 * 8.0 / RATE_BIT_PER_S as f64);
     assert!(took >= line, "the link beats its rate: {took:?}");
-    // Every frame that a host sent was offered, and every one that was delivered the other host received.
+    // Every frame that a host sent was offered, and every delivered frame was received by the other host.
     for (report, first, from, to) in [(&forward, &reports[0], 0, 1), (&backward, &reports[1], 1, 0)] {
         assert!(report.is_conserved(), "{report:?}");
         let delivered = report.delivered_packets - first.delivered_packets;
@@ -113,7 +113,7 @@ fn packets_meet_what_was_asked_of_the_kernel() {
         assert_eq!(offered, after[from][1] - before[from][1], "{report:?}");
     }
     let by_chance = forward.totals.dropped_packets.get(&LossReason::Random).copied().unwrap_or(0);
-    // Of some seven hundred packets; less than one in a hundred thousand such runs loses so few, or so many.
+    // Of some seven hundred packets; less than one in a hundred thousand such runs loses this few, or this many.
     assert!(
         (1..=40).contains(&by_chance),
         "{by_chance} lost by chance of {}",
@@ -122,8 +122,8 @@ fn packets_meet_what_was_asked_of_the_kernel() {
     assert!(!backward.totals.dropped_packets.contains_key(&LossReason::Random), "{backward:?}");
 }
 
-/// Does something while no frame is under way, and says how many each host had received and sent. A host may ask who its neighbour
-/// is at any time: then again.
+/// Does something while no frame is in flight, and returns how many each host had received and sent. A host may look up
+/// its neighbour at any time: then again.
 fn undisturbed<T>(namespaces: &Namespaces, mut act: impl FnMut() -> T) -> ([[u64; 2]; 2], T) {
     let counted = || {
         thread::sleep(4 * DELAY + Duration::from_millis(200));
@@ -136,13 +136,13 @@ fn undisturbed<T>(namespaces: &Namespaces, mut act: impl FnMut() -> T) -> ([[u64
             return (before, done);
         }
     }
-    panic!("the hosts are never silent");
+    panic!("the hosts never stopped sending");
 }
 
-/// Bursts, copies and a delay that varies: more comes than was sent, and less.
+/// Bursts, duplicates and a varying delay: more packets arrive than were sent, and fewer.
 #[test]
 #[ignore = "needs root"]
-fn the_kernel_takes_all_that_it_is_told() {
+fn netem_accepts_bursts_duplicates_and_jitter() {
     if !is_there() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The relay between two real hosts: what one writes the other reads, byte for byte, and every packet is accounted for.
+//! The relay between two real hosts: data arrives byte for byte, and every packet is accounted for.
 
 mod transfer;
 
@@ -17,7 +17,7 @@ use transfer::transfer;
 
 const BYTES: usize = 6_000_000;
 
-/// A path that does to packets all that a path can.
+/// A path with all the effects on packets that a path can have.
 fn config() -> PathConfig {
     PathConfig {
         loss: vec![LossConfig::Random { probability_ppm: 5_000 }],
@@ -29,7 +29,7 @@ fn config() -> PathConfig {
     }
 }
 
-/// Bytes that differ wherever packets could be mixed up; a checksum that is left to the card guards none of them.
+/// Bytes that differ wherever packets could be mixed up; a checksum left to the card protects none of them.
 fn pattern() -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -48,14 +48,14 @@ fn carried(settings: &Settings, config: &PathConfig) -> (Vec<u8>, [DirectionRepo
     thread::scope(|scope| {
         let relay = scope.spawn(|| relay.run(&stop));
         let (bytes, _) = transfer(&namespaces, hosts.receiver, &pattern());
-        // The last ACKs are on their way.
+        // The last ACKs are in flight.
         thread::sleep(Duration::from_millis(100));
         stop.store(true, Ordering::Relaxed);
         (bytes, relay.join().unwrap().0)
     })
 }
 
-/// Two hosts that differ in what a relay has to do for them.
+/// Two hosts that need different work from the relay.
 struct Pair {
     sender: Offload,
     receiver: Offload,
@@ -79,10 +79,10 @@ fn every_byte_arrives_and_every_packet_is_accounted_for() {
     are_carried(&pairs, None);
 }
 
-/// Hosts put tags on with programs that kernels before 6.6 do not attach.
+/// Hosts add tags with programs that kernels before 6.6 do not attach.
 #[test]
 #[ignore = "needs root"]
-fn so_it_is_of_tagged_packets() {
+fn every_tagged_packet_is_accounted_for() {
     use Offload::{PerPacket, SuperPackets};
     let pairs = [
         Pair { sender: PerPacket, receiver: PerPacket, family: Family::V6, card_bit_per_s: Some(GBIT) },
@@ -114,7 +114,7 @@ fn are_carried(pairs: &[Pair], vlan: Option<u16>) {
             assert_eq!((report.missed_packets, report.refused_packets), (0, 0), "{settings:?}");
             assert_eq!(dropped, report.totals.dropped());
             assert_eq!(of(Fate::Duplicated), report.totals.duplicated_packets);
-            // One that comes twice and late counts as coming twice.
+            // A packet that is duplicated and held back counts as duplicated.
             assert!(of(Fate::HeldBack) <= report.totals.held_back_packets);
             assert!(report.faults.iter().all(|fault| fault.length_bytes <= 1500));
         }
@@ -131,11 +131,11 @@ fn are_carried(pairs: &[Pair], vlan: Option<u16>) {
     }
 }
 
-/// Without a card of its own the sender hands all that its window allows to the path at once. With one, what the card
-/// cannot have sent yet waits in the host, so that no more is on the path than the card fills it with.
+/// Without a card of its own, the sender passes everything that its window allows to the path at once. With one, data
+/// that the card cannot have sent yet waits in the host, so that no more is on the path than the card fills it with.
 #[test]
 #[ignore = "needs root"]
-fn a_card_holds_back_what_it_could_not_have_sent() {
+fn sender_card_limits_packets_on_the_path() {
     const CARD_BIT_PER_S: u64 = 100_000_000;
     let config = PathConfig { delay: Duration::from_millis(5), ..PathConfig::default() };
     let hosts = [Offload::PerPacket, Offload::SuperPackets].into_iter();
@@ -148,9 +148,9 @@ fn a_card_holds_back_what_it_could_not_have_sent() {
             (forward.fullest.unwrap().packets, began.elapsed())
         };
         let way = Rate::bits_per_second(CARD_BIT_PER_S).amount_in(config.delay).get() / 1500;
-        // A machine that is busy with something else lets even an unheld host send slowly.
+        // On a busy machine, even a host without a card may send slowly.
         let unheld = (0..6).map(|_| most_packets(None)).find(|(packets, _)| *packets > 6 * way);
-        // Besides what is in flight, what the token bucket lets through at once; a relay or a bucket that is late has more.
+        // Besides the data in flight, the token bucket's burst; a late relay or bucket has more.
         let held = (0..6).map(|_| most_packets(Some(CARD_BIT_PER_S))).find(|(packets, took)| {
             let bits = BYTES as f64 * 8.0;
             assert!(took.as_secs_f64() > bits / CARD_BIT_PER_S as f64, "faster than the card: {took:?}");

@@ -22,7 +22,7 @@ fn running(names: &[&str]) -> Vec<String> {
 
 #[test]
 #[ignore = "needs root"]
-fn the_counters_are_of_what_was_asked_for() {
+fn web_counters_match_the_requests() {
     if let Some(missing) = tools::missing().first() {
         println!("not judged: a web server under load: {} is not installed", missing.command);
         return;
@@ -38,20 +38,21 @@ fn the_counters_are_of_what_was_asked_for() {
         assert!(counted.requests > 100 && ran.load.requests >= counted.requests, "{ran:?}");
         assert_eq!(ran.load.errors, 0, "{ran:?}");
         assert!((0.9..3.0).contains(&counted.seconds), "{ran:?}");
-        // The answer's file is only a part of what is sent.
+        // The file is only a part of the answer.
         let file = f64::from(ran.case.file_kib) * 1024.0;
         let each = counted.bytes_out as f64 / counted.requests as f64;
         assert!((file..file * 1.6 + 1000.0).contains(&each), "{each} bytes a request: {ran:?}");
-        // What is on its way at the ends of the time counts for one and not the other.
+        // Data in flight at the ends of the time counts on one side only.
         let a_connection = counted.requests as f64 / counted.connections as f64;
         let expected = f64::from(ran.case.requests);
         assert!((a_connection / expected - 1.0).abs() < 0.2, "{a_connection} a connection: {ran:?}");
         assert_eq!(counted.dropped, 0, "{ran:?}");
-        // Where receive softirqs run is asked for, and true of nearly all; others of the machine may receive there too.
+        // The CPU of receive softirqs is requested, and right for nearly all; other devices of the machine may receive
+        // there too.
         let at_home = ran.received_at_home().expect("packets came");
         assert!((0.9..1.5).contains(&at_home), "{at_home}: {ran:?}");
     }
-    // A buffer is a segment without TSO: the client's device saw as many as TCP counted, and far fewer with it.
+    // Without TSO a buffer is a segment: the client's device saw as many as TCP counted, and far fewer with TSO.
     let packets = |ran: &Ran| ran.counted.packets_to_client as f64 / ran.counted.segments_out as f64;
     assert!(packets(&ten) > 0.9 && packets(&ten) < 1.1, "{ten:?}");
     let large = observed(&bench, WebCase { file_kib: 64, requests: 10, sendfile: true, tso: true });

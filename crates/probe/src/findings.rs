@@ -1,4 +1,4 @@
-//! The procedures in their order: each starts from the results of the one before.
+//! The procedures in order: each starts from the results of the previous one.
 
 use crate::measure::ramp::Rates;
 use crate::measure::{
@@ -13,23 +13,23 @@ use std::time::Duration;
 /// The wanted measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// The way that capacity, available bandwidth and ramp are of.
+    /// The direction of capacity, available bandwidth and ramp.
     pub direction: Direction,
-    /// Whether the capacity is to be measured.
+    /// Whether to measure the capacity.
     pub capacity: bool,
-    /// Whether the available bandwidth is.
+    /// Whether to measure the available bandwidth.
     pub available: bool,
-    /// Whether UDP is sent at one rate after the other.
+    /// Whether to send UDP at increasing rates.
     pub ramp: bool,
-    /// The ramp's rates, if they do not follow from the capacity.
+    /// The ramp's rates, if not derived from the capacity.
     pub rates: Option<Rates>,
     /// How many rates the ramp has.
     pub steps: u32,
 }
 
-/// An RTT where no echo came back: long enough for queues to empty on most paths.
+/// The RTT assumed if no echo returned: long enough for queues to empty on most paths.
 const UNKNOWN_ROUND_TRIP_NS: u64 = 100_000_000;
-/// The ramp begins at this part of the capacity.
+/// The ramp starts at this part of the capacity.
 const RAMP_FROM: u64 = 10;
 
 /// The measurements.
@@ -38,9 +38,9 @@ pub struct Found {
     pub wanted: Wanted,
     /// Length of the packets, as IP counts it.
     pub packet_bytes: u32,
-    /// The far end; `None` of a scenario.
+    /// The far end; `None` in a scenario.
     pub far_end: Option<SocketAddr>,
-    /// What the channel allows.
+    /// The limits of the channel.
     pub limits: Option<Limits>,
     /// Echoes.
     pub round_trip: Option<RoundTrip>,
@@ -48,16 +48,16 @@ pub struct Found {
     pub capacity: Option<Capacity>,
     /// The available bandwidth.
     pub available: Option<Available>,
-    /// UDP at one rate after the other.
+    /// UDP at increasing rates.
     pub ramp: Option<Ramp>,
     /// Transfers by TCP.
     pub transfers: Vec<Transfer>,
-    /// Whether all procedures came to their end.
+    /// Whether all procedures were completed.
     pub is_done: bool,
 }
 
 impl Found {
-    /// Nothing yet.
+    /// No results yet.
     pub fn new(wanted: Wanted, packet_bytes: u32) -> Self {
         Self {
             wanted,
@@ -76,7 +76,7 @@ impl Found {
     /// Measures what is wanted, and calls `on_progress` for each step.
     ///
     /// # Errors
-    /// If the channel cannot go on; what was found by then is there.
+    /// If the channel cannot continue; results so far are kept.
     pub fn fill<C: Channel>(
         &mut self,
         channel: &mut C,
@@ -115,7 +115,7 @@ impl Found {
         Ok(())
     }
 
-    /// Whether all that was asked was measured.
+    /// Whether everything requested was measured.
     pub fn is_whole(&self) -> bool {
         self.is_done
             && self.round_trip.as_ref().is_some_and(|found| found.min_ns.is_some())
@@ -124,7 +124,7 @@ impl Found {
             && self.wanted.ramp == self.ramp.is_some()
     }
 
-    /// It, if there is anything in it.
+    /// Itself, or `None` if it has no results.
     pub fn or_nothing(mut self) -> Option<Self> {
         self.is_done = false;
         self.round_trip.is_some().then_some(self)
@@ -135,8 +135,8 @@ impl Found {
         self.round_trip.as_ref()?.min_ns.map(Duration::from_nanos)
     }
 
-    /// What a transfer can hope for: what is available, but no more than the capacity unless that much has passed; or else
-    /// the capacity.
+    /// The rate that a transfer can expect: the available bandwidth, but no more than the capacity unless that much has
+    /// passed; otherwise the capacity.
     pub fn rate(&self) -> Option<Rate> {
         let capacity = self.capacity.as_ref().and_then(|capacity| capacity.rate);
         let Some(available) = &self.available else { return capacity.map(Rate::bits_per_second) };
@@ -144,18 +144,18 @@ impl Found {
         Some(Rate::bits_per_second(available.estimate().min(most)))
     }
 
-    /// The window that a transfer needs for that.
+    /// The window that a transfer needs for that rate.
     pub fn window(&self) -> Option<Bytes> {
         Some(self.rate()?.amount_in(self.round_trip()?))
     }
 
-    /// Whether the far end's cap may hide more.
+    /// Whether the far end's cap may hide a higher rate.
     pub fn is_capped(&self) -> bool {
         self.rate().zip(self.limits).is_some_and(|(rate, limits)| is_cap(rate.get(), &limits))
     }
 }
 
-/// Whether a rate is as high as is served.
+/// Whether a rate is the highest that the far end serves.
 fn is_cap(rate: u64, limits: &Limits) -> bool {
     rate >= limits.rate_bit_per_s / 100 * 97
 }

@@ -1,12 +1,12 @@
 //! Measures a path with packets of its own: RTT, capacity, available bandwidth, and the rate at which loss begins.
 //!
-//! Ubik and Cimbal (2002, section V) looked for what held their transfers with RUDE/CRUDE and pathload, and neither tool
-//! could be trusted at their rates. This crate makes the same measurements, and reports what limited each: the path,
-//! or one of the two ends.
+//! Ubik and Cimbal (2002, section V) looked for what limited their transfers with RUDE/CRUDE and pathload, and neither
+//! tool could be trusted at their rates. This crate makes the same measurements, and reports what limited each: the
+//! path, or one of the two ends.
 //!
-//! - [`measure`]: the procedures. Pure: they ask a [`Channel`](measure::Channel) for trains of packets and judge the times at
-//!   which these were sent and arrived.
-//! - [`findings`]: the procedures one after the other, each begun with what the one before found.
+//! - [`measure`]: the procedures. Pure: they ask a [`Channel`](measure::Channel) for trains of packets and judge their
+//!   send and arrival times.
+//! - [`findings`]: the procedures one after the other, each starting from the results of the previous one.
 //! - [`simulated`]: a channel over the emulated path of `slowpath-path`, in no time.
 //! - [`protocol`]: the protocol between the two programs of a real measurement.
 //! - [`real`]: a channel of UDP packets between two hosts, the far end that answers it, and a bulk transfer by TCP.

@@ -1,31 +1,31 @@
 //! The protocol between the two programs of a measurement.
 //!
-//! Over TCP, messages: four bytes of length (big-endian, as all numbers here), one byte that says which message, and its
-//! fields. What cannot be a message is an error at its first byte that cannot be; nobody's memory is asked for more than the
-//! length that the other end may send.
+//! Over TCP, messages: four bytes of length (big-endian, as all numbers here), one byte of type, and fields. Invalid
+//! bytes are an error at the first byte that cannot be part of a message; memory is allocated only up to the length
+//! that the other end may send.
 //!
-//! In UDP, datagrams: the session's token, what it is, and which packet of which train. A datagram without the token is
-//! nobody's.
+//! In UDP, datagrams: the session's token, the type, and the numbers of train and packet. A datagram without the token
+//! is ignored.
 
 use crate::measure::{Direction, Train};
 
-/// The version of both. An end that has another is refused.
+/// The version of both. An end with another version is refused.
 pub const VERSION: u16 = 1;
-/// What a first message begins with, so that a browser is not taken for a probe.
+/// The start of the first message, so that a browser is not mistaken for a probe.
 const MAGIC: [u8; 8] = *b"slowpath";
-/// Bytes that a client's message may have: all of its messages have a few fields.
+/// The longest client message: all of them have a few fields.
 pub const CLIENT_BYTES: usize = 128;
-/// Bytes that a server's message may have.
+/// The longest server message.
 pub const SERVER_BYTES: usize = 64 * 1024;
 /// Times in one message.
 pub const MOST_TIMES: usize = 4096;
 /// Bytes of a reason.
 const MOST_REASON: usize = 400;
 
-/// What says that a datagram or a connection belongs to a session: random, from the kernel.
+/// Identifies a session's datagrams and connections: random, from the kernel.
 pub type Token = [u8; 16];
 
-/// A packet of a train and a time: its arrival at the server, or its leaving there.
+/// A packet of a train and a time: its arrival at the server, or its departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Its number in the train, from 0.
@@ -55,7 +55,7 @@ pub struct TcpEnd {
     pub mss: u64,
 }
 
-/// What a bulk transfer was, as the server saw it.
+/// A bulk transfer as the server saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bulk {
     /// Bytes that it read, or wrote.
@@ -69,88 +69,89 @@ pub struct Bulk {
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// From the client: a session is to begin.
+    /// From the client: start a session.
     Hello,
-    /// It has begun. Datagrams go to this port and bear this token; the caps hold for each train and for all of them.
+    /// The session has started. Datagrams go to this port with this token; the caps apply to each train and to all of
+    /// them.
     Welcome {
         /// The session's token.
         token: Token,
         /// The server's UDP port.
         udp_port: u16,
-        /// The rate that is served at most, in bit/s.
+        /// The highest rate served, in bit/s.
         rate_bit_per_s: u64,
         /// The longest train or transfer.
         duration_ns: u64,
     },
-    /// The datagram with the token came: the way back is known.
+    /// The datagram with the token arrived: the return path is known.
     Opened,
-    /// What was asked is not done, and why.
+    /// The request is refused, with the reason.
     Refused(String),
-    /// From the client: a train is coming, or is to come back.
+    /// From the client: a train is coming, or is to be sent back.
     Train {
         /// Its number.
         number: u32,
-        /// What it is like.
+        /// Its parameters.
         train: Train,
-        /// How long to wait for what comes late.
+        /// How long to wait for late packets.
         wait_ns: u64,
     },
-    /// The server listens to that train.
+    /// The server is ready for that train.
     Ready(u32),
     /// From the client: that train has left.
     Gone(u32),
-    /// Times of that train's packets, in the order in which they came or left.
+    /// Times of that train's packets, in the order of arrival or departure.
     Stamps {
         /// The train.
         number: u32,
-        /// The times, [`MOST_TIMES`] at most.
+        /// The times, at most [`MOST_TIMES`].
         stamps: Vec<Stamp>,
     },
-    /// No more of them.
+    /// The train has no more times.
     Finished {
         /// The train.
         number: u32,
-        /// Datagrams that the server's socket had no room for meanwhile.
+        /// Datagrams that the server's socket had no room for in that time.
         overflowed: u32,
     },
     /// From the client, first on a connection of its own: a bulk transfer in this session.
     Transfer {
         /// The session's token.
         token: Token,
-        /// Which way.
+        /// The direction.
         direction: Direction,
         /// How long.
         duration_ns: u64,
     },
-    /// From the client: what the last transfer was.
+    /// From the client: the result of the last transfer, please.
     AskTransfer,
-    /// What it was.
+    /// The result of the transfer.
     Transferred(Bulk),
-    /// From the client: no more questions.
+    /// From the client: the session ends.
     Bye,
 }
 
-/// Bytes that are no message.
+/// Bytes that are not a message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAMessage {
-    /// It says that it is longer than this end reads.
+    /// Its stated length exceeds what this end reads.
     #[error("a message of {0} bytes, which is more than there can be")]
     TooLong(usize),
-    /// There is no such message, or it is not that long.
+    /// The type is unknown, or has another length.
     #[error("message {kind} of {bytes} bytes, which is none")]
     Unknown {
-        /// Its kind.
+        /// Its type.
         kind: u8,
         /// Its length.
         bytes: usize,
     },
-    /// Not the first words of a probe.
+    /// Not the start of a probe's first message.
     #[error("not a slowpath probe")]
     NotAProbe,
     /// A probe, but of another version.
     #[error("version {0} of the protocol; this end has {VERSION}")]
     Version(u16),
-    /// A field says what it cannot.
+    /// A field has an impossible value.
     #[error("a field of message {0} says what it cannot")]
     Field(u8),
 }
@@ -174,7 +175,7 @@ impl Message {
         }
     }
 
-    /// Appends it as bytes.
+    /// Appends its bytes.
     pub fn write(&self, to: &mut Vec<u8>) {
         let begin = to.len();
         to.extend([0; 4]);
@@ -220,15 +221,15 @@ impl Message {
         to[begin..begin + 4].copy_from_slice(&length.to_be_bytes());
     }
 
-    /// Reads the message at the beginning of `bytes` and says how many of them it was; `None` if there is only a part of it.
+    /// Reads the message at the start of `bytes` and returns its length; `None` if only a part of it is there.
     ///
     /// # Errors
-    /// If no message can begin so, or it is longer than `most` bytes.
+    /// If no message can start like this, or it is longer than `most` bytes.
     pub fn read(bytes: &[u8], most: usize) -> Result<Option<(Self, usize)>, NotAMessage> {
         let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
         if length > most {
-            // A client that is no probe sends something there too.
+            // A client that is not a probe sends something there too.
             let is_probe = rest.get(1..9).is_none_or(|words| words == MAGIC);
             return Err(if is_probe { NotAMessage::TooLong(length) } else { NotAMessage::NotAProbe });
         }
@@ -288,7 +289,7 @@ impl Bulk {
 struct Fields<'a> {
     kind: u8,
     left: &'a [u8],
-    /// The length of all of it.
+    /// The length of the whole message.
     bytes: usize,
 }
 
@@ -379,19 +380,19 @@ impl Fields<'_> {
     }
 }
 
-/// What a datagram is.
+/// The contents of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagram {
-    /// From the client: this is where I am.
+    /// From the client: its UDP address.
     Open,
-    /// From the client: send me back.
+    /// From the client: a request for an echo.
     Echo {
         /// Its number.
         number: u32,
     },
-    /// The answer, as long as the question.
+    /// The echo, as long as the request.
     Reply {
-        /// The number of the question.
+        /// The number of the request.
         number: u32,
         /// How long it was at the server.
         turned_ns: u64,
@@ -405,11 +406,11 @@ pub enum Datagram {
     },
 }
 
-/// What every datagram has; the rest of it is zero.
+/// The length of every datagram's contents; the rest of it is zero.
 pub const DATAGRAM_BYTES: usize = 36;
 
 impl Datagram {
-    /// As bytes.
+    /// Its bytes.
     pub fn write(self, token: &Token) -> [u8; DATAGRAM_BYTES] {
         let (kind, first, second, long) = match self {
             Self::Open => (1, 0, 0, 0),
@@ -426,7 +427,7 @@ impl Datagram {
         bytes
     }
 
-    /// Reads one that bears the token; `None` of any other.
+    /// Reads a datagram with the token; `None` for any other.
     pub fn read(bytes: &[u8], token: &Token) -> Option<Self> {
         let bytes = bytes.first_chunk::<DATAGRAM_BYTES>()?;
         if bytes[..16] != *token {
@@ -450,9 +451,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// What the fuzz target `protocol` checks, over bytes that begin like a message.
+        /// The property that the fuzz target `protocol` checks, over bytes that start like a message.
         #[test]
-        fn whatever_comes_is_a_message_a_part_of_one_or_an_error(
+        fn any_bytes_are_a_message_a_part_or_an_error(
             kind in 0_u8..15,
             length in 0_u32..200,
             body in prop::collection::vec(any::<u8>(), 0..200),
@@ -496,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_come_back_as_they_were_and_cut_ones_are_waited_for() {
+    fn messages_round_trip_and_partial_ones_are_awaited() {
         for message in all() {
             let mut bytes = Vec::new();
             message.write(&mut bytes);
@@ -510,11 +511,11 @@ mod tests {
     }
 
     #[test]
-    fn hostile_bytes_are_errors_at_once() {
+    fn hostile_bytes_are_rejected_at_the_first_invalid_byte() {
         assert_eq!(
             Message::read(&[0, 0x10, 0, 0], CLIENT_BYTES),
             Err(NotAMessage::TooLong(1 << 20)),
-            "its length alone is enough"
+            "an invalid length is enough"
         );
         assert_eq!(Message::read(b"GET / HTTP/1.1\r\n", CLIENT_BYTES), Err(NotAMessage::NotAProbe));
         let mut hello = Vec::new();
@@ -524,7 +525,7 @@ mod tests {
         assert!(Message::read(&[0, 0, 0, 1, 99], CLIENT_BYTES).is_err());
         assert!(Message::read(&[0, 0, 0, 0], CLIENT_BYTES).is_err());
         assert!(Message::read(&[0, 0, 0, 2, 13, 0], CLIENT_BYTES).is_err(), "a byte too many");
-        // A direction that there is not.
+        // An unknown direction.
         let mut bytes = Vec::new();
         all()[4].write(&mut bytes);
         bytes[9] = 2;
@@ -532,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_brings_no_control_characters_to_a_terminal() {
+    fn refusal_reason_has_no_control_characters() {
         let mut bytes = Vec::new();
         Message::Refused("\x1b[2Jno\n".to_owned()).write(&mut bytes);
         let read = Message::read(&bytes, SERVER_BYTES).expect("a message").expect("whole");
@@ -540,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn a_datagram_without_the_token_is_nobodys() {
+    fn datagram_without_the_token_is_ignored() {
         let token = [9; 16];
         for datagram in [
             Datagram::Open,

@@ -14,12 +14,12 @@ const MOST_PACKETS: u32 = 1 << 16;
 /// Length of an echo's packet.
 const ECHO_BYTES: u32 = 64;
 
-/// What the hosts at the ends are like.
+/// The hosts at the ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// The rate of a card, here and at the far end, in bit/s: no burst leaves faster.
     pub card_bit_per_s: [u64; WAYS],
-    /// What a card waits before it interrupts, so that packets are handed over together; 0 for one that does not.
+    /// The interrupt moderation delay of a card, which delivers packets together; 0 for none.
     pub joined_within_ns: u64,
 }
 
@@ -32,12 +32,12 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// The path there and back, each with the seed of its draws.
+    /// The path in both directions, each with the seed of its random numbers.
     pub fn new(there: &PathConfig, back: &PathConfig, seeds: [u64; WAYS], ends: Ends) -> Self {
         Self { ways: [Path::new(there, seeds[0]), Path::new(back, seeds[1])], ends, now_ns: 0 }
     }
 
-    /// When a packet that is sent at an instant comes out; `None` if it is lost.
+    /// When a packet sent at an instant arrives; `None` if it is lost.
     fn carried(&mut self, direction: Direction, at_ns: u64, bytes: u32) -> Option<u64> {
         let packet = Packet { length: Bytes::new(bytes.into()), ..Packet::default() };
         let at = Instant::START + Duration::from_nanos(at_ns);
@@ -62,14 +62,14 @@ impl Simulated {
     }
 }
 
-/// Puts arrivals together that come within so long of the first of them; they are handed over at its end.
+/// Joins arrivals within this time of the first of them; they are delivered at its end.
 fn join(flights: &mut [Flight], within_ns: u64) -> u32 {
     let mut arrived: Vec<(u64, usize)> =
         flights.iter().enumerate().filter_map(|(n, flight)| Some((flight.arrived_ns?, n))).collect();
     arrived.sort_unstable();
     let (mut until_ns, mut latest, mut overtaken) = (None, 0, 0);
     for (at_ns, n) in arrived {
-        // RFC 4737, section 3.3: reordered is what is below the next that is expected.
+        // RFC 4737, section 3.3: a packet below the next expected one is reordered.
         overtaken += u32::from(n < latest);
         latest = latest.max(n);
         if within_ns > 0 {

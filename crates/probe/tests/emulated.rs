@@ -1,4 +1,4 @@
-//! Two cells of the grid that `cargo run -p slowpath-probe --example precision` measures whole.
+//! Two cells of the grid that `cargo run -p slowpath-probe --example precision` measures in full.
 
 mod precision;
 
@@ -7,11 +7,11 @@ use precision::Cell;
 const MBIT: u64 = 1_000_000;
 const MS: u64 = 1_000_000;
 
-/// What is found is to be this close: the RTT in nanoseconds, rates in thousandths.
+/// The required precision of the results: the RTT in nanoseconds, rates in thousandths.
 const ROUND_TRIP_NS: u64 = 200_000;
 const PERMILLE: u64 = 100;
 
-/// What else runs on this machine makes a measurement worse: one of so many has to be as close.
+/// Other work on this machine makes a measurement worse: one of this many has to be precise.
 const ATTEMPTS: usize = 3;
 
 fn check(cell: &Cell) {
@@ -19,7 +19,7 @@ fn check(cell: &Cell) {
     assert!(far.len() < ATTEMPTS, "{cell:?}: {far:#?}");
 }
 
-/// What is too far off, if something is.
+/// The first result that is too far off, if there is one.
 fn error(cell: &Cell) -> Option<String> {
     let found = cell.measure().expect("as root");
     let least = found.round_trip.min_ns.expect("echoes came back");
@@ -36,12 +36,12 @@ fn error(cell: &Cell) -> Option<String> {
 
 #[test]
 #[ignore = "needs root"]
-fn an_empty_path() {
+fn empty_path_is_measured_within_tolerance() {
     check(&Cell { rate: 100 * MBIT, others: 0, round_trip_ns: MS });
 }
 
 #[test]
 #[ignore = "needs root"]
-fn a_path_with_others_on_it() {
+fn path_with_cross_traffic_is_measured_within_tolerance() {
     check(&Cell { rate: 100 * MBIT, others: 40 * MBIT, round_trip_ns: 20 * MS });
 }

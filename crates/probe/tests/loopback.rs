@@ -1,4 +1,4 @@
-//! Both ends of a real measurement, on loopback: what they agree on, and what the far end refuses.
+//! Both ends of a real measurement, on loopback: their protocol, and what the far end refuses.
 
 use slowpath_model::Rate;
 use slowpath_probe::measure::{Channel, Direction, Train, round_trip};
@@ -18,7 +18,7 @@ const SECOND: Duration = Duration::from_secs(1);
 struct FarEnd {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
-    /// How each session or connection ended: `None` as it should, or else why not.
+    /// How each session or connection ended: `None` normally, or else the reason.
     ends: Receiver<Option<String>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -74,7 +74,7 @@ fn train(direction: Direction, packets: u32, rate: Rate) -> Train {
     Train::stream(direction, packets, 1500, rate.get())
 }
 
-/// A client by hand.
+/// A client written by hand.
 struct ByHand {
     stream: TcpStream,
     read: Vec<u8>,
@@ -110,7 +110,7 @@ impl ByHand {
         }
     }
 
-    /// Begins a session; its token and the server's UDP address.
+    /// Starts a session; returns its token and the server's UDP address.
     fn hello(&mut self) -> (Token, SocketAddr) {
         self.say(&Message::Hello);
         let Some(Message::Welcome { token, udp_port, .. }) = self.hear() else { panic!("not welcome") };
@@ -125,14 +125,14 @@ impl ByHand {
     }
 }
 
-/// Whether nothing comes to a socket for a while.
+/// Whether nothing arrives at a socket for a while.
 fn is_silent(socket: &UdpSocket) -> bool {
     socket.set_read_timeout(Some(Duration::from_millis(400))).expect("a time-out");
     socket.recv_from(&mut [0; 100]).is_err()
 }
 
 #[test]
-fn trains_go_both_ways_and_echoes_come_back() {
+fn trains_in_both_directions_and_echoes() {
     let far = FarEnd::usual();
     let mut client = far.client();
     for direction in [Direction::There, Direction::Back] {
@@ -141,15 +141,15 @@ fn trains_go_both_ways_and_echoes_come_back() {
         assert_eq!((passed.flights.len(), passed.refused(), passed.overtaken), (500, 0, 0), "{direction:?}");
         assert!(
             passed.lost() == passed.overflowed.expect("Linux reports it"),
-            "loopback loses nothing: {passed:?}"
+            "loopback loses no packets: {passed:?}"
         );
-        // A busy machine is late at times, never early.
+        // A busy machine is sometimes late, never early.
         let rate = passed.sent_rate(1500).expect("time passed");
         assert!(rate <= 51_000_000, "{direction:?}: {rate}");
         let delays = passed.flights.iter().filter_map(slowpath_probe::measure::Flight::delay_ns);
         assert!(
             delays.clone().count() > 400 && delays.min() >= Some(0),
-            "one clock, and stamped before it is read"
+            "one clock, and timestamped before it is read"
         );
     }
     let found = round_trip::measure(&mut client, &mut |_| ()).expect("echoes");
@@ -158,14 +158,14 @@ fn trains_go_both_ways_and_echoes_come_back() {
 }
 
 #[test]
-fn ipv6_as_well() {
+fn trains_and_echoes_over_ipv6() {
     let far = FarEnd::at(Ipv6Addr::LOCALHOST.into(), Caps { rate: Rate::mbit(100), duration: SECOND });
     let passed = far.client().pass(&train(Direction::Back, 50, Rate::mbit(10))).expect("it passes");
     assert_eq!(passed.lost(), 0);
 }
 
 #[test]
-fn bulk_transfers_both_ways_with_what_the_sender_says() {
+fn bulk_transfers_in_both_directions_with_tcp_info() {
     let far = FarEnd::usual();
     let mut client = far.client();
     for direction in [Direction::There, Direction::Back] {
@@ -183,7 +183,7 @@ fn udp_without_a_session_gets_no_answer() {
     let (token, udp) = hand.hello();
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let stranger = UdpSocket::bind("127.0.0.2:0").expect("another address");
-    // Guessed tokens, echoes before the session is open, and the right token from an address that has no session.
+    // Guessed tokens, echoes before the session is open, and the right token from an address without a session.
     let mut wrong = token;
     wrong[15] ^= 1;
     for (from, datagram) in [
@@ -196,7 +196,7 @@ fn udp_without_a_session_gets_no_answer() {
     }
     socket.send_to(b"version", udp).expect("sent");
     assert!(is_silent(&socket) && is_silent(&stranger));
-    // Opened by the right one, it answers that one, with as many bytes as were asked with, and still no other.
+    // Opened by the right address, it answers that one, with as many bytes as requested, and still no other.
     socket.send_to(&Datagram::Open.write(&token), udp).expect("sent");
     assert_eq!(hand.hear(), Some(Message::Opened));
     let question = Datagram::Echo { number: 7 }.write(&token);
@@ -209,7 +209,7 @@ fn udp_without_a_session_gets_no_answer() {
     let (length, _) = socket.recv_from(&mut answer).expect("an answer");
     assert_eq!(length, question.len());
     assert!(matches!(Datagram::read(&answer[..length], &token), Some(Datagram::Reply { number: 7, .. })));
-    // When the connection is gone, there is no more.
+    // When the connection is gone, nothing more is sent.
     drop(hand);
     assert!(far.expect_end().is_some(), "it broke");
     socket.send_to(&question, udp).expect("sent");
@@ -217,7 +217,7 @@ fn udp_without_a_session_gets_no_answer() {
 }
 
 #[test]
-fn more_than_the_cap_is_refused() {
+fn trains_above_the_cap_are_refused() {
     let far = FarEnd::with(Caps { rate: Rate::mbit(10), duration: SECOND });
     let mut client = far.client();
     let refused = |client: &mut Client<'_>, train: &Train, part: &str| match client.pass(train) {
@@ -237,7 +237,7 @@ fn more_than_the_cap_is_refused() {
         matches!(client.pass(&back(1000, Rate::mbit(1))), Err(ProbeError::TooMuch { .. })),
         "longer than the cap"
     );
-    // Of what a session may send, 1.25 MB, the burst was 24 kB; each of these is 0.6 MB.
+    // Of a session's budget of 1.25 MB, the burst was 24 kB; each of these is 0.6 MB.
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
     refused(&mut client, &back(400, Rate::mbit(10)), "all that it may");
@@ -254,7 +254,7 @@ fn more_than_the_cap_is_refused() {
 }
 
 #[test]
-fn nothing_is_sent_when_the_control_connection_goes_away() {
+fn train_stops_when_the_control_connection_closes() {
     let far = FarEnd::usual();
     let mut hand = ByHand::connect(far.address);
     let (token, udp) = hand.hello();
@@ -267,15 +267,15 @@ fn nothing_is_sent_when_the_control_connection_goes_away() {
     socket.set_read_timeout(Some(SECOND)).expect("a time-out");
     socket.recv_from(&mut [0; 300]).expect("it begins");
     drop(hand);
-    // Until nothing has come for a while.
+    // Until nothing has arrived for a while.
     socket.set_read_timeout(Some(Duration::from_millis(400))).expect("a time-out");
     let more = std::iter::from_fn(|| socket.recv_from(&mut [0; 300]).ok()).count();
-    assert!(more < 900, "it goes on: {more} of 1800 packets after the end");
+    assert!(more < 900, "still sending: {more} of 1800 packets after the end");
     assert!(far.expect_end().is_some(), "it broke");
 }
 
 #[test]
-fn one_session_for_an_address_and_few_in_all() {
+fn sessions_are_limited_per_address_and_in_total() {
     let far = FarEnd::usual();
     let first = far.client();
     let Err(error) = Client::connect(far.address, &|| false) else { panic!("a second session") };
@@ -286,7 +286,7 @@ fn one_session_for_an_address_and_few_in_all() {
 }
 
 #[test]
-fn hostile_input_is_an_error_and_ends_in_time() {
+fn hostile_input_is_an_error_and_times_out() {
     let far = FarEnd::usual();
     let cases: [(&[u8], &str); 5] = [
         (b"GET / HTTP/1.1\r\n\r\n", "not a slowpath probe"),
@@ -312,7 +312,7 @@ fn hostile_input_is_an_error_and_ends_in_time() {
         hand.expect_refused("in time");
         assert!(began.elapsed() < 8 * SECOND);
     }
-    // It still serves, and a message that is due at another time ends a session.
+    // It still serves, and an unexpected message ends a session.
     let mut hand = ByHand::connect(far.address);
     let (token, udp) = hand.hello();
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");

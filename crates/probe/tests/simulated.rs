@@ -1,4 +1,4 @@
-//! The procedures over emulated paths whose truth is known.
+//! The procedures over emulated paths with known properties.
 
 use slowpath_model::{Bytes, Rate};
 use slowpath_path::cross::{CrossConfig, CrossPattern};
@@ -16,10 +16,10 @@ use std::time::Duration;
 const MBIT: u64 = 1_000_000;
 const MS: u64 = 1_000_000;
 const PACKET_BYTES: u32 = 1500;
-/// A card's coalescing, as drivers set it (ixgbe's dynamic moderation has tens of microseconds).
+/// A card's interrupt moderation, as drivers set it (ixgbe's dynamic moderation has tens of microseconds).
 const JOINED_NS: u64 = 50_000;
 
-/// A link with a queue of 1000 packets, traffic of others of this rate on it, and a delay.
+/// A link with a queue of 1000 packets, other flows of this rate on it, and a delay.
 fn path(rate: u64, cross: Option<(CrossPattern, u64)>, delay_ns: u64) -> PathConfig {
     let cross = cross.map(|(pattern, rate)| CrossConfig {
         pattern,
@@ -64,13 +64,13 @@ fn found(mut channel: Simulated) -> Found {
     Found { round_trip, capacity, available }
 }
 
-/// Asserts that `found` is within so many thousandths of `truth`.
+/// Asserts that `found` is within this many thousandths of `truth`.
 fn near(found: u64, truth: u64, permille: u64, what: &str) {
     assert!(found.abs_diff(truth) * 1000 <= truth * permille, "{what}: {found}, and it is {truth}");
 }
 
 #[test]
-fn over_a_grid_of_rates_traffic_and_delays() {
+fn grid_of_rates_cross_traffic_and_delays_is_measured() {
     for rate in [10, 100, 300, 622, 940].map(|mbit| mbit * MBIT) {
         for share in [0, 30, 60] {
             for pattern in [CrossPattern::Constant, CrossPattern::Poisson] {
@@ -81,7 +81,7 @@ fn over_a_grid_of_rates_traffic_and_delays() {
                         format!("{rate} bit/s, {pattern:?} {share} %, {delay_ns} ns, joined {joined_ns} ns");
                     let found = found(channel(&path(rate, cross, delay_ns), 10_000 * MBIT, joined_ns));
                     let least = found.round_trip.min_ns.expect("echoes");
-                    // On a busy link an echo waits for packets of others too.
+                    // On a busy link an echo waits for packets of other flows too.
                     assert!(least - 2 * delay_ns < 200_000 + 12 * 1_000_000_000_000 / rate, "{of}: {least}");
                     near(found.capacity.rate.expect("a capacity"), rate, 100, &format!("{of}: capacity"));
                     let estimate = found.available.estimate();
@@ -94,7 +94,7 @@ fn over_a_grid_of_rates_traffic_and_delays() {
 }
 
 #[test]
-fn a_card_that_waits_takes_away_what_pairs_say_and_trains_still_say_it() {
+fn interrupt_coalescing_hides_pairs_but_not_trains() {
     let alone = found(channel(&path(940 * MBIT, None, MS), 10_000 * MBIT, 0)).capacity;
     assert_eq!((alone.method, alone.handed_over_together), (Method::Both, false));
     let joined = found(channel(&path(940 * MBIT, None, MS), 10_000 * MBIT, JOINED_NS)).capacity;
@@ -103,7 +103,7 @@ fn a_card_that_waits_takes_away_what_pairs_say_and_trains_still_say_it() {
 }
 
 #[test]
-fn loss_that_has_nothing_to_do_with_the_rate_takes_nothing_away() {
+fn random_loss_does_not_lower_the_available_bandwidth() {
     // ubik, section V: pathload "looses lots of packets even in low-rate chains and falsely states" a tenth.
     let lossy = PathConfig {
         loss: vec![LossConfig::Random { probability_ppm: 80_000 }],
@@ -111,12 +111,12 @@ fn loss_that_has_nothing_to_do_with_the_rate_takes_nothing_away() {
     };
     let found = found(channel(&lossy, 10_000 * MBIT, 0));
     assert!(found.available.lost_anyway_permille > 40, "{:?}", found.available);
-    // Of what is sent, 8 % never come to the link.
+    // 8 % of the sent packets never reach the link.
     near(found.available.estimate(), 217 * MBIT, 100, "with 8 % lost");
 }
 
 #[test]
-fn a_sender_that_is_no_faster_is_named() {
+fn sender_limit_is_reported() {
     let found = found(channel(&path(940 * MBIT, None, MS), 200 * MBIT, 0));
     near(found.available.high, 200 * MBIT, 50, "the card's rate");
     assert!(matches!(found.available.bound, Bound::Cap | Bound::Sender), "{:?}", found.available);
@@ -124,14 +124,15 @@ fn a_sender_that_is_no_faster_is_named() {
 }
 
 #[test]
-fn the_ramp_finds_where_loss_begins() {
+fn ramp_finds_the_rate_where_loss_begins() {
     let mut channel =
         channel(&path(100 * MBIT, Some((CrossPattern::Constant, 40 * MBIT)), MS), 1000 * MBIT, 0);
     let setting = Setting { direction: Direction::There, packet_bytes: PACKET_BYTES, round_trip_ns: 2 * MS };
     let rates = ramp::Rates { from: 10 * MBIT, to: 200 * MBIT, steps: 20 };
     let Ok(ramp) = ramp::measure(&mut channel, &setting, rates, &mut |_| ());
     assert_eq!(ramp.steps.len(), 20);
-    // 60 Mbit/s are left; the queue of 1000 packets is 120 ms of the link, which a step of 200 ms fills at 60 % too much.
+    // 60 Mbit/s are left; the queue of 1000 packets is 120 ms of the link, which a step of 200 ms fills at 60 % too
+    // much.
     let begins = ramp.loss_begins.expect("it does");
     assert!((110 * MBIT..=140 * MBIT).contains(&begins), "{ramp:?}");
     for step in &ramp.steps {
@@ -158,7 +159,7 @@ fn reordered_packets_are_counted() {
 }
 
 #[test]
-fn the_way_back_is_another_way() {
+fn reverse_direction_has_its_own_capacity() {
     let there = path(100 * MBIT, None, MS);
     let back = path(20 * MBIT, None, MS);
     let ends = Ends { card_bit_per_s: [1000 * MBIT; 2], joined_within_ns: 0 };

@@ -47,7 +47,7 @@ pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
     advice
 }
 
-/// The congestion window is halved for each timeout's length of idleness.
+/// The congestion window is halved once per timeout of idle time.
 fn slow_start_after_idle(facts: &Facts<'_>) -> Option<Advice> {
     let rto = facts.sent().rto?;
     let idle = facts.sent().idle_longest;
@@ -70,7 +70,7 @@ fn slow_start_after_idle(facts: &Facts<'_>) -> Option<Advice> {
 
 pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
     let sent = facts.sent();
-    // One spell may be of many turns.
+    // One spell may contain many turns.
     let turns = facts.turns().max(facts.finding.spells);
     let per_turn = sent.unique_bytes.get().checked_div(turns).filter(|bytes| *bytes > 0 && turns > 1);
     let turn = per_turn.map_or_else(String::new, |bytes| {
@@ -174,13 +174,13 @@ pub(crate) fn protocol_window(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-/// What several connections of the same window would carry; used where one is limited by a window that no
+/// How many connections of the same window would carry the target; used where one is limited by a window that no
 /// setting of ours can raise.
 pub(crate) fn connections_for(target: slowpath_model::Rate, each: slowpath_model::Rate) -> Option<u64> {
     (each.get() > 0).then(|| target.get().div_ceil(each.get()))
 }
 
-/// How much a window of `window` allows, as a clause: `at most 13.1 Mbit/s over 40 ms`.
+/// The rate that a window of `window` allows, as a clause: `at most 13.1 Mbit/s over 40 ms`.
 pub(crate) fn allows(facts: &Facts<'_>, window: slowpath_model::Bytes) -> Option<String> {
     let round_trip = facts.round_trip()?;
     let rate = arithmetic::largest_rate(window, round_trip)?;

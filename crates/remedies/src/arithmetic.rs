@@ -13,27 +13,26 @@ pub const LARGEST_SHIFT: u8 = 14;
 /// Segments of the first flight (RFC 6928; Linux `TCP_INIT_CWND`, 6.18).
 pub const INITIAL_SEGMENTS: u64 = 10;
 
-/// The part of a receive buffer that Linux advertises before it has seen data, as a divisor.
+/// The part of a receive buffer that Linux advertises before it has received data, as a divisor.
 ///
-/// Since 6.6 each socket has a `scaling_ratio`, of which 128/256 is the start and which then follows
-/// `skb->len / skb->truesize` (`tcp_scaling_ratio_init`, `tcp_measure_rcv_mss`, `tcp_win_from_space`,
-/// 6.18). Before, the part was 1 - 1/2^`tcp_adv_win_scale`, whose default of 1 is a half as well (ubik
-/// IV-B). Drivers that fill pages well reach more, so a buffer computed with this is rather too large than
-/// too small.
+/// Since 6.6 each socket has a `scaling_ratio`, which starts at 128/256 and then follows `skb->len / skb->truesize`
+/// (`tcp_scaling_ratio_init`, `tcp_measure_rcv_mss`, `tcp_win_from_space`, 6.18). Before, the part was 1 -
+/// 1/2^`tcp_adv_win_scale`, whose default of 1 is a half as well (ubik IV-B). Drivers that fill pages well reach more,
+/// so a buffer computed with this is rather too large than too small.
 pub const BUFFER_PER_WINDOW: u64 = 2;
 
 /// The third number of `tcp_rmem` that Linux 6.18 starts with where memory allows (`tcp_init`); 6 MiB
 /// before.
 pub const DEFAULT_RECEIVE_LIMIT: Bytes = Bytes::kib(32 << 10);
 
-/// What it started with before.
+/// The default before 6.18.
 pub const OLD_RECEIVE_LIMIT: Bytes = Bytes::kib(6 << 10);
 
 /// The third number of `tcp_wmem` that Linux starts with where memory allows (`tcp_init`, 6.18), and the
 /// `rmem_max` and `wmem_max` of 6.18.
 pub const DEFAULT_SEND_LIMIT: Bytes = Bytes::kib(4 << 10);
 
-/// The rates of links that a target is chosen from.
+/// The link rates from which a target is chosen.
 const LINK_RATES: [u64; 9] = [
     10_000_000,
     100_000_000,
@@ -59,18 +58,17 @@ pub fn window_for(rate: Rate, round_trip: Duration) -> Bytes {
 
 /// The third number of `tcp_rmem` under which the window can reach twice `window`.
 ///
-/// Twice, since data that arrives behind a loss stays in the buffer for one more RTT; and
-/// autotuning itself aims at twice what was read in the last RTT (`tcp_rcvbuf_grow`, 6.18: "always
-/// one RTT late"). Not more: ubik, table II, found the best rate at 4 MB on a path that holds 5 MB, and
-/// less at 8 and 16 MB. Rounded up to a MiB.
+/// Twice, since data that arrives behind a loss stays in the buffer for one more RTT; and autotuning itself aims at
+/// twice what was read in the last RTT (`tcp_rcvbuf_grow`, 6.18: "always one RTT late"). Not more: ubik, table II,
+/// found the best rate at 4 MB on a path that holds 5 MB, and less at 8 and 16 MB. Rounded up to a MiB.
 pub fn receive_buffer_for(window: Bytes) -> Bytes {
     up_to_mib(window.get().saturating_mul(2 * BUFFER_PER_WINDOW))
 }
 
-/// The third number of `tcp_wmem` with which `window` can be outstanding and as much again stand ready.
+/// The third number of `tcp_wmem` with which `window` can be outstanding and as much again be ready.
 ///
-/// `tcp_sndbuf_expand` (6.18) aims at twice the congestion window too: fast recovery with CUBIC needs 1.7
-/// times. Memory per byte of payload is near 1 with segmentation offload; where it is not, the buffer
+/// `tcp_sndbuf_expand` (6.18) aims at twice the congestion window too: fast recovery with CUBIC needs 1.7 times. Memory
+/// per byte of payload is near 1 with segmentation offload; otherwise the buffer holds less. Rounded up to a MiB.
 /// holds less. Rounded up to a MiB.
 pub fn send_buffer_for(window: Bytes) -> Bytes {
     up_to_mib(window.get().saturating_mul(2))
@@ -81,16 +79,15 @@ fn up_to_mib(bytes: u64) -> Bytes {
     Bytes::new(bytes.div_ceil(MIB).max(1).saturating_mul(MIB))
 }
 
-/// A rate to aim at: the smallest usual link rate of at least twice what was reached.
+/// A target rate: the smallest common link rate of at least twice the rate reached.
 ///
-/// An assumption, not a measurement: a capture of a flow that was held back does not show what the path
-/// carries.
+/// An assumption, not a measurement: a capture of a limited flow does not show what the path carries.
 pub fn target_for(reached: Rate) -> Rate {
     let wanted = reached.get().saturating_mul(2);
     Rate::bits_per_second(LINK_RATES.into_iter().find(|rate| *rate >= wanted).unwrap_or(wanted))
 }
 
-/// The smallest shift under which `window` can be advertised; `None` where not even 14 suffices.
+/// The smallest shift under which `window` can be advertised; `None` if not even 14 suffices.
 pub fn shift_for(window: Bytes) -> Option<u8> {
     (0..=LARGEST_SHIFT).find(|shift| LARGEST_FIELD << shift >= window.get())
 }
@@ -100,17 +97,17 @@ pub fn largest_window(shift: u8) -> Bytes {
     Bytes::new(LARGEST_FIELD << shift.min(LARGEST_SHIFT))
 }
 
-/// In which range the larger of `tcp_rmem`'s third number and `rmem_max` lies where Linux offered `shift`.
+/// The range of the larger of `tcp_rmem`'s third number and `rmem_max`, if Linux offered `shift`.
 ///
-/// `tcp_select_initial_window` (6.18) offers `ilog2(space) - 15`, at least 0 and at most 14, where space
-/// is that larger number, limited by the window clamp. With SO_RCVBUF set before the connection opens, the
-/// clamp is what that buffer advertises (`tcp_connect_init`, `tcp_openreq_init_rwin`), and so the range is
-/// of the buffer's window. `None` for 0 and 14, which have an open end.
+/// `tcp_select_initial_window` (6.18) offers `ilog2(space) - 15`, at least 0 and at most 14, where space is that larger
+/// number, limited by the window clamp. With SO_RCVBUF set before the connection opens, the clamp is what that buffer
+/// advertises (`tcp_connect_init`, `tcp_openreq_init_rwin`), so the range applies to the buffer's window. `None` for 0
+/// and 14, which have an open end.
 pub fn space_behind_shift(shift: u8) -> Option<Range<Bytes>> {
     (1..LARGEST_SHIFT).contains(&shift).then(|| Bytes::new(1 << (shift + 15))..Bytes::new(1 << (shift + 16)))
 }
 
-/// The third number of `tcp_rmem` from which on Linux offers at least `shift`.
+/// The smallest third number of `tcp_rmem` with which Linux offers at least `shift`.
 pub fn space_for_shift(shift: u8) -> Bytes {
     Bytes::new(1 << (shift.min(LARGEST_SHIFT) + 15))
 }
@@ -191,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn shifts() {
+    fn shifts_and_windows_match() {
         assert_eq!(shift_for(Bytes::new(65_535)), Some(0));
         assert_eq!(shift_for(Bytes::new(65_536)), Some(1));
         assert_eq!(shift_for(Bytes::new(5_000_000)), Some(7));
@@ -207,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_doubles() {
+    fn slow_start_doubles_each_rtt() {
         assert_eq!(slow_start_rounds(Bytes::new(14_480), 1448, 10), 0);
         assert_eq!(slow_start_rounds(Bytes::new(14_481), 1448, 10), 1);
         assert_eq!(slow_start_rounds(Bytes::new(5_000_000), 1448, 10), 9);
@@ -215,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_bounds_the_rate() {
+    fn loss_rate_bounds_the_cubic_rate() {
         // 1.054 * (0.1 / 1e-5)^0.75 = 1054 segments, where Reno has 387.
         let rate = cubic_rate(1e-5, 1500, Duration::from_millis(100)).map(Rate::get);
         let segments = rate.map(|rate| rate as f64 * 0.1 / 8.0 / 1500.0);

@@ -7,7 +7,7 @@ use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_model::units::counted;
 
-/// Has Linux keep the congestion window over a pause (tcp_cwnd_restart, 6.18).
+/// Makes Linux keep the congestion window over a pause (tcp_cwnd_restart, 6.18).
 pub(crate) fn keep_over_pauses() -> Fix {
     switch(
         Host::Sender,

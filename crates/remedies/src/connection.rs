@@ -1,4 +1,4 @@
-//! Opening a connection, and peers that no longer answer.
+//! Opening a connection, and peers that are gone.
 
 use crate::facts::{Facts, time, times};
 use crate::fix::{NET_ADMIN, NET_RAW, counters, firewall, hops, switch, sysctl, way_to};
@@ -79,7 +79,7 @@ pub(crate) fn syn_lost(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-/// What shows a listening socket's queue, and lets it be longer.
+/// Commands that show a listening socket's queue, and lengthen it.
 fn listen_queue(facts: &Facts<'_>) -> Vec<Fix> {
     let server = facts.host(End::B);
     let look = [
@@ -437,7 +437,7 @@ pub(crate) fn peer_gone(facts: &Facts<'_>) -> Vec<Advice> {
     }
 }
 
-/// The seconds of silence before the first keepalive: half of a pause that was too long, a minute at most.
+/// The keepalive time in seconds: half of a pause that was too long, at most a minute.
 pub(crate) fn keepalive_time(pause: Duration) -> u64 {
     (pause.as_secs() / 2).clamp(1, 60)
 }

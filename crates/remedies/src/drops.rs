@@ -1,7 +1,7 @@
 //! The effect of each kernel drop reason on a transfer.
 
-/// What a drop reason means: `reason` is the kernel's name of it without `SKB_DROP_REASON_` (`enum skb_drop_reason`,
-/// include/net/dropreason-core.h). `None` where slowpath does not know.
+/// What a drop reason means: `reason` is the kernel's name without `SKB_DROP_REASON_` (`enum skb_drop_reason`,
+/// include/net/dropreason-core.h). `None` if slowpath does not know it.
 pub fn drop_meaning(reason: &str) -> Option<&'static str> {
     Some(match reason {
         // tcp_add_backlog

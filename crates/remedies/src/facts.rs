@@ -1,4 +1,4 @@
-//! The input of advice: the report's numbers, in the form that advice needs.
+//! The input of advice: the report's numbers, in the form needed here.
 
 use crate::Host;
 use crate::arithmetic;
@@ -8,7 +8,7 @@ pub(crate) use slowpath_model::units::duration_text as time;
 use slowpath_model::{Bytes, End, Endpoint, Rate, Vantage};
 use std::time::Duration;
 
-/// A finding and the flow it is about.
+/// A finding and its flow.
 pub(crate) struct Facts<'a> {
     pub(crate) finding: &'a Finding,
     pub(crate) report: &'a FlowReport,
@@ -19,17 +19,17 @@ impl<'a> Facts<'a> {
         Self { finding, report }
     }
 
-    /// What the first evidence says that `choose` takes.
+    /// The result of `choose` for the first evidence that it accepts.
     pub(crate) fn evidence<T>(&self, choose: impl Fn(&Evidence) -> Option<T>) -> Option<T> {
         self.finding.evidence.iter().find_map(choose)
     }
 
-    /// Whether some evidence is of that kind.
+    /// Whether there is evidence of that kind.
     pub(crate) fn shows(&self, is_that: impl Fn(&Evidence) -> bool) -> bool {
         self.finding.evidence.iter().any(is_that)
     }
 
-    /// What the end that the finding is about sent.
+    /// What was sent by the end that the finding is about.
     pub(crate) const fn sent(&self) -> &'a Measures {
         &self.report.directions[self.finding.from.index()].measures
     }
@@ -58,7 +58,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The peer of the host at `host`: whom its sockets and routes lead to.
+    /// The peer of the host at `host`: the other end of its sockets and routes.
     pub(crate) const fn peer_of(&self, host: Host) -> &'a Endpoint {
         match host {
             Host::Sender | Host::Path | Host::Either | Host::This => self.receiver(),
@@ -70,10 +70,10 @@ impl<'a> Facts<'a> {
         if end == self.finding.from { Host::Sender } else { Host::Receiver }
     }
 
-    /// The whole path's minimum RTT, by the best way there is of knowing it.
+    /// The whole path's minimum RTT, from the best available source.
     ///
-    /// The smallest of: both sides of the tap added up, the handshake, and data to ACK where the tap was
-    /// at the sender. None of them can be smaller than the path.
+    /// The smallest of: both sides of the tap added up, the handshake, and data to ACK if the tap was at the sender.
+    /// None of them can be smaller than the path's.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         let vantage = &self.report.vantage;
         let both_sides = vantage.to_a.zip(vantage.to_b).map(|(a, b)| a.saturating_add(b));
@@ -86,20 +86,20 @@ impl<'a> Facts<'a> {
             .min()
     }
 
-    /// What was reached.
+    /// The rate reached.
     pub(crate) fn reached(&self) -> Option<Rate> {
         self.sent().goodput.filter(|rate| rate.get() > 0)
     }
 
-    /// What was outstanding at most: as seen, but no less than rate and RTT make it. A tap far from the
-    /// sender sees less outstanding than there is.
+    /// The most data outstanding: as seen, but at least what rate and RTT imply. A tap far from the sender sees less
+    /// outstanding than there is.
     pub(crate) fn outstanding(&self) -> Bytes {
         let by_rate =
             self.reached().zip(self.round_trip()).map(|(rate, time)| arithmetic::window_for(rate, time));
         self.sent().flight_max.max(by_rate.unwrap_or_default())
     }
 
-    /// The whole path's RTTs with all their waiting: known next to either end, not in between.
+    /// The whole path's RTTs including all waits: known next to either end, not in between.
     pub(crate) fn round_trips(&self) -> Option<RttMeasures> {
         match self.report.vantage.vantage {
             Vantage::At(end) if end == self.finding.from => Some(self.sent().rtt_by_ack),
@@ -108,8 +108,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The rate at which a busy bottleneck delivered: what was held for about an RTT at best, or the
-    /// mean.
+    /// The rate at which a busy bottleneck delivered: the best rate held for about an RTT, or the mean.
     pub(crate) fn delivered(&self) -> Option<Rate> {
         let peak = Rate::bits_per_second(
             self.report.directions[self.finding.from.index()].overview.peak_rate.max(0.0) as u64,
@@ -117,7 +116,7 @@ impl<'a> Facts<'a> {
         self.reached().map(|mean| mean.max(peak))
     }
 
-    /// A rate to aim at; an assumption ([`arithmetic::target_for`]).
+    /// A target rate; an assumption ([`arithmetic::target_for`]).
     pub(crate) fn target(&self) -> Option<Rate> {
         self.reached().map(arithmetic::target_for)
     }
@@ -127,7 +126,7 @@ impl<'a> Facts<'a> {
         Some(arithmetic::window_for(self.target()?, self.round_trip()?))
     }
 
-    /// The rate without the time the finding took, all else unchanged: no more than an upper bound.
+    /// The rate without the finding's time, all else unchanged: only an upper bound.
     pub(crate) fn rate_without(&self) -> Option<Rate> {
         let rest = 1.0 - self.finding.share;
         let rate = self.reached()?;
@@ -181,7 +180,7 @@ pub(crate) fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
-/// The shortest and the longest, where both are known and differ; a time of zero is below the clock's resolution.
+/// The shortest and the longest, if both are known and differ; a time of zero is below the clock's resolution.
 pub(crate) fn spread(rtt: &RttMeasures) -> Option<(Duration, Duration)> {
     rtt.min.zip(rtt.max).filter(|(min, max)| !min.is_zero() && min < max)
 }
@@ -191,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn for_people() {
+    fn percentages_and_counts_are_formatted() {
         assert_eq!(percent(0.006), "0.6 %");
         assert_eq!(percent(0.000_012_3), "0.0012 %");
         assert_eq!(percent(0.25), "25 %");

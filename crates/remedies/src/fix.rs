@@ -1,7 +1,7 @@
 //! A fix: one command that shows or changes something, with everything needed to run it.
 //!
-//! Captures, the live kernel and `doctor` all advise with this type; what each kind of command needs and how it is
-//! undone is said here once.
+//! Captures, the live kernel and `doctor` all advise with this type; only this module knows what each kind of command
+//! needs and how it is undone.
 
 use slowpath_model::Endpoint;
 use std::net::IpAddr;
@@ -15,27 +15,27 @@ pub const OWNER: &str = "root, or the owner of the process (CAP_SYS_PTRACE)";
 /// The right to change how a process is scheduled.
 pub const SYS_NICE: &str = "root (CAP_SYS_NICE)";
 
-/// A command that looks at or changes something.
+/// A command that shows or changes something.
 ///
-/// `IFACE`, `GATEWAY` and `PID` stand for what a capture does not show: the interface and next hop towards the peer, which
-/// `ip route get` prints, and the process that owns the socket, which `ss -p` prints. `PEER` is the peer's address, in
-/// advice that is about a host and no flow.
+/// `IFACE`, `GATEWAY` and `PID` stand for what a capture does not show: the interface and next hop towards the peer,
+/// which `ip route get` prints, and the process that owns the socket, which `ss -p` prints. `PEER` is the peer's
+/// address, in advice about a host without a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// Where to give it.
+    /// Where to run it.
     pub host: Host,
     /// The shell command.
     pub command: String,
-    /// What it shows or changes; empty where a finding says it already.
+    /// What it shows or changes; empty if a finding already states it.
     pub effect: String,
-    /// The capability it needs; `None` where any user may.
+    /// The capability it needs; `None` if any user may run it.
     pub needs: Option<&'static str>,
-    /// The line that puts back what it changed; `None` where it changes nothing that can be put back.
+    /// The line that restores what it changed; `None` if it changes nothing that can be restored.
     pub undo: Option<String>,
-    /// What makes it persistent: a file and its line; `None` where it changes nothing, or that depends on the
+    /// What makes it persistent: a file and its line; `None` if it changes nothing, or if that depends on the
     /// distribution.
     pub persists: Option<String>,
-    /// Where this is documented, where the advice around it does not say so.
+    /// Where this is documented, if the advice around it does not state it.
     pub source: Option<&'static str>,
 }
 
@@ -46,7 +46,7 @@ pub enum Host {
     Sender,
     /// The host that received it.
     Receiver,
-    /// A device on the way: the one in front of the bottleneck, unless the text says another.
+    /// A device on the path: the one before the bottleneck, unless the text names another.
     Path,
     /// Either end, or each.
     Either,
@@ -68,7 +68,7 @@ impl Host {
 }
 
 impl Fix {
-    /// A command that only looks.
+    /// A command that only shows something.
     pub fn look(host: Host, command: impl Into<String>, shows: impl Into<String>) -> Self {
         Self {
             host,
@@ -86,7 +86,7 @@ impl Fix {
         Self::look(host, command, changes).needs(NET_ADMIN)
     }
 
-    /// A sysctl of a host whose present value is known.
+    /// A sysctl of a host whose current value is known.
     pub fn sysctl_known(host: Host, name: &str, value: &str, before: &str) -> Self {
         let [now, before] = [value, before].map(quoted);
         Self::change(host, format!("sysctl -w {name}={now}"), "")
@@ -94,14 +94,14 @@ impl Fix {
             .persists(format!("/etc/sysctl.d/90-slowpath.conf: {name} = {value}"))
     }
 
-    /// Adds the right that the command needs.
+    /// Adds the privilege that the command needs.
     #[must_use]
     pub const fn needs(mut self, right: &'static str) -> Self {
         self.needs = Some(right);
         self
     }
 
-    /// Adds that root or the owner of the process has to give it.
+    /// Adds that root or the owner of the process has to run it.
     #[must_use]
     pub(crate) const fn by_owner(self) -> Self {
         self.needs(OWNER)
@@ -114,7 +114,7 @@ impl Fix {
         self
     }
 
-    /// Adds what makes it persist over a restart.
+    /// Adds what makes it persist over a reboot.
     #[must_use]
     pub fn persists(mut self, line: impl Into<String>) -> Self {
         self.persists = Some(line.into());
@@ -122,7 +122,7 @@ impl Fix {
     }
 }
 
-/// A sysctl's value as a shell takes it: in quotes where it has several numbers.
+/// A sysctl's value for a shell: in quotes if it has several numbers.
 fn quoted(value: &str) -> String {
     let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
     if value.contains(' ') { format!("\"{value}\"") } else { value }
@@ -141,7 +141,7 @@ pub(crate) fn sysctl(host: Host, key: &str, value: &str, changes: &str) -> [Fix;
     ]
 }
 
-/// Sets a sysctl that has two values of interest, so that it was `other` if setting it changed anything.
+/// Sets a sysctl with two relevant values: if setting it changed anything, it was `other`.
 pub(crate) fn switch(host: Host, key: &str, value: &str, other: &str, changes: &str) -> Fix {
     Fix { effect: changes.to_owned(), ..Fix::sysctl_known(host, key, value, other) }
 }
@@ -165,7 +165,7 @@ pub(crate) fn way_to(host: Host, peer: IpAddr) -> Fix {
     )
 }
 
-/// Shows how far a SYN gets towards `peer`, by the routers that answer; `shows` is what that says.
+/// Shows how far a SYN gets towards `peer`, by the routers that answer; `shows` is the meaning of that.
 pub(crate) fn hops(host: Host, peer: &Endpoint, shows: &str) -> Fix {
     Fix::look(host, format!("traceroute -n -T -p {} {}", peer.port, peer.address), shows)
 }
@@ -180,8 +180,7 @@ pub(crate) fn firewall(host: Host) -> Fix {
     .needs(NET_ADMIN)
 }
 
-/// A route to this peer alone with an attribute, which new connections to it take; undone by deleting the
-/// route.
+/// A route to this peer alone with an attribute that new connections to it use; undone by deleting the route.
 pub(crate) fn route(host: Host, peer: IpAddr, attribute: &str, changes: &str) -> [Fix; 2] {
     let (family, prefix) = match peer {
         IpAddr::V4(_) => ("", 32),
@@ -201,7 +200,7 @@ pub(crate) fn route(host: Host, peer: IpAddr, attribute: &str, changes: &str) ->
     ]
 }
 
-/// Records the headers of the conversation between two hosts, as a diagnosis wants it.
+/// Records the headers of the conversation between two hosts, as needed for a diagnosis.
 pub(crate) fn record(host: Host, peer: &Endpoint, port: u16, file: &str) -> Fix {
     Fix::look(
         host,

@@ -1,13 +1,13 @@
-//! Advice that needs no capture: for causes that the live kernel and `doctor` see on a host.
+//! Advice that needs no capture: for causes that the live kernel and `doctor` report on a host.
 //!
-//! The fixes for a busy receiver are those that gave the rate back in the lab's runs of `wu`'s experiment
+//! The fixes for a busy receiver are those that restored the rate in the lab's runs of `wu`'s experiment
 //! (`docs/src/lab-measurements.md`, "A busy receiver").
 
 use crate::fix::{NET_ADMIN, OWNER, SYS_NICE, counters, sysctl};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::{Cause, Evidence, Limit};
 
-/// What to do about `cause` on the host where it was seen; `None` for causes that only a capture shows.
+/// Advice about `cause` on the host that reported it; `None` for causes that only a capture shows.
 pub fn advise_on_host(cause: Cause) -> Option<Advice> {
     Some(match cause {
         Cause::LockHolderOffCpu => lock_holder_off_cpu(),
@@ -27,7 +27,7 @@ pub fn advise_on_host(cause: Cause) -> Option<Advice> {
 }
 
 /// Advice on the sending host about the limit of its sender, by its evidence; `device` is the one by which the packets
-/// leave. `None` where it is not the sending host's to change.
+/// leave. `None` if the sending host cannot change it.
 pub fn advise_sending(cause: Cause, evidence: &[Evidence], device: Option<&str>) -> Option<Advice> {
     let shows = |of: fn(&Evidence) -> bool| evidence.iter().any(of);
     let is_paced = shows(|evidence| matches!(evidence, Evidence::PacingLimit { .. }));
@@ -44,14 +44,14 @@ pub fn advise_sending(cause: Cause, evidence: &[Evidence], device: Option<&str>)
     })
 }
 
-/// Runs a process before all others.
+/// Gives a process priority over all others.
 fn first_in_line() -> Fix {
     Fix::look(Host::Receiver, "chrt -f -p 1 PID", "runs the process before all that are not real-time")
         .needs(SYS_NICE)
         .undone_by("chrt -o -p 0 PID")
 }
 
-/// Puts the other processes behind.
+/// Lowers the priority of the other processes.
 fn others_last() -> Fix {
     Fix::look(
         Host::Receiver,

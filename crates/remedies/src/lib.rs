@@ -1,12 +1,12 @@
 //! Advice: from a finding to the changes that would recover the time.
 //!
-//! [`advise`] answers a finding with advice that is specific to the flow: numbers computed from its
-//! report, the commands that change something, where each has to be given, what it changes and how it is
-//! put back. It is pure: it reads no setting and changes none.
+//! [`advise`] turns a finding into advice that is specific to the flow: numbers computed from its report, the commands
+//! that change something, where to run each, what it changes and how to undo it. It is pure: it reads no setting and
+//! changes none.
 //!
-//! A capture does not show a host's settings. Where a number rests on an assumption (how much of a receive
-//! buffer Linux advertises, which rate the path could carry), the text says that it is an estimate and the
-//! assumption is named at the arithmetic ([`arithmetic`]).
+//! A capture does not show a host's settings. If a number depends on an assumption (how much of a receive buffer Linux
+//! advertises, which rate the path could carry), the text calls it an estimate, and the assumption is stated at the
+//! arithmetic ([`arithmetic`]).
 //!
 //! Every sysctl named here is in Linux's `Documentation/networking/ip-sysctl.rst` or
 //! `Documentation/admin-guide/sysctl/net.rst` (6.18); `tests/advice.rs` holds the list.
@@ -40,21 +40,21 @@ pub use hosts::{advise_on_host, advise_sending};
 
 use facts::Facts;
 
-/// What to do about a finding, or about one part of it.
+/// Advice about a finding, or about one part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
     /// What is wrong, with its numbers, and what would help.
     pub text: String,
-    /// How, in the order in which they are to be given; those that only look come first.
+    /// The commands, in the order to run them; those that only show something come first.
     pub fixes: Vec<Fix>,
     /// What it costs, or when not to do it.
     pub caution: Option<String>,
 }
 
-/// What would give back the time that `finding` took from the main direction of `report`, what helps most
+/// The changes that would recover the time that `finding` took from the main direction of `report`, the most effective
 /// first.
 ///
-/// Never empty: where no setting of a host helps, the advice says so and what would.
+/// Never empty: if no setting of a host helps, the advice states that, and what would help.
 pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
     let facts = Facts::of(finding, report);
     match finding.cause {
@@ -141,10 +141,10 @@ impl Advice {
         self
     }
 
-    /// With the name of the device, where that is known, in place of IFACE.
+    /// Replaces IFACE by the name of the device, if known.
     #[must_use]
     pub fn on_device(mut self, name: &str) -> Self {
-        // Linux allows names that a shell would take for more than a name (dev_valid_name).
+        // Linux allows device names that a shell would interpret (dev_valid_name).
         if name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.@".contains(letter)) {
             for fix in &mut self.fixes {
                 fix.command = fix.command.replace("IFACE", name);

@@ -11,7 +11,7 @@ use slowpath_model::Bytes;
 use slowpath_model::units::{counted, counted_were};
 use std::time::Duration;
 
-/// How much was lost, as a sentence; empty where nothing was retransmitted.
+/// The amount of loss, as a sentence; empty if nothing was retransmitted.
 fn lost(facts: &Facts<'_>) -> String {
     let retransmitted = facts.sent().labels.retransmission;
     facts.loss().map_or_else(String::new, |loss| {
@@ -23,7 +23,7 @@ fn lost(facts: &Facts<'_>) -> String {
     })
 }
 
-/// SACK, where an end did not offer it.
+/// SACK, if an end did not offer it.
 fn sack(facts: &Facts<'_>) -> Option<Advice> {
     let without: Vec<Host> =
         facts.options().filter(|(_, options)| !options.sack_permitted).map(|(host, _)| host).collect();
@@ -46,7 +46,7 @@ fn sack(facts: &Facts<'_>) -> Option<Advice> {
     })
 }
 
-/// Where packets are lost.
+/// How to find where packets are lost.
 fn look_for_loss(facts: &Facts<'_>, advice: Advice) -> Advice {
     advice
         .with(way_to(Host::Either, facts.receiver().address))
@@ -138,7 +138,7 @@ fn rack_and_probes(text: &str) -> Advice {
         ))
 }
 
-/// A smaller smallest timeout: only where the RTT is far below it.
+/// A lower minimum RTO: only if the RTT is far below it.
 fn shorter_timer(facts: &Facts<'_>) -> Option<Advice> {
     let round_trip = facts.round_trip()?;
     (round_trip < Duration::from_millis(20)).then(|| {
@@ -370,14 +370,14 @@ pub(crate) fn reordering(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-/// What is before a segment's payload: the headers of IP and TCP, and the timestamps if both ends offered them.
+/// The length before a segment's payload: the headers of IP and TCP, and the timestamps if both ends offered them.
 fn headers(facts: &Facts<'_>) -> u64 {
     let ip = if facts.receiver().address.is_ipv4() { 20 } else { 40 };
     let timestamps = facts.options().filter(|(_, options)| options.timestamps).count() == 2;
     ip + 20 + if timestamps { 12 } else { 0 }
 }
 
-/// The smallest MTU that IPv6 allows (RFC 8200, section 5); few paths of IPv4 have less.
+/// The smallest MTU that IPv6 allows (RFC 8200, section 5); few IPv4 paths have less.
 const SAFE_MTU: u64 = 1280;
 
 pub(crate) fn mtu_black_hole(facts: &Facts<'_>) -> Vec<Advice> {
@@ -484,7 +484,7 @@ pub(crate) fn mtu_black_hole(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-/// What an MSS leaves out of an MTU (RFC 6691): the headers without options.
+/// The difference between an MTU and its MSS (RFC 6691): the headers without options.
 fn headers_of_ip_and_tcp(facts: &Facts<'_>) -> u64 {
     if facts.receiver().address.is_ipv4() { 40 } else { 60 }
 }

@@ -13,12 +13,12 @@ fn just_below(rate: Rate) -> Rate {
     Rate::bits_per_second(rate.get() / 100 * 95)
 }
 
-/// A rate as tc takes it, in whole kilobits per second.
+/// A rate in tc's format, in whole kilobits per second.
 fn tc_rate(rate: Rate) -> String {
     format!("{}kbit", (rate.get() / 1000).max(1))
 }
 
-/// Holds every flow that leaves an interface to a rate.
+/// Limits all flows that leave an interface to a rate.
 fn pace_to(facts: &Facts<'_>, rate: Rate) -> [Fix; 3] {
     [
         way_to(Host::Sender, facts.receiver().address),

@@ -10,7 +10,7 @@ use slowpath_analyses::report::ScaleKnown;
 use slowpath_model::{Bytes, End, Rate};
 use std::ops::Range;
 
-/// The sentence on the window that the target needs, and its buffer.
+/// The window that the target needs, and its buffer.
 fn wanted(facts: &Facts<'_>) -> Option<(Rate, Bytes, Bytes)> {
     let (target, window) = facts.target().zip(facts.target_window())?;
     Some((target, window, arithmetic::receive_buffer_for(window)))
@@ -25,11 +25,11 @@ fn bound(facts: &Facts<'_>) -> String {
         .map_or_else(String::new, |bound| format!(" {bound}."))
 }
 
-/// What the scale in the receiver's SYN says of its buffer: Linux chooses it from the limit of the buffer,
-/// or from the buffer itself where `SO_RCVBUF` was set before ([`arithmetic::space_behind_shift`]).
+/// What the scale in the receiver's SYN shows of its buffer: Linux chooses it from the limit of the buffer, or from the
+/// buffer itself if `SO_RCVBUF` was set before ([`arithmetic::space_behind_shift`]).
 enum Bound {
-    /// The window is less than a quarter of the least limit that the scale stands for, though a half of it
-    /// is advertised: something else holds it down.
+    /// The window is less than a quarter of the smallest limit that gives this scale, though half of that is
+    /// advertised: something else keeps it small.
     FarBelow(Range<Bytes>),
     /// The window is as large as the space itself, not half of it: the scale was chosen from a fixed buffer.
     Fixed,
@@ -47,7 +47,7 @@ fn bound_by(facts: &Facts<'_>) -> Bound {
     match arithmetic::space_behind_shift(scale) {
         Some(range) if window.get() < range.start.get() / 4 => Bound::FarBelow(range),
         Some(range) if window >= range.start => Bound::Fixed,
-        // With a limit of the default's size or more the scale would be 2 at least.
+        // With a limit of the default's size or more, the scale would be at least 2.
         None if scale == 0 => Bound::Fixed,
         _ => Bound::Limit,
     }
@@ -114,7 +114,7 @@ pub(crate) fn buffer_too_small(facts: &Facts<'_>) -> Vec<Advice> {
     }
 }
 
-/// Whether the window is what the first buffer, 128 KiB by default, advertises without tuning.
+/// Whether the window is that of the initial buffer, 128 KiB by default, without tuning.
 fn untuned(facts: &Facts<'_>) -> &'static str {
     match facts.answered().window.max {
         Some(window) if (60_000..=128_000).contains(&window.get()) => {
@@ -125,7 +125,7 @@ fn untuned(facts: &Facts<'_>) -> &'static str {
     }
 }
 
-/// The buffer that `SO_RCVBUF` fixes.
+/// The buffer fixed by `SO_RCVBUF`.
 fn fixed_buffer(facts: &Facts<'_>) -> Advice {
     let sign = match bound_by(facts) {
         Bound::FarBelow(range) => format!(
@@ -394,7 +394,7 @@ pub(crate) fn slow_reader(facts: &Facts<'_>) -> Vec<Advice> {
     ]
 }
 
-/// The reader does not get a CPU.
+/// The reader gets no CPU.
 pub(crate) fn off_cpu(text: &str) -> Advice {
     Advice::new(text)
         .with(Fix::look(

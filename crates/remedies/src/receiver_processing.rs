@@ -1,4 +1,4 @@
-//! The receiver had the data and ACKed it late.
+//! The receiver had the data and acknowledged it late.
 
 use crate::connection::wrong_checksum;
 use crate::facts::{Facts, spread, time, times};

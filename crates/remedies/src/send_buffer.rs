@@ -48,7 +48,7 @@ pub(crate) fn full(facts: &Facts<'_>) -> Vec<Advice> {
             "shows the smallest, first and largest size of a send buffer",
         )),
     };
-    // A buffer that grows by itself stops at the limit, which is 4 MiB unless somebody lowered it.
+    // A buffer that grows by itself stops at the limit, which is 4 MiB unless it was lowered.
     let far_below = flight.get() < arithmetic::DEFAULT_SEND_LIMIT.get() / 4;
     let sign = if far_below {
         format!(

@@ -1,4 +1,4 @@
-//! The advice of every cause on a representative flow, and what holds for all of it.
+//! The advice of every cause on a representative flow, and what holds for all advice.
 
 mod sample;
 
@@ -10,9 +10,8 @@ use slowpath_remedies::{Advice, Fix, advise};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// The sysctls that may be named, as `Documentation/networking/ip-sysctl.rst`,
-/// `Documentation/networking/nf_conntrack-sysctl.rst` and `Documentation/admin-guide/sysctl/net.rst` of
-/// Linux 6.18 have them.
+/// The sysctls that may be named, from `Documentation/networking/ip-sysctl.rst`,
+/// `Documentation/networking/nf_conntrack-sysctl.rst` and `Documentation/admin-guide/sysctl/net.rst` of Linux 6.18.
 const SYSCTLS: [&str; 52] = [
     "net.core.busy_poll",
     "net.core.busy_read",
@@ -68,7 +67,7 @@ const SYSCTLS: [&str; 52] = [
     "net.netfilter.nf_conntrack_tcp_timeout_established",
 ];
 
-/// The counters that may be named, as `nstat -az` of 6.18 has them (`net/ipv4/proc.c`: `snmp4_tcp_list`, `snmp4_net_list`,
+/// The counters that may be named, from `nstat -az` of 6.18 (`net/ipv4/proc.c`: `snmp4_tcp_list`, `snmp4_net_list`,
 /// `snmp4_ipextstats_list`).
 const COUNTERS: [&str; 63] = [
     "IpExtInCEPkts",
@@ -177,7 +176,7 @@ fn advice_of_every_cause() {
 }
 
 #[test]
-fn only_sysctls_and_counters_that_exist() {
+fn advice_names_only_existing_sysctls_and_counters() {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '_'))
             .map(|word| word.trim_matches('.').to_owned())
@@ -203,7 +202,7 @@ fn only_sysctls_and_counters_that_exist() {
 }
 
 #[test]
-fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
+fn changing_commands_state_rights_and_undo() {
     const SETTERS: [&str; 15] = [
         "sysctl -w",
         "route add",
@@ -234,7 +233,7 @@ fn what_changes_something_says_what_it_needs_and_how_to_undo_it() {
 }
 
 #[test]
-fn a_set_sysctl_is_noted_before_unless_its_other_value_is_known() {
+fn sysctl_is_saved_before_it_is_set() {
     for (cause, _, advice) in everything() {
         for piece in &advice {
             for (index, command) in piece.fixes.iter().enumerate() {
@@ -262,10 +261,10 @@ fn with_receiver(scale: u8, window: Bytes) -> FlowReport {
     report
 }
 
-/// 3 MiB per 40 ms are 629 Mbit/s; 2.5 Gbit/s is the link rate above twice 600; that is 12.5 MB per 40 ms,
-/// of which four times is 47.7 MiB.
+/// 3 MiB per 40 ms are 629 Mbit/s; 2.5 Gbit/s is the smallest link rate above twice 600; that is 12.5 MB per 40 ms, and
+/// four times that is 47.7 MiB.
 #[test]
-fn receive_buffer_by_hand() {
+fn receive_buffer_advice_matches_a_manual_calculation() {
     let mut report = with_receiver(7, Bytes::kib(3 << 10));
     report.directions[End::B.index()].measures.goodput = Some(Rate::mbit(600));
     let text = shown(&advise(&finding(Cause::ReceiveBufferTooSmall), &report));
@@ -279,12 +278,12 @@ fn receive_buffer_by_hand() {
     }
 }
 
-/// What holds a window down shows in the scale (`tcp_select_initial_window`): of 32 MiB, for which the
-/// scale is 10, half would be advertised, and 208 KiB is not near; a scale of 2 is chosen for 128 to 256
-/// KiB, and where all 208 KiB of it are advertised it was the buffer's own size; a scale of 7 stands for 4
-/// to 8 MiB, of which 3 MiB may be all there is.
+/// The scale shows what keeps a window small (`tcp_select_initial_window`). A scale of 10 is chosen for 32 MiB, of
+/// which half would be advertised, and 208 KiB is far from that. A scale of 2 is chosen for 128 to 256 KiB; if all 208
+/// KiB are advertised, that was the buffer's own size. A scale of 7 is chosen for 4 to 8 MiB, of which 3 MiB may be
+/// everything.
 #[test]
-fn a_buffer_fixed_by_a_program_is_told_from_a_limit_of_the_host() {
+fn fixed_so_rcvbuf_is_distinguished_from_host_limit() {
     let first = |scale, window| {
         let advice = advise(&finding(Cause::ReceiveBufferTooSmall), &with_receiver(scale, window));
         (advice[0].text.clone(), advice.len())
@@ -302,10 +301,10 @@ fn a_buffer_fixed_by_a_program_is_told_from_a_limit_of_the_host() {
     assert_eq!(pieces, 2);
 }
 
-/// A host whose limits are the kernel's own is never advised to lower them, but for a standing queue, on
+/// A host whose limits are the kernel's defaults is never advised to lower them, except for a standing queue, on
 /// purpose.
 #[test]
-fn limits_are_not_lowered() {
+fn host_limits_are_not_lowered() {
     for (cause, _, advice) in everything().filter(|(cause, ..)| *cause != Cause::StandingQueue) {
         for command in advice.iter().flat_map(|piece| &piece.fixes) {
             for (key, default) in [("tcp_rmem", 32 << 20), ("tcp_wmem", 4 << 20), ("mem_max", 4 << 20)] {
@@ -319,9 +318,9 @@ fn limits_are_not_lowered() {
     }
 }
 
-/// No number is made up: without RTT and goodput the advice is there and names no rate.
+/// No number is made up: without RTT and goodput there is advice, and it names no rate.
 #[test]
-fn what_is_unknown_is_not_computed_with() {
+fn unknown_values_give_no_computed_rates() {
     for cause in Cause::ALL {
         let mut report = report_of(*cause);
         report.opening.round_trip = None;
@@ -358,7 +357,7 @@ fn what_is_unknown_is_not_computed_with() {
 
 /// Extreme values neither panic nor overflow.
 #[test]
-fn extremes() {
+fn extreme_values_do_not_panic() {
     for cause in Cause::ALL {
         for (goodput, round_trip, share, spells) in [
             (u64::MAX, Duration::MAX, 1.0, u64::MAX),

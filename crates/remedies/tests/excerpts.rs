@@ -1,9 +1,9 @@
-//! What the handbook shows of a capture is what `slowpath show` prints of it.
+//! Excerpts of captures in the handbook are the output of `slowpath show`.
 //!
 //! An excerpt is a block that begins with `$ slowpath show FILE --flow N --from SECONDS --limit EVENTS`; what follows
-//! each such line is its output. After captures were recorded anew,
-//! `SLOWPATH_UPDATE_EXCERPTS=1 cargo test -p slowpath-remedies --test excerpts` writes the output afresh; read it
-//! then, and move the window where what it is to show has moved.
+//! each such line is its output. After captures were recorded again, `SLOWPATH_UPDATE_EXCERPTS=1 cargo test -p
+//! slowpath-remedies --test excerpts` rewrites the output; then read it, and move the window if what it should show has
+//! moved.
 
 use slowpath_analyses::Cause;
 use slowpath_capture::Capture;
@@ -11,7 +11,7 @@ use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The longest excerpt: more than this nobody reads.
+/// The longest excerpt: longer ones are not read.
 const MOST_LINES: usize = 16;
 
 /// Prints as `slowpath show` does.
@@ -62,7 +62,7 @@ fn output(line: &str) -> Vec<String> {
     show.lines
 }
 
-/// `page` with the output of all its commands, and how many there are.
+/// `page` with the output of all its commands, and the number of commands.
 fn refreshed(page: &str) -> (String, usize) {
     let mut text = String::new();
     let (mut commands, mut stale) = (0, false);
@@ -83,7 +83,7 @@ fn refreshed(page: &str) -> (String, usize) {
 }
 
 #[test]
-fn excerpts_are_what_the_captures_hold() {
+fn handbook_excerpts_match_the_captures() {
     let update = std::env::var_os("SLOWPATH_UPDATE_EXCERPTS").is_some();
     let mut commands = 0;
     for cause in Cause::ALL {

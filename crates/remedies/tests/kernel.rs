@@ -1,5 +1,5 @@
-//! Every setting that advice names is taken, and given back, by the kernel this runs on: in a network
-//! namespace of its own, so that the host's settings stay as they are.
+//! The kernel of this machine accepts and restores every setting in the advice: in a network namespace of its own, so
+//! that the host's settings stay unchanged.
 
 mod sample;
 
@@ -9,12 +9,11 @@ use slowpath_remedies::{Fix, advise};
 use std::collections::BTreeSet;
 use std::process;
 
-/// Sysctls that exist once for the whole host, and so not in a namespace.
+/// Sysctls that exist once for the whole host, and not per namespace.
 const GLOBAL: [&str; 4] =
     ["net.core.netdev_budget", "net.core.netdev_budget_usecs", "net.core.rmem_max", "net.core.wmem_max"];
 
-/// The lines to run for `command`: itself and its undoing, where it concerns network settings of a
-/// namespace.
+/// The lines to run for `command`: itself and its undo line, if it is about network settings of a namespace.
 fn lines(command: &Fix) -> Vec<String> {
     let line = &command.command;
     let concerns =
@@ -33,7 +32,7 @@ fn lines(command: &Fix) -> Vec<String> {
 
 #[test]
 #[ignore = "needs root"]
-fn takes_and_gives_back_every_setting() {
+fn kernel_accepts_and_restores_every_setting() {
     let directory = std::env::temp_dir().join(format!("slowpath-remedies-{}", process::id()));
     std::fs::create_dir(&directory).expect("a directory of our own");
     let mut seen = BTreeSet::new();
@@ -44,9 +43,9 @@ fn takes_and_gives_back_every_setting() {
     for cause in Cause::ALL {
         for piece in advise(&finding(*cause), &report_of(*cause)) {
             for line in piece.fixes.iter().flat_map(lines) {
-                // Two causes may give the same advice, but a note and what it puts back belong together.
+                // Two causes may give the same advice, but saving a value and restoring it belong together.
                 if seen.insert((piece.text.clone(), line.clone())) {
-                    // tc has understood the line where the kernel answers that it lacks the discipline.
+                    // If the kernel answers that it lacks the discipline, tc has accepted the line.
                     script.push_str(&format!(
                         "out=$( ({line}) 2>&1 >/dev/null ) || case \"$out\" in\n\
                          *'kind is unknown'*|*'handle of zero'*) echo 'not in this kernel: {line}';;\n\

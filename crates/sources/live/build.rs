@@ -1,5 +1,5 @@
-//! The probe that is built into the crate: the one next to its sources if it was built from these, otherwise a new one,
-//! for which clang is needed.
+//! The probe that is built into the crate: the object next to its sources if it was built from these, otherwise a new
+//! one, for which clang is needed.
 
 use sha2::{Digest, Sha256};
 use std::env;
@@ -11,7 +11,7 @@ use std::process::Command;
 const FOLDER: &str = "bpf";
 const PROGRAM: &str = "probe.bpf.c";
 const SHIPPED: &str = "probe.bpf.o";
-/// What stands before the sources' hash in an object.
+/// What precedes the sources' hash in an object.
 const MARK: &str = "slowpath-bpf-source:";
 
 fn main() {
@@ -27,7 +27,7 @@ fn main() {
     }
 }
 
-/// Over names and contents, in the order of the names.
+/// A hash over names and contents, in the order of the names.
 fn hash_of_sources() -> String {
     let entries = fs::read_dir(FOLDER).expect("the sources are there");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -51,7 +51,7 @@ fn contains(bytes: &[u8], what: &[u8]) -> bool {
 }
 
 fn compile(hash: &str, object: &Path) {
-    // libbpf-sys hands its headers to those who depend on it: `links = "bpf"`.
+    // libbpf-sys passes its headers to its dependents: `links = "bpf"`.
     let headers = env::var("DEP_BPF_INCLUDE").expect("libbpf-sys names the folder of its headers");
     let mut clang = Command::new(env::var_os("CLANG").unwrap_or_else(|| "clang".into()));
     clang.args(["-g", "-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-c", PROGRAM]);

@@ -77,8 +77,7 @@ fn messages(set: Set) -> Vec<LabelledCase> {
         ],
         &[row(12, 35, 9000, 120, 45, false, PACKETS), row(40, 18, 45_000, 330, 14, true, SUPER)],
     );
-    let about =
-        "The sending application writes a message every so often; in between there is nothing to send.";
+    let about = "The sending application writes a message at intervals; in between there is nothing to send.";
     let case = |row: Messages| row.case(set, "messages").about(about).share_at_least(ShareBasis::Idle, 0.4);
     rows.into_iter().map(case).collect()
 }

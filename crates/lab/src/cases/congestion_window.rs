@@ -29,7 +29,7 @@ fn slow_start(set: Set) -> Vec<LabelledCase> {
             total(bytes),
         )
         .variant(format!("{rate}mbit-{rtt}ms-{bytes}b{}", suffix(offload)))
-        .about("A transfer over a long round trip that is over before slow start has opened the window.")
+        .about("A transfer over a long RTT that ends before slow start has opened the window.")
         .offload(offload)
         .check(Check::NothingDropped)
         .check(Check::LinkUsedAtMost(0.4))

@@ -25,7 +25,7 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
 
 const MSS_BYTES: u64 = 1448;
 
-/// What the hosts do not use; a variation of the loss cases.
+/// TCP options that the hosts do not use; a variation of the loss cases.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Without {
     Nothing,
@@ -110,7 +110,7 @@ fn random_loss(set: Set) -> Vec<LabelledCase> {
         .check(Check::Dropped(packets))
         .check(Check::Retransmitted(packets))
         .check(Check::LinkUsedAtMost(0.85));
-        // Room for the overshoot of slow start, so that nothing but chance drops packets.
+        // Room for the overshoot of slow start, so that only random loss drops packets.
         without.apply(if ppm <= 2000 { case.queue(2000) } else { case })
     };
     rows.into_iter().map(case).collect()
@@ -157,7 +157,7 @@ fn burst_loss(set: Set) -> Vec<LabelledCase> {
     rows.into_iter().map(case).collect()
 }
 
-/// The last segments of each response are lost once. Requests follow at once, so nobody is ever idle.
+/// The last segments of each response are lost once. Requests follow at once, so neither end is ever idle.
 fn tail_loss(set: Set) -> Vec<LabelledCase> {
     use Without::{Nothing, Sack, TailLossProbe};
     let rows = rows(
@@ -234,7 +234,7 @@ fn lost_retransmission(set: Set) -> Vec<LabelledCase> {
 }
 
 fn syn_loss(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, RTT in ms, how often, whether it is the SYN-ACK.
+    // Link in Mbit/s, RTT in ms, number of losses, whether it is the SYN-ACK.
     let rows = rows(
         set,
         &[(20, 40, 1, false), (20, 30, 1, true), (10, 60, 2, false)],
@@ -255,7 +255,7 @@ fn syn_loss(set: Set) -> Vec<LabelledCase> {
         )
         .variant(format!("{rate}mbit-{rtt}ms-{times}-{which}"))
         .about(
-            "The SYN or the SYN-ACK is lost, so most of the short transfer's life is waiting for its repeat.",
+            "The SYN or the SYN-ACK is lost, so most of the short transfer's time is a wait for its retransmission.",
         )
         .or("loss-recovery/rto")
         .check(Check::SynDropped(u64::from(times)));
@@ -298,12 +298,12 @@ fn reordering(set: Set) -> Vec<LabelledCase> {
             .check(Check::HeldBack(8))
             .check(Check::LinkUsedAtMost(0.8));
         let case = if lost_ppm > 0 {
-            case.about("Packets are overtaken, and others are lost; the sender has to tell them apart.")
+            case.about("Packets are reordered, and others are lost; the sender has to distinguish them.")
                 .or("loss-recovery/fast-retransmit")
                 .forward(|p| p.loss.push(LossConfig::Random { probability_ppm: lost_ppm }))
                 .check(Check::Dropped(2))
         } else {
-            case.about("Packets are overtaken by later ones; none is lost, but the sender believes so.")
+            case.about("Packets are reordered; none is lost, but the sender believes so.")
                 .check(Check::NothingDropped)
                 .check(Check::Retransmitted(1))
         };
@@ -312,10 +312,10 @@ fn reordering(set: Set) -> Vec<LabelledCase> {
     rows.into_iter().map(case).collect()
 }
 
-/// Nothing is lost, but the link stands still again and again.
+/// Nothing is lost, but the link stalls again and again.
 fn delay_spike(set: Set) -> Vec<LabelledCase> {
     use Without::{Frto, Nothing, Timestamps};
-    // Link in Mbit/s, RTT in ms, ms of standing still, ms from one to the next.
+    // Link in Mbit/s, RTT in ms, ms of each stall, ms from one to the next.
     let rows = rows(
         set,
         &[(10, 40, 700, 1400, Nothing), (10, 60, 900, 1700, Frto), (5, 30, 600, 1300, Timestamps)],
@@ -327,9 +327,7 @@ fn delay_spike(set: Set) -> Vec<LabelledCase> {
         let case =
             LabelledCase::new(set, "delay-spike", "loss-recovery/spurious-rto", mbit(rate), ms(rtt), bulk(6))
                 .variant(format!("{rate}mbit-{rtt}ms-{stall}ms-of-{every}ms{}", without.suffix()))
-                .about(
-                    "The link stands still again and again; nothing is lost, but the sender's timer expires.",
-                )
+                .about("The link stalls again and again; nothing is lost, but the sender's timer expires.")
                 .or("path/delay-spike")
                 .queue(3000)
                 .forward(|p| stand_still(p, stalls))
@@ -341,7 +339,7 @@ fn delay_spike(set: Set) -> Vec<LabelledCase> {
     rows.into_iter().map(case).collect()
 }
 
-/// The link stands still from one instant to another, in milliseconds.
+/// The link stalls from one instant to another, in milliseconds.
 fn standing_still(from: u64, to: u64) -> Stall {
     Stall { from: Duration::from_millis(from), to: Duration::from_millis(to) }
 }
@@ -352,11 +350,11 @@ fn stand_still(path: &mut PathConfig, stalls: Vec<Stall>) {
     }
 }
 
-/// Nothing is lost, but the link stands still once for longer than the retransmission timeout, and for longer than
-/// the next ones too.
+/// Nothing is lost, but the link stalls once for longer than the retransmission timeout, and for longer than the next
+/// ones too.
 fn long_stall(set: Set) -> Vec<LabelledCase> {
     use Without::{Frto, Nothing, Timestamps};
-    // Link in Mbit/s, RTT in ms, ms until it stands still, ms for which it does.
+    // Link in Mbit/s, RTT in ms, ms until the stall, ms of the stall.
     let rows = rows(
         set,
         &[(10, 40, 1000, 1500, Nothing), (10, 60, 800, 2000, Frto), (5, 30, 1000, 2200, Timestamps)],
@@ -368,7 +366,7 @@ fn long_stall(set: Set) -> Vec<LabelledCase> {
         let case =
             LabelledCase::new(set, "long-stall", "loss-recovery/spurious-rto", mbit(rate), ms(rtt), bulk(3))
                 .variant(format!("{rate}mbit-{rtt}ms-{stall}ms-at-{at}ms{}", without.suffix()))
-                .about("The link stands still for a while; nothing is lost, but the sender's timer expires.")
+                .about("The link stalls for a while; nothing is lost, but the sender's timer expires.")
                 .or("path/delay-spike")
                 .queue(3000)
                 .forward(|p| stand_still(p, stalls))

@@ -14,7 +14,7 @@ use crate::workload::{Stream, Workload, Writer};
 use slowpath_model::Bytes;
 use std::time::Duration;
 
-/// What each fault is called in the catalogue of causes; of a rewritten scale, what it comes to.
+/// The causes of the faults in the catalogue; for a rewritten scale, the resulting cause.
 mod cause {
     pub const MTU_BLACK_HOLE: &str = "loss-recovery/mtu-black-hole";
     pub const SUPER_PACKETS_DROPPED: &str = "loss-recovery/super-packets-dropped";
@@ -43,7 +43,7 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     .concat()
 }
 
-/// Nothing says that all of it arrives: the connections are closed as they are.
+/// Not all data may arrive: the connections are closed as they are.
 fn cut_after(mut case: LabelledCase, seconds: u64) -> LabelledCase {
     case.experiment.cut_after_ns = Some(secs(seconds));
     case
@@ -75,7 +75,7 @@ fn mtu_black_hole(set: Set) -> Vec<LabelledCase> {
             bulk(5),
         )
         .variant(format!("{rate}mbit-{rtt}ms-{mtu}{}{}", if probes { "-plpmtud" } else { "" }, suffix(offload)))
-        .about("A link drops every packet above its MTU and says nothing: the handshake passes, full segments never do.")
+        .about("A link drops every packet above its MTU without an ICMP error: the handshake passes, full segments never do.")
         .offload(offload)
         .sysctl("net.ipv4.tcp_mtu_probing", if probes { "1" } else { "0" })
         .check(Check::Dropped(5));
@@ -84,14 +84,14 @@ fn mtu_black_hole(set: Set) -> Vec<LabelledCase> {
     rows.into_iter().map(case).collect()
 }
 
-/// What nobody may call a black hole: the sender gets an ICMP error, and goes on with smaller segments.
+/// Not a black hole: the sender gets an ICMP error, and continues with smaller segments.
 fn mtu_told(set: Set) -> Vec<LabelledCase> {
     let rows = rows(set, &[(20, 30, 1400, PACKETS)], &[(15, 40, 1300, SUPER)], &[(10, 50, 1340, PACKETS)]);
     let case = |(rate, rtt, mtu, offload)| {
         let case =
             LabelledCase::new(set, "mtu-told", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(4))
                 .variant(format!("{rate}mbit-{rtt}ms-{mtu}{}", suffix(offload)))
-                .about("A link has a smaller MTU and says so by ICMP: a few packets are lost, and the link is what binds.")
+                .about("A link has a smaller MTU and sends ICMP errors: a few packets are lost, and the link is the limit.")
                 .or("path/standing-queue")
                 .offload(offload)
                 .check(Check::Dropped(1))
@@ -113,7 +113,7 @@ fn super_packets_dropped(set: Set) -> Vec<LabelledCase> {
             bulk(5),
         )
         .variant(format!("{rate}mbit-{rtt}ms-tso"))
-        .about("A middlebox drops what comes as a super-packet, longer than one MSS; single segments pass.")
+        .about("A middlebox drops super-packets, longer than one MSS; single segments pass.")
         .or("congestion-window/after-loss")
         .or("loss-recovery/fast-retransmit")
         .offload(SUPER)
@@ -125,7 +125,7 @@ fn super_packets_dropped(set: Set) -> Vec<LabelledCase> {
 }
 
 fn beyond_unscaled_window(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, RTT in ms, the most of the receive buffer, from which the scale follows.
+    // Link in Mbit/s, RTT in ms, the maximum of the receive buffer, which determines the scale.
     let rows = rows(
         set,
         &[(20, 40, 250_000, PACKETS), (50, 30, 400_000, SUPER)],
@@ -156,7 +156,7 @@ fn beyond_unscaled_window(set: Set) -> Vec<LabelledCase> {
 
 fn window_scale_changed(set: Set) -> Vec<LabelledCase> {
     use Replacement::{Removed, Shift};
-    // Link in Mbit/s, RTT in ms, what the option of the SYN-ACK becomes.
+    // Link in Mbit/s, RTT in ms, the new value of the option in the SYN-ACK.
     let rows = rows(
         set,
         &[(20, 40, Shift(2)), (50, 60, Removed)],
@@ -170,7 +170,7 @@ fn window_scale_changed(set: Set) -> Vec<LabelledCase> {
         };
         let case = LabelledCase::new(set, "window-scale-changed", label, mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{what}"))
-            .about("A middlebox changes the window scale of the SYN-ACK, so that the sender takes windows for smaller ones.")
+            .about("A middlebox changes the window scale of the SYN-ACK, so that windows look smaller to the sender.")
             .or("receive-window/buffer-too-small")
             .check(Check::LinkUsedAtMost(0.7));
         cut_after(back(case, MiddleboxConfig::WindowScale(WindowScaleConfig { becomes })), 8)
@@ -215,9 +215,7 @@ fn peer_gone(set: Set) -> Vec<LabelledCase> {
         let workload = Workload::Streams(vec![Stream::one(messages)]);
         let case = LabelledCase::new(set, "peer-gone", cause::PEER_GONE, mbit(rate), ms(rtt), workload)
             .variant(format!("{rate}mbit-{rtt}ms-{idle}ms{}", if reset { "-rst" } else { "" }))
-            .about(
-                "A NAT forgets the idle connection: what is sent after the pause gets no answer, or a RST.",
-            )
+            .about("A NAT forgets the idle connection: data sent after the pause gets no answer, or a RST.")
             .or("application/sender-idle")
             .check(Check::Dropped(1));
         let idle = Duration::from_millis(idle);
@@ -271,7 +269,7 @@ fn sack_shifted(set: Set) -> Vec<LabelledCase> {
     rows.into_iter().map(case).collect()
 }
 
-/// What nobody may call loss before the tap: gaps that are in the identifications alone.
+/// Not loss before the tap: the gaps are only in the identifications.
 fn other_identifications(set: Set) -> Vec<LabelledCase> {
     use IdentificationConfig::{ByteSwapped, PerHost, Random, Zero};
     let rows = rows(

@@ -1,8 +1,8 @@
-//! The case table: what is done to a transfer, and what therefore limits it.
+//! The case table: what is done to a transfer, and how that limits it.
 //!
-//! Each kind of case is a function with a row of parameters per variant; the rows of `shipped`
-//! and of the regression set `heldout` have no pair of rate and RTT in common, and differ in sizes and faults as well. The
-//! rows of the regression set `fresh` have neither a rate nor an RTT that is in the others.
+//! Each kind of case is a function with a row of parameters per variant. The rows of `shipped` and of the regression
+//! set `heldout` have no pair of rate and RTT in common, and differ in sizes and faults as well. The rows of the
+//! regression set `fresh` share neither a rate nor an RTT with the others.
 
 mod application;
 mod congestion_window;
@@ -83,18 +83,18 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn every_case_has_an_id_of_its_own() {
+    fn case_ids_are_unique() {
         let mut ids = HashSet::new();
         for set in Set::ALL {
             for case in all(set) {
                 assert!(!case.about.is_empty() && !case.variant.is_empty(), "{}", case.name);
-                assert!(ids.insert(case.id()), "{} is there twice", case.id());
+                assert!(ids.insert(case.id()), "{} is not unique", case.id());
             }
         }
     }
 
     #[test]
-    fn no_kind_has_a_path_in_both_sets() {
+    fn shipped_and_heldout_share_no_path() {
         let paths = |set| -> HashSet<_> {
             let path = |c: LabelledCase| {
                 (c.name, c.experiment.forward.link.map(|l| l.rate), c.experiment.forward.delay)
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn no_kind_has_a_rate_or_a_round_trip_of_the_others_in_the_fresh_set() {
+    fn fresh_shares_no_rate_or_rtt_with_the_other_sets() {
         let others = [Set::Shipped, Set::Heldout].map(all).concat();
         for case in all(Set::Fresh) {
             let rate = |case: &LabelledCase| case.experiment.forward.link.as_ref().map(|link| link.rate);
@@ -119,7 +119,7 @@ mod tests {
                 .filter(alike)
                 .map(LabelledCase::id)
                 .collect();
-            assert!(alike.is_empty(), "{} is like {alike:?}", case.id());
+            assert!(alike.is_empty(), "{} shares a rate or an RTT with {alike:?}", case.id());
         }
     }
 

@@ -87,7 +87,7 @@ fn reordering_harmless(set: Set) -> Vec<LabelledCase> {
     let case = |(rate, rtt, ppm, extra)| {
         LabelledCase::new(set, "reordering-harmless", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(5))
             .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm-by-{extra}ms"))
-            .about("Some packets are overtaken, but the sender copes with it; the link is what binds.")
+            .about("Some packets are reordered, but the sender copes with it; the link is the limit.")
             .or("path/standing-queue")
             .queue(300)
             .forward(|p| {
@@ -104,7 +104,7 @@ fn duplicates(set: Set) -> Vec<LabelledCase> {
     let case = |(rate, rtt, ppm)| {
         LabelledCase::new(set, "duplicates", "path/bottleneck-full", mbit(rate), ms(rtt), bulk(4))
             .variant(format!("{rate}mbit-{rtt}ms-{ppm}ppm"))
-            .about("Some packets arrive twice, which harms nobody; the link is what binds.")
+            .about("Some packets are duplicated, which does no harm; the link is the limit.")
             .or("path/standing-queue")
             .forward(|p| p.duplicate_ppm = ppm)
             .check(Check::Duplicated(5))

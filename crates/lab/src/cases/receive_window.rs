@@ -125,8 +125,8 @@ fn small_tcp_rmem(set: Set) -> Vec<LabelledCase> {
     rows.into_iter().map(case).collect()
 }
 
-/// The sender starts with a large congestion window, as servers of large objects do, so that the receiver's window is
-/// what it has to wait for.
+/// The sender starts with a large congestion window, as servers of large objects do, so that it has to wait for the
+/// receiver's window.
 fn autotuning_lag(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, RTT in ms, KiB of first buffer, packets of initial window, bytes in all.
     let rows = rows(
@@ -194,7 +194,7 @@ fn slow_reader(set: Set) -> Vec<LabelledCase> {
             Workload::Streams(vec![stream]),
         )
         .variant(format!("{rate}mbit-{rtt}ms-{kib}k-every-{every}ms{}", suffix(offload)))
-        .about("The receiving application reads a fixed amount every so often, slower than the path.")
+        .about("The receiving application reads a fixed amount at intervals, more slowly than the path delivers.")
         .offload(offload)
         .share_at_least(ShareBasis::RwndLimited, 0.6)
         .check(Check::LinkUsedAtMost(0.6))
@@ -203,7 +203,7 @@ fn slow_reader(set: Set) -> Vec<LabelledCase> {
 }
 
 fn reader_stopped(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, RTT in ms, ms of running, ms of standing still.
+    // Link in Mbit/s, RTT in ms, ms of reading, ms of pausing.
     let rows = rows(
         set,
         &[(10, 20, 300, 900, PACKETS), (8, 40, 500, 1500, PACKETS), (20, 30, 200, 1000, SUPER)],
@@ -222,7 +222,7 @@ fn reader_stopped(set: Set) -> Vec<LabelledCase> {
             Workload::Streams(vec![stream]),
         )
         .variant(format!("{rate}mbit-{rtt}ms-{runs}ms-of-{}ms{}", runs + stops, suffix(offload)))
-        .about("The receiving application stands still again and again, as under SIGSTOP or off the CPU.")
+        .about("The receiving application stops again and again, as under SIGSTOP or off the CPU.")
         .with(|s| s.receiver_socket.so_rcvbuf_bytes = Some(128 * 1024))
         .offload(offload)
         .or("receive-window/slow-reader")

@@ -1,4 +1,4 @@
-//! Transfers whose receiver has the data and ACKs late.
+//! Transfers whose receiver has the data and acknowledges it late.
 
 use super::{mbit, ms, rows, secs};
 use crate::case::{Check, LabelledCase, Set};
@@ -8,8 +8,8 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     acks_held_back(set)
 }
 
-/// What the receiver waits for is longer than an RTT, so that everything the sender may send has arrived and
-/// waits meanwhile. A capture at the sender shows a longer RTT and nothing else.
+/// The receiver waits for longer than an RTT, so everything that the sender may send has arrived and waits meanwhile. A
+/// capture at the sender shows a longer RTT and nothing else.
 fn acks_held_back(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, RTT in ms, ms from one wait to the next, ms of waiting.
     let rows = rows(
@@ -30,7 +30,7 @@ fn acks_held_back(set: Set) -> Vec<LabelledCase> {
             Workload::Streams(vec![stream]),
         )
         .variant(format!("{rate}mbit-{rtt}ms-{waits}ms-of-{every}ms"))
-        .about("The reader waits for memory with its socket locked, so what arrives is not acknowledged meanwhile.")
+        .about("The reader waits for memory with its socket locked, so arriving data is not acknowledged meanwhile.")
         .or_at_sender("path/delay-spike")
         .or_at_sender("path/standing-queue")
         .or_at_sender("loss-recovery/spurious-rto")

@@ -1,6 +1,6 @@
 //! Transfers whose recordings are incomplete or in another format.
 //!
-//! The transfer itself has a cause too. Where a recording still shows it, naming it is right.
+//! The transfer itself has a cause too. If a recording still shows it, naming it is right.
 
 use super::{bulk, mbit, ms, rows};
 use crate::case::{Check, LabelledCase, Set, ShareBasis};
@@ -21,7 +21,7 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     .concat()
 }
 
-/// Every recorded frame is missing for a while, several times, as when the capture's buffer runs over.
+/// Every recorded frame is missing for a while, several times, as when the capture's buffer overflows.
 fn capture_gap(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, RTT in ms, KiB of buffer, ms of each gap, ms from one to the next.
     let rows = rows(
@@ -61,7 +61,7 @@ fn one_direction(set: Set) -> Vec<LabelledCase> {
         };
         LabelledCase::new(set, "one-direction", "unknown/one-direction", mbit(rate), ms(rtt), bulk(3))
             .variant(format!("{rate}mbit-{rtt}ms-{of}-only"))
-            .about("The recordings hold only what one of the hosts sent.")
+            .about("The recordings hold only one host's packets.")
             .without(Omission::SentBy { host: missing })
             .check(Check::LinkUsed(0.7))
             .check(Check::LeftOut(100))
@@ -69,9 +69,9 @@ fn one_direction(set: Set) -> Vec<LabelledCase> {
     rows.into_iter().map(case).collect()
 }
 
-/// Recording began in the middle and ended before the first answer to anything it had seen.
+/// The recording started in the middle and ended before the first answer to anything it had seen.
 fn cut_short(set: Set) -> Vec<LabelledCase> {
-    // Link in Mbit/s, RTT in ms, ms until recording began, ms for which it went on.
+    // Link in Mbit/s, RTT in ms, ms until the recording started, ms of its duration.
     let rows = rows(
         set,
         &[(20, 200, 1500, 120), (10, 300, 2000, 200)],
@@ -81,7 +81,7 @@ fn cut_short(set: Set) -> Vec<LabelledCase> {
     let case = |(rate, rtt, from, lasts): (u64, u64, u64, u64)| {
         LabelledCase::new(set, "cut-short", "unknown/undetermined", mbit(rate), ms(rtt), bulk(3))
             .variant(format!("{rate}mbit-{rtt}ms-{lasts}ms-at-{from}ms"))
-            .about("The recordings hold less than a round trip from the middle of a transfer.")
+            .about("The recordings hold less than an RTT from the middle of a transfer.")
             .or("path/bottleneck-full")
             .or("path/standing-queue")
             .without(Omission::Between { from_ns: 0, to_ns: ms(from) })

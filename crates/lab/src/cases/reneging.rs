@@ -7,7 +7,7 @@ use crate::workload::{Reader, Stream, Workload, Writer};
 
 const MSS_BYTES: u64 = 1448;
 
-/// A segment is lost every so often, and the receiver has no memory left for what came behind it.
+/// A segment is lost at regular intervals, and the receiver has no memory left for the data behind it.
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, RTT in ms, bytes from one loss to the next.
     let rows = rows(
@@ -30,9 +30,7 @@ pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
             Workload::Streams(vec![stream]),
         )
         .variant(format!("{rate}mbit-{rtt}ms-every-{every}b"))
-        .about(
-            "The receiver runs out of memory while it holds data behind a hole, and throws that data away.",
-        )
+        .about("The receiver runs out of memory while it holds data behind a hole, and discards that data.")
         .or("loss-recovery/rto")
         .or("loss-recovery/fast-retransmit")
         .or("congestion-window/after-loss")

@@ -1,8 +1,8 @@
 //! Transfers limited by the send buffer.
 //!
-//! They set TCP_NODELAY. Without it Nagle's algorithm mostly leaves a short segment unsent, and Linux appends
-//! to such a segment without looking at the buffer's limit (`tcp_sendmsg_locked`, up to 6.18 at least), so
-//! that a busy writer gets far beyond SO_SNDBUF and the buffer does not bind.
+//! They set TCP_NODELAY. Without it, Nagle's algorithm usually leaves a short segment unsent, and Linux appends to such
+//! a segment without checking the buffer's limit (`tcp_sendmsg_locked`, up to 6.18 at least), so a busy writer gets far
+//! beyond SO_SNDBUF and the buffer is no limit.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set, ShareBasis};

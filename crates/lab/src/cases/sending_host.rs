@@ -1,6 +1,6 @@
-//! Transfers limited by the sending host: its own link, or a pacing rate that the program asked for.
+//! Transfers limited by the sending host: its own link, or a pacing rate set by the program.
 //!
-//! The tap of a host is behind its queue, so packets pass it at the rate of the link or of the shaper, evenly, and nothing
+//! A host's tap is behind its queue, so packets pass it at the rate of the link or of the shaper, evenly, and nothing
 //! queues behind it: the path is faster.
 
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
@@ -43,7 +43,7 @@ fn own_link(set: Set) -> Vec<LabelledCase> {
             .about("A token bucket filter on the sender's interface lets far less through than the path carries.")
             .with(|s| s.sender_card_bit_per_s = Some(mbit(own)))
             .offload(offload)
-            // To the receiver, a queue in the sending host is one on the way.
+            // To the receiver, a queue in the sending host looks like one on the path.
             .or("path/bottleneck-full")
             .check(Check::LinkUsedAtMost(0.3))
     };

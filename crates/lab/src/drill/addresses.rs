@@ -1,4 +1,4 @@
-//! The addresses of a run: those that scripts expect, which are packetdrill's for Linux's own tests.
+//! The addresses of a run: those that scripts expect, packetdrill's for Linux's own tests.
 
 use slowpath_drill::config::{Config, IpVersion};
 use slowpath_drill::wire::Addresses;
@@ -12,13 +12,13 @@ pub struct Network {
 }
 
 const LOCAL_V4: Ipv4Addr = Ipv4Addr::new(192, 168, 0, 1);
-/// From the block for documentation (RFC 5737): private addresses are treated otherwise in places.
+/// From the block for documentation (RFC 5737): private addresses are treated specially in places.
 const REMOTE_V4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const LOCAL_V6: Ipv6Addr = Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1);
 const REMOTE_V6: Ipv6Addr = Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1);
 
 impl Network {
-    /// The usual addresses, unless a script says otherwise.
+    /// The default addresses, unless a script sets others.
     pub fn of(config: &Config) -> Self {
         let (local, remote) = match config.ip_version {
             IpVersion::V6 => (IpAddr::V6(LOCAL_V6), IpAddr::V6(REMOTE_V6)),
@@ -40,7 +40,7 @@ impl Network {
         }
     }
 
-    /// An address and a port as sockets of this family have them.
+    /// The socket address of an address and a port, in this family.
     pub fn socket_address(&self, address: IpAddr, port: u16) -> SocketAddr {
         match (self.version, address) {
             (IpVersion::V4MappedV6, IpAddr::V4(address)) => (address.to_ipv6_mapped(), port).into(),

@@ -9,7 +9,7 @@ use socket2::SockAddr;
 use std::collections::BTreeSet;
 use std::ffi::CString;
 
-/// Makes calls, and closes at the end what they opened.
+/// Makes calls, and at the end closes what they opened.
 pub struct Caller {
     network: Network,
     start: Start,
@@ -19,7 +19,7 @@ pub struct Caller {
     open: BTreeSet<Fd>,
 }
 
-/// The result of a call: a value, or the error that it left behind.
+/// The result of a call: a value, or errno.
 fn returned(value: impl Into<i64>) -> Returned {
     let value = value.into();
     if value >= 0 {
@@ -37,7 +37,7 @@ impl Caller {
         Self { network, start, ports, congestion, open: BTreeSet::new() }
     }
 
-    /// Makes a call and gives back what it returned.
+    /// Makes a call and returns its result.
     pub fn make(&mut self, call: &Call) -> Returned {
         let result = self.dispatch(call);
         if let Ok(value) = result.result {
@@ -57,7 +57,7 @@ impl Caller {
         result
     }
 
-    /// Every pointer that is passed in here and below is to a live value of the size that is passed with it.
+    /// Every pointer passed here and below is to a live value of the size passed with it.
     fn dispatch(&self, call: &Call) -> Returned {
         match call {
             Call::Socket { domain, kind, protocol } => {
@@ -204,7 +204,7 @@ impl Caller {
 }
 
 impl Drop for Caller {
-    /// Closes what is open, connections with a reset: nothing is to linger in the namespace.
+    /// Closes everything that is open, connections with a reset: nothing should linger in the namespace.
     fn drop(&mut self) {
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         for fd in &self.open {
@@ -218,7 +218,7 @@ impl Drop for Caller {
     }
 }
 
-/// Memory for the buffers of a call; `NULL` where the script says so.
+/// Memory for the buffers of a call; `NULL` if the script says so.
 struct Memory {
     _bytes: Vec<Vec<u8>>,
     vector: Vec<libc::iovec>,
@@ -278,7 +278,7 @@ fn dispatch_rest(call: &Call) -> Returned {
             value.truncate(length as usize);
             with(result, Output::Option(value))
         }
-        // What is not a number but a place in memory is not a script's to give.
+        // Scripts must not pass memory addresses.
         Call::Fcntl { command, .. } if POINTER_COMMANDS.contains(command) => Returned::error(libc::EINVAL),
         Call::Fcntl { fd, command, argument } => {
             // SAFETY: takes plain values; the commands that take pointers are refused above.
@@ -361,7 +361,7 @@ fn move_data(call: &Call) -> Returned {
             returned(unsafe { libc::sendfile(*to, *from, &raw mut offset, *len) as i64 })
         }
         Call::Open { path, flags } => match CString::new(path.as_str()) {
-            // Only to read: a script must not change the machine.
+            // Read-only: a script must not change the machine.
             Ok(path) => {
                 let flags = (flags & !(libc::O_CREAT | libc::O_TRUNC)) | libc::O_CLOEXEC;
                 // SAFETY: the path is live and ends with a zero.
@@ -373,7 +373,7 @@ fn move_data(call: &Call) -> Returned {
     }
 }
 
-/// Sets or clears a capability of this thread, which only makes calls of the script.
+/// Sets or clears a capability of this thread, which makes only the script's calls.
 fn capability_set(flag: i32, capability: i32, set: bool) -> Returned {
     /// `_LINUX_CAPABILITY_VERSION_3` (include/uapi/linux/capability.h).
     const VERSION: u32 = 0x2008_0522;

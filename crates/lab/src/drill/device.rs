@@ -1,4 +1,4 @@
-//! The TUN device: packets that the kernel sends are read from it, and those written to it come from the network.
+//! The TUN device: packets that the kernel sends are read from it, and packets written to it arrive from the network.
 
 use super::addresses::Network;
 use crate::error::LabError;
@@ -8,9 +8,9 @@ use std::fs::File;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// What scripts call it.
+/// Its name in scripts.
 pub const NAME: &str = "tun0";
-/// How long an address may take to be one.
+/// How long to wait until an address is usable.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The device, up and with its addresses, as long as this is open.
@@ -20,7 +20,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Makes the device in the namespace of the calling thread.
+    /// Creates the device in the namespace of the calling thread.
     pub fn create(network: &Network, mtu: u16) -> Result<Self, LabError> {
         let file = tun::open(NAME, libc::IFF_TUN)?;
         set_up(network, mtu)?;
@@ -40,7 +40,7 @@ fn set_up(network: &Network, mtu: u16) -> Result<(), LabError> {
             run(&["ip", "route", "add", &format!("{a}.{b}.{c}.0/24"), "dev", NAME])
         }
         IpAddr::V6(_) => {
-            // An address is not to be defended against others before it is used: nobody else is there.
+            // No duplicate address detection: there is nobody else.
             run(&["ip", "-6", "address", "add", &format!("{local}/48"), "dev", NAME, "nodad"])?;
             run(&["ip", "-6", "route", "add", &format!("{remote}/64"), "dev", NAME])?;
             await_own_route(network.addresses.local)
@@ -48,7 +48,7 @@ fn set_up(network: &Network, mtu: u16) -> Result<(), LabError> {
     }
 }
 
-/// Waits until the kernel takes packets for an IPv6 address: `ip` returns before, and a work queue does the rest
+/// Waits until the kernel accepts packets for an IPv6 address: `ip` returns before, and a work queue does the rest
 /// (`addrconf_dad_work`, net/ipv6/addrconf.c).
 fn await_own_route(address: IpAddr) -> Result<(), LabError> {
     /// `RTF_LOCAL` (include/uapi/linux/ipv6_route.h).

@@ -1,4 +1,4 @@
-//! Measurements of a socket, by the names in the code of scripts.
+//! Measurements of a socket, by their names in the code of scripts.
 
 use slowpath_drill::KernelError;
 use slowpath_drill::call::Fd;
@@ -6,7 +6,7 @@ use slowpath_uapi::{TcpInfo, sock_diag};
 
 const SO_MEMINFO: libc::c_int = 55;
 
-/// All that a socket measures.
+/// All measurements of a socket.
 pub fn of(fd: Fd) -> Result<Vec<(&'static str, i64)>, KernelError> {
     let info = option(fd, libc::IPPROTO_TCP, libc::TCP_INFO)?;
     let memory = sock_diag::meminfo(&option(fd, libc::SOL_SOCKET, SO_MEMINFO)?);

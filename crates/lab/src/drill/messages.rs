@@ -10,7 +10,7 @@ const WORD: usize = size_of::<usize>();
 /// `struct cmsghdr`: a length, a level, a type.
 const HEADER: usize = WORD + 8;
 
-/// Control messages as the kernel takes them.
+/// Control messages in the kernel's format.
 pub fn encode(messages: &[ControlMessage]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for message in messages {
@@ -31,7 +31,7 @@ pub fn encode(messages: &[ControlMessage]) -> Vec<u8> {
     bytes
 }
 
-/// Control messages as the kernel gave them.
+/// Control messages that the kernel returned.
 pub fn decode(bytes: &[u8], start: Start) -> Vec<ControlMessage> {
     let mut messages = Vec::new();
     let mut rest = bytes;
@@ -79,7 +79,7 @@ fn statistics(data: &[u8]) -> Vec<Statistic> {
         let kind = i32::from(u16::from_le_bytes([*c, *d]));
         let Some(value) = length.checked_sub(4).and_then(|length| after.get(..length)) else { break };
         let value = value.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
-        // Number 0 only pads.
+        // Number 0 is padding.
         if kind != 0 {
             statistics.push(Statistic { kind, value: Some(value) });
         }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_messages_come_back_as_they_went_in() {
+    fn control_messages_round_trip() {
         let start = Start { monotonic_ns: 0, realtime_us: 0 };
         let messages = vec![
             ControlMessage::Integer { level: 6, kind: 36, value: -7 },

@@ -1,8 +1,8 @@
 //! Scripts in packetdrill's language on the kernel of this machine.
 //!
-//! A script has a network namespace of its own, and in it a TUN device whose other end is the network that the script
-//! plays. The namespace has no name: it belongs to the threads that run the script, and is gone when they are, even if
-//! they are killed. Calls are made on a second thread, since they may block.
+//! A script has a network namespace of its own, with a TUN device whose other end is the network that the script plays.
+//! The namespace has no name: it belongs to the threads that run the script, and vanishes with them, even if they are
+//! killed. Calls are made on a second thread, since they may block.
 
 mod addresses;
 mod calls;
@@ -33,20 +33,20 @@ use device::Device;
 use settings::Congestion;
 use worker::Worker;
 
-/// Above the lab's own ordinary threads; the thread that runs a script sleeps whenever it waits.
+/// Above the lab's other threads; the thread that runs a script sleeps whenever it waits.
 const PRIORITY: i32 = 50;
-/// How long before an event the thread is woken, and waits without sleeping from then on.
+/// How long before an event the thread is woken; from then on it waits without sleeping.
 const WAKE_EARLY: Duration = Duration::from_micros(60);
 /// The longest packet that IP can carry.
 const LONGEST_PACKET: usize = 65_536;
 
-/// How often a script is run whose lines could not be kept in time: a busy machine makes us late, not the kernel.
+/// How often a script is run again if its timing could not be kept: a busy machine delays us, not the kernel.
 const MOST_RUNS: u32 = 5;
 
-/// Runs a script on this kernel, in a namespace of its own; again, if we were late for one of its lines.
+/// Runs a script on this kernel, in a namespace of its own; again, if one of its lines was late.
 ///
 /// # Errors
-/// If the namespace, the device or its addresses cannot be made, which takes root.
+/// If the namespace, the device or its addresses cannot be created, which needs root.
 pub fn run(script: &Script, read_file: ReadFile<'_>) -> Result<ScriptReport, LabError> {
     let late =
         |report: &ScriptReport| matches!(&report.outcome, Outcome::Failed(failure) if failure.runner_late);
@@ -87,7 +87,7 @@ fn run_inside(script: &Script, files: &files::Requests) -> Result<ScriptReport, 
     Ok(slowpath_drill::run(script, &mut kernel, &|path| files.ask(path)))
 }
 
-/// When a script began, by the clocks that matter.
+/// When a script began, by the relevant clocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     monotonic_ns: u64,
@@ -112,7 +112,7 @@ struct Live {
 }
 
 impl Live {
-    /// A packet that waits to be read. What is not for the network that the script plays is left out.
+    /// A packet that waits to be read. Packets not for the network that the script plays are left out.
     fn receive(&mut self) -> Result<Option<Datagram>, KernelError> {
         loop {
             match self.device.file.read(&mut self.buffer) {
@@ -137,8 +137,8 @@ impl Live {
             tv_sec: time.as_secs() as libc::time_t,
             tv_nsec: i64::from(time.subsec_nanos()),
         };
-        // SAFETY: both point at live values for the duration of the call. It being interrupted is as good as
-        // its end: the caller looks again.
+        // SAFETY: both point at live values for the duration of the call. An interruption is as good as its end: the
+        // caller checks again.
         unsafe { libc::ppoll(fds.as_mut_ptr(), 2, &raw const timeout, std::ptr::null()) };
     }
 }

@@ -1,4 +1,4 @@
-//! Settings of the namespace: sysctls, routes, queueing disciplines, offloads. Never outside of it.
+//! Settings of the namespace: sysctls, routes, queueing disciplines, offloads. Nothing outside it is changed.
 
 use super::device;
 use crate::error::LabError;
@@ -8,7 +8,7 @@ use slowpath_drill::{KernelError, Understood};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a namespace inherits from the machine, set back to what Linux has by itself: scripts must not depend on the
+/// Settings that a namespace inherits from the machine, reset to Linux's defaults: scripts must not depend on the
 /// machine (`tcp_sk_init`, net/ipv4/tcp_ipv4.c, 6.18).
 const PINNED: &[(&str, &str)] = &[
     ("net.ipv4.tcp_rmem", "4096 131072 33554432"),
@@ -20,7 +20,7 @@ const PINNED: &[(&str, &str)] = &[
 
 const CONGESTION: &str = "net.ipv4.tcp_congestion_control";
 
-/// The congestion control of new sockets. A namespace may only name those for its default that the machine allows to
+/// The congestion control of new sockets. As its default, a namespace may only use one that the machine allows to
 /// everybody, so it is set on each socket instead.
 #[derive(Clone, Debug)]
 pub struct Congestion(Arc<Mutex<String>>);
@@ -42,7 +42,7 @@ impl Congestion {
     }
 }
 
-/// Sets what scripts rely on.
+/// Sets what scripts depend on.
 pub fn pin() -> Result<(), LabError> {
     for (name, value) in PINNED {
         let path = path(name);
@@ -55,7 +55,7 @@ fn path(name: &str) -> PathBuf {
     PathBuf::from("/proc/sys").join(name.replace('.', "/"))
 }
 
-/// Takes over a setting of a script.
+/// Applies a setting of a script.
 pub fn apply(command: &Command, congestion: &Congestion) -> Result<Understood, KernelError> {
     match command {
         Command::Sysctl { name, value } if name == CONGESTION => {
@@ -65,7 +65,7 @@ pub fn apply(command: &Command, congestion: &Congestion) -> Result<Understood, K
         Command::Sysctl { name, value } => sysctl(name, value),
         Command::Ip(words) => ip(words),
         Command::Tc(words) => match tool("tc", words) {
-            // Which disciplines there are is the machine's affair; a device that takes all at once never queues.
+            // The available disciplines depend on the machine; a device that accepts everything at once never queues.
             Err(error) if error.to_string().contains("qdisc kind is unknown") => Ok(Understood::No),
             result => result,
         },
@@ -100,7 +100,7 @@ fn tool(program: &str, words: &[String]) -> Result<Understood, KernelError> {
     run(&command).map(|()| Understood::Yes).map_err(|error| KernelError::new(error.to_string()))
 }
 
-/// `ip` of this namespace: routes, addresses, links, metrics.
+/// `ip` in this namespace: routes, addresses, links, metrics.
 fn ip(words: &[String]) -> Result<Understood, KernelError> {
     let leaves = ["netns", "-n", "-netns", "-all", "-a", "vrf"];
     if words.iter().any(|word| leaves.contains(&word.as_str()) || word.starts_with("-b")) {
@@ -108,7 +108,7 @@ fn ip(words: &[String]) -> Result<Understood, KernelError> {
     }
     let command: Vec<&str> = ["ip"].into_iter().chain(words.iter().map(String::as_str)).collect();
     let Err(error) = run(&command) else { return Ok(Understood::Yes) };
-    // Scripts route by a gateway that is this host's own address here: the device alone leads there too.
+    // Scripts route via a gateway that is this host's own address here: the device alone leads there too.
     let Some(via) = command.iter().position(|word| *word == "via") else {
         return Err(KernelError::new(error.to_string()));
     };

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What the thread shows of itself.
+/// The thread's public state.
 #[derive(Default)]
 struct Shown {
     /// Its id in the kernel; 0 before it runs.
@@ -24,7 +24,7 @@ struct Shown {
     finished: AtomicBool,
 }
 
-/// The thread, and what it is asked and answers.
+/// The thread, with its requests and answers.
 pub struct Worker {
     calls: Option<Sender<Call>>,
     returned: Receiver<(Instant, Returned)>,
@@ -34,13 +34,13 @@ pub struct Worker {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Wakes the thread out of a call; its handler does nothing, and the call is not taken up again.
+/// Wakes the thread from a call; its handler does nothing, and the call is not restarted.
 const WAKE: libc::c_int = libc::SIGUSR2;
 
 extern "C" fn nothing(_: libc::c_int) {}
 
 impl Worker {
-    /// Starts the thread with what makes its calls, in the namespace of the calling one.
+    /// Starts the thread with its caller, in the namespace of the calling thread.
     pub fn start(mut caller: Caller, start: Start) -> Result<Self, LabError> {
         // SAFETY: takes plain values; the result is checked before it is owned.
         let fd = unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) };
@@ -79,7 +79,7 @@ impl Worker {
         self.done.as_raw_fd()
     }
 
-    /// Makes a call; comes back when it has returned or sleeps in the kernel.
+    /// Makes a call; returns when it has returned or sleeps in the kernel.
     pub fn call(&self, call: Call) -> Result<Progress, KernelError> {
         let gone = || KernelError::new("the thread that makes calls is gone");
         self.calls.as_ref().ok_or_else(gone)?.send(call).map_err(|_| gone())?;
@@ -104,7 +104,7 @@ impl Worker {
     pub fn take_returned(&self) -> Option<(Instant, Returned)> {
         let returned = self.returned.try_recv().ok()?;
         let mut count = 0u64;
-        // SAFETY: the buffer is live and has the eight bytes that an eventfd gives. That nothing is there to read is
+        // SAFETY: the buffer is live and has the eight bytes that an eventfd returns. That nothing is there to read is
         // no error: the answer may be taken before it is signalled.
         unsafe { libc::read(self.done.as_raw_fd(), (&raw mut count).cast(), 8) };
         Some(returned)
@@ -132,7 +132,7 @@ impl Drop for Worker {
             std::thread::sleep(Duration::from_millis(1));
         }
         if let Some(thread) = self.thread.take() {
-            // That it panicked has been seen by whoever waited for its answer.
+            // Whoever waited for its answer has seen that it panicked.
             let _ = thread.join();
         }
     }

@@ -1,8 +1,8 @@
 //! The processes of a load.
 //!
-//! They are forked from a program with many threads, so that they may only do what is safe in a signal handler
-//! (signal-safety(7)): no memory is allocated, nothing is locked, nothing panics. They let go of every file, so that
-//! nothing waits for their end, and they die with the thread that made them.
+//! They are forked from a program with many threads, so they may only do what is safe in a signal handler
+//! (signal-safety(7)): they allocate no memory, lock nothing, and do not panic. They close every file, so that nothing
+//! waits for their end, and they die with the thread that created them.
 
 use crate::clock;
 use slowpath_path::chance::Draws;
@@ -55,12 +55,12 @@ pub(super) struct Jobs {
     pub wait_ns: u64,
 }
 
-/// Makes the calling process, fresh from fork(2), one of a load's.
+/// Turns the calling process, fresh from fork(2), into one of a load's.
 fn begin(parent: libc::pid_t) {
     // SAFETY: async-signal-safe calls with plain values, or with values that live as long as the call.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-        // A parent that died before that does not kill us any more.
+        // A parent that died before this no longer kills us.
         if libc::getppid() != parent {
             libc::_exit(0);
         }
@@ -79,11 +79,11 @@ extern "C" fn end(_signal: libc::c_int) {
     OVER.store(true, Ordering::Relaxed);
 }
 
-/// A longer time between two looks at the clock was not this process's own.
+/// A longer time between two clock readings was not this process's own.
 const AT_A_TIME_NS: u64 = 50_000;
 
-/// Computes for so much CPU time, or until the spell is over. It adds that time up itself: who asks the kernel for it
-/// makes the kernel look whether the time slice is over (`task_sched_runtime`), which a task that only computes leaves
+/// Computes for this much CPU time, or until the spell is over. It counts that time itself: asking the kernel for it
+/// makes the kernel check whether the time slice is over (`task_sched_runtime`), which a task that only computes leaves
 /// to the tick.
 fn compute(cpu_ns: u64, spell: Spell) {
     let (mut used_ns, mut last_ns) = (0, clock::monotonic_ns());
@@ -97,7 +97,7 @@ fn compute(cpu_ns: u64, spell: Spell) {
     }
 }
 
-/// A process that computes without a pause.
+/// A process that computes without pausing.
 pub(super) fn hog(parent: libc::pid_t, spell: Spell) -> ! {
     begin(parent);
     spell.sleep_until(spell.from_ns);
@@ -106,7 +106,7 @@ pub(super) fn hog(parent: libc::pid_t, spell: Spell) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// A process that keeps as many jobs going, each a process of its own.
+/// A process that keeps this many jobs running, each a process of its own.
 pub(super) fn make(parent: libc::pid_t, spell: Spell, jobs: Jobs, mut draws: Draws) -> ! {
     begin(parent);
     // Its jobs can then be ended together.
@@ -127,15 +127,15 @@ pub(super) fn make(parent: libc::pid_t, spell: Spell, jobs: Jobs, mut draws: Dra
                 _ => running += 1,
             }
         }
-        // SAFETY: nobody asks how the job ended. A signal ends the wait.
+        // SAFETY: nobody needs the job's status. A signal ends the wait.
         if unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {
             running -= 1;
         } else if running == 0 {
-            // There is no room for even one process now.
+            // There is not even room for one process now.
             spell.sleep_until(clock::monotonic_ns() + 10_000_000);
         }
     }
-    // What they used counts for this process once they have been waited for.
+    // Their CPU time counts for this process once they have been waited for.
     // SAFETY: plain values; the group is this process's own, which handles the signal.
     unsafe {
         libc::kill(0, libc::SIGTERM);

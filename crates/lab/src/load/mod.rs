@@ -1,7 +1,7 @@
-//! Background load: processes that want a host's CPUs while a transfer runs.
+//! Background load: processes that use a host's CPUs while a transfer runs.
 //!
-//! However the run ends, they end: [`Running`] ends them, the kernel does if the thread dies that started them
-//! (`PR_SET_PDEATHSIG`), and each knows by itself when its time is over.
+//! However the run ends, they end: [`Running`] ends them, the kernel does if the thread that started them dies
+//! (`PR_SET_PDEATHSIG`), and each knows its own deadline.
 
 mod child;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use slowpath_path::chance::Draws;
 use std::time::{Duration, Instant};
 
-/// Something that wants a host's CPUs.
+/// A background load on a host's CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// The host.
@@ -32,7 +32,7 @@ pub struct Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum LoadKind {
-    /// Processes that compute without a pause.
+    /// Processes that compute without pausing.
     Hogs {
         /// How many.
         count: u32,
@@ -60,13 +60,13 @@ pub struct LoadRecord {
     pub ran_ns: u64,
 }
 
-/// Loads that run; their processes are ended when this value is dropped.
+/// Running loads; their processes are ended when this value is dropped.
 #[derive(Debug, Default)]
 pub struct Running {
     loads: Vec<(Load, Vec<libc::pid_t>)>,
 }
 
-/// How long a process may take to end after SIGTERM; on a busy CPU it has to be scheduled for that.
+/// How long a process may take to end after SIGTERM; on a busy CPU it first has to be scheduled.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Running {
@@ -113,13 +113,13 @@ impl Running {
             -1 => Err(LabError::last_os("make a process of a load")),
             process => {
                 processes.push(process);
-                // What it forks in turn inherits that.
+                // Its own children inherit this.
                 load.scheduling.apply(process)
             }
         }
     }
 
-    /// Ends all of them; says what they used.
+    /// Ends all of them; returns what they used.
     pub fn stop(mut self) -> Vec<LoadRecord> {
         self.end()
     }
@@ -145,7 +145,7 @@ impl Drop for Running {
     }
 }
 
-/// Waits for the end of a child, and hastens it once patience is over; gives the CPU time of it and its own children.
+/// Waits for the end of a child, killing it once patience is over; returns the CPU time of it and its own children.
 fn wait(process: libc::pid_t, given_up: Instant) -> u64 {
     // SAFETY: all-zero is a rusage, which the call fills; a child that is ours is waited for once.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

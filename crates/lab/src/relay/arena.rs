@@ -1,14 +1,15 @@
-//! Memory for frames while packets of them are on the path: each once, however many packets it is cut into.
+//! Memory for frames while packets of them are on the path: each frame is stored once, however many packets it is cut
+//! into.
 //!
-//! The memory is a ring. A frame lies in it in one piece; its room is free again when it and all that came before it have
-//! no packet on the path any more. Nothing is allocated for a frame.
+//! The memory is a ring, in which each frame is contiguous. Its room is free again when no packet of it or of any
+//! earlier frame is on the path. Nothing is allocated per frame.
 
 use std::collections::VecDeque;
 
-/// Which frame, counted from the first.
+/// The number of a frame, from the first.
 pub type FrameId = u64;
 
-/// Frames, with what is known of each.
+/// Frames, with their descriptions.
 #[derive(Debug)]
 pub struct Arena<T> {
     memory: Box<[u8]>,
@@ -27,9 +28,9 @@ struct Kept<T> {
 }
 
 impl<T> Arena<T> {
-    /// An empty one.
+    /// An empty arena.
     pub fn new(bytes: usize) -> Self {
-        // Zeros are not written until the memory is used.
+        // The zeros are not written until the memory is used.
         Self {
             memory: vec![0; bytes].into_boxed_slice(),
             frames: VecDeque::with_capacity(4096),
@@ -49,12 +50,12 @@ impl<T> Arena<T> {
             return (bytes <= self.memory.len()).then_some(0);
         };
         let end = last.at + last.bytes;
-        // The last is behind the first in memory, or the ring has come round.
+        // The last frame is behind the first in memory, or the ring has wrapped.
         let (limit, again) = if last.at >= first.at { (self.memory.len(), first.at) } else { (first.at, 0) };
         if bytes <= limit - end { Some(end) } else { (bytes <= again).then_some(0) }
     }
 
-    /// Keeps what was put into the room of that size until so many packets of it have been released.
+    /// Keeps what was put into the room of that size until `packets` packets of it have been released.
     ///
     /// # Panics
     /// If there is no such room.
@@ -65,12 +66,12 @@ impl<T> Arena<T> {
         self.first + self.frames.len() as u64 - 1
     }
 
-    /// The id that the next frame kept will have.
+    /// The id of the next frame kept.
     pub fn next_id(&self) -> FrameId {
         self.first + self.frames.len() as u64
     }
 
-    /// A frame and what is known of it.
+    /// A frame and its description.
     ///
     /// # Panics
     /// If all of its packets have been released.
@@ -79,7 +80,7 @@ impl<T> Arena<T> {
         (&self.memory[kept.at..kept.at + kept.bytes], &kept.known)
     }
 
-    /// So many packets of a frame have left the path.
+    /// `packets` packets of a frame have left the path.
     pub fn release(&mut self, id: FrameId, packets: u32) {
         self.frames[(id - self.first) as usize].packets_left -= packets;
         while let Some(front) = self.frames.front()
@@ -91,7 +92,7 @@ impl<T> Arena<T> {
         }
     }
 
-    /// Bytes of frames that are kept.
+    /// Bytes of stored frames.
     pub fn stored_bytes(&self) -> usize {
         self.stored_bytes
     }
@@ -103,10 +104,10 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against one buffer for each frame: what is kept is never overwritten, and when all is released all the memory
-        /// is there again.
+        /// Compared with one buffer for each frame: stored frames are never overwritten, and when all are released, all
+        /// the memory is free again.
         #[test]
-        fn frames_stay_whole(steps in proptest::collection::vec((1_usize..200, 1_u32..4, any::<u8>()), 1..300)) {
+        fn stored_frames_are_never_overwritten(steps in proptest::collection::vec((1_usize..200, 1_u32..4, any::<u8>()), 1..300)) {
             let mut arena = Arena::new(1000);
             let mut model: Vec<(FrameId, Vec<u8>, u32)> = Vec::new();
             for (bytes, packets, fill) in steps {

@@ -1,9 +1,9 @@
-//! Cutting and joining TCP super-packets, in description only: the payload stays where it is.
+//! Cuts and joins TCP super-packets, by description only: the payload is not moved.
 //!
-//! A packet cut from a super-packet is a part of its payload, and a header made when it is handed over. Packets of one
-//! super-packet that lie side by side are handed over as one again. Both are what a network card does, so that the header is
-//! as `tcp_gso_segment` (net/ipv4/tcp_offload.c) makes it: own lengths, own sequence number, the IP identification counted
-//! on, FIN and PSH on the last packet only, CWR on the first only.
+//! A packet cut from a super-packet is a part of its payload, and a header created at delivery. Adjacent packets of one
+//! super-packet are delivered joined. A network card does both, so the header is as in `tcp_gso_segment`
+//! (net/ipv4/tcp_offload.c): own lengths, own sequence number, the IP identification counted on, FIN and PSH on the
+//! last packet only, CWR on the first only.
 
 use super::vnet::Vnet;
 use crate::frame::Parsed;
@@ -15,7 +15,7 @@ const CWR: u8 = 0x80;
 /// The longest headers: Ethernet with a VLAN tag, IPv4 and TCP with all options.
 const HEADERS: usize = 18 + 60 + 60;
 
-/// A super-packet as described by its headers. Offsets count from the start of the frame.
+/// A super-packet, described by its headers. Offsets count from the start of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Super {
     ip_at: usize,
@@ -28,7 +28,7 @@ pub struct Super {
 }
 
 impl Super {
-    /// What is to be cut, and where; `None` if it is one packet, or nothing that this can cut.
+    /// How to cut a frame; `None` if it is one packet, or cannot be cut here.
     pub fn of(vnet: Vnet, frame: &[u8], parsed: &Parsed) -> Option<Self> {
         let tcp = parsed.tcp?;
         let is_v4 = match vnet.gso_type & !Vnet::GSO_ECN {
@@ -58,12 +58,12 @@ impl Super {
         starts.map(move |offset| (offset, self.segment_bytes.min(self.payload_bytes - offset)))
     }
 
-    /// Length of an IP packet with that much payload.
+    /// Length of an IP packet with this much payload.
     pub fn ip_bytes(self, payload_bytes: usize) -> usize {
         self.payload_at - self.ip_at + payload_bytes
     }
 
-    /// IPv4 identification of the packet whose payload begins there.
+    /// IPv4 identification of the packet whose payload begins at `offset`.
     pub fn ip_id(self, offset: usize) -> u16 {
         if self.is_v4 { self.ip_id.wrapping_add((offset / self.segment_bytes) as u16) } else { 0 }
     }
@@ -73,7 +73,8 @@ impl Super {
         &frame[self.payload_at + offset..][..bytes]
     }
 
-    /// The header of the packet, or of the super-packet, with that part of the payload. The checksum is left to the card.
+    /// The header of the packet, or of the super-packet, with that part of the payload. The checksum is left to the
+    /// card.
     pub fn header(self, vnet: Vnet, frame: &[u8], offset: usize, bytes: usize) -> Header {
         let mut header = Header { bytes: [0; HEADERS], length: self.payload_at, vnet: Vnet::default() };
         let h = &mut header.bytes[..self.payload_at];
@@ -118,7 +119,7 @@ impl Super {
     }
 }
 
-/// Headers of a packet, Ethernet's included, and what is left to the card.
+/// Headers of a packet, including Ethernet's, and what is left to the card.
 #[derive(Clone, Debug)]
 pub struct Header {
     bytes: [u8; HEADERS],
@@ -128,16 +129,16 @@ pub struct Header {
 }
 
 impl Header {
-    /// As they stand before the payload.
+    /// The bytes before the payload.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
-    /// Completes the checksum, for a far side that expects whole packets.
+    /// Completes the checksum, for a far side that expects complete packets.
     pub fn complete(&mut self, payload: &[u8]) {
         let start = usize::from(self.vnet.checksum_start);
         let at = start + tcp::CHECKSUM;
-        // TCP's header is whole words, so that the payload begins at an even place of the sum.
+        // TCP's header is a multiple of words, so the payload begins at an even place of the sum.
         let checksum = checksum::of(sum(&self.bytes[start..self.length]) + sum(payload));
         self.bytes[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
         self.vnet.flags &= !Vnet::NEEDS_CHECKSUM;

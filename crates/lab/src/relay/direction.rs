@@ -29,7 +29,7 @@ struct Known {
     shape: Option<Super>,
 }
 
-/// What a packet causes in the other direction.
+/// The effect of a packet on the other direction.
 #[derive(Debug)]
 pub enum ToOther {
     /// It passed.
@@ -38,7 +38,7 @@ pub enum ToOther {
     Answer(Instant, Vec<u8>),
 }
 
-/// A whole frame that the path has made.
+/// A whole frame that the path created.
 #[derive(Debug)]
 struct Made {
     due_ns: u64,
@@ -46,12 +46,12 @@ struct Made {
     frame: Vec<u8>,
 }
 
-/// One direction at work.
+/// One direction of the relay.
 #[derive(Debug)]
 pub struct Direction {
     pub input: End,
     output: Output,
-    /// The sending host's network card, which is serial.
+    /// The sending host's network card, which sends one packet after the other.
     card: Option<Link>,
     path: Path,
     joined_within_ns: u64,
@@ -59,7 +59,7 @@ pub struct Direction {
     to_other: Vec<ToOther>,
     /// The other direction listens.
     pub is_overheard: bool,
-    /// Packets that the path has made of the frame in hand.
+    /// Packets that the path created from the current frame.
     made: Vec<Made>,
     arena: Arena<Known>,
     pending: Pending,
@@ -74,7 +74,7 @@ impl Direction {
     pub fn new(input: End, output: Output, way: Way) -> Self {
         let card = way.card_bit_per_s.map(|rate| LinkConfig {
             rate: Rate::bits_per_second(rate),
-            // What waits for the card waits in the host.
+            // Packets that wait for the card wait in the host.
             queue: QueueLimit::Packets(u32::MAX),
             stalls: Vec::new(),
         });
@@ -97,17 +97,17 @@ impl Direction {
         }
     }
 
-    /// Whether its middleboxes are to [hear](Self::hear) of the other direction's packets.
+    /// Whether its middleboxes have to [hear](Self::hear) of the other direction's packets.
     pub fn listens(&self) -> bool {
         self.path.has_middleboxes()
     }
 
-    /// What the packets so far cause in the other direction; each is returned once.
+    /// The effects of the packets so far on the other direction; each is returned once.
     pub fn tell(&mut self) -> std::vec::Drain<'_, ToOther> {
         self.to_other.drain(..)
     }
 
-    /// Takes what a packet of the other direction causes here: the middleboxes see it, or an answer goes over the path.
+    /// Processes the effect of the other direction's packet: the middleboxes see it, or an answer goes over the path.
     pub fn hear(&mut self, of: ToOther) {
         match of {
             ToOther::Passed(at, packet) => self.path.overhear(at, &packet),
@@ -123,7 +123,7 @@ impl Direction {
         }
     }
 
-    /// Puts what the path has made on its way.
+    /// Schedules what the path has created.
     fn keep_made(&mut self) {
         for made in std::mem::take(&mut self.made) {
             let Made { due_ns, copies, frame } = made;
@@ -141,7 +141,7 @@ impl Direction {
         }
     }
 
-    /// Takes the next frame from the ring; whether there was one.
+    /// Takes the next frame from the ring; returns whether there was one.
     pub fn take(&mut self, streams: &mut Streams) -> bool {
         let Some(arrival) = self.input.arrival() else {
             self.read_in_a_row = 0;
@@ -155,7 +155,7 @@ impl Direction {
         let vnet = match room {
             Some(room) => read(&arrival, room),
             None => {
-                // Nothing can be done if it is not there.
+                // Nothing can be done if it is missing.
                 let _ = arrival.queued.map(|queued| queued.fetch([&mut [], &mut []]));
                 None
             }
@@ -168,7 +168,7 @@ impl Direction {
         true
     }
 
-    /// Sends what was read last, packet by packet, over the path.
+    /// Sends the frame read last, packet by packet, over the path.
     fn carry(&mut self, arrival_ns: u64, bytes: usize, mut vnet: Vnet, streams: &mut Streams) {
         let Some(frame) = self.arena.room(bytes) else { return };
         let parsed = frame::parse(frame);
@@ -202,8 +202,8 @@ impl Direction {
         self.fullest.bytes = self.fullest.bytes.max(self.arena.stored_bytes() as u64);
     }
 
-    /// Asks the path about a packet of the frame in hand, which has so many bytes, and puts it among those on their way; how
-    /// often it arrives as a part of that frame.
+    /// Asks the path about a packet of the current frame, which has `bytes` bytes, and schedules it; returns how often
+    /// it arrives as a part of that frame.
     fn schedule(
         &mut self,
         arrival_ns: u64,
@@ -266,7 +266,7 @@ impl Direction {
         of_frame
     }
 
-    /// A packet of the frame in hand as a whole frame with right checksums; `None` if the frame is not there.
+    /// A packet of the current frame as a whole frame with right checksums; `None` if the frame is missing.
     fn alone(
         &mut self,
         known: Known,
@@ -289,7 +289,7 @@ impl Direction {
         }
     }
 
-    /// Makes the packet that arrives of one that middleboxes have changed. It is handed over alone.
+    /// Creates the packet that arrives after middleboxes changed it. It is delivered on its own.
     fn change(
         &mut self,
         due_ns: u64,
@@ -319,12 +319,12 @@ impl Direction {
         self.to_other.extend(frame.map(|frame| ToOther::Answer(at, frame)));
     }
 
-    /// When the next packets are to be handed over.
+    /// When the next packets are due.
     pub fn next_ns(&self, now_ns: u64) -> Option<u64> {
         self.pending.next(self.joined_within_ns, now_ns).map(|run| run.due_ns)
     }
 
-    /// Hands over the next packets that are due by the clock; whether there were any.
+    /// Delivers the next packets that are due by the clock; returns whether there were any.
     pub fn deliver(&mut self, now_ns: u64) -> bool {
         let run = self.pending.next(self.joined_within_ns, now_ns).filter(|run| run.due_ns <= now_ns);
         let Some(run) = run else { return false };
@@ -369,7 +369,7 @@ impl Direction {
     }
 }
 
-/// Copies a frame into its room, with a VLAN tag that the kernel took out put back; `None` if not all of it is there.
+/// Copies a frame into its room, putting back a VLAN tag that the kernel removed; `None` if part of it is missing.
 fn read(arrival: &Arrival<'_>, room: &mut [u8]) -> Option<Vnet> {
     let (addresses, mut rest) = room.split_at_mut(ADDRESSES_BYTES);
     if let Some(tci) = arrival.vlan {
@@ -393,7 +393,7 @@ fn read(arrival: &Arrival<'_>, room: &mut [u8]) -> Option<Vnet> {
     Some(vnet)
 }
 
-/// The options of a segment; none if they are not all there.
+/// The options of a segment; none if they are truncated.
 fn options<'a>(frame: &'a [u8], tcp: &Tcp) -> tcp::Options<'a> {
     let options = frame.get(tcp.at + tcp::HEADER..tcp.payload_at);
     options.map(|options| tcp::Options::parse(options, false)).unwrap_or_default()
@@ -415,13 +415,13 @@ fn part(tcp: &Tcp, located: Located, options: &tcp::Options<'_>) -> StreamPart {
     }
 }
 
-/// A frame that is one packet, as the path gets it.
+/// A frame that is one packet, as the path sees it.
 fn whole(frame_bytes: usize, parsed: Option<&Parsed>, part: Option<StreamPart>) -> Packet {
     let length = parsed.map_or(frame_bytes, |p| p.ip_bytes) as u64;
     packet(length, parsed.map_or(0, |p| p.ip_id), parsed, part)
 }
 
-/// Where the path has a byte of data that is so far behind the first.
+/// The stream offset of a byte of data, for the path.
 fn start(offset: u64) -> StreamOffset {
     StreamOffset(1).plus(offset.cast_signed())
 }
@@ -433,7 +433,7 @@ fn piece(
     parsed: Option<&Parsed>,
     part: Option<StreamPart>,
 ) -> Packet {
-    // The super-packet's flags, of which the last packet alone has FIN and PSH: no middlebox asks for these.
+    // The super-packet's flags; only the last packet really has FIN and PSH, but no middlebox checks these.
     let part = part.map(|part| StreamPart {
         start: part.start.plus(from as i64),
         len: bytes as u32,

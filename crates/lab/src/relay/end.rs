@@ -8,7 +8,7 @@ use crate::host::{DEVICE, Host, PATH_DEVICES};
 use crate::namespaces::{Namespaces, Place};
 use std::os::fd::{AsRawFd, RawFd};
 
-/// What relays from and to a host.
+/// Receives from a host and sends to it.
 #[derive(Debug)]
 pub enum End {
     /// A packet socket, with a ring that it shares with the kernel.
@@ -18,7 +18,7 @@ pub enum End {
 }
 
 impl End {
-    /// Opens the one that the host was built with.
+    /// Opens the form that the host was built with.
     ///
     /// # Errors
     /// If a device is missing, or packet sockets are not allowed.
@@ -33,7 +33,7 @@ impl End {
         namespaces.inside(Place::Path, || Ring::open(device)).map(Self::Ring)
     }
 
-    /// The next frame, if one came. It stays until [`Self::done`].
+    /// The next frame, if one arrived. It stays until [`Self::done`].
     pub fn arrival(&mut self) -> Option<Arrival<'_>> {
         match self {
             Self::Ring(ring) => ring.arrival(),
@@ -41,7 +41,7 @@ impl End {
         }
     }
 
-    /// Done with the last arrival.
+    /// Releases the last arrival.
     pub fn done(&mut self) {
         if let Self::Ring(ring) = self {
             ring.done();
@@ -59,7 +59,7 @@ impl End {
         }
     }
 
-    /// Frames that there was no room for.
+    /// Frames for which there was no room.
     pub fn missed_frames(&self) -> u64 {
         match self {
             Self::Ring(ring) => ring.missed_frames(),

@@ -1,4 +1,4 @@
-//! Packets that the path itself makes: those that it has changed, and those that it sends.
+//! Packets created by the path: those that it changed, and those that it sends.
 
 use crate::frame::{self, Parsed, Tcp};
 use crate::path::action::Replacement;
@@ -9,7 +9,7 @@ use slowpath_wire::options::{NOP, SACK, WINDOW_SCALE, first};
 use slowpath_wire::{checksum, ip, tcp};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where the path sends ICMP errors from, in the hosts' networks ([`crate::testbed`]).
+/// The address of ICMP errors from the path, in the hosts' networks ([`crate::testbed`]).
 const V4: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 const V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0xfe);
 
@@ -17,12 +17,12 @@ const V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0xfe);
 const TOO_BIG_V4: [u8; 2] = [3, 4];
 /// ICMPv6 "packet too big" (RFC 4443, section 3.2).
 const TOO_BIG_V6: [u8; 2] = [2, 0];
-/// Of the packet an error quotes what makes it 576 bytes (RFC 1812, section 4.3.2.3).
+/// How much of the packet an error quotes, for 576 bytes in all (RFC 1812, section 4.3.2.3).
 const QUOTED_V4_BYTES: usize = 548;
-/// Or IPv6's least MTU (RFC 4443, section 2.4).
+/// For IPv6's minimum MTU (RFC 4443, section 2.4).
 const QUOTED_V6_BYTES: usize = 1232;
 
-/// Makes the changes to a whole packet with right checksums, which stay right unless it is to be damaged.
+/// Applies the changes to a whole packet with right checksums, which stay right unless it is to be damaged.
 pub fn change(packet: &mut [u8], changes: &Changes) {
     let Some(Parsed { ip_at, ip_bytes, is_v4, tcp, .. }) = frame::parse(packet) else { return };
     if let Some(ecn) = changes.ecn {
@@ -79,7 +79,7 @@ fn complete(packet: &mut [u8], tcp: &Tcp) {
     packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// The answer to a packet, for the host that sent it; `None` to one that is not TCP.
+/// The answer to a packet, for the host that sent it; `None` if the packet is not TCP.
 pub fn answer(packet: &[u8], answer: Answer) -> Option<Vec<u8>> {
     let parsed = frame::parse(packet)?;
     let tcp = parsed.tcp?;
@@ -105,7 +105,7 @@ pub fn answer(packet: &[u8], answer: Answer) -> Option<Vec<u8>> {
     Some(made)
 }
 
-/// A RST behind a packet, in the name of the host that sent it; `None` behind one that is not TCP.
+/// A RST after a packet, in the name of the host that sent it; `None` if the packet is not TCP.
 pub fn reset_behind(packet: &[u8], beyond: u32) -> Option<Vec<u8>> {
     let parsed = frame::parse(packet)?;
     let tcp = parsed.tcp?;
@@ -117,7 +117,7 @@ pub fn reset_behind(packet: &[u8], beyond: u32) -> Option<Vec<u8>> {
     Some(made)
 }
 
-/// A packet's Ethernet header with its tag, or the one of a packet that goes back.
+/// A packet's Ethernet header with its tag, or that of a packet back.
 fn ethernet(packet: &[u8], parsed: &Parsed, back: bool) -> Vec<u8> {
     let mut header = packet[..parsed.ip_at].to_vec();
     if back {

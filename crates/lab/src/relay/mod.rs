@@ -1,8 +1,8 @@
 //! The relay between the two hosts: reads packets, asks the emulated path, and delivers them when due.
 //!
-//! It stands in the path's namespace with one packet socket per side. Arrival times are the kernel's own
-//! receive stamps, so that a late relay does not shift the schedule; how late deliveries were is counted. Or it has the
-//! hosts' interfaces themselves, as TAP devices; then a packet came when it was read.
+//! It is in the path's namespace, with one packet socket per side. Arrival times are the kernel's own receive
+//! timestamps, so that a late relay does not shift the schedule; how late deliveries were is counted. Alternatively it
+//! has the hosts' interfaces themselves, as TAP devices; then a packet arrives when it is read.
 //!
 //! ```text
 //! ring ─▶ arena (a frame, once) ─▶ cut ─▶ card ─▶ path ─▶ pending ─▶ join ─▶ output
@@ -16,9 +16,9 @@
 //! - `direction`: one direction; `wait`: sleeping until the next packet is due.
 //! - [`report`]: what is known afterwards.
 //!
-//! Hosts with segmentation offload send and receive super-packets. The path carries packets all the same: each has its own
-//! place in the queue and its own fate. On the far side those of one super-packet that come within a short time go
-//! together, as a card with interrupt moderation and GRO hands them up.
+//! Hosts with segmentation offload send and receive super-packets. The path still carries packets: each has its own
+//! place in the queue and its own fate. On the far side, packets of one super-packet that arrive within a short time
+//! are delivered together, as a card with interrupt moderation and GRO does.
 
 pub mod arena;
 mod cut;
@@ -46,31 +46,31 @@ use slowpath_model::Bytes;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// One direction, as it is asked for.
+/// The configuration of one direction.
 #[derive(Debug)]
 pub struct Way {
     path: Path,
     /// Bytes of frames that can be on the path.
     memory_bytes: usize,
-    /// For how long a packet may wait to be joined with the next of its super-packet; 0 for a far side that gets each packet
-    /// alone.
+    /// How long a packet may wait to be joined with the next one of its super-packet; 0 if the far side gets each
+    /// packet on its own.
     pub joined_within_ns: u64,
-    /// The rate of the sending host's network card, if it is to have one: packets of a super-packet follow each other at
-    /// this rate.
+    /// The rate of the sending host's network card, if it has one: packets of a super-packet follow each other at this
+    /// rate.
     pub card_bit_per_s: Option<u64>,
 }
 
 /// For bursts, and for a path that holds nothing.
 const LEAST_MEMORY_BYTES: u64 = 32 << 20;
-/// Untouched memory costs nothing, but there is an end to everything.
+/// Untouched memory costs nothing, but there is a limit.
 const MOST_MEMORY_BYTES: u64 = 1 << 30;
-/// A frame stays until its last packet has left the path, and packets that were dropped are in it too.
+/// A frame stays until its last packet has left the path, including its dropped packets.
 const FRAMES_PER_PACKET_BYTES: u64 = 4;
-/// A path whose link has no end of a rate.
+/// For a path whose link has an infinite rate.
 const MEMORY_WITHOUT_LINK_BYTES: u64 = 256 << 20;
 
 impl Way {
-    /// A direction that hands over each packet alone, from a host whose card takes no time.
+    /// A direction that delivers each packet on its own, from a host whose card takes no time.
     pub fn new(config: &PathConfig, seed: u64) -> Self {
         let holds = config.most_in_flight(Bytes::new(crate::settings::MTU_BYTES));
         let bytes = holds
@@ -92,11 +92,11 @@ pub struct Relay {
     realtime_minus_monotonic_ns: u64,
 }
 
-/// Frames read, or delivered, before the other gets its turn.
+/// Frames read, or delivered, before the other direction's turn.
 const BATCH: usize = 64;
 
 impl Relay {
-    /// Opens an end towards each of the hosts, as they were built.
+    /// Opens an end towards each of the hosts, in the form they were built with.
     ///
     /// # Errors
     /// If a device is missing or packet sockets are not allowed.
@@ -116,7 +116,8 @@ impl Relay {
         })
     }
 
-    /// Carries packets until `stop` is set; gives the reports of the forward and the backward direction, and what it cost.
+    /// Carries packets until `stop` is set; returns the reports of the forward and the backward direction, and the
+    /// cost.
     pub fn run(mut self, stop: &AtomicBool) -> ([DirectionReport; 2], Cost) {
         let (began_ns, began_cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
         let sockets = [0, 1].map(|n: usize| self.directions[n].input.as_raw_fd());
@@ -151,7 +152,7 @@ impl Relay {
         (self.directions.map(Direction::finish), cost)
     }
 
-    /// Passes what one direction knows to the other.
+    /// Passes the effects of one direction to the other.
     fn tell(&mut self, speaker: usize) {
         let [one, other] = &mut self.directions;
         let (speaker, listener) = if speaker == 0 { (one, other) } else { (other, one) };

@@ -1,4 +1,4 @@
-//! Packets on the path, in the order in which they are due.
+//! Packets on the path, ordered by due time.
 
 use super::arena::FrameId;
 use std::cmp::Reverse;
@@ -9,9 +9,9 @@ use std::collections::{BinaryHeap, VecDeque};
 pub struct Packet {
     /// When it leaves the path.
     pub due_ns: u64,
-    /// Of those due together the first that came is the first that goes.
+    /// Of packets due at the same time, the first to arrive leaves first.
     pub order: u64,
-    /// The frame that it is of.
+    /// Its frame.
     pub frame: FrameId,
     /// Where its payload begins in the frame's.
     pub offset: u32,
@@ -19,7 +19,7 @@ pub struct Packet {
     pub bytes: u32,
 }
 
-/// Packets of one frame that lie side by side and are handed over together.
+/// Adjacent packets of one frame that are delivered together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The frame.
@@ -34,7 +34,7 @@ pub struct Run {
     pub due_ns: u64,
 }
 
-/// All of them.
+/// All packets on the path.
 #[derive(Debug, Default)]
 pub struct Pending {
     /// Most are due no earlier than the one that came before.
@@ -44,7 +44,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// None yet.
+    /// An empty set.
     pub fn new() -> Self {
         Self {
             in_order: VecDeque::with_capacity(1 << 14),
@@ -53,7 +53,7 @@ impl Pending {
         }
     }
 
-    /// One more.
+    /// Adds a packet.
     pub fn add(&mut self, due_ns: u64, frame: FrameId, offset: u32, bytes: u32) {
         let packet = Packet { due_ns, order: self.order, frame, offset, bytes };
         self.order += 1;
@@ -69,8 +69,8 @@ impl Pending {
         self.in_order.len() + self.overtaking.len()
     }
 
-    /// The next ones to hand over: the first, and those behind it that go on where it ends and are due within the window,
-    /// or by now.
+    /// The next packets to deliver: the first, and those that continue where it ends and are due within the window, or
+    /// by now.
     pub fn next(&self, window_ns: u64, now_ns: u64) -> Option<Run> {
         let overtaking = self.overtaking.peek().map(|Reverse(packet)| packet);
         let first = match (self.in_order.front(), overtaking) {
@@ -100,7 +100,7 @@ impl Pending {
         Some(run)
     }
 
-    /// Takes the next one.
+    /// Removes the next one.
     pub fn pop(&mut self) -> Option<Packet> {
         match (self.in_order.front(), self.overtaking.peek()) {
             (Some(ordered), Some(Reverse(other))) if other < ordered => {
@@ -118,9 +118,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a sorted list.
+        /// Compared with a sorted list.
         #[test]
-        fn they_come_out_as_they_are_due(dues in proptest::collection::vec(0_u64..50, 1..200)) {
+        fn packets_are_delivered_in_due_order(dues in proptest::collection::vec(0_u64..50, 1..200)) {
             let mut pending = Pending::new();
             for (n, due_ns) in dues.iter().enumerate() {
                 pending.add(*due_ns, n as u64, 0, 1);
@@ -143,18 +143,18 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_within_the_window_go_together() {
+    fn adjacent_packets_within_the_window_are_joined() {
         let mut pending = Pending::new();
         of_frame_7(&mut pending, &[(100, 0), (130, 10), (150, 20), (151, 30)]);
         let run = |packets, due_ns| Some(Run { frame: 7, offset: 0, bytes: 10 * packets, packets, due_ns });
         assert_eq!(pending.next(50, 0), run(3, 150));
         assert_eq!(pending.next(0, 0), run(1, 100));
-        // A late relay finds more that are due.
+        // A late relay finds more packets that are due.
         assert_eq!(pending.next(50, 160), run(4, 151));
     }
 
     #[test]
-    fn a_copy_a_gap_and_what_overtakes_end_a_run() {
+    fn duplicates_gaps_and_reordering_end_a_run() {
         let packets = |pending: &Pending| pending.next(50, 0).map(|run| run.packets);
         let mut copy = Pending::new();
         of_frame_7(&mut copy, &[(100, 0), (100, 0), (101, 10)]);

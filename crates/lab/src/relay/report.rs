@@ -13,7 +13,7 @@ pub enum Fate {
     Dropped(LossReason),
     /// It arrived twice.
     Duplicated,
-    /// It was held back so that later packets overtook it.
+    /// It was delayed so that later packets overtook it.
     HeldBack,
     /// It arrived with a wrong checksum.
     Damaged,
@@ -28,8 +28,8 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// What middleboxes did to a packet, if it is worth reporting each: another identification and a cleared ECN field
-    /// are every packet's.
+    /// What middleboxes did to a packet, if it is worth reporting for each packet: a new identification and a cleared
+    /// ECN field apply to all.
     pub(super) fn of_changes(changes: &Changes) -> Option<Self> {
         let all = [
             (changes.is_damaged, Self::Damaged),
@@ -42,18 +42,18 @@ impl Fate {
     }
 }
 
-/// A packet to which the path did something other than to carry it.
+/// A packet that the path did not simply carry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// When it came to the path, `CLOCK_REALTIME`.
+    /// When it reached the path, `CLOCK_REALTIME`.
     pub at_ns: u64,
     /// The fate of the packet.
     pub fate: Fate,
     /// IPv4 identification; 0 for IPv6.
     pub ip_id: u16,
-    /// Port it came from.
+    /// Source port.
     pub from_port: u16,
-    /// Port it was sent to.
+    /// Destination port.
     pub to_port: u16,
     /// TCP sequence number as on the wire.
     pub sequence: u32,
@@ -68,11 +68,11 @@ pub struct Fault {
 /// How late deliveries were against the schedule, within 2 %; the latest exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lateness {
-    /// Half of the packets were no later than this.
+    /// The median.
     pub p50_ns: u64,
-    /// 99 of 100 packets were no later than this.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// 999 of 1000; recordings made by earlier versions do not say.
+    /// The 99.9th percentile; recordings by earlier versions lack it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub p99_9_ns: Option<u64>,
     /// The latest.
@@ -80,7 +80,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// What a histogram says.
+    /// From a histogram.
     pub fn of(late: &Histogram) -> Self {
         Self {
             p50_ns: nanos(late.quantile(500)),
@@ -91,14 +91,14 @@ impl Lateness {
     }
 }
 
-/// How full the relay's memory was at its fullest.
+/// The largest use of the relay's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fullness {
-    /// Frames that the relay read one after the other before it found its ring empty.
+    /// Frames that the relay read in a row before its ring was empty.
     pub ring_frames: u64,
     /// Packets that were on the path, or due.
     pub packets: u64,
-    /// Bytes of frames of which a packet was on the path.
+    /// Bytes of frames with a packet on the path.
     pub bytes: u64,
 }
 
@@ -107,7 +107,7 @@ pub struct Fullness {
 pub struct DirectionReport {
     /// The path's own counts.
     pub totals: Totals,
-    /// Packets handed to the far side.
+    /// Packets delivered to the far side.
     pub delivered_packets: u64,
     /// Packets still on the path when the relay stopped.
     pub left_packets: u64,
@@ -117,19 +117,20 @@ pub struct DirectionReport {
     pub missed_packets: u64,
     /// Super-packets that the relay cut into packets.
     pub cut_super_packets: u64,
-    /// Frames handed to the far side, of one packet or of several that were joined; earlier versions joined none.
+    /// Frames delivered to the far side, of one packet or of several joined ones; earlier versions joined none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delivered_frames: Option<u64>,
-    /// For how long a packet may have waited for the next ones of its super-packet, to be joined with them. It changes how
-    /// many ACKs there are.
+    /// How long a packet may have waited for the next ones of its super-packet, to be joined with them. It affects the
+    /// number of ACKs.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub joined_within_ns: u64,
-    /// How late deliveries were, the wait for other packets included.
+    /// How late deliveries were, including waits for other packets.
     pub lateness: Lateness,
-    /// How full the relay was at its fullest.
+    /// The largest use of the relay's memory.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fullest: Option<Fullness>,
-    /// Every packet that was dropped, duplicated, held back, marked, damaged, or otherwise changed in a way of its own.
+    /// Every packet that was dropped, duplicated, held back, marked, damaged, or changed in a way worth reporting for
+    /// each packet.
     pub faults: Vec<Fault>,
 }
 
@@ -150,7 +151,7 @@ impl DirectionReport {
 /// The CPU time of the relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// CPU time of its thread, that of the far side's reception included: a packet is received where it is sent.
+    /// CPU time of its thread, including the far side's reception: a packet is received where it is sent.
     pub cpu_ns: u64,
     /// How long it ran.
     pub ran_ns: u64,

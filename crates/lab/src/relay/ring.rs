@@ -1,8 +1,8 @@
 //! The relay's end of a device: a ring to read frames from, and a way to write them.
 //!
-//! The kernel puts a [`Vnet`] before each frame. The ring's slots are for packets. Of a super-packet the slot has the
-//! beginning, and the frame itself, which costs nothing to keep, is queued at the socket (`PACKET_COPY_THRESH`;
-//! net/packet/af_packet.c, `tpacket_rcv`): one call reads it, and one for some forty packets is cheap. Slots for
+//! The kernel puts a [`Vnet`] before each frame. The ring's slots are for packets. For a super-packet the slot has only
+//! the beginning, and the frame itself, which costs nothing to keep, is queued at the socket (`PACKET_COPY_THRESH`;
+//! net/packet/af_packet.c, `tpacket_rcv`): one call reads it, and one call for some forty packets is cheap. Slots for
 //! super-packets would be 64 KiB each, and a machine that takes the CPU away for a moment would soon run out of them.
 
 use super::vnet::Vnet;
@@ -23,10 +23,10 @@ const QUEUE_BYTES: i32 = 64 << 20;
 #[derive(Debug)]
 pub struct Ring(Slots);
 
-/// A frame that came.
+/// A frame that arrived.
 #[derive(Debug)]
 pub struct Arrival<'a> {
-    /// When, by the kernel's stamp (`CLOCK_REALTIME`).
+    /// When, by the kernel's timestamp (`CLOCK_REALTIME`).
     pub stamp_ns: u64,
     /// The offloads left to the NIC.
     pub vnet: Vnet,
@@ -34,9 +34,9 @@ pub struct Arrival<'a> {
     pub head: &'a [u8],
     /// Its whole length.
     pub bytes: usize,
-    /// Where a frame that did not fit is to be had as a whole, and has to be fetched.
+    /// Where a frame that did not fit can be fetched as a whole, which has to be done.
     pub queued: Option<Queued<'a>>,
-    /// A VLAN tag that the kernel has taken out.
+    /// A VLAN tag that the kernel removed.
     pub vlan: Option<u16>,
 }
 
@@ -45,7 +45,7 @@ pub struct Arrival<'a> {
 pub struct Queued<'a>(&'a File);
 
 impl Queued<'_> {
-    /// Reads it into parts that lie one after the other; what does not fit is lost. Gives its header and the bytes read.
+    /// Reads it into consecutive parts; what does not fit is lost. Returns its header and the bytes read.
     ///
     /// # Errors
     /// If none is there.
@@ -71,7 +71,7 @@ impl Ring {
             (libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, "PACKET_IGNORE_OUTGOING"),
             (libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, "PACKET_QDISC_BYPASS"),
             (libc::SOL_PACKET, libc::PACKET_COPY_THRESH, "PACKET_COPY_THRESH"),
-            // With this the kernel stamps packets as they come in, not when this socket sees them.
+            // The kernel then timestamps packets on arrival, not when this socket sees them.
             (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, "SO_TIMESTAMPNS"),
         ] {
             slots::set(&socket, level, option, &1, name)?;
@@ -80,7 +80,7 @@ impl Ring {
             (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"),
             (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"),
         ] {
-            // Only root of the machine may go beyond net.core.rmem_max and wmem_max.
+            // Only the machine's root may exceed net.core.rmem_max and wmem_max.
             if slots::set(&socket, libc::SOL_SOCKET, beyond, &QUEUE_BYTES, name).is_err() {
                 slots::set(&socket, libc::SOL_SOCKET, up_to, &QUEUE_BYTES, name)?;
             }
@@ -88,7 +88,7 @@ impl Ring {
         Slots::listen(socket, device, SLOT_BYTES, SLOTS).map(Self)
     }
 
-    /// The next frame, if one came. It stays until [`Self::done`].
+    /// The next frame, if one arrived. It stays until [`Self::done`].
     pub fn arrival(&self) -> Option<Arrival<'_>> {
         let slot = self.0.next()?;
         // A slot has room for every header that the kernel puts into it.
@@ -116,7 +116,7 @@ impl Ring {
         self.0.socket().try_clone().map(Output).map_err(LabError::system("duplicate a packet socket"))
     }
 
-    /// Frames that the ring had no slot for since this was last asked.
+    /// Frames that the ring had no slot for since the last call.
     pub fn missed_frames(&self) -> u64 {
         self.0.missed_frames()
     }
@@ -133,12 +133,12 @@ impl AsRawFd for Ring {
 pub struct Output(File);
 
 impl Output {
-    /// To a device whose file takes them as a packet socket does.
+    /// For a device whose file takes frames as a packet socket does.
     pub(super) fn new(file: File) -> Self {
         Self(file)
     }
 
-    /// Hands a frame, in two parts, to the device; whether it took it.
+    /// Passes a frame, in two parts, to the device; returns whether it was accepted.
     pub fn send(&self, vnet: Vnet, header: &[u8], payload: &[u8]) -> bool {
         let vnet = vnet.bytes();
         let parts = [IoSlice::new(&vnet), IoSlice::new(header), IoSlice::new(payload)];

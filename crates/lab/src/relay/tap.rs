@@ -1,8 +1,8 @@
 //! A host's own interface as a TAP device (Documentation/networking/tuntap.rst), which needs no second one on the path.
 //!
-//! What the host sends waits in the device's queue until it is read, a frame with each call, and what is written the host
-//! receives, in that call. Headers are the same as a packet socket's ([`Vnet`]). The kernel stamps nothing: a frame came
-//! when it was read.
+//! The host's packets wait in the device's queue until they are read, one frame per call, and the host receives a
+//! written frame within that call. Headers are the same as a packet socket's ([`Vnet`]). The kernel does not timestamp:
+//! a frame arrives when it is read.
 
 use super::ring::{Arrival, Output};
 use super::vnet::Vnet;
@@ -14,12 +14,13 @@ use std::fs::File;
 use std::io::{IoSliceMut, Read, Seek};
 use std::os::fd::{AsRawFd, RawFd};
 
-/// Frames that wait to be read at most: about as many as a packet socket's ring has slots for. Debian's 6.1 takes 32,767.
+/// Maximum number of frames that wait to be read: about as many as a packet socket's ring has slots. Debian's 6.1 takes
+/// 32,767.
 pub const QUEUE_FRAMES: u32 = 32_000;
 /// A super-packet of IP, with Ethernet's header and a tag.
 const MOST_BYTES: usize = (64 << 10) + 18;
 
-/// Makes the device in the calling thread's namespace, where it is as long as the file is open. What a host with
+/// Creates the device in the calling thread's namespace, where it exists as long as the file is open. What a host with
 /// segmentation offload leaves to its card is left to the reader.
 ///
 /// # Errors
@@ -37,7 +38,7 @@ pub fn create(device: &str, offload: Offload) -> Result<File, LabError> {
     if set { Ok(file) } else { Err(LabError::last_os(format!("set the offloads of {device}"))) }
 }
 
-/// A host's TAP device, to relay from and to.
+/// A host's TAP device, for the relay.
 #[derive(Debug)]
 pub struct Tap {
     file: File,
@@ -48,17 +49,17 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// The device that is open in `file`; on a thread inside its namespace.
+    /// The device open in `file`; call it on a thread inside its namespace.
     ///
     /// # Errors
-    /// If /proc is not there.
+    /// If /proc is missing.
     pub fn open(file: File, device: &str) -> Result<Self, LabError> {
         const COUNTERS: &str = "/proc/thread-self/net/dev";
         let counters = File::open(COUNTERS).map_err(LabError::file(COUNTERS))?;
         Ok(Self { file, counters, device: device.to_owned(), frame: vec![0; MOST_BYTES].into_boxed_slice() })
     }
 
-    /// Reads the next frame, if one came.
+    /// Reads the next frame, if one arrived.
     pub fn arrival(&mut self) -> Option<Arrival<'_>> {
         let mut vnet = [0; Vnet::BYTES];
         let mut parts = [IoSliceMut::new(&mut vnet), IoSliceMut::new(&mut self.frame)];
@@ -83,9 +84,9 @@ impl Tap {
         self.file.try_clone().map(Output::new).map_err(LabError::system("duplicate a TAP device"))
     }
 
-    /// Frames that its queue had no room for.
+    /// Frames for which its queue had no room.
     pub fn missed_frames(&self) -> u64 {
-        // The fourth number of what was sent, behind eight of what was received (`dev_seq_printf_stats`).
+        // The fourth of the transmit counters, after eight receive counters (`dev_seq_printf_stats`).
         const TX_DROPPED: usize = 8 + 3;
         let mut text = String::new();
         let mut counters = &self.counters;

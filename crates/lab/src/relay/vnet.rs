@@ -1,5 +1,5 @@
-//! The header that stands before each frame of a packet socket with `PACKET_VNET_HDR`: what of a frame is left to the
-//! network card (include/uapi/linux/virtio_net.h, `struct virtio_net_hdr`).
+//! The header before each frame of a packet socket with `PACKET_VNET_HDR`: what of a frame is left to the network card
+//! (include/uapi/linux/virtio_net.h, `struct virtio_net_hdr`).
 
 use slowpath_wire::checksum;
 
@@ -14,16 +14,16 @@ pub struct Vnet {
     pub header_bytes: u16,
     /// Payload bytes of each segment.
     pub gso_bytes: u16,
-    /// Where the bytes begin that the checksum is of.
+    /// Where the checksummed bytes begin.
     pub checksum_start: u16,
-    /// Where it goes, from there.
+    /// The place of the checksum, from there.
     pub checksum_offset: u16,
 }
 
 impl Vnet {
     /// Its length before the frame.
     pub const BYTES: usize = 10;
-    /// The checksum is to be completed; its field holds the pseudo-header's part.
+    /// The checksum has to be completed; its field has the pseudo-header's part.
     pub const NEEDS_CHECKSUM: u8 = 1;
     /// Not a super-packet.
     pub const GSO_NONE: u8 = 0;
@@ -34,7 +34,7 @@ impl Vnet {
     /// With CWR in its first segment.
     pub const GSO_ECN: u8 = 0x80;
 
-    /// From the wire. Of packet sockets it is in the machine's own byte order (`vio_le`, net/packet/af_packet.c).
+    /// From the wire. For packet sockets it is in the machine's own byte order (`vio_le`, net/packet/af_packet.c).
     pub fn read(bytes: [u8; Self::BYTES]) -> Self {
         let number = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         Self {
@@ -47,7 +47,7 @@ impl Vnet {
         }
     }
 
-    /// As the kernel reads it.
+    /// In the kernel's format.
     pub fn bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[0] = self.flags;
@@ -74,7 +74,7 @@ impl Vnet {
         }
     }
 
-    /// Completes the checksum of a frame, as the card would (`skb_checksum_help`). Nothing is done if it has no place in
+    /// Completes the checksum of a frame, as the card would (`skb_checksum_help`). Does nothing if its place is outside
     /// the frame.
     pub fn complete(&mut self, frame: &mut [u8]) {
         let start = usize::from(self.checksum_start);
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_is_read_as_it_is_written() {
+    fn vnet_header_round_trips() {
         let vnet = Vnet {
             flags: 1,
             gso_type: Vnet::GSO_TCP_V6 | Vnet::GSO_ECN,

@@ -2,15 +2,15 @@
 
 use std::os::fd::RawFd;
 
-/// The stop flag is looked at at least so often.
+/// The stop flag is checked at least this often.
 const LONGEST_NS: u64 = 20_000_000;
-/// The share of the time between two deliveries that is waited awake.
+/// The part of the time between two deliveries spent waiting without sleeping: one in this many.
 const AWAKE: u64 = 8;
 /// A sleeping thread is seldom woken later than this, on a machine that has to be woken too.
 const LONGEST_AWAKE_NS: u64 = 1_000_000;
 
-/// Waits until something can be read from one of the sockets, or the time is there. The last eighth is waited for awake:
-/// what comes seldom is on time, and the relay takes no more than an eighth of a CPU to be so.
+/// Waits until one of the sockets is readable, or the time has come. The last eighth of the wait does not sleep: rare
+/// packets are on time, and this takes at most an eighth of a CPU.
 pub fn wait(sockets: [RawFd; 2], now_ns: u64, due_ns: Option<u64>, last_delivery_ns: u64) {
     let due_ns = due_ns.unwrap_or(u64::MAX);
     let awake_ns = (due_ns.saturating_sub(last_delivery_ns) / AWAKE).min(LONGEST_AWAKE_NS);

@@ -5,7 +5,7 @@ use crate::settings::{Carrier, Offload, Settings};
 use crate::workload::options;
 use slowpath_scenario::{Host, HostId, Scenario};
 
-/// Which of the two hosts have a process that polls, so that packets must come to them through NAPI.
+/// Which of the two hosts have a process that polls, so that they must receive through NAPI.
 pub(super) fn needs_napi(
     scenario: &Scenario,
     ids: [HostId; 2],
@@ -39,7 +39,7 @@ pub(super) fn needs_napi(
     needed
 }
 
-/// Programs make their own sockets, and `net.core.busy_read` cannot be set for these alone.
+/// Programs create their own sockets, and `net.core.busy_read` cannot be set for these alone.
 pub(super) fn has_none(hosts: [&Host; 2], refused: &mut Vec<String>) -> [bool; 2] {
     for host in hosts.iter().filter(|host| !host.kernel.receive.busy_read.is_zero()) {
         refused.push(format!(
@@ -50,7 +50,7 @@ pub(super) fn has_none(hosts: [&Host; 2], refused: &mut Vec<String>) -> [bool; 2
     [false; 2]
 }
 
-/// What carries the packets may have no NAPI.
+/// The packets' carrier may have no NAPI.
 pub(super) fn refused_over(carrier: Carrier, settings: &Settings) -> Option<String> {
     let needed = settings.sender_napi || settings.receiver_napi;
     (carrier == Carrier::Tap && needed).then(|| {

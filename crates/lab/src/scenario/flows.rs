@@ -7,7 +7,7 @@ use slowpath_model::{Bytes, Rate};
 use slowpath_scenario::{Bulk, Flow, Host, Messages, Pause, Process, RequestResponse, Scenario, Workload};
 use std::time::Duration;
 
-/// What a process sets on its socket; the congestion control is the host's if it asks for none.
+/// A process's socket options; the congestion control is the host's if it sets none.
 pub(super) fn options(process: &Process, host: &Host) -> SocketOptions {
     let asked = &process.socket;
     let control = asked.congestion_control.unwrap_or(host.kernel.tcp.congestion_control);
@@ -29,8 +29,8 @@ pub(super) fn options(process: &Process, host: &Host) -> SocketOptions {
     }
 }
 
-/// For how long its reader polls, if it does: what the host's sockets have by themselves is set on each, since
-/// `net.core.busy_read` is the whole machine's.
+/// How long its reader polls, if it does: the hosts' default is set on each socket, since `net.core.busy_read` is the
+/// whole machine's.
 pub(super) fn busy_poll(process: &Process, host: &Host) -> Option<u32> {
     let inherited = Some(host.kernel.receive.busy_read).filter(|time| !time.is_zero());
     let time = process.socket.busy_poll.or(inherited)?;
@@ -38,7 +38,7 @@ pub(super) fn busy_poll(process: &Process, host: &Host) -> Option<u32> {
     Some(u32::try_from(time.as_micros()).unwrap_or(u32::MAX).min(i32::MAX as u32))
 }
 
-/// A flow that sends in one direction, as the lab's streams.
+/// A flow in one direction, as streams of the lab.
 pub(super) fn streams(
     scenario: &Scenario,
     flow: &Flow,
@@ -121,7 +121,7 @@ fn reader(process: &Process, run: Duration) -> Reader {
     }
 }
 
-/// What one call takes, and how long that lasts at a rate.
+/// The size of a call, and its duration at a rate.
 fn paced(process: &Process, rate: Rate) -> (u64, u64) {
     let bytes = process.call_size.get();
     let every = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate.get().max(1));
@@ -142,7 +142,7 @@ pub(super) fn exchange(
         }
         count
     };
-    // Without a number they end with the run.
+    // Without a count they end with the run.
     let count = plan.count.map_or(Some(u32::MAX), count)?;
     let (connections_per_client, rounds_per_connection) =
         if plan.connection_each { (count, 1) } else { (1, count) };

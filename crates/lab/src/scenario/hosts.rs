@@ -7,7 +7,7 @@ use crate::task::{Class, Scheduling};
 use slowpath_model::nanos;
 use slowpath_scenario::{Host, Priority, Process};
 
-/// A host of the scenario in its place.
+/// A host of the scenario, on this machine.
 #[derive(Clone, Copy)]
 pub(super) struct Placed<'a> {
     pub host: &'a Host,
@@ -21,7 +21,7 @@ impl Placed<'_> {
         format!("hosts.{}", self.host.name)
     }
 
-    /// The machine's CPU that is this host's `cpu`th.
+    /// The machine's CPU for this host's `cpu`th one.
     fn cpu(&self, cpu: u32) -> Option<u32> {
         cpus::of_host(self.machine, self.role, cpu)
     }
@@ -34,14 +34,14 @@ impl Placed<'_> {
         of_host.filter_map(|cpu| self.cpu(cpu)).collect()
     }
 
-    /// Whether it matters which CPUs it has: something is bound to one of them, or others want them too.
+    /// Whether its CPUs matter: something is bound to one of them, or others want them too.
     fn needs_cpus(&self, processes: &[&Process]) -> bool {
         let elsewhere = self.host.nic.interrupt_cpu > 0;
         elsewhere || !self.host.load.is_empty() || processes.iter().any(|process| process.cpu.is_some())
     }
 
-    /// How one of its processes is scheduled: as asked, where there is something to ask for; else as on a host of its
-    /// own, whatever else this machine does: before all ordinary tasks.
+    /// How one of its processes is scheduled: as asked, if anything is asked; otherwise as on a host of its own,
+    /// whatever else this machine does: above all ordinary tasks.
     pub fn scheduling(&self, process: &Process) -> Option<Scheduling> {
         let alone = self.host.load.is_empty() && process.priority == Priority::USUAL && process.cpu.is_none();
         let is_bound = process.cpu.is_some() || !self.host.load.is_empty();
@@ -115,5 +115,5 @@ fn class(priority: Priority) -> Class {
     }
 }
 
-/// More processes than this are more than a machine may be willing to have (`ulimit -u`, `pids.max`).
+/// A machine may not allow more processes than this (`ulimit -u`, `pids.max`).
 const MOST_TASKS: u32 = 1000;

@@ -1,7 +1,7 @@
 //! A scenario as the lab runs it.
 //!
-//! Hosts are namespaces of this machine, so that their kernel, CPUs and cards are this machine's. What a scenario asks
-//! beyond that is refused, all of it at once; nothing is left out in silence.
+//! Hosts are namespaces of this machine, so their kernel, CPUs and cards are this machine's. Anything else in a
+//! scenario is refused, all of it at once; nothing is ignored silently.
 
 mod busy_poll;
 mod flows;
@@ -23,7 +23,7 @@ use slowpath_scenario::{Affinity, Host, HostId, Process, Scenario, Workload};
 use std::fmt;
 use std::time::Duration;
 
-/// The parts of a scenario that the lab cannot do, a sentence each that begins with the key.
+/// The parts of a scenario that the lab cannot do, each a sentence that starts with the key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Refused(pub Vec<String>);
 
@@ -34,19 +34,19 @@ impl fmt::Display for Refused {
     }
 }
 
-/// The longest that a scenario may last here: packets and processes are real.
+/// The longest scenario here: packets and processes are real.
 pub const LONGEST: Duration = Duration::from_secs(240);
 /// The MTU of the testbed's devices.
 const MTU: Bytes = Bytes::new(1500);
 
-/// About what a card waits before it interrupts (a scenario's `interrupt-delay`, if it says nothing).
+/// Roughly a card's interrupt delay (a scenario's `interrupt-delay`, if it has none).
 const JOINED_WITHIN_NS: u64 = 50_000;
 
-/// The scenario as an experiment on a machine with these CPUs. Its path draws as the simulator's does: the nth packet
-/// meets the same fate in both.
+/// The scenario as an experiment on a machine with these CPUs. Its path draws the same random numbers as the
+/// simulator's: the nth packet has the same fate in both.
 ///
 /// # Errors
-/// If there is anything in it that the lab cannot do.
+/// If the lab cannot do something in it.
 pub fn experiment(scenario: &Scenario, machine: &[u32]) -> Result<Experiment, Refused> {
     whole(|refused| translate(scenario, machine, None, refused))
 }
@@ -54,7 +54,7 @@ pub fn experiment(scenario: &Scenario, machine: &[u32]) -> Result<Experiment, Re
 /// The scenario as an experiment with programs in place of the scenario's flows.
 ///
 /// # Errors
-/// If there is anything in the rest of it that the lab cannot do.
+/// If the lab cannot do something in the rest of it.
 pub fn experiment_of_programs(
     scenario: &Scenario,
     machine: &[u32],
@@ -63,10 +63,10 @@ pub fn experiment_of_programs(
     whole(|refused| translate(scenario, machine, Some(instead), refused))
 }
 
-/// The experiment with its packets carried otherwise.
+/// The experiment with another carrier of packets.
 ///
 /// # Errors
-/// If that cannot do to packets what the path is to do.
+/// If that carrier cannot do what the path does.
 pub fn carried_by(carrier: Carrier, experiment: Experiment) -> Result<Experiment, Refused> {
     let no_napi = busy_poll::refused_over(carrier, &experiment.settings);
     let ways = [("to the receiver", &experiment.forward), ("to the sender", &experiment.backward)];
@@ -195,7 +195,7 @@ fn check_host(host: &Host, refused: &mut Vec<String>) {
     }
 }
 
-/// Whether a profile is today's kernel but for what can be set on any machine.
+/// Whether a profile is today's kernel except for what can be set on any machine.
 fn is_this_machines(kernel: &KernelProfile) -> bool {
     let Some(mut today) = registry::named("linux-6.18") else { return false };
     today.name.clone_from(&kernel.name);
@@ -218,7 +218,7 @@ fn offload(host: &Host, refused: &mut Vec<String>) -> Offload {
     }
 }
 
-/// The sysctls that a namespace has for itself; the congestion control is set on the sockets.
+/// The sysctls of the namespace itself; the congestion control is set on the sockets.
 fn own_sysctls(kernel: &KernelProfile) -> Vec<(String, String)> {
     let is_own = |name: &str| name.starts_with("net.ipv4.") && name != "net.ipv4.tcp_congestion_control";
     let own = sysctls().filter(|sysctl| is_own(sysctl.name));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_cannot_be_done_is_said_at_once() {
+    fn all_unsupported_keys_are_refused_at_once() {
         let text = "[hosts.receiver]\nkernel = \"2.6.14\"\nload = { hogs = 2000 }\n[hosts.sender.nic]\ntso = false\ninterrupt-affinity = \"in-turn\"\n\
                     [flows]\nmessages = { size = \"10 kB\" }";
         let Refused(all) = experiment(&read(text), &[0, 1]).expect_err("none of that is there");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_of_the_labs_make_is_one_process() {
+    fn make_jobs_with_several_processes_are_refused() {
         let make = |keys: &str| format!("[hosts.receiver]\ncpus = 1\nload = {{ make = 2{keys} }}\n");
         assert!(experiment(&read(&make("")), &[0]).is_ok());
         let Refused(all) =
@@ -262,9 +262,9 @@ mod tests {
         assert!(all.len() == 1 && all[0].contains("tool-time"), "{all:?}");
     }
 
-    /// What is polled is a NAPI: packets must come one by one over a veth.
+    /// Polling needs a NAPI: packets must come one by one over a veth.
     #[test]
-    fn a_reader_polls_where_there_is_a_napi() {
+    fn busy_polling_needs_napi() {
         const POLLS: &str = "[flows.receiver.socket]\nSO_BUSY_POLL = \"50 us\"\n";
         const SINGLE: &str = "[hosts.receiver.nic]\ntso = false\ngro = false\n";
         let read = |text: &str| experiment(&read(text), &[0, 1]);
@@ -282,7 +282,7 @@ mod tests {
         let none = read(&POLLS.replace("50 us", "0 us")).expect("it does not poll");
         assert!(!none.settings.receiver_napi);
 
-        // What the host's sockets have by themselves, the receiver's own says otherwise.
+        // The receiver's own setting overrides the default of the host's sockets.
         let inherits = "[hosts.sender]\nnic = { tso = false, gro = false }\nsysctl = { busy_read = 20 }\n";
         let inherited = read(&format!("{inherits}{SINGLE}")).expect("the lab can do that");
         assert!(inherited.settings.sender_napi && !inherited.settings.receiver_napi);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_netem_cannot_do_is_said_by_its_key_and_way() {
+    fn netem_refuses_unsupported_keys_per_direction() {
         let text = "[path]\ndelay = \"10 ms\"\nreorder = \"1 %\"\n[path.forward.policer]\nrate = \"10 Mbit/s\"\n\
                     [[path.reverse.lose]]\nfrom = \"0 B\"\nto = \"1 B\"\n";
         let experiment = experiment(&read(text), &[0, 1]).expect("the lab can do that");
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_the_other_way_is_reversed_on_the_same_path() {
+    fn flow_from_the_receiver_is_reversed() {
         let text = "[path]\nrate = \"100 Mbit/s\"\ndelay = \"20 ms\"\n\
                     [[path.reverse.lose]]\nfrom = \"0 B\"\nto = \"1 B\"\n\
                     [[flows]]\nname = \"down\"\namount = \"1 MB\"\nstreams = 2\n\
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_bound_to_a_cpu_has_one_of_the_machines() {
+    fn bound_tasks_get_cpus_of_the_machine() {
         let text = "[hosts.receiver]\ncpus = 2\nload = [{ hogs = 10, nice = 5 }, { make = 3, cpu = 1, class = \"idle\" }]\n\
                     [hosts.receiver.nic]\ninterrupt-cpu = 1\n[flows.receiver]\ncpu = 0\nnice = -5\n";
         let experiment = experiment(&read(text), &[0, 1, 2]).expect("the lab can do that");
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_without_a_number_end_with_the_run() {
+    fn requests_without_a_count_end_with_the_run() {
         let text = "[flows]\nrequests = { response = [\"10 B\", \"20 B\", \"30 B\"], connection = \"each\" }\n\
                     start = \"1 s\"\nstreams = 2\nstagger = \"500 ms\"\n";
         let experiment = experiment(&read(text), &[0, 1]).expect("the lab can do that");
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_without_an_end_ends_with_the_run() {
+    fn rate_without_an_amount_ends_with_the_run() {
         let text = "duration = \"2 s\"\n[flows.sender]\nrate = \"8 Mbit/s\"\ncall-size = \"1 kB\"\n";
         let experiment = experiment(&read(text), &[0, 1]).expect("the lab can do that");
         let Work::Streams(streams) = &experiment.workload else { panic!("streams") };

@@ -1,4 +1,4 @@
-//! Programs of the user's own, in place of a scenario's flows.
+//! The user's own programs, in place of a scenario's flows.
 
 use super::hosts::Placed;
 use crate::host::Host as Role;
@@ -6,7 +6,7 @@ use crate::settings::Settings;
 use crate::workload::programs::{Program, Programs};
 use slowpath_scenario::{Bulk, Flow, Scenario, Workload};
 
-/// What runs instead of a scenario's flows.
+/// What runs in place of a scenario's flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instead {
     /// The host of the server; the client is on the other.
@@ -18,8 +18,8 @@ pub struct Instead {
 }
 
 impl Instead {
-    /// The scenario with one flow in place of its own, which stands for all of the programs' connections: from the host
-    /// that sends in the scenario's first one.
+    /// The scenario with one flow in place of its own, which stands for all connections of the programs: from the host
+    /// that sends in the scenario's first flow.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Scenario {
         let first = &scenario.flows[0];

@@ -1,15 +1,16 @@
-//! Makes a veth device receive like a NIC of the paper's time: at most so many interrupts a second, all on one CPU.
+//! Makes a veth device receive like a NIC of the paper's time: with a limited interrupt rate, all on one CPU.
 //!
-//! By itself a veth device has its peer's softirq run on the CPU that transmits. To steer packets to another CPU takes an interrupt
-//! between the two for nearly each, which in a virtual machine cost the server more than half of its time here. With NAPI
-//! (`veth_enable_napi`, with GRO since 5.13) packets wait in a ring, as they do in a card's, until the device is polled; and with
-//! `napi_defer_hard_irqs` (5.8) it is a timer that polls the next time (`napi_watchdog`), on the CPU of the last time, and not who
-//! puts a packet into the ring (`rx_notify_masked`). The sender neither waits for the receiver nor interrupts it.
+//! By default a veth device runs its peer's softirq on the CPU that transmits. Steering packets to another CPU takes an
+//! interrupt between the two for nearly each packet, which cost the server more than half of its time here in a virtual
+//! machine. With NAPI (`veth_enable_napi`, with GRO since 5.13), packets wait in a ring, as in a card's, until the
+//! device is polled; and with `napi_defer_hard_irqs` (5.8), a timer triggers the next poll (`napi_watchdog`), on the
+//! CPU of the last one, and not the sender of a packet (`rx_notify_masked`). The sender neither waits for the receiver
+//! nor interrupts it.
 //!
-//! GRO merges nothing (`gro_max_size`), so that each segment is received by itself, and acknowledged as that.
+//! GRO merges nothing (`gro_max_size`), so each segment is received and acknowledged on its own.
 //!
-//! Packets of a device that has TSO do not go through the ring (`veth_skb_is_eligible_for_gro`), whatever is in them. Where the server
-//! has TSO, super-packets are steered to the client's CPU.
+//! Packets of a device with TSO do not go through the ring (`veth_skb_is_eligible_for_gro`), whatever their contents.
+//! If the server has TSO, super-packets are steered to the client's CPU.
 
 use super::counters::received_by;
 use super::hosts::HOSTS;
@@ -22,12 +23,12 @@ use crate::workload::programs::until;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
-/// From one look into a ring to the next. Intel's driver for the cards that the paper's server and its clients had, e1000 in Linux
-/// 2.6.14, allowed 8000 interrupts a second (`InterruptThrottleRate`). More rarely, and what is on its way to the client is more
-/// than a ring has room for; more often, and timers take the client's CPU.
+/// The time from one poll of a ring to the next. Intel's driver for the cards of the paper's server and clients, e1000
+/// in Linux 2.6.14, allowed 8000 interrupts a second (`InterruptThrottleRate`). Less often, and the packets in flight
+/// to the client exceed a ring; more often, and timers use up the client's CPU.
 const POLLED_EVERY: Duration = Duration::from_micros(125);
 
-/// Prepares a host's device, before it is up.
+/// Prepares a host's device before it is up.
 ///
 /// # Errors
 /// If ethtool, `ip` or the kernel refuses.
@@ -37,18 +38,18 @@ pub fn prepare(namespaces: &Namespaces, place: Place) -> Result<(), LabError> {
     let set = |file: &str, value: u128| {
         namespaces.write_sys(place, &format!("/sys/class/net/{DEVICE}/{file}"), &value.to_string())
     };
-    // The timer ends after so many polls that find nothing.
+    // The timer ends after this many polls that find nothing.
     set("napi_defer_hard_irqs", i32::MAX as u128)?;
     set("gro_flush_timeout", POLLED_EVERY.as_nanos())
 }
 
-/// Begins to poll the devices, each on its CPU, and checks that this is where they receive.
+/// Starts polling the devices, each on its CPU, and checks that they receive there.
 ///
 /// # Errors
 /// If a packet cannot be sent, or packets from the other CPU are not received on a host's own.
 pub fn start(namespaces: &Namespaces, cpus: [u32; 2]) -> Result<(), LabError> {
     for at in [0, 1] {
-        // The first packet is received where it was sent, and from there on the timer is that CPU's.
+        // The first packet is received where it was sent; from then on, the timer is that CPU's.
         send(namespaces, HOSTS[1 - at], cpus[at], 1)?;
     }
     for at in [0, 1] {
@@ -66,12 +67,12 @@ pub fn start(namespaces: &Namespaces, cpus: [u32; 2]) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Far longer than from one look into the ring to the next: the machine may be busy with something else.
+/// Far longer than the time between two polls: the machine may be busy with something else.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// So many packets, more than the machine's other devices may receive meanwhile.
+/// Packets sent for the check, more than the machine's other devices may receive meanwhile.
 const PROOF_PACKETS: u32 = 100;
 
-/// Sends packets that nobody waits for, and nobody answers, from a CPU.
+/// Sends packets from a CPU that nobody waits for and nobody answers.
 fn send(namespaces: &Namespaces, from: Place, cpu: u32, packets: u32) -> Result<(), LabError> {
     namespaces.inside(from, || {
         task::set_cpus(0, &[cpu])?;

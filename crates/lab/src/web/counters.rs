@@ -14,13 +14,13 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CpuTime {
-    /// Programs.
+    /// In programs.
     pub user: u64,
-    /// Programs with a nice value above zero: none of the two that run here.
+    /// In programs with a nice value above zero: none of the two that run here.
     pub nice: u64,
-    /// System calls.
+    /// In system calls.
     pub system: u64,
-    /// Nothing, or nothing but waiting for a disk.
+    /// Idle, or waiting only for a disk.
     pub idle: u64,
     /// Interrupts.
     pub interrupts: u64,
@@ -31,7 +31,8 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// The lines of /proc/stat have user, nice, system, idle, iowait, irq, softirq and steal; what comes then is in these.
+    /// The lines of /proc/stat have user, nice, system, idle, iowait, irq, softirq and steal; further columns are
+    /// included in these.
     fn read(stat: &str, cpu: u32) -> Option<Self> {
         let name = format!("cpu{cpu}");
         let line = stat.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix(' '))?;
@@ -59,7 +60,7 @@ impl CpuTime {
         self.user + self.nice + self.system + self.idle + self.interrupts + self.softirqs + self.steal
     }
 
-    /// The part of its time in which it had nothing to do.
+    /// The part of its time in which it was idle.
     pub fn idle_share(&self) -> f64 {
         self.share(self.idle)
     }
@@ -80,12 +81,12 @@ pub(super) struct Look {
     at: Instant,
     cpus: [CpuTime; 2],
     served: server::Served,
-    /// Packets that each of the two CPUs received, and that any CPU dropped because too many waited (softnet_stat).
+    /// Packets that each of the two CPUs received, and that any CPU dropped because its queue was full (softnet_stat).
     received: [u64; 2],
     dropped: u64,
-    /// Packets that came to each host's device.
+    /// Packets that arrived at each host's device.
     came: [u64; 2],
-    /// The server's, by their names in /proc/net/snmp and netstat.
+    /// The server's counters, by their names in /proc/net/snmp and netstat.
     tcp: BTreeMap<String, u64>,
 }
 
@@ -117,7 +118,7 @@ impl Look {
     }
 }
 
-/// Counters between two looks.
+/// The growth of the counters between two samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Counted {
@@ -127,27 +128,27 @@ pub struct Counted {
     pub requests: u64,
     /// Connections that it accepted.
     pub connections: u64,
-    /// Segments that came to it (`InSegs`).
+    /// Segments that it received (`InSegs`).
     pub segments_in: u64,
-    /// Segments that it sent, a super-packet as one for each segment that is in it (`OutSegs`).
+    /// Segments that it sent; a super-packet counts as its segments (`OutSegs`).
     pub segments_out: u64,
     /// Segments that it retransmitted (`RetransSegs`).
     pub retransmitted: u64,
-    /// ACKs without data that came to connections (`TCPPureAcks`) and were not already taken by header prediction.
+    /// ACKs without data for connections (`TCPPureAcks`) that header prediction had not already processed.
     pub pure_acks_in: u64,
     /// ACKs that took the fast path through TCP (`TCPHPAcks`).
     pub predicted_acks_in: u64,
     /// Bytes that it sent, with their IP headers (`OutOctets`).
     pub bytes_out: u64,
-    /// Packets that came to the server's device.
+    /// Packets that arrived at the server's device.
     pub packets_to_server: u64,
-    /// Packets that came to the client's.
+    /// Packets that arrived at the client's.
     pub packets_to_client: u64,
-    /// Packets of whatever host that the server's CPU received.
+    /// Packets for any host that the server's CPU received.
     pub received_on_server_cpu: u64,
-    /// Packets of whatever host that the client's received.
+    /// Packets for any host that the client's CPU received.
     pub received_on_client_cpu: u64,
-    /// Packets that were dropped because too many waited for a CPU.
+    /// Packets that were dropped because a CPU's queue was full.
     pub dropped: u64,
     /// The server's CPU.
     pub server: CpuTime,
@@ -188,7 +189,7 @@ impl Counted {
     }
 }
 
-/// Packets of whatever device that a CPU has received since the machine began.
+/// Packets of any device that a CPU has received since boot.
 ///
 /// # Errors
 /// If the kernel does not report it.
@@ -204,7 +205,7 @@ fn read(path: &str) -> Result<String, LabError> {
     fs::read_to_string(path).map_err(LabError::file(path))
 }
 
-/// Pairs of lines, names and then numbers, each with the group before a colon (proc_net(5)).
+/// Pairs of lines, names and then numbers, each after a group and a colon (proc_net(5)).
 fn named(text: &str) -> BTreeMap<String, u64> {
     let lines: Vec<&str> = text.lines().collect();
     let mut all = BTreeMap::new();
@@ -223,7 +224,7 @@ fn named(text: &str) -> BTreeMap<String, u64> {
     all
 }
 
-/// The packets that came to the device: the second number behind its name.
+/// The packets received by the device: the second number after its name.
 fn packets(path: &str) -> Result<u64, LabError> {
     let text = read(path)?;
     let line = text.lines().find_map(|line| line.trim().strip_prefix(DEVICE)?.strip_prefix(':'));
@@ -231,7 +232,7 @@ fn packets(path: &str) -> Result<u64, LabError> {
         .ok_or_else(|| LabError::Unfit(format!("{path} has no {DEVICE}")))
 }
 
-/// Of each CPU the packets that it received and those that were dropped before it, in hexadecimal; its number is the thirteenth
+/// The packets that each CPU received and those dropped before it, in hexadecimal; its number is the thirteenth
 /// (`softnet_seq_show`, since 5.10).
 fn softnet(text: &str) -> BTreeMap<u32, (u64, u64)> {
     let row = |line: &str| {
@@ -248,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cpus_time_is_read_by_its_number() {
+    fn cpu_time_is_read_by_cpu_number() {
         let stat =
             "cpu  10 20 30 40 50 60 70 80 0 0\ncpu1 1 2 3 4 5 6 7 8 0 0\ncpu11 9 9 9 9 9 9 9 9 0 0\nintr 5\n";
         let time = CpuTime::read(stat, 1).expect("its line");
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_have_their_names() {
+    fn snmp_counters_are_read_by_name() {
         let text = "Ip: Forwarding InReceives\nIp: 1 7\nTcp: RtoAlgorithm MaxConn InSegs\nTcp: 1 -1 9\n";
         let all = named(text);
         assert_eq!((all.get("Ip.InReceives"), all.get("Tcp.InSegs")), (Some(&7), Some(&9)));
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_softnet_are_of_the_cpu_that_they_name() {
+    fn softnet_rows_are_read_by_cpu_number() {
         let text = "0000000a 00000002 0 0 0 0 0 0 0 0 0 0 00000003 0 0\n000000ff 0 0 0 0 0 0 0 0 0 0 0 00000000\n1 2 3\n";
         assert_eq!(softnet(text), BTreeMap::from([(0, (255, 0)), (3, (10, 2))]));
     }

@@ -6,7 +6,7 @@ use crate::settings::Family;
 use crate::testbed;
 use std::net::IpAddr;
 
-/// The host that serves, and the one that asks.
+/// The host of the server, and that of the client.
 pub const HOSTS: [Place; 2] = [Place::Sender, Place::Receiver];
 
 /// The server's address.

@@ -1,4 +1,4 @@
-//! wrk: as many connections as the case wants, one request after the other on each.
+//! wrk: the case's number of connections, with one request after the other on each.
 
 use super::server::{program, url};
 use super::{WebCase, pair};
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What it says at its end, of all of its run.
+/// Its final output, for its whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LoadSummary {
     /// The command.
     pub command: String,
-    /// Answers that came whole.
+    /// Complete answers.
     pub requests: u64,
     /// Connections that were refused, broken or timed out, and answers that were no success.
     pub errors: u64,
 }
 
-/// Asks for the case's file until `stop` is set; for `most`, in whole seconds, if it never is. The calling thread is good for nothing
-/// else afterwards.
+/// Requests the case's file until `stop` is set; or for `most`, in whole seconds, if it never is. The calling thread
+/// cannot be used for anything else afterwards.
 ///
 /// # Errors
 /// If wrk cannot be started.
@@ -34,9 +34,9 @@ pub fn ask(
     most: Duration,
     stop: &AtomicBool,
 ) -> Result<ProgramRecord, LabError> {
-    // With more requests on a connection the server says on which it closes (`keepalive_requests`).
+    // With more requests on a connection, the server decides when to close it (`keepalive_requests`).
     let close = if case.requests == 1 { " -H 'Connection: close'" } else { "" };
-    // It says what it did when it is interrupted, and would end without a word on SIGTERM.
+    // It prints its results when interrupted, and would end without output on SIGTERM.
     let command = format!(
         "(trap '' TERM; exec wrk --threads 1 --connections {} --duration {}s{close} {}) & trap \"kill -INT $!\" TERM; wait $!; wait $!",
         pair::connections(case),
@@ -47,7 +47,7 @@ pub fn ask(
 }
 
 impl LoadSummary {
-    /// What its output says.
+    /// Parses its output.
     ///
     /// # Errors
     /// If it failed before it was stopped, or no answer came.
@@ -100,8 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn its_output_is_read() {
-        // It was stopped, and how it ended is not reported then.
+    fn wrk_output_is_parsed() {
+        // It was stopped, and its exit code is then not reported.
         for exit_code in [Some(0), None] {
             let summary = LoadSummary::read(&record(exit_code, SAID)).expect("a result");
             assert_eq!((summary.requests, summary.errors), (21057, 3 + 1 + 7));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_is_an_error_with_its_words() {
+    fn wrk_failure_keeps_its_output() {
         for (exit_code, said) in [
             (Some(1), "unable to connect to 192.0.2.1:80 Connection refused"),
             (None, ""),

@@ -1,13 +1,14 @@
 //! A web server under load on this machine's kernel: nginx in one network namespace, wrk in another, a pair of veth
 //! devices between them, each host with one CPU of its own.
 //!
-//! It is the experiment of J. LaVoie, E. Nahum and R. Flynn, "Profiling TCP: An In-depth Analysis of Processing Costs" (IBM
-//! Research Report; `lavoie`): one server whose CPU is busy, clients that ask for one file again and again. Who profiles the
-//! server's CPU meanwhile is not the lab's affair: [`Bench::run`] says when to begin and to end.
+//! It is the experiment of J. LaVoie, E. Nahum and R. Flynn, "Profiling TCP: An In-depth Analysis of Processing Costs"
+//! (IBM Research Report; `lavoie`): one server whose CPU is busy, and clients that request one file again and again.
+//! The lab does not profile the server's CPU itself: [`Bench::run`] tells its caller when to begin and to end.
 //!
-//! All that a host receives it receives on its own CPU, where its device is polled by a timer ([`card`]); of the client's work nothing
-//! is done on the server's. [`Ran::received_at_home`] says how much of that came true. What a card's driver would cost, the pair does
-//! not show: the server's CPU has `veth_xmit` and `eth_type_trans` of what it sends, the client's those of what it receives.
+//! Each host receives on its own CPU, where a timer polls its device ([`card`]); none of the client's work is done on
+//! the server's CPU. [`Ran::received_at_home`] shows how far that succeeded. The pair does not show the cost of a
+//! card's driver: the server's CPU has `veth_xmit` and `eth_type_trans` of what it sends, the client's those of what it
+//! receives.
 //!
 //! - [`server`]: nginx and its files; [`load`]: wrk; [`hosts`], [`pair`]: who is where, and what lies between them;
 //!   [`card`]: how they receive.
@@ -35,31 +36,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What is asked for, and how it is served.
+/// What is requested, and how it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WebCase {
     /// The file's size, in KiB.
     pub file_kib: u32,
-    /// Requests on a connection, of which the server closes it after the last one.
+    /// Requests per connection; the server closes it after the last one.
     pub requests: u32,
-    /// Whether the server sends files by sendfile(2); else it reads them and writes what it read.
+    /// Whether the server sends files by sendfile(2), or reads and writes them.
     pub sendfile: bool,
-    /// Whether TCP hands super-packets down which the device takes as they are (TSO). Without, each buffer is one
+    /// Whether TCP passes down super-packets that the device takes as they are (TSO). Without it, each buffer is one
     /// segment ([`pair::segmentation`]).
     pub tso: bool,
 }
 
-/// How long the server is warmed up before, and observed.
+/// How long the server is warmed up, and then observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Until the counters are looked at.
+    /// Until the counters are first read.
     pub warm_up: Duration,
-    /// From there on.
+    /// The time from then on.
     pub observed: Duration,
 }
 
-/// For so much longer the load may last: an observer needs time to begin and to end.
+/// How much longer the load may last: an observer needs time to begin and to end.
 const SPARE: Duration = Duration::from_secs(60);
 
 /// Two hosts, each with a CPU; removed when this value is dropped.
@@ -76,24 +77,24 @@ pub struct Bench {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Ran {
-    /// What was asked for.
+    /// The requested case.
     pub case: WebCase,
     /// The server's CPU.
     pub server_cpu: u32,
-    /// What was counted while somebody watched.
+    /// The counters over the observed time.
     pub counted: Counted,
-    /// What the load generator says of the whole of its run, the warm-up included.
+    /// The load generator's results of its whole run, including the warm-up.
     pub load: load::LoadSummary,
 }
 
 impl Ran {
-    /// Whether the server's CPU had no time to be idle: less than a hundredth.
+    /// Whether the server's CPU was idle for less than a hundredth of the time.
     pub fn is_saturated(&self) -> bool {
         self.counted.server.idle_share() < 0.01
     }
 
-    /// Of the packets that came to the server, the part that its own CPU received. More than all if something else was received
-    /// there. `None` where none came.
+    /// The part of the packets for the server that its own CPU received; above 1 if it received others too. `None`
+    /// without packets.
     pub fn received_at_home(&self) -> Option<f64> {
         let came = self.counted.packets_to_server;
         (came > 0).then(|| self.counted.received_on_server_cpu as f64 / came as f64)
@@ -101,7 +102,7 @@ impl Ran {
 }
 
 impl Bench {
-    /// Lays it out, with files of these sizes in KiB.
+    /// Sets up the bench, with files of these sizes in KiB.
     ///
     /// # Errors
     /// If the machine has one CPU only, the process is not its root, or a command fails.
@@ -131,11 +132,12 @@ impl Bench {
         Ok(Self { namespaces, scratch, _kept_away, cpus: [server, client] })
     }
 
-    /// Serves a case. Once it is warm, whoever observes it begins, with the server's CPU, and ends when the time is over. What was
-    /// counted is of the time between: both may take the client's CPU for a while, and the server then waits for requests.
+    /// Serves a case. Once it is warm, the observer begins, with the server's CPU, and ends when the time is over. The
+    /// counters cover the time between: both may use the client's CPU for a while, and the server then waits for
+    /// requests.
     ///
     /// # Errors
-    /// If the server does not start, the load fails or is over before the observer has ended, or the observer fails.
+    /// If the server does not start, the load fails or ends before the observer, or the observer fails.
     pub fn run<O, T, E: From<LabError>>(
         &self,
         case: WebCase,

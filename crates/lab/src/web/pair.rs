@@ -13,7 +13,7 @@ use crate::workload::programs::prefer;
 /// Connects the two hosts, each of which receives on its own CPU.
 ///
 /// # Errors
-/// If a command fails, which all do without root, or the kernel cannot have a host receive on its own CPU.
+/// If a command fails, as all do without root, or the kernel cannot make a host receive on its own CPU.
 pub fn lay(namespaces: &Namespaces, cpus: [u32; 2]) -> Result<(), LabError> {
     let client = namespaces.path(HOSTS[1]);
     namespaces.ip(
@@ -35,25 +35,25 @@ pub fn lay(namespaces: &Namespaces, cpus: [u32; 2]) -> Result<(), LabError> {
         for (name, value) in testbed::PINNED {
             namespaces.sysctl(place, name, value)?;
         }
-        // The nearest to the paper's BIC, and what most kernels have; BBR's pacing has a timer send what TCP sends.
+        // Nearest to the paper's BIC, and the default of most kernels; with BBR, a timer would send TCP's packets.
         prefer(namespaces, Host::BOTH[at], "cubic", peer)?;
     }
-    // Super-packets do not wait to be polled.
+    // Super-packets do not wait for a poll.
     cpus::steer_to(namespaces, HOSTS[1], cpus[1])?;
     card::start(namespaces, cpus)?;
-    // Connections that the server closed keep their ports for a minute (TCP_TIMEWAIT_LEN); the more there are, the rarer one
-    // comes back into use meanwhile.
+    // Connections closed by the server keep their ports for a minute (TCP_TIMEWAIT_LEN); the more ports there are, the
+    // rarer one is reused in that time.
     namespaces.sysctl(HOSTS[1], "net.ipv4.ip_local_port_range", "1024 65535")
 }
 
-/// Segments of a super-packet at most (`GSO_MAX_SEGS`).
+/// Maximum number of segments of a super-packet (`GSO_MAX_SEGS`).
 const MOST_SEGMENTS: u32 = 65535;
 
-/// Has the server's TCP make super-packets, which the device takes as they are, or single segments.
+/// Makes the server's TCP produce super-packets, which the device takes as they are, or single segments.
 ///
-/// To switch the device's offloads off is not enough: since 4.17 TCP makes super-packets whatever the device can
-/// (`sk_setup_caps`), and the stack cuts them just before the device (`validate_xmit_skb`). In 2.6.14 buffers were single
-/// segments without TSO (`tcp_current_mss`); that is `gso_max_segs` of one.
+/// Switching off the device's offloads is not enough: since 4.17 TCP produces super-packets whatever the device
+/// supports (`sk_setup_caps`), and the stack cuts them just before the device (`validate_xmit_skb`). In 2.6.14 buffers
+/// were single segments without TSO (`tcp_current_mss`); that is a `gso_max_segs` of one.
 ///
 /// # Errors
 /// If ethtool or the device refuses.
@@ -64,12 +64,12 @@ pub fn segmentation(namespaces: &Namespaces, tso: bool) -> Result<(), LabError> 
     namespaces.ip(server, &format!("link set {DEVICE} gso_max_segs {most}"))
 }
 
-/// Connections that are open at a time. Enough that the server always has one to serve; and not so many that what is on its
-/// way at once, a file in segments for each, is more than the client's backlog takes (`net.core.netdev_max_backlog`, 1000 packets
-/// for all of the machine, which is not the lab's to change).
+/// Connections open at a time. Enough that the server always has one to serve; and few enough that what is in flight, a
+/// file in segments for each, fits the client's backlog (`net.core.netdev_max_backlog`, 1000 packets for the whole
+/// machine, which the lab must not change).
 pub fn connections(case: WebCase) -> u32 {
     const BACKLOG_PACKETS: u32 = 1000;
-    // With 1448 bytes in each; of a super-packet no more than fits in one (`GSO_LEGACY_MAX_SIZE`).
+    // With 1448 bytes in each; a super-packet has no more than fits (`GSO_LEGACY_MAX_SIZE`).
     let packet_bytes = if case.tso { 65_536 } else { 1448 };
     // One more for the header of the answer.
     let packets = (case.file_kib * 1024).div_ceil(packet_bytes) + 1;
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_on_its_way_fits_the_backlog() {
+    fn packets_in_flight_fit_the_netdev_backlog() {
         let of = |tso| {
             [1, 8, 64, 1024]
                 .map(|file_kib| connections(WebCase { file_kib, requests: 1, sendfile: true, tso }))

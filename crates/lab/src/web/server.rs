@@ -16,18 +16,18 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const PORT: u16 = 80;
-/// The folder below which the files are.
+/// The folder of the files.
 const FILES: &str = "files";
 /// Where nginx reports its counters (`ngx_http_stub_status_module`).
 const STATUS: &str = "/status";
 const STATUS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Where a file of that size is asked for.
+/// The URL of a file of that size.
 pub fn url(file_kib: u32) -> String {
     format!("http://{}:{PORT}/{file_kib}k", server_address())
 }
 
-/// Writes the files. What is in them does not matter to anybody, but that it is not all the same byte.
+/// Writes the files. Their contents do not matter, except that not all bytes are the same.
 ///
 /// # Errors
 /// If the folder for temporary files is full.
@@ -42,7 +42,7 @@ pub fn write_files(scratch: &Scratch, file_kib: &[u32]) -> Result<(), LabError> 
     Ok(())
 }
 
-/// The configuration. Open files are kept, as the paper's server (Flash) keeps them; nothing is logged.
+/// The configuration. Open files are cached, as in the paper's server (Flash); nothing is logged.
 fn configuration(scratch: &Scratch, case: WebCase) -> String {
     let folder = scratch.file("");
     let folder = folder.display();
@@ -53,9 +53,9 @@ fn configuration(scratch: &Scratch, case: WebCase) -> String {
          open_file_cache max=16;\n",
         case.requests
     );
-    // Without these it would want to write below /var.
+    // Without these it would write below /var.
     for module in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"] {
-        // A String takes all.
+        // Writing to a String never fails.
         let _ = writeln!(text, "  {module}_temp_path \"{folder}{module}\";");
     }
     let _ = write!(
@@ -66,7 +66,7 @@ fn configuration(scratch: &Scratch, case: WebCase) -> String {
     text
 }
 
-/// Serves until `stop` is set. The calling thread is good for nothing else afterwards.
+/// Serves until `stop` is set. The calling thread cannot be used for anything else afterwards.
 ///
 /// # Errors
 /// If nginx cannot be started.
@@ -80,7 +80,7 @@ pub fn serve(
     let path = scratch.file("nginx.conf");
     fs::write(&path, configuration(scratch, case)).map_err(LabError::file(&path))?;
     let folder = scratch.file("");
-    // Debian keeps it where a user's PATH does not look.
+    // Debian keeps it outside a user's PATH.
     let command = format!(
         "PATH=$PATH:/usr/sbin; exec nginx -e stderr -p '{}' -c '{}'",
         folder.display(),
@@ -90,13 +90,13 @@ pub fn serve(
     child::watch(namespaces, (Role::Server, &program), &command, stop)
 }
 
-/// A program of one of the hosts on its CPU.
+/// A program on one of the hosts, on its CPU.
 pub(super) fn program(host: Host, command: &str, cpu: u32) -> Program {
     let scheduling = Scheduling { class: Class::Other, nice: 0, cpus: vec![cpu] };
     Program { host, command: command.to_owned(), congestion_control: None, scheduling: Some(scheduling) }
 }
 
-/// Waits until it answers; whether it does. If not it has ended, or takes too long.
+/// Waits until the server answers; returns whether it does. If not, it has ended, or takes too long.
 pub fn is_ready(namespaces: &Namespaces, serving: &Watched<'_>) -> bool {
     let answers = || served(namespaces).is_ok();
     until(READY_WITHIN, || serving.is_finished() || answers()) && !serving.is_finished()
@@ -111,7 +111,8 @@ pub struct Served {
     pub requests: u64,
 }
 
-/// Asks it, on its own host: the load is not in the way of the question. That is one connection and one request more.
+/// Queries the server on its own host, so that the load does not delay the query. That adds one connection and one
+/// request.
 ///
 /// # Errors
 /// If it does not answer in time.
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_it_says_of_itself_is_read() {
+    fn nginx_status_is_parsed() {
         let answer = "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\n\r\nActive connections: 291 \nserver accepts handled requests\n \
                       16630948 16630947 31070465 \nReading: 6 Writing: 179 Waiting: 106 \n";
         assert_eq!(read_status(answer), Some(Served { connections: 16_630_948, requests: 31_070_465 }));

@@ -1,9 +1,9 @@
-//! The programs that it needs.
+//! The programs that the web bench needs.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// A program that is not there.
+/// A missing program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// Its command.
@@ -20,7 +20,7 @@ const NEEDED: [Missing; 5] = [
     Missing { command: "ethtool", package: "ethtool" },
 ];
 
-/// Which of them are not there: neither where this process looks for programs nor where administrators' are.
+/// The missing programs: found neither where this process looks for programs nor where administrators' programs are.
 pub fn missing() -> Vec<Missing> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_looked_for_in_all_folders() {
+    fn program_is_searched_in_all_folders() {
         let folders = ["/nowhere".into(), "/bin".into(), "/usr/bin".into()];
         assert!(is_in(&folders, "sh"));
         assert!(!is_in(&folders, "no-such-program") && !is_in(&folders[..1], "sh"));

@@ -1,7 +1,8 @@
-//! A reader that now and then receives into memory that is not present, like that of a swapped-out process.
+//! A reader that occasionally receives into memory that is not present, like that of a swapped-out process.
 //!
-//! `recv` copies with the socket locked. Until the page has come, the reader waits inside the kernel, and the packets
-//! that arrive wait on the socket's backlog, unacknowledged (`tcp_add_backlog`): what Wu and Crawford saw when a
+//! `recv` copies with the socket locked. Until the page arrives, the reader waits inside the kernel, and arriving
+//! packets wait on the socket's backlog, unacknowledged (`tcp_add_backlog`): what Wu and Crawford saw when a reader
+//! lost its CPU there. userfaultfd(2) keeps a page away for any length of time.
 //! reader lost its CPU there. userfaultfd(2) makes a page stay away for as long as one likes.
 
 use super::end::{End, Surroundings, check_deadline, poll};
@@ -20,7 +21,7 @@ const UFFDIO_ZEROPAGE: libc::Ioctl = 0xc020_aa04_u32 as libc::Ioctl;
 const UFFDIO_REGISTER_MODE_MISSING: u64 = 1;
 const UFFD_MSG_BYTES: usize = 32;
 
-/// `struct uffdio_register` and `struct uffdio_zeropage`: a range, what is asked of it, and the answer.
+/// `struct uffdio_register` and `struct uffdio_zeropage`: a range, the request, and the answer.
 #[repr(C)]
 struct OfRange {
     start: u64,
@@ -35,7 +36,7 @@ struct Page {
     at: *mut libc::c_void,
 }
 
-// SAFETY: the address is only handed to system calls, which any thread may make.
+// SAFETY: the address is only passed to system calls, which any thread may make.
 unsafe impl Sync for Page {}
 
 impl Page {
@@ -73,7 +74,7 @@ impl Page {
 
     fn ask(&self, request: libc::Ioctl, mode: u64, doing: &str) -> Result<(), LabError> {
         let mut range = OfRange { start: self.at as u64, bytes: PAGE_BYTES as u64, mode, answer: 0 };
-        // SAFETY: the struct is live and of the layout that both requests have.
+        // SAFETY: the struct is live and has the layout of both requests.
         let result = unsafe { libc::ioctl(self.faults.as_raw_fd(), request, &raw mut range) };
         if result == 0 { Ok(()) } else { Err(LabError::last_os(doing)) }
     }
@@ -84,7 +85,7 @@ impl Page {
         if result == 0 { Ok(()) } else { Err(LabError::last_os("take a page away")) }
     }
 
-    /// Waits until somebody needs the page, and brings it `for_ns` later; gives up when `over`.
+    /// Waits until somebody needs the page, and provides it `for_ns` later; gives up when `over`.
     fn bring_after(&self, for_ns: u64, over: &AtomicBool) -> Result<(), LabError> {
         let mut message = [0_u8; UFFD_MSG_BYTES];
         while !over.load(Ordering::Relaxed) {
@@ -135,7 +136,7 @@ impl End {
         Ok(())
     }
 
-    /// Receives a page of data into a page of memory that is away for a while.
+    /// Receives a page of data into a page of memory that is missing for a while.
     fn read_into(&mut self, page: &Page, for_ns: u64) -> Result<(), LabError> {
         page.take_away()?;
         let over = AtomicBool::new(false);

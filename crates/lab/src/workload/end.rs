@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Priority of the applications' threads; below the capture (10) and the relay (20).
 const PRIORITY: i32 = 5;
 
-/// Makes the calling thread an application's: scheduled as asked, or before all ordinary tasks, as on a machine that has
+/// Makes the calling thread an application's: scheduled as asked, or above all ordinary tasks, as on a machine with
 /// nothing else to do.
 ///
 /// # Errors
@@ -31,7 +31,7 @@ pub(super) fn become_application(asked: Option<&Scheduling>) -> Result<(), LabEr
     }
 }
 
-/// What one end of a connection did and when, and what its kernel says. Times are `CLOCK_REALTIME`.
+/// What one end of a connection did and when, and its kernel's counters. Times are `CLOCK_REALTIME`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndRecord {
     /// Own address.
@@ -50,37 +50,37 @@ pub struct EndRecord {
     pub acknowledged_ns: Option<u64>,
     /// The peer's end of file was read.
     pub read_ended_ns: Option<u64>,
-    /// Bytes that the socket took.
+    /// Bytes that the socket accepted.
     pub written_bytes: u64,
-    /// Bytes that the socket gave.
+    /// Bytes read from the socket.
     pub read_bytes: u64,
     /// Time the application waited for room in the send buffer.
     pub waited_for_room_ns: u64,
-    /// The part of it in which the kernel had less than a full segment left to send: all that the buffer holds
-    /// was on its way, so it was the buffer's size that stopped the transfer.
+    /// The part of it in which the kernel had less than a full segment left to send: everything in the buffer was in
+    /// flight, so the buffer's size stopped the transfer.
     pub starved_ns: u64,
-    /// When each message was begun, in order; empty for a writer without messages.
+    /// When each message started, in order; empty for a writer without messages.
     pub messages_ns: Vec<u64>,
-    /// When the reader stood still, held its socket locked, or had its memory taken away: from and to.
+    /// When the reader paused, held its socket locked, or had its memory taken away: from and to.
     pub stops_ns: Vec<(u64, u64)>,
-    /// When `info` was read: once all was acknowledged (an end that writes), or at the end of file.
+    /// When `info` was read: once everything was acknowledged (at an end that writes), or at the end of file.
     pub info_ns: Option<u64>,
     /// The `TCP_INFO` then.
     pub info: Option<TcpInfo>,
-    /// Size of the send buffer then, as `SO_SNDBUF` reads back: what the kernel allows, its overhead included.
+    /// Size of the send buffer then, from `SO_SNDBUF`: what the kernel allows, including its overhead.
     pub sndbuf_bytes: Option<u64>,
-    /// Size of the receive buffer then, as `SO_RCVBUF` reads back.
+    /// Size of the receive buffer then, from `SO_RCVBUF`.
     pub rcvbuf_bytes: Option<u64>,
-    /// The machine's CPU whose softirq handed up the last packet then, as `SO_INCOMING_CPU` says.
+    /// The machine's CPU whose softirq passed up the last packet then, from `SO_INCOMING_CPU`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub softirq_cpu: Option<u32>,
-    /// Why the kernel gave the connection up before its end, if it did; only paths with middleboxes may make it.
+    /// Why the kernel gave up the connection early, if it did; only paths with middleboxes may cause that.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub broken: Option<String>,
-    /// The task that read, by the kernel's account.
+    /// The task that read, by the kernel's counters.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reader: Option<TaskRecord>,
-    /// The task that wrote, by the kernel's account.
+    /// The task that wrote, by the kernel's counters.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub writer: Option<TaskRecord>,
 }
@@ -92,9 +92,9 @@ pub struct Surroundings<'a> {
     pub sampler: &'a Sampler,
     /// When to give up, on the monotonic clock.
     pub deadline_ns: u64,
-    /// When to stop wherever one is, on that clock: the connection is then closed as it is.
+    /// When to stop at any point, on that clock: the connection is then closed as it is.
     pub cut_ns: Option<u64>,
-    /// Whether a connection may be reset, or time out: that ends it, and the run goes on.
+    /// Whether a connection may be reset or time out: that ends it, and the run goes on.
     pub may_break: bool,
 }
 
@@ -104,7 +104,7 @@ impl Surroundings<'_> {
         self.cut_ns.is_some_and(|cut| clock::monotonic_ns() >= cut)
     }
 
-    /// Whether an error of a call on a connection is the end of that, as it may be here.
+    /// Whether an error of a call may end the connection here.
     fn may_be(&self, error: &io::Error) -> bool {
         const ENDS: [ErrorKind; 4] = [
             ErrorKind::ConnectionReset,
@@ -115,7 +115,7 @@ impl Surroundings<'_> {
         self.may_break && ENDS.contains(&error.kind())
     }
 
-    /// No later than either.
+    /// The earlier of the two instants.
     pub(super) fn until(&self, until_ns: u64) -> u64 {
         until_ns.min(self.deadline_ns).min(self.cut_ns.unwrap_or(u64::MAX))
     }
@@ -147,13 +147,13 @@ pub fn listener(address: SocketAddr, options: &SocketOptions) -> Result<Socket, 
     Ok(listener)
 }
 
-/// A connected end, with its record begun.
+/// A connected end, with its record started.
 pub struct End {
     /// The socket, non-blocking unless its reader polls.
     pub socket: Socket,
     /// The record so far.
     pub record: EndRecord,
-    /// How much one call takes.
+    /// The size of its calls.
     pub calls: Calls,
     /// Its reader polls before it sleeps (`SO_BUSY_POLL`).
     pub(super) polls: bool,
@@ -167,7 +167,7 @@ impl End {
                 .map_err(LabError::system("read a socket's address"))
         };
         let (local, remote) = (address(socket.local_addr())?, address(socket.peer_addr())?);
-        // Only a read that may sleep polls before it does; one that may not looks once (`sk_busy_loop`).
+        // Only a read that may sleep polls before it does; another one checks once (`sk_busy_loop`).
         let polls = polls(&socket);
         socket.set_nonblocking(!polls).map_err(LabError::system("make a socket non-blocking"))?;
         let record = EndRecord {
@@ -197,13 +197,13 @@ impl End {
         Ok(Self { socket, record, calls: Calls::default(), polls })
     }
 
-    /// Connects, waiting for lost SYNs as long as it takes; `None` if it was time to stop before.
+    /// Connects, waiting for lost SYNs as long as it takes; `None` if it was time to stop first.
     ///
     /// # Errors
     /// If the connection is refused or the deadline passes.
     pub fn connect(socket: Socket, to: SocketAddr, around: Surroundings) -> Result<Option<Self>, LabError> {
         let opened_ns = clock::realtime_ns();
-        // What waits for it counts in milliseconds, and must not give up before it is time.
+        // The wait counts in milliseconds, and must not give up early.
         let patience = around.until(u64::MAX).saturating_sub(clock::monotonic_ns()).saturating_add(2_000_000);
         match socket.connect_timeout(&SockAddr::from(to), Duration::from_nanos(patience)) {
             Ok(()) => Self::begin(socket, opened_ns).map(Some),
@@ -212,8 +212,8 @@ impl End {
         }
     }
 
-    /// Connects with data: the kernel puts into the SYN what it may, and says how much. It is written to the connection's
-    /// account.
+    /// Connects with data: the kernel puts as much as allowed into the SYN, and returns how much. It counts as written
+    /// on the connection.
     ///
     /// # Errors
     /// As [`End::connect`].
@@ -227,7 +227,7 @@ impl End {
         let patience = around.until(u64::MAX).saturating_sub(clock::monotonic_ns()).max(1_000_000);
         let patience = Some(Duration::from_nanos(patience));
         socket.set_write_timeout(patience).map_err(LabError::system("set SO_SNDTIMEO"))?;
-        // The call returns when the connection is made, or the SYN was answered by an error.
+        // The call returns when the connection is established, or the SYN was answered by an error.
         match socket.send_to_with_flags(&vec![0; bytes], &SockAddr::from(to), libc::MSG_FASTOPEN) {
             Ok(taken) => {
                 let mut end = Self::begin(socket, opened_ns)?;
@@ -240,7 +240,7 @@ impl End {
         }
     }
 
-    /// Waits for the next connection; `None` if it was time to stop before one came.
+    /// Waits for the next connection; `None` if it was time to stop before one arrived.
     ///
     /// # Errors
     /// If none comes before the deadline.
@@ -266,7 +266,7 @@ impl End {
         }
     }
 
-    /// Writes an amount, as fast as the socket takes it; stops early at `until_ns` (monotonic), if given.
+    /// Writes an amount, as fast as the socket accepts it; stops early at `until_ns` (monotonic), if given.
     ///
     /// # Errors
     /// If the peer resets the connection or the deadline passes.
@@ -289,9 +289,9 @@ impl End {
             };
             left -= taken as u64;
             self.record.written_bytes += taken as u64;
-            // A write that was taken in part means that the buffer is full. One has to wait then, as a
-            // blocking write does: Linux appends to a segment that is not sent yet without looking at the
-            // buffer's limit, and who only tries again and again gets far beyond it (tcp_sendmsg_locked).
+            // A partial write means that the buffer is full. Then the writer has to wait, as in a blocking write: Linux
+            // appends to an unsent segment without checking the buffer's limit, and a writer that only tries again and
+            // again gets far beyond it (tcp_sendmsg_locked).
             if taken < size {
                 self.wait_for_room(around.until(until_ns.unwrap_or(u64::MAX)));
                 check_deadline(around, "room in the send buffer")?;
@@ -301,7 +301,7 @@ impl End {
         Ok(())
     }
 
-    /// The kernel has given the connection up.
+    /// The kernel has given up the connection.
     fn breaks(&mut self, why: &io::Error) {
         self.record.broken.get_or_insert_with(|| why.to_string());
     }
@@ -317,7 +317,7 @@ impl End {
         self.record.starved_ns += if starved { waited_ns } else { 0 };
     }
 
-    /// Writes as planned, waits until all is acknowledged, reads TCP_INFO and ends the stream.
+    /// Writes as planned, waits until everything is acknowledged, reads TCP_INFO and ends the stream.
     ///
     /// # Errors
     /// As [`End::write`].
@@ -391,7 +391,7 @@ impl End {
             return self.read_now(bytes, buffer);
         }
         let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
-        // None at all would be for ever.
+        // No timeout at all would mean forever.
         let patience = Some(left.max(Duration::from_millis(1)));
         self.socket.set_read_timeout(patience).map_err(LabError::system("set SO_RCVTIMEO"))?;
         let size = buffer.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -406,7 +406,7 @@ impl End {
         }
     }
 
-    /// Reads exactly so much; says whether it did, or it was time to stop before.
+    /// Reads exactly this much; returns whether it did, or it was time to stop first.
     ///
     /// # Errors
     /// If the stream ends before, or the deadline passes.
@@ -491,7 +491,7 @@ impl End {
         Ok(())
     }
 
-    /// Waits for the peer's end of file; what else may come is not counted.
+    /// Waits for the peer's end of file; other data is not counted.
     ///
     /// # Errors
     /// If the peer resets the connection or the deadline passes.
@@ -528,7 +528,7 @@ fn polls(socket: &Socket) -> bool {
     time_us > 0
 }
 
-/// Whether a connection is no more: RFC 9293's CLOSED.
+/// Whether a connection is in the state CLOSED (RFC 9293).
 fn is_closed(socket: &Socket) -> bool {
     const TCP_CLOSE: u8 = 7; // include/net/tcp_states.h
     TcpInfo::of(socket).is_ok_and(|info| info.state == TCP_CLOSE)

@@ -12,9 +12,9 @@ use std::net::{Shutdown, SocketAddr};
 
 const FIRST_PORT: u16 = 8080;
 
-/// Runs the exchange to its end; gives the records of server (the sender) and client, paired, if wanted.
+/// Runs the exchange to its end; returns the records of server (the sender) and client, paired, if wanted.
 ///
-/// Each client has a server of its own, on a port of its own, which knows which response is next.
+/// Each client has its own server, on its own port, which knows which response is next.
 ///
 /// # Errors
 /// The first failure of any end.
@@ -67,8 +67,8 @@ pub fn run(
     Ok(asked.into_iter().filter_map(pair).collect())
 }
 
-/// One end of all connections of a client, one after the other, until it is time to stop; `once` is called with how many
-/// responses there were before, and counts on.
+/// One end of all connections of a client, one after the other, until it is time to stop; `once` gets the number of
+/// responses before, and increments it.
 fn repeat(
     plan: &Exchange,
     mut once: impl FnMut(&mut u64) -> Result<Option<EndRecord>, LabError>,
@@ -104,7 +104,7 @@ fn serve(
         end.write(plan.response(*responses), None, around)?;
         *responses += 1;
     }
-    // The client closes first, once it has everything.
+    // The client closes first, once it has received everything.
     end.read_as(&super::Reader::Greedy, around)?;
     end.inquire()?;
     drop(watching);
@@ -150,7 +150,7 @@ fn ask(
     if whole {
         end.socket.shutdown(Shutdown::Write).map_err(LabError::system("end the stream"))?;
         if !plan.hastens {
-            // Wait for the server's end of file, so that the last acknowledgement is on its way too.
+            // Wait for the server's end of file, so that the last acknowledgment is in flight too.
             end.read_to_the_end(around)?;
         }
     }

@@ -1,11 +1,11 @@
-//! What the two applications do: who writes how much and when, and who reads how fast.
+//! The two applications: who writes how much and when, and who reads how fast.
 //!
 //! - [`end`]: one end of one connection: its writing and reading, and its record; [`absent`] and [`squeeze`] are ways
 //!   of reading that make the receiving kernel late, or short of memory.
 //! - [`stream`]: connections over which one end (or both) sends in bulk or in messages.
-//! - [`options`]: what is set on a socket.
+//! - [`options`]: socket options.
 //! - [`exchange`]: requests and responses, over few or many connections.
-//! - [`programs`]: what somebody else's programs do instead.
+//! - [`programs`]: the user's programs instead.
 
 pub mod absent;
 pub mod end;
@@ -24,17 +24,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Writer {
-    /// As much as the socket takes, for a time.
+    /// As much as the socket accepts, for a time.
     For {
         /// How long.
         duration_ns: u64,
     },
-    /// As much as the socket takes, up to an amount.
+    /// As much as the socket accepts, up to an amount.
     Total {
         /// The amount.
         bytes: u64,
     },
-    /// Messages at fixed times; one that the socket does not take in time delays the next.
+    /// Messages at fixed times; one that the socket does not accept in time delays the next.
     Messages {
         /// Size of each.
         bytes: u64,
@@ -51,7 +51,7 @@ pub enum Writer {
 pub enum Reader {
     /// Everything, at once.
     Greedy,
-    /// At most so much every so often.
+    /// At most a given amount at regular intervals.
     Paced {
         /// How much at a time.
         bytes: u64,
@@ -65,27 +65,27 @@ pub enum Reader {
         /// How long it then does not.
         stops_ns: u64,
     },
-    /// As a scenario's process: after each call it sleeps as long as is needed to keep to its rate, and it pauses.
+    /// As a scenario's process: after each call it sleeps as long as needed to keep its rate, and it pauses.
     Process {
         /// The rate, if it has one.
         rate_bit_per_s: Option<u64>,
-        /// When it pauses, since the connection was made, and for how long; in order.
+        /// When it pauses, from the start of the connection, and for how long; in order.
         pauses: Vec<(u64, u64)>,
     },
-    /// Everything at once, but now and then into memory that is away ([`absent`]): the reader then waits inside the
-    /// kernel with its socket locked, and what arrives meanwhile waits on the socket's backlog.
+    /// Everything at once, but occasionally into memory that is missing ([`absent`]): the reader then waits inside the
+    /// kernel with its socket locked, and arriving packets wait on the socket's backlog.
     Faulting {
         /// From the start of one such wait to the start of the next.
         every_ns: u64,
-        /// How long the memory is away.
+        /// How long the memory is missing.
         for_ns: u64,
     },
-    /// Everything at once; but whenever data has come that waits behind a hole, the socket's memory is taken away
-    /// until the hole is filled ([`squeeze`]), as a host short of memory does.
+    /// Everything at once; but whenever data behind a hole has arrived, the socket's memory is taken away until the
+    /// hole is filled ([`squeeze`]), as on a host short of memory.
     Squeezing,
 }
 
-/// How much one call takes.
+/// The size of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calls {
     /// A `write`.
@@ -106,10 +106,10 @@ impl Calls {
     }
 }
 
-/// One connection, or several alike, opened by the end that writes.
+/// One or several equal connections, opened by the end that writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
-    /// How many connections alike at the same time.
+    /// How many equal connections at the same time.
     pub count: u32,
     /// How the opening end writes.
     pub writer: Writer,
@@ -118,29 +118,29 @@ pub struct Stream {
     /// Set if the other end writes too, at the same time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub answer: Option<Writer>,
-    /// Set if the receiver's host is the one that opens and writes.
+    /// Set if the receiver's host opens and writes.
     pub reversed: bool,
-    /// How much one call takes.
+    /// The size of calls.
     #[serde(skip_serializing_if = "Calls::are_usual", default)]
     pub calls: Calls,
     /// When the connection is opened, after the workload's start.
     pub after_ns: u64,
-    /// Options of the socket that opens, if not its host's.
+    /// Options of the opening socket, if not its host's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub opener_socket: Option<SocketOptions>,
     /// Options of the socket that accepts, if not its host's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub acceptor_socket: Option<SocketOptions>,
-    /// How the process that opens is scheduled; before all ordinary ones if `None`.
+    /// How the opening process is scheduled; above all ordinary ones if `None`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub opener: Option<Scheduling>,
-    /// How the process that accepts is, likewise.
+    /// How the accepting process is, likewise.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub acceptor: Option<Scheduling>,
 }
 
 impl Stream {
-    /// One connection that is opened at once and read greedily.
+    /// One connection that is opened immediately and read greedily.
     pub fn one(writer: Writer) -> Self {
         Self {
             count: 1,
@@ -173,7 +173,7 @@ fn is_zero(value: &u64) -> bool {
 pub struct Exchange {
     /// Clients at the same time.
     pub clients: u32,
-    /// Connections that each client makes, one after the other; the run may be over before.
+    /// Connections that each client opens, one after the other; the run may end before.
     pub connections_per_client: u32,
     /// Requests on each connection, likewise.
     pub rounds_per_connection: u32,
@@ -181,26 +181,26 @@ pub struct Exchange {
     pub request_bytes: u64,
     /// Size of a response.
     pub response_bytes: u64,
-    /// Sizes of the responses after the first, if not all are alike; then it begins again.
+    /// Sizes of the responses after the first, if they differ; after the last, they start over.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub further_response_bytes: Vec<u64>,
-    /// When the first client begins, after the workload's start.
+    /// When the first client starts, after the workload's start.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub after_ns: u64,
-    /// How long after one client the next begins.
+    /// The time between the starts of two clients.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub stagger_ns: u64,
     /// How long the client thinks between the end of a response and its next request.
     pub think_ns: u64,
-    /// How long the server takes before it answers.
+    /// How long the server waits before it answers.
     pub server_ns: u64,
     /// Whether TCP_INFO is read and kept for each connection.
     pub recorded: bool,
-    /// Whether a client goes on as soon as it has everything; otherwise it waits until the server has closed too, so that
-    /// nothing of a connection is left on the path.
+    /// Whether a client continues as soon as it has received everything; otherwise it waits until the server has closed
+    /// too, so that nothing of a connection is left on the path.
     #[serde(skip_serializing_if = "is_false", default)]
     pub hastens: bool,
-    /// How the client's process is scheduled; before all ordinary ones if `None`.
+    /// How the client's process is scheduled; above all ordinary ones if `None`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client: Option<Scheduling>,
     /// How the server's is, likewise.
@@ -209,7 +209,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// One request of that size and one response, recorded; nobody takes time over them.
+    /// One request of that size and one response, recorded, without delays.
     pub fn one(request_bytes: u64, response_bytes: u64) -> Self {
         Self {
             clients: 1,
@@ -247,6 +247,6 @@ pub enum Workload {
     Streams(Vec<Stream>),
     /// Requests and responses.
     Exchange(Exchange),
-    /// Programs that are not the lab's.
+    /// The user's programs.
     Programs(Programs),
 }

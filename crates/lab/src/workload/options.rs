@@ -1,11 +1,11 @@
-//! What an application sets on its socket.
+//! Socket options of an application.
 
 use crate::error::LabError;
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Socket, Type};
 use std::os::fd::AsRawFd;
 
-/// What an application sets on its socket; `None` leaves the kernel's.
+/// Socket options of an application; `None` leaves the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SocketOptions {
     /// `SO_SNDBUF`; the kernel doubles it.
@@ -17,8 +17,8 @@ pub struct SocketOptions {
     /// `TCP_WINDOW_CLAMP`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub window_clamp_bytes: Option<u32>,
-    /// `TCP_WINDOW_CLAMP` of a listening socket, from which the window scale follows; it is lifted from each
-    /// connection once that is made, when the scale can no longer change.
+    /// `TCP_WINDOW_CLAMP` of a listening socket, which determines the window scale; it is lifted from each connection
+    /// once established, when the scale can no longer change.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub window_clamp_at_handshake_bytes: Option<u32>,
     /// `TCP_CONGESTION`.
@@ -44,15 +44,15 @@ pub struct SocketOptions {
     /// `SO_BUSY_POLL`, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub busy_poll_us: Option<u32>,
-    /// What connects hands its first data over with that (`MSG_FASTOPEN`, RFC 7413), if it writes. The hosts'
-    /// `net.ipv4.tcp_fastopen` decides whether the SYN carries it.
+    /// The connecting end passes its first data with the connection request (`MSG_FASTOPEN`, RFC 7413), if it writes.
+    /// The hosts' `net.ipv4.tcp_fastopen` decides whether the SYN carries it.
     #[serde(skip_serializing_if = "super::is_false", default)]
     pub fast_open: bool,
 }
 
 impl SocketOptions {
-    /// Sets what has to be there before the connection is: on what connects, and on what listens, from which the
-    /// connections have it.
+    /// Sets options that are needed before the connection: on the connecting socket, and on the listening one, from
+    /// which connections inherit them.
     ///
     /// # Errors
     /// If the kernel refuses an option.
@@ -77,7 +77,7 @@ impl SocketOptions {
         Ok(())
     }
 
-    /// Sets what a connection has for itself: on what connects, and on what was accepted.
+    /// Sets options of a connection itself: on the connecting and on the accepted socket.
     ///
     /// # Errors
     /// As [`Self::set_before`].
@@ -103,7 +103,7 @@ impl SocketOptions {
         Ok(())
     }
 
-    /// Lifts what held for the handshake only.
+    /// Lifts options that apply to the handshake only.
     pub(super) fn lift(&self, socket: &Socket) -> Result<(), LabError> {
         match self.window_clamp_at_handshake_bytes {
             // RFC 7323, section 2.2: no window is larger than 2^30 bytes.
@@ -113,11 +113,11 @@ impl SocketOptions {
     }
 }
 
-/// Whether this process may have a socket poll for longer than `net.core.busy_read` says: kernels that ask for
-/// `CAP_NET_ADMIN` ask for the whole machine's (`sk_setsockopt`, `capable`); 6.18 asks nobody.
+/// Whether this process may let a socket poll for longer than `net.core.busy_read`: kernels that require
+/// `CAP_NET_ADMIN` require the whole machine's (`sk_setsockopt`, `capable`); 6.18 requires nothing.
 ///
 /// # Errors
-/// What the kernel said.
+/// The kernel's error.
 pub(crate) fn may_busy_poll() -> Result<(), LabError> {
     let socket =
         Socket::new(Domain::IPV4, Type::STREAM, None).map_err(LabError::system("make a socket to try"))?;
@@ -128,7 +128,7 @@ fn set_window_clamp(socket: &Socket, bytes: u32) -> Result<(), LabError> {
     set(socket, (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP), bytes, "TCP_WINDOW_CLAMP")
 }
 
-/// Sets an option that socket2 does not have, to a number of the size that it takes.
+/// Sets an option that socket2 lacks, to a number of the size that it takes.
 fn set<Number>(
     socket: &Socket,
     (level, option): (libc::c_int, libc::c_int),
@@ -145,9 +145,9 @@ fn set<Number>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    /// What is set is what the kernel says afterwards.
+    /// Options read back as they were set.
     #[test]
-    fn every_option_reaches_the_kernel() {
+    fn socket_options_read_back_as_set() {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         let options = SocketOptions {
             so_sndbuf_bytes: Some(20_000),
@@ -160,7 +160,7 @@ mod tests {
             maxseg_bytes: Some(1000),
             notsent_lowat_bytes: Some(50_000),
             max_pacing_rate_bit_per_s: Some(80_000),
-            // No more than any kernel lets anybody have.
+            // No more than any kernel allows everybody.
             busy_poll_us: Some(0),
             fast_open: false,
             window_clamp_at_handshake_bytes: None,

@@ -1,7 +1,7 @@
-//! Programs of somebody else's over the path: a server on one host, and a client on the other.
+//! The user's programs over the path: a server on one host, and a client on the other.
 //!
-//! The client is started once something listens on the server's host. The run is over when the client and all that it
-//! started have ended, or when its time is; the server may then finish what it has begun.
+//! The client is started once something listens on the server's host. The run ends when the client and everything it
+//! started have ended, or when its time is over; the server may then finish what it has started.
 
 pub(crate) mod child;
 
@@ -25,7 +25,7 @@ pub struct Program {
     pub host: Host,
     /// As for `sh -c`, with [`SERVER`] and [`CLIENT`] in the places of the hosts' addresses.
     pub command: String,
-    /// What its sockets have unless it asks for another.
+    /// The congestion control of its sockets unless it asks for another.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion_control: Option<String>,
     /// How it is scheduled; like the process that started the lab if `None`.
@@ -33,7 +33,7 @@ pub struct Program {
     pub scheduling: Option<Scheduling>,
 }
 
-/// Two programs that talk to each other.
+/// Two programs that communicate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Programs {
     /// The one that listens.
@@ -42,9 +42,9 @@ pub struct Programs {
     pub client: Program,
 }
 
-/// Stands in a command for the address of the server's host.
+/// In a command, stands for the address of the server's host.
 pub const SERVER: &str = "{server}";
-/// For that of the client's.
+/// In a command, stands for the address of the client's host.
 pub const CLIENT: &str = "{client}";
 
 /// Which of the two a program is.
@@ -58,7 +58,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// As one calls it.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -76,19 +76,19 @@ pub struct ProgramRecord {
     pub host: Host,
     /// The command, with the addresses in it.
     pub command: String,
-    /// Its exit code, as the shell gives it (128 and the number of a signal that ended it); `None` if it was still running
+    /// Its exit code from the shell (128 plus the number of a signal that ended it); `None` if it was still running
     /// when its time was over, and was ended.
     pub exit_code: Option<i32>,
     /// CPU time of all of its processes that were waited for.
     pub ran_ns: u64,
-    /// The beginning of what it wrote to standard output and standard error.
+    /// The beginning of its standard output and standard error.
     pub said: String,
     /// Bytes that it wrote there.
     pub said_bytes: u64,
 }
 
 impl ProgramRecord {
-    /// Whether it ended by itself and says that it failed.
+    /// Whether it ended by itself and failed.
     pub fn has_failed(&self) -> bool {
         self.exit_code.is_some_and(|code| code != 0)
     }
@@ -106,11 +106,11 @@ impl ProgramRecord {
 
 /// How long a server may take until it listens.
 pub(crate) const READY_WITHIN: Duration = Duration::from_secs(10);
-/// How long it may take over what it has begun when the client is gone.
+/// How long it may take to finish after the client has ended.
 const FINISHES_WITHIN: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Asks the program to stop when whoever watches over it has to give up.
+/// Tells the program to stop if its supervisor has to give up.
 pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -125,7 +125,7 @@ pub(crate) fn joined(watched: Watched<'_>) -> Result<ProgramRecord, LabError> {
     watched.join().unwrap_or(Err(LabError::Panicked { role: "watches over a program" }))
 }
 
-/// Runs both, the client for `lasts_ns` at most; gives what became of the server and of the client.
+/// Runs both, the client for at most `lasts_ns`; returns the results of the server and of the client.
 ///
 /// # Errors
 /// If the server does not listen in time or ends before, or the shell cannot be started.
@@ -178,9 +178,9 @@ pub fn run(
     })
 }
 
-/// Gives a host its congestion control. Only what the machine allows everybody (`net.ipv4.tcp_allowed_congestion_control`)
-/// can be a namespace's own default (`tcp_set_default_congestion_control`). The rest can be the route's, which goes before
-/// what a program asks for (`tcp_ca_dst_init`).
+/// Sets a host's congestion control. Only those that the machine allows everybody
+/// (`net.ipv4.tcp_allowed_congestion_control`) can be a namespace's own default (`tcp_set_default_congestion_control`).
+/// Others can be set on the route, which takes precedence over a program's choice (`tcp_ca_dst_init`).
 pub(crate) fn prefer(
     namespaces: &Namespaces,
     host: Host,
@@ -194,7 +194,7 @@ pub(crate) fn prefer(
     namespaces.ip(place, &format!("route replace {peer} dev {DEVICE} congctl {control}"))
 }
 
-/// Whether something is so before that time is over.
+/// Whether a condition becomes true within a time.
 pub(crate) fn until(within: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     loop {

@@ -1,7 +1,7 @@
-//! A reader whose socket is short of memory just when it holds data behind a hole.
+//! A reader whose socket is short of memory exactly when it holds data behind a hole.
 //!
-//! The kernel then throws that data away although it has acknowledged by SACK that it arrived (`tcp_prune_ofo_queue`): SACK
-//! reneging. A host out of memory for TCP does so by itself (`tcp_mem`), but to all connections of the machine.
+//! The kernel then discards that data although it acknowledged it by SACK (`tcp_prune_ofo_queue`): SACK reneging. A
+//! host out of TCP memory does that by itself (`tcp_mem`), but to all connections of the machine.
 
 use super::end::{End, check_deadline, poll};
 use crate::clock;
@@ -9,11 +9,11 @@ use crate::error::LabError;
 use crate::workload::end::Surroundings;
 use slowpath_live::TcpInfo;
 
-/// The kernel makes it the least it allows, `SOCK_MIN_RCVBUF`.
+/// The kernel raises it to its minimum, `SOCK_MIN_RCVBUF`.
 const LEAST_BYTES: usize = 1;
 /// Room for any window of the cases.
 const AMPLE_BYTES: usize = 2 << 20;
-/// How often the kernel is asked: far more often than an RTT, so that a hole is seen while it is open.
+/// How often the kernel is sampled: far more often than an RTT, so that a hole is seen while it is open.
 const LOOK_EVERY_NS: u64 = 500_000;
 
 impl End {
@@ -21,7 +21,7 @@ impl End {
     pub(super) fn read_squeezing(&mut self, around: Surroundings) -> Result<(), LabError> {
         let mut buffer = self.read_buffer();
         let mut known_out_of_order = 0;
-        // Since when, and what had arrived in order then.
+        // Since when, and how much had arrived in order then.
         let mut squeezed: Option<(u64, u64)> = None;
         self.give_room(AMPLE_BYTES)?;
         loop {

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 
 const FIRST_PORT: u16 = 5001;
 
-/// Both hosts' addresses and what their applications set on sockets.
+/// Both hosts' addresses and their applications' socket options.
 #[derive(Clone, Debug)]
 pub struct Hosts {
     /// The sender's address.
@@ -24,9 +24,9 @@ pub struct Hosts {
     pub receiver_options: SocketOptions,
 }
 
-/// Which of all streams, counted with their alikes, a connection is, by its record at either end.
+/// Which of all streams, counting equal ones, a connection is, by its record at either end.
 pub fn number_of(record: &EndRecord) -> usize {
-    // What connects has a port of those that the kernel gives, and they are higher.
+    // The connecting end has a port assigned by the kernel, which is higher.
     usize::from(record.local.port().min(record.remote.port()).saturating_sub(FIRST_PORT))
 }
 
@@ -36,14 +36,14 @@ struct Plan<'a> {
     listener: Socket,
     listener_options: &'a SocketOptions,
     to: SocketAddr,
-    /// Bytes that are handed over with the connection's opening.
+    /// Bytes passed when the connection is opened.
     first_bytes: Option<usize>,
 }
 
 /// What an application has ready when it opens a connection: a request.
 const FIRST_BYTES: u64 = 1000;
 
-/// Bytes of a writer that may go with the SYN: one that writes for a time, or messages, is not counted in bytes.
+/// A writer's bytes that may go with the SYN; one that writes for a time, or messages, is not counted in bytes.
 fn first_bytes(writer: Writer, options: &SocketOptions) -> Option<usize> {
     match writer {
         Writer::Total { bytes } if options.fast_open => Some(bytes.min(FIRST_BYTES) as usize),
@@ -51,8 +51,8 @@ fn first_bytes(writer: Writer, options: &SocketOptions) -> Option<usize> {
     }
 }
 
-/// Runs all streams to their ends; gives the records of the ends at the sender's host and at the receiver's, paired, of
-/// those that were connected before it was time to stop.
+/// Runs all streams to their ends; returns the records of the ends at the sender's host and at the receiver's, paired,
+/// of those that were connected before it was time to stop.
 ///
 /// # Errors
 /// The first failure of any end.
@@ -127,7 +127,7 @@ fn plan<'a>(
     Ok(Plan { stream, opener, listener, listener_options, to: address, first_bytes })
 }
 
-/// Writes and reads at the same time, each as planned.
+/// Writes and reads at the same time, both as planned.
 fn run_end(
     end: End,
     task: Option<&Scheduling>,

@@ -6,9 +6,9 @@ use std::net::{IpAddr, Shutdown, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-/// Sends them to that address of the receiver's host, and gives what arrived, and the sender's socket.
+/// Sends them to that address of the receiver's host, and returns what arrived, and the sender's socket.
 pub fn transfer(namespaces: &Namespaces, to: IpAddr, sent: &[u8]) -> (Vec<u8>, TcpStream) {
-    // The socket's namespace is that of the thread that makes it.
+    // The socket's namespace is that of the thread that creates it.
     let listener = namespaces.inside(Place::Receiver, || Ok(TcpListener::bind((to, 5001)).unwrap())).unwrap();
     thread::scope(|scope| {
         let received = scope.spawn(move || {

@@ -1,13 +1,15 @@
 //! Available bandwidth: the lowest rate at which a stream of packets makes its own delays grow.
 //!
-//! Self-loading periodic streams (Jain and Dovrolis, "Pathload: A Measurement Tool for End-to-End Available Bandwidth", PAM
-//! 2002; IEEE/ACM Transactions on Networking 11(4), 2003). A fleet of streams at one rate says whether that is more than
-//! there is, and a binary search goes on from there; rates at which some streams grow and some do not are the grey region.
+//! Self-loading periodic streams (Jain and Dovrolis, "Pathload: A Measurement Tool for End-to-End Available Bandwidth",
+//! PAM 2002; IEEE/ACM Transactions on Networking 11(4), 2003). A fleet of streams at one rate shows whether that
+//! exceeds the available bandwidth, and a binary search continues from there; rates at which some streams grow and some
+//! do not are the grey region.
 //!
 //! Ubik (section V) found pathload wrong in two ways besides its constants. It lost packets in slow streams and then
-//! said far too little: here what is lost at a gentle rate already is no sign of too high a rate. And it saw no delay grow in
-//! fast streams and then said the whole link: here a stream lasts some milliseconds, however fast it is, so that what an end
-//! hands over together is a small part of it, and counts only at the rate that its sender reached.
+//! reported far too little: here, loss that already occurs at a gentle rate is no sign of too high a rate. And it saw
+//! no growing delay in fast streams and then reported the whole link: here a stream lasts some milliseconds, however
+//! fast it is, so packets that an end delivers together are a small part of it, and it counts only at the rate that its
+//! sender reached.
 
 use super::channel::{Channel, Passed, Train};
 use super::trend::{self, Trend};
@@ -18,38 +20,39 @@ use slowpath_model::statistics::lower_median;
 const STREAMS: u32 = 12;
 /// The share of a fleet's streams that has to agree, in thousandths (f = 0.7).
 const AGREE_PERMILLE: u32 = 700;
-/// Packets of a stream at least (K = 100).
+/// The least number of packets in a stream (K = 100).
 const LEAST_PACKETS: u32 = 100;
-/// How long a stream lasts at least: at a twentieth too fast its delays grow by twenty times the 50 us that cards wait, and
-/// bursts of others are short compared with it.
+/// The least duration of a stream: at a twentieth too fast, its delays grow by twenty times the 50 us of interrupt
+/// moderation, and bursts of other flows are short compared with it.
 const STREAM_NS: u64 = 20_000_000;
-/// Packets that a stream has where that many come in [`WANTED_NS`]: of fewer, chance makes too much of how many of others' are
-/// among them.
+/// Packets of a stream if that many fit in [`WANTED_NS`]: with fewer, the random number of other flows' packets among
+/// them weighs too much.
 const WANTED_PACKETS: u32 = 250;
-/// A slow stream lasts no longer for more than [`LEAST_PACKETS`].
+/// A slow stream lasts no longer than this for more than [`LEAST_PACKETS`].
 const WANTED_NS: u64 = 50_000_000;
-/// A fleet's rate is on average at most a tenth of its streams' (section 3): after each, nine times as long nothing.
+/// A fleet's average rate is at most a tenth of its streams' (section 3): after each stream, a pause nine times as
+/// long.
 const REST: u64 = 9;
-/// Loss of a stream that says its rate is too high, in thousandths (section 3: 10 %), beyond what is lost anyway.
+/// Loss of a stream that shows too high a rate, in thousandths (section 3: 10 %), beyond the loss at a gentle rate.
 const LOSSY_PERMILLE: u32 = 100;
-/// The search ends when its range is this share of its upper end, in thousandths: what a trend can resolve.
+/// The search ends when its range is this share of its upper end, in thousandths: the resolution of a trend.
 const RESOLUTION_PERMILLE: u64 = 40;
-/// Fleets at most: each halves the range, from all to a twenty-fifth, both sides of a grey region, and what a wrong first
-/// guess takes.
+/// Maximum number of fleets: each halves the range, down to a twenty-fifth, on both sides of a grey region, plus those
+/// for a wrong first guess.
 const MOST_FLEETS: usize = 16;
-/// The rate at which the loss is measured that has nothing to do with the rate: a part of the first guess.
+/// The rate at which loss independent of the rate is measured: this part of the first guess.
 const GENTLE: u64 = 10;
-/// By how much a stream's sender may be slower than asked, in thousandths.
+/// How much slower than asked a stream's sender may be, in thousandths.
 const LATE_PERMILLE: u64 = 30;
 
-/// What the upper end of the range is.
+/// The meaning of the upper end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Above it, streams made their delays grow: the path's.
+    /// Above it, the delays of streams grew: the path's limit.
     Path,
-    /// The sender could send no faster, and what it sent passed: there may be more.
+    /// The sender could send no faster, and its packets passed: there may be more.
     Sender,
-    /// No faster was allowed, and what was sent passed: there may be more.
+    /// Nothing faster was allowed, and the packets passed: there may be more.
     Cap,
     /// The receiver's socket had no room for faster streams: there may be more.
     Receiver,
@@ -58,41 +61,41 @@ pub enum Bound {
 /// The result of a fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// There is more.
+    /// More is available.
     Below,
-    /// There is less.
+    /// Less is available.
     Above,
-    /// At times there is more and at times less.
+    /// Sometimes more is available, and sometimes less.
     Grey,
-    /// The receiver's socket lost so many of its packets that they say nothing.
+    /// The receiver's socket lost so many packets that they show nothing.
     Overflowed,
 }
 
 /// Streams of one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fleet {
-    /// The rate that its sender reached, in the middle, in bit/s.
+    /// The median rate that its sender reached, in bit/s.
     pub rate: u64,
     /// Streams whose delays grew, or that lost too much.
     pub growing: u32,
-    /// Streams whose delays stayed.
+    /// Streams whose delays did not grow.
     pub staying: u32,
-    /// Streams that said neither.
+    /// Streams with an unclear trend.
     pub unclear: u32,
-    /// What that means.
+    /// The verdict on the rate.
     pub verdict: Verdict,
 }
 
-/// What was found.
+/// The result of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Available {
-    /// So much is available, in bit/s.
+    /// This much is available, in bit/s.
     pub low: u64,
-    /// And no more than this, in bit/s, or than this was not tried, as `bound` says.
+    /// And no more than this, in bit/s, or nothing higher was tried, as `bound` says.
     pub high: u64,
-    /// What the upper end is.
+    /// The meaning of the upper end.
     pub bound: Bound,
-    /// Rates at which there was enough at times and not at others, in bit/s; `None` if there are none.
+    /// Rates that were available at some times and not at others, in bit/s; `None` if there are none.
     pub grey: Option<[u64; 2]>,
     /// The loss at a low rate, in thousandths.
     pub lost_anyway_permille: u32,
@@ -101,18 +104,18 @@ pub struct Available {
 }
 
 impl Available {
-    /// One number for the range: its middle, or its upper end where that is what was reached.
+    /// One number for the range: its middle, or its upper end if that is what was reached.
     pub fn estimate(&self) -> u64 {
         if self.bound == Bound::Path { u64::midpoint(self.low, self.high) } else { self.high }
     }
 }
 
-/// Where the search stands.
+/// The state of the search.
 #[derive(Debug)]
 struct Search {
     low: u64,
     high: u64,
-    /// Whether a fleet has said that the upper end is too high.
+    /// Whether a fleet has shown that the upper end is too high.
     high_is_seen: bool,
     grey: Option<[u64; 2]>,
     /// No rate above it can be sent.
@@ -129,8 +132,8 @@ impl Search {
         high.saturating_sub(low) <= self.high / 1000 * RESOLUTION_PERMILLE
     }
 
-    /// The next rate to try; `None` when the range is narrow enough (2003, section IV-B). What is believed to be too much is
-    /// tried first, since all that follows rests on it.
+    /// The next rate to try; `None` if the range is narrow enough (2003, section IV-B). The rate believed to be too
+    /// high is tried first, since everything else depends on it.
     fn next(&self) -> Option<u64> {
         if !self.high_is_seen {
             return (self.low < self.high).then_some(self.high);
@@ -163,7 +166,7 @@ impl Search {
                 self.bound = Bound::Receiver;
             }
         }
-        // What contradicts what came before is believed: the path has changed meanwhile.
+        // A contradiction of earlier results is believed: the path has changed.
         self.low = self.low.min(self.high);
         self.grey = self.grey.and_then(|[least, most]| {
             (least <= self.high && most >= self.low).then_some([least.max(self.low), most.min(self.high)])
@@ -171,7 +174,7 @@ impl Search {
         self.look_higher(rate);
     }
 
-    /// What was believed to be too much was not.
+    /// The rate believed to be too high was not.
     fn look_higher(&mut self, rate: u64) {
         if self.high_is_seen || rate < self.high / 1000 * (1000 - LATE_PERMILLE) {
             return;
@@ -179,12 +182,12 @@ impl Search {
         if self.high < self.most {
             self.high = (self.high / 2 * 3).min(self.most);
         } else {
-            // Nothing above it can be tried.
+            // Nothing higher can be tried.
             self.high_is_seen = true;
         }
     }
 
-    /// A sender that cannot send that fast makes what it reached the most there is.
+    /// If a sender cannot send that fast, the rate it reached becomes the maximum.
     fn sender_reached(&mut self, rate: u64) {
         self.most = self.most.min(rate);
         if self.high >= self.most && self.bound != Bound::Path {
@@ -195,10 +198,10 @@ impl Search {
     }
 }
 
-/// Searches for the available bandwidth, beginning with a guess of what is certainly too much.
+/// Searches for the available bandwidth, starting with a guess that is certainly too high.
 ///
 /// # Errors
-/// If the channel cannot go on.
+/// If the channel cannot continue.
 pub fn measure<C: Channel>(
     channel: &mut C,
     setting: &Setting,
@@ -226,7 +229,7 @@ pub fn measure<C: Channel>(
     Ok(Available { low, high, bound, grey, lost_anyway_permille, fleets })
 }
 
-/// Loss at a rate that no path is full by.
+/// The loss at a rate that fills no path.
 fn lost_anyway<C: Channel>(channel: &mut C, setting: &Setting, rate: u64) -> Result<u32, C::Error> {
     let mut lost = Vec::new();
     for _ in 0..3 {
@@ -238,7 +241,7 @@ fn lost_anyway<C: Channel>(channel: &mut C, setting: &Setting, rate: u64) -> Res
     Ok(lower_median(&lost).unwrap_or(0))
 }
 
-/// No longer than the channel carries.
+/// Limits a train to what the channel carries.
 fn within<C: Channel>(train: Train, channel: &C) -> Train {
     let limits = channel.limits();
     let by_time = limits.duration_ns / train.gap_ns.max(1);
@@ -278,7 +281,7 @@ fn fleet<C: Channel>(
     }
     let verdict = match () {
         () if overflowed * 2 > sent => Verdict::Overflowed,
-        // Streams that said neither are not counted (2003, section IV-A), as long as most said something.
+        // Unclear streams are not counted (2003, section IV-A), as long as most were clear.
         () if (growing + staying) * 2 < sent => Verdict::Grey,
         () if growing * 1000 >= (growing + staying) * AGREE_PERMILLE => Verdict::Above,
         () if staying * 1000 >= (growing + staying) * AGREE_PERMILLE => Verdict::Below,
@@ -301,7 +304,7 @@ fn judged(passed: &Passed, lost_anyway_permille: u32) -> Judged {
     let is_overflow = passed.overflowed.is_some_and(|count| count * 2 > passed.lost());
     match trend::of(passed) {
         _ if is_lossy && is_overflow => Judged::Overflowed,
-        // What the sender's own queue refuses is more than its first link takes.
+        // If the sender's own queue refuses packets, the rate exceeds the first link.
         _ if is_lossy || passed.refused() * 1000 > passed.flights.len() as u32 * LOSSY_PERMILLE => {
             Judged::Grows
         }
@@ -317,7 +320,7 @@ mod tests {
 
     const MBIT: u64 = 1_000_000;
 
-    /// Searches where this is available and, up to that, sometimes.
+    /// A search in which this rate is available and, up to the second one, sometimes.
     fn search(available: u64, sometimes: u64, guess: u64, most: u64) -> Search {
         let mut search = Search::new(guess, most);
         for _ in 0..MOST_FLEETS {
@@ -333,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn the_range_closes_on_what_is_available() {
+    fn search_converges_on_the_available_bandwidth() {
         for available in [3, 10, 47, 90, 99] {
             let found = search(available * MBIT, available * MBIT, 100 * MBIT, 1000 * MBIT);
             assert!((found.low..=found.high).contains(&(available * MBIT)), "{available}: {found:?}");
@@ -343,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grey_region_is_within_the_range_and_widens_it() {
+    fn grey_region_is_within_the_range_and_widens_it() {
         let found = search(40 * MBIT, 60 * MBIT, 100 * MBIT, 1000 * MBIT);
         let [least, most] = found.grey.expect("a grey region");
         assert!(found.low <= 40 * MBIT && 60 * MBIT <= found.high, "{found:?}");
@@ -355,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guess_that_was_too_low_is_left_behind() {
+    fn search_recovers_from_a_guess_too_low() {
         let found = search(500 * MBIT, 500 * MBIT, 100 * MBIT, 1000 * MBIT);
         assert!((found.low..=found.high).contains(&(500 * MBIT)), "{found:?}");
         let capped = search(500 * MBIT, 500 * MBIT, 100 * MBIT, 200 * MBIT);

@@ -1,85 +1,87 @@
-//! Capacity of the bottleneck link, by the distances that it gives to packets which were sent
-//! one right after the other (Dovrolis, Ramanathan and Moore, "Packet-Dispersion Techniques and a Capacity-Estimation
-//! Methodology", IEEE/ACM Transactions on Networking 12(6), 2004).
+//! Capacity of the bottleneck link, by the distances that it gives to packets sent back to back (Dovrolis, Ramanathan
+//! and Moore, "Packet-Dispersion Techniques and a Capacity-Estimation Methodology", IEEE/ACM Transactions on Networking
+//! 12(6), 2004).
 //!
-//! Pairs show the capacity by the mode of their distances, though others' packets between the two make modes below it and
-//! queues behind the narrow link some above (section III). Long trains show a rate that many packets of others have pulled
-//! down, the asymptotic dispersion rate; it is no more than the capacity (section IV), so that the mode is looked for from there
-//! up.
+//! Pairs show the capacity by the mode of their distances, though other flows' packets between the two make modes below
+//! it, and queues behind the narrow link some above (section III). Long trains show a rate lowered by many packets of
+//! other flows, the asymptotic dispersion rate; it is no more than the capacity (section IV), so the mode is searched
+//! from there up.
 //!
-//! A card that waits before it interrupts hands packets over together, and then a pair has no distance of its own
-//! (Prasad, Jain and Dovrolis, "Effects of Interrupt Coalescence on Network Measurements", PAM 2004). Trains are therefore made
-//! as long as takes many such waits, their slope is taken instead of their ends' distance, and pairs are believed only while
-//! they do not say several times what trains say.
+//! A card with interrupt moderation delivers packets together, and then a pair has no distance of its own (Prasad, Jain
+//! and Dovrolis, "Effects of Interrupt Coalescence on Network Measurements", PAM 2004). Trains therefore last as long
+//! as many such waits, their slope is used instead of the distance of their ends, and pairs are believed only while
+//! they do not show several times the rate of trains.
 
 use super::channel::{Channel, Passed, Train, nanos_for};
 use super::statistics::{mode, slope_ps};
 use super::{OnProgress, Progress, Setting};
 use slowpath_model::statistics::{lower_median, nearest_rank};
 
-/// Pairs. pathrate sends a thousand for modes that are hard to tell apart (section VI); here trains say where to look.
+/// Pairs. pathrate sends a thousand for modes that are hard to distinguish (section VI); here trains show where to
+/// look.
 const PAIRS: u32 = 60;
-/// From pair to pair: far more than a card waits, so that no two share a wait.
+/// The time between pairs: far more than the interrupt moderation delay, so that no two pairs share a wait.
 const PAIRS_APART_NS: u64 = 2_000_000;
-/// Trains of the length that was found.
+/// Trains of the length found.
 const TRAINS: u32 = 12;
-/// The first length of a train that is tried.
+/// The first length of a train to try.
 const SHORTEST_TRAIN: u32 = 32;
-/// How long a train is to take to arrive: 40 times the 50 us that cards are set to wait, so that one wait more or less is
-/// a fortieth at its ends, and less in its slope.
+/// How long a train should take to arrive: 40 times the usual 50 us of interrupt moderation, so that one wait more or
+/// less is a fortieth at its ends, and less in its slope.
 const LONG_ENOUGH_NS: u64 = 2_000_000;
-/// How close to each other pairs have to be for one mode, in thousandths of what they say.
+/// How close pairs have to be to each other for one mode, in thousandths of their rates.
 const MODE_PERMILLE: u64 = 50;
-/// The share of pairs that has to make the mode, in thousandths, for it to be one and not what lateness of the ends happened to
-/// put together. Of pairs over a link that others fill to a half, three in five have nobody between them (a Poisson process:
+/// The share of pairs that has to be in the mode, in thousandths, for it not to be a product of the ends' lateness.
+/// Over a link half filled by other flows, three in five pairs have no packet between them (a Poisson process:
 /// exp(-0.5)).
 const MODE_SHARE_PERMILLE: usize = 400;
-/// The distance of a pair, at least, for its mode to be believed above what trains say: twice the 50 us that cards wait, which
-/// is also by how much a busy host is late.
+/// The least distance of a pair for its mode to be believed above the trains' rate: twice the 50 us of interrupt
+/// moderation, which is also how late a busy host is.
 const PAIR_NS: u64 = 100_000;
-/// Pairs that say more than so many times what trains say were handed over together, not sent together by the link.
+/// Pairs with more than this many times the trains' rate were delivered together, not sent together by the link.
 const TOGETHER: u64 = 2;
-/// The share of pairs above that from which on none is believed, in thousandths. Queues behind the narrow link press a few
-/// together on any path (section III).
+/// The share of pairs above that from which on none is believed, in thousandths. Queues behind the narrow link press a
+/// few together on any path (section III).
 const TOGETHER_PERMILLE: usize = 250;
-/// The share of trains that say less, in thousandths: others' packets only ever make a train slower, but the noise of the
-/// slowest and the fastest is not to be what is believed.
+/// The share of trains with a lower rate, in thousandths: other flows' packets only ever make a train slower, but the
+/// noise of the slowest and the fastest should not decide.
 const TRAINS_PERMILLE: usize = 750;
 
-/// What the capacity was measured by.
+/// How the capacity was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Pairs and trains, which agree: then trains say it more exactly.
+    /// Pairs and trains, which agree: then trains are more precise.
     Both,
-    /// The mode of pairs, above what trains say: packets of others lay between theirs.
+    /// The mode of pairs, above the trains' rate: packets of other flows were between theirs.
     Pairs,
-    /// Trains, since pairs were handed over together, do not agree with each other, or are too close together.
+    /// Trains, since pairs were delivered together, do not agree with each other, or are too close together.
     Trains,
 }
 
 /// The result of pairs and trains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// The capacity of the bottleneck link, in bit/s of IP packets; `None` if too little arrived to say. The sender's own rate is a
-    /// link of the path too.
+    /// The capacity of the bottleneck link, in bit/s of IP packets; `None` if too little arrived. The sender's own rate
+    /// is a link of the path too.
     pub rate: Option<u64>,
-    /// What that was measured by.
+    /// How it was measured.
     pub method: Method,
-    /// The mode of pairs at or above what trains say, in bit/s; `None` if they have none, or were handed over together.
+    /// The mode of pairs at or above the trains' rate, in bit/s; `None` if there is none, or pairs were delivered
+    /// together.
     pub pairs: Option<u64>,
-    /// The asymptotic dispersion rate: what trains say in the middle, in bit/s. It lies between the available bandwidth and the
-    /// capacity.
+    /// The asymptotic dispersion rate: the median of the trains' rates, in bit/s. It is between the available bandwidth
+    /// and the capacity.
     pub trains: Option<u64>,
     /// Packets in a train.
     pub train_packets: u32,
-    /// Whether packets were handed over several at a time, so that pairs say nothing.
+    /// Whether packets were delivered several at a time, so that pairs show nothing.
     pub handed_over_together: bool,
 }
 
 /// Sends trains until they are long enough, then trains and pairs.
 ///
 /// # Errors
-/// If the channel cannot go on.
+/// If the channel cannot continue.
 pub fn measure<C: Channel>(
     channel: &mut C,
     setting: &Setting,
@@ -102,7 +104,7 @@ pub fn measure<C: Channel>(
     Ok(judged(&trains, &pairs, train_packets, setting.packet_bytes))
 }
 
-/// So many bursts of so many packets.
+/// `count` bursts of `burst` packets.
 fn bursts(setting: &Setting, burst: u32, count: u32) -> Train {
     Train {
         direction: setting.direction,
@@ -122,7 +124,7 @@ fn long_enough<C: Channel>(channel: &mut C, setting: &Setting) -> Result<u32, C:
         let passed = channel.pass(&bursts(setting, length, 1))?;
         rest_after(channel, setting, &passed)?;
         if passed.arrived() < length {
-            // The part that was held is half of it at least, if it was not lost by chance.
+            // The part that was held is at least half of it, unless packets were lost at random.
             return Ok((length / 2).max(2));
         }
         if spread_ns(&passed) >= LONG_ENOUGH_NS || length == most {
@@ -138,12 +140,12 @@ fn spread_ns(passed: &Passed) -> u64 {
     times().max().unwrap_or(0).saturating_sub(times().min().unwrap_or(0))
 }
 
-/// Lets queues empty: as long again as they took to pass the train on, and an RTT.
+/// Lets queues empty: as long again as they took to pass the train, plus an RTT.
 fn rest_after<C: Channel>(channel: &mut C, setting: &Setting, passed: &Passed) -> Result<(), C::Error> {
     channel.rest(spread_ns(passed) + setting.round_trip_ns)
 }
 
-/// The result of one train.
+/// The rate of one train.
 fn train_rate(passed: &Passed, bytes: u32) -> Option<u64> {
     let mut times: Vec<u64> = passed.flights.iter().filter_map(|flight| flight.arrived_ns).collect();
     times.sort_unstable();
@@ -155,7 +157,7 @@ fn rate_of_slope(picoseconds: u64, bytes: u32) -> Option<u64> {
     bits.checked_div(u128::from(picoseconds)).and_then(|rate| u64::try_from(rate).ok())
 }
 
-/// What each pair says of which both came. Two that came together say the most that there is.
+/// The rate of each pair of which both packets arrived. Two that arrived together give the maximum.
 fn pair_rates(passed: &Passed, bytes: u32) -> Vec<u64> {
     let pairs = passed.flights.chunks_exact(2).filter_map(|pair| {
         let apart_ns = pair[1].arrived_ns?.saturating_sub(pair[0].arrived_ns?);
@@ -192,15 +194,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mode_is_looked_for_from_the_dispersion_of_trains_up() {
-        // Most pairs have a packet of others between them; the trains say that there is more.
+    fn pair_mode_is_searched_above_the_dispersion_rate() {
+        // Most pairs have a packet of another flow between them; the trains show that there is more.
         let pairs = [[47; 30], [95; 30]].concat().iter().map(|mbit| mbit * 1_000_000).collect::<Vec<u64>>();
         let capacity = judged(&[80_000_000; 5], &pairs, 64, 1500);
         assert_eq!((capacity.rate, capacity.method), (Some(95_000_000), Method::Pairs));
     }
 
     #[test]
-    fn pairs_that_do_not_agree_have_no_mode() {
+    fn scattered_pairs_have_no_mode() {
         let pairs: Vec<u64> = (0..60).map(|n| 300_000_000 + n * 2_000_000).collect();
         let capacity = judged(&[300_000_000; 5], &pairs, 64, 1500);
         assert_eq!(
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_were_handed_over_together_are_not_believed() {
+    fn coalesced_pairs_are_not_believed() {
         let pairs = [vec![u64::MAX; 40], vec![30_000_000; 20]].concat();
         let capacity = judged(&[600_000_000, 610_000_000, 622_000_000], &pairs, 256, 1500);
         assert_eq!((capacity.rate, capacity.method), (Some(610_000_000), Method::Trains));

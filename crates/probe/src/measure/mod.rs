@@ -1,11 +1,13 @@
-//! The procedures, over whatever carries packets. Integer time, no clock and no I/O.
+//! The procedures, over any channel. Integer time, no clock and no I/O.
 //!
-//! - [`channel`]: what is asked of a path: a train of packets, an echo, a rest.
+//! - [`channel`]: the interface to a path: a train of packets, an echo, a pause.
 //! - [`mod@round_trip`], by echoes.
-//! - [`capacity`]: what the narrowest link carries, by pairs and trains of packets (Dovrolis, Ramanathan and Moore 2004).
+//! - [`capacity`]: the rate of the narrowest link, by pairs and trains of packets (Dovrolis, Ramanathan and Moore
+//!   2004).
 //! - [`trend`]: whether the delays of a stream grow.
-//! - [`available`]: what others leave of the tightest link, by self-loading periodic streams (Jain and Dovrolis 2002, 2003).
-//! - [`ramp`]: UDP at one rate after the other, as RUDE/CRUDE sends it.
+//! - [`available`]: the rate that other flows leave on the tightest link, by self-loading periodic streams (Jain and
+//!   Dovrolis 2002, 2003).
+//! - [`ramp`]: UDP at increasing rates, as RUDE/CRUDE sends it.
 
 pub mod available;
 pub mod capacity;
@@ -36,13 +38,13 @@ pub enum Progress {
     Transfers,
 }
 
-/// What is called with it.
+/// A callback for progress.
 pub type OnProgress<'a> = &'a mut dyn FnMut(Progress);
 
-/// What a procedure knows of the path before it begins.
+/// What a procedure knows of the path before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The way whose trains are measured.
+    /// The direction to measure.
     pub direction: Direction,
     /// Length of the packets, as IP counts it.
     pub packet_bytes: u32,

@@ -1,38 +1,39 @@
-//! UDP at one rate after the other, as RUDE sends it and CRUDE counts it (ubik, section V): what is sent, what arrives, and
-//! which of the two ends or the path was the limit.
+//! UDP at increasing rates, as RUDE sends it and CRUDE counts it (ubik, section V): what is sent, what arrives, and
+//! whether one of the two ends or the path was the limit.
 
 use super::channel::{Channel, Passed, Train, rate_of};
 use super::{OnProgress, Progress, Setting};
 
-/// How long each step lasts. RUDE/CRUDE runs last as long as one likes; a queue of 1000 packets (`txqueuelen`) is full after
-/// 130 ms of a tenth too much at 1 Gbit/s.
+/// The duration of a step. RUDE/CRUDE runs last as long as the user likes; at a tenth too much at 1 Gbit/s, a queue of
+/// 1000 packets (`txqueuelen`) is full after 130 ms.
 const STEP_NS: u64 = 200_000_000;
-/// Loss is said to begin where it is this much, in thousandths, beyond what the slowest step lost; one packet alone is none.
+/// Loss begins where it is this much, in thousandths, above the loss of the slowest step; one packet alone does not
+/// count.
 const LOSS_PERMILLE: u32 = 1;
-/// By how much a step may be slower than asked, in thousandths, before it is the sender that was the limit.
+/// How much slower than asked a step may be, in thousandths, before the sender counts as the limit.
 const LATE_PERMILLE: u64 = 20;
-/// Steps at most.
+/// Maximum number of steps.
 pub const MOST_STEPS: u32 = 60;
 
 /// The limit of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weakest {
-    /// Nothing: what was asked was sent, and came.
+    /// Nothing: the target rate was sent, and arrived.
     None,
     /// The sender: it could not send that fast, or its own queue refused packets.
     Sender,
-    /// The receiver: its socket had no room for packets that had come.
+    /// The receiver: its socket had no room for packets that had arrived.
     Receiver,
-    /// The path: packets were lost between the ends, or came more slowly than they were sent.
+    /// The path: packets were lost between the ends, or arrived more slowly than they were sent.
     Path,
 }
 
-/// One rate.
+/// A step at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The target rate, in bit/s of IP packets.
     pub asked: u64,
-    /// The sent rate, in bit/s; `None` where that is not known.
+    /// The sent rate, in bit/s; `None` if unknown.
     pub sent: Option<u64>,
     /// The received rate, in bit/s.
     pub received: Option<u64>,
@@ -40,11 +41,11 @@ pub struct Step {
     pub packets: u32,
     /// Packets that the sender's own queue refused.
     pub refused: u32,
-    /// Packets that were sent and did not come.
+    /// Packets that were sent and did not arrive.
     pub lost: u32,
-    /// Of these, those that the receiver's socket had no room for; `None` where that is unknown.
+    /// Of these, those that the receiver's socket had no room for; `None` if unknown.
     pub overflowed: Option<u32>,
-    /// Packets that came after later ones.
+    /// Reordered packets, which arrived after later ones.
     pub overtaken: u32,
     /// The limit.
     pub weakest: Weakest,
@@ -61,20 +62,20 @@ impl Step {
 pub struct Ramp {
     /// The steps, from the slowest to the fastest.
     pub steps: Vec<Step>,
-    /// The lowest rate at which packets were lost, in bit/s, beyond what is lost at the slowest; `None` if at none.
+    /// The lowest rate at which packets were lost, in bit/s, beyond the loss at the slowest; `None` if there is none.
     pub loss_begins: Option<u64>,
-    /// The most that came, in bit/s.
+    /// The highest received rate, in bit/s.
     pub most_received: Option<u64>,
 }
 
-/// Which rates.
+/// The rates of a ramp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
     /// The first, in bit/s.
     pub from: u64,
     /// The last.
     pub to: u64,
-    /// How many, both included.
+    /// How many, including both.
     pub steps: u32,
 }
 
@@ -86,10 +87,10 @@ impl Rates {
     }
 }
 
-/// Goes through the rates.
+/// Steps through the rates.
 ///
 /// # Errors
-/// If the channel cannot go on.
+/// If the channel cannot continue.
 pub fn measure<C: Channel>(
     channel: &mut C,
     setting: &Setting,
@@ -109,7 +110,7 @@ pub fn measure<C: Channel>(
         let packets = u32::try_from(lasting).unwrap_or(u32::MAX).clamp(2, limits.packets);
         let passed = channel.pass(&Train { packets, ..train })?;
         steps.push(step(asked, setting.packet_bytes, &passed));
-        // What is still in queues is not to meet the next step.
+        // Packets still in queues should not affect the next step.
         channel.rest(STEP_NS / 2 + setting.round_trip_ns)?;
     }
     let loss_begins = loss_begins(&steps);
@@ -133,7 +134,7 @@ fn step(asked: u64, bytes: u32, passed: &Passed) -> Step {
     step
 }
 
-/// How long packets were sent for, which the rate of arrival is held against.
+/// For how long packets were sent, the time base of the arrival rate.
 fn spread_ns(passed: &Passed) -> u64 {
     let sent = || passed.flights.iter().filter_map(|flight| flight.sent_ns);
     sent().max().unwrap_or(0).saturating_sub(sent().min().unwrap_or(0))
@@ -148,7 +149,7 @@ fn weakest(step: &Step, lasted_ns: u64, bytes: u32) -> Weakest {
     if step.refused > 1 || step.sent.is_none_or(|sent| sent < enough(step.asked)) {
         return Weakest::Sender;
     }
-    // A step that lasts no longer than a few packets has no rate of its own.
+    // A step of only a few packets has no rate of its own.
     let arrived = u64::from(step.packets - step.lost);
     let is_slower = rate_of(arrived.saturating_sub(1) * u64::from(bytes), lasted_ns)
         .zip(step.received)
@@ -162,7 +163,7 @@ fn is_some_loss(step: &Step) -> bool {
 
 fn loss_begins(steps: &[Step]) -> Option<u64> {
     let anyway = steps.first()?.loss_permille();
-    // A path that loses at its slowest loses at any rate.
+    // A path with loss at its slowest rate has loss at any rate.
     if is_some_loss(&steps[0]) {
         let grows = |step: &&Step| step.loss_permille() >= anyway * 2 + LOSS_PERMILLE;
         return steps.iter().find(grows).map(|step| step.asked);
@@ -177,7 +178,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// 1500 bytes every millisecond, 12 Mbit/s, of which these come after so long.
+    /// 1500 bytes every millisecond, 12 Mbit/s, which arrive after the given delays.
     fn passed(delay: impl Fn(u64) -> Option<u64>) -> Passed {
         let flight =
             |n: u64| Flight { sent_ns: Some(n * MS), arrived_ns: delay(n).map(|delay| n * MS + delay) };
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_has_its_mark() {
+    fn step_limit_is_sender_receiver_or_path() {
         let at = |asked: u64, passed: &Passed| step(asked, 1500, passed).weakest;
         assert_eq!(at(12 * MS, &passed(|_| Some(7))), Weakest::None);
         assert_eq!(at(13 * MS, &passed(|_| Some(7))), Weakest::Sender);
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_reach_from_the_first_to_the_last() {
+    fn ramp_rates_include_first_and_last() {
         let rates = Rates { from: 300, to: 1000, steps: 36 };
         assert_eq!(rates.all().collect::<Vec<_>>()[..3], [300, 320, 340]);
         assert_eq!(rates.all().last(), Some(1000));

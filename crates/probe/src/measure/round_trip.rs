@@ -4,10 +4,10 @@ use super::channel::Channel;
 use super::{OnProgress, Progress};
 use slowpath_model::statistics::lower_median;
 
-/// Echoes that are sent: with three of them lost there is still a median that one late one does not move.
+/// Echoes sent: with three of them lost, one late echo does not move the median.
 pub const ECHOES: u32 = 40;
-/// From one echo's end to the next. They are not to meet each other, nor always the same tick of a timer: 250 a second
-/// are 4 ms apart.
+/// From the end of one echo to the next. They should not meet each other, nor always the same tick of a timer: 250 a
+/// second are 4 ms apart.
 const APART_NS: u64 = 7_300_000;
 
 /// The result of the echoes.
@@ -15,20 +15,21 @@ const APART_NS: u64 = 7_300_000;
 pub struct RoundTrip {
     /// Echoes sent.
     pub echoes: u32,
-    /// Of these, those that did not come back.
+    /// Of these, those that did not return.
     pub lost: u32,
-    /// The shortest, in nanoseconds: the path without its queues. The far end's turnaround is taken off. `None` if none came back.
+    /// The shortest, in nanoseconds: the path without its queues. The far end's turnaround is subtracted. `None` if
+    /// none returned.
     pub min_ns: Option<u64>,
-    /// The one in the middle, in nanoseconds.
+    /// The median, in nanoseconds.
     pub median_ns: Option<u64>,
-    /// By how much one differs from the next, in the middle, in nanoseconds.
+    /// The median difference between one and the next, in nanoseconds.
     pub jitter_ns: Option<u64>,
 }
 
 /// Sends echoes one after the other.
 ///
 /// # Errors
-/// If the channel cannot go on.
+/// If the channel cannot continue.
 pub fn measure<C: Channel>(channel: &mut C, on_progress: OnProgress<'_>) -> Result<RoundTrip, C::Error> {
     on_progress(Progress::Echoes);
     let mut times = Vec::new();
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_known_is_absent() {
+    fn round_trip_without_echoes_is_unknown() {
         let none = summed_up(4, &[]);
         assert_eq!((none.lost, none.min_ns, none.jitter_ns), (4, None, None));
         let some = summed_up(4, &[30, 10, 20]);

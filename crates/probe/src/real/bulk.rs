@@ -11,33 +11,33 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// How long what is still in buffers is waited for when the time is over.
+/// How long to wait for buffered data when the time is over.
 pub const AFTERWARDS: Duration = Duration::from_secs(5);
-/// How long a call may take before one asks whether to go on.
+/// How long a call may take before checking whether to continue.
 const ASK: Duration = Duration::from_millis(100);
-/// What is written or read at once.
+/// The size of a read or write.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// What a transfer was.
+/// The result of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// Which way its data went.
+    /// The direction of its data.
     pub direction: Direction,
     /// Bytes that the receiver read.
     pub bytes: u64,
     /// From the receiver's first read to its last, in nanoseconds.
     pub lasted_ns: u64,
-    /// What it read in that time, in bit/s; `None` in no time.
+    /// The rate of reading in that time, in bit/s; `None` for zero time.
     pub rate: Option<u64>,
     /// The sender's smoothed RTT at the end, in nanoseconds.
     pub rtt_ns: u64,
-    /// The shortest that the sender has seen, in nanoseconds.
+    /// The shortest RTT that the sender has seen, in nanoseconds.
     pub min_rtt_ns: u64,
     /// Retransmitted segments.
     pub retransmitted: u64,
     /// The sender's congestion window at the end, in bytes.
     pub cwnd_bytes: u64,
-    /// For how long it had something to send, in nanoseconds (`tcpi_busy_time`).
+    /// How long it had something to send, in nanoseconds (`tcpi_busy_time`).
     pub busy_ns: u64,
     /// Of that, how long the receive window held it (`tcpi_rwnd_limited`).
     pub rwnd_limited_ns: u64,
@@ -46,7 +46,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Computed from what both ends saw.
+    /// Computed from the reports of both ends.
     pub fn of(direction: Direction, sender: &Bulk, receiver: &Bulk) -> Self {
         let end = &sender.end;
         Self {
@@ -65,10 +65,10 @@ impl Transfer {
     }
 }
 
-/// Writes for so long.
+/// Writes for this long.
 ///
 /// # Errors
-/// If the connection breaks, or `goes_on` says why not.
+/// If the connection breaks, or `goes_on` returns a reason to stop.
 pub fn write(
     stream: &TcpStream,
     duration_ns: u64,
@@ -87,15 +87,16 @@ pub fn write(
     }
     let lasted_ns = monotonic_ns() - begin_ns;
     let end = asked(stream)?;
-    // The other end may have closed it by now; then there is nothing to shut.
+    // The other end may already have closed it; then there is nothing to shut down.
     let _ = stream.shutdown(Shutdown::Write);
     Ok(Bulk { bytes, lasted_ns, end })
 }
 
-/// Reads until the other end has no more, or its time and some more is over; `begun` bytes of it have been read already.
+/// Reads until the other end has no more, or its time plus a margin is over; `begun` bytes of it have already been
+/// read.
 ///
 /// # Errors
-/// If the connection breaks, or `goes_on` says why not.
+/// If the connection breaks, or `goes_on` returns a reason to stop.
 pub fn read(
     stream: &TcpStream,
     begun: u64,
@@ -131,7 +132,7 @@ fn is_passing(error: &io::Error) -> bool {
 fn asked(stream: &TcpStream) -> Result<TcpEnd, ProbeError> {
     let mut bytes = [0_u8; TcpInfo::LENGTH];
     let mut length = TcpInfo::LENGTH as libc::socklen_t;
-    // SAFETY: both are ours and as long as said.
+    // SAFETY: both are live and have the stated sizes.
     let result = unsafe {
         let to = bytes.as_mut_ptr().cast();
         libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length)

@@ -10,14 +10,14 @@ use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Stamp, Token};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// How long somebody is waited for who is there.
+/// How long to wait for an end that is there.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long an echo is waited for, and the first datagram.
+/// How long to wait for an echo, and for the first datagram.
 const ECHO_PATIENCE: Duration = Duration::from_secs(1);
 /// How often the first datagram is sent, in case one is lost.
 const OPENINGS: u32 = 10;
-/// How long nothing has to come before the rest of a train counts as lost: queues on the way give up their packets one right
-/// after the other.
+/// How long nothing has to arrive before the rest of a train counts as lost: queues on the path release their packets
+/// back to back.
 const QUIET: Duration = Duration::from_millis(50);
 /// Packets in a train, here and at the far end.
 pub const MOST_PACKETS: u32 = 1 << 16;
@@ -25,15 +25,15 @@ pub const MOST_PACKETS: u32 = 1 << 16;
 pub const MOST_BURST: u32 = 1024;
 /// How long a burst may take at the highest rate.
 pub const BURST_NS: u64 = 20_000_000;
-/// The length of packets, as IP counts it, where the way takes no shorter ones only: Ethernet's.
+/// The length of packets, as IP counts it, unless the path only takes shorter ones: Ethernet's.
 const PACKET_BYTES: u32 = 1500;
 
-/// What the client learns when a session begins.
+/// What the client learns at the start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connected {
     /// The far end.
     pub to: SocketAddr,
-    /// The length of packets that the way takes, up to Ethernet's, as IP counts it.
+    /// The longest packet that the path takes, up to Ethernet's, as IP counts it.
     pub packet_bytes: u32,
     /// The limits of the channel.
     pub limits: Limits,
@@ -52,10 +52,10 @@ pub struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    /// Begins a session.
+    /// Starts a session.
     ///
     /// # Errors
-    /// If nobody serves there, or will not, or UDP does not pass.
+    /// If no server is there, it refuses, or UDP does not pass.
     pub fn connect(to: SocketAddr, stop: Stop<'a>) -> Result<(Self, Connected), ProbeError> {
         let stream = TcpStream::connect_timeout(&to, PATIENCE)
             .map_err(|source| ProbeError::NoServer { to, source })?;
@@ -84,10 +84,10 @@ impl<'a> Client<'a> {
         Ok((Self { control, udp, to, token, limits, number: 0, stop }, connected))
     }
 
-    /// A transfer by TCP on a connection of its own, for so long.
+    /// A transfer by TCP on a connection of its own, for this long.
     ///
     /// # Errors
-    /// If an end cannot go on, or will not.
+    /// If an end cannot continue, or refuses.
     pub fn transfer(&mut self, direction: Direction, duration: Duration) -> Result<Transfer, ProbeError> {
         let stream = TcpStream::connect_timeout(&self.to, PATIENCE)
             .map_err(|source| ProbeError::NoServer { to: self.to, source })?;
@@ -121,7 +121,7 @@ impl<'a> Client<'a> {
     /// Ends the session.
     ///
     /// # Errors
-    /// If the far end has gone first.
+    /// If the far end has already gone.
     pub fn close(mut self) -> Result<(), ProbeError> {
         self.control.say(&Message::Bye)
     }
@@ -134,7 +134,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A train there: the far end says when its packets came.
+    /// A train to the far end, which reports when its packets arrived.
     fn there(&mut self, train: &Train, number: u32) -> Result<Passed, ProbeError> {
         let Message::Ready(ready) = self.control.wait(PATIENCE, self.stop)? else {
             return Err(ProbeError::OutOfTurn);
@@ -159,7 +159,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A train back: it comes here, and the far end says when it sent it.
+    /// A train from the far end, which reports when it sent the packets.
     fn back(&mut self, train: &Train, number: u32) -> Result<Passed, ProbeError> {
         let overflowed_before = self.udp.overflowed()?;
         let mut arriving = Arriving { number, came: Vec::new(), batch: Vec::new(), last: Instant::now() };
@@ -195,7 +195,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Has the far end learn where this end is.
+/// Tells the far end the UDP address of this end.
 fn open(
     control: &mut Control,
     udp: &Udp,
@@ -212,7 +212,7 @@ fn open(
             Err(error) => return Err(error),
         }
     }
-    // A longer way than the last of them was given.
+    // Longer than the last of them could take.
     match control.wait(PATIENCE, stop) {
         Ok(Message::Opened) => Ok(()),
         Err(ProbeError::Silent) => Err(ProbeError::NoUdp(to)),
@@ -250,7 +250,7 @@ impl Arriving {
     }
 }
 
-/// Packets as they were sent and as they came, in the order of coming; the first of two that are the same counts.
+/// Combines packets as sent and as arrived, in the order of arrival; the first of two equal ones counts.
 fn put_together(sent: &[Option<u64>], came: &[Stamp], overflowed: u32) -> Passed {
     let mut flights: Vec<Flight> =
         sent.iter().map(|sent_ns| Flight { sent_ns: *sent_ns, arrived_ns: None }).collect();

@@ -6,27 +6,27 @@ use std::io;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-/// The time of day, which the kernel stamps packets with (`SO_TIMESTAMPNS`).
+/// The time of day, the clock of the kernel's packet timestamps (`SO_TIMESTAMPNS`).
 pub fn time_of_day_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }
 
-/// A clock that nobody sets.
+/// A clock that is never set.
 pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the clock exists and the structure is ours.
+    // SAFETY: the clock exists and the structure is live.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// How long one waits before one looks whether to stop.
+/// How long to wait between checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Sleeps, unless somebody wants to stop.
+/// Sleeps, unless a stop is requested.
 pub fn sleep(nanos: u64, stop: Stop<'_>) -> Result<(), ProbeError> {
     let until = Instant::now() + Duration::from_nanos(nanos);
     loop {
@@ -41,13 +41,13 @@ pub fn sleep(nanos: u64, stop: Stop<'_>) -> Result<(), ProbeError> {
     }
 }
 
-/// Waits until one of these can be read or is at its end, for so long at most and no longer than one may without looking
-/// whether to stop. Which of them.
+/// Waits until one of these is readable or at its end, for at most this long and no longer than between two checks
+/// whether to stop. Returns which of them.
 pub fn readable<const N: usize>(descriptors: [RawFd; N], most: Duration) -> Result<[bool; N], ProbeError> {
     let mut polled = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-    // Rounded up, so that waiting for less than a millisecond is not spinning.
+    // Rounded up, so that waiting for less than a millisecond does not spin.
     let millis = most.min(LOOK).as_micros().div_ceil(1000) as libc::c_int;
-    // SAFETY: the array is ours and as long as said.
+    // SAFETY: the array is live and has the stated length.
     let count = unsafe { libc::poll(polled.as_mut_ptr(), N as libc::nfds_t, millis) };
     let error = io::Error::last_os_error();
     if count < 0 && error.kind() != io::ErrorKind::Interrupted {
@@ -59,7 +59,7 @@ pub fn readable<const N: usize>(descriptors: [RawFd; N], most: Duration) -> Resu
 /// Whether the other end has closed this connection, or it broke.
 pub fn is_gone(connection: RawFd) -> bool {
     let mut polled = libc::pollfd { fd: connection, events: libc::POLLRDHUP, revents: 0 };
-    // SAFETY: one structure, which is ours.
+    // SAFETY: one live structure.
     unsafe { libc::poll(&raw mut polled, 1, 0) };
     polled.revents != 0
 }
@@ -67,7 +67,7 @@ pub fn is_gone(connection: RawFd) -> bool {
 /// Random bytes from the kernel.
 pub fn token() -> Result<Token, ProbeError> {
     let mut token = Token::default();
-    // SAFETY: the buffer is ours and as long as said.
+    // SAFETY: the buffer is live and has the stated length.
     let count = unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) };
     if count == token.len() as isize {
         Ok(token)

@@ -8,22 +8,22 @@ use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// An end that takes longer to take or to finish a message is gone.
+/// An end that takes longer to accept or to finish a message is gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection, and what of a message has come.
+/// A connection, and the received part of a message.
 pub struct Control {
     stream: TcpStream,
     /// The longest message that the other end may send.
     most: usize,
     read: Vec<u8>,
-    /// Since when there is a part of a message.
+    /// Since when part of a message has been there.
     begun: Option<Instant>,
 }
 
 impl Control {
     pub fn new(stream: TcpStream, most: usize) -> Result<Self, ProbeError> {
-        // What is said is short and waited for.
+        // Messages are short and the other end waits for them.
         stream.set_nodelay(true).map_err(ProbeError::system("set TCP_NODELAY"))?;
         stream.set_write_timeout(Some(PATIENCE)).map_err(ProbeError::system("set a time-out"))?;
         Ok(Self { stream, most, read: Vec::new(), begun: None })
@@ -33,12 +33,13 @@ impl Control {
         self.stream.as_raw_fd()
     }
 
-    /// The connection, and how much was read of it behind the last message: the other end may have begun its transfer.
+    /// The connection, and how many bytes were read of it after the last message: the other end may have started its
+    /// transfer.
     pub fn into_stream(self) -> (TcpStream, u64) {
         (self.stream, self.read.len() as u64)
     }
 
-    /// Says something.
+    /// Sends a message.
     pub fn say(&mut self, message: &Message) -> Result<(), ProbeError> {
         let mut bytes = Vec::new();
         message.write(&mut bytes);
@@ -49,7 +50,7 @@ impl Control {
         })
     }
 
-    /// The next message, if all of it is there.
+    /// The next message, if it has arrived completely.
     pub fn heard(&mut self) -> Result<Option<Message>, ProbeError> {
         loop {
             if let Some((message, length)) = Message::read(&self.read, self.most)? {
@@ -65,12 +66,12 @@ impl Control {
         }
     }
 
-    /// Takes what the kernel has; whether there was anything. No more than a message, which is looked at then.
+    /// Reads from the kernel; returns whether there was anything. No more than a message, which is then parsed.
     fn take(&mut self) -> Result<bool, ProbeError> {
         let length = self.read.len();
         self.read.resize(self.most + 4, 0);
         let room = &mut self.read[length..];
-        // SAFETY: the buffer is ours and as long as said.
+        // SAFETY: the buffer is live and has the stated length.
         let count = unsafe {
             libc::recv(self.stream.as_raw_fd(), room.as_mut_ptr().cast(), room.len(), libc::MSG_DONTWAIT)
         };

@@ -6,20 +6,20 @@ use crate::measure::{Direction, Progress};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What was measured, and why that is not everything.
+/// The results, and why they are incomplete.
 pub struct Measured {
-    /// What was measured; perhaps nothing ([`Found::or_nothing`]).
+    /// The results; perhaps none ([`Found::or_nothing`]).
     pub found: Found,
-    /// Why measuring ended early; `None` if it came to its end.
+    /// Why measuring ended early; `None` if it was completed.
     pub ended_by: Option<ProbeError>,
 }
 
-/// Measures the path to the first of these addresses that answers; a TCP transfer of this duration each way comes last, the
-/// measured direction first. `on_progress` is called for each step.
+/// Measures the path to the first of these addresses that answers; a TCP transfer of this duration in each direction
+/// comes last, the measured direction first. `on_progress` is called for each step.
 ///
 /// # Errors
 ///
-/// If no address answers (the last one's reason; `None` if there is no address), or the far end will not.
+/// If no address answers (the last one's reason; `None` if there is no address), or the far end refuses.
 pub fn measure(
     addresses: &[SocketAddr],
     wanted: Wanted,

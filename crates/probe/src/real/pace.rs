@@ -7,16 +7,16 @@ use crate::measure::Train;
 use crate::protocol::{DATAGRAM_BYTES, Datagram, Token};
 use std::time::Duration;
 
-/// Up to so long before a packet is due its sender sleeps, and spins from then on: waking takes some of it.
+/// This long before a packet is due, its sender stops sleeping and spins: waking up takes part of that time.
 const SPIN_NS: u64 = 120_000;
-/// How often a long train asks whether it is to go on.
+/// How often a long train checks whether to continue.
 const ASK_NS: u64 = 1_000_000;
 
-/// Sends the train and gives the instants, by the time of day, at which its packets were handed to the kernel; `None` for
-/// those that the queue before the card refused. What is late is sent as soon as can be, several in one call.
+/// Sends the train and returns the instants, by the time of day, at which its packets were passed to the kernel; `None`
+/// for those that the queue before the card refused. Late packets are sent as soon as possible, several in one call.
 ///
 /// # Errors
-/// If the socket breaks, or `goes_on`, which is asked every millisecond, says why it should not.
+/// If the socket breaks, or `goes_on`, which is called every millisecond, returns a reason to stop.
 pub fn send(
     udp: &Udp,
     token: &Token,
@@ -59,7 +59,7 @@ pub fn send(
     Ok(left)
 }
 
-/// Waits until an instant, if it is not over. The time it is then.
+/// Waits until an instant, unless it has passed. Returns the time afterwards.
 fn until(due_ns: u64) -> u64 {
     loop {
         let now_ns = monotonic_ns();

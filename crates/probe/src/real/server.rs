@@ -1,8 +1,8 @@
 //! The far end: admission, and its limits.
 //!
-//! Nothing is sent to an address that has not shown, by a TCP handshake and by a datagram that bears the session's random
-//! token, that it asked for it. An echo is answered by a datagram of its length. Trains are sent no faster than the cap and
-//! in all no more than the cap times its duration, and no further when the control connection is gone.
+//! Nothing is sent to an address that has not shown, by a TCP handshake and by a datagram with the session's random
+//! token, that it asked for it. An echo is answered by a datagram of its length. Trains are sent no faster than the cap
+//! and in total no more than the cap times its duration, and no longer than the control connection exists.
 
 use super::clock::{readable, token};
 use super::control::Control;
@@ -17,11 +17,11 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Connections at once: two for each session, and some that are refused with the reason.
+/// Maximum number of connections: two for each session, and some that are refused with the reason.
 const MOST_CONNECTIONS: usize = 16;
-/// A client that has not sent its first message by then is no probe.
+/// A client that has not sent its first message by then is not a probe.
 const FIRST_WORD: Duration = Duration::from_secs(5);
-/// How long one who is looked for whether to stop is waited for.
+/// How long to wait between checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Events, for display.
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub enum Happened<'a> {
     /// A session began.
     Began(IpAddr),
-    /// A session ended as it should.
+    /// A session ended normally.
     Ended(IpAddr),
     /// A connection ended otherwise.
     Broke(IpAddr, &'a ProbeError),
@@ -44,7 +44,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens.
+    /// Starts to listen.
     ///
     /// # Errors
     /// If the address is not this host's or the port is taken.
@@ -54,18 +54,18 @@ impl Server {
         Ok(Self { listener, caps, sessions: Sessions::default(), connections: AtomicUsize::new(0) })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system returns an error.
     pub fn address(&self) -> Result<SocketAddr, ProbeError> {
         self.listener.local_addr().map_err(ProbeError::system("ask where one listens"))
     }
 
-    /// Serves until somebody wants it to stop; sessions that are under way are ended then.
+    /// Serves until a stop is requested; active sessions are then ended.
     ///
     /// # Errors
-    /// If no more connections can be taken.
+    /// If no more connections can be accepted.
     pub fn run(&self, stop: Stop<'_>, on_event: &(dyn Fn(Happened<'_>) + Sync)) -> Result<(), ProbeError> {
         std::thread::scope(|scope| {
             while !stop() {
@@ -75,7 +75,7 @@ impl Server {
                 let (stream, from) = match self.listener.accept() {
                     Ok(accepted) => accepted,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
-                    // It went away before it was taken, or there are no descriptors left for now.
+                    // The connection went away before it was accepted, or there are no descriptors left for now.
                     Err(_) => {
                         std::thread::sleep(LOOK);
                         continue;

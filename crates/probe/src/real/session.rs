@@ -12,35 +12,36 @@ use crate::protocol::{DATAGRAM_BYTES, Datagram, MOST_TIMES, Message, Stamp, Toke
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// A session in which nothing is asked for so long is over.
+/// A session without requests for this long is over.
 const IDLE: Duration = Duration::from_secs(30);
-/// And so is one that is this old, whatever it asks.
+/// So is one that is this old, whatever it requests.
 const LIFE: Duration = Duration::from_secs(600);
-/// By then the datagram with the token has come, or UDP does not pass.
+/// By then the datagram with the token has arrived, or UDP does not pass.
 const OPENING: Duration = Duration::from_secs(10);
-/// How long nothing may come before the rest of a train counts as lost, at most.
+/// The longest time without arrivals before the rest of a train counts as lost.
 const LONGEST_WAIT_NS: u64 = 2_000_000_000;
-/// What a train's sender may take beyond the train, until it says that it has gone.
+/// How much longer than the train its sender may take to report its end.
 const LATE: Duration = Duration::from_secs(5);
-/// The length of a packet, as IP counts it: the headers and what each datagram has, in IPv6; Ethernet's jumbo frames.
+/// The length of a packet, as IP counts it: from the headers and contents of each datagram, in IPv6, to Ethernet's
+/// jumbo frames.
 const PACKET_BYTES: std::ops::RangeInclusive<u32> = 84..=9000;
-/// Reads of a batch before somebody else gets a look.
+/// Reads of a batch before other work gets its turn.
 const READS: usize = 64;
 
-/// The socket of a session: the port that the server listens on and those after it, so that a firewall can let them through,
-/// or any if that is taken.
+/// The socket of a session: the port that the server listens on and those after it, so that a firewall can let them
+/// through, or any port if that is taken.
 pub fn udp(at: SocketAddr, slot: usize) -> Result<Udp, ProbeError> {
     let port = at.port().saturating_add(slot as u16);
     Udp::bind(SocketAddr::new(at.ip(), port)).or_else(|_| Udp::bind(SocketAddr::new(at.ip(), 0)))
 }
 
-/// A train that is coming.
+/// An arriving train.
 struct Coming {
     number: u32,
     packets: u32,
     stamps: Vec<Stamp>,
     wait: Duration,
-    /// When its last packet came, or its sender said that it had left.
+    /// When its last packet arrived, or its sender reported its end.
     last: Instant,
     has_gone: bool,
     overflowed_before: u32,
@@ -60,7 +61,7 @@ pub struct Session<'a> {
     token: Token,
     caps: Caps,
     sessions: &'a Sessions,
-    /// What may still be sent by UDP.
+    /// The remaining budget of UDP bytes.
     left_bytes: u64,
     coming: Option<Coming>,
     asked_transfer: bool,
@@ -95,7 +96,7 @@ impl<'a> Session<'a> {
         u64::try_from(self.caps.duration.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Serves until the client says good-bye.
+    /// Serves until the client ends the session.
     pub fn run(&mut self, stop: Stop<'_>) -> Result<(), ProbeError> {
         self.control.say(&Message::Welcome {
             token: self.token,
@@ -181,7 +182,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Sends an echo back: no longer than the shortest that can be a question.
+    /// Returns an echo: no longer than the shortest possible request.
     fn reply(&mut self, number: u32, came_ns: u64) -> Result<(), ProbeError> {
         let bytes = DATAGRAM_BYTES as u32 + self.udp.headers();
         if self.spend(u64::from(bytes)).is_ok() {
@@ -191,7 +192,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Takes from what may still be sent.
+    /// Takes bytes from the remaining budget.
     fn spend(&mut self, bytes: u64) -> Result<(), &'static str> {
         let left = self.left_bytes.checked_sub(bytes);
         self.left_bytes = left.ok_or("the session has sent all that it may: begin another")?;
@@ -226,7 +227,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Whether a train is one that is served.
+    /// Whether a train is within the limits.
     fn check(&self, train: &Train) -> Result<(), &'static str> {
         let in_cap =
             |bytes: u64, nanos: u64| rate_of(bytes, nanos).is_some_and(|rate| rate <= self.caps.rate.get());
@@ -263,12 +264,12 @@ impl<'a> Session<'a> {
         self.control.say(&Message::Ready(number))
     }
 
-    /// Says what came of a train, when it is over.
+    /// Reports the result of a train, when it is over.
     fn end_of_train(&mut self) -> Result<(), ProbeError> {
         if self.coming.as_ref().is_some_and(|coming| !coming.has_gone && Instant::now() > coming.until) {
             return Err(ProbeError::Silent);
         }
-        // Its sender is still about to say that it has left.
+        // Its sender has yet to report that it has left.
         let Some(coming) = self.coming.take_if(|coming| coming.has_gone && coming.is_over()) else {
             return Ok(());
         };
@@ -283,7 +284,7 @@ impl<'a> Session<'a> {
         self.control.say(&Message::Finished { number, overflowed })
     }
 
-    /// Sends a train, as long as the control connection is there.
+    /// Sends a train, as long as the control connection exists.
     fn send(&mut self, number: u32, train: &Train, stop: Stop<'_>) -> Result<(), ProbeError> {
         let connection = self.control.descriptor();
         let goes_on = || match () {
@@ -297,7 +298,7 @@ impl<'a> Session<'a> {
         self.tell(number, &stamps, 0)
     }
 
-    /// Says what a transfer was, when that was asked and it is over.
+    /// Reports the result of a transfer, when it was requested and the transfer is over.
     fn end_of_transfer(&mut self) -> Result<(), ProbeError> {
         if !self.asked_transfer {
             return Ok(());

@@ -6,25 +6,25 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Sessions at once. More would measure each other.
+/// Maximum number of sessions. More would measure each other.
 const MOST_SESSIONS: usize = 4;
 /// The limits of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
     /// The rate of a train.
     pub rate: Rate,
-    /// The duration of a train, and of a transfer; together with the rate, all that a session sends by UDP.
+    /// The duration of a train, and of a transfer; multiplied by the rate, the UDP budget of a session.
     pub duration: Duration,
 }
 
-/// Where a session's transfer stands.
+/// The state of a session's transfer.
 enum Transferring {
     No,
     Now,
     Over(Bulk),
 }
 
-/// A session that is under way.
+/// An active session.
 struct Entry {
     client: IpAddr,
     token: Token,
@@ -32,27 +32,27 @@ struct Entry {
     transfer: Transferring,
 }
 
-/// The sessions that are under way.
+/// The active sessions.
 #[derive(Default)]
 pub struct Sessions(Mutex<Vec<Entry>>);
 
-/// What a session's question about its transfer is answered.
+/// The answer to a session's request for its transfer's result.
 pub enum Answer {
-    /// There was none.
+    /// There was no transfer.
     None,
-    /// It is still under way.
+    /// It is still in progress.
     NotYet,
-    /// It was this.
+    /// Its result.
     Was(Bulk),
 }
 
 impl Sessions {
     fn with<T>(&self, work: impl FnOnce(&mut Vec<Entry>) -> T) -> T {
-        // A thread that panicked has left them whole: no change takes more than one step.
+        // A thread that panicked has left them consistent: no change takes more than one step.
         work(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    /// Takes a client in; its slot, or why not.
+    /// Admits a client; returns its slot, or why it is refused.
     pub fn enter(&self, client: IpAddr, token: Token) -> Result<usize, &'static str> {
         self.with(|all| {
             if all.iter().any(|entry| entry.client == client) {
@@ -65,7 +65,7 @@ impl Sessions {
         })
     }
 
-    /// Lets a session go.
+    /// Removes a session.
     pub fn leave(&self, token: &Token) {
         self.with(|all| all.retain(|entry| entry.token != *token));
     }
@@ -75,7 +75,7 @@ impl Sessions {
         self.with(|all| all.iter().any(|entry| entry.client == client && entry.token == *token))
     }
 
-    /// Begins a transfer, unless there is one.
+    /// Starts a transfer, unless there is one.
     pub fn begin(&self, client: IpAddr, token: &Token) -> Result<(), &'static str> {
         self.with(|all| {
             let entry = all.iter_mut().find(|entry| entry.client == client && entry.token == *token);
@@ -88,7 +88,7 @@ impl Sessions {
         })
     }
 
-    /// Its transfer is over: what it was, unless it broke.
+    /// Its transfer is over: the result, unless it broke.
     pub fn end(&self, token: &Token, was: Option<Bulk>) {
         self.with(|all| {
             if let Some(entry) = all.iter_mut().find(|entry| entry.token == *token) {

@@ -9,9 +9,9 @@ use std::os::fd::{AsRawFd, RawFd};
 
 /// Packets that one call reads or writes.
 pub const BATCH: usize = 32;
-/// What a socket is asked to hold: 20 ms at 10 Gbit/s, for a reader that gets no CPU for so long.
+/// The requested buffer of a socket: 20 ms at 10 Gbit/s, for a reader that gets no CPU for that long.
 const BUFFER_BYTES: libc::c_int = 32 << 20;
-/// Room for a time next to each packet.
+/// Room for a timestamp next to each packet.
 const CONTROL_BYTES: usize = 128;
 /// The IP and UDP headers of a packet.
 const V4_HEADERS: usize = 20 + 8;
@@ -22,11 +22,11 @@ const SK_MEMINFO_VARS: usize = 9;
 /// The longest packet (`--packet` has less).
 const MOST_BYTES: usize = 9000;
 
-/// A packet as it came. Only its beginning is copied, whatever its length.
+/// An arrived packet. Only its beginning is copied, whatever its length.
 #[derive(Clone, Copy, Debug)]
 pub struct Came {
     pub head: [u8; DATAGRAM_BYTES],
-    /// When the kernel had it, by its time of day.
+    /// When the kernel received it, by its time of day.
     pub at_ns: u64,
 }
 
@@ -42,7 +42,7 @@ impl Udp {
         let v6 = address.is_ipv6();
         let udp = Self { socket, headers: if v6 { V6_HEADERS } else { V4_HEADERS } };
         udp.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1, "have packets stamped (SO_TIMESTAMPNS)")?;
-        // Without it `udp_send_skb` keeps to itself that the queue before the card refused a packet.
+        // Without it, `udp_send_skb` does not report that the queue before the card refused a packet.
         let (level, errors, discover) = if v6 {
             (libc::IPPROTO_IPV6, libc::IPV6_RECVERR, libc::IPV6_MTU_DISCOVER)
         } else {
@@ -54,7 +54,7 @@ impl Udp {
         for (forced, plain) in
             [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
         {
-            // Beyond `rmem_max` only with CAP_NET_ADMIN; otherwise as much as anybody gets.
+            // Beyond `rmem_max` only with CAP_NET_ADMIN; otherwise up to that limit.
             if udp.set(libc::SOL_SOCKET, forced, BUFFER_BYTES, "").is_err() {
                 udp.set(libc::SOL_SOCKET, plain, BUFFER_BYTES, "ask for buffers")?;
             }
@@ -70,7 +70,7 @@ impl Udp {
         what: &'static str,
     ) -> Result<(), ProbeError> {
         let length = size_of::<libc::c_int>() as libc::socklen_t;
-        // SAFETY: the value is ours and as long as said.
+        // SAFETY: the value is live and has the stated size.
         let result =
             unsafe { libc::setsockopt(self.descriptor(), level, name, (&raw const value).cast(), length) };
         if result == 0 {
@@ -92,12 +92,12 @@ impl Udp {
         self.socket.local_addr().map(|local| local.port()).map_err(ProbeError::system("ask for the UDP port"))
     }
 
-    /// Datagrams that the socket had no room for, since it is there (`sk_drops`). `SO_RXQ_OVFL` reports the same count, but only
-    /// with the next packet that there is room for.
+    /// Datagrams that the socket had no room for since its creation (`sk_drops`). `SO_RXQ_OVFL` reports the same count,
+    /// but only with the next packet that has room.
     pub fn overflowed(&self) -> Result<u32, ProbeError> {
         let mut memory = [0_u32; SK_MEMINFO_VARS];
         let mut length = size_of_val(&memory) as libc::socklen_t;
-        // SAFETY: both are ours and as long as said.
+        // SAFETY: both are live and have the stated sizes.
         let result = unsafe {
             let to = memory.as_mut_ptr().cast();
             libc::getsockopt(self.descriptor(), libc::SOL_SOCKET, libc::SO_MEMINFO, to, &raw mut length)
@@ -113,7 +113,7 @@ impl Udp {
         self.headers as u32
     }
 
-    /// The longest packet that the way to the other end takes, as IP counts it: the route's MTU.
+    /// The longest packet that the path to the other end takes, as IP counts it: the route's MTU.
     pub fn mtu(&self) -> Option<u32> {
         let (level, name) = if self.headers == V6_HEADERS {
             (libc::IPPROTO_IPV6, libc::IPV6_MTU)
@@ -122,7 +122,7 @@ impl Udp {
         };
         let mut mtu: libc::c_int = 0;
         let mut length = size_of::<libc::c_int>() as libc::socklen_t;
-        // SAFETY: both are ours and as long as said.
+        // SAFETY: both are live and have the stated sizes.
         let result = unsafe {
             libc::getsockopt(self.descriptor(), level, name, (&raw mut mtu).cast(), &raw mut length)
         };
@@ -142,12 +142,12 @@ impl Udp {
         }
     }
 
-    /// Takes what the kernel has, up to a batch, and says what came.
+    /// Reads what the kernel has, up to a batch.
     pub fn take(&self, came: &mut Vec<Came>) -> Result<(), ProbeError> {
         came.clear();
         let mut heads = [[0_u8; DATAGRAM_BYTES]; BATCH];
         let mut controls = [[0_u64; CONTROL_BYTES / 8]; BATCH];
-        // SAFETY: of both kinds of structure all-zero is a value: null pointers and zero lengths.
+        // SAFETY: all-zero is valid for both kinds of structure: null pointers and zero lengths.
         let (mut parts, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (zeroed(), zeroed()) };
         for n in 0..BATCH {
@@ -159,7 +159,7 @@ impl Udp {
         }
         let flags = libc::MSG_DONTWAIT;
         let (fd, count) = (self.descriptor(), BATCH as libc::c_uint);
-        // SAFETY: all that the structures point to lives until the call is over and is as long as they say.
+        // SAFETY: everything that the structures point to lives until the call returns and has the stated lengths.
         let count = unsafe { libc::recvmmsg(fd, messages.as_mut_ptr(), count, flags, std::ptr::null_mut()) };
         if count < 0 {
             let source = io::Error::last_os_error();
@@ -170,7 +170,7 @@ impl Udp {
             };
         }
         for n in 0..count as usize {
-            // The kernel stamps all packets of a socket that asks for it, but for those that were there before.
+            // The kernel timestamps all packets of a socket that asks for it, except those that were there before.
             if let Some(at_ns) = stamp(&messages[n].msg_hdr) {
                 came.push(Came { head: heads[n], at_ns });
             }
@@ -178,12 +178,12 @@ impl Udp {
         Ok(())
     }
 
-    /// Sends packets of so many bytes, as IP counts it, that begin like this; of how many the kernel took. `None` if the queue
-    /// before the card refused the first.
+    /// Sends packets of `bytes` bytes, as IP counts it, that start like this; returns how many the kernel accepted.
+    /// `None` if the queue before the card refused the first.
     pub fn send(&self, heads: &[[u8; DATAGRAM_BYTES]], bytes: u32) -> Result<Option<usize>, ProbeError> {
         static REST: [u8; MOST_BYTES] = [0; MOST_BYTES];
         let payload = (bytes as usize).saturating_sub(self.headers).clamp(DATAGRAM_BYTES, MOST_BYTES);
-        // SAFETY: of both kinds of structure all-zero is a value: null pointers and zero lengths.
+        // SAFETY: all-zero is valid for both kinds of structure: null pointers and zero lengths.
         let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { (zeroed(), zeroed()) };
         let count = heads.len().min(BATCH);
@@ -194,7 +194,7 @@ impl Udp {
             messages[n].msg_hdr.msg_iov = parts[n].as_mut_ptr();
             messages[n].msg_hdr.msg_iovlen = 2;
         }
-        // SAFETY: all that the structures point to lives until the call is over and is as long as they say.
+        // SAFETY: everything that the structures point to lives until the call returns and has the stated lengths.
         let sent =
             unsafe { libc::sendmmsg(self.descriptor(), messages.as_mut_ptr(), count as libc::c_uint, 0) };
         if sent >= 0 {
@@ -215,19 +215,20 @@ impl Udp {
     fn forget_errors(&self) {
         let mut byte = MaybeUninit::<u8>::uninit();
         let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-        // SAFETY: one byte, which is ours; the kernel writes at most that.
+        // SAFETY: one live byte; the kernel writes no more.
         while unsafe { libc::recv(self.descriptor(), byte.as_mut_ptr().cast(), 1, flags) } >= 0 {}
     }
 }
 
-/// Errors that say something about a packet that was sent, or nothing.
+/// Errors about an earlier packet, or about none.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionRefused)
 }
 
-/// The stamp that lies next to a packet.
+/// The timestamp of a packet.
 fn stamp(message: &libc::msghdr) -> Option<u64> {
-    // SAFETY: the kernel has filled in this structure and the memory that it points to, which lives as long as the caller's.
+    // SAFETY: the kernel has filled in this structure and the memory that it points to, which lives as long as the
+    // caller's.
     unsafe {
         let mut next = libc::CMSG_FIRSTHDR(message);
         while let Some(header) = next.as_ref() {
@@ -241,7 +242,7 @@ fn stamp(message: &libc::msghdr) -> Option<u64> {
     None
 }
 
-/// An address to bind to that reaches the other end's family.
+/// An address to bind to, of the other end's family.
 pub fn any_like(other: IpAddr) -> IpAddr {
     match other {
         IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),

@@ -18,24 +18,24 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The relay goes before everything else: it is not what is measured.
+/// The relay has priority over everything else: it is not what is measured.
 const RELAY_PRIORITY: i32 = 20;
-/// Then the two ends: what else the machine does is not either.
+/// Then the two ends: other work of the machine is not measured either.
 const END_PRIORITY: i32 = 10;
-/// Far above every rate of the grid, so that no cap is what is found.
+/// Far above every rate of the grid, so that no result is the cap.
 const CAP: Caps = Caps { rate: Rate::mbit(4000), duration: Duration::from_secs(10) };
 
 /// A path.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
     pub rate: u64,
-    /// What others send over it, as packets of 1500 bytes at random (Poisson).
+    /// The rate of other flows on it, as random packets of 1500 bytes (Poisson).
     pub others: u64,
-    /// Propagation, there and back together.
+    /// Propagation delay, both directions together.
     pub round_trip_ns: u64,
 }
 
-/// What was found of it.
+/// The results.
 #[derive(Debug)]
 pub struct Found {
     pub round_trip: RoundTrip,
@@ -70,7 +70,7 @@ impl Cell {
         [PathConfig { cross, ..back.clone() }, back]
     }
 
-    /// Lays the path and measures it.
+    /// Creates the path and measures it.
     pub fn measure(&self) -> Result<Found, LabError> {
         let settings = Settings::plain();
         let (namespaces, hosts) = testbed::build(&settings)?;
@@ -86,7 +86,7 @@ impl Cell {
                 clock::make_thread_punctual(RELAY_PRIORITY);
                 relay.run(&relay_stop)
             });
-            // Its threads, and with them its sockets, are in the namespace of the one that made them.
+            // Its threads, and so its sockets, are in the namespace of the thread that created them.
             let server = &server;
             let serving = scope.spawn(|| {
                 namespaces.inside(Place::Receiver, || {

@@ -21,7 +21,7 @@ fn endpoint(address: &str, port: u16) -> Endpoint {
 const OPTIONS: SynOptions =
     SynOptions { mss: Some(1460), window_scale: Some(10), sack_permitted: true, timestamps: true };
 
-/// B sent 100 MB to A in 20 s; everything in order.
+/// B sent 100 MB to A in 20 s, without problems.
 pub fn report() -> FlowReport {
     let sent = Measures {
         packets: 7_000,
@@ -108,7 +108,7 @@ pub fn finding(cause: Cause) -> Finding {
     }
 }
 
-/// The evidence that advice draws numbers from.
+/// The evidence from which advice takes numbers.
 fn evidence(cause: Cause) -> Vec<Evidence> {
     match cause {
         Cause::OldConnection => vec![Evidence::ChallengeAck { times: 1 }],
@@ -157,7 +157,7 @@ fn evidence(cause: Cause) -> Vec<Evidence> {
     }
 }
 
-/// The sample flow as `cause` would leave it.
+/// The sample flow as `cause` would affect it.
 pub fn report_of(cause: Cause) -> FlowReport {
     let mut report = report();
     let [answered, sent] = &mut report.directions;

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_known_by_its_cpus() {
+    fn machine_is_identified_by_its_cpus() {
         let text = "processor\t: 0\nmodel name\t: Some CPU @ 2.50GHz\n\nprocessor\t: 1\nmodel name\t: Some CPU @ 2.50GHz\n";
         assert_eq!(cpus(text).as_deref(), Some("2 × Some CPU @ 2.50GHz"));
         assert_eq!(cpus("processor\t: 0\nBogoMIPS\t: 100.00\n"), None);
@@ -184,7 +184,7 @@ mod tests {
 
     /// A report of what was kept says what was said when it was measured, to the last digit.
     #[test]
-    fn numbers_are_read_as_they_were_written() {
+    fn stored_numbers_round_trip() {
         for number in (1..20_000).map(|number| 2.0 + f64::from(number) / 7.0) {
             let text = serde_json::to_string(&number).expect("a number");
             assert_eq!(
@@ -197,7 +197,7 @@ mod tests {
 
     /// What is missing is named before any profile is read, in both folders.
     #[test]
-    fn folders_without_the_same_cases_are_not_compared() {
+    fn folders_with_different_cases_are_not_compared() {
         let folder = tempfile::tempdir().expect("a folder");
         let (before, after) = (folder.path().join("before"), folder.path().join("after"));
         let [small, middle, large] = compared_cases();

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_say_which_runs_are_in_a_file() {
+    fn run_file_names_state_their_runs() {
         assert_eq!(runs_of("000007"), Some(7..=7));
         assert_eq!(runs_of("000001-000500"), Some(1..=500));
         for other in ["", "7", "000000", "00000x", "000002-000001", "000001-", "+00001"] {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_named() {
+    fn different_sweep_is_refused_with_the_difference() {
         assert_eq!(other_line("a\nb\nc", "a\nx\nc"), "from its line 2 on");
         assert_eq!(other_line("a\n", "a\nb\n"), "from its line 2 on");
         assert_eq!(other_value("", "1"), "there nothing, here 1");

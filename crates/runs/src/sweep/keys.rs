@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_numbers_in_one_unit() {
+    fn axis_values_share_one_unit() {
         for (text, wanted) in [
             ("5ms", (Kind::Time, 0.005)),
             ("\"2 s\"", (Kind::Time, 2.0)),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_of_one_type() {
+    fn column_has_one_type() {
         let case = |set: &[&str]| SweepCase {
             name: None,
             set: set.iter().map(|one| one.parse().unwrap()).collect(),

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The kernel's clocks, beside each other: what another one says is reckoned instead of read, since each reading costs as
- * much as all else that a program does.
+ * The kernel's clocks compared with each other: the value of another clock is computed instead of read, since each
+ * reading costs as much as everything else that a program does.
  */
 #pragma once
 
-/* Clocks go apart by no more than this part of the time, 2^-11: 500 ppm (MAXFREQ, include/linux/timex.h). */
+/* Clocks diverge by no more than this part of the time, 2^-11: 500 ppm (MAXFREQ, include/linux/timex.h). */
 #define SLEW_SHIFT 11
-/* The time of day was set if it is off by more. */
+/* If it is off by more, the time of day was set. */
 #define IS_SET_NS 1000000
 
-/* Of all CPUs: read with each segment, and written about as often as the probe is looked at. */
+/* For all CPUs: read with each segment, and written about as often as the probe is sampled. */
 struct clocks {
 	/* The time of day less the monotonic clock (bpf_ktime_get_ns). */
 	u64 day_ns;
-	/* The time of day less the scheduler's clock (sched_info), no less than it is; as of `at_ns`. */
+	/* The time of day less the scheduler's clock (sched_info), or slightly more; as of `at_ns`. */
 	u64 scheduler_ns;
 	u64 at_ns;
 } clocks __attribute__((aligned(64)));
 
-/* The time of day, as skb->tstamp has it. Where the kernel knows no leap seconds, TAI is the same. */
+/* The time of day, as in skb->tstamp. If the kernel knows no leap seconds, TAI is the same. */
 static __always_inline u64 time_of_day(void)
 {
 	return bpf_ktime_get_tai_ns() - config.tai_minus_realtime_ns;
 }
 
 /*
- * The scheduler's clock cannot be read, but when it last gave the CPU to this process: that was before now, by little
- * where somebody has just been woken. The least difference of late is the one between the clocks, but for that.
+ * The scheduler's clock cannot be read, except for when it last gave the CPU to this process: shortly before now if the
+ * process was just woken. Apart from that, the least recent difference is the one between the clocks.
  */
 static __always_inline void compare_clocks(const struct task_struct *task, u64 now_ns)
 {
@@ -39,14 +39,14 @@ static __always_inline void compare_clocks(const struct task_struct *task, u64 n
 	}
 }
 
-/* Now and then, by a process that has just slept. */
+/* From time to time, by a process that has just slept. */
 static __always_inline void set_clocks(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u64 now_ns = 0, day_ns = 0;
 	int n;
 
-	/* Somebody may come between the two readings: the largest difference is the one. */
+	/* The process may be interrupted between the two readings: the largest difference is the right one. */
 	for (n = 0; n < 3; n++) {
 		u64 apart_ns;
 
@@ -63,7 +63,7 @@ static __always_inline void set_clocks(void)
 	compare_clocks(task, now_ns);
 }
 
-/* Since when this process has its CPU. */
+/* Since when this process has had its CPU. */
 static __always_inline u64 on_cpu_since(void)
 {
 	return bpf_get_current_task_btf()->sched_info.last_arrival + clocks.scheduler_ns;

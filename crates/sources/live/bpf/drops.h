@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Packets of TCP that the kernel dropped, by its own reasons (enum skb_drop_reason). */
+/* TCP packets that the kernel dropped, by its own reasons (enum skb_drop_reason). */
 #pragma once
 
-/* Reasons of the core; those of subsystems, which are above, are one. */
+/* The core's reasons; those of subsystems, which are above, count as one. */
 #define REASONS 256
 
 struct {
@@ -13,8 +13,8 @@ struct {
 } drops SEC(".maps");
 
 /*
- * Whether there was room for one more reason. Whoever drops need not have locked the socket: what does not fit on its
- * backlog is dropped while another has.
+ * Whether there was room for one more reason. The dropping context need not have locked the socket: packets that do not
+ * fit on its backlog are dropped while another context has locked it.
  */
 static __always_inline bool add_drop(struct flow *flow, u32 reason)
 {
@@ -31,14 +31,14 @@ static __always_inline bool add_drop(struct flow *flow, u32 reason)
 	return false;
 }
 
-/* Whether it is a packet of TCP that was asked for, by its headers. */
+/* Whether it is a watched TCP packet, by its headers. */
 static __always_inline bool is_asked_for(const struct sk_buff *skb)
 {
 	struct net_device *dev = skb->dev;
 	u16 at = skb->network_header;
 	void *ip, *tcp;
 
-	/* Before it comes to the protocols the header is where the data begins (__netif_receive_skb_core). */
+	/* Before a packet reaches the protocols, the header is where the data begins (__netif_receive_skb_core). */
 	ip = at && at != 0xffff ? skb->head + at : skb->data;
 	if (skb->protocol == bpf_htons(0x0800)) {
 		if (READ_AT(ip, iphdr, protocol) != 6)
@@ -58,8 +58,8 @@ static __always_inline bool is_asked_for(const struct sk_buff *skb)
 }
 
 /*
- * A packet is given up (kfree_skb and its kin; consume_skb is for those that served). What has no reason is left out: that
- * is what most packets get that are simply done with. So is what lies unread in a socket that is closed.
+ * A packet is dropped (kfree_skb and its kin; consume_skb is for packets that were delivered). Packets without a reason
+ * are left out: most packets that are simply done with have none. So is unread data in a socket that is closed.
  */
 SEC("tp_btf/kfree_skb")
 int slowpath_drop(u64 *arguments)
@@ -75,7 +75,7 @@ int slowpath_drop(u64 *arguments)
 	if (bpf_core_enum_value_exists(enum skb_drop_reason, SKB_DROP_REASON_QUEUE_PURGE) &&
 	    reason == bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_QUEUE_PURGE))
 		return 0;
-	/* Whose it would have been (from 6.11 on), or whose it was. */
+	/* The socket that it would have reached (from 6.11 on), or that it belonged to. */
 	if (config.drops_name_socket) {
 		sk = (struct sock *)arguments[3];
 		if (sk)

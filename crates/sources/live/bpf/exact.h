@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The oracle: each segment found again by its numbers instead of by the stamp that it bears. Segments that were merged
- * on the backlog keep the stamp of the last one; here each has its own arrival. It costs a table look-up for every packet
- * of the host, so that it runs only when it is asked for.
+ * The oracle: each segment found by its sequence numbers instead of its timestamp. Segments merged on the backlog keep
+ * the timestamp of the last one; here each has its own arrival. It costs a table lookup for every packet of the host,
+ * so it runs only when asked for.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #define BUCKETS (1 << BUCKET_BITS)
 #define WAYS 4
 
-/* A segment, or several that GRO made one of, between its arrival and TCP. */
+/* A segment, or several merged by GRO, between its arrival and TCP. */
 struct flight {
 	u64 key;
 	u64 at_ns;
@@ -38,7 +38,7 @@ static __always_inline u64 mixed(u64 value)
 	return value ^ value >> 29;
 }
 
-/* Of the connection, as the packet has it: from and to. Never 0. */
+/* The connection as the packet has it: from and to. Never 0. */
 static __always_inline u64 connection_key(u32 from, u32 to, u16 from_port, u16 to_port)
 {
 	return mixed(mixed((u64)from << 32 | to) ^ ((u64)from_port << 16 | to_port));
@@ -62,7 +62,7 @@ static __always_inline struct bucket *bucket_of_key(u64 key)
 	return bpf_map_lookup_elem(&flights, &index);
 }
 
-/* A segment arrived. The oldest makes room where there is none. */
+/* A segment arrived. If there is no room, it replaces the oldest. */
 static __noinline int put_flight(u64 key, u32 end, u32 segments, u64 now_ns)
 {
 	struct bucket *bucket = bucket_of_key(key);
@@ -106,7 +106,7 @@ struct walk {
 	u32 place;
 };
 
-/* One segment of it; whether that was all, or no more is found. */
+/* One segment of it; returns whether that was all, or no more is found. */
 static long take_flight(u32 n, struct walk *walk)
 {
 	struct exact *totals = exact_here();
@@ -136,7 +136,7 @@ static long take_flight(u32 n, struct walk *walk)
 	return 0;
 }
 
-/* Segments come to TCP, in one piece. */
+/* Segments reach TCP, in one piece. */
 static __always_inline void take_flights(struct sock *sk, u32 seq, u32 end, u32 place, u64 now_ns)
 {
 	u32 from = sk->__sk_common.skc_daddr, to = sk->__sk_common.skc_rcv_saddr;

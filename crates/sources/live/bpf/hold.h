@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What held the sender until now. It is asked when an ACK comes, before TCP has looked at it: the state is then still
- * the one in which the sender waited.
+ * What has held the sender until now. It is determined when an ACK arrives, before TCP has looked at it: the state is
+ * then still the one in which the sender waited.
  */
 #pragma once
 
-/* Nothing is left to send but what the writer had no room for. */
+/* Nothing is left to send except what the writer had no room for. */
 static __always_inline u32 hold_of_writer(struct sock *sk)
 {
 	struct socket *socket = sk->sk_socket;
@@ -14,11 +14,11 @@ static __always_inline u32 hold_of_writer(struct sock *sk)
 }
 
 /*
- * What keeps a segment that both windows have room for: what tcp_write_xmit asks before and after it asks for the
- * windows. 0 if it is neither; HOLD_IDLE is not among them.
+ * What holds back a segment that both windows have room for: what tcp_write_xmit checks before and after the windows. 0
+ * if neither does; HOLD_IDLE is not among them.
  *
- * The rate that the application set is what TCP paces to (tcp_update_pacing_rate takes the lesser), and the next segment
- * has to wait for its time: TCP waits itself (tcp_pacing_check), or hands it to fq, which does.
+ * The rate that the application set is TCP's pacing rate (tcp_update_pacing_rate takes the smaller), and the next
+ * segment has to wait for its time: TCP waits itself (tcp_pacing_check), or passes it to fq, which does.
  */
 static __always_inline u32 hold_of_host(struct sock *sk, struct tcp_sock *tcp)
 {
@@ -31,7 +31,7 @@ static __always_inline u32 hold_of_host(struct sock *sk, struct tcp_sock *tcp)
 		if (status == SK_PACING_FQ && is_throttled)
 			return HOLD_PACED;
 	}
-	/* fq holds what it paces, and that says nothing of the device. */
+	/* fq holds what it paces, which shows nothing about the device. */
 	return is_throttled && status != SK_PACING_FQ ? HOLD_QUEUED : 0;
 }
 
@@ -54,7 +54,7 @@ static __always_inline u32 hold_of(struct sock *sk, struct tcp_sock *tcp)
 		return HOLD_RECOVERY;
 	if (!unsent)
 		return hold_of_writer(sk);
-	/* As tcp_snd_wnd_test: what is next would end beyond the window. */
+	/* As tcp_snd_wnd_test: the next segment would end beyond the window. */
 	if ((s32)(tcp->snd_nxt + mss - (tcp->snd_una + tcp->snd_wnd)) > 0)
 		return HOLD_RECEIVE_WINDOW;
 	by_cwnd = cwnd < tcp->snd_ssthresh ? HOLD_SLOW_START : HOLD_CONGESTION_WINDOW;
@@ -63,10 +63,10 @@ static __always_inline u32 hold_of(struct sock *sk, struct tcp_sock *tcp)
 	by_host = hold_of_host(sk, tcp);
 	if (by_host)
 		return by_host;
-	/* It was within the last round trip. */
+	/* It was within the last RTT. */
 	if (BPF_CORE_READ_BITFIELD(tcp, is_cwnd_limited))
 		return by_cwnd;
-	/* Less than a segment waits for more to be written, or for an ACK (tcp_nagle_test). */
+	/* Less than a segment waits for more data, or for an ACK (tcp_nagle_test). */
 	if (unsent < mss)
 		return hold_of_writer(sk);
 	/* As tcp_tso_should_defer: until a third of the window can be sent at once, it waits for the narrower one. */
@@ -88,15 +88,15 @@ static __always_inline void add_hold(struct flow *flow, u32 hold, u64 lasted_ns)
 		flow->queued_ns += lasted_ns;
 }
 
-/* When what was written since the last segment was sent, with nothing before it on its way (tcp_rate_skb_sent). */
+/* When data written since the last segment was sent, with nothing in flight before it (tcp_rate_skb_sent). */
 static __always_inline u64 first_sent(const struct tcp_sock *tcp)
 {
 	return tcp->first_tx_mstamp * 1000 + clocks.day_ns;
 }
 
 /*
- * What holds the sender since the last segment, when no other ends that. Of one that had nothing to send at first, that
- * which took more of the time.
+ * What has held the sender since the last segment, when no other segment ends that. If it had nothing to send at first,
+ * the hold that took more of the time.
  */
 static __noinline u32 hold_so_far(struct sock *sk, struct tcp_sock *tcp, const struct flow *flow, u64 now_ns)
 {
@@ -111,7 +111,7 @@ static __noinline u32 hold_so_far(struct sock *sk, struct tcp_sock *tcp, const s
 	return hold;
 }
 
-/* What the sender was held by since the last segment, which an ACK of all before `ack` ends. */
+/* What has held the sender since the last segment, ended by an ACK of everything before `ack`. */
 static __always_inline void take_holds(struct sock *sk, struct tcp_sock *tcp, struct flow *flow, u32 ack, u64 now_ns)
 {
 	u64 since_ns = flow->last_ns, until_ns = now_ns;
@@ -125,7 +125,7 @@ static __always_inline void take_holds(struct sock *sk, struct tcp_sock *tcp, st
 			since_ns = sent_ns;
 		}
 	}
-	/* What was sent again, before TCP knows why, had been waited for since its answer was due: a loss probe. */
+	/* A retransmission before TCP knows the reason had been waited for since its ACK was due: a loss probe. */
 	if (flow->again != (u16)tcp->total_retrans && hold != HOLD_LOSS && hold != HOLD_RECOVERY &&
 	    hold != HOLD_RECEIVE_WINDOW) {
 		u64 due_ns = since_ns + (u64)(tcp->srtt_us >> 3) * 1000;
@@ -138,6 +138,6 @@ static __always_inline void take_holds(struct sock *sk, struct tcp_sock *tcp, st
 	if (until_ns > since_ns)
 		add_hold(flow, hold, until_ns - since_ns);
 	flow->again = tcp->total_retrans;
-	/* All that was written is acknowledged by this one. */
+	/* This one acknowledges everything written. */
 	flow->is_idle = ack == tcp->write_seq;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the probe reads of the kernel: names and types only. Where each field really is in the running kernel, libbpf
- * finds in its BTF when the probe is loaded (CO-RE), so that layouts need not agree with these.
+ * What the probe reads of the kernel: names and types only. libbpf finds where each field is in the running kernel, in
+ * its BTF, when the probe is loaded (CO-RE), so layouts need not agree with these.
  */
 #pragma once
 
@@ -240,7 +240,7 @@ struct tcp_sock {
 struct tcp_skb_cb {
 	__u32 seq;
 	__u32 end_seq;
-	/* One byte in 6.12, two in 6.18, of which this is the first where the lesser comes first (little-endian). */
+	/* One byte in 6.12, two in 6.18, of which this is the first on little-endian machines. */
 	__u8 tcp_flags;
 	__u32 ack_seq;
 };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* Where a socket's packets leave the host: its device, the queue in front of that, and what the socket has in it. */
+/* Where a socket's packets leave the host: its device, the device's queue, and the socket's data in it. */
 #pragma once
 
 #define NAME_BYTES 16
 
-/* The queueing discipline of the transmit queue that the socket uses; of those under mq, its own. */
+/* The queueing discipline of the transmit queue that the socket uses; under mq, that queue's own. */
 static __always_inline struct Qdisc *queue_of(struct sock *sk, struct net_device *dev)
 {
 	u16 number = sk->__sk_common.skc_tx_queue_mapping;
 	const void *queue = 0;
 
-	/* As a number: Linux 6.1 adds nothing that varies to a pointer that it knows the type of. */
+	/* As a number: Linux 6.1 adds nothing variable to a pointer whose type it knows. */
 	bpf_core_read(&queue, sizeof(queue), &dev->_tx);
 	if (number >= dev->num_tx_queues)
 		number = 0;

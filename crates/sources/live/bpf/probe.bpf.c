@@ -2,9 +2,9 @@
 /*
  * Where the packets and the time of this host's TCP connections go.
  *
- * All is added up beside the socket, in its storage: the socket's lock orders whoever writes there. Packets carry the
- * time of their arrival themselves (skb->tstamp, as long as some socket asks for SO_TIMESTAMPING), so that no table
- * of packets is needed. Only turns and the end of a flow are told as they happen; the rest is read at intervals.
+ * Everything is added up next to the socket, in its storage: the socket's lock orders all writers. Packets carry their
+ * own arrival time (skb->tstamp, as long as some socket asks for SO_TIMESTAMPING), so no table of packets is needed.
+ * Only changes of state and the end of a flow are reported as they happen; the rest is read at intervals.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -13,13 +13,13 @@
 #include <bpf/bpf_tracing.h>
 #include "record.h"
 
-/* The license as the kernel reads it: what it lets only GPL programs call is called. */
+/* The license that the kernel reads: functions for GPL programs are called. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* Of what this was built; a test holds it against the sources. */
+/* The hash of the sources; a test compares it with them. */
 const char built_from[] SEC(".slowpath") = "slowpath-bpf-source:" SOURCE_HASH;
 
-/* Written before the programs are loaded. In a section of its own: a map that is this and nothing else. */
+/* Written before the programs are loaded. In a section of its own: a map with this and nothing else. */
 const volatile struct config config SEC(".rodata.config") = {};
 
 #include "read.h"
@@ -43,7 +43,7 @@ struct {
 
 PER_CPU(struct totals, totals)
 
-/* Room for a record, or it is counted that there was none. */
+/* Reserves room for a record, or counts that there was none. */
 static __always_inline void *reserve_record(u64 bytes)
 {
 	void *record = bpf_ringbuf_reserve(&records, bytes, 0);
@@ -89,7 +89,7 @@ static __always_inline void put_address(u8 *to, u32 v4, const struct in6_addr *v
 	}
 }
 
-/* Begins to keep a flow of which nothing was known. */
+/* Starts the record of an unknown flow. */
 static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_ns)
 {
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
@@ -120,7 +120,7 @@ static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_
 	flow->is_closed = !tcp->rcv_wnd;
 	flow->again = tcp->total_retrans;
 	flow->mss_largest = tcp->mss_cache;
-	/* What was written before the first answer came is seen from the start. bytes_acked has the SYN. */
+	/* Data written before the first answer arrived counts from the start. bytes_acked includes the SYN. */
 	flow->written_before = tcp->bytes_acked;
 	if (tcp->bytes_acked > 1)
 		flow->written_before += tcp->write_seq - tcp->snd_una;
@@ -160,8 +160,8 @@ static __noinline int tell_turn(struct flow *flow, u32 turn, u64 value, u64 at_n
 }
 
 /*
- * What the window did since it was last looked at, by a segment or a read. Nothing can be missed between two looks: it
- * is opened only after a read (tcp_cleanup_rbuf), and closes only by what comes.
+ * The changes of the window since it was last checked, by a segment or a read. Nothing is missed between two checks:
+ * the window opens only after a read (tcp_cleanup_rbuf), and closes only by arriving data.
  */
 static __always_inline void take_window(struct tcp_sock *tcp, struct flow *flow)
 {
@@ -171,7 +171,7 @@ static __always_inline void take_window(struct tcp_sock *tcp, struct flow *flow)
 		return;
 	flow->is_closed = is_closed;
 	flow->zero_windows += is_closed;
-	/* The answer to the last segment said so. */
+	/* The ACK of the last segment advertised it. */
 	if (is_closed)
 		tell_turn(flow, TURN_ZERO_WINDOW, 0, flow->last_ns);
 	else
@@ -179,7 +179,7 @@ static __always_inline void take_window(struct tcp_sock *tcp, struct flow *flow)
 }
 
 /*
- * Whether the receive buffer has another size. It is looked at with the first segment and when a process reads, which
+ * Whether the receive buffer has changed its size. It is checked with the first segment and when a process reads, which
  * is what lets it grow (tcp_rcv_space_adjust); not with each segment, since a CPU on which packets arrive keeps writing
  * to this cache line (sk_backlog, sk_rmem_alloc).
  */
@@ -194,7 +194,7 @@ static __always_inline void take_buffer(struct sock *sk, struct flow *flow)
 	flow->grown_ns = 0;
 }
 
-/* A segment of data comes to TCP; where it waited. */
+/* A segment of data reaches TCP; adds up where it waited. */
 static __always_inline u32 take_data(struct flow *flow, const struct sk_buff *skb, bool was_on_backlog, u32 end,
 				      u32 segments, u64 now_ns)
 {
@@ -213,7 +213,7 @@ static __always_inline u32 take_data(struct flow *flow, const struct sk_buff *sk
 	return place;
 }
 
-/* A segment of an established connection comes to TCP. */
+/* A segment of an established connection reaches TCP. */
 static __always_inline int take_segment(struct sock *sk, const struct sk_buff *skb, bool was_on_backlog)
 {
 	u32 seq, end, segments, ack;
@@ -228,7 +228,7 @@ static __always_inline int take_segment(struct sock *sk, const struct sk_buff *s
 		return 0;
 	seq = READ_AT(skb->cb, tcp_skb_cb, seq);
 	end = READ_AT(skb->cb, tcp_skb_cb, end_seq);
-	/* A FIN takes a number and is no data. */
+	/* A FIN takes a sequence number and is not data. */
 	if (seq != end && READ_AT(skb->cb, tcp_skb_cb, tcp_flags) & TCPHDR_FIN)
 		end--;
 	segments = seq != end ? segments_of(skb) : 0;
@@ -255,10 +255,10 @@ static __always_inline int take_segment(struct sock *sk, const struct sk_buff *s
 }
 
 /*
- * Each segment of an established connection passes here, before TCP looks at it (tcp_rcv_established): from a softirq, or,
- * if it was on the backlog, from the process that had locked the socket. The process may be interrupted in the middle of
- * this by a softirq with segments of other connections, and no program runs on top of itself (bpf_prog_inc_misses_counter):
- * so there are two.
+ * Each segment of an established connection passes here, before TCP looks at it (tcp_rcv_established): from a softirq,
+ * or, if it was on the backlog, from the process that had locked the socket. A softirq with segments of other
+ * connections may interrupt the process in the middle of this, and no program runs on top of itself
+ * (bpf_prog_inc_misses_counter): so there are two.
  */
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(slowpath_direct, struct sock *sk, const struct sk_buff *skb)
@@ -272,7 +272,7 @@ int BPF_PROG(slowpath_backlog, struct sock *sk, const struct sk_buff *skb)
 	return sk->sk_lock.owned ? take_segment(sk, skb, true) : 0;
 }
 
-/* A packet is handed to the protocols; its data begins with the IP header. Only for the oracle. */
+/* A packet is passed to the protocols; its data begins with the IP header. Only for the oracle. */
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(slowpath_arrival, struct sk_buff *skb)
 {
@@ -334,7 +334,7 @@ int BPF_PROG(slowpath_read, struct sock *sk)
 	take_window(tcp, flow);
 	take_buffer(sk, flow);
 	copied = tcp->copied_seq;
-	/* tcp_read_sock counts the FIN before it comes here, tcp_recvmsg_locked after. */
+	/* tcp_read_sock counts the FIN before it gets here, tcp_recvmsg_locked after. */
 	if (sk->sk_shutdown & RCV_SHUTDOWN && copied == tcp->rcv_nxt)
 		copied--;
 	if ((s32)(copied - flow->read_to) > 0)
@@ -353,7 +353,7 @@ int BPF_PROG(slowpath_read, struct sock *sk)
 	if (flow->has_reader && flow->reader == task->pid && delay_ns > flow->reader_run_delay) {
 		u64 since_ns = delay_ns - flow->reader_run_delay;
 
-		/* What it waited while there was nothing to read here cost this flow nothing. */
+		/* Its waits while there was nothing to read here cost this flow nothing. */
 		if (waited_ns)
 			add_wait(&flow->waits[PLACE_RUN_QUEUE], since_ns < waited_ns ? since_ns : waited_ns, 1);
 	}
@@ -363,7 +363,7 @@ int BPF_PROG(slowpath_read, struct sock *sk)
 	return 0;
 }
 
-/* The receive buffer may grow now: the reader took more than ever in a round trip (tcp_rcv_space_adjust, from 6.16 on). */
+/* The receive buffer may grow now: the reader read more than ever in an RTT (tcp_rcv_space_adjust, from 6.16 on). */
 SEC("tp_btf/tcp_rcvbuf_grow")
 int BPF_PROG(slowpath_grow, struct sock *sk)
 {
@@ -374,7 +374,7 @@ int BPF_PROG(slowpath_grow, struct sock *sk)
 	return 0;
 }
 
-/* The congestion machine changes its state; the old one is still there (tcp_set_ca_state, net/ipv4/tcp_cong.c). */
+/* The congestion state changes; the old one is still set (tcp_set_ca_state, net/ipv4/tcp_cong.c). */
 static __always_inline int take_state(struct sock *sk, const u8 state)
 {
 	struct inet_connection_sock *connection;
@@ -394,7 +394,7 @@ static __always_inline int take_state(struct sock *sk, const u8 state)
 		flow->timeouts++;
 	if (state == before)
 		return 0;
-	/* tcp_undo_cwnd_reduction takes the marker away; the end of a recovery that was needed does not. */
+	/* tcp_undo_cwnd_reduction clears the marker; the end of a needed recovery does not. */
 	is_undone = state < TCP_CA_Recovery && !tcp->undo_marker;
 	if (is_undone && before == TCP_CA_Loss) {
 		flow->timeouts_undone++;
@@ -419,7 +419,7 @@ int BPF_PROG(slowpath_state_backlog, struct sock *sk, const u8 state)
 	return sk->sk_lock.owned ? take_state(sk, state) : 0;
 }
 
-/* By the timer and by ACKs, and so in a softirq or in the process that has locked the socket (__tcp_retransmit_skb). */
+/* By the timer and by ACKs, so in a softirq or in the process that has locked the socket (__tcp_retransmit_skb). */
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(slowpath_again_direct, struct sock *sk, struct sk_buff *skb)
 {
@@ -465,12 +465,12 @@ static __noinline void fill_sample(struct sample *to, struct sock *sk, struct tc
 	to->snd_cwnd = tcp->snd_cwnd;
 	to->snd_ssthresh = tcp->snd_ssthresh;
 	to->srtt_us = tcp->srtt_us >> 3;
-	/* As tcpi_rttvar (tcp_get_info): the deviation itself, not the bound that the timeout is made of. */
+	/* As tcpi_rttvar (tcp_get_info): the deviation itself, not the bound from which the timeout is computed. */
 	to->rttvar_us = tcp->mdev_us >> 2;
 	to->min_rtt_us = tcp->rtt_min.s[0].v;
 	to->rto_us = (u64)connection->icsk_rto * config.tick_ns / 1000;
 	to->snd_wnd = tcp->snd_wnd;
-	/* The kernel reckons with more than it can say in the header (tcp_select_window). */
+	/* The kernel's window may exceed what the header can express (tcp_select_window). */
 	said = 65535u << BPF_CORE_READ_BITFIELD(tcp, rx_opt.rcv_wscale);
 	to->rcv_wnd = tcp->rcv_wnd < said ? tcp->rcv_wnd : said;
 	to->packets_out = tcp->packets_out;
@@ -493,11 +493,11 @@ static __noinline void fill_sample(struct sample *to, struct sock *sk, struct tc
 	to->state = sk->__sk_common.skc_state;
 }
 
-/* The flow is over: what was added up since it was last read goes with it. */
+/* The flow has ended: what was added up since the last read is reported with it. */
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(slowpath_end, struct sock *sk)
 {
-	/* Its port may be gone by now (inet_put_port). */
+	/* Its port may already be released (inet_put_port). */
 	struct flow *flow = bpf_sk_storage_get(&flows, sk, 0, 0);
 	struct tcp_sock *tcp;
 	struct record *record;
@@ -515,12 +515,12 @@ int BPF_PROG(slowpath_end, struct sock *sk)
 	__builtin_memset(&record->output, 0, sizeof(record->output));
 	fill_output(&record->output, sk, tcp);
 	bpf_ringbuf_submit(record, 0);
-	/* Its storage lives for as long as somebody has the socket. */
+	/* Its storage lives as long as somebody has the socket. */
 	flow->cookie = 0;
 	return 0;
 }
 
-/* Reads every flow that lives. */
+/* Reads every live flow. */
 SEC("iter/bpf_sk_storage_map")
 int slowpath_flows(struct bpf_iter__bpf_sk_storage_map *context)
 {
@@ -532,7 +532,7 @@ int slowpath_flows(struct bpf_iter__bpf_sk_storage_map *context)
 	struct output output = {};
 	struct tcp_sock *tcp;
 
-	/* That was the last one. */
+	/* There are no more. */
 	if (!sk)
 		set_clocks();
 	if (!sk || !flow || !flow->cookie)

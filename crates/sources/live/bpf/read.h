@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* How the probe reads what is not a field of the struct that its hook was given. */
+/* How the probe reads what is not a field of the struct passed to its hook. */
 #pragma once
 
-/* Kernels from 6.2 let a program say of what type a pointer is; before that, memory is copied. */
+/* Kernels from 6.2 on let a program state the type of a pointer; before that, memory is copied. */
 extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 
 /* Reads `field` of the struct `type` that lies at `address`. */
@@ -17,7 +17,7 @@ extern void *bpf_rdonly_cast(const void *object, __u32 btf_id) __ksym __weak;
 		read_;                                                                                                 \
 	})
 
-/* The TCP's part of a socket of which the hook says that it is one. */
+/* The TCP part of a socket that the hook guarantees to be TCP. */
 static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
 {
 	if (bpf_ksym_exists(bpf_rdonly_cast))
@@ -25,7 +25,7 @@ static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
 	return bpf_skc_to_tcp_sock(sk);
 }
 
-/* A map with one value for each CPU, and `name_here` for this CPU's; it may be missing as far as the verifier knows. */
+/* A per-CPU map with one value, and `name_here` for this CPU's; to the verifier it may be missing. */
 #define PER_CPU(value_type, name)                                                                                          \
 	struct {                                                                                                       \
 		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);                                                               \
@@ -48,7 +48,7 @@ static __always_inline u8 byte_at(const void *address)
 	return byte;
 }
 
-/* Whether the sockets of a network namespace are asked for. */
+/* Whether the sockets of a network namespace are watched. */
 static __always_inline bool is_watched(u32 netns)
 {
 	return !config.netns[0] || netns == config.netns[0] || netns == config.netns[1] || netns == config.netns[2] ||
@@ -63,7 +63,7 @@ static __always_inline u32 segments_of(const struct sk_buff *skb)
 	return segments ? segments : 1;
 }
 
-/* When the kernel stamped it as it arrived; 0 if it did not, or by another clock. */
+/* The kernel's timestamp of its arrival; 0 if there is none, or one by another clock. */
 static __always_inline u64 stamp_of(const struct sk_buff *skb)
 {
 	if (bpf_core_field_exists(skb->tstamp_type) && BPF_CORE_READ_BITFIELD(skb, tstamp_type) != SKB_CLOCK_REALTIME)

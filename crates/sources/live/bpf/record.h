@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * What the probe tells, as bytes: the same layout as in src/record.rs. All times are nanoseconds of CLOCK_REALTIME,
- * all lasting times nanoseconds. Numbers of 32 bits wrap; their reader takes differences.
+ * What the probe reports, as bytes: the same layout as in src/record.rs. All times are nanoseconds of CLOCK_REALTIME,
+ * all durations nanoseconds. Numbers of 32 bits wrap; their reader takes differences.
  */
 #pragma once
 
@@ -10,15 +10,15 @@
 /* Which flows are watched. */
 struct config {
 	s64 tai_minus_realtime_ns;
-	/* Of one of these network namespaces, the first ones; if all are 0, of any. */
+	/* Sockets in one of these network namespaces, the first ones; if all are 0, in any. */
 	u32 netns[NETNSES];
 	/* 0 is any. */
 	u16 port;
-	/* Whether each segment is found again by its numbers as well. */
+	/* Whether each segment is also found by its sequence numbers. */
 	u8 is_exact;
 	/* Whether this kernel's drops name the socket (trace_kfree_skb, from 6.11 on). */
 	u8 drops_name_socket;
-	/* How long a tick of the kernel's is (jiffies). */
+	/* The length of a kernel tick (jiffies). */
 	u32 tick_ns;
 };
 
@@ -28,18 +28,18 @@ enum place {
 	PLACE_SOFTIRQ,
 	/* A packet that found the socket locked and waited on its backlog. */
 	PLACE_BACKLOG,
-	/* The same, and the process with the lock got its CPU only after the packet had come. */
+	/* Such a packet, while the process with the lock got its CPU only after the packet had arrived. */
 	PLACE_HOLDER_OFF_CPU,
 	/* Bytes, from their arrival on the host until the process had read them. */
 	PLACE_RECEIVE_QUEUE,
-	/* The process that reads, ready to run and without a CPU. */
+	/* The reading process, runnable and waiting for a CPU. */
 	PLACE_RUN_QUEUE,
 	PLACES,
 };
 
 /*
- * Four to an octave, from 1.024 us on; the last takes all above 15 s. Those in which a boundary of Wu and others'
- * classes lies (1, 10, 100, 200 ms, 1 s) are two.
+ * Four to an octave, from 1.024 us on; the last takes all above 15 s. Those that contain a boundary of Wu et al.'s
+ * classes (1, 10, 100, 200 ms, 1 s) are split in two.
  */
 #define WAIT_BUCKETS 101
 
@@ -51,39 +51,39 @@ struct waits {
 
 /* A CPU's receive softirqs. */
 struct softirqs {
-	/* Since when the next one waits to run; 0 if none does. */
+	/* Since when the next one has waited to run; 0 if none does. */
 	u64 raised_ns;
 	struct waits waits;
 };
 
-/* What held the sender back: each instant belongs to one. */
+/* What held the sender back: each instant has one. */
 enum hold {
 	/* Everything was acknowledged, and nothing written. */
 	HOLD_IDLE,
-	/* Everything written was on its way. */
+	/* Everything written was in flight. */
 	HOLD_DRAINED,
-	/* The same, and the writer waited for room in the send buffer. */
+	/* Everything written was in flight, and the writer waited for room in the send buffer. */
 	HOLD_SEND_BUFFER,
 	/* The peer's window was used up. */
 	HOLD_RECEIVE_WINDOW,
-	/* The congestion window was, below ssthresh. */
+	/* The congestion window was used up, below ssthresh. */
 	HOLD_SLOW_START,
-	/* The congestion window was. */
+	/* The congestion window was used up. */
 	HOLD_CONGESTION_WINDOW,
 	/* Fast retransmit. */
 	HOLD_RECOVERY,
-	/* After a timeout, its wait included. */
+	/* After a timeout, including its wait. */
 	HOLD_LOSS,
-	/* Both windows had room, and none of the two below held it: Nagle, autocorking, a full driver. */
+	/* Both windows had room, and neither of the two below held it: Nagle, autocorking, a full driver. */
 	HOLD_LOCAL,
 	HOLDS,
-	/* The most that the application lets it send (SO_MAX_PACING_RATE), with room in both windows. */
+	/* The rate that the application allows (SO_MAX_PACING_RATE), with room in both windows. */
 	HOLD_PACED = HOLDS,
-	/* As much as TCP lets a socket put there waited in the queue of its own device (tcp_small_queue_check). */
+	/* As much as TCP lets a socket queue waited in the queue of its own device (tcp_small_queue_check). */
 	HOLD_QUEUED,
 };
 
-/* Payload that came: all below `end` that no arrival before it has; the first of it at `at_ns`. */
+/* Payload that arrived: all below `end` that no earlier arrival has; its first part at `at_ns`. */
 struct arrival {
 	u64 at_ns;
 	u32 end;
@@ -92,7 +92,7 @@ struct arrival {
 
 #define ARRIVALS 64
 
-/* Packets that were dropped for a reason; 0 is none. */
+/* Packets dropped for a reason; 0 is none. */
 struct drop {
 	u32 reason;
 	u32 packets;
@@ -101,25 +101,25 @@ struct drop {
 #define DROPS 8
 
 /*
- * A flow's part that the probe keeps beside the socket. Segments come up on one CPU and are read on another, and each
+ * A flow's part that the probe keeps next to the socket. Segments arrive on one CPU and are read on another, and each
  * cache line that both write costs both: there is one, the first. The kernel lets this begin 8 bytes into a line
  * (bpf_local_storage_elem, include/linux/bpf_local_storage.h).
  */
 struct flow {
-	/* The last segment that TCP took. */
+	/* The last segment that TCP received. */
 	u64 last_ns;
-	/* Segments of data that TCP took. */
+	/* Segments of data that TCP received. */
 	u64 segments;
-	/* Segments that had no stamp, or one of another clock. */
+	/* Segments without a timestamp, or with one of another clock. */
 	u64 unstamped;
-	/* Arrivals that are not read: from tail to before head, from the first place on where all were read before. */
+	/* Unread arrivals: from tail to before head; from the first place on if all earlier ones were read. */
 	u32 arrival_head;
 	u32 arrival_tail;
-	/* Arrivals within so long are one. */
+	/* Arrivals within this time are merged. */
 	u32 quantum_ns;
 	/* The window that it advertises is closed. */
 	u8 is_closed;
-	/* All that was written was acknowledged by the last segment. */
+	/* The last segment acknowledged everything written. */
 	u8 is_idle;
 	/* The lower half of tcp_sock.total_retrans at the last segment. */
 	u16 again;
@@ -128,17 +128,17 @@ struct flow {
 	u64 cookie;
 	u64 cgroup;
 
-	/* The reader's line. What was read from it since the first segment. */
+	/* The reader's cache line. What was read by it since the first segment. */
 	u64 read;
 	u64 reader_run_delay;
-	/* When the kernel last set out to let the receive buffer grow; 0 if nothing is known of that. */
+	/* When the kernel last started to let the receive buffer grow; 0 if unknown. */
 	u64 grown_ns;
-	/* sk_rcvbuf as it was last told; the first segment tells it. */
+	/* sk_rcvbuf as last reported; the first segment reports it. */
 	u32 rcvbuf;
 	u32 reader;
 	/* tcp_sock.copied_seq after the last read. */
 	u32 read_to;
-	/* The reader is known, so that its wait for a CPU can be. */
+	/* The reader is known, and so its waits for a CPU. */
 	u8 has_reader;
 	/* A FIN was sent, which takes a sequence number. */
 	u8 has_fin;
@@ -146,11 +146,11 @@ struct flow {
 
 	/* How often the window that it advertises closed. */
 	u32 zero_windows;
-	/* Timeouts, and those taken back. */
+	/* Timeouts, and those undone. */
 	u32 timeouts;
 	u32 timeouts_undone;
 	u32 netns;
-	/* What was written to the socket before the first segment that was counted. */
+	/* What was written to the socket before the first counted segment. */
 	u64 written_before;
 	/* tcp_sock.data_segs_in before it. */
 	u32 segments_before;
@@ -160,20 +160,20 @@ struct flow {
 	u16 pads[3];
 	u8 local[16];
 	u8 remote[16];
-	/* For more reasons there is no room: they are counted as the host's. */
+	/* There is no room for more reasons: they count as the host's. */
 	struct drop drops[DROPS];
 	u64 held_ns[HOLDS];
 	struct waits waits[PLACES];
-	/* What files of version 2 do not have, here and in a record behind it. HOLD_PACED and HOLD_QUEUED. */
+	/* Fields that files of version 2 lack, here and after this in a record. HOLD_PACED and HOLD_QUEUED. */
 	u64 paced_ns;
 	u64 queued_ns;
-	/* Retransmissions for as long as the MSS was never lowered, and the payload of the smallest of these segments. */
+	/* Retransmissions as long as the MSS was never lowered, and the payload of the smallest of these segments. */
 	u32 resent;
 	u32 resent_smallest;
-	/* The payload of the largest segment that can have arrived, by what was acknowledged; and the largest MSS. */
+	/* The payload of the largest segment that can have arrived, by the ACKs; and the largest MSS. */
 	u32 delivered_largest;
 	u32 mss_largest;
-	/* Of the retransmissions, those before the last segment came: the path is alive after them. */
+	/* Of the retransmissions, those before the last segment arrived: the path is alive after them. */
 	u32 resent_answered;
 	u32 last_pad;
 };
@@ -185,7 +185,7 @@ _Static_assert((8 + __builtin_offsetof(struct flow, read)) % 64 == 0, "struct fl
 /* A socket's state as the probe reads it. */
 struct sample {
 	u64 at_ns;
-	/* Of the file that the process has; 0 when it has closed it. */
+	/* The inode of the process's file; 0 when it has closed it. */
 	u64 inode;
 	u64 bytes_acked;
 	u32 ca_state;
@@ -214,25 +214,25 @@ struct sample {
 	u32 rcv_rtt_us;
 	u32 data_segs_in;
 	u32 total_retrans;
-	/* What holds the sender since the last segment came: one more than enum hold; 0 in files of version 2. */
+	/* What has held the sender since the last segment: one more than enum hold; 0 in files of version 2. */
 	u16 hold;
 	/* enum in include/net/tcp_states.h; 0 in files of version 2. */
 	u16 state;
 };
 
-/* Where a socket's packets leave the host, and what limits how fast. All 0 if that is not known. */
+/* Where a socket's packets leave the host, and what limits their rate. All 0 if unknown. */
 struct output {
 	/* Bytes a second; ~0 is no limit (SO_MAX_PACING_RATE). */
 	u64 max_pacing_rate;
-	/* Bytes a second to which its queueing discipline is set; 0 if that is not known, as for all but tbf. */
+	/* The rate set in its queueing discipline, in bytes a second; 0 if unknown, as for all but tbf. */
 	u64 rate;
-	/* Bytes of memory that were handed to the device's queue and have not left it. */
+	/* Bytes of memory that were passed to the device's queue and have not left it. */
 	u32 wmem_alloc;
 	/* The device of its route; 0 if there is none. */
 	u32 ifindex;
 	/* Its queueing discipline, for the socket's transmit queue: bytes that wait in it, of all flows, ... */
 	u32 backlog;
-	/* ... and how often it had to hold packets back to keep to its rate. */
+	/* ... and how often it had to hold packets back to keep its rate. */
 	u32 overlimits;
 	/* The two are counted where they can be read (not by CPU). */
 	u32 has_queue;
@@ -246,7 +246,7 @@ struct output {
 	char qdisc[16];
 };
 
-/* What is read of a flow that lives, and told of one that ends. */
+/* What is read of a live flow, and reported of one that ends. */
 struct record {
 	u32 kind;
 	u32 pad;
@@ -261,15 +261,15 @@ enum record_kind {
 	RECORD_TURN = 3,
 };
 
-/* A socket took a turn. */
+/* A socket's state changed. */
 enum turn_kind {
-	/* Its congestion state is now the one of `value`; Disorder, and back from it, is not told. */
+	/* Its congestion state is now `value`; Disorder, and back from it, is not reported. */
 	TURN_STATE,
 	TURN_SPURIOUS_TIMEOUT,
 	TURN_UNDO,
 	TURN_ZERO_WINDOW,
 	TURN_WINDOW_OPENED,
-	/* The receive buffer is now of the size `value`. */
+	/* The receive buffer now has the size `value`. */
 	TURN_RECEIVE_BUFFER,
 };
 
@@ -281,20 +281,20 @@ struct turn {
 	u64 value;
 };
 
-/* What the oracle found, one for each CPU. */
+/* The oracle's counts, one for each CPU. */
 struct exact {
 	/* In softirq, on the backlog, and there while the holder was off the CPU. */
 	struct waits waits[PLACE_HOLDER_OFF_CPU + 1];
-	/* Segments that arrived, and those that TCP then took. */
+	/* Segments that arrived, and those that TCP then received. */
 	u64 arrived;
 	u64 taken;
-	/* Bytes that TCP took and that were not seen to arrive. */
+	/* Bytes that TCP received without a seen arrival. */
 	u64 unknown_bytes;
-	/* Segments that had to make room for others. */
+	/* Segments that were replaced by others. */
 	u64 evicted;
 };
 
-/* Of the whole host, one for each CPU. */
+/* Counts of the whole host, one for each CPU. */
 struct totals {
 	/* Records that the ring had no room for. */
 	u64 ring_full;

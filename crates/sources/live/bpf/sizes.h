@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The sizes of what is lost and of what arrives. Where the path's MTU is smaller than TCP believes, all that is larger is
- * lost, each time that it is sent, and nothing else.
+ * The sizes of lost and arrived segments. If the path's MTU is smaller than TCP believes, everything larger is lost,
+ * each time it is sent, and nothing else.
  */
 #pragma once
 
 /*
- * The largest segment that can have arrived: no larger than what an ACK acknowledged at once, than the SACK block that came
- * last, and than the MSS. Called before TCP looks at the ACK, so that the SACK block is that of the one before.
+ * The largest segment that can have arrived: no larger than what one ACK acknowledged, than the last SACK block, and
+ * than the MSS. Called before TCP looks at the ACK, so the SACK block is the previous one's.
  */
 static __always_inline void take_sizes(struct tcp_sock *tcp, struct flow *flow, u32 ack)
 {
@@ -32,10 +32,10 @@ static __always_inline void take_sizes(struct tcp_sock *tcp, struct flow *flow, 
 }
 
 /*
- * A segment is retransmitted, so that its last transmission counts as lost. Once the MSS was lowered, a segment is smaller
- * than the one that was lost, of which the size is not known any more.
+ * A segment is retransmitted, so its last transmission counts as lost. Once the MSS was lowered, a segment is smaller
+ * than the lost one, whose size is then no longer known.
  *
- * A connection of which everything is lost has nothing come in that would make it known: this does.
+ * If everything on a connection is lost, no arrival makes it known: this does.
  */
 static __noinline int take_retransmission(struct sock *sk, struct sk_buff *skb)
 {

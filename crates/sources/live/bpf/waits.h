@@ -2,10 +2,10 @@
 /* How long packets and bytes waited. */
 #pragma once
 
-/* floor(log2(value)) of a value that is not 0. Without a branch: which way it would go nobody can guess here. */
+/* floor(log2(value)) of a value that is not 0. Without a branch, which could not be predicted here. */
 static __always_inline u32 log2_of(u64 value)
 {
-	/* By the six bits at the top of a de Bruijn sequence's product with 2^n - 1: different for each n. */
+	/* By the top six bits of the product of a de Bruijn sequence with 2^n - 1: different for each n. */
 	static const u8 logs[64] = {
 		0,  47, 1,  56, 48, 27, 2,  60, 57, 49, 41, 37, 28, 16, 3,  61, 54, 58, 35, 52, 50, 42,
 		21, 44, 38, 32, 29, 23, 17, 11, 4,  62, 46, 55, 26, 59, 40, 36, 15, 53, 34, 51, 20, 43,
@@ -36,7 +36,7 @@ static __always_inline u32 quarter_of(u64 ns)
 	return quarter < QUARTERS ? quarter : QUARTERS - 1;
 }
 
-/* Wu and others' classes. */
+/* The classes of Wu et al. */
 static __always_inline u32 class_of(u64 ns)
 {
 	if (ns < 1000000)
@@ -62,10 +62,10 @@ static __always_inline void add_wait(struct waits *waits, u64 ns, u32 weight)
 		waits->longest_ns = ns;
 }
 
-/* Arrivals within this time are one. Doubled whenever there is no room, and set back when all was read. */
+/* Arrivals within this time are merged. Doubled whenever there is no room, and reset when everything was read. */
 #define LEAST_QUANTUM_NS 65536
 
-/* Makes one of each two arrivals that are next to each other, so that half the room is free. */
+/* Merges each pair of neighbouring arrivals, so that half the room is free. */
 static __noinline int halve_arrivals(struct flow *flow)
 {
 	u32 tail, n;
@@ -87,7 +87,7 @@ static __noinline int halve_arrivals(struct flow *flow)
 	return 0;
 }
 
-/* Payload up to `end` came. What came before it and lies beyond a hole is read later: its time counts from now. */
+/* Payload up to `end` arrived. Data before it and beyond a hole is read later: its time counts from now. */
 static __always_inline void add_arrival(struct flow *flow, u32 end, u64 at_ns)
 {
 	struct arrival *newest;
@@ -114,7 +114,10 @@ static __always_inline void add_arrival(struct flow *flow, u32 end, u64 at_ns)
 	flow->arrival_head++;
 }
 
-/* The process has read up to `copied`, of which up to `before` was read earlier: the oldest arrival, and whether that was all. */
+/*
+ * The process has read up to `copied`, of which up to `before` was read earlier: returns the oldest arrival, and
+ * whether that was all.
+ */
 static __always_inline bool read_oldest(struct flow *flow, u32 *before, u32 copied, u64 now_ns)
 {
 	struct arrival *oldest = &flow->arrivals[flow->arrival_tail & (ARRIVALS - 1)];
@@ -145,7 +148,7 @@ static __noinline int read_more(struct flow *flow, u32 before, u32 copied, u64 n
 	return 0;
 }
 
-/* There is an arrival. Most often it is the only one. */
+/* There is an arrival. Usually it is the only one. */
 static __always_inline void read_arrivals(struct flow *flow, u32 before, u32 copied, u64 now_ns)
 {
 	if (!read_oldest(flow, &before, copied, now_ns))

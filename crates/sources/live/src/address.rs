@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The address in the first of these bytes, or in all of them. What comes to a socket of IPv6 over IPv4 has its addresses
-/// as they are there (RFC 4291, section 2.5.5.2).
+/// The address in the first of these bytes, or in all of them. IPv4 packets at an IPv6 socket have their IPv4 addresses
+/// (RFC 4291, section 2.5.5.2).
 pub fn address(family: u16, bytes: [u8; 16]) -> IpAddr {
     if i32::from(family) == libc::AF_INET6 {
         Ipv6Addr::from(bytes).to_canonical()

@@ -37,7 +37,7 @@ fn parse(text: &str) -> Counters {
             continue;
         };
         for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
-            // -1 stands for "no limit" (MaxConn), which is no count.
+            // -1 means "no limit" (MaxConn), which is no count.
             if let Ok(value) = value.parse() {
                 counters.insert(format!("{prefix}{name}"), value);
             }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_values_are_paired() {
+    fn nstat_names_and_values_are_paired() {
         let text = "Tcp: MaxConn ActiveOpens InErrs\nTcp: -1 12 0\nTcpExt: TCPTimeouts\nTcpExt: 3\n";
         let expected = [("TcpActiveOpens", 12), ("TcpInErrs", 0), ("TcpExtTCPTimeouts", 3)];
         assert_eq!(parse(text), counters_of(&expected));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_the_difference() {
+    fn counter_growth_is_the_difference() {
         let (before, after) = ([("a", 1), ("b", 2)], [("a", 4), ("b", 2), ("c", 1)]);
         assert_eq!(growth(&counters_of(&before), &counters_of(&after)), counters_of(&[("a", 3), ("c", 1)]));
     }

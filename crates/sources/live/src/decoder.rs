@@ -1,4 +1,4 @@
-//! What the probe added up, as events: of each socket the difference to the last time.
+//! Turns what the probe added up into events: for each socket, the difference from the last time.
 
 use crate::drops::{Counts, Drops, Reasons};
 use crate::raw::{Closing, Look};
@@ -17,25 +17,25 @@ use std::time::Duration;
 pub struct Check {
     /// Segments of data that the kernel counted for the watched sockets (`tcpi_data_segs_in`).
     pub kernel_segments: u64,
-    /// Of these, those that the probe took into account.
+    /// Of these, those that the probe counted.
     pub segments: u64,
-    /// Of these, those that bore no stamp of their arrival.
+    /// Of these, those without an arrival timestamp.
     pub unstamped: u64,
-    /// What the probe had to report and had no room for.
+    /// Records that the probe had no room for.
     pub untold: u64,
     /// Sockets for which the kernel had no memory.
     pub unwatched: u64,
     /// Sockets that were watched.
     pub sockets: u64,
-    /// Timeouts that were taken back (`TCPLossUndo`).
+    /// Timeouts that were undone (`TCPLossUndo`).
     pub undone: Option<Counted>,
     /// Windows that closed (`TCPToZeroWindowAdv`).
     pub zero_windows: Option<Counted>,
-    /// Times that a program was to run on top of itself, and did not.
+    /// Program runs that the kernel skipped because the program was already running on that CPU.
     pub skipped: u64,
 }
 
-/// What remains to be reported when nothing more is watched.
+/// What remains to be reported when watching ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rest {
     /// What the probe should have seen.
@@ -53,16 +53,15 @@ pub struct Rest {
 pub struct Device {
     /// Its name, such as `eth0`.
     pub name: String,
-    /// Its queueing discipline, such as `fq_codel`; of those under mq, the one of the socket's transmit queue. `None` if
-    /// that is not known.
+    /// Its queueing discipline, such as `fq_codel`; under mq, that of the socket's transmit queue. `None` if unknown.
     pub qdisc: Option<String>,
 }
 
-/// Ends of flows of which the device is kept.
+/// Ends of flows whose device is kept.
 const MOST_DEVICES: usize = 200_000;
 
-/// What the kernel counted in this process's network namespace, and what the probe did; known where all of that is
-/// watched.
+/// What the kernel counted in this process's network namespace, and what the probe counted; known if all of the
+/// namespace is watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// The kernel.
@@ -72,28 +71,29 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Whether both say the same.
+    /// Whether the two are equal.
     pub const fn agrees(&self) -> bool {
         self.kernel == self.probe
     }
 }
 
-/// What was last reported of a socket.
+/// The last report of a socket.
 struct LastReport {
     account: Account,
-    /// What the process wrote, at most: a look may come between two numbers of which it is made, and see less.
+    /// The most that the process is known to have written: a sample may come between the two numbers it consists of,
+    /// and show less.
     written: u64,
 }
 
-/// Turns the probe's records into events. It touches no kernel: records can be played to it again.
+/// Turns the probe's records into events. It does not touch the kernel: stored records can be replayed to it.
 #[derive(Default)]
 pub struct Decoder {
     table: Table<Box<LastReport>>,
     epoch_ns: Option<u64>,
     latest: Instant,
-    /// Turns of sockets of which nothing was reported yet: that comes with the same look. No more than the ring holds.
+    /// Turns of sockets that were not reported yet; that happens in the same sample. No more than the ring holds.
     early: HashMap<u64, Vec<Turn>>,
-    /// Sockets that ended since the last look: the other end may be reported in the same.
+    /// Sockets that ended since the last sample: the other end may be reported in the same one.
     ended: Vec<u64>,
     /// The network namespace whose counters are compared.
     home: Option<u32>,
@@ -103,18 +103,18 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Begins with nothing. The network namespace is that whose counters are compared.
+    /// A decoder without records. The network namespace is the one whose counters are compared.
     pub fn new(home: Option<u32>) -> Self {
         Self { home, ..Self::default() }
     }
 
-    /// Makes events of what a look at the probe gave.
+    /// Turns a sample of the probe into events.
     ///
     /// # Errors
-    /// At the first record that is none, after all before it.
+    /// At the first invalid record, after all records before it.
     pub fn look(&mut self, look: &Look, sink: &mut impl Sink) -> Result<(), NoRecord> {
         self.table.begin();
-        for bytes in [&look.told, &look.flows] {
+        for bytes in [&look.records, &look.flows] {
             record::each(bytes, |record| self.take(record, sink))?;
         }
         self.sweep(sink);
@@ -147,7 +147,7 @@ impl Decoder {
         }
     }
 
-    /// All live sockets were reported: one that was not is gone, and its end was missed.
+    /// All live sockets were reported: an unreported one is gone, and its end was missed.
     fn sweep(&mut self, sink: &mut impl Sink) {
         let Self { table, ended, check, home, .. } = self;
         let ended: Vec<_> = ended.drain(..).filter_map(|cookie| table.forget(cookie, sink)).collect();
@@ -156,7 +156,7 @@ impl Decoder {
         self.early.clear();
     }
 
-    /// Nothing more comes. What is read at the end, if that is known.
+    /// Ends decoding. `closing` is what is read at the end, if known.
     pub fn finish(
         self,
         sink: &mut impl Sink,
@@ -165,7 +165,7 @@ impl Decoder {
         reasons: &Reasons,
     ) -> Rest {
         let Self { table, home, mut check, drops, epoch_ns, devices, .. } = self;
-        // Of a file that was cut off it is not known what came next.
+        // If a file was cut off, what came next is unknown.
         for socket in closing.iter().flat_map(|_| table.sockets()) {
             socket.before.rest(socket.flow, socket.end, epoch_ns.unwrap_or(0), sink);
         }
@@ -208,7 +208,7 @@ impl Decoder {
     fn account(&mut self, account: &Account, is_last: bool, sink: &mut impl Sink) {
         let Account { flow, sample, .. } = account;
         let at = self.at(sample.at_ns);
-        // What holds now is reported with the next segment.
+        // A hold that is still going on is reported with the next segment.
         let held_until = self.at(flow.last_ns);
         let begun = || Box::new(LastReport { account: account.begun(), written: 0 });
         let Self { table, drops, devices, .. } = self;
@@ -262,18 +262,18 @@ const fn instant(nanos: u64, epoch: u64) -> Instant {
     Instant::from_nanos(nanos.cast_signed().wrapping_sub(epoch.cast_signed()))
 }
 
-/// What came to an amount since the last time.
+/// How much an amount grew since the last time.
 pub(crate) fn growth(now: u64, before: u64) -> Option<Bytes> {
     (now > before).then(|| Bytes::new(now - before))
 }
 
-/// Of one socket between two looks: a timeout takes 200 ms.
+/// Of one socket between two samples: a timeout takes 200 ms.
 pub(crate) const MOST_TIMEOUTS: u32 = 1000;
 
 impl Check {
     fn add(&mut self, Account { sample, flow, .. }: &Account, home: Option<u32>) {
         self.kernel_segments += u64::from(sample.data_segs_in.wrapping_sub(flow.segments_before));
-        // Of what comes from a file nothing can be relied on.
+        // Nothing from a file can be relied on.
         self.segments = self.segments.saturating_add(flow.segments);
         self.unstamped = self.unstamped.saturating_add(flow.unstamped);
         if let Some(home) = home {
@@ -284,7 +284,7 @@ impl Check {
     }
 }
 
-/// Keeps by which device packets leave, where that is new.
+/// Keeps the device by which packets leave, if it is new.
 fn keep_device(
     devices: &mut HashMap<(FlowId, End), Device>,
     of: (FlowId, End),
@@ -299,7 +299,7 @@ fn keep_device(
 }
 
 impl LastReport {
-    /// What holds the sender since the last segment came, until it was last looked at: nothing ends that any more.
+    /// What has held the sender from the last segment to the last sample: nothing ends that hold any more.
     fn rest(&self, flow: FlowId, end: End, epoch_ns: u64, sink: &mut impl Sink) {
         let Self { account, .. } = self;
         let Some((by, lasted)) = account.pending(account).filter(|_| !account.sample.is_closing()) else {
@@ -313,9 +313,9 @@ impl LastReport {
 }
 
 impl Account {
-    /// What holds the sender since the last segment came, and for how long by now; `before` is how the socket was when it
-    /// was looked at before. Of one that has begun to close no segment is seen, so that each look has its own part. What a
-    /// socket held that is over shows best while it lives: its data is gone then.
+    /// What has held the sender since the last segment, and for how long by now; `before` is the socket's previous
+    /// sample. Segments of a closing connection are not seen, so each sample has its own part. A socket's hold is best
+    /// taken while the socket lives: its data is gone afterwards.
     fn pending(&self, before: &Self) -> Option<(Hold, Duration)> {
         let is_same = before.flow.last_ns == self.flow.last_ns;
         let by = is_same.then(|| before.sample.hold()).flatten().or_else(|| self.sample.hold())?;
@@ -329,7 +329,7 @@ impl Account {
         let Self { flow, output, .. } = self;
         let output = output.known();
         let queue = output.and_then(Output::queue);
-        // A rate that is too large for 32 bits limits nobody.
+        // A rate that exceeds 32 bits limits nobody.
         let rate = |rate: u64| u32::try_from(rate).ok().filter(|rate| *rate > 0);
         SocketSample {
             wmem_alloc: output.map(|output| output.wmem_alloc),
@@ -347,7 +347,7 @@ impl Account {
 }
 
 impl SampleRecord {
-    /// What is read of the socket itself.
+    /// The sample of a socket.
     fn of(&self, end: End) -> SocketSample {
         SocketSample {
             ca_state: self.ca_state(),

@@ -1,4 +1,4 @@
-//! What the kernel dropped, by its own reasons.
+//! What the kernel dropped, by its own drop reasons.
 
 use crate::record::Account;
 use libbpf_rs::btf::Btf;
@@ -7,7 +7,7 @@ use slowpath_model::{End, FlowId};
 use std::collections::{BTreeMap, HashMap};
 use std::iter::zip;
 
-/// Ends of flows with drops that are kept: what comes beyond is the host's.
+/// Ends of flows with drops that are kept: further drops count as the host's.
 const MOST_ENDS: usize = 100_000;
 
 /// "Packet don't belong to current host (interface is in promisc mode)" (include/net/dropreason-core.h).

@@ -6,39 +6,39 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveError {
-    /// The kernel does not let this process.
+    /// The kernel does not permit this to the process.
     #[error(
-        "the kernel refuses to {doing}: run it as root, or give it CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN{told}"
+        "the kernel refuses to {doing}: run it as root, or give it CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN{log}"
     )]
     NotAllowed {
-        /// What was tried.
+        /// What was attempted.
         doing: &'static str,
-        /// What else was said.
-        told: String,
+        /// What libbpf printed.
+        log: String,
     },
-    /// The kernel has no types of its own to be read.
+    /// The kernel has no BTF.
     #[error(
         "this kernel does not say how its structures look: /sys/kernel/btf/vmlinux is missing (CONFIG_DEBUG_INFO_BTF)"
     )]
     NoBtf,
-    /// A tracepoint without which nothing can be seen is missing.
+    /// A tracepoint is missing without which nothing can be seen.
     #[error("this kernel has no tracepoint {name}: Linux 4.16 and newer have it, with CONFIG_TRACEPOINTS")]
     NoTracepoint {
-        /// Which.
+        /// Its name.
         name: &'static str,
     },
-    /// The probe is not what this program was written for.
+    /// The object is not the one that this program was written for.
     #[error("the probe that was built into this program does not fit it: build it anew")]
     BadProbe,
-    /// libbpf or the kernel's verifier says no.
-    #[error("cannot {doing}: {source}{told}")]
+    /// libbpf or the kernel's verifier refused.
+    #[error("cannot {doing}: {source}{log}")]
     Bpf {
         /// What was tried.
         doing: &'static str,
-        /// What came back.
+        /// The error returned.
         source: libbpf_rs::Error,
-        /// What else was said, on lines of its own.
-        told: String,
+        /// What libbpf printed, on its own lines.
+        log: String,
     },
     /// A system call failed.
     #[error("cannot {doing}: {source}")]
@@ -48,7 +48,7 @@ pub enum LiveError {
         /// What came back.
         source: io::Error,
     },
-    /// What came from the kernel is no record.
+    /// Bytes from the kernel are not a record.
     #[error(transparent)]
     NoRecord(#[from] crate::record::NoRecord),
 }
@@ -56,13 +56,13 @@ pub enum LiveError {
 impl LiveError {
     pub(crate) fn bpf(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Self {
         move |source| {
-            let told = crate::said::take();
+            let log = crate::libbpf_log::take();
             match source.kind() {
                 // The verifier refuses a program by the same error; more rights would not fix that.
-                libbpf_rs::ErrorKind::PermissionDenied if !told.contains(crate::said::OF_VERIFIER) => {
-                    Self::NotAllowed { doing, told }
+                libbpf_rs::ErrorKind::PermissionDenied if !log.contains(crate::libbpf_log::OF_VERIFIER) => {
+                    Self::NotAllowed { doing, log }
                 }
-                _ => Self::Bpf { doing, source, told },
+                _ => Self::Bpf { doing, source, log },
             }
         }
     }

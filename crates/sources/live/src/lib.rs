@@ -1,8 +1,8 @@
 //! The TCP connections of this host as a source of events: what the kernel's tracepoints report of them.
 //!
 //! The probe (`bpf/`) adds up next to each socket how long packets waited for TCP, data for its reader and the reader
-//! for a CPU, and what held the sender. [`Probe`] loads and reads it; [`Live`] makes events of the differences, and keeps
-//! the records in a file, from which [`replay`] reproduces them.
+//! for a CPU, and what held the sender. [`Probe`] loads and reads it; [`Live`] turns the differences into events, and
+//! stores the records in a file, from which [`replay`] reproduces them.
 //!
 //! # Decisions
 //!
@@ -14,8 +14,8 @@
 //! **What held the sender is sampled when an ACK arrives**, before TCP processes it. The socket is then still in the
 //! state in which it waited.
 //!
-//! **Arrival times are the kernel's own stamps.** A packet carries one as long as some socket asks for stamps. For
-//! tests, `exact.h` finds each segment by its sequence numbers instead.
+//! **Arrival times are the kernel's own timestamps.** A packet carries one as long as some socket asks for timestamps.
+//! For tests, `exact.h` finds each segment by its sequence numbers instead.
 //!
 //! **Hooks that run in process and in softirq context have two programs, one for each.** A BPF program does not run
 //! on top of itself, so with one program the nested event would be lost: one segment in a thousand, when measured.
@@ -41,12 +41,12 @@ mod counters;
 mod decoder;
 mod drops;
 mod error;
+mod libbpf_log;
 mod own;
 mod owners;
 mod probe;
 mod raw;
 pub mod record;
-mod said;
 mod source;
 mod stamps;
 mod table;

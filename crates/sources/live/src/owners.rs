@@ -8,18 +8,18 @@ use std::os::linux::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often /proc is gone through at most: it may be long.
+/// The least time between two scans of /proc, which may be long.
 const EVERY: Duration = Duration::from_secs(1);
-/// Sockets of which it is known whose they are: both ends of all flows that are kept.
+/// Sockets whose owners are kept: both ends of all flows that are kept.
 const MOST_SOCKETS: usize = 200_000;
 
 /// The owners of the sockets seen.
 #[derive(Default)]
 pub struct Owners {
     sockets: HashMap<(FlowId, End), Socket>,
-    /// When /proc was gone through.
+    /// When /proc was last scanned.
     looked: Option<Instant>,
-    /// There are sockets whose processes were not looked for.
+    /// There are sockets whose processes were not searched for.
     has_new: bool,
 }
 
@@ -29,7 +29,7 @@ struct Socket {
     process: Sought,
 }
 
-/// A process is looked for once: one that this process may not look at is not found the next time either.
+/// A process is searched for once: if this process may not read it, it will not be found the next time either.
 #[derive(Clone, Debug)]
 enum Sought {
     NotYet,
@@ -38,7 +38,7 @@ enum Sought {
 }
 
 impl Owners {
-    /// Notes the sockets that live, and finds the processes of those that are new: these, by the sockets' numbers.
+    /// Notes the live sockets and searches for the processes of new ones; returns these, by socket inode.
     pub fn look(&mut self, owners: impl Iterator<Item = (FlowId, End, Owner)>) -> Vec<(u64, Process)> {
         for (flow, end, owner) in owners.filter(|(.., owner)| owner.inode != 0) {
             let key = (flow, end);
@@ -74,7 +74,7 @@ impl Owners {
         }
     }
 
-    /// The processes that were found, by the ends of flows.
+    /// The processes found, by end of flow.
     pub fn processes(&self) -> HashMap<(FlowId, End), Process> {
         let found = |(key, socket): (&(FlowId, End), &Socket)| match &socket.process {
             Sought::Found(process) => Some((*key, process.clone())),
@@ -83,19 +83,19 @@ impl Owners {
         self.sockets.iter().filter_map(found).collect()
     }
 
-    /// Whether either end is this process's.
+    /// Whether one of the ends belongs to this process.
     pub fn has_process(&self, flow: FlowId, pid: u32) -> bool {
         End::BOTH.into_iter().any(|end| self.process(flow, end).is_some_and(|process| process.pid == pid))
     }
 
-    /// Whether either end is of one of these control groups.
+    /// Whether one of the ends belongs to one of these control groups.
     pub fn is_in(&self, flow: FlowId, groups: &HashSet<u64>) -> bool {
         let socket = |end| self.sockets.get(&(flow, end));
         End::BOTH.into_iter().filter_map(socket).any(|socket| groups.contains(&socket.owner.cgroup))
     }
 }
 
-/// The sockets of all processes that this one may look at, by their inodes.
+/// The sockets of all processes that this one may read, by their inodes.
 fn processes() -> HashMap<u64, Process> {
     let mut found = HashMap::new();
     let numbers = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
@@ -117,13 +117,13 @@ fn inode(link: &str) -> Option<u64> {
     link.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
 }
 
-/// The numbers of a control group and of all below it; `None` where `folder` is not one.
+/// The numbers of a control group and of all below it; `None` if `folder` is not one.
 pub fn cgroups_below(folder: &Path) -> Option<HashSet<u64>> {
     folder.join("cgroup.procs").exists().then_some(())?;
     let mut found = HashSet::new();
     let mut left = vec![folder.to_owned()];
     while let Some(folder) = left.pop() {
-        // One that is removed meanwhile has no sockets.
+        // A group that is removed meanwhile has no sockets.
         found.extend(fs::metadata(&folder).map(|about| about.st_ino()));
         let below = fs::read_dir(&folder).into_iter().flatten().flatten();
         left.extend(below.map(|entry| entry.path()).filter(|path| path.is_dir()));
@@ -138,7 +138,7 @@ mod tests {
     use std::os::fd::AsRawFd;
 
     #[test]
-    fn a_socket_of_this_process_is_found_in_proc() {
+    fn owner_of_a_socket_is_found_in_proc() {
         let socket = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let link = fs::read_link(format!("/proc/self/fd/{}", socket.as_raw_fd())).expect("a link");
         let number = inode(link.to_str().expect("text")).expect("a socket's");
@@ -146,15 +146,15 @@ mod tests {
         assert_eq!(inode("pipe:[1]"), None);
     }
 
-    /// One whose process is not found is not looked for again, and it stays the owner's.
+    /// A socket whose process is not found is not searched for again, and keeps its owner.
     #[test]
-    fn a_process_is_looked_for_once() {
+    fn owner_process_is_searched_for_once() {
         let mut owners = Owners::default();
         let nobodys = Owner { inode: u64::MAX, cgroup: 7, netns: 1 };
         owners.look([(FlowId(1), End::A, nobodys)].into_iter());
         owners.looked = None;
         owners.look([(FlowId(1), End::A, nobodys)].into_iter());
-        assert!(owners.looked.is_none(), "/proc was gone through again");
+        assert!(owners.looked.is_none(), "/proc was scanned again");
         assert!(owners.is_in(FlowId(1), &HashSet::from([7])) && owners.process(FlowId(1), End::A).is_none());
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::drops::Reasons;
 use crate::error::LiveError;
+use crate::libbpf_log;
 use crate::raw::{Look, REASONS};
 use crate::record::{Config, Exact, NETNSES, Softirqs, Totals, Waits};
-use crate::said;
 use crate::stamps::{Stamps, are_made_before_queue, tai_minus_realtime_ns, tick_ns};
 use bytemuck::{Pod, Zeroable};
 use libbpf_rs::btf::Btf;
@@ -18,32 +18,32 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The programs, compiled from `bpf/` as the kernel takes them.
+/// The programs, compiled from `bpf/` in the form that the kernel loads.
 #[repr(C, align(8))]
 struct Aligned<T: ?Sized>(T);
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o")));
 
-/// Which flows are watched. All that is given has to fit.
+/// Which flows are watched. A flow has to match everything that is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Of this port at either end.
+    /// Flows with this port at either end.
     pub port: Option<u16>,
-    /// Of sockets in one of the network namespaces with these inodes; those that are 0 say nothing, and come last.
+    /// Sockets in one of the network namespaces with these inodes; zeros are unused, and come last.
     pub netns: [u32; NETNSES],
-    /// Each segment is found again by its numbers as well as by its stamp: an oracle, which costs a look into a table for
-    /// every packet of the host.
+    /// Each segment is also found by its sequence numbers instead of its timestamp: an oracle, which costs a table
+    /// lookup for every packet of the host.
     pub exact: bool,
 }
 
 impl Filter {
-    /// Of sockets in these network namespaces; of no more than [`NETNSES`].
+    /// Sockets in these network namespaces; no more than [`NETNSES`].
     pub fn of_netns(asked: &[u32]) -> Self {
         let mut netns = [0; NETNSES];
         netns.iter_mut().zip(asked).for_each(|(into, asked)| *into = *asked);
         Self { netns, ..Self::default() }
     }
 
-    /// Whether all the sockets of this network namespace are among those that are watched.
+    /// Whether all sockets of this network namespace are watched.
     pub fn has_all_of(&self, netns: u32) -> bool {
         self.port.is_none() && (self.netns[0] == 0 || self.netns.contains(&netns))
     }
@@ -53,7 +53,7 @@ impl Filter {
 struct Hook {
     program: &'static str,
     tracepoint: &'static str,
-    /// What is not seen without it; nothing works without those that do not say.
+    /// What is not seen without it; `None` if nothing works without it.
     without: Option<&'static str>,
 }
 
@@ -103,23 +103,23 @@ const HOOKS: [Hook; 13] = [
 const SIZES: &str = "the sizes of what was lost";
 const SOFTIRQS: &str = "how long receive softirqs waited to run";
 const KFREE_SKB: &str = "kfree_skb";
-/// The oracle's, and its maps.
+/// The oracle's hook, and its maps.
 const ARRIVAL: Hook = Hook { program: "slowpath_arrival", tracepoint: "netif_receive_skb", without: None };
 const ORACLE_MAPS: [&str; 2] = ["flights", "exact"];
 const IN_RING: &str =
     "how long each packet lay in a card's ring: the kernel stamps them after it has taken them out";
 const IN_CPU_QUEUE: &str = "how long packets waited in a CPU's queue: they are stamped after that (net.core.netdev_tstamp_prequeue = 0)";
 const ITERATOR: &str = "slowpath_flows";
-/// How often clocks are compared in the beginning: a look may be late.
+/// How often clocks are compared at the start: a single comparison may be late.
 const CLOCK_LOOKS: usize = 5;
 
-/// At work for as long as it lives; nothing is left in the kernel after that, however the process ends.
+/// Active as long as it lives; nothing stays in the kernel afterwards, however the process ends.
 pub struct Probe {
     object: Object,
     links: Vec<Link>,
     iterator: Link,
     ring: RingBuffer<'static>,
-    told: Rc<RefCell<Vec<u8>>>,
+    received: Rc<RefCell<Vec<u8>>>,
     look: Look,
     unseen: Vec<&'static str>,
     reasons: Reasons,
@@ -132,7 +132,7 @@ impl Probe {
     /// # Errors
     /// If this process is not allowed to, or the kernel lacks what it needs; the error says what would fix it.
     pub fn start(filter: Filter) -> Result<Self, LiveError> {
-        said::keep();
+        libbpf_log::keep();
         let btf = Btf::from_vmlinux().map_err(|_| LiveError::NoBtf)?;
         let is_there = |hook: &Hook| arguments(&btf, hook.tracepoint).is_some();
         let wanted = HOOKS.iter().chain(filter.exact.then_some(&ARRIVAL));
@@ -168,10 +168,10 @@ impl Probe {
             let attached = program.map(|program| program.attach_trace()).transpose();
             links.extend(attached.map_err(LiveError::bpf("attach the probe"))?);
         }
-        let told = Rc::new(RefCell::new(Vec::new()));
+        let received = Rc::new(RefCell::new(Vec::new()));
         let mut ring = RingBufferBuilder::new();
         let records = map("records")?;
-        let into = Rc::clone(&told);
+        let into = Rc::clone(&received);
         ring.add(&records, move |bytes| {
             into.borrow_mut().extend_from_slice(bytes);
             0
@@ -181,7 +181,7 @@ impl Probe {
         let mut unseen: Vec<_> = missing.iter().filter_map(|hook| hook.without).collect();
         unseen.dedup();
         if !drops_name_socket {
-            // TCP has taken the device off a packet by then, and with it the namespace (tcp_v4_rcv).
+            // By then TCP has removed the device from a packet, and with it the namespace (tcp_v4_rcv).
             unseen.push(match filter.netns[0] {
                 0 => "which connection the packets that TCP dropped on receipt belong to: reported since Linux 6.11",
                 _ => "packets that TCP dropped on receipt: before Linux 6.11 none says of which namespace it is",
@@ -193,45 +193,45 @@ impl Probe {
         }
         let reasons = Reasons::of_kernel(&btf);
         let look = Look::default();
-        Ok(Self { links, iterator, ring, told, look, unseen, reasons, _stamps: stamps, object })
+        Ok(Self { links, iterator, ring, received, look, unseen, reasons, _stamps: stamps, object })
     }
 
-    /// What this kernel does not let it see.
+    /// What this kernel does not show.
     pub fn unseen(&self) -> &[&'static str] {
         &self.unseen
     }
 
-    /// Takes no more packets into account. What it has added up can still be read.
+    /// Stops counting packets. What was added up can still be read.
     pub fn stop(&mut self) {
         self.links.clear();
     }
 
-    /// What was reported since the last time, and every flow that lives.
+    /// What was reported since the last time, and every live flow.
     ///
     /// # Errors
-    /// If the kernel does not give them.
+    /// If the kernel returns an error.
     pub fn look(&mut self) -> Result<&Look, LiveError> {
         self.ring.consume().map_err(LiveError::bpf("listen to the probe"))?;
-        let Look { told, flows } = &mut self.look;
-        told.clear();
-        told.append(&mut self.told.borrow_mut());
+        let Look { records, flows } = &mut self.look;
+        records.clear();
+        records.append(&mut self.received.borrow_mut());
         flows.clear();
         read_flows(&self.iterator, flows)?;
         Ok(&self.look)
     }
 
-    /// What the oracle found, if it was asked for.
+    /// The oracle's counts, if it was asked for.
     ///
     /// # Errors
-    /// If the kernel does not give it.
+    /// If the kernel returns an error.
     pub fn exact(&self) -> Result<Vec<Exact>, LiveError> {
         self.of_cpus("exact")
     }
 
-    /// What it counted of the whole host.
+    /// The counts for the whole host.
     ///
     /// # Errors
-    /// If the kernel does not give it.
+    /// If the kernel returns an error.
     pub fn totals(&self) -> Result<Totals, LiveError> {
         let add = |sum: Totals, one: Totals| Totals {
             ring_full: sum.ring_full + one.ring_full,
@@ -243,16 +243,16 @@ impl Probe {
     /// How long the receive softirqs of all CPUs waited to run.
     ///
     /// # Errors
-    /// If the kernel does not give it.
+    /// If the kernel returns an error.
     pub fn softirqs(&self) -> Result<Waits, LiveError> {
         let cpus = self.of_cpus::<Softirqs>("softirqs")?;
         Ok(cpus.iter().fold(Waits::zeroed(), |sum, cpu| sum.join(&cpu.waits)))
     }
 
-    /// What the kernel dropped of which no socket is known that is watched, by the number of the reason.
+    /// Kernel drops that belong to no watched socket, by the number of the reason.
     ///
     /// # Errors
-    /// If the kernel does not give it.
+    /// If the kernel returns an error.
     pub fn drops(&self) -> Result<[u64; REASONS], LiveError> {
         let mut dropped = [0; REASONS];
         for (reason, packets) in (0..).zip(&mut dropped) {
@@ -266,12 +266,12 @@ impl Probe {
         &self.reasons
     }
 
-    /// How often a hook was passed while its program was at work on the same CPU: what happened there is not seen.
+    /// How often a hook was hit while its program was running on the same CPU: that event is not seen.
     pub fn misses(&self) -> u64 {
         self.programs().map(|(_, info)| info.recursion_misses).sum()
     }
 
-    /// How often each program ran while the kernel measured it, and for how long in all: see [`measure_programs`].
+    /// How often each program ran while the kernel measured it, and its total time: see [`measure_programs`].
     pub fn costs(&self) -> Vec<Cost> {
         let cost = |(program, info): (String, libbpf_sys::bpf_prog_info)| Cost {
             program,
@@ -281,7 +281,7 @@ impl Probe {
         self.programs().map(cost).filter(|cost| cost.runs > 0).collect()
     }
 
-    /// What the kernel says of each program.
+    /// The kernel's information on each program.
     fn programs(&self) -> impl Iterator<Item = (String, libbpf_sys::bpf_prog_info)> {
         self.object.progs().filter(|program| program.autoload()).map(|program| {
             // SAFETY: all-zero is a valid value of the struct, and its size is passed; the kernel fills it or leaves it.
@@ -296,7 +296,7 @@ impl Probe {
         })
     }
 
-    /// The only entry of a map that has one for each CPU.
+    /// The only entry of a per-CPU map.
     fn of_cpus<T: Pod>(&self, name: &str) -> Result<Vec<T>, LiveError> {
         self.entry_of_cpus(name, 0)
     }
@@ -310,21 +310,21 @@ impl Probe {
     }
 }
 
-/// Every flow that lives.
+/// Every live flow.
 fn read_flows(iterator: &Link, into: &mut Vec<u8>) -> Result<(), LiveError> {
     let mut iterator = Iter::new(iterator).map_err(LiveError::bpf("read the probe"))?;
     loop {
         match iterator.read_to_end(into) {
             Ok(_) => return Ok(()),
-            // The kernel looks again for a while at a table that changes.
+            // The kernel retries for a while if the table changes.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) => return Err(LiveError::system("read the probe")(error)),
         }
     }
 }
 
-/// Has the probe compare the kernel's clocks before it needs them, as each look does: it does it best where it has just
-/// been woken (`bpf/clocks.h`).
+/// Makes the probe compare the kernel's clocks before it needs them, as each sample does: the comparison is best in a
+/// process that was just woken (`bpf/clocks.h`).
 fn set_clocks(iterator: &Link) -> Result<(), LiveError> {
     for _ in 0..CLOCK_LOOKS {
         std::thread::sleep(Duration::from_millis(1));
@@ -340,16 +340,16 @@ pub struct Cost {
     pub program: String,
     /// How often it ran.
     pub runs: u64,
-    /// For how long in all, two readings of the clock included.
+    /// Total time, including two clock readings.
     pub ran: Duration,
 }
 
-/// The kernel measures for how long programs run, for as long as what is given back is open (`BPF_ENABLE_STATS`).
+/// Makes the kernel measure how long programs run, as long as the returned descriptor is open (`BPF_ENABLE_STATS`).
 ///
 /// # Errors
 /// If the kernel refuses.
 pub fn measure_programs() -> Result<OwnedFd, LiveError> {
-    // SAFETY: the call takes a number; what it gives back is a descriptor that nobody else has, or an error.
+    // SAFETY: the call takes a number; it returns a descriptor that nobody else has, or an error.
     unsafe {
         match libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) {
             ..0 => Err(LiveError::system("measure BPF programs")(std::io::Error::last_os_error())),
@@ -366,7 +366,7 @@ fn arguments(btf: &Btf<'_>, tracepoint: &str) -> Option<usize> {
     function.len().checked_sub(1)
 }
 
-/// Writes what the programs are to be loaded with.
+/// Writes the settings of the programs before they are loaded.
 fn configure(open: &mut OpenObject, filter: Filter, drops_name_socket: bool) -> Result<(), LiveError> {
     let config = Config {
         tai_minus_realtime_ns: tai_minus_realtime_ns(),

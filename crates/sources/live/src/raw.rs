@@ -1,8 +1,8 @@
-//! The probe's records in a file, as they arrived: so the analysis can be repeated without root, on another
+//! The probe's records in a file, as they arrived, so that the analysis can be repeated without root, on another
 //! machine, by another version.
 //!
-//! A file is a [`Header`] and then frames: what it is and how many bytes follow, both as 32 bits, and these. Numbers are as
-//! the machine has them that wrote; one with another byte order cannot read them and says so.
+//! A file is a [`Header`] followed by frames: type and length, both 32 bits, then the contents. Numbers are in the byte
+//! order of the machine that wrote them; a machine with another byte order refuses the file.
 
 use crate::drops::Reasons;
 use crate::record::{Account, Totals, Turn, Waits, of_version_2};
@@ -14,13 +14,13 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 use zstd::stream::read::Decoder;
 
-/// What a file begins with.
+/// How a file begins.
 const MAGIC: [u8; 16] = *b"slowpath-probe\n\0";
-/// What a frame of zstd begins with (RFC 8878, section 3.1.1).
+/// How a zstd frame begins (RFC 8878, section 3.1.1).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Counted up with every change of the records' layout.
+/// Incremented with every change of the records' layout.
 const VERSION: u32 = 3;
-/// The one before, which is read as well: its accounts are the beginning of those of today.
+/// The previous version, which is read as well: its accounts are the beginning of the current ones.
 const BEFORE: u32 = 2;
 const BYTE_ORDER: u32 = 0x0102_0304;
 /// Reasons that are counted for the host: `REASONS`, bpf/drops.h.
@@ -51,44 +51,45 @@ const HEADER: Header = Header {
 
 const HEADER_BEFORE: Header = Header { version: BEFORE, account_bytes: Account::BYTES_OF_2 as u32, ..HEADER };
 
-/// What is read when nothing more is watched.
+/// What is read when watching ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Closing {
     /// What the probe counted of the whole host.
     pub totals: Totals,
-    /// Times that a program was to run on top of itself.
+    /// Program runs that the kernel skipped because the program was already running on that CPU.
     pub skipped: u64,
-    /// For how long it was watched.
+    /// How long it was watched.
     pub lasted_ns: u64,
-    /// Whether the kernel's counters are known, of which the next are.
+    /// Whether the kernel's counters are known; they follow.
     pub is_counted: u64,
-    /// What came to `TCPLossUndo`.
+    /// The growth of `TCPLossUndo`.
     pub undone: u64,
-    /// What came to `TCPToZeroWindowAdv`.
+    /// The growth of `TCPToZeroWindowAdv`.
     pub zero_windows: u64,
-    /// What was dropped of no watched socket, by the number of the reason.
+    /// Drops that belong to no watched socket, by the number of the reason.
     pub dropped: [u64; REASONS],
 }
 
-/// What a look at the probe gave: records, one behind the other.
+/// A sample of the probe: records, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// Its records since the last one.
-    pub told: Vec<u8>,
-    /// The flows that live.
+    pub records: Vec<u8>,
+    /// The live flows.
     pub flows: Vec<u8>,
 }
 
-const TOLD: u32 = 1;
-/// The last of a look.
+const RECORDS: u32 = 1;
+/// The last frame of a sample.
 const FLOWS: u32 = 2;
 const NAMES: u32 = 3;
 const UNSEEN: u32 = 4;
 const CLOSING: u32 = 5;
-/// Before the closing one.
+/// Comes before the closing frame.
 const SOFTIRQS: u32 = 6;
-/// The processes of sockets that an earlier look reported: lines of the socket's number, the process's, and its name.
+/// The processes of sockets that an earlier sample reported: lines of the socket's inode, the process's number, and its
+/// name.
 const PROCESSES: u32 = 7;
 
 /// Writes the probe's records.
@@ -112,7 +113,7 @@ impl RawWriter {
     }
 
     pub(crate) fn look(&mut self, look: &Look) -> io::Result<()> {
-        self.frame(TOLD, &look.told)?;
+        self.frame(RECORDS, &look.records)?;
         self.frame(FLOWS, &look.flows)
     }
 
@@ -155,31 +156,31 @@ pub enum RawError {
     OtherVersion {
         /// The file's.
         version: u32,
-        /// Of an account there.
+        /// The size of its accounts.
         bytes: u32,
     },
-    /// It stops in the middle.
+    /// It is truncated.
     #[error("the file ends at byte {at}, within a frame or before the closing one")]
     Truncated {
         /// Where.
         at: u64,
     },
-    /// A frame that is none, or none that fits here.
+    /// An unknown frame, or one that is not allowed at its place.
     #[error("byte {at}: a frame of kind {kind} with {bytes} bytes makes no sense there")]
     BadFrame {
         /// Where it begins.
         at: u64,
-        /// What it says it is.
+        /// Its type.
         kind: u32,
-        /// How long it says it is.
+        /// Its length.
         bytes: u32,
     },
-    /// What is in a frame is no record.
+    /// The contents of a frame are not a record.
     #[error("before byte {at}: {source}")]
     NoRecord {
         /// Where the frame ends.
         at: u64,
-        /// What there is.
+        /// The reason.
         source: crate::record::NoRecord,
     },
     /// The file cannot be read.
@@ -192,8 +193,8 @@ pub enum RawError {
     },
 }
 
-/// A file of these records, plain or packed with zstd; `None` if it is another one, or none from which nothing must be
-/// taken away, such as a pipe.
+/// A file of these records, plain or compressed with zstd; `None` if it is another file, or one that must not be
+/// consumed, such as a pipe.
 ///
 /// # Errors
 /// If it is there and cannot be read.
@@ -214,10 +215,10 @@ pub fn open(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
     is_it.then(from).transpose()
 }
 
-/// What stands in a file, piece by piece.
+/// A piece of a file.
 #[derive(Debug)]
 pub enum Piece {
-    /// A look.
+    /// A sample.
     Look(Look),
     /// Which processes have sockets open, by the sockets' numbers.
     Processes(Vec<(u64, Process)>),
@@ -232,7 +233,7 @@ pub struct RawReader<R> {
     at: u64,
     /// The network namespace whose counters are compared.
     pub home: Option<u32>,
-    /// Whether its records are of the version before.
+    /// Whether its records are of the previous version.
     is_before: bool,
     /// The reasons' names.
     pub reasons: Reasons,
@@ -271,23 +272,23 @@ impl<R: Read> RawReader<R> {
         }
     }
 
-    /// Where it has come to, in bytes.
+    /// The current position, in bytes.
     pub const fn at(&self) -> u64 {
         self.at
     }
 
-    /// The next look, or the end.
+    /// The next sample, or the end.
     ///
     /// # Errors
-    /// If the file ends before, or makes no sense. What was read until then is sound.
+    /// If the file ends early, or is invalid. Pieces read until then are valid.
     pub fn piece(&mut self) -> Result<Piece, RawError> {
-        let mut told = Vec::new();
+        let mut records = Vec::new();
         loop {
             let at = self.at;
             let (kind, bytes) = self.frame()?;
             match kind {
-                TOLD => told.extend(self.records(bytes)),
-                FLOWS => return Ok(Piece::Look(Look { told, flows: self.records(bytes) })),
+                RECORDS => records.extend(self.records(bytes)),
+                FLOWS => return Ok(Piece::Look(Look { records, flows: self.records(bytes) })),
                 PROCESSES => return Ok(Piece::Processes(processes(&bytes))),
                 NAMES => self.reasons = names(&bytes),
                 UNSEEN => self.unseen = lines(&bytes),
@@ -302,7 +303,7 @@ impl<R: Read> RawReader<R> {
         }
     }
 
-    /// Records as this version has them.
+    /// Records converted to this version.
     fn records(&self, bytes: Vec<u8>) -> Vec<u8> {
         if self.is_before { of_version_2(&bytes) } else { bytes }
     }
@@ -319,7 +320,7 @@ impl<R: Read> RawReader<R> {
         if bytes.len() < length as usize { Err(truncated(self.at)) } else { Ok((kind, bytes)) }
     }
 
-    /// So many bytes, or all that there are: memory is only taken for what is there.
+    /// This many bytes, or all that there are: memory is only allocated for what is there.
     fn bytes(&mut self, count: u64) -> Result<Vec<u8>, RawError> {
         let mut bytes = Vec::new();
         let read = self.from.by_ref().take(count).read_to_end(&mut bytes);

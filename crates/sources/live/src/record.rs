@@ -1,4 +1,4 @@
-//! The probe's records, as bytes: the layout of `bpf/record.h`, field by field. Meanings and units stand there.
+//! The probe's records, as bytes: the layout of `bpf/record.h`, field by field. See there for meanings and units.
 
 use crate::address::address;
 use bytemuck::{Pod, Zeroable};
@@ -20,7 +20,7 @@ const NAME_BYTES: usize = 16;
 pub const WAITS: [Wait; PLACES] =
     [Wait::CpuBacklog, Wait::SocketBacklog, Wait::HolderOffCpu, Wait::ReceiveQueue, Wait::RunQueue];
 
-/// Network namespaces that can be asked for at once.
+/// Network namespaces that can be selected at once.
 pub const NETNSES: usize = 4;
 
 /// The probe's settings, written before it is loaded; 0 is any.
@@ -69,11 +69,11 @@ pub(crate) struct Softirqs {
     pub waits: Waits,
 }
 
-/// Where the buckets begin that are no quarter of an octave: at the boundaries of Wu and others' classes.
+/// The start of the buckets that are no quarter of an octave: the boundaries of Wu et al.'s classes.
 const CLASSES_NS: [u64; 5] = [1_000_000, 10_000_000, 100_000_000, 200_000_000, 1_000_000_000];
 const QUARTERS: u64 = 96;
 
-/// Where each bucket begins: `quarter_of` and `class_of` of bpf/waits.h, the other way round.
+/// The start of each bucket: the inverse of `quarter_of` and `class_of` of bpf/waits.h.
 static BEGINS_NS: LazyLock<[u64; BUCKETS]> = LazyLock::new(|| {
     let quarter = |n: u64| if n == 0 { 0 } else { (4 + n % 4) << (n / 4 + 8) };
     let mut begins: Vec<u64> = (0..QUARTERS).map(quarter).chain(CLASSES_NS).collect();
@@ -89,7 +89,7 @@ impl Waits {
         Self { counts, longest_ns: self.longest_ns.max(other.longest_ns), ..self }
     }
 
-    /// How often one waited how long since `before`: in the middle of a bucket, within 13 %, but for the longest.
+    /// The waits since `before`, with their number: the middle of a bucket, within 13 %; the longest is exact.
     pub fn since(&self, before: &Self) -> impl Iterator<Item = (Duration, u32)> {
         let counts = zip(self.counts, before.counts).map(|(now, before)| now.wrapping_sub(before));
         let times = counts.enumerate().filter(|(_, count)| *count > 0);
@@ -115,7 +115,7 @@ struct Arrival {
     pad: u32,
 }
 
-/// Packets that were dropped for a reason of the kernel's (`enum skb_drop_reason`); 0 is none. The count wraps.
+/// Packets dropped for one of the kernel's reasons (`enum skb_drop_reason`); 0 is none. The count wraps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "bpf/record.h")]
@@ -212,7 +212,7 @@ pub struct SampleRecord {
     state: u16,
 }
 
-/// Where a socket's packets leave the host, and what limits how fast.
+/// Where a socket's packets leave the host, and what limits their rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "bpf/record.h")]
@@ -238,7 +238,7 @@ struct Head {
     pad: u32,
 }
 
-/// A flow that lives, or that ends with this.
+/// A live flow, or one that ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Account {
@@ -252,8 +252,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// How many bytes it has of a file of version 2, which ends with what stands before the flow's last numbers and the
-    /// output.
+    /// Its length in a file of version 2, which ends before the flow's last numbers and the output.
     pub(crate) const BYTES_OF_2: usize =
         std::mem::offset_of!(Self, flow) + std::mem::offset_of!(FlowRecord, paced_ns);
 }
@@ -262,7 +261,7 @@ const ALIVE: u32 = 1;
 const ENDED: u32 = 2;
 const TURN: u32 = 3;
 
-/// A turn that a socket took.
+/// A change of a socket's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "bpf/record.h")]
@@ -274,7 +273,7 @@ pub struct Turn {
     pub value: u64,
 }
 
-/// What the oracle found: each segment by its own arrival.
+/// The oracle's counts: each segment by its own arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "bpf/record.h")]
@@ -286,7 +285,7 @@ pub struct Exact {
     pub evicted: u64,
 }
 
-/// Of the whole host.
+/// Counts of the whole host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "bpf/record.h")]
@@ -296,7 +295,7 @@ pub struct Totals {
 }
 
 impl Account {
-    /// As it was when the probe first saw the socket: nothing was added up.
+    /// The account when the probe first saw the socket: nothing was added up.
     pub(crate) fn begun(&self) -> Self {
         let FlowRecord { segments_before, cgroup, netns, .. } = self.flow;
         Self {
@@ -313,12 +312,12 @@ impl Account {
 }
 
 impl Output {
-    /// If it is known at all.
+    /// Itself, if it is known.
     pub(crate) fn known(&self) -> Option<&Self> {
         (self.is_known != 0).then_some(self)
     }
 
-    /// The numbers of the queueing discipline, if they can be read: bytes that wait, and how often it held back.
+    /// The numbers of the queueing discipline, if they can be read: bytes waiting, and how often it held packets back.
     pub(crate) fn queue(&self) -> Option<[u32; 2]> {
         (self.has_queue != 0).then_some([self.backlog, self.overlimits])
     }
@@ -328,7 +327,7 @@ impl Output {
         (self.device, self.qdisc) == (other.device, other.qdisc)
     }
 
-    /// The name of the device, and of its queueing discipline; empty if that is not known.
+    /// The name of the device, and of its queueing discipline; empty if unknown.
     pub fn names(&self) -> [String; 2] {
         [self.device, self.qdisc].map(|name| {
             let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -356,13 +355,13 @@ impl FlowRecord {
 }
 
 impl SampleRecord {
-    /// What holds the sender since the last segment came; `None` in a file that does not have that.
+    /// What has held the sender since the last segment; `None` if the file does not have it.
     pub fn hold(&self) -> Option<Hold> {
         HELD.get(usize::from(self.hold.checked_sub(1)?)).copied()
     }
 
-    /// Whether the connection has begun to close, at either end: its segments do not pass the probe's hook any more
-    /// (`tcp_rcv_state_process`). `false` in a file that does not say.
+    /// Whether either end has begun to close the connection: its segments then no longer pass the probe's hook
+    /// (`tcp_rcv_state_process`). `false` if the file does not have it.
     pub const fn is_closing(&self) -> bool {
         const ESTABLISHED: u16 = 1;
         self.state > ESTABLISHED
@@ -375,7 +374,7 @@ impl SampleRecord {
 }
 
 impl Turn {
-    /// What it was; `None` for one that this version does not know.
+    /// The change; `None` for one that this version does not know.
     pub fn mark(&self) -> Option<Mark> {
         match self.turn {
             0 => CaState::ALL.get(usize::try_from(self.value).ok()?).copied().map(Mark::State),
@@ -397,14 +396,14 @@ const _: () = {
     assert!(size_of::<Exact>() == 1280, "bpf/record.h");
 };
 
-/// What is reported immediately.
+/// A record of the ring buffer or the iterator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
-    /// A flow that lives.
+    /// A live flow.
     Alive(&'a Account),
-    /// A flow that is over.
+    /// A flow that ended.
     Ended(&'a Account),
-    /// A turn.
+    /// A change of state.
     Turn(&'a Turn),
 }
 
@@ -414,11 +413,11 @@ pub enum Record<'a> {
 pub struct NoRecord {
     /// How many there are.
     pub bytes: usize,
-    /// What they say they are.
+    /// The type that they claim.
     pub kind: u32,
 }
 
-/// Records of version 2 as this version has them: what they lack is 0. Bytes that are no record stay as they are.
+/// Converts records of version 2 to this version: missing fields are 0. Bytes that are no record stay unchanged.
 pub(crate) fn of_version_2(mut bytes: &[u8]) -> Vec<u8> {
     let mut records = Vec::new();
     loop {
@@ -438,10 +437,10 @@ pub(crate) fn of_version_2(mut bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Hands out each of the records that lie one behind the other.
+/// Calls `take` with each of several consecutive records.
 ///
 /// # Errors
-/// At the first that is none, after all before it.
+/// At the first invalid record, after all before it.
 pub fn each(mut bytes: &[u8], mut take: impl FnMut(Record<'_>)) -> Result<(), NoRecord> {
     while !bytes.is_empty() {
         let kind = bytes.first_chunk().map_or(0, |first| u32::from_ne_bytes(*first));
@@ -478,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_begin_where_the_probe_changes_to_the_next() {
+    fn bucket_bounds_match_the_probes_bucket_of() {
         for (bucket, begins) in BEGINS_NS.iter().enumerate() {
             assert_eq!(bucket_of(*begins), bucket, "{begins} ns");
             assert!(bucket == 0 || bucket_of(begins - 1) == bucket - 1, "before {begins} ns");
@@ -487,9 +486,9 @@ mod tests {
     }
 
     proptest! {
-        /// Wherever the counts stand and wrap, and whatever came since.
+        /// Wherever the counts are and wrap, and however long the waits are.
         #[test]
-        fn what_came_since_is_told_with_its_length(
+        fn waits_since_a_sample_are_within_bucket_precision(
             before in any::<u32>(), longest: u32,
             mut waits in prop::collection::vec(prop_oneof![0..10_000_u64, 0..10_000_000_u64, 0..15_000_000_000_u64], 1..50),
         ) {
@@ -501,31 +500,31 @@ mod tests {
                 *count = count.wrapping_add(1);
                 now.longest_ns = now.longest_ns.max(*nanos);
             }
-            let told: Vec<(Duration, u32)> = now.since(&start).collect();
-            let nanos = told.iter().flat_map(|(time, count)| repeat_n(time.as_nanos() as u64, *count as usize));
+            let found: Vec<(Duration, u32)> = now.since(&start).collect();
+            let nanos = found.iter().flat_map(|(time, count)| repeat_n(time.as_nanos() as u64, *count as usize));
             let mut nanos: Vec<u64> = nanos.collect();
             nanos.sort_unstable();
             waits.sort_unstable();
             prop_assert_eq!(nanos.len(), waits.len());
-            for (told, exact) in zip(&nanos, &waits) {
-                prop_assert!(told.abs_diff(*exact) <= exact / 8 + 1280, "{} reported as {}", exact, told);
+            for (found, exact) in zip(&nanos, &waits) {
+                prop_assert!(found.abs_diff(*exact) <= exact / 8 + 1280, "{} reported as {}", exact, found);
             }
             let most = waits[waits.len() - 1];
             prop_assert!(most <= longest || nanos.contains(&most), "the longest is reported exactly: {}", most);
         }
 
         #[test]
-        fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..9000), kind in 0_u32..5) {
+        fn any_record_bytes_are_parsed(bytes in prop::collection::vec(any::<u8>(), 0..9000), kind in 0_u32..5) {
             let mut bytes = bytes;
             bytes.splice(..bytes.len().min(4), kind.to_ne_bytes());
-            let mut told = 0;
+            let mut records = 0;
             let _ = each(&bytes, |record| {
                 if let Record::Turn(turn) = record {
                     let _ = turn.mark();
                 }
-                told += 1;
+                records += 1;
             });
-            prop_assert!(told <= bytes.len() / size_of::<Turn>());
+            prop_assert!(records <= bytes.len() / size_of::<Turn>());
         }
     }
 }

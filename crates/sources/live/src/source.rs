@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-/// How often the kernel should be asked.
+/// How often the kernel should be sampled.
 pub const EVERY: Duration = Duration::from_millis(100);
 
 /// This host's connections.
@@ -20,13 +20,13 @@ pub struct Live {
     probe: Probe,
     decoder: Decoder,
     began: Instant,
-    /// The network namespace whose counters are compared, and what the kernel had counted before.
+    /// The network namespace whose counters are compared, and the kernel's counts before.
     home: Option<u32>,
     before: Option<[u64; 2]>,
     raw: Option<RawWriter>,
 }
 
-/// What is compared of the kernel's counters.
+/// The kernel's counters that are compared.
 fn counters() -> Option<[u64; 2]> {
     let counters = counters::counters().ok()?;
     let of = |name| counters.get(name).copied();
@@ -36,7 +36,7 @@ fn counters() -> Option<[u64; 2]> {
 const WRITING: &str = "write the probe's records";
 
 impl Live {
-    /// Begins to watch.
+    /// Starts watching.
     ///
     /// # Errors
     /// As [`Probe::start`].
@@ -47,7 +47,7 @@ impl Live {
         Ok(Self { probe, decoder: Decoder::new(home), began: Instant::now(), home, before, raw: None })
     }
 
-    /// From here on, also writes the probe's records as they arrive: [`replay`] reads them.
+    /// From now on, also writes the probe's records as they arrive: [`replay`] reads them.
     ///
     /// # Errors
     /// As the output's.
@@ -58,7 +58,7 @@ impl Live {
         Ok(())
     }
 
-    /// What this kernel does not let it see.
+    /// What this kernel does not show.
     pub fn unseen(&self) -> &[&'static str] {
         self.probe.unseen()
     }
@@ -66,7 +66,7 @@ impl Live {
     /// Reports what happened since the last time.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel returns an error.
     pub fn tell(&mut self, sink: &mut impl Sink) -> Result<(), LiveError> {
         let look = self.probe.look()?;
         if let Some(raw) = &mut self.raw {
@@ -75,7 +75,7 @@ impl Live {
         Ok(self.decoder.look(look, sink)?)
     }
 
-    /// Writes which processes were found to have sockets open, by the sockets' numbers ([`Owner::inode`]).
+    /// Writes which processes have sockets open, by socket inode ([`Owner::inode`]).
     ///
     /// # Errors
     /// As the output's.
@@ -89,7 +89,7 @@ impl Live {
     /// Stops watching, and reports the rest.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel returns an error.
     pub fn finish(mut self, sink: &mut impl Sink) -> Result<Rest, LiveError> {
         let lasted = self.began.elapsed();
         self.probe.stop();
@@ -117,10 +117,10 @@ impl Live {
         self.decoder.owners()
     }
 
-    /// What the oracle found, one for each CPU, if it was asked for.
+    /// The oracle's counts, one for each CPU, if it was asked for.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel returns an error.
     pub fn exact(&self) -> Result<Vec<Exact>, LiveError> {
         self.probe.exact()
     }
@@ -129,11 +129,11 @@ impl Live {
 /// The stored records.
 #[derive(Debug)]
 pub struct Replayed {
-    /// As [`Live::finish`] has it; without what is read at the end if the file does not have that.
+    /// As [`Live::finish`] returns it; without what is read at the end if the file lacks that.
     pub rest: Rest,
-    /// For how long it was watched.
+    /// How long it was watched.
     pub lasted: Duration,
-    /// What could not be seen where it was written.
+    /// What could not be seen where the file was written.
     pub unseen: Vec<String>,
     /// The owners of the sockets; `None` if the file has no owners.
     pub processes: Option<HashMap<(FlowId, End), Process>>,
@@ -143,10 +143,10 @@ pub struct Replayed {
     pub epoch_ns: Option<i64>,
 }
 
-/// Reports again what [`Live::record`] wrote.
+/// Replays what [`Live::record`] wrote.
 ///
 /// # Errors
-/// If it is another file, or one of another version. A file that is damaged further on is read up to the damage.
+/// If it is another file, or one of another version. A damaged file is read up to the damage.
 pub fn replay(from: impl Read, sink: &mut impl Sink) -> Result<Replayed, RawError> {
     let mut reader = RawReader::new(from)?;
     let mut decoder = Decoder::new(reader.home);
@@ -180,7 +180,7 @@ struct Sockets {
 }
 
 impl Sockets {
-    /// Sockets of which it is known whose they are: both ends of all flows that are kept.
+    /// Sockets whose owners are kept: both ends of all flows that are kept.
     const MOST: usize = 200_000;
 
     fn saw(&mut self, owners: impl Iterator<Item = (FlowId, End, Owner)>) {

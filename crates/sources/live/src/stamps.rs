@@ -1,4 +1,4 @@
-//! Asks the kernel to stamp what arrives.
+//! Asks the kernel to timestamp arriving packets.
 
 use crate::error::LiveError;
 use std::io;
@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// Held open, it makes the kernel stamp every packet that arrives on this host (`net_enable_timestamp`,
+/// While this is open, the kernel timestamps every packet that arrives on this host (`net_enable_timestamp`,
 /// net/core/dev.c): at least one socket has to ask.
 #[derive(Debug)]
 pub struct Stamps {
@@ -14,11 +14,11 @@ pub struct Stamps {
 }
 
 const DOING: &str = "have the kernel stamp packets";
-/// The kernel begins when a worker of its own has run (`netstamp_work`); a loopback device that is down says nothing.
+/// The kernel starts when one of its workers has run (`netstamp_work`); a loopback device that is down shows nothing.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 impl Stamps {
-    /// Asks, and waits until it does.
+    /// Asks, and waits until the kernel does it.
     pub fn on() -> Result<Self, LiveError> {
         let socket = UdpSocket::bind(("127.0.0.1", 0)).map_err(LiveError::system(DOING))?;
         let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
@@ -43,7 +43,7 @@ impl Stamps {
         Ok(stamps)
     }
 
-    /// Whether a packet bears a stamp now: one to itself.
+    /// Whether packets have timestamps now: sends one to itself.
     fn are_made(&self) -> bool {
         let sent = self.socket.local_addr().and_then(|own| self.socket.send_to(&[0], own));
         let waits = self.socket.set_read_timeout(Some(Duration::from_millis(100)));
@@ -79,15 +79,14 @@ impl Stamps {
     }
 }
 
-/// Whether packets are stamped before they wait in a CPU's queue, as is usual (`net.core.netdev_tstamp_prequeue`,
-/// `net_timestamp_check`, net/core/dev.c). Where that cannot be read, it is taken to be so.
+/// Whether packets are timestamped before they wait in a CPU's queue, as is usual (`net.core.netdev_tstamp_prequeue`,
+/// `net_timestamp_check`, net/core/dev.c). If it cannot be read, this is assumed.
 pub fn are_made_before_queue() -> bool {
     let setting = std::fs::read_to_string("/proc/sys/net/core/netdev_tstamp_prequeue");
     setting.map_or(true, |setting| setting.trim() != "0")
 }
 
-/// Seconds by which TAI is ahead of the time of day here, in nanoseconds. 0 where nobody set the kernel's leap
-/// seconds.
+/// How far TAI is ahead of the time of day here, in nanoseconds. 0 if nobody set the kernel's leap seconds.
 pub fn tai_minus_realtime_ns() -> i64 {
     let read = |clock| {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -100,8 +99,8 @@ pub fn tai_minus_realtime_ns() -> i64 {
     (apart + 500_000_000).div_euclid(1_000_000_000) * 1_000_000_000
 }
 
-/// How long a tick of the kernel's is: what its coarse clocks move on by (`LOW_RES_NSEC`, include/vdso/ktime.h). Its
-/// configuration says it too, but there is not always a file with it.
+/// The length of a kernel tick: the resolution of its coarse clocks (`LOW_RES_NSEC`, include/vdso/ktime.h). Its
+/// configuration contains it too, but not always in a file.
 pub fn tick_ns() -> u32 {
     let mut length = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the timespec is live; the clock exists since 2.6.32.

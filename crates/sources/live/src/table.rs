@@ -3,17 +3,17 @@
 use slowpath_model::{End, Endpoint, FlowEnd, FlowId, FlowKey, Sink};
 use std::collections::HashMap;
 
-/// Endpoints kept whose connections are all over, so that the next between them has its number.
+/// Endpoint pairs kept after all their connections ended, so that the next one between them gets its number.
 const MOST_PAIRS: usize = 1 << 17;
 
 /// The owner of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
-    /// The number of its file, as in `/proc/PID/fd`; 0 where no process had it open when it was last looked at.
+    /// The inode of its file, as in `/proc/PID/fd`; 0 if no process had it open at the last sample.
     pub inode: u64,
-    /// The control group in which it was made: the number of its folder; 0 if that is not known.
+    /// The control group in which it was created: the inode of its folder; 0 if unknown.
     pub cgroup: u64,
-    /// Its network namespace: the number of `/proc/PID/ns/net`; 0 if that is not known.
+    /// Its network namespace: the inode of `/proc/PID/ns/net`; 0 if unknown.
     pub netns: u32,
 }
 
@@ -22,11 +22,11 @@ pub struct Owner {
 pub struct Process {
     /// Its number.
     pub pid: u32,
-    /// What the kernel calls it (`/proc/PID/comm`).
+    /// Its name in the kernel (`/proc/PID/comm`).
     pub name: String,
 }
 
-/// A socket, and what was last reported of it.
+/// A socket, and its last report.
 pub struct Socket<T> {
     pub flow: FlowId,
     pub end: End,
@@ -35,10 +35,10 @@ pub struct Socket<T> {
     is_seen: bool,
 }
 
-/// The sockets that live, by their cookies.
+/// The live sockets, by their cookies.
 pub struct Table<T> {
     sockets: HashMap<u64, Socket<T>>,
-    /// The sockets of each connection of which this host has an end, or both.
+    /// The sockets of each connection with one or both ends on this host.
     flows: HashMap<FlowId, [Option<u64>; 2]>,
     /// The last flow between two endpoints, and how many there were.
     between: HashMap<(Endpoint, Endpoint), (FlowId, u32)>,
@@ -55,8 +55,8 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// The socket of this cookie, which lives; if it is not known, that of another end of a flow that is, or of a new
-    /// flow. Whether it was known before.
+    /// The live socket with this cookie. An unknown one becomes the other end of a known flow, or the end of a new
+    /// flow. Returns whether it was known.
     pub fn seen(
         &mut self,
         cookie: u64,
@@ -96,7 +96,7 @@ impl<T> Table<T> {
         self.sockets.get(&cookie)
     }
 
-    /// A socket is over; what was last reported of it.
+    /// A socket ended; returns its last report.
     pub fn forget(&mut self, cookie: u64, sink: &mut impl Sink) -> Option<T> {
         let socket = self.sockets.remove(&cookie)?;
         self.gone.push((socket.flow, socket.end, socket.owner));
@@ -113,7 +113,7 @@ impl<T> Table<T> {
         Some(socket.before)
     }
 
-    /// All that live were seen: those that were not are over.
+    /// All live sockets were reported: those that were not have ended.
     pub fn sweep(&mut self, sink: &mut impl Sink) -> Vec<T> {
         let unseen = self.sockets.iter().filter(|(_, socket)| !socket.is_seen);
         let gone: Vec<u64> = unseen.map(|(cookie, _)| *cookie).collect();
@@ -122,7 +122,7 @@ impl<T> Table<T> {
         before
     }
 
-    /// From here on those that are over are counted anew.
+    /// Starts a new list of ended sockets.
     pub fn begin(&mut self) {
         self.gone.clear();
     }
@@ -133,14 +133,14 @@ impl<T> Table<T> {
         living.chain(self.gone.iter().copied())
     }
 
-    /// The sockets that live, in the order of their flows.
+    /// The live sockets, in the order of their flows.
     pub fn sockets(&self) -> Vec<&Socket<T>> {
         let mut sockets: Vec<_> = self.sockets.values().collect();
         sockets.sort_unstable_by_key(|socket| (socket.flow, socket.end.index()));
         sockets
     }
 
-    /// Nothing more comes: what was last reported of the sockets that live.
+    /// Ends the table: returns the last reports of the live sockets.
     pub fn finish(self, sink: &mut impl Sink) -> impl Iterator<Item = T> {
         let mut left: Vec<FlowId> = self.flows.keys().copied().collect();
         left.sort_unstable();

@@ -1,4 +1,4 @@
-//! What the kernel reports of a socket in `struct tcp_info`, as it is kept with a run.
+//! `struct tcp_info` of a socket, as it is stored with a run.
 
 use serde::{Deserialize, Serialize};
 use slowpath_uapi::TcpInfo as Raw;
@@ -6,8 +6,8 @@ use slowpath_uapi::tcp_info::filled_by;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// The fields that say what limited a transfer, with their units. Kernels before 5.4 do not fill them all and
-/// are refused; what came after 6.1 is `None` where the kernel does not have it.
+/// The fields that show what limited a transfer, with their units. Kernels before 5.4 do not fill all of them and are
+/// refused; fields added after 6.1 are `None` if the kernel lacks them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the kernel's, with the unit appended")]
 pub struct TcpInfo {
@@ -53,9 +53,9 @@ pub struct TcpInfo {
     pub notsent_bytes: u32,
     /// Time with unacknowledged data or data to send; includes the two below.
     pub busy_time_us: u64,
-    /// Time the kernel says it was the peer's window that stopped it.
+    /// Time in which the peer's window limited it, by the kernel's count.
     pub rwnd_limited_us: u64,
-    /// Time the kernel says it was its own send buffer that stopped it.
+    /// Time in which its own send buffer limited it, by the kernel's count.
     pub sndbuf_limited_us: u64,
     pub delivered_packets: u32,
     pub delivered_ce_packets: u32,
@@ -69,13 +69,13 @@ pub struct TcpInfo {
     pub total_rto_time_ms: Option<u32>,
 }
 
-/// What the kernel says where no limit was set; runs that were kept before this was read do not say.
+/// The kernel's value for no limit; runs stored before this field was read lack it.
 const fn unlimited() -> u64 {
     u64::MAX
 }
 
 impl TcpInfo {
-    /// Asks the kernel about a TCP socket.
+    /// Reads it from a TCP socket.
     ///
     /// # Errors
     /// If it is not a TCP socket, or the kernel is older than 5.4.
@@ -99,7 +99,7 @@ impl TcpInfo {
         bytes.get(..filled as usize).and_then(Self::read).ok_or_else(too_old)
     }
 
-    /// The struct as the kernel wrote it, shorter or longer than it is here.
+    /// The struct as the kernel wrote it, shorter or longer than here.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let filled = bytes.len();
         (filled >= filled_by::LINUX_5_4).then(|| Self::from_raw(&Raw::decode(bytes), filled))

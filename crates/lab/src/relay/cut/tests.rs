@@ -2,7 +2,7 @@ use super::*;
 use crate::frame;
 use proptest::prelude::*;
 
-/// A network card's cutting, slow and obvious: each packet is built byte by byte, with both checksums.
+/// How a network card cuts, slow and obvious: each packet is built byte by byte, with both checksums.
 fn card(vnet: Vnet, frame: &[u8]) -> Vec<Vec<u8>> {
     let parsed = frame::parse(frame).expect("a frame of these tests");
     let tcp = parsed.tcp.expect("with TCP");
@@ -49,7 +49,7 @@ fn ones_complement(bytes: &[u8]) -> u16 {
     !bytes.chunks(2).fold(0, add)
 }
 
-/// What a host with segmentation offload hands over.
+/// What a host with segmentation offload sends.
 #[derive(Clone, Debug)]
 struct Original {
     is_v4: bool,
@@ -114,7 +114,7 @@ impl Original {
     }
 }
 
-/// What the far device gets: a header and a payload, and its header before them.
+/// What the far device gets: a header and a payload.
 fn handed(shape: Super, vnet: Vnet, frame: &[u8], offset: usize, bytes: usize) -> (Vnet, Vec<u8>) {
     let header = shape.header(vnet, frame, offset, bytes);
     (header.vnet, [header.bytes(), shape.payload(frame, offset, bytes)].concat())
@@ -123,10 +123,10 @@ fn handed(shape: Super, vnet: Vnet, frame: &[u8], offset: usize, bytes: usize) -
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Packets are those of a card, and where some were lost, what is joined of the others and cut again by the far side's
-    /// card are the same packets, each once.
+    /// The packets are those of a card; and if some were lost, the others, joined and cut again by the far side's card,
+    /// are the same packets, each once.
     #[test]
-    fn cutting_and_joining_change_nothing(original in originals(), lost in any::<u64>()) {
+    fn cutting_and_joining_match_a_nic(original in originals(), lost in any::<u64>()) {
         let (vnet, frame) = original.frame();
         let parsed = frame::parse(&frame).expect("IP");
         let shape = Super::of(vnet, &frame, &parsed).expect("a super-packet");
@@ -159,9 +159,9 @@ proptest! {
         prop_assert_eq!(again.collect::<Vec<_>>(), kept);
     }
 
-    /// What comes from a device may be anything.
+    /// Frames from a device may contain anything.
     #[test]
-    fn nothing_that_comes_is_a_panic(
+    fn any_frame_is_cut_without_panic(
         original in originals(),
         header in proptest::collection::vec(any::<u8>(), Vnet::BYTES),
         changes in proptest::collection::vec((0_usize..160, any::<u8>()), 0..6),
@@ -191,9 +191,9 @@ proptest! {
     }
 }
 
-/// As the far side's kernel sees it: a packet on its own has no segments, and what is joined keeps their size.
+/// As the far side's kernel sees it: a single packet has no segments, and joined packets keep their segment size.
 #[test]
-fn what_is_left_to_the_card_is_said() {
+fn delivered_headers_state_the_offloads() {
     let original = Original {
         is_v4: true,
         has_tag: false,
@@ -215,9 +215,9 @@ fn what_is_left_to_the_card_is_said() {
     assert_eq!(handed(shape, vnet, &frame, 0, 2000).0, first);
 }
 
-/// A partial checksum of anything, here of UDP, is completed as `skb_checksum_help` does.
+/// A partial checksum of any protocol, here UDP, is completed as in `skb_checksum_help`.
 #[test]
-fn a_checksum_left_to_the_card_is_completed() {
+fn partial_checksum_is_completed() {
     let mut frame = vec![0xee; 14];
     frame.extend([0x12, 0x34, 0, 9, 0, 10, 0, 0, 0x55]);
     let mut vnet =
@@ -225,7 +225,7 @@ fn a_checksum_left_to_the_card_is_completed() {
     vnet.complete(&mut frame);
     assert_eq!(vnet.flags, 0);
     assert_eq!(ones_complement(&frame[14..]), 0);
-    // One that would lie beyond the frame is left alone.
+    // One that would be beyond the frame is left unchanged.
     let mut beyond = Vnet { flags: Vnet::NEEDS_CHECKSUM, checksum_start: 22, ..Vnet::default() };
     beyond.complete(&mut frame);
     assert!(beyond.needs_checksum());

@@ -48,7 +48,7 @@ fn each_kind(test: impl Fn(bool, bool)) {
 }
 
 #[test]
-fn ecn_and_identification_are_changed_and_nothing_else() {
+fn only_ecn_and_identification_are_changed() {
     each_kind(|is_v4, tagged| {
         let mut frame = sent(is_v4, tagged, Flags::ACK, &[], b"payload");
         let before = frame::parse(&frame).unwrap();
@@ -104,7 +104,7 @@ fn damage_makes_the_checksum_wrong() {
 }
 
 #[test]
-fn rst_goes_back_or_on_with_the_right_numbers() {
+fn rst_has_the_right_numbers_in_both_directions() {
     each_kind(|is_v4, tagged| {
         let frame = sent(is_v4, tagged, Flags::ACK, &[], b"payload");
         let of = frame::parse(&frame).unwrap().tcp.unwrap();
@@ -122,7 +122,7 @@ fn rst_goes_back_or_on_with_the_right_numbers() {
 }
 
 #[test]
-fn icmp_error_quotes_the_packet_that_was_too_big() {
+fn icmp_error_quotes_the_packet_too_big() {
     each_kind(|is_v4, tagged| {
         let frame = sent(is_v4, tagged, Flags::ACK, &[], &[1; 1400]);
         let error = answer(&frame, Answer::TooBig { mtu: Bytes::new(1300) }).unwrap();
@@ -149,7 +149,7 @@ fn icmp_error_quotes_the_packet_that_was_too_big() {
 }
 
 #[test]
-fn what_is_cut_short_or_no_tcp_is_left_alone() {
+fn truncated_or_non_tcp_packets_are_unchanged() {
     let frame = sent(true, false, Flags::ACK, &[NOP; 4], b"payload");
     for end in 0..frame.len() {
         let mut short = frame[..end].to_vec();

@@ -1,8 +1,8 @@
-//! A program's processes: all of them, and no longer than they are wanted.
+//! All processes of a program, which end with it.
 //!
-//! They are in a process namespace of their own (pid_namespaces(7)), of which a process of ours is the first. Whatever
-//! ends that one ends them all, also those that have gone into the background or into a session of their own: the end of
-//! the thread that watches, and so slowpath's (`PR_SET_PDEATHSIG`).
+//! They are in their own process namespace (pid_namespaces(7)), whose first process is ours. Whatever ends that one
+//! ends them all, even those in the background or in a session of their own: also the end of the thread that watches,
+//! and so slowpath's (`PR_SET_PDEATHSIG`).
 
 use super::{Program, ProgramRecord, Role};
 use crate::clock;
@@ -22,7 +22,7 @@ const KEPT_BYTES: usize = 64 << 10;
 const PATIENCE_NS: u64 = 2_000_000_000;
 const LOOK_EVERY_MS: i32 = 10;
 
-/// Runs a program until it has ended or `stop` is set. The calling thread is good for nothing else afterwards.
+/// Runs a program until it has ended or `stop` is set. The calling thread cannot be used for anything else afterwards.
 pub(crate) fn watch(
     namespaces: &Namespaces,
     (role, program): (Role, &Program),
@@ -42,11 +42,11 @@ pub(crate) fn watch(
     let second = input.try_clone().map_err(LabError::system(doing()))?;
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::null()).stdout(input).stderr(second);
-    // SAFETY: what it does is safe in a signal handler (signal-safety(7)), as it has to be in a process that was forked
-    // from one with many threads.
+    // SAFETY: what it does is safe in a signal handler (signal-safety(7)), as required in a process forked from one
+    // with many threads.
     unsafe { shell.pre_exec(become_the_second) };
     let first = shell.spawn().map_err(LabError::system(doing()))?;
-    // Its ends of the pipe are the program's alone.
+    // The program alone has its ends of the pipe.
     drop(shell);
     let first = libc::pid_t::try_from(first.id()).unwrap_or(libc::pid_t::MAX);
     let mut said = Said::default();
@@ -83,7 +83,7 @@ fn tell(process: libc::pid_t, signal: libc::c_int) {
     unsafe { libc::kill(process, signal) };
 }
 
-/// How a child ended, and the CPU time of it and of those that it waited for; `None` if it has not.
+/// How a child ended, and the CPU time of it and of those it waited for; `None` if it has not ended.
 fn ended(process: libc::pid_t) -> Option<(libc::c_int, u64)> {
     let mut status = 0;
     // SAFETY: all-zero is a rusage, which the call fills.
@@ -94,7 +94,7 @@ fn ended(process: libc::pid_t) -> Option<(libc::c_int, u64)> {
     (waited != 0).then(|| (status, nanos(usage.ru_utime) + nanos(usage.ru_stime)))
 }
 
-/// What a program said: the beginning of it, and how much it was.
+/// A program's output: the beginning of it, and its length.
 #[derive(Default)]
 struct Said {
     kept: Vec<u8>,
@@ -103,10 +103,10 @@ struct Said {
 }
 
 impl Said {
-    /// Takes what there is, after it has waited for it for so long at most.
+    /// Reads what is available, after waiting at most `wait_ms` for it.
     fn read(&mut self, from: &mut PipeReader, wait_ms: i32) {
         let mut polled = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // Nothing comes from a pipe that nobody writes to any more, and poll reports that immediately.
+        // A pipe without writers delivers nothing, and poll reports that immediately.
         let count = libc::nfds_t::from(!self.is_over);
         let mut wait_ms = wait_ms;
         let mut buffer = [0; 1 << 16];
@@ -130,7 +130,7 @@ impl Said {
     }
 }
 
-/// Makes the calling process, fresh from fork(2), the first of its namespace, and goes on as its child.
+/// Makes the calling process, fresh from fork(2), the first of its namespace, and continues as its child.
 fn become_the_second() -> io::Result<()> {
     // SAFETY: async-signal-safe calls with plain values, or with values that live as long as the call.
     unsafe {
@@ -149,7 +149,7 @@ fn become_the_second() -> io::Result<()> {
     }
 }
 
-/// Waits for all processes of the namespace, and ends as the second did.
+/// Waits for all processes of the namespace, and ends with the status of the second.
 ///
 /// # Safety
 /// In a child of its own: it closes all files.
@@ -159,11 +159,11 @@ unsafe fn be_the_first(second: libc::pid_t) -> ! {
         libc::close_range(0, u32::MAX, 0);
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = pass_on as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        // Ctrl-C in a terminal comes to all of its processes; those of the program have it by themselves.
+        // Ctrl-C in a terminal reaches all of its processes; the program's get it by themselves.
         for signal in [libc::SIGTERM, libc::SIGALRM] {
             libc::sigaction(signal, &raw const action, ptr::null_mut());
         }
-        // A parent that died before the prctl does not kill us any more.
+        // A parent that died before the prctl no longer kills us.
         libc::alarm(CASE_TIME.as_secs() as libc::c_uint);
         let mut code = 0;
         loop {
@@ -179,7 +179,7 @@ unsafe fn be_the_first(second: libc::pid_t) -> ! {
     }
 }
 
-/// Sends SIGTERM to all other processes of the namespace; when time is over for good, ends them with its own.
+/// Sends SIGTERM to all other processes of the namespace; when time is finally over, ends them by ending itself.
 extern "C" fn pass_on(signal: libc::c_int) {
     // SAFETY: async-signal-safe calls with plain values.
     unsafe {

@@ -1,8 +1,8 @@
-//! This host's connections without privilege: what TCP_INFO says of each, again and again.
+//! This host's connections without privilege: `TCP_INFO` of each, sampled repeatedly.
 //!
-//! The kernel itself keeps the time that a sender was busy, and of that the time in which the peer's window or the send
-//! buffer held it (`tcp_chrono_set`, net/ipv4/tcp_output.c), in its timer's ticks. What else held a busy sender is reported
-//! by its state when it is asked. Where packets waited cannot be seen this way.
+//! The kernel itself counts the time that a sender was busy, and how much of that the peer's window or the send buffer
+//! held it (`tcp_chrono_set`, net/ipv4/tcp_output.c), in ticks of its timer. Other limits of a busy sender show in its
+//! state at each sample. Where packets waited cannot be seen this way.
 
 mod netlink;
 
@@ -33,10 +33,10 @@ pub struct Own {
 }
 
 impl Own {
-    /// Begins to watch, all connections or those with a port.
+    /// Starts watching all connections, or those with a port.
     ///
     /// # Errors
-    /// If the kernel knows no `NETLINK_SOCK_DIAG` (CONFIG_INET_DIAG).
+    /// If the kernel lacks `NETLINK_SOCK_DIAG` (CONFIG_INET_DIAG).
     pub fn start(port: Option<u16>) -> Result<Self, LiveError> {
         let netlink = Netlink::open()?;
         Ok(Self { netlink, port, table: Table::default(), began: time::Instant::now(), last: None })
@@ -45,7 +45,7 @@ impl Own {
     /// Reports what happened since the last time.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel returns an error.
     pub fn tell(&mut self, sink: &mut impl Sink) -> Result<(), LiveError> {
         let Self { netlink, port, table, began, last } = self;
         table.begin();
@@ -61,7 +61,7 @@ impl Own {
         Ok(())
     }
 
-    /// Nothing more is reported.
+    /// Ends reporting.
     pub fn finish(self, sink: &mut impl Sink) {
         self.table.finish(sink).for_each(drop);
     }
@@ -72,7 +72,7 @@ impl Own {
     }
 }
 
-/// Reports what a socket did since it was last described.
+/// Reports what a socket did since its last sample.
 fn describe(
     table: &mut Table<Described>,
     now: Described,
@@ -80,7 +80,7 @@ fn describe(
     since: Option<Duration>,
     sink: &mut impl Sink,
 ) {
-    // One that was not there at the last look began since, and all that it did is new.
+    // A socket that was absent from the last sample is new, and so is everything that it did.
     let begun = || if since.is_some() { now.begun() } else { now.clone() };
     let (socket, was_known) = table.seen(now.cookie, now.ends, begun, sink);
     socket.owner = Owner { inode: now.inode, ..Owner::default() };
@@ -109,7 +109,7 @@ fn describe(
 }
 
 impl Described {
-    /// As it was before it did anything.
+    /// The socket's state before it did anything.
     fn begun(&self) -> Self {
         let mut begun = self.clone();
         let info = &mut begun.info;
@@ -128,7 +128,7 @@ impl Described {
         (info.bytes_sent + u64::from(info.notsent_bytes)).saturating_sub(info.bytes_retrans)
     }
 
-    /// What it has read so far.
+    /// What the process has read so far.
     fn read(&self) -> u64 {
         const CLOSE_WAIT: u8 = 8;
         const LAST_ACK: u8 = 9;
@@ -138,11 +138,11 @@ impl Described {
         self.info.bytes_received.saturating_sub(fin.max(self.receive_queue.into()))
     }
 
-    /// What held the sender since it was last described.
+    /// What held the sender since its last sample.
     fn held(&self, before: &Self, since: Duration) -> [(Hold, Duration); 4] {
         let (now, before) = (&self.info, &before.info);
         let grown = |now: u64, before: u64| Duration::from_micros(now.saturating_sub(before));
-        // Ticks may have been counted that began before.
+        // The counted ticks may have begun earlier.
         let busy = grown(now.busy_time_us, before.busy_time_us).min(since);
         let window = grown(now.rwnd_limited_us, before.rwnd_limited_us).min(busy);
         let buffer = grown(now.sndbuf_limited_us, before.sndbuf_limited_us).min(busy - window);
@@ -154,7 +154,7 @@ impl Described {
         ]
     }
 
-    /// What holds a busy sender that neither the peer's window nor its own buffer does: as `hold_of`, bpf/hold.h.
+    /// What holds a busy sender, other than the peer's window and its own buffer: as `hold_of`, bpf/hold.h.
     fn hold(&self) -> Hold {
         let info = &self.info;
         let flight = info
@@ -165,7 +165,7 @@ impl Described {
             Some(CaState::Loss) => Hold::Loss,
             Some(CaState::Recovery) => Hold::Recovery,
             _ if info.notsent_bytes == 0 => Hold::Drained,
-            // What it is paced to is the rate that the application set (tcp_update_pacing_rate takes the lesser).
+            // The pacing rate is the one that the application set (tcp_update_pacing_rate takes the smaller).
             _ if flight < info.snd_cwnd_packets
                 && info.pacing_rate_byte_per_s >= info.max_pacing_rate_byte_per_s =>
             {
@@ -190,7 +190,7 @@ impl Described {
             min_rtt: measured(info.min_rtt_us),
             rto: measured(info.rto_us),
             snd_wnd: Some(info.snd_wnd_bytes),
-            // The kernel reckons with more than it can say in the header (tcp_select_window).
+            // The kernel's window may exceed what the header can express (tcp_select_window).
             rcv_wnd: info.rcv_wnd_bytes.map(|window| window.min(65_535 << info.rcv_wscale)),
             packets_out: Some(info.unacked_packets),
             sacked_out: Some(info.sacked_packets),

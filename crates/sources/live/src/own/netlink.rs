@@ -13,11 +13,11 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 pub struct Described {
     /// Its number, which is never used again.
     pub cookie: u64,
-    /// Its own end, and its peer's.
+    /// Its own address, and its peer's.
     pub ends: [Endpoint; 2],
     /// TCP's state, such as 1 for established.
     pub state: u8,
-    /// The number of its file.
+    /// The inode of its file.
     pub inode: u64,
     /// `rcv_nxt - copied_seq`.
     pub receive_queue: u32,
@@ -26,11 +26,11 @@ pub struct Described {
     pub memory: Option<[u32; 9]>,
 }
 
-/// Established, and those in which data can still come or go: not LISTEN, TIME_WAIT, SYN_RECV or CLOSE.
+/// Established, and the states in which data can still be transferred: not LISTEN, TIME_WAIT, SYN_RECV or CLOSE.
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// A socket to ask by.
+/// A netlink socket for queries.
 pub struct Netlink {
     socket: OwnedFd,
     buffer: Vec<u8>,
@@ -52,7 +52,7 @@ impl Netlink {
         Ok(Self { socket, buffer: vec![0; BUFFER_BYTES], asked: 0 })
     }
 
-    /// Hands out every TCP socket of this network namespace that has a connection.
+    /// Calls `take` with every TCP socket of this network namespace that has a connection.
     pub fn each(&mut self, mut take: impl FnMut(Described)) -> Result<(), LiveError> {
         [libc::AF_INET, libc::AF_INET6].into_iter().try_for_each(|family| {
             let asked = self.ask(family as u8).and_then(|()| self.answers(&mut take));
@@ -64,7 +64,7 @@ impl Netlink {
         self.asked += 1;
         let question = sock_diag::tcp_sockets(family, STATES);
         let message = netlink::request(sock_diag::BY_FAMILY, netlink::DUMP, self.asked, &question);
-        // SAFETY: the message is live for so many bytes.
+        // SAFETY: the message is live for its length.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
         if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
@@ -72,7 +72,7 @@ impl Netlink {
     fn answers(&mut self, take: &mut impl FnMut(Described)) -> io::Result<()> {
         loop {
             let buffer = &mut self.buffer;
-            // SAFETY: the buffer is live for so many bytes.
+            // SAFETY: the buffer is live for its length.
             let received =
                 unsafe { libc::recv(self.socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
             let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
@@ -122,7 +122,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn a_connection_of_this_process_is_described() {
+    fn sock_diag_describes_a_connection_of_this_process() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let mut client =
             TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
@@ -135,7 +135,7 @@ mod tests {
             let is_it = |one: &&Described| {
                 (one.ends[place].address, one.ends[place].port) == (local.ip(), local.port())
             };
-            found.iter().find(is_it).expect("it is among them")
+            found.iter().find(is_it).expect("the connection is listed")
         };
         let (sender, receiver) = (of(0), of(1));
         assert_eq!((sender.state, sender.info.state), (1, 1));
@@ -154,7 +154,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_is_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_sock_diag_answer_is_parsed(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = describe(&bytes);
         }
     }

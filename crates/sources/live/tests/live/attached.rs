@@ -1,4 +1,4 @@
-//! The probe in whatever kernel this is: what it reads, what it lacks, and that nothing of it stays.
+//! The probe in any kernel: what it reads, what it lacks, and that nothing of it stays.
 
 use crate::hosts::{connect, in_own_namespace, netns, start};
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
@@ -10,7 +10,7 @@ use std::iter::zip;
 use std::thread;
 use std::time::Duration;
 
-/// What each socket was last said to be like, by its own port.
+/// The last sample of each socket, by its own port.
 #[derive(Default)]
 struct Samples {
     keys: BTreeMap<FlowId, FlowKey>,
@@ -32,7 +32,7 @@ impl Sink for Samples {
 }
 
 impl Samples {
-    /// The numbers that both know and of which they say different things.
+    /// The numbers that both know and that differ.
     fn differences(&self, other: &Self) -> Vec<String> {
         assert_eq!(self.last.keys().collect::<Vec<_>>(), other.last.keys().collect::<Vec<_>>());
         let pairs = zip(&self.last, other.last.values());
@@ -54,11 +54,11 @@ impl Samples {
     }
 }
 
-/// The probe finds its fields by their names in the kernel's types. What it reads there is what the kernel itself says of
-/// the same socket (`struct tcp_info`, SK_MEMINFO).
+/// The probe finds its fields by name in the kernel's types. The values that it reads are those that the kernel itself
+/// reports of the same socket (`struct tcp_info`, SK_MEMINFO).
 #[test]
 #[ignore = "needs root"]
-fn what_is_read_of_a_socket_is_what_the_kernel_says_of_it() {
+fn socket_samples_match_inet_diag() {
     in_own_namespace(|| {
         let mut live = start();
         let mut own = Own::start(None).expect("it answers");
@@ -78,7 +78,10 @@ fn what_is_read_of_a_socket_is_what_the_kernel_says_of_it() {
         });
         let last = differ.take_while(|found| !found.is_empty()).last();
         let differences = probe.differences(&kernel);
-        assert!(differences.is_empty(), "the probe and the kernel say of {differences:?}; before, {last:?}");
+        assert!(
+            differences.is_empty(),
+            "the probe and the kernel differ in {differences:?}; before, {last:?}"
+        );
         assert_eq!(probe.last.len(), 2);
         assert!(probe.known(&kernel) > 40, "{probe:?} {kernel:?}", probe = probe.last, kernel = kernel.last);
         let unread = |port| kernel.last[&port].receive_queue;
@@ -86,13 +89,13 @@ fn what_is_read_of_a_socket_is_what_the_kernel_says_of_it() {
     });
 }
 
-/// What came after Linux 6.1.
+/// Features added after Linux 6.1.
 struct Later {
     /// How its absence is reported.
     absence: &'static str,
-    /// The newest kernel that was tried and does not have it.
+    /// The newest kernel tested that lacks it.
     without: (u32, u32),
-    /// The oldest that was tried and has it.
+    /// The oldest kernel tested that has it.
     with: (u32, u32),
 }
 
@@ -104,10 +107,10 @@ const LATER: [Later; 2] = [
 /// What no kernel shows.
 const ON_ALL: &str = "how long each packet lay in a card's ring";
 
-/// Nothing that Linux 6.1 has is missing, and of the rest, what this kernel lacks is reported.
+/// Nothing that Linux 6.1 has is missing, and all other missing features of this kernel are reported.
 #[test]
 #[ignore = "needs root"]
-fn what_is_missing_is_what_this_kernel_lacks() {
+fn missing_hooks_are_those_this_kernel_lacks() {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("proc(5)");
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse::<u32>());
     let mut next = || numbers.next().and_then(Result::ok).expect("a version");
@@ -124,13 +127,13 @@ fn what_is_missing_is_what_this_kernel_lacks() {
         assert!(unseen.all(is_of_later));
         for Later { absence, without, with } in LATER {
             let is_missing = live.unseen().iter().any(|text| text.starts_with(absence));
-            assert!(is_missing || version > without, "it is not there: {absence}");
-            assert!(!is_missing || version < with, "it should be there: {absence}");
+            assert!(is_missing || version > without, "missing, but not reported: {absence}");
+            assert!(!is_missing || version < with, "reported as missing: {absence}");
         }
     });
 }
 
-/// What the kernel has for this process's descriptors: a kind of object and its number, which no other has later.
+/// The kernel objects behind this process's descriptors: type and number, which is never reused.
 fn held() -> BTreeSet<(String, u32)> {
     let files = std::fs::read_dir("/proc/self/fdinfo").expect("proc(5)").flatten();
     let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
@@ -142,7 +145,7 @@ fn held() -> BTreeSet<(String, u32)> {
     fields.filter(|(name, _)| ["prog_id", "map_id", "link_id"].contains(&name.as_str())).collect()
 }
 
-/// All that the kernel has, of whomever.
+/// All such objects in the kernel, of any process.
 fn there() -> BTreeSet<(String, u32)> {
     let programs = ProgInfoIter::default().map(|program| ("prog_id", program.id));
     let maps = MapInfoIter::default().map(|map| ("map_id", map.id));
@@ -150,10 +153,10 @@ fn there() -> BTreeSet<(String, u32)> {
     programs.chain(maps).chain(links).map(|(kind, id)| (kind.to_owned(), id)).collect()
 }
 
-/// Programs, maps and links go with the probe, also without a call to finish.
+/// Programs, maps and links go away with the probe, also without a call to finish.
 #[test]
 #[ignore = "needs root"]
-fn nothing_of_it_stays() {
+fn no_bpf_objects_stay_after_the_probe() {
     in_own_namespace(|| {
         let before = held();
         let live = start();
@@ -166,7 +169,7 @@ fn nothing_of_it_stays() {
         }
         assert!(own.is_subset(&there()), "they are there while it lives");
         drop(live);
-        // The kernel lets go of them when no CPU can be inside any more. Links go first, and storage with its socket.
+        // The kernel frees them when no CPU can be inside any more. Links go first, and storage with its socket.
         drop((client, server));
         let left = || own.intersection(&there()).cloned().collect::<Vec<_>>();
         let gone = (0..100).any(|_| {

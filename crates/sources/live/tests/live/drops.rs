@@ -1,7 +1,7 @@
-//! What the kernel drops, against its own counters.
+//! The kernel's drops, compared with its own counters.
 
 use crate::fault::Missing;
-use crate::hosts::{Told, in_own_namespace, start};
+use crate::hosts::{Reports, in_own_namespace, start};
 use slowpath_live::counters;
 use slowpath_model::{End, FlowId, Wait};
 use std::io::{Read, Write};
@@ -11,14 +11,14 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A reader has locked its socket and stands still: what comes waits on the backlog, until that is full. The drops are the
-/// connection's, as many as the kernel counts, and what was on the backlog waited for a process off the CPU.
+/// A reader has locked its socket and is stalled: arriving packets wait on the backlog until that is full. The drops
+/// belong to the connection, as many as the kernel counts, and packets on the backlog waited for a process off the CPU.
 #[test]
 #[ignore = "needs root"]
-fn what_a_locked_socket_has_no_room_for_is_dropped_and_told() {
+fn backlog_drops_of_a_locked_socket_are_reported() {
     in_own_namespace(|| {
         let (mut client, mut server) = connect_with_small_buffers();
-        let mut told = Told::default();
+        let mut reports = Reports::default();
         let before = counted();
         let live = start();
         let page = Missing::page();
@@ -29,18 +29,18 @@ fn what_a_locked_socket_has_no_room_for_is_dropped_and_told() {
             let locked = Instant::now();
             for _ in 0..SENT {
                 client.write_all(&[1]).expect("there is room");
-                // Of another millisecond, so of other options: the backlog makes one of two that have the same.
+                // In another millisecond, so with other options: the backlog merges packets with the same ones.
                 thread::sleep(Duration::from_micros(1200));
             }
             let held = locked.elapsed();
             page.give();
-            // It takes what was on the backlog as well.
+            // It also reads what was on the backlog.
             (held, reader.join().expect("it reads"))
         });
         server.read_exact(&mut vec![0; SENT + 1 - read]).expect("everything is retransmitted");
         drop((client, server));
         thread::sleep(Duration::from_millis(50));
-        let rest = live.finish(&mut told).expect("it reports");
+        let rest = live.finish(&mut reports).expect("it reports");
         let kernel = counted().iter().zip(before).map(|(now, before)| now - before).collect::<Vec<_>>();
         let ends = End::BOTH.map(|end| rest.drops.of(FlowId(1), end));
         let of = |reason: &str| {
@@ -52,24 +52,24 @@ fn what_a_locked_socket_has_no_room_for_is_dropped_and_told() {
         assert_eq!(of("SOCKET_BACKLOG"), kernel[0], "{:?}", rest.drops);
         assert_eq!(of("PROTO_MEM"), kernel[1] + kernel[2], "{:?}", rest.drops);
         assert!(ends.iter().any(|end| end.is_empty()), "the sender received all: {:?}", rest.drops);
-        let [_, reader] = told.both();
+        let [_, reader] = reports.both();
         assert!(reader.longest(Wait::HolderOffCpu) >= held * 9 / 10, "{:?}", rest.check);
     });
 }
 
-/// A packet to a port on which nobody listens is the host's.
+/// A packet to a port on which nobody listens counts as the host's.
 #[test]
 #[ignore = "needs root"]
-fn what_no_socket_waits_for_is_the_hosts() {
+fn drops_without_a_socket_are_the_hosts() {
     in_own_namespace(|| {
         let live = start();
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         let address = listener.local_addr().expect("an address");
         drop(listener);
         assert!(TcpStream::connect(address).is_err(), "nobody listens");
-        let rest = live.finish(&mut Told::default()).expect("it reports");
-        let told: Vec<_> = rest.drops.host.iter().map(|one| (one.reason.as_str(), one.packets)).collect();
-        assert!(told.contains(&("NO_SOCKET", 1)), "{told:?}");
+        let rest = live.finish(&mut Reports::default()).expect("it reports");
+        let reports: Vec<_> = rest.drops.host.iter().map(|one| (one.reason.as_str(), one.packets)).collect();
+        assert!(reports.contains(&("NO_SOCKET", 1)), "{reports:?}");
     });
 }
 
@@ -80,7 +80,7 @@ fn counted() -> [u64; 3] {
     ["TcpExtTCPBacklogDrop", "TcpExtTCPRcvQDrop", "TcpExtTCPOFODrop"].map(|name| counters[name])
 }
 
-/// A client that sends all at once, and a server that has little room, which is soon full of small packets.
+/// A client that sends everything at once, and a server with little room, soon full of small packets.
 fn connect_with_small_buffers() -> (TcpStream, TcpStream) {
     let route = "ip route replace local 127.0.0.1 dev lo table local proto kernel scope host src 127.0.0.1 initcwnd 1000";
     let mut words = route.split(' ');

@@ -1,5 +1,5 @@
-//! Memory that is not there until somebody says so (userfaultfd(2)): a process that reads into it stands still in the
-//! kernel, with its socket locked, for as long as a test wants it to.
+//! Memory that is missing until a test provides it (userfaultfd(2)): a process that reads into it stalls in the kernel,
+//! with its socket locked, for as long as the test wants.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -43,14 +43,14 @@ impl Missing {
         assert_eq!(result, 0, "{}", io::Error::last_os_error());
     }
 
-    /// Receives into it; what was received lies there then.
+    /// Receives into it; the data is there afterwards.
     pub fn receive(&self, socket: &impl AsRawFd) -> usize {
         // SAFETY: the page is mapped for as long as the test runs, and read by nobody.
         let received = unsafe { libc::recv(socket.as_raw_fd(), self.address as *mut _, PAGE, 0) };
         usize::try_from(received).unwrap_or_else(|_| panic!("{}", io::Error::last_os_error()))
     }
 
-    /// Waits until somebody stands still for want of it.
+    /// Waits until somebody stalls on it.
     pub fn is_wanted(&self) {
         // `struct uffd_msg`.
         let mut message = [0_u64; 4];
@@ -59,7 +59,7 @@ impl Missing {
         assert_eq!(read, 32, "{}", io::Error::last_os_error());
     }
 
-    /// Now it is there.
+    /// Provides it.
     pub fn give(&self) {
         self.control(ZEROPAGE, [self.address as u64, PAGE as u64, 0, 0]);
     }

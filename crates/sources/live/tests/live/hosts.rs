@@ -1,4 +1,4 @@
-//! What was reported of both ends of a connection, and where it is.
+//! What was reported of both ends of a connection.
 
 use slowpath_live::{Filter, Live};
 use slowpath_model::{Bytes, Event, EventKind, FlowEnd, FlowId, FlowKey, Hold, Mark, Sink, Wait};
@@ -8,20 +8,20 @@ use std::time::Duration;
 
 /// What one end reported.
 #[derive(Debug, Default)]
-pub struct EndTold {
+pub struct EndReports {
     pub written: Bytes,
     pub read: Bytes,
     pub held: Vec<(Hold, Duration)>,
     waits: Vec<(Wait, Duration, u64)>,
 }
 
-impl EndTold {
+impl EndReports {
     /// How many waited there; bytes in the receive queue.
     pub fn waited(&self, on: Wait) -> u64 {
         self.waits.iter().filter(|(place, ..)| *place == on).map(|(.., count)| *count).sum()
     }
 
-    /// How long packets waited for TCP, and how many of them so long.
+    /// How long packets waited for TCP, and how many of them that long.
     pub fn packets(&self) -> impl Iterator<Item = (Duration, u64)> {
         let packets = [Wait::CpuBacklog, Wait::SocketBacklog, Wait::HolderOffCpu];
         self.waits.iter().filter(move |(on, ..)| packets.contains(on)).map(|(_, time, count)| (*time, *count))
@@ -48,16 +48,16 @@ impl EndTold {
 
 /// What was reported.
 #[derive(Default)]
-pub struct Told {
+pub struct Reports {
     keys: Vec<FlowKey>,
-    ends: [EndTold; 2],
+    ends: [EndReports; 2],
     marks: Vec<Mark>,
 }
 
-impl Told {
+impl Reports {
     /// The end with the higher port, and the other.
-    pub fn both(&self) -> [&EndTold; 2] {
-        // The listener's port was given first, and the client's is another: who wrote first is the client.
+    pub fn both(&self) -> [&EndReports; 2] {
+        // The listener's port was allocated first, so the client's is different: whoever wrote first is the client.
         let client = if self.ends[0].written >= self.ends[1].written { 0 } else { 1 };
         [&self.ends[client], &self.ends[1 - client]]
     }
@@ -71,7 +71,7 @@ impl Told {
     }
 }
 
-impl Sink for Told {
+impl Sink for Reports {
     fn open(&mut self, _: FlowId, key: &FlowKey) {
         self.keys.push(*key);
     }
@@ -112,12 +112,12 @@ pub fn start() -> Live {
     Live::start(Filter::of_netns(&[netns()])).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// On a thread of its own, in a network namespace that ends with it and in which there is nobody else.
+/// Runs on a thread of its own, in a network namespace that ends with it and has nobody else in it.
 pub fn in_own_namespace(work: impl FnOnce() + Send + 'static) {
     let inside = move || {
         // SAFETY: it concerns the calling thread only.
         assert_eq!(unsafe { libc::unshare(libc::CLONE_NEWNET) }, 0, "{}", std::io::Error::last_os_error());
-        // As on other wires: super-packets are of many segments.
+        // As on other links: super-packets have many segments.
         let up = std::process::Command::new("ip").args(["link", "set", "lo", "up", "mtu", "1500"]).status();
         assert!(up.is_ok_and(|status| status.success()), "loopback is up");
         work();

@@ -1,6 +1,6 @@
-//! The probe on this kernel, against what the kernel itself counts and against waits that were put there.
+//! The probe on this kernel, compared with the kernel's own counters and with imposed waits.
 
-use crate::hosts::{Told, connect, in_own_namespace, netns, start};
+use crate::hosts::{Reports, connect, in_own_namespace, netns, start};
 use slowpath_live::record::{Exact, Waits};
 use slowpath_live::{Filter, Live};
 use slowpath_model::{Bytes, End, Hold, Mark, Wait};
@@ -9,7 +9,8 @@ use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Every segment and every byte is accounted for, however it came: in super-packets, in small ones, over the backlog.
+/// Every segment and every byte is accounted for, however it arrives: in super-packets, in small packets, over the
+/// backlog.
 #[test]
 #[ignore = "needs root"]
 fn every_segment_and_every_byte_is_accounted_for() {
@@ -18,10 +19,10 @@ fn every_segment_and_every_byte_is_accounted_for() {
     });
 }
 
-/// Whether every segment was seen; then all else has to be right. (Where a kernel runs no program in the context of some
-/// task, softirqs that come up in it are not.)
+/// Whether every segment was seen; then all else has to be right. (If a kernel runs no program in the context of some
+/// task, softirqs in that context are not seen either.)
 fn transfer_is_accounted_for() -> bool {
-    let mut told = Told::default();
+    let mut reports = Reports::default();
     let mut live = start();
     const AMOUNT: usize = 64 << 20;
     let (mut client, mut server) = connect();
@@ -43,12 +44,12 @@ fn transfer_is_accounted_for() -> bool {
     while read < AMOUNT + small {
         read += server.read(&mut buffer).expect("it is written");
         if read % 7 == 0 {
-            live.tell(&mut told).expect("it reports");
+            live.tell(&mut reports).expect("it reports");
         }
     }
     drop((writer.join().expect("it ends"), server));
     thread::sleep(Duration::from_millis(50));
-    let check = live.finish(&mut told).expect("it reports").check;
+    let check = live.finish(&mut reports).expect("it reports").check;
     assert_eq!((check.sockets, check.untold, check.unwatched, check.unstamped), (2, 0, 0, 0));
     assert!(
         check.undone.is_some_and(|undone| undone.agrees()),
@@ -59,7 +60,7 @@ fn transfer_is_accounted_for() -> bool {
         return false;
     }
     assert!(check.segments > 20_000, "{check:?}");
-    let [client, server] = told.both();
+    let [client, server] = reports.both();
     let all = Bytes::new((AMOUNT + small) as u64);
     assert_eq!(
         (client.written, client.read, server.written, server.read),
@@ -72,12 +73,12 @@ fn transfer_is_accounted_for() -> bool {
     true
 }
 
-/// The stamp against the oracle, on a CPU that ten others want too: every segment is found again, and those that waited for
-/// longer than a millisecond are the same, to a hundredth. (A kernel that runs no program in the context of some task shows
-/// neither the softirqs that come up in it.)
+/// The timestamps compared with the oracle, on a CPU that ten other tasks want: every segment is found, and those that
+/// waited for longer than a millisecond are the same, to a hundredth. (A kernel that runs no program in the context of
+/// some task does not show softirqs in that context either.)
 #[test]
 #[ignore = "needs root"]
-fn stamps_say_what_the_oracle_says() {
+fn arrival_timestamps_match_the_oracle() {
     in_own_namespace(|| {
         // Packets of their own size: a super-packet is taken in one go.
         let alone = ["-K", "lo", "tso", "off", "gso", "off", "gro", "off"];
@@ -110,7 +111,7 @@ fn softirqs_on_cpu_0() {
 /// How many segments waited for longer than 50 us.
 fn compare_with_oracle() -> u64 {
     const LASTS: Duration = Duration::from_secs(4);
-    let mut told = Told::default();
+    let mut reports = Reports::default();
     let mut live = Live::start(Filter { exact: true, ..Filter::of_netns(&[netns()]) })
         .unwrap_or_else(|error| panic!("{error}"));
     let until = Instant::now() + LASTS;
@@ -138,9 +139,9 @@ fn compare_with_oracle() -> u64 {
     reader.join().expect("it ends");
     hogs.into_iter().for_each(|hog| hog.join().expect("it ends"));
     thread::sleep(Duration::from_millis(50));
-    live.tell(&mut told).expect("it reports");
+    live.tell(&mut reports).expect("it reports");
     let exact = live.exact().expect("it reports");
-    let check = live.finish(&mut told).expect("it reports").check;
+    let check = live.finish(&mut reports).expect("it reports").check;
     let sum = |of: fn(&Exact) -> u64| exact.iter().map(of).sum::<u64>();
     let unseen = check.kernel_segments - check.segments;
     assert!(unseen <= check.segments / 100, "{check:?}");
@@ -149,14 +150,14 @@ fn compare_with_oracle() -> u64 {
     let waits = exact.iter().flat_map(|cpu| cpu.waits);
     let oracle = waits.flat_map(|waits| waits.since(&nothing).collect::<Vec<_>>());
     let oracle: Vec<(Duration, u64)> = oracle.map(|(time, count)| (time, count.into())).collect();
-    let [_, server] = told.both();
+    let [_, server] = reports.both();
     let stamps: Vec<(Duration, u64)> = server.packets().collect();
     let over = |waits: &[(Duration, u64)], micros| {
         let late = waits.iter().filter(|(time, _)| *time >= Duration::from_micros(micros));
         late.map(|(_, count)| count).sum::<u64>()
     };
-    // Of segments that were merged on the backlog a stamp is that of the last: they lie microseconds apart, and those of one
-    // merged packet, which is of 64 KiB at most, may lie on both sides of a limit.
+    // Segments merged on the backlog have the last one's timestamp: they arrived microseconds apart, and those of one
+    // merged packet, of 64 KiB at most, may be on both sides of a limit.
     const MERGED: u64 = (64 << 10) / 1448;
     for (micros, short_by) in [(50, 2), (1000, 100), (10_000, 100)] {
         let (by_stamp, by_oracle) = (over(&stamps, micros), over(&oracle, micros));
@@ -182,12 +183,12 @@ fn bind_to_cpu(cpu: usize) {
     }
 }
 
-/// A reader that sleeps lets data wait and the window close; both ends say so.
+/// A reader that sleeps lets data wait and the window close; both ends show it.
 #[test]
 #[ignore = "needs root"]
-fn a_reader_that_sleeps_is_seen_at_both_ends() {
+fn sleeping_reader_is_seen_at_both_ends() {
     in_own_namespace(|| {
-        let mut told = Told::default();
+        let mut reports = Reports::default();
         let mut live = start();
         const ASLEEP: Duration = Duration::from_millis(400);
         let (mut client, mut server) = connect();
@@ -198,19 +199,20 @@ fn a_reader_that_sleeps_is_seen_at_both_ends() {
         let mut buffer = vec![0; 1 << 16];
         server.read_exact(&mut buffer).expect("it is written");
         thread::sleep(ASLEEP);
-        live.tell(&mut told).expect("it reports");
+        live.tell(&mut reports).expect("it reports");
         for _ in 1..(32 << 20) >> 16 {
             server.read_exact(&mut buffer).expect("it is written");
         }
         drop((writer.join().expect("it ends"), server));
         thread::sleep(Duration::from_millis(50));
-        let check = live.finish(&mut told).expect("it reports").check;
+        let check = live.finish(&mut reports).expect("it reports").check;
         let zero = check.zero_windows.expect("all of this namespace is watched");
         assert!(zero.kernel > 0 && zero.agrees(), "{check:?}");
-        let marked = |is_it: fn(&Mark) -> bool| told.marks().iter().filter(|mark| is_it(mark)).count() as u64;
+        let marked =
+            |is_it: fn(&Mark) -> bool| reports.marks().iter().filter(|mark| is_it(mark)).count() as u64;
         assert_eq!(marked(|mark| *mark == Mark::ZeroWindow), zero.kernel);
         assert_eq!(marked(|mark| *mark == Mark::WindowOpened), zero.kernel, "it was read to the end");
-        let [client, server] = told.both();
+        let [client, server] = reports.both();
         let (most, longest) = (client.held_most(), server.longest(Wait::ReceiveQueue));
         assert_eq!(most.0, Hold::ReceiveWindow, "{:?}", client.held);
         assert!(most.1 >= ASLEEP * 9 / 10, "held for {:?}", most.1);
@@ -219,25 +221,26 @@ fn a_reader_that_sleeps_is_seen_at_both_ends() {
     });
 }
 
-/// A reader that takes all makes the kernel let its buffer grow: each size is reported, in order, up to the one it has then.
+/// A reader that reads everything makes the kernel grow its buffer: each size is reported, in order, up to the current
+/// one.
 #[test]
 #[ignore = "needs root"]
-fn a_receive_buffer_that_grows_is_told() {
+fn receive_buffer_growth_is_reported() {
     in_own_namespace(|| {
-        let mut told = Told::default();
+        let mut reports = Reports::default();
         let live = start();
         let (mut client, mut server) = connect();
         let first = received_buffer(&server);
         let writer = thread::spawn(move || client.write_all(&vec![0; 256 << 20]).map(|()| client));
         let mut buffer = vec![0; 1 << 20];
         (0..256).for_each(|_| server.read_exact(&mut buffer).expect("it is written"));
-        // What was reported last may be a step behind: nothing came since.
+        // The last report may be one step behind: nothing has arrived since.
         let last = received_buffer(&server);
         let client = writer.join().expect("it ends").expect("it is read");
-        live.finish(&mut told).expect("it reports");
+        live.finish(&mut reports).expect("it reports");
         drop(client);
         let size = |mark: &Mark| mark.size().map(Bytes::get).filter(|_| mark.name() == "rcvbuf");
-        let sizes: Vec<u64> = told.marks().iter().filter_map(size).collect();
+        let sizes: Vec<u64> = reports.marks().iter().filter_map(size).collect();
         let grown: Vec<u64> = sizes.iter().copied().filter(|size| *size != first).collect();
         assert!(last > first && sizes.contains(&first), "from {first} to {last}: {sizes:?}");
         assert!(grown.is_sorted() && !grown.is_empty(), "{sizes:?}");
@@ -245,7 +248,7 @@ fn a_receive_buffer_that_grows_is_told() {
     });
 }
 
-/// `sk_rcvbuf`, as getsockopt(2) says it.
+/// `sk_rcvbuf`, from getsockopt(2).
 fn received_buffer(socket: &impl AsRawFd) -> u64 {
     let mut bytes: libc::c_int = 0;
     let mut size = size_of_val(&bytes) as u32;
@@ -258,12 +261,12 @@ fn received_buffer(socket: &impl AsRawFd) -> u64 {
     bytes.cast_unsigned().into()
 }
 
-/// A writer that pauses is idle; one that has written all waits for nothing but the path.
+/// A writer that pauses is idle; one that has written everything waits only for the path.
 #[test]
 #[ignore = "needs root"]
-fn a_writer_that_pauses_is_idle() {
+fn pausing_writer_is_idle() {
     in_own_namespace(|| {
-        let mut told = Told::default();
+        let mut reports = Reports::default();
         let live = start();
         let (mut client, mut server) = connect();
         let reader = thread::spawn(move || std::io::copy(&mut server, &mut std::io::sink()));
@@ -275,8 +278,8 @@ fn a_writer_that_pauses_is_idle() {
         drop(client);
         let read = reader.join().expect("it ends").expect("it reads");
         thread::sleep(Duration::from_millis(50));
-        live.finish(&mut told).expect("it reports");
-        let [client, _] = told.both();
+        live.finish(&mut reports).expect("it reports");
+        let [client, _] = reports.both();
         let application = client.held_by(Hold::Idle) + client.held_by(Hold::Drained);
         assert_eq!((read, client.written), (5000, Bytes::new(5000)));
         assert!(application >= Duration::from_millis(100) * (PAUSES - 1) * 9 / 10, "{:?}", client.held);
@@ -284,12 +287,12 @@ fn a_writer_that_pauses_is_idle() {
     });
 }
 
-/// Only what was asked for is watched.
+/// Only selected connections are watched.
 #[test]
 #[ignore = "needs root"]
-fn what_is_not_asked_for_is_left_alone() {
+fn unselected_connections_are_not_watched() {
     in_own_namespace(|| {
-        let mut told = Told::default();
+        let mut reports = Reports::default();
         let (mut one, mut other) = (connect(), connect());
         let port = one.0.local_addr().expect("an address").port();
         let live =
@@ -298,12 +301,12 @@ fn what_is_not_asked_for_is_left_alone() {
             client.write_all(&[7; 100]).expect("it is read");
             server.read_exact(&mut [0; 100]).expect("it is written");
         }
-        let check = live.finish(&mut told).expect("it reports").check;
-        assert_eq!((check.sockets, told.keys().len()), (2, 1));
-        assert!(End::BOTH.iter().any(|end| told.keys()[0].endpoint(*end).port == port));
+        let check = live.finish(&mut reports).expect("it reports").check;
+        assert_eq!((check.sockets, reports.keys().len()), (2, 1));
+        assert!(End::BOTH.iter().any(|end| reports.keys()[0].endpoint(*end).port == port));
         let elsewhere = Live::start(Filter::of_netns(&[1])).expect("it starts");
         one.0.write_all(&[7; 100]).expect("it is read");
-        assert_eq!(elsewhere.finish(&mut told).expect("it reports").check.sockets, 0);
-        assert!(told.marks().iter().all(|mark| !matches!(mark, Mark::Timeout)));
+        assert_eq!(elsewhere.finish(&mut reports).expect("it reports").check.sockets, 0);
+        assert!(reports.marks().iter().all(|mark| !matches!(mark, Mark::Timeout)));
     });
 }

@@ -5,7 +5,7 @@ mod drops;
 mod fault;
 mod hosts;
 mod kernel;
-mod needless;
 mod own;
 mod raw;
 mod shipped;
+mod spurious_timeout;

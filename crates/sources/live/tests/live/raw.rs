@@ -1,4 +1,4 @@
-//! The probe's records of a real transfer, in a file: it is read again without root.
+//! The probe's records of a real transfer, stored in a file and read again without root.
 
 use crate::hosts::{connect, in_own_namespace, start};
 use slowpath_live::{Check, RawError, Replayed, Rest, replay};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// All that a source says, as lines.
+/// All reports of a source, as lines.
 #[derive(Default)]
 struct Lines(String);
 
@@ -60,40 +60,40 @@ fn replayed(bytes: &[u8]) -> (Lines, Result<Replayed, RawError>) {
     (lines, result)
 }
 
-/// `SLOWPATH_UPDATE=1` keeps this run for the tests without root.
+/// `SLOWPATH_UPDATE=1` stores this run for the tests without root.
 #[test]
 #[ignore = "needs root"]
-fn what_is_read_again_is_what_was_told() {
+fn replayed_records_give_the_same_events() {
     in_own_namespace(|| {
         let mut file = tempfile();
-        let mut told = Lines::default();
+        let mut reports = Lines::default();
         let mut live = start();
         live.record(Box::new(file.try_clone().expect("it is open"))).expect("there is room");
         let (mut client, mut server) = connect();
         let writer = thread::spawn(move || client.write_all(&vec![0; 16 << 20]).map(|()| client));
         // The window closes, and opens again.
         thread::sleep(Duration::from_millis(100));
-        live.tell(&mut told).expect("it reports");
+        live.tell(&mut reports).expect("it reports");
         server.read_exact(&mut vec![0; 16 << 20]).expect("it is written");
         drop((writer.join().expect("it ends").expect("it is read"), server));
         thread::sleep(Duration::from_millis(50));
-        let rest = live.finish(&mut told).expect("it reports");
-        told.rest(&rest);
+        let rest = live.finish(&mut reports).expect("it reports");
+        reports.rest(&rest);
         let mut raw = Vec::new();
         std::io::Seek::rewind(&mut file).expect("a file");
         file.read_to_end(&mut raw).expect("it was written");
         let (again, result) = replayed(&raw);
-        assert_eq!(again.0, told.0);
+        assert_eq!(again.0, reports.0);
         assert!(result.is_ok_and(|replayed| replayed.incomplete.is_none()));
         for what in
             ["marked zero-window", "marked window-opened", "waited receive-queue", "held receive-window"]
         {
-            assert!(told.0.contains(what), "{what}: {}", told.0);
+            assert!(reports.0.contains(what), "{what}: {}", reports.0);
         }
         if std::env::var_os("SLOWPATH_UPDATE").is_some() {
             fs::create_dir_all(kept("")).expect("the folder can be made");
             fs::write(kept("transfer.raw"), raw).expect("the folder is there");
-            fs::write(kept("transfer.events"), told.0).expect("the folder is there");
+            fs::write(kept("transfer.events"), reports.0).expect("the folder is there");
         }
     });
 }
@@ -106,9 +106,9 @@ fn tempfile() -> File {
     file
 }
 
-/// Decoding: what a live run once said is said again.
+/// Decoding: the events of a stored live run stay the same.
 #[test]
-fn a_kept_transfer_is_told_as_it_was() {
+fn stored_transfer_gives_the_same_events() {
     let (lines, result) = replayed(&fs::read(kept("transfer.raw")).expect("it is kept"));
     let replayed =
         result.unwrap_or_else(|error| panic!("{error}: record it again, as root, with SLOWPATH_UPDATE=1"));
@@ -116,14 +116,14 @@ fn a_kept_transfer_is_told_as_it_was() {
     assert_eq!(lines.0, fs::read_to_string(kept("transfer.events")).expect("it is kept"));
 }
 
-/// A file of the version before is read as that version read it.
+/// A file of the previous version gives the events that that version gave.
 #[test]
-fn a_transfer_of_the_version_before_is_told_as_it_was() {
+fn stored_transfer_of_version_2_gives_the_same_events() {
     let raw = fs::read(kept("transfer-2.raw")).expect("it is kept");
     let (lines, result) = replayed(&raw);
     assert!(result.is_ok_and(|replayed| replayed.incomplete.is_none()));
     assert_eq!(lines.0, fs::read_to_string(kept("transfer-2.events")).expect("it is kept"));
-    // What it is cut off in is no record of any version.
+    // A file truncated here has no record of any version.
     for length in (40..raw.len()).step_by(997) {
         let (part, result) = replayed(&raw[..length]);
         assert!(result.is_ok_and(|replayed| replayed.incomplete.is_some()), "{length}");
@@ -131,9 +131,9 @@ fn a_transfer_of_the_version_before_is_told_as_it_was() {
     }
 }
 
-/// Wherever it is cut off, everything before that is reported, and so is the place.
+/// Wherever a file is truncated, everything before that is reported, and so is the place.
 #[test]
-fn a_file_that_is_cut_off_is_told_to_there() {
+fn truncated_file_is_read_up_to_the_cut() {
     let raw = fs::read(kept("transfer.raw")).expect("it is kept");
     let whole = replayed(&raw).0.0;
     let mut most = 0;
@@ -160,9 +160,9 @@ fn a_file_that_is_cut_off_is_told_to_there() {
     assert!(most > 0, "something was reported of some");
 }
 
-/// What is not of this version, or makes no sense, is refused; none of it is too strange.
+/// Files of another version and invalid files are refused; no input causes a panic.
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_files_are_refused() {
     let raw = fs::read(kept("transfer.raw")).expect("it is kept");
     let with = |at: usize, value: u32| {
         let mut bytes = raw.clone();
@@ -176,7 +176,7 @@ fn what_makes_no_sense_is_refused() {
     let incomplete = |result: Result<Replayed, RawError>| result.expect("the header is sound").incomplete;
     assert!(matches!(incomplete(with(40, 77)), Some(RawError::BadFrame { at: 40, kind: 77, .. })));
     assert!(matches!(incomplete(with(44, u32::MAX)), Some(RawError::Truncated { .. })));
-    // Anything anywhere: read to an end, one way or another.
+    // Any change anywhere: the file is read to an end, with or without an error.
     for at in (40..raw.len() - 4).step_by(4) {
         let _ = with(at, u32::MAX);
     }

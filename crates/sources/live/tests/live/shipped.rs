@@ -1,20 +1,20 @@
-//! The object that is built in when there is no clang was built from these sources.
+//! The shipped object was built from these sources; builds without clang use it.
 
 use std::fs;
 use std::path::Path;
 
-/// Of what the object should say it was built.
+/// The source hash that the object should contain.
 const SOURCE: &str = env!("SLOWPATH_BPF_SOURCE");
-/// What this crate was built with: the shipped object, or a newer one.
+/// The object in this build: the shipped one, or a newer one.
 static BUILT_IN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
 
 fn says(object: &[u8], text: &str) -> bool {
     object.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// `SLOWPATH_UPDATE=1` ships the one that clang made of the sources.
+/// `SLOWPATH_UPDATE=1` updates the shipped object.
 #[test]
-fn shipped_object_is_of_these_sources() {
+fn shipped_object_matches_the_sources() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf/probe.bpf.o");
     if std::env::var_os("SLOWPATH_UPDATE").is_some() {
         fs::write(&path, BUILT_IN).expect("the folder is there");
@@ -24,9 +24,9 @@ fn shipped_object_is_of_these_sources() {
     assert!(shipped == BUILT_IN, "built in is not what is shipped, though it is of the same sources");
 }
 
-/// It is small, and names nobody's folders.
+/// The object is small, and contains no folder names.
 #[test]
-fn shipped_object_holds_nothing_of_the_machine_it_was_built_on() {
+fn shipped_object_contains_no_local_paths() {
     assert!(BUILT_IN.len() < 175_000, "{} bytes", BUILT_IN.len());
     for folder in ["home", "root", "tmp", "usr", "build"] {
         assert!(!says(BUILT_IN, &format!("/{folder}/")), "{folder}");

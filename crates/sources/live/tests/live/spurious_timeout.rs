@@ -1,8 +1,8 @@
-//! `wu`'s chain of causes: a process that has locked its socket stands still, nothing is answered, the sender times out,
-//! and what it retransmitted had arrived.
+//! `wu`'s chain of causes: a process that has locked its socket stalls, nothing is acknowledged, the sender times out,
+//! and its retransmissions had arrived.
 
 use crate::fault::Missing;
-use crate::hosts::{Told, connect, in_own_namespace, start};
+use crate::hosts::{Reports, connect, in_own_namespace, start};
 use slowpath_model::{CaState, Hold, Mark, Wait};
 use std::io::{Read, Write};
 use std::thread;
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 /// As many timeouts are reported as spurious as the kernel undid, and the packets waited for a process off the CPU.
 #[test]
 #[ignore = "needs root"]
-fn a_socket_that_is_locked_for_long_makes_its_sender_time_out_needlessly() {
-    // Three timeouts' time: 200 ms, 400 ms, and lateness.
+fn long_locked_socket_causes_spurious_timeouts() {
+    // The time of three timeouts: 200 ms, 400 ms, and lateness.
     const LOCKED: Duration = Duration::from_millis(900);
     const SENT: usize = 8 << 10;
     in_own_namespace(|| {
         let (mut client, mut server) = connect();
-        let mut told = Told::default();
+        let mut reports = Reports::default();
         let live = start();
         let page = Missing::page();
         let (locked, read) = thread::scope(|scope| {
@@ -32,17 +32,17 @@ fn a_socket_that_is_locked_for_long_makes_its_sender_time_out_needlessly() {
             (locked, reader.join().expect("it reads"))
         });
         server.read_exact(&mut vec![0; SENT + 1 - read]).expect("all came");
-        // The ACKs come to the sender.
+        // The ACKs arrive at the sender.
         thread::sleep(Duration::from_millis(100));
         drop((client, server));
         thread::sleep(Duration::from_millis(50));
-        let check = live.finish(&mut told).expect("it reports").check;
+        let check = live.finish(&mut reports).expect("it reports").check;
         let undone = check.undone.expect("all of this namespace is watched");
-        let marked = |mark: Mark| told.marks().iter().filter(|one| **one == mark).count() as u64;
+        let marked = |mark: Mark| reports.marks().iter().filter(|one| **one == mark).count() as u64;
         assert!(undone.kernel > 0 && undone.agrees(), "{check:?}");
-        assert_eq!(marked(Mark::SpuriousTimeout), undone.kernel, "{:?}", told.marks());
+        assert_eq!(marked(Mark::SpuriousTimeout), undone.kernel, "{:?}", reports.marks());
         assert!(marked(Mark::Timeout) >= undone.kernel && marked(Mark::State(CaState::Loss)) > 0);
-        let [sender, receiver] = told.both();
+        let [sender, receiver] = reports.both();
         assert!(receiver.longest(Wait::HolderOffCpu) >= locked * 9 / 10, "{:?}", receiver.packets().max());
         let held = sender.held_by(Hold::Loss);
         assert!(held >= locked / 4, "{held:?} of {locked:?} after a timeout: {:?}", sender.held);
