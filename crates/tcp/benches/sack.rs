@@ -102,9 +102,9 @@ fn main() {
         "Per ACK with SACK blocks: steps besides one per new segment, the maximum, and time. For windows of"
     );
     println!(
-        "10,000 and 100,000, one ACK in 5 and in 50 reaches the sender. The last columns: the power of the window with which"
+        "10,000 and 100,000, one ACK in 5 and in 50 reaches the sender. The last columns: the power of the window"
     );
-    println!("steps and time grow, from 1,000 to 100,000.\n");
+    println!("with which steps and time grow, from 1,000 to 100,000.\n");
     print!("{:16} {:>6}", "", "losses");
     for window in WINDOWS {
         print!(" {:>30}", format!("{window} segments"));

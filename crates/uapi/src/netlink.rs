@@ -133,7 +133,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn decoding_any_answer_does_not_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..200), length in 0_u32..100) {
+        fn decoding_any_answer_does_not_panic(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..200),
+            length in 0_u32..100,
+        ) {
             bytes.splice(..bytes.len().min(4), length.to_ne_bytes());
             if let Some(kind) = bytes.get_mut(4..12) {
                 kind.copy_from_slice(&[16, 0, 0, 0, 1, 0, 0, 0]);

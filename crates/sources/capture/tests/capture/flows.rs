@@ -509,7 +509,9 @@ proptest! {
 
     /// Segments written as frames are parsed back unchanged, wherever the sequence numbers wrap.
     #[test]
-    fn written_segments_are_read_back(isn: [u32; 2], mss: Option<u16>, shift: Option<u8>, permitted: bool, rest in segments()) {
+    fn written_segments_are_read_back(
+        isn: [u32; 2], mss: Option<u16>, shift: Option<u8>, permitted: bool, rest in segments(),
+    ) {
         let mut syn = Segment::new(End::A, Flags::SYN, StreamOffset(0), 0);
         (syn.mss, syn.window_scale, syn.sack_permitted) = (mss, shift, permitted);
         let mut answer = Segment::new(End::B, Flags::SYN.with(Flags::ACK), StreamOffset(0), 0);

@@ -471,9 +471,12 @@ proptest! {
 
     /// Whatever the bytes and the link type, nothing panics.
     #[test]
-    fn decoding_any_bytes_does_not_panic(link in prop_oneof![Just(0u16), Just(1), Just(9), Just(10), Just(51), Just(101), Just(113),
-        Just(104), Just(105), Just(127), Just(192), Just(239), Just(242), Just(276), any::<u16>()], frame in prop::collection::vec(any::<u8>(), 0..200), wire: u32)
-    {
+    fn decoding_any_bytes_does_not_panic(
+        link in prop_oneof![Just(0u16), Just(1), Just(9), Just(10), Just(51), Just(101), Just(113), Just(104),
+            Just(105), Just(127), Just(192), Just(239), Just(242), Just(276), any::<u16>()],
+        frame in prop::collection::vec(any::<u8>(), 0..200),
+        wire: u32,
+    ) {
         let _ = decode::headers(LinkType(link), &frame, wire);
     }
 }
