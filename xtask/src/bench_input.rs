@@ -4,7 +4,7 @@ use crate::tcpdump::{Watch, WatchOptions};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use slowpath_lab::host::DEVICE;
-use slowpath_lab::namespaces::{self, Place};
+use slowpath_lab::namespaces::Place;
 use slowpath_lab::samples::Sampler;
 use slowpath_lab::settings::{Offload, Settings};
 use slowpath_lab::testbed;
@@ -48,7 +48,6 @@ struct Traffic {
 
 impl BenchInput {
     pub(crate) fn run(&self) -> Result<()> {
-        namespaces::remove_leftovers().context("remove what an earlier run left")?;
         std::fs::create_dir_all(&self.out).with_context(|| self.out.display().to_string())?;
         let wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|only| only == name);
         for traffic in [nine_connections(), short_connections(), full_payload()] {

@@ -1,10 +1,10 @@
 //! `xtask captures`: runs the lab's cases and keeps their captures.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use slowpath_lab::case::{LabelledCase, Set};
+use slowpath_lab::cases;
 use slowpath_lab::run::{Keep, Outcome, Packing, run_labelled};
-use slowpath_lab::{cases, namespaces};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -69,7 +69,6 @@ impl Captures {
             }
             return Ok(());
         }
-        namespaces::remove_leftovers().context("remove what an earlier run left")?;
         let total = cases.len();
         let queue = Mutex::new(cases.into_iter());
         let failed = Mutex::new(Vec::new());
@@ -99,7 +98,7 @@ impl Captures {
     }
 }
 
-/// One line per case, and one more for each check that does not hold; whether the run counts.
+/// Prints one line per case, and one more for each check that does not hold. Returns whether the run counts.
 fn report(id: &str, outcome: Result<Outcome, slowpath_lab::error::LabError>) -> bool {
     let outcome = match outcome {
         Ok(outcome) => outcome,

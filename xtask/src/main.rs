@@ -1,4 +1,4 @@
-//! Chores of the slowpath repository: labelled captures, benchmark input, generated documents.
+//! Maintenance commands of the slowpath repository: labelled captures, benchmark input, generated documents.
 
 mod bench_input;
 mod captures;
@@ -29,7 +29,7 @@ enum Chore {
 }
 
 fn main() -> anyhow::Result<()> {
-    slowpath_lab::signals::remove_namespaces_when_ended()?;
+    slowpath_lab::signals::clean_up_when_ended()?;
     match Arguments::parse().chore {
         Chore::Captures(captures) => captures.run(),
         Chore::BenchInput(bench_input) => bench_input.run(),

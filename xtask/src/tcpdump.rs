@@ -5,7 +5,7 @@ use slowpath_lab::namespaces::{Namespaces, Place};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -16,13 +16,13 @@ pub struct WatchOptions {
     pub snap_bytes: u32,
     /// The kernel's buffer for the capture.
     pub buffer_kib: u32,
-    /// Hand over each packet at once. Off for captures of many packets per second.
+    /// Pass on each packet at once. Off for captures of many packets per second.
     pub immediate: bool,
-    /// End after so many packets.
+    /// End after this many packets.
     pub packets: Option<u64>,
 }
 
-/// What tcpdump says it saw.
+/// tcpdump's own counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WatchReport {
     /// Packets written.
@@ -53,8 +53,8 @@ impl Watch {
         file: &Path,
         options: WatchOptions,
     ) -> Result<Self, LabError> {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &namespaces.name(place), "tcpdump", "-n", "-Z", "root", "-i", device]);
+        let mut command = namespaces.command(place, "tcpdump");
+        command.args(["-n", "-Z", "root", "-i", device]);
         command.args(["--time-stamp-precision=nano", "-s", &options.snap_bytes.to_string()]);
         command.args(["-B", &options.buffer_kib.to_string()]);
         if options.immediate {

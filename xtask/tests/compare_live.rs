@@ -1,11 +1,11 @@
-//! The profile of Linux 6.18 does what this machine's kernel does, within the tolerances that the table shows.
+//! The simulated Linux 6.18 behaves as this machine's kernel, within the tolerances that the table shows.
 
 use std::path::Path;
 use std::process::Command;
 
 #[test]
 #[ignore = "needs root"]
-fn the_model_does_what_this_kernel_does() {
+fn simulated_linux_6_18_matches_this_kernel() {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .arg("compare-live")
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))

@@ -1,13 +1,14 @@
 //! The live probe names the cause that was imposed on each transfer.
 //!
-//! The floors lie a little below what was measured (docs/src/live-measurements.md).
+//! The floors are a little below what was measured (docs/src/live-measurements.md).
 
 use serde_json::Value;
 use slowpath_model::statistics::mean;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A case of each kind, its group, the end whose verdict counts, and the least share of its time with the right verdict.
+/// A case of each kind, its group, the end whose verdict counts, and the least share of its time with the right
+/// verdict.
 const CASES: [(&str, &str, &str, f64); 17] = [
     ("small-rcvbuf-20mbit-40ms-16k", "receive-window", "sender", 0.95),
     ("slow-reader-20mbit-20ms-4k-every-10ms", "slow-reader", "sender", 0.95),
@@ -24,17 +25,18 @@ const CASES: [(&str, &str, &str, f64); 17] = [
     ("sack-reneging", "reneging", "sender", 0.9),
     ("delay-spike", "delay-spike", "sender", 0.85),
     ("acks-held-back", "late-receiver", "receiver", 0.9),
-    // One group: each is judged by what was measured of both.
+    // One group: each is judged by the measurements of both.
     ("paced-100mbit-40ms-8mbit", "sending-host", "sender", 0.95),
     ("own-link-100mbit-50ms-10mbit", "sending-host", "sender", 0.95),
 ];
 /// The least mean share over all cases.
 const MEAN: f64 = 0.95;
-/// The least number of cases that must be judged. The lab keeps no run in which its own path was late, and on a busy machine a
-/// few cases are late in each attempt; a machine on which a third of them is cannot say whether the probe is right.
+/// The least number of cases that must be judged. The lab keeps no run in which its own path was late, and on a busy
+/// machine a few cases are late in each attempt. If a third of them is late, the machine cannot show whether the probe
+/// is right.
 const JUDGED: usize = 10;
 
-/// What a score says of [`CASES`].
+/// The scores of [`CASES`].
 #[derive(Debug, Default)]
 struct Judged {
     /// The share of the time with the right verdict, of each case that was judged.
@@ -105,7 +107,7 @@ fn score(groups: &[&str], share: f64) -> Judged {
 }
 
 #[test]
-fn a_score_passes_only_if_enough_cases_are_judged_and_right() {
+fn score_passes_only_with_enough_right_cases() {
     let groups = CASES.map(|(_, group, ..)| group);
     assert_eq!(score(&groups, 0.99).failure(), None);
     assert_eq!(score(&groups[..JUDGED], 0.99).failure(), None);
@@ -121,19 +123,19 @@ fn a_score_passes_only_if_enough_cases_are_judged_and_right() {
 
 #[test]
 #[should_panic(expected = "prints JSON")]
-fn a_score_that_is_not_json_fails() {
+fn score_that_is_not_json_fails() {
     Judged::of(b"error: no runs\n");
 }
 
 #[test]
 #[should_panic(expected = "groups is a list")]
-fn a_score_without_the_live_groups_fails() {
+fn score_without_live_groups_fails() {
     Judged::of(b"{}");
 }
 
 #[test]
 #[ignore = "needs root"]
-fn the_probe_names_the_cause_that_was_imposed() {
+fn live_probe_names_the_imposed_cause() {
     let out = std::env::temp_dir().join(format!("slowpath-live-{}", std::process::id()));
     let listed = xtask(&["captures", "--set", "shipped", "--list"], &out);
     let listed = String::from_utf8_lossy(&listed.stdout);

@@ -1,5 +1,5 @@
-//! Two recordings of the labelled transfers, compared: losses, copies and reordering as the emulated path has them
-//! in its own books, and clocks that were put wrong on purpose.
+//! Two recordings of the labelled transfers, compared: losses, duplicates and reordering against the emulated path's
+//! own counters, and clocks changed on purpose.
 
 use slowpath_analyses::pairing::report::{Pairing, Tally};
 use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Tap, pair, verdict};
@@ -15,7 +15,7 @@ use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Puts a clock wrong.
+/// Changes a recording's clock.
 struct Wrong<S, F>(S, F);
 
 impl<S: Sink, F: Fn(i64) -> i64> Sink for Wrong<S, F> {
@@ -37,7 +37,7 @@ fn tap(path: &Path, clock: impl Fn(i64) -> i64) -> Tap {
     sink.0.finish(summary.epoch_ns.unwrap())
 }
 
-/// Captures whose books cannot agree yet, and why.
+/// Captures whose counters cannot agree yet, and why.
 const LEFT_OUT: [(&str, &str); 5] = [
     ("fresh/peer-gone-40mbit-35ms-1100ms-rst", "the middlebox's own RSTs pass one tap only"),
     ("heldout/peer-gone-15mbit-30ms-800ms-rst", "the middlebox's own RSTs pass one tap only"),
@@ -61,7 +61,7 @@ fn cases() -> Vec<PathBuf> {
             entries.map(|entry| entry.unwrap().path()).filter(|path| path.join("truth.json").exists()),
         );
     }
-    // What a recording lacks on purpose cannot be distinguished from what its capture missed.
+    // A recording's deliberate omissions cannot be distinguished from packets that its capture missed.
     cases.retain(|case| truth(case).case.experiment().recording.omissions.is_empty());
     cases.retain(|case| !LEFT_OUT.iter().any(|(name, _)| case.ends_with(name)));
     cases.sort();
@@ -86,7 +86,7 @@ fn compared(case: &Path, clock: impl Fn(i64) -> i64) -> Pairing {
     pair(&sender, &receiver).unwrap_or_else(|error| panic!("{}: {error}", case.display()))
 }
 
-/// What the comparison says of all packets that passed recording `near` first.
+/// What the comparison shows for all packets that passed recording `near` first.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     lost: u64,
@@ -120,7 +120,7 @@ fn dropped(totals: &Totals) -> u64 {
     totals.dropped_packets.values().sum()
 }
 
-/// Packets that the receiving host's own counters say it discarded after it had them.
+/// Packets that the receiving host discarded on arrival, by its own counters.
 fn discarded(truth: &Truth, near: usize) -> u64 {
     let counters = if near == 0 { &truth.counters.receiver } else { &truth.counters.sender };
     let names = [
@@ -137,7 +137,7 @@ fn discarded(truth: &Truth, near: usize) -> u64 {
     names.iter().filter_map(|name| counters.get(*name)).sum()
 }
 
-/// The number of the path's drops, by its own counters, that are among `lost` by the instant.
+/// How many of the path's drops, by its own counters, are among `lost` by the instant.
 fn found(report: &DirectionReport, lost: &[&Tally], epoch: i64) -> usize {
     let instants: Vec<i64> =
         lost.iter().flat_map(|tally| &tally.instants).map(|at| at.nanos() + epoch).collect();
@@ -146,7 +146,7 @@ fn found(report: &DirectionReport, lost: &[&Tally], epoch: i64) -> usize {
 }
 
 #[test]
-fn the_path_s_own_books_agree() {
+fn paired_counts_match_the_paths_counters() {
     let mut wrong = Vec::new();
     println!("{:60} {:>4} way  lost/truth twice/truth late/held missed outside ignored by-time", "case", "");
     for case in cases() {
@@ -185,7 +185,7 @@ fn the_path_s_own_books_agree() {
 }
 
 #[test]
-fn the_lost_packets_are_those_that_the_path_dropped() {
+fn lost_packets_are_those_that_the_path_dropped() {
     for case in cases() {
         let (truth, pairing) = (truth(&case), compared(&case, |at| at));
         let epochs =
@@ -205,13 +205,13 @@ fn all_counts(pairing: &Pairing) -> [Counts; 2] {
 }
 
 #[test]
-fn clocks_that_agree_are_said_to_agree() {
+fn equal_clocks_are_recognised() {
     for case in cases() {
         let pairing = compared(&case, |at| at);
         let clocks = pairing.clocks.unwrap_or_else(|| panic!("{}", case.display()));
         assert_eq!(clocks.steps().count(), 0, "{}: {clocks:?}", case.display());
         let stretch = clocks.stretches[0];
-        // The path is as long both ways, and the relay adds up to a few hundred microseconds.
+        // The path is equally long both ways, and the relay adds up to a few hundred microseconds.
         let ends = [stretch.from, stretch.to].map(|at| {
             let since = at.nanos_since(stretch.from) as f64;
             stretch.offset_ns as f64 + since * stretch.drift_ppm / 1e6
@@ -235,7 +235,7 @@ fn clocks_that_agree_are_said_to_agree() {
 }
 
 #[test]
-fn clocks_that_were_put_wrong_are_put_right() {
+fn clock_offset_and_drift_are_corrected() {
     for case in cases() {
         let right = compared(&case, |at| at);
         let wrong = compared(&case, |at| at + 3_700_000_000 - at / 12_500);
@@ -256,7 +256,7 @@ fn clocks_that_were_put_wrong_are_put_right() {
 }
 
 #[test]
-fn a_clock_that_is_set_during_the_transfer_is_noticed() {
+fn clock_step_during_the_transfer_is_found() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/shipped");
     let case = shipped.join("random-loss-20mbit-40ms-10000ppm-cubic");
     let at = 1_500_000_000;
@@ -270,7 +270,7 @@ fn a_clock_that_is_set_during_the_transfer_is_noticed() {
 }
 
 #[test]
-fn the_order_of_the_recordings_does_not_matter() {
+fn order_of_the_recordings_does_not_matter() {
     for case in cases() {
         let [sender, receiver] =
             [Host::Sender, Host::Receiver].map(|host| tap(&recording(&case, host), |at| at));
@@ -303,7 +303,7 @@ fn merged(case: &str) -> [slowpath_analyses::report::FlowReport; 2] {
 }
 
 #[test]
-fn what_was_overtaken_and_not_lost_was_not_repaired() {
+fn reordering_without_loss_is_not_a_repair() {
     let [merged, _] = merged("reordering-20mbit-40ms-20000ppm-by-60ms-nots");
     assert!(merged.main().findings.iter().all(|finding| finding.cause != Cause::FastRecovery));
     let reordering =
@@ -316,7 +316,7 @@ fn what_was_overtaken_and_not_lost_was_not_repaired() {
 }
 
 #[test]
-fn the_limits_are_those_of_the_sender_s_recording_whichever_comes_first() {
+fn limits_come_from_the_senders_recording_in_any_order() {
     let reports = merged("small-sndbuf-50mbit-80ms-16k");
     let [sent, received] = reports.each_ref().map(|report| &report.main().findings[0]);
     assert_eq!(sent.cause, received.cause);

@@ -1,7 +1,7 @@
-//! The verdicts on the labelled captures, three regression sets, do not get worse.
+//! The scores on the labelled captures, three regression sets, do not get worse.
 //!
-//! Each floor lies a little below what was reached when it was set. Raise one when it is beaten for good; lower one
-//! only with a reason in the commit. `cargo xtask score` prints the whole picture.
+//! Each floor is a little below the score when it was set. Raise one when it is beaten for good; lower one only with a
+//! reason in the commit. `cargo xtask score` prints everything.
 
 use serde_json::Value;
 use std::process::Command;
@@ -31,8 +31,8 @@ const BY_LIMIT: &[(&str, [f64; 3])] = &[
     ("unseen", [0.97, 0.97, 0.97]),
 ];
 
-/// Share of the time with the right limit in the worst capture of each group: a mean hides a capture that is wrong all the time.
-/// Where it is 0 of `delay-spike` and `syn-lost`, the label holds for a time too short to be shared out.
+/// Share of the time with the right limit in the worst capture of each group: a mean hides a capture that is wrong all
+/// the time. Where it is 0, for `delay-spike` and `syn-lost`, the label holds for too short a time to have a share.
 const BY_LIMIT_LEAST: &[(&str, [f64; 3])] = &[
     ("application", [0.91, 0.97, 0.97]),
     ("send-buffer", [0.99, 0.97, 0.97]),
@@ -75,7 +75,7 @@ const BY_TIME: &[(&str, [f64; 3], [f64; 3])] = &[
     ("window-lag", [0.97, 0.97, 0.94], [0.97, 0.97, 0.97]),
     ("window-scale", [0.97, 0.96, 0.97], [0.97, 0.97, 0.97]),
     ("reneging", [0.97, 0.97, 0.97], [0.97, 0.97, 0.97]),
-    // At the receiver most of these do not show.
+    // Most of these do not show at the receiver.
     ("middlebox", [0.97, 0.95, 0.96], [0.85, 0.83, 0.85]),
     ("unseen", [0.97, 0.97, 0.97], [0.97, 0.94, 0.97]),
 ];
@@ -84,14 +84,14 @@ const BY_TIME: &[(&str, [f64; 3], [f64; 3])] = &[
 /// `sack-shifted-25mbit-35ms-6000ppm` are undetermined: with SACK blocks that cannot be used, TAPO's rules have nothing to go by.
 const STALLS: [f64; 3] = [0.95, 0.95, 0.90];
 
-/// Of the time said with high confidence, the part with a wrong limit: at the sender, and at the receiver.
+/// The part of the time with high confidence that has a wrong limit: at the sender, and at the receiver.
 const SURE_AND_WRONG: [f64; 2] = [0.012, 0.012];
 
 /// Share of the segments at the receiver with the right label.
 const LABELS_IN_ORDER: f64 = 0.999;
 /// Least share of right labels on paths that reorder, with and without loss.
 const LABELS_REORDERED: f64 = 0.995;
-/// Share of the retransmissions that arrived, in order, that are counted as such.
+/// The counted share of the retransmissions that arrived, in order.
 const COUNTED_AT_RECEIVER: f64 = 0.97;
 
 /// `xtask score SET --json`.
@@ -114,21 +114,21 @@ fn number(value: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn verdicts_on_shipped_get_no_worse() {
+fn shipped_scores_reach_their_floors() {
     hold(0);
 }
 
 #[test]
-fn verdicts_on_heldout_get_no_worse() {
+fn heldout_scores_reach_their_floors() {
     hold(1);
 }
 
 #[test]
-fn verdicts_on_fresh_get_no_worse() {
+fn fresh_scores_reach_their_floors() {
     hold(2);
 }
 
-/// Complains of every row of a table that is below its floor.
+/// Reports every row of a table that is below its floor.
 fn compare<'a>(
     below: &mut Vec<String>,
     rows: &[Value],
@@ -166,8 +166,8 @@ fn hold(nth: usize) {
             below.push(format!("high confidence, {place}: {wrong:.4} of the time wrong, {most} allowed"));
         }
     }
-    // What both recordings say together is no worse than what the sender's says alone, but for acknowledgments that
-    // were held back, of which it has to be sure.
+    // The merged report of both recordings is no worse than the sender's alone, except for ACKs that were held back,
+    // which need certainty.
     for row in array(&score, "/limits/groups").iter().filter(|row| row["group"] != "late-receiver") {
         let at = |place| number(&row["by_limit_at"], place);
         if at("both") < at("sender") - 0.01 {

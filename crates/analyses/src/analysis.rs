@@ -5,7 +5,7 @@ use crate::findings;
 use crate::flow::FlowState;
 use crate::label::Judged;
 use crate::options::AnalysisOptions;
-use crate::outstanding::Needless;
+use crate::outstanding::SpuriousRetransmission;
 use crate::overview::CapturedLate;
 use crate::report::FlowReport;
 use crate::summary;
@@ -13,16 +13,17 @@ use slowpath_model::{End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
-/// Told of every labelled segment as it is seen, and of what turns out later.
+/// Receives every labelled segment as it is seen, and later corrections of labels.
 pub trait Labels {
-    /// A flow appears.
+    /// A new flow.
     fn open(&mut self, _flow: FlowId, _key: &FlowKey) {}
 
-    /// What `event`'s segment was.
+    /// How `event`'s segment was judged.
     fn judged(&mut self, flow: FlowId, event: &Event, judged: Judged);
 
-    /// What `from` sent again in `flow`, and was labelled [`Label::Retransmission`](crate::Label), was needless.
-    fn found_needless(&mut self, _flow: FlowId, _from: End, _needless: &Needless) {}
+    /// A retransmission by `from` in `flow`, labelled [`Label::Retransmission`](crate::Label), turned out to be
+    /// spurious.
+    fn found_spurious(&mut self, _flow: FlowId, _from: End, _spurious: &SpuriousRetransmission) {}
 }
 
 impl Labels for () {
@@ -36,7 +37,7 @@ pub struct Analysis<L = ()> {
     /// Flow numbers start at 1; the slot of flow n is n − 1.
     flows: Vec<Option<Watched>>,
     kept: usize,
-    /// Flows that closed, oldest first, and when: they are summed up once nothing more is to be expected.
+    /// Closed flows, oldest first, with their time of closing. They are summed up once no more segments are expected.
     closed: VecDeque<(FlowId, Instant)>,
     /// Flows that are over, for their memory: a recording may have thousands in a second.
     #[expect(clippy::vec_box, reason = "they are moved in and out, and large")]
@@ -45,7 +46,7 @@ pub struct Analysis<L = ()> {
     labels: L,
 }
 
-/// A flow that goes on, or one that is over: of these there may be very many, and their reports are smaller.
+/// A flow that goes on, or a finished one. There may be very many finished flows; their reports are smaller.
 #[derive(Debug)]
 enum Watched {
     Live(Box<FlowState>),
@@ -53,8 +54,8 @@ enum Watched {
 }
 
 impl Watched {
-    /// The stray segment that this flow is, if that is all of it, and the socket that it came to: a segment of no connection
-    /// seen, and the RST that answers it.
+    /// The stray segment, if this flow consists of nothing else, and the socket it arrived at: a segment of no known
+    /// connection, and the RST that answers it.
     fn stray(&self, flow: FlowId) -> Option<(Endpoint, Stray)> {
         let (key, opening, closing) = match self {
             Self::Live(live) => (&live.key, &live.opening, &live.closing),
@@ -82,17 +83,17 @@ impl Watched {
     }
 }
 
-/// A segment that came to a socket from an address that it had no connection with, and was answered with a RST.
+/// A segment that arrived at a socket from an address without a connection, and was answered with a RST.
 #[derive(Clone, Copy, Debug)]
 struct Stray {
-    /// The flow that it is.
+    /// Its flow.
     flow: FlowId,
     at: Instant,
     from: Endpoint,
 }
 
 impl Stray {
-    /// Whether it belongs to the connection of `report`, an end of which is the socket: that was open then.
+    /// Whether it belongs to the connection of `report`: one end is the same socket, and the connection was open then.
     fn is_of(&self, report: &FlowReport) -> bool {
         let closing = &report.closing;
         let is_open = closing.fin == [false; 2] && closing.rst == [false; 2];
@@ -129,7 +130,7 @@ impl Analysis {
 }
 
 impl<L: Labels> Analysis<L> {
-    /// An analysis that also tells `labels` what each segment was.
+    /// An analysis that also reports each segment's label to `labels`.
     pub fn with_labels(options: AnalysisOptions, labels: L) -> Self {
         Self {
             options,
@@ -148,18 +149,18 @@ impl<L: Labels> Analysis<L> {
         index.is_some_and(|index| matches!(self.flows.get(index), Some(Some(_))))
     }
 
-    /// The directions whose data is in the recording later than its acknowledgments by the same time throughout, in
-    /// nanoseconds: their stamps are wrong by so much.
+    /// The directions whose data is always recorded after its acknowledgment by the same time, in nanoseconds: their
+    /// timestamps are wrong by that much.
     pub fn stamped_late(&self) -> Vec<(FlowId, End, i64)> {
         self.captured_late().filter_map(|(id, end, late)| Some((id, end, late.constant()?))).collect()
     }
 
-    /// Whether data is in the recording after its own acknowledgment, so that its order matters.
+    /// Whether data is recorded after its own acknowledgment, so that the order has to be corrected.
     pub fn is_out_of_order(&self) -> bool {
         self.captured_late().any(|(_, _, late)| late.segments > 0)
     }
 
-    /// The first segment that came to each socket from an address that it had no connection with.
+    /// The first segment at each socket from an address without a connection.
     fn strays(&self) -> BTreeMap<Endpoint, Stray> {
         let mut strays = BTreeMap::new();
         for (flow, watched) in (1..).map(FlowId).zip(&self.flows) {
@@ -183,8 +184,8 @@ impl<L: Labels> Analysis<L> {
         })
     }
 
-    /// Ends the analysis and reports one flow after the other, so that not all reports need be held at once. The
-    /// findings come without their evidence, which few of many flows are asked for: [`FlowReport::explain`] adds it.
+    /// Ends the analysis and reports the flows one by one, so that the reports need not all be in memory at once. The
+    /// findings have no evidence, which is needed for few of many flows: [`FlowReport::explain`] adds it.
     pub fn finish_each(self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {
         let (strays, here) = (self.strays(), self.hosts_here());
         for (id, watched) in (1..).map(FlowId).zip(self.flows) {
@@ -225,14 +226,14 @@ impl<L: Labels> Analysis<L> {
         self.not_kept.segments += 1;
     }
 
-    /// Sums up a flow that closed and of which nothing more is to be expected at `at`.
+    /// Sums up a closed flow of which no more segments are expected at `at`.
     #[inline(never)]
     fn sum_up_closed(&mut self, at: Instant) {
         if let Some((oldest, closed)) = self.closed.front().copied()
             && at.nanos_since(closed) > LINGER
         {
             self.closed.pop_front();
-            // A RST may not have been taken.
+            // The receiver may have ignored a RST.
             if matches!(self.slot(oldest), Some(Some(Watched::Live(live))) if live.is_closed()) {
                 self.sum_up(oldest, FlowEnd::EndOfRecording);
             }
@@ -253,10 +254,10 @@ impl<L: Labels> Analysis<L> {
     }
 }
 
-/// How long after its close a flow may still be heard of: a lost last ACK has the FIN sent again.
+/// How long after its close segments of a flow may still come: if the last ACK is lost, the FIN is retransmitted.
 const LINGER: i64 = 1_000_000_000;
 
-/// Spare flows kept: nearly as many open as close, so that few are ever spare.
+/// Spare flows kept. Nearly as many flows open as close, so few are ever spare.
 const MOST_SPARE: usize = 256;
 
 impl<L: Labels> Sink for Analysis<L> {
@@ -299,8 +300,8 @@ impl<L: Labels> Sink for Analysis<L> {
             Some(Some(Watched::Live(live))) => {
                 let judged = live.segment(event.at, segment);
                 if judged.spurious > 0 {
-                    for (from, needless) in live.take_needless() {
-                        self.labels.found_needless(flow, from, &needless);
+                    for (from, spurious) in live.take_spurious() {
+                        self.labels.found_spurious(flow, from, &spurious);
                     }
                 }
                 if live.has_closed() {

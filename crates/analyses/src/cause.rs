@@ -1,4 +1,4 @@
-//! What can bind a transfer: the limits, and the causes told apart inside each.
+//! What can bind a transfer: the limits, and the causes within each.
 //!
 //! [`catalogue!`](crate::catalogue) is the one list of causes, for every source: captures, the live kernel and `doctor`. A new
 //! cause is one entry there. The compiler then asks for its advice (`remedies::advise`) and its page (`docs/src`), and
@@ -107,13 +107,13 @@ impl ReportedBy {
     }
 }
 
-/// The catalogue of causes, handed to the macro `$then`: in the order of the limits, for each its documentation, name, limit,
-/// slug, title, page below `docs/src`, and what can report it.
+/// Passes the catalogue of causes to the macro `$then`, in the order of the limits. Each entry has its documentation,
+/// name, limit, slug, title, page below `docs/src`, and what can report it.
 #[macro_export]
 macro_rules! catalogue {
     ($then:ident) => {
         $then! {
-            /// The round trip of SYN and SYN-ACK.
+            /// The RTT of SYN and SYN-ACK.
             Handshake = Connection / "handshake": "TCP handshake",
                 "connection/handshake.md", [Capture];
             /// A SYN or SYN-ACK was lost and its timer had to expire (RFC 6298, section 2: 1 s).
@@ -323,7 +323,7 @@ macro_rules! define {
             /// All causes, in the order of the limits.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The limit it is a case of.
+            /// The limit it belongs to.
             pub const fn limit(self) -> Limit {
                 match self { $(Self::$name => Limit::$limit,)* }
             }
@@ -364,8 +364,8 @@ impl Cause {
         matches!(self, Self::NotAnswered | Self::NoAnswer | Self::Refused | Self::Unreachable)
     }
 
-    /// Whether time under it could be had back from the transport: not where the application had nothing to send or the path
-    /// gave what it has, and not where nothing is known.
+    /// Whether the transport could regain the time under it. Not so if the application had nothing to send, if the path
+    /// gave its full rate, or if nothing is known.
     pub fn is_loss(self) -> bool {
         !matches!(self.limit(), Limit::Application | Limit::Unknown) && self != Self::BottleneckFull
     }
@@ -411,11 +411,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_are_unique_and_ordered_by_limit() {
+    fn cause_slugs_are_unique_and_ordered_by_limit() {
         let names: BTreeSet<_> = Cause::ALL.iter().map(ToString::to_string).collect();
         assert_eq!(names.len(), Cause::ALL.len());
         let slugs: BTreeSet<_> = Cause::ALL.iter().map(|cause| cause.slug()).collect();
-        assert_eq!(slugs.len(), Cause::ALL.len(), "a slug alone names its cause");
+        assert_eq!(slugs.len(), Cause::ALL.len(), "slugs are unique without their limit");
         assert!(Cause::ALL.is_sorted_by_key(|cause| cause.limit()));
         assert!(Limit::ALL.is_sorted());
         assert!(Cause::ALL.iter().all(|cause| cause.page() == format!("{cause}.md")));

@@ -14,26 +14,26 @@ pub struct Copies {
     prints: [u32; Self::KEPT],
     passed: [Instant; Self::KEPT],
     next: u8,
-    /// A bit for each of them that was recognised by another.
+    /// One bit per frame: it was matched with another.
     paired: u8,
-    /// How long before the present segment one with the same header passed, in nanoseconds, if their identifications do
-    /// not tell whether it is a copy.
+    /// How long ago a segment with the same header passed, in nanoseconds, if the identifications do not show whether
+    /// this one is a copy.
     alike: Option<i64>,
 }
 
 impl Copies {
-    /// How far apart a frame and its copy may be, in frames of the same end.
+    /// The most that a frame and its copy may be apart, in frames of the same end.
     const KEPT: usize = 8;
 
     /// Whether `segment` is a copy of a recent frame: the same IP identification and the same TCP header. Without an
-    /// identification that changes, an ACK sent twice and an ACK captured twice look the same, and this says no; a SYN
-    /// is not retransmitted so soon. If the capture has most data twice, as `twice` says, then it has ACKs twice as well.
+    /// identification that changes, an ACK sent twice and an ACK captured twice look the same, and the answer is no; a
+    /// SYN is not retransmitted so soon. If most data is captured twice (`twice`), so are ACKs.
     #[inline]
     pub fn is_copy(&mut self, at: Instant, segment: &Segment, order: &SendOrder, twice: bool) -> bool {
         let id = segment.ip.id.unwrap_or(0);
         let print = fingerprint(segment);
         self.alike = None;
-        // Without a branch for each: seldom is there one.
+        // Without a branch for each, since matches are rare.
         let alike = self.prints.iter().fold(false, |alike, kept| alike | (*kept == print));
         if alike && let Some(apart) = self.since(at, id, print) {
             if !Self::is_telling(id, segment, order) {
@@ -54,7 +54,7 @@ impl Copies {
         false
     }
 
-    /// Whether the same identification and the same header mean that a frame was captured twice, if it comes soon.
+    /// Whether an equal identification and header mean that a frame was captured twice, if the second comes soon.
     #[cold]
     fn is_telling(id: u16, segment: &Segment, order: &SendOrder) -> bool {
         let counted = segment.ip.id.is_some() && order.is_counted();
@@ -63,14 +63,14 @@ impl Copies {
             || segment.flags.has(Flags::SYN)
     }
 
-    /// How long before the present segment one with the same header passed, in nanoseconds, if nothing but that time
-    /// tells whether it is a copy.
+    /// How long ago a segment with the same header passed, in nanoseconds, if only that time shows whether it is a
+    /// copy.
     pub const fn alike(&self) -> Option<i64> {
         self.alike
     }
 
-    /// Makes a pair of an ACK and one that passed just before, if that has no pair yet: an ACK that was sent twice is
-    /// captured four times.
+    /// Pairs an ACK with one that passed just before, if that has no pair yet: an ACK that was sent twice is captured
+    /// four times.
     #[cold]
     fn pair(&mut self, at: Instant, id: u16, print: u32) -> bool {
         let is_one = |slot: &usize| {
@@ -107,7 +107,7 @@ fn fingerprint(segment: &Segment) -> u32 {
     if !segment.sack.is_empty() {
         hash = with_blocks(hash, segment);
     }
-    // Never zero, which is what an empty slot holds.
+    // Never zero, which marks an empty slot.
     (hash >> 32) as u32 | 1
 }
 

@@ -20,21 +20,21 @@ use crate::stalls::{Holding, Stalls};
 use slowpath_model::{Checksum, Ecn, Flags, Instant, Segment, StreamOffset};
 use std::time::Duration;
 
-/// How much later than the segment before it one must arrive to be late, in nanoseconds: beyond what a tick of the
-/// timestamp clock and a moderate queue explain.
+/// A segment is late if it was under way for longer than the one before it by this much, in nanoseconds: more than a
+/// tick of the timestamp clock and a moderate queue explain.
 const LATE_ARRIVAL: i64 = 30_000_000;
 
-/// What one end sent, what of it is outstanding, and how far the end is from the tap.
+/// What one end sent, what is outstanding of it, and how far the end is from the tap.
 #[derive(Clone, Debug, Default)]
 pub struct EndState {
     pub packets: u64,
     pub data_packets: u64,
     pub pure_acks: u64,
-    /// Bytes that it had sent, by its sequence numbers, and that never passed the tap.
+    /// Bytes that it sent, by its sequence numbers, and that never passed the tap.
     pub sent_unseen: u32,
-    /// Made when something of it is counted first.
+    /// Allocated when first needed.
     pub not_accepted: Option<Box<NotAccepted>>,
-    /// It has sent data that the other end has not reacted to at all so far.
+    /// Data that it has sent without any reaction of the other end so far.
     pub unheard: Option<Trying>,
     pub bytes: u64,
     pub unique_bytes: u64,
@@ -48,11 +48,15 @@ pub struct EndState {
     pub dsack_blocks: u64,
     pub super_packets: u64,
     pub ecn_capable: bool,
-    /// Made when something of it is counted first.
+    /// Allocated when first needed.
     pub unusual: Option<Box<Unusual>>,
     pub mss_seen: u32,
-    /// New segments of just that size without a push flag: see [`Self::full_size`].
+    /// New segments of exactly that size without a push flag: see [`Self::full_size`].
     largest_unpushed: u8,
+    /// The largest size since one of [`Self::mss_seen`], new segments of it without a push flag, and this size once it is full.
+    smaller: u32,
+    smaller_unpushed: u8,
+    mss_fell_to: u32,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
     /// When this end's data was last acknowledged.
@@ -88,17 +92,17 @@ pub struct EndState {
     pub copies: Copies,
     pub outstanding: Outstanding,
     pub track: Option<Box<Track>>,
-    /// A track of a flow that is over, for its memory.
+    /// The track of a finished flow, reused for its memory.
     pub spare_track: Option<Box<Track>>,
     pub stalls: Stalls,
     last_ack: Option<(StreamOffset, u16)>,
 }
 
-/// An end has sent something and has heard nothing since.
+/// An end has sent something and received nothing since.
 #[derive(Clone, Copy, Debug)]
 pub struct Trying {
     since: Instant,
-    /// How long nobody had sent anything then, in nanoseconds.
+    /// How long neither end had sent anything then, in nanoseconds.
     pause: i64,
     tries: u32,
 }
@@ -122,15 +126,15 @@ pub fn note_distance(nanos: i64, one: &mut Distance, other: &mut Distance) {
     }
 }
 
-/// How far `me` is from the tap, by what it echoes in `segment`, which `takes` so much sequence space; starts the
-/// watch for `peer`'s echo.
+/// Measures how far `me` is from the tap by what it echoes in `segment`, which `takes` this much sequence space; starts
+/// the watch for `peer`'s echo.
 #[inline]
 pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut EndState, peer: &mut EndState) {
     let Some(stamps) = segment.timestamps else { return };
     if segment.ack.is_some()
         && let Some(nanos) = me.echo.echoed(stamps.ecr, at)
     {
-        // The first segment after a pause echoes what came before it (RFC 7323, section 4): no round trip.
+        // The first segment after a pause echoes what came before it (RFC 7323, section 4): not an RTT.
         let pause = me.last_stamped.map_or(0, |last| at.nanos_since(last));
         if pause * 2 < nanos || me.distance.min().is_none_or(|least| nanos <= 2 * least) {
             note_distance(nanos, &mut me.distance, &mut peer.distance);
@@ -138,20 +142,20 @@ pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut End
         }
     }
     me.last_stamped = Some(at);
-    // A pure ACK is answered at once only by an end that has more to send.
+    // Only an end that has more to send answers a pure ACK at once.
     if takes > 0 || peer.outstanding.flight() > 0 {
         peer.echo.on_timestamp_sent(stamps.val, at);
     }
 }
 
 impl EndState {
-    /// An end of which nothing was seen. `given` is where the user says that the tap is.
+    /// An end without segments so far. `given` is the user's location of the tap.
     pub fn new(given: Option<VantageOverride>) -> Self {
         Self { distance: Distance::new(given), ..Self::default() }
     }
 
-    /// A router says that packets of this end are too large for a link with this MTU (RFC 1191, RFC 8201): full segments are
-    /// smaller from now on.
+    /// A router reports that packets of this end are too large for a link with this MTU (RFC 1191, RFC 8201): full
+    /// segments are smaller from now on.
     #[cold]
     pub fn packets_too_big(&mut self, mtu: u32, ip_header: u32) {
         let stamps = if self.options.is_some_and(|options| options.timestamps) { 12 } else { 0 };
@@ -161,7 +165,7 @@ impl EndState {
         }
     }
 
-    /// Counts what `segment` says of congestion (RFC 3168); on a SYN the flags mean another thing.
+    /// Counts the congestion flags of `segment` (RFC 3168); on a SYN they have another meaning.
     #[cold]
     pub fn count_congestion(&mut self, segment: &Segment) {
         let unusual = self.unusual.get_or_insert_default();
@@ -172,7 +176,7 @@ impl EndState {
         }
     }
 
-    /// It has sent a segment that asks for an answer, `silence` after the last one of either end.
+    /// It sent a segment that asks for an answer, `silence` after the last one of either end.
     #[inline]
     pub fn tries(&mut self, at: Instant, silence: i64, label: Option<Label>) {
         let trying = self.unheard.get_or_insert(Trying { since: at, pause: silence, tries: 0 });
@@ -187,7 +191,7 @@ impl EndState {
         self.labels.duplicate > self.labels.new / 2
     }
 
-    /// A frame of this end is captured once more.
+    /// A frame of this end is captured again.
     #[cold]
     pub fn repeats(&mut self, segment: &Segment) -> Judged {
         self.packets += 1;
@@ -264,12 +268,12 @@ impl EndState {
             self.note_not_accepted(segment, peer);
         }
         if segment.len == 0 {
-            return Judged { label: None, spurious: u32::from(placed.needless) };
+            return Judged { label: None, spurious: u32::from(placed.shows_spurious) };
         }
         self.count_data_segment(at, segment, &placed, missing, peer, begin)
     }
 
-    /// This end sends once more what passed before, and what `peer` is known to miss.
+    /// This end retransmits what passed before and what `peer` is known to miss.
     fn note_not_accepted(&mut self, segment: &Segment, peer: &EndState) {
         let edge = self.outstanding.una() + peer.window.current;
         let is_stale = segment.timestamps.is_some_and(|stamps| peer.echo.is_stale(stamps.val));
@@ -280,8 +284,8 @@ impl EndState {
         not_accepted.outside += u32::from(peer.window.count > 0 && segment.end() > edge);
     }
 
-    /// This end has sent a segment with payload, which is as `placed` says. Compiled once more for the next data, of
-    /// which most is known.
+    /// This end sent a segment with payload, classified as `placed`. Compiled a second time for the next data, where
+    /// most conditions are known.
     #[inline(always)]
     fn count_data_segment(
         &mut self,
@@ -297,10 +301,10 @@ impl EndState {
         self.unique_bytes += u64::from(placed.unique.min(segment.len));
         self.holes += u64::from(placed.left_hole);
         *self.labels.of(placed.label) += 1;
-        if placed.needless {
-            self.found_needless(1);
+        if placed.shows_spurious {
+            self.found_spurious(1);
         }
-        let judged = Judged { label: Some(placed.label), spurious: u32::from(placed.needless) };
+        let judged = Judged { label: Some(placed.label), spurious: u32::from(placed.shows_spurious) };
         if placed.label == Label::Duplicate {
             return judged;
         }
@@ -323,13 +327,13 @@ impl EndState {
         let Some(track) = &mut self.track else { return judged };
         track.set_mss(mss);
         let near = self.distance.sending();
-        // Far from the sender, silence is not idleness if what ends it was sent long ago.
+        // Far from the sender, silence is not idleness if the segment that ends it was sent long ago.
         let late = match segment.timestamps {
             Some(stamps) if !near.is_here() => self.clock.saw(stamps.val, at).unwrap_or(0),
             _ => 0,
         };
         if silence > LATE_ARRIVAL && !near.is_here() {
-            // Without timestamps, what comes may have been under way all the time.
+            // Without timestamps, the segment may have been under way all the time.
             let is_dated = segment.timestamps.is_some();
             track.is_complete(missing == 0 && is_dated && self.order.counts_nothing_else());
         }
@@ -343,7 +347,7 @@ impl EndState {
             track.mark(Marks::GAP);
         }
         track.on_data_segment(at, segment, placed, near, &self.rto, || self.outstanding.oldest_sent());
-        // Timestamps say it better.
+        // Timestamps show it better.
         if segment.timestamps.is_none()
             && let Some(reaction) = track.take_reaction()
         {
@@ -351,7 +355,7 @@ impl EndState {
         }
         if placed.label == Label::New {
             let edge = self.outstanding.una() + peer.window.current;
-            // Of a window whose scale is not known, nobody knows what fills it.
+            // If the scale of a window is unknown, so is what fills it.
             let known = peer.window.count > 0 && peer.scale != ScaleKnown::Unknown;
             let least = least_sent(mss, peer.window.max);
             self.window_full += u64::from(known && self.outstanding.nxt() + least > edge);
@@ -359,14 +363,14 @@ impl EndState {
         judged
     }
 
-    /// Whether `segment` reaches beyond the last window field of `peer` as it is, without scaling.
+    /// Whether `segment` reaches beyond the last window field of `peer`, taken without scaling.
     #[inline]
     fn is_beyond_field(&self, segment: &Segment, peer: &Self) -> bool {
         matches!(peer.scale, ScaleKnown::Agreed(1..))
             && peer.last_ack.is_some_and(|(ack, field)| segment.end() > ack + u32::from(field))
     }
 
-    /// Since when this end has sent something and has heard nothing.
+    /// Since when this end has sent something and received nothing.
     pub fn unheard(&self) -> Option<Unheard> {
         self.unheard.map(Trying::unheard)
     }
@@ -382,7 +386,7 @@ impl EndState {
         self.ttl_max <= 64
     }
 
-    /// A track for this end's data, the first of which is `segment`.
+    /// A track for this end's data, which begins with `segment`.
     #[cold]
     fn new_track(&mut self, begin: Instant, segment: &Segment, peer: &EndState) -> Box<Track> {
         let fresh = Track::new(begin, segment.seq);
@@ -398,7 +402,7 @@ impl EndState {
         track
     }
 
-    /// What holds this end's sending, and with how little outstanding.
+    /// What holds this end back, and with how little outstanding.
     #[cold]
     pub fn holding(&self) -> Option<Holding> {
         let track = self.track.as_ref()?;
@@ -413,7 +417,7 @@ impl EndState {
         })
     }
 
-    /// This end sends an ACK alone: perhaps a probe.
+    /// This end sends a pure ACK, perhaps a probe.
     pub fn on_pure_ack(&mut self, segment: &Segment, peer: &EndState) -> Option<Label> {
         if segment.flags.has(Flags::RST) {
             return None;
@@ -427,15 +431,15 @@ impl EndState {
         Some(probe)
     }
 
-    /// Bytes that this end had sent before `segment`, which carries none, beyond what passed the tap.
+    /// Bytes that this end sent before `segment`, which carries none, beyond what passed the tap.
     #[cold]
     fn unseen_before(&self, segment: &Segment) -> u32 {
         let unseen = segment.seq.distance_from(self.outstanding.nxt());
         if self.outstanding.started() { u32::try_from(unseen).unwrap_or(0) } else { 0 }
     }
 
-    /// Whether a segment asks only whether the peer is still there, or its window still closed: nothing
-    /// outstanding, and at most the byte below what is next, or the next one against a closed window.
+    /// Whether a segment only asks whether the peer is still there or its window still closed: nothing is outstanding,
+    /// and it has at most the byte below the next one, or the next one against a closed window.
     fn probe(&self, segment: &Segment, peer: &EndState) -> Option<Label> {
         if segment.len > 1 {
             return None;
@@ -479,7 +483,7 @@ impl EndState {
         self.is_answered_otherwise(at, ack, segment, me)
     }
 
-    /// The peer acknowledges this end's data up to `ack` and says no more, or acknowledges nothing new.
+    /// The peer sends a plain ACK of this end's data up to `ack`, or one that acknowledges nothing new.
     #[inline(never)]
     fn is_answered_plainly(
         &mut self,
@@ -496,7 +500,7 @@ impl EndState {
         self.answered(at, ack, segment, me, &acked, acked.advanced)
     }
 
-    /// The peer acknowledges this end's data with SACK blocks, or with anything else that is not plain.
+    /// The peer sends an ACK with SACK blocks, or one that is otherwise not plain.
     #[inline(never)]
     fn is_answered_otherwise(
         &mut self,
@@ -511,8 +515,8 @@ impl EndState {
         self.answered(at, ack, segment, me, &acked, after.distance_from(before))
     }
 
-    /// What `acked` says was acknowledged; `delivered` bytes, selectively or not. Compiled once more for the plain
-    /// one, of which most is known.
+    /// `acked` says what was acknowledged; `delivered` bytes, selectively or not. Compiled a second time for plain
+    /// ACKs, where most conditions are known.
     #[inline(always)]
     fn answered(
         &mut self,
@@ -536,7 +540,7 @@ impl EndState {
             self.unseen_gaps += 1;
         }
         if acked.spurious > 0 {
-            self.found_needless(acked.spurious);
+            self.found_spurious(acked.spurious);
         }
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(at);
@@ -576,7 +580,7 @@ impl EndState {
             newest: ack >= self.outstanding.una(),
             edge: window.map(|window| ack + window),
             window: window.unwrap_or(0),
-            is_exact: matches!(me.scale, ScaleKnown::Agreed(_)),
+            scale: me.scale,
             field_full: segment.window >= 64_000,
             sacked: self.outstanding.sacked_total(),
             delivered,
@@ -592,14 +596,14 @@ impl EndState {
         acked.spurious
     }
 
-    /// Retransmissions of this end turned out to be needless.
-    fn found_needless(&mut self, count: u32) {
+    /// Retransmissions of this end turned out to be spurious.
+    fn found_spurious(&mut self, count: u32) {
         let moved = u64::from(count).min(self.labels.retransmission);
         self.labels.retransmission -= moved;
         self.labels.spurious += moved;
         if let Some(track) = &mut self.track {
-            track.needless(count);
-            self.stalls.last_was_needless();
+            track.on_spurious(count);
+            self.stalls.last_was_spurious();
         }
     }
 
@@ -629,7 +633,7 @@ impl EndState {
         (me.scale != ScaleKnown::Unknown || segment.flags.has(Flags::SYN) || raw == 0).then_some(window)
     }
 
-    /// Whether `window`, the second of this end, is as that of its SYN lets expect, which is not scaled (RFC 7323,
+    /// Notes whether `window`, the second of this end, fits the window of its SYN, which is not scaled (RFC 7323,
     /// section 2.2).
     #[cold]
     fn compare_scale(&mut self, segment: &Segment, window: u32) {
@@ -640,12 +644,17 @@ impl EndState {
         }
     }
 
-    /// Without the handshake: no window was smaller than what was sent into it.
+    /// Without the handshake: the smallest scale under which no window was smaller than what was sent into it.
     #[inline(never)]
     fn infer_scale(&self, ack: StreamOffset, segment: &Segment, me: &mut EndState) -> u8 {
         let (before, used) = me.last_ack.unwrap_or((ack, segment.window));
         let outstanding = self.outstanding.nxt().distance_from(before);
         let mut shift = me.scale.shift();
+        let least = self.track.as_ref().map_or(0, |track| track.least_scale());
+        if least > shift {
+            shift = least;
+            me.scale = ScaleKnown::AtLeast(shift);
+        }
         while used > 0 && shift < 14 && i64::from(used) << shift < outstanding {
             shift += 1;
             me.scale = ScaleKnown::AtLeast(shift);

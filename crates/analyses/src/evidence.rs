@@ -1,7 +1,7 @@
 //! What shows a cause, as values with units. `views` puts them into words.
 //!
 //! A new kind of evidence is one entry of `evidence!`: the compiler then asks `views::words` for its sentence, and
-//! `--json` carries its values without more.
+//! `--json` contains its values without further code.
 
 use slowpath_model::{Bytes, IcmpKind, Rate};
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl From<IcmpKind> for Value {
 }
 
 impl Value {
-    /// What a name of this value ends in where there are no types: `_bytes`; empty for a count, a share or a name.
+    /// The suffix of this value's name where there are no types: `_bytes`; empty for a count, a share or a name.
     pub const fn suffix(self) -> &'static str {
         match self {
             Self::Count(_) | Self::Share(_) | Self::Name(_) => "",
@@ -68,7 +68,7 @@ macro_rules! evidence {
                 match self { $(Self::$name { .. } => $slug,)* }
             }
 
-            /// Its numbers, each with the name of what it is.
+            /// Its numbers, each with its name.
             pub fn values(&self) -> Vec<(&'static str, Value)> {
                 match *self { $(Self::$name { $($field),* } => vec![$((stringify!($field), $field.into()),)*],)* }
             }
@@ -234,9 +234,9 @@ evidence! {
     NearlyFullSegments = "nearly-full-segments" {}
     /// Far from the sender: it fell silent after a full segment, and may have sent what never came.
     SilentAfterFullSegment = "silent-after-full-segment" {}
-    /// ACKs set off what was sent.
+    /// ACKs triggered the data sent.
     SetOffByAcks = "set-off-by-acks" { share: f64 = "The part of the data." }
-    /// Payload of the receiver set off what was sent.
+    /// Payload of the receiver triggered the data sent.
     SetOffByPayload = "set-off-by-payload" { share: f64 = "The part of the data." }
     /// No segment ended short.
     AlwaysMoreToSend = "always-more-to-send" {}
@@ -326,7 +326,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_are_unique_and_values_have_their_units() {
+    fn evidence_slugs_are_unique_and_values_have_units() {
         assert_eq!(Evidence::SLUGS.iter().collect::<BTreeSet<_>>().len(), Evidence::SLUGS.len());
         let evidence = Evidence::WindowFilled { segments: 3, largest: Bytes::kib(64) };
         assert_eq!(evidence.slug(), "window-filled");

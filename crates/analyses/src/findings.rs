@@ -1,4 +1,4 @@
-//! What the spells sum up to, with the evidence for each cause.
+//! Sums spells up into findings, with the evidence for each cause.
 
 use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
@@ -11,7 +11,7 @@ use crate::report::{
 use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
 use std::time::Duration;
 
-/// Everything that evidence may draw on.
+/// What evidence is drawn from.
 struct Material<'a> {
     from: End,
     first: Instant,
@@ -25,7 +25,7 @@ struct Material<'a> {
     closing: &'a Closing,
     overview: &'a Overview,
     vantage: Vantage,
-    /// That is no more than a guess.
+    /// Whether the vantage is only a guess.
     is_vantage_guessed: bool,
 }
 
@@ -50,7 +50,7 @@ impl FlowReport {
                 finding.evidence = material.evidence(finding.cause);
                 finding.alternatives = material.alternatives(finding.cause).collect();
                 finding.instants = material.longest(finding.cause);
-                // As JSON, a hundred thousand flows may be explained before the first is printed.
+                // With JSON output, a hundred thousand flows may be explained before the first is printed.
                 finding.evidence.shrink_to_fit();
                 finding.alternatives.shrink_to_fit();
             }
@@ -59,7 +59,7 @@ impl FlowReport {
     }
 }
 
-/// What came after a flow was summed up was no more than an echo of its end.
+/// Segments after a flow was summed up were only an echo of its end.
 fn idle_to_the_end(spells: &mut Vec<Spell>, end: Instant) {
     let Some(last) = spells.last_mut().filter(|last| last.to < end) else { return };
     if last.cause == Cause::SenderIdle {
@@ -98,7 +98,7 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
 }
 
 impl Finding {
-    /// What takes no time of its own, or is yet to be summed up.
+    /// A finding without time of its own, or not summed up yet.
     const fn without_time(from: End, cause: Cause) -> Self {
         Self {
             from,
@@ -142,24 +142,24 @@ impl<'a> Material<'a> {
         longest.iter().take(3).map(|spell| spell.from).collect()
     }
 
-    /// How sure `cause` is. High is what leaves no alternative: facts of the headers, and what was seen next to the end that
-    /// it is about.
+    /// How sure `cause` is. High means that no alternative is left: facts of the headers, and what was seen next to the
+    /// end concerned.
     fn confidence(&self, cause: Cause) -> Confidence {
         let at_sender = self.vantage == Vantage::At(self.from) && !self.is_vantage_guessed;
         let high_if = |sure: bool| if sure { Confidence::High } else { Confidence::Medium };
         match cause {
-            // The answers may have passed elsewhere.
+            // The answers may not have passed the tap.
             Cause::NoAnswer => Confidence::Medium,
-            // From afar a lost ACK looks alike.
+            // From afar, a lost ACK looks the same.
             Cause::AcceptQueueFull => high_if(self.vantage == Vantage::At(End::B)),
             // Some hosts send RSTs with a TTL of their own.
             Cause::ResetOnPath => high_if(self.closing.reset.as_ref().is_some_and(|reset| reset.went_on)),
-            // That it was dropped behind the tap is certain, and why is not.
+            // It was certainly dropped behind the tap; the reason is not certain.
             Cause::NotAccepted => {
                 high_if(self.overview.rare().not_accepted.is_some_and(|seen| seen.damaged + seen.stale > 0))
             }
             Cause::EcnCleared => Confidence::High,
-            // One such flow may be chance.
+            // A single such flow may be chance.
             Cause::FastOpenLost => Confidence::Medium,
             // Chance and a queue were excluded, but not every device.
             Cause::BeyondUnscaledWindow => Confidence::Medium,
@@ -175,7 +175,7 @@ impl<'a> Material<'a> {
             Cause::SenderIdle => {
                 high_if(at_sender && self.alternatives(cause).all(|other| other.excluded_by.is_some()))
             }
-            // From afar it does not show that no ACK set the sender off.
+            // From afar, it does not show that no ACK triggered the sender.
             Cause::LocalRateLimit | Cause::EarlyExit if !at_sender => Confidence::Low,
             Cause::ThinkTime => Confidence::High,
             _ => match cause.limit() {
@@ -322,8 +322,8 @@ impl<'a> Material<'a> {
         found.extend(self.silent_to_the_end(cause));
     }
 
-    /// That most of the time of `cause` is a silence at the end which only a later segment could show to be idleness: far from
-    /// the sender, what it sends may no longer arrive.
+    /// Evidence that most of the time of `cause` is a silence at the end, which only a later segment could show to be
+    /// idleness: far from the sender, its segments may no longer arrive.
     fn silent_to_the_end(&self, cause: Cause) -> Option<Evidence> {
         let closed = self.closing.fin[self.from.index()] || self.closing.rst != [false; 2];
         if closed || self.vantage == Vantage::At(self.from) {
@@ -399,7 +399,7 @@ impl<'a> Material<'a> {
         }
     }
 
-    /// What the window allows, where that is near enough to what was reached to explain it.
+    /// What the window allows, if that is close enough to the rate reached to explain it.
     fn window_allows(&self, largest: Bytes) -> Option<Evidence> {
         let rtt = self.base_rtt()?;
         let rate = Rate::of(largest, rtt)?;
@@ -435,7 +435,7 @@ impl<'a> Material<'a> {
         found.extend(self.retransmitted());
     }
 
-    /// The most data in flight. Where the capture lost ACKs it can seem to be above the window; then it is not known.
+    /// The most data in flight. If the capture lost ACKs, it can seem to be above the window; then it is unknown.
     fn flight(&self) -> Option<Bytes> {
         let flight = self.sent.flight_max;
         self.answered.window.max.is_none_or(|window| flight <= window).then_some(flight)
@@ -475,8 +475,8 @@ impl<'a> Material<'a> {
         })
     }
 
-    /// Whether both ends agreed on ECN, and none of this direction's data is ECN-capable at the tap. An end sends all new data so
-    /// (RFC 3168, section 6.1.2).
+    /// Whether both ends agreed on ECN, and none of this direction's data is ECN-capable at the tap. An end sends all
+    /// new data as ECN-capable (RFC 3168, section 6.1.2).
     fn is_ecn_cleared(&self) -> bool {
         self.opening.ecn == Some(EcnAnswer::Accepted)
             && !self.sent.ecn_capable
@@ -527,7 +527,7 @@ impl<'a> Material<'a> {
         }
     }
 
-    /// What keeps this capture from telling.
+    /// Why this capture does not determine the cause.
     fn undetermined(&self, found: &mut Vec<Evidence>) {
         if self.overview.unproven {
             found.push(Evidence::SilentAfterFullSegment {});
@@ -541,7 +541,7 @@ impl<'a> Material<'a> {
         }
     }
 
-    /// That no queue held this flow, by its RTTs.
+    /// Evidence that no queue held this flow, by its RTTs.
     fn no_queue(&self) -> Option<Evidence> {
         let shortest = self.base_rtt()?;
         Some(match self.overview.rare().longer_rtt {
@@ -550,7 +550,7 @@ impl<'a> Material<'a> {
         })
     }
 
-    /// The shortest RTT, in whole microseconds; one below that is not known.
+    /// The shortest RTT, in whole microseconds; below one, it is unknown.
     fn base_rtt(&self) -> Option<Duration> {
         self.overview.base_rtt.filter(|micros| *micros > 0).map(|micros| Duration::from_micros(micros.into()))
     }

@@ -6,12 +6,12 @@ mod reset;
 use crate::end::{self, EndState};
 use crate::label::Judged;
 use crate::options::VantageOverride;
-use crate::outstanding::{Needless, Outstanding};
+use crate::outstanding::{Outstanding, SpuriousRetransmission};
 use crate::report::{Closing, Opening};
 use crate::stalls;
 use slowpath_model::{Ecn, End, Flags, FlowKey, IcmpError, IcmpKind, Instant, Segment};
 
-/// Time stands still 36 years after, or before, a recording's start.
+/// Times are cut off 36 years after, or before, a recording's start.
 pub const LATEST: Instant = Instant::from_nanos(1 << 60);
 const EARLIEST: Instant = Instant::from_nanos(-1 << 60);
 
@@ -21,9 +21,9 @@ pub struct FlowState {
     pub key: FlowKey,
     pub first: Instant,
     pub last: Instant,
-    /// When the time to account for begins: when the handshake is over, as far as it was seen.
+    /// When the accounted time begins: at the end of the handshake, if that was seen.
     begin: Instant,
-    /// Each segment is looked at: the connection is opening, or a RST has passed.
+    /// Each segment is examined: the connection is opening, or a RST has passed.
     is_watched: bool,
     pub opening: Opening,
     pub closing: Closing,
@@ -31,12 +31,12 @@ pub struct FlowState {
     pub started: bool,
     /// Another flow shows that the tap is next to the responder's host.
     is_responder_here: bool,
-    /// It closed.
+    /// It has closed.
     over: bool,
 }
 
 impl FlowState {
-    /// A flow of which nothing was seen. `given` is where the user says that the tap is.
+    /// A flow without segments so far. `given` is the user's location of the tap.
     pub fn new(key: FlowKey, given: Option<VantageOverride>) -> Self {
         Self {
             key,
@@ -53,8 +53,8 @@ impl FlowState {
         }
     }
 
-    /// Lets go of what grew with a flow that is over. Kept for other flows, it would soon be as large everywhere as it
-    /// ever was anywhere.
+    /// Frees what grew with a finished flow. If it were kept for other flows, each would soon be as large as the
+    /// largest ever was.
     pub fn empty(&mut self) {
         for end in &mut self.ends {
             end.outstanding = Outstanding::default();
@@ -64,7 +64,7 @@ impl FlowState {
         }
     }
 
-    /// Makes a new flow of one that is over, in its memory.
+    /// Turns a finished flow into a new one, in the same memory.
     pub fn renew(&mut self, key: FlowKey, given: Option<VantageOverride>) {
         let tracks = self.ends.each_mut().map(|end| end.track.take().or(end.spare_track.take()));
         *self = Self::new(key, given);
@@ -73,12 +73,12 @@ impl FlowState {
         }
     }
 
-    /// Takes a segment in the order of observation.
+    /// Takes a segment, in the order of observation.
     pub fn segment(&mut self, at: Instant, segment: &Segment) -> Judged {
         if !self.started {
             self.start(at);
         }
-        // A clock that steps back must not make time negative, nor one that leaps make it overflow.
+        // A clock that steps back must not make time negative, and one that jumps must not overflow it.
         let at = at.min(LATEST).max(self.last);
         let me = segment.from.index();
         let twice = self.ends[1 - me].is_captured_twice();
@@ -153,13 +153,13 @@ impl FlowState {
         (self.last, self.begin) = (self.first, self.first);
     }
 
-    /// The retransmissions found needless since this was last asked, with the end that sent them.
-    pub fn take_needless(&mut self) -> impl Iterator<Item = (End, Needless)> {
+    /// The retransmissions found spurious since the last call, with the end that sent them.
+    pub fn take_spurious(&mut self) -> impl Iterator<Item = (End, SpuriousRetransmission)> {
         let ends = End::BOTH.into_iter().zip(&mut self.ends);
-        ends.flat_map(|(end, state)| state.outstanding.take_needless().map(move |needless| (end, needless)))
+        ends.flat_map(|(end, state)| state.outstanding.take_spurious().map(move |spurious| (end, spurious)))
     }
 
-    /// An error about a segment of this flow passes.
+    /// An ICMP error about a segment of this flow passes.
     #[cold]
     pub fn icmp_error(&mut self, at: Instant, error: &IcmpError) {
         let ip_header = if self.key.a.address.is_ipv6() { 40 } else { 20 };
@@ -175,7 +175,7 @@ impl FlowState {
         }
     }
 
-    /// Whether the connection has closed since this was last asked.
+    /// Whether the connection has closed since the last call.
     #[inline]
     pub fn has_closed(&mut self) -> bool {
         let closing = &self.closing;
@@ -187,7 +187,7 @@ impl FlowState {
         self.over
     }
 
-    /// Whether it had closed when that was last asked, and did not turn out to go on.
+    /// Whether it had closed at that call, and did not turn out to continue.
     pub const fn is_closed(&self) -> bool {
         self.over
     }

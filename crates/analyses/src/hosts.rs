@@ -1,4 +1,4 @@
-//! What hosts tell of their connections, summed up: for sources that see no packets, or more than these.
+//! What hosts report of their connections, summed up: for sources that see no packets, or more than packets.
 
 mod output;
 mod receiving;
@@ -24,34 +24,35 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Flows kept at once. What comes beyond is counted and left aside.
+/// Flows kept at once. Further flows are only counted.
 const MOST_FLOWS: usize = 100_000;
-/// Sizes of a receive buffer that are kept: one that doubles has as many from a page to a gigabyte, and some more.
+/// Sizes of a receive buffer that are kept: a buffer that doubles takes as many from a page to a gigabyte, and some
+/// more.
 const MOST_SIZES: usize = 64;
 
-/// Sums up what the hosts at both ends of flows tell.
+/// Sums up what the hosts at both ends of flows report.
 #[derive(Debug, Default)]
 pub struct Hosts {
     flows: BTreeMap<FlowId, Account>,
     not_kept: u64,
 }
 
-/// A flow, as far as its hosts told.
+/// A flow, as its hosts reported it.
 #[derive(Debug)]
 pub struct Account {
     /// Its number.
     pub id: FlowId,
     /// Its ends.
     pub key: FlowKey,
-    /// When something was first told, and last.
+    /// The first and the last report.
     pub told: Option<[Instant; 2]>,
-    /// Why no more was; `None` while it lives.
+    /// Why the reports ended; `None` while the flow lives.
     pub ended: Option<FlowEnd>,
-    /// What each end's host told; `None` for one that told nothing.
+    /// The reports of each end's host; `None` if it reported nothing.
     pub ends: [Option<Box<EndAccount>>; 2],
 }
 
-/// What one end's host told.
+/// What one end's host reported.
 #[derive(Debug, Default)]
 pub struct EndAccount {
     /// Written by the process.
@@ -64,7 +65,7 @@ pub struct EndAccount {
     pub sending: Sending,
     /// Retransmission timeouts, and those that were spurious.
     pub timeouts: [u64; 2],
-    /// Times that there was one, or several in a row.
+    /// Losses: one timeout, or several in a row.
     losses: u64,
     /// Fast recoveries, and those that were undone.
     pub recoveries: [u64; 2],
@@ -72,9 +73,9 @@ pub struct EndAccount {
     pub receiving: Receiving,
     /// How often the window that it advertises closed.
     pub zero_windows: u64,
-    /// The receive buffer's size, whenever that changed: the first times, and how often beyond these.
+    /// The size of the receive buffer at each change: the first changes.
     pub receive_buffer: Vec<(Instant, Bytes)>,
-    /// How often it changed that is not among these.
+    /// How many changes there were after those.
     pub receive_buffer_more: u64,
     /// The last error that an ICMP message left at the socket: an errno (`sk_err_soft`).
     pub soft_error: Option<u32>,
@@ -82,7 +83,7 @@ pub struct EndAccount {
     pub samples: Option<[SocketSample; 2]>,
 }
 
-/// What bound an end for a share of its time.
+/// A cause that bound an end for a share of its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
     /// What it was.
@@ -94,7 +95,7 @@ pub struct Bound {
 }
 
 impl Hosts {
-    /// What was told, in the order of the flows' numbers; how many flows were left aside.
+    /// The flows, ordered by number; and how many were not kept.
     pub fn finish(self) -> (Vec<Account>, u64) {
         (self.flows.into_values().collect(), self.not_kept)
     }
@@ -127,7 +128,7 @@ impl Sink for Hosts {
         if let Some(end) = event.kind.end() {
             let own = account.ends[end.index()].get_or_insert_default();
             own.accept(event.at, &event.kind);
-            // What is reported with its length began before.
+            // A report with a length began before.
             if matches!(event.kind, EventKind::Held { .. }) {
                 began = began.min(own.sending.began());
             }
@@ -172,7 +173,7 @@ impl EndAccount {
                 }
             }
             EventKind::Sampled(sample) => {
-                // The next ACK takes it away.
+                // The next ACK clears it.
                 self.soft_error = sample.soft_error.filter(|errno| *errno != 0).or(self.soft_error);
                 self.receiving.sample(at, &sample);
                 self.sending.sample(at, &sample);
@@ -187,7 +188,7 @@ impl EndAccount {
         self.soft_error.map(|errno| Evidence::SoftError { errno: errno.into() })
     }
 
-    /// Of the last smoothed round trip, what is beyond the least; `None` where that shows no queue.
+    /// How far the last smoothed RTT is above the shortest; `None` if that shows no queue.
     pub fn queueing(&self) -> Option<Duration> {
         let [_, last] = self.samples.filter(|[_, last]| shows_queue(last))?;
         let (srtt, least) = last.srtt.zip(last.min_rtt)?;
@@ -200,7 +201,7 @@ fn sum(one: Bytes, other: Bytes) -> Bytes {
 }
 
 impl Account {
-    /// The end that sent more, as far as that was told.
+    /// The end that sent more, as far as reported.
     pub fn sender(&self) -> End {
         let sent = |end: End| {
             let own = self.ends[end.index()].as_ref().map_or(0, |own| own.written.get());
@@ -215,7 +216,7 @@ impl Account {
         self.told.and_then(|[first, last]| last.since(first)).unwrap_or_default()
     }
 
-    /// What went from the sender to the receiver: read, or where only the sender told, written.
+    /// What went from the sender to the receiver: bytes read, or if only the sender reported, written.
     pub fn carried(&self) -> Bytes {
         let sender = self.sender();
         match (&self.ends[sender.index()], &self.ends[(!sender).index()]) {
@@ -225,7 +226,8 @@ impl Account {
         }
     }
 
-    /// What bound the sender, the longest first. Empty where its host told nothing: the receiver's cannot know.
+    /// The causes that bound the sender, the longest first. Empty if its host reported nothing: the receiver's cannot
+    /// know.
     pub fn bounds(&self) -> Vec<Bound> {
         let Some(own) = &self.ends[self.sender().index()] else { return Vec::new() };
         let mut bounds: Vec<Bound> = Vec::new();
@@ -242,7 +244,7 @@ impl Account {
         bounds
     }
 
-    /// What bound the sender, one spell after the other, over all of the time in which the flow was watched.
+    /// What bound the sender, spell by spell, over all of the time in which the flow was watched.
     pub fn spells(&self) -> Vec<Spell> {
         let Some(watched) = self.told else { return Vec::new() };
         match &self.ends[self.sender().index()] {
@@ -251,7 +253,7 @@ impl Account {
         }
     }
 
-    /// What shows that a cause bound the sender, where its host reports numbers of that.
+    /// Evidence that a cause bound the sender, if its host reports numbers for it.
     pub fn evidence(&self, cause: Cause) -> Vec<Evidence> {
         let Some(own) = &self.ends[self.sender().index()] else { return Vec::new() };
         match cause {
@@ -264,7 +266,7 @@ impl Account {
         }
     }
 
-    /// What that was, by all that was told.
+    /// The cause of `why`, by all reports.
     pub fn cause(&self, why: Why) -> Cause {
         let sender = self.sender();
         let Some(own) = &self.ends[sender.index()] else { return Cause::Undetermined };
@@ -274,7 +276,7 @@ impl Account {
 
 fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
     match why {
-        // Answers set the pace of a congestion window: what held them back held it, where its host tells that.
+        // ACKs pace a congestion window: what held them back held it, if the receiver's host reports that.
         Why::FullPath | Why::Silence | Why::Hold(Hold::CongestionWindow)
             if peer.is_some_and(|peer| answered_late(own, peer)) =>
         {
@@ -282,40 +284,40 @@ fn cause(why: Why, own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
         }
         Why::FullPath => Cause::BottleneckFull,
         Why::OwnQueue | Why::Hold(Hold::Paced) => Cause::LocalRateLimit,
-        // Who was late, the sender cannot know.
+        // The sender cannot know who was late.
         Why::Silence => Cause::DelaySpike,
         Why::Hold(Hold::Idle | Hold::Drained) => Cause::SenderIdle,
         Why::Hold(Hold::SendBuffer) => Cause::SendBufferFull,
         Why::Hold(Hold::ReceiveWindow) => window(own, peer),
         Why::Hold(Hold::SlowStart) => Cause::SlowStart,
-        // A congestion window that was used up beyond slow start, and no queue on the path.
+        // The congestion window was used up beyond slow start, without a queue on the path.
         Why::Hold(Hold::CongestionWindow) if own.timeouts[0] + own.recoveries[0] > 0 => Cause::AfterLoss,
         Why::Hold(Hold::CongestionWindow) => Cause::EarlyExit,
-        // Whatever found the loss, it comes again for as long as the segments are as large.
+        // However the loss was found, it recurs as long as the segments are as large.
         Why::Hold(Hold::Recovery | Hold::Loss) if sizes::follow_mtu(own) => Cause::MtuBlackHole,
         Why::Hold(Hold::Recovery) => Cause::FastRecovery,
-        // All of them, or the time is that of real ones. Those in a row are taken back at once.
+        // All of them, or the time is that of real ones. Those in a row are undone at once.
         Why::Hold(Hold::Loss) if own.timeouts[1] > 0 && own.timeouts[1] >= own.losses => {
             Cause::SpuriousTimeout
         }
-        // What was lost was found by a probe, before a timeout (tcp_send_loss_probe).
+        // A probe found the loss, before a timeout (tcp_send_loss_probe).
         Why::Hold(Hold::Loss) if own.timeouts[0] == 0 => Cause::TailLoss,
         Why::Hold(Hold::Loss) => Cause::Timeout,
-        // As much as TCP allows had been handed on, and no queue of this host is known to have kept it.
+        // TCP had handed on as much as it allows, and no queue of this host is known to have held it.
         Why::Hold(Hold::Local | Hold::OutputQueue) => Cause::Undetermined,
     }
 }
 
-/// Whether the process that had locked the peer's socket was off the CPU for a good part of the
-/// time in which the congestion window held the sender. That needs a round trip more than the answers were late.
+/// Whether the process that had locked the peer's socket was off the CPU for half of the time in which the congestion
+/// window held the sender, which is an RTT longer than the answers were late.
 fn answered_late(own: &EndAccount, peer: &EndAccount) -> bool {
     let held = peer.receiving.bounds().into_iter().find(|bound| bound.cause == Cause::LockHolderOffCpu);
     held.is_some_and(|held| held.lasted * 2 >= own.sending.holds()[Hold::CongestionWindow as usize])
 }
 
-/// A reader lets the window close that leaves data waiting, most of it for longer than a round trip, or some for as long
-/// as the sender was held. Where its host does not tell, the windows do: a buffer that is too small stays as large as it
-/// is.
+/// A reader lets the window close if it leaves data waiting: most of it for longer than an RTT, or some of it for as
+/// long as the sender was held. If its host does not report that, the windows show it: a buffer that is too small keeps
+/// its size.
 fn window(own: &EndAccount, peer: Option<&EndAccount>) -> Cause {
     let round_trip = own.samples.and_then(|[_, last]| last.srtt).map(|us| Duration::from_micros(us.into()));
     let waited = peer.and_then(|peer| peer.waits.spreads().find(|spread| spread.on == Wait::ReceiveQueue));
@@ -343,7 +345,7 @@ mod tests {
 
     const WRITER: End = End::A;
 
-    /// The account of a flow of which these lines of notation were reported.
+    /// The account of a flow after these lines of notation were reported.
     fn account(lines: &[&str]) -> Account {
         let mut hosts = Hosts::default();
         let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
@@ -354,7 +356,7 @@ mod tests {
         hosts.finish().0.remove(0)
     }
 
-    /// What bound the sender of such a flow.
+    /// The causes that bound the sender of such a flow.
     fn bounds(lines: &[&str]) -> Vec<(Cause, u64)> {
         let account = account(lines);
         assert_eq!(account.sender(), WRITER);
@@ -364,9 +366,10 @@ mod tests {
         bounds.iter().map(|bound| (bound.cause, bound.lasted.as_millis() as u64)).collect()
     }
 
-    /// Time with a full window belongs to the buffer or to the reader, by how long data waited to be read or how the window went.
+    /// Time with a full window belongs to the buffer or to the reader, by how long data waited to be read or by how the
+    /// window changed.
     #[test]
-    fn a_window_is_used_up_for_want_of_room_or_of_reading() {
+    fn full_window_is_buffer_too_small_or_slow_reader() {
         let held = [
             "0.1 A wrote 100000",
             "0.1 A held receive-window 0.100",
@@ -386,9 +389,9 @@ mod tests {
         assert_eq!(with(&["0.2 A sampled srtt 20000 snd_wnd 1000000"]), [(Cause::AutotuningLag, 100)]);
     }
 
-    /// The live causes of the catalogue are those that these functions give, of whatever the kernel reports.
+    /// The live causes of the catalogue are those that these functions return, for anything that the kernel reports.
     #[test]
-    fn every_live_cause_of_the_catalogue_can_be_reported_and_no_other() {
+    fn live_causes_match_the_catalogue() {
         let mut found: BTreeSet<Cause> = receiving::CAUSES.into_iter().collect();
         let held = [
             "0.1 A wrote 100000",
@@ -419,9 +422,9 @@ mod tests {
         assert_eq!(found, Cause::ALL.iter().filter(live).copied().collect());
     }
 
-    /// Round trips tell a full path from a window that was cut.
+    /// RTTs distinguish a full path from a congestion window that was reduced.
     #[test]
-    fn a_congestion_window_is_the_paths_while_a_queue_shows() {
+    fn congestion_window_time_is_the_paths_while_a_queue_shows() {
         let lines = [
             "0.1 A wrote 100000",
             "0.1 A marked ca-recovery",
@@ -435,9 +438,9 @@ mod tests {
         assert_eq!(bounds(&lines), expected);
     }
 
-    /// Only if all of them were; those in a row are taken back at once.
+    /// Only if all of them were; timeouts in a row are undone at once.
     #[test]
-    fn timeouts_are_needless_if_all_were_taken_back() {
+    fn timeouts_are_spurious_only_if_all_were_undone() {
         let once = [
             "1.5 A wrote 100",
             "1.5 A held loss 1.500",
@@ -452,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_probe_repairs_is_no_timeout() {
+    fn loss_repaired_by_tail_loss_probe_is_not_a_timeout() {
         let probed = ["0.1 A wrote 100", "0.1 A held loss 0.060", "0.1 A held recovery 0.025"];
         assert_eq!(bounds(&probed), [(Cause::TailLoss, 60), (Cause::FastRecovery, 25)]);
         let timed_out = ["0.1 A marked ca-loss", "0.1 A marked timeout"];
@@ -460,9 +463,9 @@ mod tests {
         assert_eq!(bounds(&[&probed[..], &timed_out].concat()), expected);
     }
 
-    /// A sender knows that nothing came; whether its receiver had no CPU to answer, only that one's host does.
+    /// A sender knows that nothing came. Whether its receiver had no CPU to answer, only the receiver's host knows.
     #[test]
-    fn what_is_late_is_the_receiver_if_its_host_says_so() {
+    fn late_answer_is_the_receivers_if_its_host_reports_it() {
         let sampled = "sampled srtt 40000 rttvar 1000 min_rtt 30000";
         let lines = [
             "0.1 A wrote 100000",
@@ -486,9 +489,9 @@ mod tests {
         assert_eq!(with_receiver("0.180"), [(Cause::AcksHeldBack, 300)]);
     }
 
-    /// However often a buffer changes, it costs the same; and how often is known.
+    /// However often a buffer changes its size, it takes the same memory, and the number of changes is known.
     #[test]
-    fn sizes_of_a_buffer_are_kept_up_to_a_bound() {
+    fn receive_buffer_sizes_are_bounded() {
         let mut account = EndAccount::default();
         let size = |n| Mark::ReceiveBuffer(Bytes::new(n));
         for n in 1..=100 {
@@ -501,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_cannot_know_what_held_the_other() {
+    fn receiver_alone_gives_no_sender_causes() {
         let mut hosts = Hosts::default();
         let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
         hosts.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });

@@ -1,31 +1,31 @@
-//! Events put back into the order of their timestamps, where a recording was not written in it.
+//! Puts events back into timestamp order, if a recording was not written in it.
 //!
-//! Some captures are written by several queues or in batches for each direction: the stamps are right and the frames
-//! are not where they belong, so that an ACK comes before the data it acknowledges.
+//! Some captures are written by several queues, or in batches for each direction: the timestamps are right but frames
+//! are out of place, so that an ACK comes before the data it acknowledges.
 
 use slowpath_model::{End, Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Passes events on in the order of their timestamps, as far as they were no more than a window out of order.
+/// Passes on events in timestamp order, if they are out of order by no more than a window.
 #[derive(Debug)]
 pub struct InOrder<'a, S: Sink> {
     sink: &'a mut S,
     waiting: BinaryHeap<Reverse<Waiting>>,
-    /// How much earlier than the newest event one may come, in nanoseconds.
+    /// How much older than the newest event an event may be, in nanoseconds.
     window: i64,
     newest: Instant,
     count: u64,
-    /// Directions whose segments are stamped too late, and by how much.
+    /// Directions whose timestamps are late, and by how much.
     late: BTreeMap<(FlowId, usize), i64>,
 }
 
-/// An event that others may have to go before.
+/// An event that others may have to precede.
 #[derive(Debug)]
 struct Waiting {
     flow: FlowId,
     event: Event,
-    /// Its place in the recording: those with the same stamp keep their order.
+    /// Its place in the recording: events with the same timestamp keep their order.
     place: u64,
 }
 
@@ -49,32 +49,32 @@ impl Ord for Waiting {
     }
 }
 
-/// Events that wait at most: 200 MB of them.
+/// Maximum number of waiting events: 200 MB.
 const MOST_WAITING: usize = 1 << 20;
 
 impl<'a, S: Sink> InOrder<'a, S> {
-    /// Puts events in order for `sink` that come up to `window` nanoseconds late.
+    /// Orders events for `sink` that come up to `window` nanoseconds late.
     pub fn new(sink: &'a mut S, window: i64) -> Self {
         let newest = Instant::from_nanos(i64::MIN / 2);
         Self { sink, waiting: BinaryHeap::new(), window, newest, count: 0, late: BTreeMap::new() }
     }
 
-    /// Takes the segments of these directions to be earlier than their stamps say, by so many nanoseconds.
+    /// Treats the segments of these directions as earlier than their timestamps, by this many nanoseconds.
     #[must_use]
     pub fn with_stamped_late(mut self, late: &[(FlowId, End, i64)]) -> Self {
-        // The ACK that came soonest left some microseconds after its data.
+        // The earliest ACK left some microseconds after its data.
         const AT_ONCE: i64 = 10_000;
         self.late = late.iter().map(|(flow, end, by)| ((*flow, end.index()), by + AT_ONCE)).collect();
         self.window += self.late.values().max().copied().unwrap_or(0);
         self
     }
 
-    /// Passes on what still waits.
+    /// Passes on all waiting events.
     pub fn finish(mut self) {
         self.pass_on_until(None);
     }
 
-    /// Passes on all events that lie before `until`; all of them for `None`.
+    /// Passes on all events before `until`; all for `None`.
     fn pass_on_until(&mut self, until: Option<Instant>) {
         while let Some(Reverse(first)) = self.waiting.peek() {
             if until.is_some_and(|until| first.event.at >= until) && self.waiting.len() <= MOST_WAITING {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_stamped_late_are_put_before_their_acks() {
+    fn late_stamped_segments_are_ordered_before_their_acks() {
         let mut seen = Seen::default();
         let flow = FlowId(1);
         let mut sorter = InOrder::new(&mut seen, 0).with_stamped_late(&[(flow, End::B, 3_000_000)]);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn events_within_the_window_are_put_in_order_and_none_is_lost() {
+    fn events_within_window_are_reordered_without_loss() {
         let mut seen = Seen::default();
         let mut sorter = InOrder::new(&mut seen, 10);
         for at in [5, 8, 3, 20, 15, 11, 40, 2] {

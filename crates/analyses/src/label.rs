@@ -1,4 +1,4 @@
-//! What a segment of data was: new, sent again, overtaken, captured twice.
+//! Labels of data segments: new, retransmitted, reordered, captured twice.
 
 use crate::report::LabelCounts;
 
@@ -7,11 +7,11 @@ use crate::report::LabelCounts;
 pub enum Label {
     /// Data never seen before, in order or behind a hole.
     New,
-    /// Sent again because it was lost, or taken to be.
+    /// Retransmitted because it was lost, or believed to be.
     Retransmission,
-    /// Sent again though it had arrived.
+    /// Retransmitted though it had arrived.
     Spurious,
-    /// Sent in its place and overtaken on the way.
+    /// Sent in order and reordered on the way.
     OutOfOrder,
     /// A copy of a frame: from a second interface or a mirror port, or doubled by the network.
     Duplicate,
@@ -21,12 +21,12 @@ pub enum Label {
     WindowProbe,
 }
 
-/// What a segment turned out to be.
+/// How a segment was judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
     /// Its label, where it had payload or was a probe.
     pub label: Option<Label>,
-    /// Earlier retransmissions that it shows to have been needless.
+    /// Earlier retransmissions that it shows to have been spurious.
     pub spurious: u32,
 }
 

@@ -5,12 +5,12 @@
 //!
 //! # Decisions
 //!
-//! **Most segments take a short way.** Nearly every segment is the next data or a plain ACK (`Outstanding::is_next`,
+//! **Most segments take a fast path.** Nearly every segment is the next data or a plain ACK (`Outstanding::is_next`,
 //! `is_plain`), as in Linux's header prediction (`tcp_rcv_established`). The steps that follow are the same functions
-//! for all segments, compiled once more for these, with most conditions known. Nothing is allocated per packet, and
+//! for all segments, compiled a second time for these, with most conditions known. Nothing is allocated per packet, and
 //! the storage of a closed flow is reused.
 //!
-//! **Evidence is made late**, and only for flows that are shown.
+//! **Evidence is computed late**, and only for flows that are shown.
 
 pub mod analysis;
 pub mod cause;
@@ -45,4 +45,4 @@ pub use cause::{Cause, Confidence, Limit, ReportedBy};
 pub use evidence::Evidence;
 pub use label::{Judged, Label};
 pub use options::{AnalysisOptions, VantageOverride};
-pub use outstanding::Needless;
+pub use outstanding::SpuriousRetransmission;

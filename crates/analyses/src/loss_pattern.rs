@@ -1,9 +1,9 @@
-//! What lost transmissions have in common, and delivered ones do not: loss that follows a rule.
+//! What lost transmissions have in common and delivered ones do not: loss that follows a rule.
 //!
-//! Chance loses segments of every size and anywhere in the window. A path whose MTU is smaller than the sender believes
-//! loses all that is larger and nothing else; a device that cannot forward super-packets loses these and nothing else;
-//! a firewall that does not know the window scale loses what lies beyond the bare window field. Such a rule shows only
-//! next to the sender, where each transmission is seen.
+//! Random loss strikes segments of every size and anywhere in the window. A path whose MTU is smaller than the sender
+//! believes loses everything larger and nothing else; a device that cannot forward super-packets loses these and
+//! nothing else; a firewall that does not know the window scale loses everything beyond the bare window field. Such a
+//! rule shows only next to the sender, where each transmission is seen.
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
@@ -17,11 +17,11 @@ pub struct LossPattern {
     pub lost: u32,
     /// The payload of the smallest of them.
     pub lost_smallest: Option<u32>,
-    /// Those that were larger than anything delivered until then.
+    /// Those that were larger than anything delivered before.
     pub lost_larger: u32,
     /// The payload of the largest segment that was delivered.
     pub delivered_largest: u32,
-    /// Lost transmissions that ended within the window field as it is, without scaling.
+    /// Lost transmissions that ended within the window field without scaling.
     pub lost_within: u32,
     /// Delivered segments that did.
     pub delivered_within: u32,
@@ -29,7 +29,7 @@ pub struct LossPattern {
     pub delivered_beyond: u32,
 }
 
-/// Segments that one ACK covers, none of which was retransmitted: summed up by themselves, since nearly all are such.
+/// Segments that one ACK covers, none of them retransmitted: summed up separately, since nearly all are such.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delivered {
     segments: u32,
@@ -39,7 +39,7 @@ pub struct Delivered {
 }
 
 impl Delivered {
-    /// One more, of `len` bytes.
+    /// Adds a segment of `len` bytes.
     #[inline]
     pub fn add(&mut self, len: i64, beyond: bool) {
         self.segments += 1;
@@ -49,7 +49,7 @@ impl Delivered {
 }
 
 impl LossPattern {
-    /// Segments were delivered that were transmitted once.
+    /// Segments that were transmitted once were delivered.
     #[inline]
     pub fn delivered_once(&mut self, once: &Delivered) {
         let largest = u32::try_from(once.largest).unwrap_or(u32::MAX);
@@ -75,7 +75,7 @@ impl LossPattern {
         }
     }
 
-    /// What shows that the losses follow the rule called `cause`.
+    /// Evidence that the losses follow the rule `cause`.
     pub fn evidence(&self, cause: Cause) -> Option<Evidence> {
         let lost = self.lost.into();
         match cause {
@@ -96,16 +96,16 @@ impl LossPattern {
         }
     }
 
-    /// The rule that every loss follows and no delivery breaks, where there is one. A full segment has `mss` bytes.
+    /// The rule that every loss follows and no delivery breaks, if there is one. A full segment has `mss` bytes.
     pub fn rule(&self, mss: u32) -> Option<Cause> {
         let smallest = self.lost_smallest.filter(|_| self.lost >= thresholds::RULE_LOSSES)?;
         // A probe or an early timer retransmits a few that had arrived.
         let super_packets = self.lost_larger >= thresholds::RULE_LOSSES
-            && self.lost_larger >= self.lost - self.lost / thresholds::RULE_NEEDLESS;
+            && self.lost_larger >= self.lost - self.lost / thresholds::RULE_SPURIOUS;
         if self.delivered_largest == mss && super_packets {
             return Some(Cause::SuperPacketsDropped);
         }
-        // On the wire, a super-packet is as many full segments. Every path carries the default MSS.
+        // On the wire, a super-packet is several full segments. Every path carries the default MSS.
         let is_large = smallest.min(mss) >= thresholds::DEFAULT_MSS;
         if is_large && smallest.min(mss) > self.delivered_largest.min(mss) {
             return Some(Cause::MtuBlackHole);
@@ -116,7 +116,7 @@ impl LossPattern {
         let most = self.lost.min(self.delivered_within) * thresholds::RULE_LET_THROUGH;
         let mostly = self.delivered_beyond <= most + thresholds::RULE_LET_THROUGH;
         let unlikely = f64::from(self.lost) * beyond_share.ln() < thresholds::RULE_CHANCE.ln();
-        // Where nothing at all got through beyond it, a few are enough.
+        // If nothing at all got through beyond it, a few are enough.
         let nothing =
             self.delivered_beyond == 0 && self.lost.min(self.delivered_within) > thresholds::RULE_LOSSES;
         let beyond = self.lost_within == 0 && mostly && (unlikely || nothing);
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_larger_than_anything_delivered_is_lost_in_a_black_hole() {
+    fn mtu_black_hole_loses_only_segments_larger_than_any_delivered() {
         assert_eq!(pattern(&[1448; 4], &[100, 600]).rule(1448), Some(Cause::MtuBlackHole));
         assert_eq!(pattern(&[1448, 1448, 500], &[100, 600]).rule(1448), None);
         assert_eq!(pattern(&[1448; 2], &[100, 600]).rule(1448), None, "too few");
@@ -145,13 +145,13 @@ mod tests {
     }
 
     #[test]
-    fn super_packets_are_dropped_where_segments_pass() {
+    fn losses_of_super_packets_only_are_super_packets_dropped() {
         assert_eq!(pattern(&[2896, 4344, 2896], &[1448; 20]).rule(1448), Some(Cause::SuperPacketsDropped));
         assert_eq!(pattern(&[2896, 4344, 2896, 1448, 1448], &[1448; 20]).rule(1448), None);
     }
 
     #[test]
-    fn a_firewall_without_scaling_loses_what_is_beyond_the_bare_window() {
+    fn losses_beyond_unscaled_window_are_a_firewalls() {
         let mut pattern = pattern(&[], &[1448; 20]);
         (0..8).for_each(|_| pattern.lost(1448, true));
         pattern.delivered(1448, true);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_overflows_beyond_a_narrow_bare_window_is_no_firewall() {
+    fn queue_overflow_beyond_small_unscaled_window_is_not_a_firewall() {
         // A scale of 10 leaves a field of a segment or two: only the first data was ever within it.
         let mut pattern = pattern(&[], &[1448; 20]);
         (0..3000).for_each(|_| pattern.lost(1448, true));

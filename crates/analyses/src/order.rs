@@ -1,12 +1,12 @@
-//! In which order one end sent its segments, as far as its IP identifications tell.
+//! In which order one end sent its segments, as far as its IP identifications show.
 //!
-//! Linux increments the IPv4 identification once per packet of a connection. It therefore tells a retransmission from
-//! a reordered segment, tells a captured copy from both, and shows what was lost before the tap. This module learns
-//! whether an end counts that way, and trusts it no further. Connections that share a counter are ordered by it, but
-//! gaps mean nothing there. Load balancers that reuse an identification are recognised by time. IPv6 has no
-//! identification: there timestamps decide, and after them time.
+//! Linux increments the IPv4 identification once per packet of a connection. It therefore distinguishes a
+//! retransmission from a reordered segment, distinguishes a captured copy from both, and shows what was lost before the
+//! tap. This module learns whether an end counts that way, and trusts it no further. A counter shared by several
+//! connections gives their order, but its gaps mean nothing. Load balancers that reuse an identification are recognised
+//! by time. IPv6 has no identification: there timestamps decide, and after them time.
 
-/// Learns whether an end counts its IP identifications up, and then tells the order of any two of its packets.
+/// Learns whether an end counts its IP identifications up, and then gives the order of any two of its packets.
 ///
 /// Linux counts them per connected socket, by one per packet on the wire, retransmissions included
 /// (`ip_select_ident_segs`, 6.18). Others use zero, a counter shared by all connections, or random numbers: those
@@ -18,7 +18,7 @@ pub struct SendOrder {
     last_packets: u16,
     counted: u16,
     strayed: u16,
-    /// Steps that leave nothing out, and all others: of the last few hundred.
+    /// Steps without a gap, and all others: of the last few hundred.
     exact: u16,
     inexact: u16,
 }
@@ -27,8 +27,8 @@ impl SendOrder {
     /// As many packets as one step may leave out: a super-packet of 64 KB holds 45, BIG TCP more.
     const LONGEST_STEP: i16 = 400;
 
-    /// The end's next segment carries `id` and stands for `packets` on the wire (a super-packet for several).
-    /// Returns how many packets between it and the one before did not pass, where that can be told.
+    /// The end's next segment carries `id` and stands for `packets` on the wire (a super-packet for several). Returns
+    /// how many packets between it and the one before did not pass, if that is known.
     #[inline]
     pub fn saw(&mut self, id: u16, packets: u16) -> u16 {
         let Some(last) = self.last else {
@@ -46,11 +46,11 @@ impl SendOrder {
         self.saw_step(step, id, packets)
     }
 
-    /// Takes in a step that leaves numbers out, or is none; how many packets are missing.
+    /// Processes a step that leaves numbers out, or is none; returns how many packets are missing.
     #[inline(never)]
     fn saw_step(&mut self, step: i16, id: u16, packets: u16) -> u16 {
         let mut missing = 0;
-        // A frame captured twice says nothing.
+        // A frame captured twice shows nothing.
         if step == 0 {
             return 0;
         }
@@ -66,7 +66,7 @@ impl SendOrder {
                 self.strayed /= 2;
             }
         }
-        // What was overtaken does not move the counter back.
+        // A reordered segment does not move the counter back.
         if step > 0 || !self.is_counted() {
             (self.last, self.last_packets) = (Some(id), packets);
         }
@@ -89,8 +89,8 @@ impl SendOrder {
         }
     }
 
-    /// Whether identifications tell the order: at least 8 steps, 3 in 4 of them a count up. (Real reordering
-    /// makes a few steps stray.)
+    /// Whether identifications give the order: at least 8 steps, 3 in 4 of them a count up. (Real reordering makes a
+    /// few steps stray.)
     pub const fn is_counted(&self) -> bool {
         self.counted >= 8 && self.counted >= 3 * self.strayed
     }
@@ -106,12 +106,12 @@ impl SendOrder {
         self.is_counted() && self.exact >= 8 && self.exact / 4 >= self.inexact
     }
 
-    /// Whether a packet sent after the one with `id` has passed already. False where that cannot be told.
+    /// Whether a packet sent after the one with `id` has passed already. False if unknown.
     pub fn is_behind(&self, id: u16) -> bool {
         self.last.and_then(|last| self.is_after(last, id)).unwrap_or(false)
     }
 
-    /// Whether the packet with `id` was sent after the one with `other`; `None` where that cannot be told.
+    /// Whether the packet with `id` was sent after the one with `other`; `None` if unknown.
     pub fn is_after(&self, id: u16, other: u16) -> Option<bool> {
         let step = id.wrapping_sub(other) as i16;
         (self.is_counted() && step != 0 && step.unsigned_abs() < 20_000).then_some(step > 0)
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_trusted_across_its_wrap() {
+    fn ip_id_counter_is_trusted_across_its_wrap() {
         let order = learnt((65_500..=65_535).chain(0..100));
         assert_eq!(order.is_after(3, 65_530), Some(true));
         assert_eq!(order.is_after(65_530, 3), Some(false));
     }
 
     #[test]
-    fn a_lost_packet_leaves_a_gap_and_a_super_packet_does_not() {
+    fn ip_id_gap_counts_lost_packets_not_super_packets() {
         let mut order = learnt(0..40);
         assert_eq!(order.saw(40, 3), 0);
         assert_eq!(order.saw(43, 1), 0);
@@ -145,14 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn gaps_in_a_counter_shared_with_other_connections_mean_nothing() {
+    fn ip_id_gaps_of_shared_counter_mean_nothing() {
         let mut order = learnt((0..100).map(|n| n * 3));
         assert_eq!(order.is_after(9, 6), Some(true));
         assert_eq!(order.saw(310, 1), 0);
     }
 
     #[test]
-    fn zeros_and_random_numbers_are_not() {
+    fn zero_or_random_ip_ids_are_not_a_counter() {
         assert!(!learnt([0; 100]).is_counted());
         let random = (0..200u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 7) as u16);
         assert!(!learnt(random).is_counted());

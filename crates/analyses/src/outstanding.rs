@@ -1,4 +1,4 @@
-//! One direction's data between its passing the tap and its acknowledgment.
+//! One direction's data from passing the tap to its acknowledgment.
 //!
 //! Every segment of data is labelled here, at once where the evidence is there and corrected later where it comes
 //! later (DSACK, RFC 2883; the timestamp of an ACK, RFC 3522).
@@ -10,7 +10,7 @@ use crate::overview::CapturedLate;
 use crate::ranges::RangeSet;
 use apart::SAME_RETRANSMISSION_WITHIN;
 use record::Record;
-use resent::Retransmission;
+use retransmission::Retransmission;
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 use unseen::Unseen;
@@ -18,13 +18,13 @@ use unseen::Unseen;
 mod apart;
 mod outcome;
 mod record;
-mod resent;
+mod retransmission;
 mod unseen;
 pub use apart::{SAME_FRAME_WITHIN, Times};
 pub use outcome::{Acked, Missing, Placed};
-pub use resent::Needless;
+pub use retransmission::SpuriousRetransmission;
 
-/// Data that should have passed before something that did.
+/// Data that should have passed before data that did.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     start: StreamOffset,
@@ -41,46 +41,46 @@ pub struct Outstanding {
     records: VecDeque<Record>,
     holes: Vec<Hole>,
     sacked: RangeSet,
-    resent: VecDeque<Retransmission>,
-    /// Those of them that the present segment shows to have been needless.
-    needless: Vec<Needless>,
+    retransmissions: VecDeque<Retransmission>,
+    /// Those of them that the current segment shows to have been spurious.
+    spurious: Vec<SpuriousRetransmission>,
     una: StreamOffset,
     nxt: StreamOffset,
     started: bool,
-    /// What ends where the first data begins that passed, as long as none of that was acknowledged.
+    /// The hole below the first data that passed, as long as none of that was acknowledged.
     before_first: Option<Hole>,
-    /// Segments behind a retransmission that were lost with it, unseen: the next ones are sent again too.
+    /// Segments behind a retransmission that were lost with it, unseen: the next ones are retransmitted too.
     lost_unseen: u16,
-    /// The last segment was sent again.
-    mending: bool,
+    /// The last segment was a retransmission.
+    retransmitting: bool,
     /// Data was acknowledged that did not pass, and none has passed since.
     missed: bool,
     /// The byte at `nxt` was sent against a closed window, as a probe.
     probed: bool,
-    /// Made when data is acknowledged first that did not pass.
+    /// Allocated when data that did not pass is first acknowledged.
     unseen: Option<Box<Unseen>>,
-    /// Where the last frame ended that passed a second time; at first, where the first data begins. The copies of a tap that
-    /// captures each frame twice follow each other, as the frames do.
+    /// Where the last frame ended that passed a second time; at first, where the first data begins. At a tap that
+    /// captures each frame twice, the copies follow each other as the frames do.
     repeated_to: StreamOffset,
     /// That frame was a copy, or there was none.
     copied: bool,
     /// The window field of the last ACK with SACK blocks, or that came while data was SACKed.
     last_window: u16,
-    /// What is sent now reaches beyond the window field as it is, without scaling.
+    /// What is sent now reaches beyond the unscaled window field.
     beyond: bool,
     pattern: LossPattern,
 }
 
-/// As many segments as may be lost before a tail loss probe that is recognised by its identification: an initial window
-/// (RFC 6928).
+/// Segments that may be lost before a tail loss probe that is recognised by its identification: an initial window (RFC
+/// 6928).
 const PROBED_FLIGHT: i64 = 10;
 
 /// Records kept where no ACK is ever seen: 4 MiB.
 const MOST_RECORDS: usize = 1 << 17;
-/// Holes kept; the lowest are taken for unseen data beyond it.
+/// Holes kept; beyond that, the lowest count as unseen data.
 const MOST_HOLES: usize = 1 << 15;
-/// Retransmissions whose need is still open: a DSACK comes within a round trip or two.
-const MOST_RESENT: usize = 1 << 12;
+/// Retransmissions not yet known to be needed: a DSACK comes within an RTT or two.
+const MOST_RETRANSMISSIONS: usize = 1 << 12;
 
 impl Outstanding {
     /// The lowest offset not acknowledged.
@@ -93,7 +93,7 @@ impl Outstanding {
         self.nxt
     }
 
-    /// Says whether the segment that passes next reaches beyond the window field as it is, without scaling.
+    /// Sets whether the segment that passes next reaches beyond the unscaled window field.
     #[inline]
     pub const fn reaches_beyond(&mut self, beyond: bool) {
         self.beyond = beyond;
@@ -110,7 +110,7 @@ impl Outstanding {
         self.started
     }
 
-    /// Bytes outstanding, SACKed ones and holes at the tap left out.
+    /// Bytes outstanding, without SACKed ones and holes at the tap.
     pub fn flight(&self) -> i64 {
         self.nxt.distance_from(self.una) - self.sacked.total()
     }
@@ -135,24 +135,24 @@ impl Outstanding {
         self.records.front().map(|record| record.at)
     }
 
-    /// How often the oldest unacknowledged segment was sent again.
+    /// How often the oldest unacknowledged segment was retransmitted.
     pub fn oldest_again(&self) -> u8 {
         self.records.front().map_or(0, |record| record.again)
     }
 
-    /// Whether a segment that starts at `start` follows the last one, and nothing speaks against its being new:
-    /// nearly every segment of nearly every flow. Then [`next`](Self::next) is all there is to do.
+    /// Whether a segment that starts at `start` follows the last one, and nothing contradicts its being new: nearly
+    /// every segment of nearly every flow. Then [`next`](Self::next) is all there is to do.
     #[inline]
     pub fn is_next(&self, start: StreamOffset) -> bool {
         self.started && start == self.nxt && self.lost_unseen == 0
     }
 
-    /// The segment passed that [`is_next`](Self::is_next).
+    /// A segment passed for which [`is_next`](Self::is_next) holds.
     #[inline]
     pub fn next(&mut self, at: Instant, segment: &Segment) -> Placed {
         let record = Record { beyond: self.beyond, ..Record::of(at, segment) };
         self.nxt = record.end;
-        (self.mending, self.missed) = (false, false);
+        (self.retransmitting, self.missed) = (false, false);
         self.push(record);
         Placed::next(record.end.distance_from(record.start) as u32)
     }
@@ -200,7 +200,7 @@ impl Outstanding {
                 self.lost_unseen = if hole == 0 { left.saturating_sub(1) } else { 0 };
                 left > 0 && hole == 0
             };
-            self.mending = again;
+            self.retransmitting = again;
             self.push(Record { again: u8::from(again), ..record });
             let label = if again { Label::Retransmission } else { Label::New };
             if again {
@@ -234,14 +234,14 @@ impl Outstanding {
             let label = if is_reordered { Label::OutOfOrder } else { Label::Retransmission };
             if !is_reordered {
                 self.remember(&new, segment, None);
-                // Before the first retransmission nothing but the top of the data can be missing.
-                if !self.mending && missing.only_data {
+                // Before the first retransmission, only the top of the data can be missing.
+                if !self.retransmitting && missing.only_data {
                     self.lost_unseen = missing.packets;
                 }
-                self.mending = true;
+                self.retransmitting = true;
             }
             let unique = (filled + beyond) as u32;
-            return Placed { label, unique, repeated: false, tail, left_hole: false, needless: false };
+            return Placed { label, unique, repeated: false, tail, left_hole: false, shows_spurious: false };
         }
         if self.unseen.as_mut().is_some_and(|unseen| unseen.takes(&new)) {
             // Acknowledged first and seen then: the capture has them in the wrong order.
@@ -252,14 +252,14 @@ impl Outstanding {
                 repeated: false,
                 tail: false,
                 left_hole: false,
-                needless: false,
+                shows_spurious: false,
             };
         }
         let answered = new.end <= self.una || self.sacked.contains(new.start);
         let first = self.records.partition_point(|record| record.end <= new.start);
         let before = self.records.get(first).filter(|record| record.start < new.end).copied();
-        // What is retransmitted may follow closely on what was sent last: a timer ran out.
-        let first_time = !self.mending && before.is_none_or(|before| before.again == 0);
+        // A retransmission may follow closely on the data sent last: a timer expired.
+        let first_time = !self.retransmitting && before.is_none_or(|before| before.again == 0);
         let in_turn = std::mem::replace(&mut self.repeated_to, new.end) == new.start;
         let follows_a_copy = in_turn && self.copied || times.twice;
         let soon = if first_time && follows_a_copy {
@@ -267,8 +267,8 @@ impl Outstanding {
         } else {
             times.soon.min(SAME_RETRANSMISSION_WITHIN)
         };
-        // A timer sends all once more that is outstanding, in a burst, and with it what was sent just now.
-        let of_a_burst = in_turn && self.mending && !self.copied;
+        // A timer retransmits everything outstanding in a burst, including data sent just now.
+        let of_a_burst = in_turn && self.retransmitting && !self.copied;
         let alike = times.alike.is_some_and(|apart| apart < soon);
         let nearest = times.nearest.unwrap_or(0).clamp(50_000, SAME_RETRANSMISSION_WITHIN).max(soon);
         self.copied = !of_a_burst
@@ -281,19 +281,21 @@ impl Outstanding {
                 repeated: false,
                 tail,
                 left_hole: false,
-                needless: false,
+                shows_spurious: false,
             };
         }
-        let resent = self.resent_before(new.start, before.as_ref()).map(|resent| resent.at);
+        let resent =
+            self.retransmission_before(new.start, before.as_ref()).map(|retransmission| retransmission.at);
         if apart::is_late_original(before.as_ref(), resent, &new, segment, order, times.nearest) {
-            // The original comes after its retransmission, which was not needed.
-            let resent = self.resent.iter_mut().rev();
-            let needless = resent.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);
-            let needless = needless.map(|resent| self.needless.push(resent.condemn())).is_some();
+            // The original comes after its retransmission, which was spurious.
+            let retransmissions = self.retransmissions.iter_mut().rev();
+            let original =
+                retransmissions.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);
+            let shows_spurious = original.map(|found| self.spurious.push(found.mark_spurious())).is_some();
             let label = Label::OutOfOrder;
-            return Placed { label, unique: 0, repeated: false, tail, left_hole: false, needless };
+            return Placed { label, unique: 0, repeated: false, tail, left_hole: false, shows_spurious };
         }
-        // Of a super-packet, it may have been another part that was retransmitted before.
+        // Of a super-packet, another part may have been retransmitted before.
         let repeated = resent.is_some() && before.is_some_and(|before| before.again > 0);
         for record in self.records.range_mut(first..) {
             if record.start >= new.end {
@@ -306,12 +308,12 @@ impl Outstanding {
             self.push(Record { start: self.nxt, again: 1, ..new });
             self.nxt = new.end;
         }
-        self.mending = true;
+        self.retransmitting = true;
         let label = if answered { Label::Spurious } else { Label::Retransmission };
         if !answered {
             self.remember(&new, segment, before.as_ref());
         }
-        Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, needless: false }
+        Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, shows_spurious: false }
     }
 
     /// The data that passed after its acknowledgment.
@@ -341,7 +343,7 @@ impl Outstanding {
     }
 
     /// Data that starts at `start` passes. If that is below the first data that passed, and nothing was acknowledged so
-    /// far, then everything in between is missing as well.
+    /// far, everything in between is missing as well.
     fn open_below_first(&mut self, start: StreamOffset) {
         let Some(first) = self.before_first else { return };
         if self.una != first.end {
@@ -353,7 +355,7 @@ impl Outstanding {
         }
     }
 
-    /// Takes `start..end` out of the holes: how many bytes of it were in one, and the first such hole.
+    /// Takes `start..end` out of the holes; returns how many bytes of it were in one, and the first such hole.
     fn fill(&mut self, start: StreamOffset, end: StreamOffset) -> Option<(i64, Hole)> {
         let mut at = self.holes.partition_point(|hole| hole.end <= start);
         let mut first = None;
@@ -387,14 +389,14 @@ impl Outstanding {
     }
 
     fn remember(&mut self, new: &Record, segment: &Segment, before: Option<&Record>) {
-        let last = self.resent_before(new.start, before).map(|last| (last.len(), last.beyond));
+        let last = self.retransmission_before(new.start, before).map(|last| (last.len(), last.beyond));
         let replaced = last.or(before.map(|before| (before.len(), before.beyond)));
-        if self.resent.len() == MOST_RESENT
-            && let Some(oldest) = self.resent.pop_front()
+        if self.retransmissions.len() == MOST_RETRANSMISSIONS
+            && let Some(oldest) = self.retransmissions.pop_front()
         {
             oldest.count_lost(&mut self.pattern);
         }
-        self.resent.push_back(Retransmission {
+        self.retransmissions.push_back(Retransmission {
             start: new.start,
             end: new.end,
             at: new.at,
@@ -406,9 +408,9 @@ impl Outstanding {
         });
     }
 
-    /// The retransmissions found needless since this was last asked.
-    pub fn take_needless(&mut self) -> impl Iterator<Item = Needless> {
-        self.needless.drain(..)
+    /// The retransmissions found spurious since the last call.
+    pub fn take_spurious(&mut self) -> impl Iterator<Item = SpuriousRetransmission> {
+        self.spurious.drain(..)
     }
 
     /// Whether an acknowledgment up to `ack`, with the blocks of `segment`, changes nothing here.
@@ -417,8 +419,8 @@ impl Outstanding {
         self.started && ack <= self.una && segment.sack.is_empty() && !self.has_sacked()
     }
 
-    /// Whether an acknowledgment up to `ack`, with the blocks of `segment`, is for data that passed once and in
-    /// order, and says no more. Then [`retire`](Self::retire) is all there is to do.
+    /// Whether an acknowledgment up to `ack`, with the blocks of `segment`, is for data that passed once and in order,
+    /// and carries nothing else. Then [`retire`](Self::retire) is all there is to do.
     #[inline]
     pub fn is_plain(&self, ack: StreamOffset, segment: &Segment) -> bool {
         self.started
@@ -448,8 +450,8 @@ impl Outstanding {
             && segment.len == 0
             && segment.window <= self.last_window
         {
-            // RFC 2018, section 3: while data is held above the ACK, every ACK says so. Some stacks do not in an update of
-            // the window.
+            // RFC 2018, section 3: while data is held above the ACK, every ACK reports it. Some stacks do not in an
+            // update of the window.
             result.reneged = true;
             self.sacked.clear();
         }
@@ -471,7 +473,7 @@ impl Outstanding {
             self.nxt = ack;
             self.missed = true;
         }
-        if !self.resent.is_empty() {
+        if !self.retransmissions.is_empty() {
             result.spurious += self.judge_by_timestamp(ack, segment);
         }
         // RFC 7323, section 4.1: an echoed timestamp tells which transmission was acknowledged.
@@ -488,7 +490,7 @@ impl Outstanding {
             result.reneged = true;
             self.sacked.clear();
         } else if !self.sacked.is_empty() {
-            // What was SACKED before is not newly delivered.
+            // Data that was SACKed before is not newly delivered.
             self.sacked.remove_below(ack);
         }
         while self.holes.first().is_some_and(|hole| hole.start < ack) {
@@ -517,7 +519,7 @@ impl Outstanding {
                 result.waited = Some(at.nanos_since(front.at));
             }
             if front.end > ack {
-                // The rest of it is still under way: its ACK says nothing of when it arrived.
+                // The rest of it is still under way: its ACK does not show when it arrived.
                 front.start = ack;
                 break;
             }
@@ -541,8 +543,8 @@ impl Outstanding {
         self.probed = false;
     }
 
-    /// A segment that was retransmitted was delivered: the last of its transmissions, or the first one if that was
-    /// needless.
+    /// A segment that was retransmitted was delivered: the last of its transmissions, or the first one if the
+    /// retransmission was spurious.
     #[cold]
     fn count_delivered(&mut self, record: &Record) {
         let last = self.transmitted_before(record.start).filter(|last| !last.spurious);
@@ -550,26 +552,30 @@ impl Outstanding {
         self.pattern.delivered(len, beyond);
     }
 
-    /// The last retransmission that covers `at`, where `before` is outstanding, if anything is. Most are lost once: then there
-    /// is none to look for.
-    fn resent_before(&self, at: StreamOffset, before: Option<&Record>) -> Option<&Retransmission> {
+    /// The last retransmission that covers `at`; `before` is the outstanding record, if there is one. Most data is lost
+    /// once: then there is none to look for.
+    fn retransmission_before(&self, at: StreamOffset, before: Option<&Record>) -> Option<&Retransmission> {
         let is_first = before.is_some_and(|before| before.again == 0 && before.start <= at);
         if is_first { None } else { self.transmitted_before(at) }
     }
 
     /// The last retransmission that covers `at`.
     fn transmitted_before(&self, at: StreamOffset) -> Option<&Retransmission> {
-        // More are not sent within a few round trips.
+        // More are not sent within a few RTTs.
         const NEWEST: usize = 512;
-        self.resent.iter().rev().take(NEWEST).find(|resent| resent.start <= at && at < resent.end)
+        self.retransmissions
+            .iter()
+            .rev()
+            .take(NEWEST)
+            .find(|retransmission| retransmission.start <= at && at < retransmission.end)
     }
 
-    /// What the lost and the delivered transmissions have in common, at the end: what was retransmitted and not
+    /// What the lost and the delivered transmissions have in common, at the end: data that was retransmitted and not
     /// acknowledged was lost each time.
     pub fn loss_pattern(&self) -> LossPattern {
         let mut pattern = self.pattern;
-        for resent in &self.resent {
-            resent.count_lost(&mut pattern);
+        for retransmission in &self.retransmissions {
+            retransmission.count_lost(&mut pattern);
         }
         if let Some(left) = self.records.front().filter(|left| left.again > 0)
             && let Some(last) = self.transmitted_before(left.start)
@@ -579,9 +585,9 @@ impl Outstanding {
         pattern
     }
 
-    /// RFC 3522: an ACK for a retransmitted segment that echoes an older timestamp than the retransmission's was
-    /// raised by the original. Judged at the lowest unacknowledged segment only: with delayed ACKs a later one's
-    /// ACK may echo an earlier one's timestamp (RFC 7323, section 4.3).
+    /// RFC 3522: an ACK for a retransmitted segment that echoes an older timestamp than the retransmission's answers
+    /// the original. Judged at the lowest unacknowledged segment only: with delayed ACKs a later one's ACK may echo an
+    /// earlier one's timestamp (RFC 7323, section 4.3).
     fn judge_by_timestamp(&mut self, ack: StreamOffset, segment: &Segment) -> u32 {
         let Some(stamps) = segment.timestamps else { return 0 };
         let Some(front) = self.records.front() else { return 0 };
@@ -590,9 +596,13 @@ impl Outstanding {
             return 0;
         }
         let mut spurious = 0;
-        for resent in &mut self.resent {
-            if !resent.spurious && resent.start >= self.una && resent.end <= ack && older(resent.tsval) {
-                self.needless.push(resent.condemn());
+        for retransmission in &mut self.retransmissions {
+            if !retransmission.spurious
+                && retransmission.start >= self.una
+                && retransmission.end <= ack
+                && older(retransmission.tsval)
+            {
+                self.spurious.push(retransmission.mark_spurious());
                 spurious += 1;
             }
         }
@@ -618,9 +628,9 @@ impl Outstanding {
                 nth == 0 && blocks.get(1).is_some_and(|outer| outer.start <= start && end <= outer.end);
             if nth == 0 && (end <= ack || inside_second) {
                 result.dsacks += 1;
-                for resent in self.resent.iter_mut().rev() {
-                    if !resent.spurious && resent.start < end && start < resent.end {
-                        self.needless.push(resent.condemn());
+                for retransmission in self.retransmissions.iter_mut().rev() {
+                    if !retransmission.spurious && retransmission.start < end && start < retransmission.end {
+                        self.spurious.push(retransmission.mark_spurious());
                         result.spurious += 1;
                         break;
                     }

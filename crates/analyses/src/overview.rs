@@ -1,4 +1,4 @@
-//! What the whole of a direction tells about each part of it.
+//! What the whole of a direction shows about each part of it.
 
 use crate::limits::alternatives::Tally;
 use crate::limits::other_scale::ScaledOtherwise;
@@ -7,29 +7,29 @@ use crate::loss_pattern::LossPattern;
 /// What the stretches of one direction say together.
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
-    /// The shortest round trip, in microseconds.
+    /// The shortest RTT, in microseconds.
     pub base_rtt: Option<u32>,
-    /// The highest rate of delivery that was held for about a round trip, in bit/s.
+    /// The highest rate of delivery that was held for about an RTT, in bit/s.
     pub peak_rate: f64,
     /// Time spent with a standing queue while sending, in nanoseconds.
     pub queued: i64,
     /// The longest recovery from loss, in nanoseconds.
     pub longest_recovery: i64,
-    /// Whether it is known how far the sender is from the tap, and whether round trips are seen all the time.
+    /// Whether the sender's distance from the tap is known, and whether RTTs are measured all the time.
     pub near_known: bool,
     /// See [`Self::near_known`].
     pub queue_shows: bool,
     /// The rate, in bit/s, while the receiver's application read: the median. Unknown if it hardly did.
     pub read_rate: Option<f64>,
-    /// Seen from afar, ACKs do not set the sender off.
+    /// Seen from afar, ACKs do not trigger the sender.
     pub unclocked: bool,
     /// Hardly any time went into the repair of losses.
     pub seldom_repaired: bool,
     /// There is a silence, far from the sender, in which what was sent may have been lost.
     pub unproven: bool,
-    /// Never was more than one segment in flight.
+    /// There was never more than one segment in flight.
     pub one_segment: bool,
-    /// And each was a full one, whose ACK was not delayed.
+    /// Each of those was a full segment, whose ACK was not delayed.
     pub one_at_once: bool,
     /// Waits that payload of the other end ended, and waits that an ACK alone ended.
     pub waits: WaitEnds,
@@ -45,7 +45,7 @@ impl Overview {
         self.rare.as_deref().unwrap_or(&Rare::NONE)
     }
 
-    /// What few directions have: made when something of it is known first.
+    /// What few directions have: allocated when first needed.
     pub fn rare_mut(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
     }
@@ -56,7 +56,7 @@ impl Overview {
 pub struct Rare {
     /// The rate a policer lets through, in bit/s, where one shows.
     pub policed: Option<f64>,
-    /// How a sender sends that is held by a clock of its own host, where it is (`limits/pace.rs`).
+    /// The sending pattern of a sender held by a clock of its own host, if it is (`limits/pace.rs`).
     pub steady: Option<Steady>,
     /// What lost transmissions have in common, where any were lost; known next to the sender.
     pub loss: Option<LossPattern>,
@@ -72,8 +72,8 @@ pub struct Rare {
     pub captured_late: CapturedLate,
 }
 
-/// Retransmissions of what the other end was known to miss, and that had passed the tap before. Next to the other end, it had
-/// arrived there and its TCP did not accept it.
+/// Retransmissions of data that the other end was known to miss, and that had passed the tap before. Next to the other
+/// end, the data had arrived there and its TCP did not accept it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NotAccepted {
     /// All of them.
@@ -84,7 +84,7 @@ pub struct NotAccepted {
     pub stale: u32,
     /// Those beyond the window.
     pub outside: u32,
-    /// The other end took back what it had selectively acknowledged (RFC 2018, section 8).
+    /// The other end reneged on data it had selectively acknowledged (RFC 2018, section 8).
     pub reneged: bool,
 }
 
@@ -115,14 +115,15 @@ pub enum ScaleChanged {
     Filled(ScaledOtherwise),
 }
 
-/// Data that is in the capture after its own acknowledgment: stamped too late, or written in the wrong place.
+/// Data that is in the capture after its own acknowledgment: its timestamp is late, or it was written in the wrong
+/// place.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CapturedLate {
     /// How many segments.
     pub segments: u64,
-    /// By how much at most, in nanoseconds.
+    /// The largest delay, in nanoseconds.
     pub most: i64,
-    /// How many were late by nearly as much.
+    /// How many were late by nearly that much.
     pub by_most: u64,
 }
 
@@ -130,7 +131,7 @@ impl CapturedLate {
     /// No data.
     pub const NONE: Self = Self { segments: 0, most: 0, by_most: 0 };
 
-    /// One more, by so many nanoseconds.
+    /// Adds a segment that is late by so many nanoseconds.
     pub fn note(&mut self, late: i64) {
         if late / 5 > self.most / 4 {
             self.by_most = 0;
@@ -140,9 +141,9 @@ impl CapturedLate {
         self.by_most += u64::from(late / 4 >= self.most / 5);
     }
 
-    /// By how much each segment was late, where it was the same for all of them.
+    /// By how much each segment was late, if by the same time.
     pub const fn constant(&self) -> Option<i64> {
-        // What was acknowledged at once is late by nearly all of it; a delayed ACK leaves less.
+        // Data acknowledged at once is late by nearly all of it; a delayed ACK leaves less.
         const LEAST_SEGMENTS: u64 = 10;
         const MOST: i64 = 1_000_000_000;
         let alike = self.by_most >= LEAST_SEGMENTS && self.by_most * 4 >= self.segments;
@@ -159,14 +160,14 @@ pub struct TakenBack {
     pub largest: i64,
 }
 
-/// How a sender sends that has a clock of its own.
+/// How a sender with a clock of its own sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Steady {
     /// Its rate, in bit/s.
     pub rate: f64,
     /// What is in flight, in bytes.
     pub flight: f64,
-    /// The part of the data that no ACK set off; known next to the sender.
+    /// The part of the data that no ACK triggered; known next to the sender.
     pub unprompted: Option<f64>,
 }
 
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_late_by_the_same_time_is_told_from_what_is_late_at_random() {
+    fn constant_lateness_is_distinguished_from_random() {
         assert_eq!(late([3_000_000; 20]).constant(), Some(3_000_000));
         let delayed_acks = (0..40).map(|n| if n % 2 == 0 { 2_990_000 } else { 1_000_000 });
         assert_eq!(late(delayed_acks).constant(), Some(2_990_000));

@@ -10,8 +10,8 @@ pub struct RangeSet {
 }
 
 impl RangeSet {
-    /// More ranges than a peer could have a reason for; the lowest are forgotten beyond it, so that no capture
-    /// can make the set grow without bound.
+    /// More ranges than a peer could have a reason for; beyond that, the lowest are forgotten, so that no capture makes
+    /// the set grow without bound.
     const MOST: usize = 1 << 16;
 
     /// Bytes in the set.
@@ -104,9 +104,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against the slow, obvious set of single bytes.
+        /// Compared with a slow, obvious set of single bytes.
         #[test]
-        fn behaves_like_a_set_of_bytes(steps in prop::collection::vec((0i64..60, 0i64..12, prop::bool::weighted(0.15)), 1..60)) {
+        fn range_set_matches_byte_set_model(steps in prop::collection::vec((0i64..60, 0i64..12, prop::bool::weighted(0.15)), 1..60)) {
             let (mut fast, mut slow) = (RangeSet::default(), BTreeSet::new());
             for (start, len, remove) in steps {
                 if remove {

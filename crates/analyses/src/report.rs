@@ -22,7 +22,7 @@ pub struct FlowReport {
     pub first: Instant,
     /// Last event.
     pub last: Instant,
-    /// Why the source said no more of it.
+    /// Why the source reported no more of it.
     pub ended: FlowEnd,
     /// From where it was watched.
     pub vantage: VantageReport,
@@ -47,7 +47,7 @@ impl FlowReport {
         self.last.since(self.first).unwrap_or_default()
     }
 
-    /// The time of the main direction that the transport could have had back.
+    /// The time of the main direction that the transport could regain.
     pub fn time_lost(&self) -> Duration {
         let lost = self.main().findings.iter().filter(|finding| finding.cause.is_loss());
         lost.map(|finding| finding.lasted).sum()
@@ -129,7 +129,7 @@ pub struct Opening {
     pub challenges: u32,
     /// From SYN to the last ACK, where no SYN was retransmitted: one RTT.
     pub round_trip: Option<Duration>,
-    /// What became of A's wish to use ECN; `None` if it had none, or the opening was not seen.
+    /// B's answer to A's request for ECN; `None` if there was no request, or the opening was not seen.
     pub ecn: Option<EcnAnswer>,
     /// B answered the SYN with a RST.
     pub refused: bool,
@@ -166,8 +166,8 @@ pub struct Closing {
     pub rst: [bool; 2],
     /// The RST that ended the connection: the first one, or the first that cut something short.
     pub reset: Option<Box<Reset>>,
-    /// A flow in which the same socket answered a segment of another address with a RST: a segment of this flow whose address
-    /// a NAT did not translate back.
+    /// A flow in which the same socket answered a segment of another address with a RST: a segment of this flow that a
+    /// NAT did not translate back.
     pub stray: Option<FlowId>,
 }
 
@@ -187,11 +187,11 @@ pub struct Reset {
     pub by: End,
     /// When it passed.
     pub at: Instant,
-    /// Why; `None` where it cut nothing short.
+    /// Why; `None` if it cut nothing short.
     pub cause: Option<Cause>,
     /// Payload that had not been acknowledged: what that end had sent, and the other.
     pub unacknowledged: [u32; 2],
-    /// How long nobody had sent anything before the segment that it answers.
+    /// How long neither end had sent anything before the segment that it answers.
     pub pause: Duration,
     /// Its TTL, and that of the end's other packets, where they differ.
     pub ttl: Option<(u8, u8)>,
@@ -213,9 +213,9 @@ pub struct DirectionReport {
     /// Time split into spells: contiguous, in order, no overlap, from the flow's first event to its last. Empty
     /// where the direction carried no payload, unless that is what the report is about.
     pub spells: Vec<Spell>,
-    /// What the spells come to, most time first.
+    /// The spells summed up by cause, most time first.
     pub findings: Vec<Finding>,
-    /// Pauses far longer than a round trip, first ones first; the longest 64 where there were more.
+    /// Pauses far longer than an RTT, in order of time; the longest 64 where there were more.
     pub stalls: Vec<Stall>,
     /// How many stalls there were.
     pub stall_count: u64,
@@ -274,16 +274,16 @@ pub struct Measures {
     /// Largest, smallest non-zero and mean window this end advertised, scaled where known.
     pub window: WindowMeasures,
 
-    /// Round trips from a data segment at the tap to its ACK at the tap (Karn's rule kept).
+    /// RTTs from a data segment at the tap to its ACK at the tap (Karn's algorithm).
     pub rtt_by_ack: RttMeasures,
-    /// Round trips by echoed timestamp, from the tap to the peer and back.
+    /// RTTs by echoed timestamp, from the tap to the peer and back.
     pub rtt_by_timestamp: RttMeasures,
     /// The retransmission timeout Linux would have at the end (`tcp_rtt_estimator`, `tcp_set_rto`, 6.18).
     pub rto: Option<Duration>,
 
     /// Any segment of this end was ECN-capable at the tap, or marked.
     pub ecn_capable: bool,
-    /// What most directions have nothing of; see [`Self::unusual`].
+    /// What few directions have; see [`Self::unusual`].
     pub unusual: Option<Box<Unusual>>,
 
     /// Largest amount outstanding, SACKed data left out.
@@ -299,7 +299,7 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// What most directions have nothing of.
+    /// What few directions have.
     pub fn unusual(&self) -> &Unusual {
         self.unusual.as_deref().unwrap_or(&Unusual::NONE)
     }
@@ -309,8 +309,8 @@ impl Measures {
         self.bytes.get().div_ceil(u64::from(self.mss_seen.max(1))).max(self.data_packets)
     }
 
-    /// The share of these, those captured twice left out, that was retransmitted and not spuriously, 0 to 1: every report's loss. `None` where nothing was
-    /// lost.
+    /// The share of these, without those captured twice, that was retransmitted and not spuriously, 0 to 1: every
+    /// report's loss. `None` if nothing was lost.
     pub fn lost_share(&self) -> Option<f64> {
         let passed = self.data_segments().saturating_sub(self.labels.duplicate);
         let (lost, all) = (self.labels.retransmission, passed.max(self.labels.retransmission));
@@ -318,7 +318,7 @@ impl Measures {
     }
 }
 
-/// What most directions have nothing of: kept apart, since a recording may have a hundred thousand flows.
+/// What few directions have: kept apart, since a recording may have a hundred thousand flows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unusual {
     /// SACK blocks sent of data that the other end never sent.
@@ -335,7 +335,7 @@ pub struct Unusual {
     pub icmp_errors: u64,
     /// What the last of them said.
     pub icmp_kind: Option<IcmpKind>,
-    /// Since when this end has sent and heard nothing, up to the end of the flow.
+    /// Since when this end has sent and received nothing, up to the end of the flow.
     pub unheard: Option<Unheard>,
 }
 
@@ -353,12 +353,12 @@ impl Unusual {
     };
 }
 
-/// An end sends and hears nothing any more.
+/// An end sends and receives nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unheard {
     /// Since when.
     pub since: Instant,
-    /// How long nobody had sent anything then.
+    /// How long neither end had sent anything then.
     pub pause: Duration,
     /// Retransmissions and probes since.
     pub tries: u32,
@@ -411,16 +411,16 @@ impl ScaleKnown {
     }
 }
 
-/// How many data segments were what.
+/// How many data segments have each label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelCounts {
     /// Data never seen before, in order.
     pub new: u64,
-    /// Sent again because it was lost, or taken to be.
+    /// Retransmitted because it was lost, or believed to be.
     pub retransmission: u64,
-    /// Sent again though it had arrived: by DSACK, by timestamp, or seen to arrive twice.
+    /// Retransmitted though it had arrived: by DSACK, by timestamp, or seen to arrive twice.
     pub spurious: u64,
-    /// Overtaken on the way.
+    /// Reordered on the way.
     pub out_of_order: u64,
     /// A copy of a frame: captured, or delivered, twice.
     pub duplicate: u64,
@@ -569,7 +569,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_captured_twice_was_sent_once() {
+    fn loss_share_ignores_frames_captured_twice() {
         let mut measures = Measures { data_packets: 200, ..Measures::default() };
         (measures.labels.duplicate, measures.labels.retransmission) = (100, 1);
         assert_eq!(measures.lost_share(), Some(0.01));

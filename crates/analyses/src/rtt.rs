@@ -1,4 +1,4 @@
-//! Round-trip times, and the retransmission timeout Linux makes of them.
+//! RTTs, and the retransmission timeout that Linux computes from them.
 
 use crate::options::VantageOverride;
 use crate::report::RttMeasures;
@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Nanoseconds in a millisecond.
 const MS: i64 = 1_000_000;
 
-/// Running minimum, mean, maximum and deviation of a round-trip time.
+/// Running minimum, mean, maximum and deviation of an RTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RttStats {
     count: u32,
@@ -38,7 +38,7 @@ impl RttStats {
         self.count == 0
     }
 
-    /// What the samples come to.
+    /// The samples summed up.
     pub fn measures(&self) -> RttMeasures {
         if self.count == 0 {
             return RttMeasures::default();
@@ -59,8 +59,8 @@ impl RttStats {
 
 /// The retransmission timer of Linux: `tcp_rtt_estimator` and `tcp_set_rto` (net/ipv4/tcp_input.c, 6.18).
 ///
-/// Differs from RFC 6298 in its floor, which is put under RTTVAR and not under the RTO, and in how RTTVAR falls:
-/// at most once per round trip.
+/// Differs from RFC 6298 in its lower bound, which applies to RTTVAR and not to the RTO, and in how RTTVAR falls: at
+/// most once per RTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinuxRto {
     /// 8 × SRTT, in microseconds; zero before the first sample.
@@ -68,7 +68,7 @@ pub struct LinuxRto {
     mdev: i64,
     mdev_max: i64,
     rttvar: i64,
-    /// The stream offset that ends the current round trip.
+    /// The stream offset that ends the current RTT.
     round_end: StreamOffset,
 }
 
@@ -116,7 +116,7 @@ impl LinuxRto {
         }
     }
 
-    /// The smoothed round trip in nanoseconds; `None` before the first sample.
+    /// SRTT in nanoseconds; `None` before the first sample.
     pub fn srtt_nanos(&self) -> Option<i64> {
         (self.srtt != 0).then_some((self.srtt >> 3) * 1000)
     }
@@ -135,8 +135,7 @@ impl LinuxRto {
 
 /// Measures how far one end is from the tap: from a timestamp of the other end passing to its echo.
 ///
-/// One timestamp is watched at a time, so the cost per segment is a comparison; that is about one sample per
-/// round trip.
+/// One timestamp is watched at a time, so the cost per segment is a comparison; that is about one sample per RTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EchoWatch {
     waiting: Option<(u32, Instant)>,
@@ -146,7 +145,7 @@ pub struct EchoWatch {
 impl EchoWatch {
     /// The other end sent timestamp `val`, in a segment that obliges this end to answer.
     pub fn on_timestamp_sent(&mut self, val: u32, at: Instant) {
-        // A value seen before could be echoed on behalf of its first appearance.
+        // A value seen before could be echoed for its first appearance.
         if self.newest.is_none_or(|newest| (val.wrapping_sub(newest) as i32) > 0) {
             self.newest = Some(val);
             if self.waiting.is_none() {
@@ -160,7 +159,7 @@ impl EchoWatch {
         self.newest.is_some_and(|newest| (val.wrapping_sub(newest) as i32) < 0)
     }
 
-    /// This end echoed `ecr`: nanoseconds since it passed, where it was the one watched.
+    /// This end echoed `ecr`: nanoseconds since that timestamp passed, if it was the one watched.
     pub fn echoed(&mut self, ecr: u32, at: Instant) -> Option<i64> {
         let (val, since) = self.waiting?;
         let ahead = ecr.wrapping_sub(val) as i32;
@@ -168,12 +167,12 @@ impl EchoWatch {
             return None;
         }
         self.waiting = None;
-        // A later echo says that this one's was lost or merged: no sample.
+        // A later echo shows that this one's was lost or merged: no sample.
         (ahead == 0).then(|| at.nanos_since(since))
     }
 }
 
-/// A round trip in microseconds; more than 18 minutes count as that.
+/// An RTT in microseconds; more than 18 minutes count as 18 minutes.
 pub fn micros(nanos: i64) -> u32 {
     (nanos.max(0).unsigned_abs() / 1000).min(u64::from(u32::MAX / 4)) as u32
 }
@@ -188,8 +187,8 @@ pub struct TimestampClock {
 }
 
 impl TimestampClock {
-    /// A segment with `val` passed at `at`. Returns by how much longer the segment was under way than the one
-    /// before, in nanoseconds, to within a tick; `None` while the clock is not known.
+    /// A segment with `val` passed at `at`. Returns by how much longer it was under way than the one before, in
+    /// nanoseconds, to within a tick; `None` while the clock is unknown.
     pub fn saw(&mut self, val: u32, at: Instant) -> Option<i64> {
         let (first, since) = *self.first.get_or_insert((val, at));
         let (last, before) = self.last.replace((val, at)).unwrap_or((val, at));
@@ -223,7 +222,7 @@ pub const fn is_far_nearer(near: i64, far: i64) -> bool {
 pub struct Distance {
     min: Option<i64>,
     recent: i64,
-    /// The last so many all took longer than a host next to the tap.
+    /// The last samples, this many, all took longer than a host next to the tap.
     slow: u8,
     /// The other end is far nearer to the tap.
     is_farther: bool,
@@ -238,23 +237,23 @@ impl Distance {
     const HERE: Self =
         Self { min: Some(0), recent: 0, slow: 0, is_farther: false, is_away: false, given: None };
 
-    /// So many answers in a row that take long are a queue's; fewer may be delayed ACKs, or a host that was busy.
+    /// This many slow answers in a row mean a queue; fewer may be delayed ACKs, or a host that was busy.
     const A_QUEUE: u8 = 8;
 
     /// An hour: what takes longer is no answer.
     const FARTHEST: i64 = 3_600_000_000_000;
 
-    /// An end of which nothing was seen; `given` is where the user says that the tap is.
+    /// An end of which nothing was seen; `given` is the user's location of the tap.
     pub fn new(given: Option<VantageOverride>) -> Self {
         Self { given, ..Self::default() }
     }
 
-    /// How far the end is where it sends data: as measured, but for what the user says.
+    /// How far the end is as a sender of data: as measured, except for what the user says.
     pub fn sending(&self) -> &Self {
         self.placed(VantageOverride::Sender)
     }
 
-    /// How far the end is where it receives and answers: as measured, unless the user says otherwise.
+    /// How far the end is as a receiver that answers: as measured, unless the user says otherwise.
     pub fn answering(&self) -> &Self {
         self.placed(VantageOverride::Receiver)
     }
@@ -289,7 +288,7 @@ impl Distance {
         self.min
     }
 
-    /// The recent ones, smoothed; zero before the first sample.
+    /// The recent samples, smoothed; zero before the first one.
     pub const fn recent(&self) -> i64 {
         self.recent
     }
@@ -314,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_timeout_of_linux_has_its_floor_under_the_variance() {
+    fn linux_rto_min_bounds_rttvar_not_rto() {
         let mut rto = LinuxRto::default();
         assert_eq!(rto.rto_nanos(), 1_000_000_000);
         for round in 0..100 {
@@ -325,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_is_measured_from_the_first_time_its_timestamp_passed() {
+    fn tsecr_rtt_starts_at_first_segment_with_that_tsval() {
         let mut watch = EchoWatch::default();
         let at = |ms: i64| Instant::from_nanos(ms * MS);
         watch.on_timestamp_sent(100, at(0));
@@ -339,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn deviation() {
+    fn rtt_mean_and_deviation() {
         let mut stats = RttStats::default();
         for ms in [10, 20, 30, 40] {
             stats.sample(ms * MS);

@@ -1,11 +1,11 @@
 //! Labelled events, held back until their labels are final.
 
-use crate::{Judged, Label, Labels, Needless};
+use crate::{Judged, Label, Labels, SpuriousRetransmission};
 use slowpath_model::{End, Event, EventKind, FlowId, FlowKey};
 use std::collections::VecDeque;
 
-/// How long a retransmission may yet turn out to be spurious, in nanoseconds of the recording: what shows it comes
-/// within a round trip or two.
+/// How long a retransmission may yet turn out to be spurious, in nanoseconds of the recording: the evidence comes
+/// within an RTT or two.
 const OPEN_FOR: i64 = 10_000_000_000;
 /// Events held back at most: 16 MiB.
 const MOST_HELD: usize = 1 << 16;
@@ -14,7 +14,7 @@ const MOST_HELD: usize = 1 << 16;
 pub trait Labelled {
     /// A flow begins.
     fn open(&mut self, flow: FlowId, key: &FlowKey);
-    /// Whether an event is wanted if this is its label.
+    /// Whether an event with this label is wanted.
     fn wants(&self, flow: FlowId, event: &Event, label: Label) -> bool;
     /// Takes an event that is wanted.
     fn take(&mut self, flow: FlowId, event: &Event, label: Label);
@@ -26,7 +26,7 @@ struct Held {
     label: Label,
 }
 
-/// Gives what an analysis labels to a [`Labelled`].
+/// Passes the labels of an analysis on to a [`Labelled`].
 pub struct Settled<L> {
     to: L,
     held: VecDeque<Held>,
@@ -80,10 +80,10 @@ impl<L: Labelled> Labels for Settled<L> {
         }
     }
 
-    fn found_needless(&mut self, flow: FlowId, from: End, needless: &Needless) {
+    fn found_spurious(&mut self, flow: FlowId, from: End, spurious: &SpuriousRetransmission) {
         let is_it = |held: &&mut Held| {
             let EventKind::Seen(segment) = &held.event.kind else { return false };
-            held.flow == flow && segment.from == from && segment.frame == needless.frame
+            held.flow == flow && segment.from == from && segment.frame == spurious.frame
         };
         if let Some(held) = self.held.iter_mut().rev().find(is_it) {
             held.label = Label::Spurious;

@@ -1,4 +1,4 @@
-//! Pauses far longer than a round trip, told apart as TAPO does.
+//! Pauses far longer than an RTT, classified as TAPO does.
 //!
 //! Zhou et al., *Demystifying and mitigating TCP stalls at the server side*, CoNEXT 2015: a stall is a time between
 //! two packets of a flow longer than min(2 SRTT, RTO) (section 3.1); its cause follows from what ended it and from
@@ -11,10 +11,10 @@ use crate::rtt::LinuxRto;
 use slowpath_model::{Instant, Segment};
 use std::time::Duration;
 
-/// No silence up to this is a stall, in nanoseconds: hosts are as late as that by themselves.
+/// A silence up to this, in nanoseconds, is no stall: hosts can be that late by themselves.
 const SHORTEST: i64 = 1_000_000;
 
-/// How long a silence is a stall, in nanoseconds; never, before the first round trip was measured.
+/// How long a silence has to be to count as a stall, in nanoseconds; never, before the first RTT was measured.
 fn threshold(rto: &LinuxRto) -> i64 {
     rto.srtt_nanos().map_or(i64::MAX, |srtt| (2 * srtt).min(rto.rto_nanos()).max(SHORTEST))
 }
@@ -35,7 +35,7 @@ pub struct Holding {
     /// The receiver's window.
     pub room: Option<u32>,
     pub mss: i64,
-    /// How often the oldest outstanding segment was sent again.
+    /// How often the oldest outstanding segment was retransmitted.
     pub again: u8,
     /// Something above a hole had arrived.
     pub sacked: bool,
@@ -64,7 +64,7 @@ pub struct Stalls {
 impl Stalls {
     const MOST: usize = 64;
 
-    /// A silence ended while this direction stood as `holding`; `mine` where this direction's sender ended it.
+    /// A silence ended while this direction was in the state `holding`; `mine` if this direction's sender ended it.
     pub fn note(&mut self, ended: &Ended<'_>, holding: Option<Holding>, mine: bool, rto: &LinuxRto) {
         let Some(holding) = holding else { return };
         if ended.silence <= threshold(rto) {
@@ -88,8 +88,8 @@ impl Stalls {
         }
     }
 
-    /// The retransmission that ended the last stall was needless: the data had arrived.
-    pub fn last_was_needless(&mut self) {
+    /// The retransmission that ended the last stall was spurious: the data had arrived.
+    pub fn last_was_spurious(&mut self) {
         let last = self.kept.as_mut().and_then(|kept| kept.iter_mut().max_by_key(|stall| stall.from));
         if let Some(stall) = last
             && is_for_loss(stall.cause)

@@ -15,15 +15,15 @@ use crate::vantage;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
 use std::time::Duration;
 
-/// The report of a flow that is over, but for its findings ([`crate::findings::complete`]): what need not be kept
-/// of a flow while others go on is left out.
+/// The report of a finished flow without its findings ([`crate::findings::complete`]): what is not needed while other
+/// flows go on is left out.
 pub fn report(
     id: FlowId,
     flow: &mut FlowState,
     ended: FlowEnd,
     given: Option<VantageOverride>,
 ) -> FlowReport {
-    // Of an end whose direction was not captured, what was acknowledged says how much it sent.
+    // If an end's direction was not captured, the acknowledgments show how much it sent.
     let sent = |end: &EndState| {
         end.unique_bytes + u64::from(end.sent_unseen) + if end.packets == 0 { end.unseen_bytes } else { 0 }
     };
@@ -111,7 +111,7 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
 
 /// Since when an end has tried in vain to reach the other, up to the end of the flow.
 fn gone(flow: &FlowState) -> Option<Instant> {
-    // Where only one direction was captured, the other end may well have answered.
+    // If only one direction was captured, the other end may well have answered.
     let both = flow.ends.iter().all(|end| end.packets > 0);
     flow.ends.iter().filter(|_| both).find_map(|end| {
         let unheard = end.unheard().filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES)?;
@@ -121,18 +121,18 @@ fn gone(flow: &FlowState) -> Option<Instant> {
 }
 
 /// Whether most of the SACK blocks that `receiver` sent are of data that was never sent: something on the path changed
-/// sequence numbers, and not the blocks.
+/// sequence numbers, but not the blocks.
 fn untranslated(receiver: &EndState) -> Option<Cause> {
     let outside = receiver.unusual.as_ref().map_or(0, |unusual| unusual.sack_outside);
     let is_rule = outside >= thresholds::RULE_LOSSES.into() && outside > receiver.sack_blocks;
     is_rule.then_some(Cause::SackUntranslated)
 }
 
-/// What arrived next to the tap, was not acknowledged, and came again: the host had it and its TCP did not accept it. Only
-/// where that is the reason for nearly all retransmissions, and the window had room for them.
+/// Data that arrived next to the tap, was not acknowledged, and came again: the host had it and its TCP did not accept
+/// it. Only if that is the reason for nearly all retransmissions, and the window had room for them.
 fn not_accepted(end: &EndState) -> Option<NotAccepted> {
     let seen = **end.not_accepted.as_ref()?;
-    // A late ACK has data retransmitted as well, which turns out later.
+    // A late ACK causes retransmissions too, as turns out later.
     let segments = seen.segments.min(end.outstanding.loss_pattern().lost);
     let retransmitted = end.labels.retransmission + end.labels.spurious;
     let (part, of) = thresholds::NOT_ACCEPTED_PART;
@@ -142,7 +142,7 @@ fn not_accepted(end: &EndState) -> Option<NotAccepted> {
     is_rule.then_some(NotAccepted { segments, ..seen })
 }
 
-/// Why what an end sent never came to the tap, though the end itself goes on.
+/// Why data of an end never came to the tap, though the end itself goes on.
 fn never_came(end: &EndState) -> Cause {
     let full = end.full_size();
     // Small segments of it came, full ones never did.
@@ -153,7 +153,7 @@ fn never_came(end: &EndState) -> Cause {
     }
 }
 
-/// Whatever the spells from `first` on say, up to `until` it was `cause`.
+/// Makes the time from `first` to `until` one of `cause`, whatever the spells say.
 fn begin_with(spells: &mut Vec<Spell>, first: Instant, until: Instant, cause: Cause) {
     if first >= until || spells.is_empty() {
         return;
@@ -165,7 +165,7 @@ fn begin_with(spells: &mut Vec<Spell>, first: Instant, until: Instant, cause: Ca
     spells.insert(0, Spell { from: first, to: until, cause });
 }
 
-/// Whatever the spells from `first` to `last` say, from `since` on it was `cause`; but for the opening.
+/// Makes the time from `since` to `last` one of `cause`, whatever the spells say, except for the opening.
 fn end_with(spells: &mut Vec<Spell>, first: Instant, since: Instant, last: Instant, cause: Cause) {
     let is_opening = |spell: &Spell| spell.from == first && spell.cause.limit() == Limit::Connection;
     spells.retain(|spell| spell.from < since || is_opening(spell));
@@ -182,7 +182,7 @@ fn end_with(spells: &mut Vec<Spell>, first: Instant, since: Instant, last: Insta
     }
 }
 
-/// Takes in a segment that comes after the flow's report was made: it closed, and this is an echo of it.
+/// Processes a segment that comes after the flow's report was made: the flow closed, and this is an echo of that.
 pub fn late(report: &mut FlowReport, at: Instant, segment: &Segment) -> Option<Label> {
     report.last = report.last.max(at.min(LATEST));
     let direction = &mut report.directions[segment.from.index()];

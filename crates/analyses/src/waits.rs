@@ -10,24 +10,24 @@ pub struct Waits {
     places: [Option<Box<At>>; Wait::ALL.len()],
 }
 
-/// How long one waited at a place. Times are within 2 %, the longest exact.
+/// How long packets or a process waited at a place. Times are within 2 %, the longest exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// Where.
     pub on: Wait,
-    /// How many packets or times a process; in the receive queue, bytes.
+    /// How many packets, or waits of a process; in the receive queue, bytes.
     pub count: u64,
-    /// No more than this for half of them.
+    /// The median.
     pub median: Duration,
-    /// No more than this for 99 of 100.
+    /// The 99th percentile.
     pub p99: Duration,
     /// The longest.
     pub longest: Duration,
-    /// How many fall into each class of Wu and others: below each of [`CLASSES`], and above all.
+    /// How many fall into each class of Wu et al.: below each of [`CLASSES`], and above all.
     pub classes: [u64; CLASSES.len() + 1],
 }
 
-/// The boundaries of Wu and others' classes of waits.
+/// The boundaries of Wu et al.'s classes of waits.
 pub const CLASSES: [Duration; 5] = [
     Duration::from_millis(1),
     Duration::from_millis(10),
@@ -37,8 +37,8 @@ pub const CLASSES: [Duration; 5] = [
 ];
 
 impl Waits {
-    /// Notes waits of the same length. In the receive queue every byte counts, elsewhere every packet, or time a
-    /// process waited.
+    /// Notes waits of the same length. In the receive queue every byte counts, elsewhere every packet, or every wait of
+    /// a process.
     pub fn add(&mut self, on: Wait, lasted: Duration, amount: Bytes, times: u64) {
         let weight = if on == Wait::ReceiveQueue { amount.get() } else { times };
         self.places[on as usize].get_or_insert_with(Default::default).add(lasted, weight);
@@ -94,9 +94,9 @@ impl At {
 mod tests {
     use super::*;
 
-    /// Against a sorted list.
+    /// Compared with a sorted list.
     #[test]
-    fn quantiles_are_those_of_the_sorted_times() {
+    fn wait_quantiles_match_sorted_times() {
         let mut waits = Waits::default();
         let mut times: Vec<u64> = (0..5000_u64).map(|n| n.wrapping_mul(0x9e37_79b9) % 3_000_000).collect();
         for nanos in &times {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_count_in_the_receive_queue() {
+    fn receive_queue_waits_are_weighted_by_bytes() {
         let mut waits = Waits::default();
         waits.add(Wait::ReceiveQueue, Duration::from_millis(1), Bytes::new(1_000_000), 1);
         waits.add(Wait::ReceiveQueue, Duration::from_millis(900), Bytes::new(1000), 1);

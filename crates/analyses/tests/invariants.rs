@@ -1,4 +1,4 @@
-//! What holds of every report, whatever the segments: no panic, every instant in one spell, every segment one label.
+//! What holds for every report, whatever the segments: no panic, every instant in one spell, every segment one label.
 
 use proptest::prelude::*;
 use slowpath_analyses::report::{DirectionReport, FlowReport};
@@ -23,7 +23,7 @@ fn analyse(events: impl IntoIterator<Item = Event>) -> FlowReport {
     analysis.finish().flows.remove(0)
 }
 
-/// A segment out of a small world, so that offsets meet, wrap and contradict each other often.
+/// A segment from a small world, so that offsets meet, wrap and contradict each other often.
 fn segment() -> impl Strategy<Value = (i64, Segment)> {
     let offset = prop_oneof![4 => -5i64..60, 1 => any::<i64>().prop_map(|n| n >> 16)];
     let block = (offset.clone(), offset.clone());
@@ -88,7 +88,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn hostile_segments_neither_panic_nor_lose_time(segments in prop::collection::vec(segment(), 1..80)) {
+    fn hostile_segments_keep_report_invariants(segments in prop::collection::vec(segment(), 1..80)) {
         let mut now = 0i64;
         let report = analyse(segments.into_iter().enumerate().map(|(n, (step, mut segment))| {
             now = now.saturating_add(step);
@@ -108,7 +108,7 @@ fn script(lines: &str) -> FlowReport {
 }
 
 #[test]
-fn a_tail_lost_twice_is_told_from_its_times_alone() {
+fn tail_lost_twice_is_found_without_ip_id_or_timestamps() {
     let report = script(
         "0.000 > S 0:0(0) win 64000 <mss 1000,sackOK>
          0.020 < S. 0:0(0) ack 1 win 64000 <mss 1000,sackOK>
@@ -128,7 +128,7 @@ fn a_tail_lost_twice_is_told_from_its_times_alone() {
 }
 
 #[test]
-fn a_small_write_that_waits_for_a_delayed_ack_is_nagles() {
+fn nagle_waiting_for_delayed_ack_is_found() {
     let mut lines = "0.000 > S 0:0(0) win 64000 <mss 1000>
          0.010 < S. 0:0(0) ack 1 win 64000 <mss 1000>
          0.010 > . 1:1(0) ack 1 win 64000\n"
@@ -159,7 +159,7 @@ fn a_small_write_that_waits_for_a_delayed_ack_is_nagles() {
 }
 
 #[test]
-fn a_closed_window_is_the_readers_and_probes_are_no_retransmissions() {
+fn zero_window_is_the_readers_and_window_probes_are_not_retransmissions() {
     let report = script(
         "0.000 > S 0:0(0) win 64000 <mss 1000>
          0.010 < S. 0:0(0) ack 1 win 2000 <mss 1000>
@@ -184,7 +184,7 @@ fn a_closed_window_is_the_readers_and_probes_are_no_retransmissions() {
 }
 
 #[test]
-fn without_the_handshake_the_window_scale_is_the_least_that_fits() {
+fn window_scale_without_handshake_is_the_smallest_that_fits() {
     let report = script(
         "0.000 > . 1:1001(1000) ack 1 win 500
          0.001 < . 1:1(0) ack 1 win 10
@@ -197,7 +197,7 @@ fn without_the_handshake_the_window_scale_is_the_least_that_fits() {
 }
 
 #[test]
-fn a_connection_of_one_direction_is_unknown_and_says_so() {
+fn one_direction_capture_is_unknown_with_evidence() {
     let report = script(
         "0.000 > . 1:1001(1000) ack 1 win 500
          0.500 > . 1001:2001(1000) ack 1 win 500",
@@ -206,7 +206,7 @@ fn a_connection_of_one_direction_is_unknown_and_says_so() {
 }
 
 #[test]
-fn silence_in_which_unseen_data_was_acknowledged_is_the_captures() {
+fn silence_with_unseen_data_acknowledged_is_a_capture_gap() {
     let report = script(
         "0.000 > S 0:0(0) win 64000 <mss 1000>
          0.010 < S. 0:0(0) ack 1 win 64000 <mss 1000>

@@ -1,4 +1,4 @@
-//! An answer that is overdue, and what it is not taken for.
+//! An overdue answer, and what it is not mistaken for.
 
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions, Cause};
@@ -46,10 +46,10 @@ fn time(report: &FlowReport, cause: Cause) -> f64 {
     found.map_or(Duration::ZERO, |finding| finding.lasted).as_secs_f64()
 }
 
-/// What fills the window is acknowledged within a round trip, whoever reads it and when. An answer that comes 300 ms
+/// Data that fills the window is acknowledged within an RTT, whoever reads it and when. An answer that comes 300 ms
 /// later was late, and no larger buffer would have saved that time.
 #[test]
-fn a_full_window_does_not_explain_an_answer_that_is_overdue() {
+fn overdue_answer_is_not_the_full_windows() {
     let report = analyse(&rounds(400, 250, 0.3));
     let (window, late) = (time(&report, Cause::ReceiveBufferTooSmall), time(&report, Cause::DelaySpike));
     assert!((0.25..0.3).contains(&late), "{late} s late");
@@ -62,7 +62,7 @@ fn a_full_window_does_not_explain_an_answer_that_is_overdue() {
 /// (`__tcp_ack_snd_check`, 6.18: the window does not advance). That one answer leaves nothing outstanding, and the sender
 /// goes on as it comes: until then it waited for the answer, and not for its application.
 #[test]
-fn one_answer_to_a_whole_flight_does_not_make_the_wait_before_it_the_applications() {
+fn single_ack_of_a_whole_flight_is_not_application_limited() {
     let mut lines = vec![
         "0.0 > S 0:0(0) win 65535 <mss 1000,nop,wscale 0>".to_owned(),
         "0.001 < S. 0:0(0) ack 1 win 60000 <mss 1000,nop,wscale 0>".to_owned(),
@@ -82,7 +82,7 @@ fn one_answer_to_a_whole_flight_does_not_make_the_wait_before_it_the_application
     }
     let report = analyse(&lines);
     assert!(time(&report, Cause::SenderIdle) < 0.01, "{:?}", report.main().findings);
-    // A program that writes a flight each 40 ms is another matter: the answers come at once.
+    // A program that writes a flight every 40 ms is different: the answers come at once.
     let late = |line: &String| {
         let (at, rest) = line.split_once(' ')?;
         let at: f64 = at.parse().ok()?;

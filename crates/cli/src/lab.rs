@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicBool;
 const HELP: &str = "\
 The lab runs a scenario file with real packets, real sockets and this machine's kernel. Two network namespaces are the \
 hosts; a third holds the path, which delays, queues and drops packets as the scenario says. Nothing else on the machine is \
-changed, and nothing is left behind; the next run removes what a killed run left. Without root the lab runs in a user \
+changed, and nothing is left behind; the next run removes temporary files of a killed run. Without root the lab runs in a user \
 namespace, where the kernel allows that, and lists what is missing.
 
 Examples:

@@ -2,7 +2,7 @@
 //! the finding, and the undo command brings it back.
 
 use slowpath_doctor::{Asked, Files, Finding, Goal, Role, judge, read};
-use slowpath_lab::namespaces::{Namespaces, Place, run};
+use slowpath_lab::namespaces::{Namespaces, Place};
 use slowpath_model::Rate;
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
@@ -51,11 +51,9 @@ const CHOOSE_CONTROL: &str =
 impl Testbed {
     fn well_set() -> Self {
         let namespaces = Namespaces::create().expect("namespaces");
-        let (here, there) = (namespaces.name(Place::Sender), namespaces.name(Place::Receiver));
-        run(&[
-            "ip", "-n", &here, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", &there,
-        ])
-        .expect("a veth");
+        let there = namespaces.path(Place::Receiver);
+        let link = format!("link add eth0 type veth peer name eth0 netns {there}");
+        namespaces.ip(Place::Sender, &link).expect("a veth");
         let testbed = Self(namespaces);
         for (place, address) in [(Place::Sender, HERE), (Place::Receiver, PEER)] {
             let address = IpAddr::from(address);
@@ -72,9 +70,9 @@ impl Testbed {
 
     /// Runs a shell line, in the namespace and as root.
     fn shell(&self, line: &str) {
-        let name = self.0.name(Place::Sender);
         // The output is about settings and not about this test.
-        run(&["ip", "netns", "exec", &name, "sh", "-c", &format!("{line} >/dev/null")])
+        self.0
+            .output(Place::Sender, &["sh", "-c", &format!("{line} >/dev/null")])
             .unwrap_or_else(|error| panic!("{line}: {error}"));
     }
 
@@ -193,9 +191,7 @@ fn each_wrong_setting_is_found_alone_and_its_fix_works() {
     let mut all = wrong_settings();
     assert!(all.len() >= 20);
     for (kind, one) in of_other_kernels() {
-        let name = testbed.0.name(Place::Sender);
-        let has = run(&["ip", "netns", "exec", &name, "tc", "qdisc", "add", "dev", "lo", "root", kind]);
-        match has {
+        match testbed.0.execute(Place::Sender, &format!("tc qdisc add dev lo root {kind}")) {
             Ok(()) => all.push(one),
             Err(error) => println!("not judged: {}: {error}", one.finding),
         }

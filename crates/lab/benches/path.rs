@@ -9,7 +9,6 @@
 use slowpath_lab::case::{LabelledCase, Set};
 use slowpath_lab::error::LabError;
 use slowpath_lab::lateness::StolenWatch;
-use slowpath_lab::namespaces;
 use slowpath_lab::relay::{Cost, DirectionReport, Relay};
 use slowpath_lab::samples::Sampler;
 use slowpath_lab::settings::{Carrier, MTU_BYTES, Offload};
@@ -215,8 +214,7 @@ fn theory() -> Result<(), LabError> {
 type Measure = fn() -> Result<(), LabError>;
 
 fn main() -> Result<(), LabError> {
-    signals::remove_namespaces_when_ended()?;
-    namespaces::remove_leftovers()?;
+    signals::clean_up_when_ended()?;
     let only: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let is_wanted = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
     row("", ["veth", "TAP"].map(str::to_owned), "reach");

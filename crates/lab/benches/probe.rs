@@ -10,7 +10,7 @@
 use slowpath_lab::error::LabError;
 use slowpath_lab::host::{DEVICE, Host};
 use slowpath_lab::lateness::StolenWatch;
-use slowpath_lab::namespaces::{self, Namespaces, Place};
+use slowpath_lab::namespaces::{Namespaces, Place};
 use slowpath_lab::settings::Family;
 use slowpath_lab::testbed::address;
 use slowpath_lab::{probe, signals, task};
@@ -54,7 +54,7 @@ const LOADS: [Load; 3] = [
 /// Two hosts and a wire.
 fn hosts(load: Load) -> Result<Namespaces, LabError> {
     let namespaces = Namespaces::create()?;
-    let receiver = namespaces.name(Place::Receiver);
+    let receiver = namespaces.path(Place::Receiver);
     namespaces
         .ip(Place::Sender, &format!("link add {DEVICE} type veth peer name {DEVICE} netns {receiver}"))?;
     for host in Host::BOTH {
@@ -255,8 +255,7 @@ fn cost(load: Load) -> Result<(), LabError> {
 }
 
 fn main() -> Result<(), LabError> {
-    signals::remove_namespaces_when_ended()?;
-    namespaces::remove_leftovers()?;
+    signals::clean_up_when_ended()?;
     let only: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     row("", "measured", "reach");
     for load in LOADS {

@@ -1,5 +1,5 @@
 //! Holds two hosts and the path's namespace open until it is ended, to look around or to try something by
-//! hand: `ip netns exec NAME ...` with the names it prints.
+//! hand: `nsenter --net=PATH ...` with the paths it prints.
 
 use slowpath_lab::error::LabError;
 use slowpath_lab::namespaces::Place;
@@ -7,11 +7,11 @@ use slowpath_lab::settings::Settings;
 use slowpath_lab::{signals, testbed, wire};
 
 fn main() -> Result<(), LabError> {
-    signals::remove_namespaces_when_ended()?;
+    signals::clean_up_when_ended()?;
     let (namespaces, hosts) = testbed::build(&Settings::plain())?;
     wire::join(&namespaces, &[])?;
-    println!("{} {}", namespaces.name(Place::Sender), hosts.sender);
-    println!("{} {}", namespaces.name(Place::Receiver), hosts.receiver);
+    println!("{} {}", namespaces.path(Place::Sender), hosts.sender);
+    println!("{} {}", namespaces.path(Place::Receiver), hosts.receiver);
     println!("ready; end it with Ctrl-C");
     loop {
         std::thread::park();

@@ -1,7 +1,6 @@
 //! What this machine can do for the lab, found by trying.
 
 use crate::lateness::LatenessWatch;
-use crate::namespaces;
 use crate::netem;
 use crate::privilege::{self, Privilege};
 use crate::run::kernel_release;
@@ -66,7 +65,6 @@ pub fn abilities() -> Vec<Ability> {
         ability("probe", "shows where packets and readers waited on the hosts", false, probe()),
         ability("punctuality", "decides which runs count", false, punctuality()),
         ability("kernel", "is what the scenarios run on", false, Found::There(kernel())),
-        ability("leftovers", "of runs that were killed", false, leftovers()),
     ]
 }
 
@@ -195,13 +193,6 @@ fn kernel() -> String {
     let known = "the simulator's linux-6.18 is what it is compared with";
     let controls = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     format!("Linux {}, with {}; {known}", kernel_release(), controls.unwrap_or_default().trim())
-}
-
-fn leftovers() -> Found {
-    match namespaces::leftovers().len() {
-        0 => Found::There("none".into()),
-        count => missing(format!("{count} namespaces"), "the next run removes them"),
-    }
 }
 
 #[cfg(test)]

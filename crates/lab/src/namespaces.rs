@@ -4,20 +4,19 @@
 //! sender: eth0 ---- left : path : right ---- eth0 : receiver
 //! ```
 //!
-//! Their names carry the process that made them, so that the next start can remove what a killed run left.
+//! They have no names in `/run/netns`: only this process's descriptors and the processes inside keep them. However this
+//! process ends, the kernel removes them with all their devices, qdiscs and settings.
 
 use crate::error::LabError;
 use crate::host::Host;
+use std::ffi::CStr;
 use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-const PREFIX: &str = "slowpath";
-const DIRECTORY: &str = "/run/netns";
+use std::{io, ptr};
 
 /// One of the three namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,7 +32,7 @@ pub enum Place {
 impl Place {
     const ALL: [Self; 3] = [Self::Sender, Self::Path, Self::Receiver];
 
-    /// What it is called.
+    /// Its name, as scenarios and reports give it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sender => "sender",
@@ -52,51 +51,46 @@ impl From<Host> for Place {
     }
 }
 
-/// Everything this process has made and not yet removed, so that a signal can remove it.
-static MADE: Mutex<Vec<String>> = Mutex::new(Vec::new());
-static COUNT: AtomicU32 = AtomicU32::new(0);
-
-/// Three namespaces, removed when this value is dropped.
+/// Three namespaces, which end with this value.
 #[derive(Debug)]
 pub struct Namespaces {
-    base: String,
+    /// In the order of [`Place::ALL`].
+    open: [File; 3],
     kept: Vec<OwnedFd>,
     taps: Vec<(Place, File)>,
 }
 
 impl Namespaces {
-    /// Removes what dead runs left, then makes three new namespaces with the loopback device up.
+    /// Makes three namespaces with the loopback device up.
     ///
     /// # Errors
-    /// If `ip netns` fails, which it does without root.
+    /// If the kernel refuses, which it does without root (CAP_SYS_ADMIN), or `ip` fails.
     pub fn create() -> Result<Self, LabError> {
-        remove_leftovers()?;
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let namespaces =
-            Self { base: format!("{}{count}", own_prefix()), kept: Vec::new(), taps: Vec::new() };
+            Self { open: [create_one()?, create_one()?, create_one()?], kept: Vec::new(), taps: Vec::new() };
         for place in Place::ALL {
-            let name = namespaces.name(place);
-            if let Ok(mut made) = MADE.lock() {
-                made.push(name.clone());
-            }
-            run(&["ip", "netns", "add", &name])?;
-            run(&["ip", "-n", &name, "link", "set", "lo", "up"])?;
+            namespaces.ip(place, "link set lo up")?;
         }
         Ok(namespaces)
     }
 
-    /// The name that `ip netns` knows the namespace by.
-    pub fn name(&self, place: Place) -> String {
-        format!("{}-{}", self.base, place.name())
+    fn file(&self, place: Place) -> &File {
+        &self.open[place as usize]
+    }
+
+    /// A path of the namespace, for `nsenter --net=PATH` and for `ip link ... netns PATH`. It is good for as long as this
+    /// process runs.
+    pub fn path(&self, place: Place) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file(place).as_raw_fd())
     }
 
     /// The number of a namespace: that of `/proc/PID/ns/net`.
     ///
     /// # Errors
-    /// If the namespace is gone.
+    /// If the descriptor cannot be read.
     pub fn number(&self, place: Place) -> Result<u32, LabError> {
-        let path = Path::new(DIRECTORY).join(self.name(place));
-        let about = std::fs::metadata(&path).map_err(LabError::file(&path))?;
+        let about =
+            self.file(place).metadata().map_err(LabError::system("read a network namespace's number"))?;
         // The kernel counts them in 32 bits (ns_common.inum).
         Ok(about.ino() as u32)
     }
@@ -123,15 +117,10 @@ impl Namespaces {
     /// Moves the calling thread into a namespace, for good.
     ///
     /// # Errors
-    /// If the namespace is gone or the thread may not enter it.
+    /// If the thread may not enter it.
     pub fn enter(&self, place: Place) -> Result<(), LabError> {
-        let path = Path::new(DIRECTORY).join(self.name(place));
-        let file = File::open(&path).map_err(LabError::file(&path))?;
-        // SAFETY: the descriptor is open for the duration of the call.
-        if unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) } != 0 {
-            return Err(LabError::last_os(format!("enter {}", path.display())));
-        }
-        Ok(())
+        set_namespace(self.file(place).as_raw_fd())
+            .map_err(LabError::system(format!("enter the network namespace of the {}", place.name())))
     }
 
     /// Runs a closure on a thread inside a namespace and gives back its result.
@@ -152,15 +141,28 @@ impl Namespaces {
         })
     }
 
-    /// Runs `ip` with a namespace and arguments that are separated by single spaces.
+    /// A command to be run inside a namespace while this value lives, with the /sys of that namespace.
+    pub fn command(&self, place: Place, program: &str) -> Command {
+        let namespace = self.file(place).as_raw_fd();
+        let mut command = Command::new(program);
+        // SAFETY: only async-signal-safe calls, in the child.
+        unsafe {
+            command.pre_exec(move || {
+                set_namespace(namespace)?;
+                // Without root it is not allowed in every container, and few programs read it.
+                let _ = mount_own(&[SYS]);
+                Ok(())
+            })
+        };
+        command
+    }
+
+    /// Runs `ip` inside a namespace, with arguments that are separated by single spaces.
     ///
     /// # Errors
     /// If `ip` fails.
     pub fn ip(&self, place: Place, arguments: &str) -> Result<(), LabError> {
-        let name = self.name(place);
-        let mut command = vec!["ip", "-n", &name];
-        command.extend(arguments.split(' '));
-        run(&command)
+        self.execute(place, &format!("ip {arguments}"))
     }
 
     /// Runs any command inside a namespace, its arguments separated by single spaces.
@@ -168,19 +170,27 @@ impl Namespaces {
     /// # Errors
     /// If the command fails.
     pub fn execute(&self, place: Place, command_line: &str) -> Result<(), LabError> {
-        let name = self.name(place);
-        let mut command = vec!["ip", "netns", "exec", &name];
-        command.extend(command_line.split(' '));
-        run(&command)
+        self.output(place, &command_line.split(' ').collect::<Vec<_>>()).map(drop)
     }
 
-    /// Writes a file of a namespace's own /sys, which only `ip netns exec` shows.
+    /// Runs a command inside a namespace to its end. Returns its standard output.
+    ///
+    /// # Errors
+    /// If it does not start or fails. The error has its standard error.
+    pub fn output(&self, place: Place, command: &[&str]) -> Result<Vec<u8>, LabError> {
+        let Some((program, arguments)) = command.split_first() else { return Ok(Vec::new()) };
+        finish(self.command(place, program).args(arguments), command)
+    }
+
+    /// Writes a file of a namespace's own /sys.
     ///
     /// # Errors
     /// If the kernel has no such file or refuses the value.
     pub fn write_sys(&self, place: Place, path: &str, value: &str) -> Result<(), LabError> {
-        let script = format!("echo {value} >{path}");
-        run(&["ip", "netns", "exec", &self.name(place), "sh", "-c", &script])
+        self.inside(place, || {
+            mount_own(&[SYS]).map_err(LabError::system("mount the /sys of a network namespace"))?;
+            std::fs::write(path, value).map_err(LabError::file(path))
+        })
     }
 
     /// Sets a per-namespace sysctl, by its dotted name.
@@ -193,106 +203,71 @@ impl Namespaces {
     }
 }
 
-impl Drop for Namespaces {
-    fn drop(&mut self) {
-        for place in Place::ALL {
-            remove(&self.name(place));
+/// A new network namespace.
+fn create_one() -> Result<File, LabError> {
+    let create = || {
+        // SAFETY: it concerns the calling thread only.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            return Err(LabError::last_os("create a network namespace"));
         }
+        let path = PathBuf::from("/proc/thread-self/ns/net");
+        File::open(&path).map_err(LabError::file(&path))
+    };
+    let thread = std::thread::spawn(create);
+    thread.join().unwrap_or(Err(LabError::Panicked { role: "creates a network namespace" }))
+}
+
+fn set_namespace(namespace: RawFd) -> io::Result<()> {
+    // SAFETY: a call with plain values. A closed descriptor is refused.
+    if unsafe { libc::setns(namespace, libc::CLONE_NEWNET) } != 0 {
+        return Err(io::Error::last_os_error());
     }
+    Ok(())
 }
 
-/// What the names of everything begin with that this process makes: its id and when it was started.
-pub(crate) fn own_prefix() -> String {
-    let pid = std::process::id();
-    format!("{PREFIX}-{pid}-{}-", born_ticks(pid).unwrap_or(0))
-}
+/// A file system that shows the namespaces of its reader, and where it is mounted.
+pub(crate) type OwnView = (&'static CStr, &'static CStr);
 
-fn remove(name: &str) {
-    // What cannot be removed now is found by the next start.
-    let _ = run(&["ip", "netns", "delete", name]);
-    if let Ok(mut made) = MADE.lock() {
-        made.retain(|m| m != name);
-    }
-}
+/// The devices of the network namespace.
+pub(crate) const SYS: OwnView = (c"sysfs", c"/sys");
 
-/// Removes every namespace that this process has made; for the thread that waits for signals.
-pub fn remove_all() {
-    let made = MADE.lock().map(|made| made.clone()).unwrap_or_default();
-    for name in made {
-        remove(&name);
-    }
-}
-
-/// The namespaces whose makers are gone.
-pub fn leftovers() -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(DIRECTORY) else { return Vec::new() };
-    entries.flatten().filter_map(|e| e.file_name().into_string().ok()).filter(|name| is_left(name)).collect()
-}
-
-/// Removes the namespaces whose makers are gone.
+/// Moves the calling thread to a mount namespace, and mounts there what shows its own namespaces. Async-signal-safe.
 ///
 /// # Errors
-/// If one of them cannot be removed.
-pub fn remove_leftovers() -> Result<(), LabError> {
-    leftovers().iter().try_for_each(|name| run(&["ip", "netns", "delete", name]))
-}
-
-/// Whether something is ours and the process that made it no longer runs. A process id may be in use
-/// again, so the time at which the process started has to agree too.
-pub(crate) fn is_left(name: &str) -> bool {
-    let mut parts = name.split('-');
-    if parts.next() != Some(PREFIX) {
-        return false;
+/// If the kernel refuses one of them; without root it does in some containers.
+pub(crate) fn mount_own(views: &[OwnView]) -> io::Result<()> {
+    let mount = |kind: Option<&CStr>, at: &CStr, flags| {
+        let kind = kind.map_or(ptr::null(), CStr::as_ptr);
+        // SAFETY: the strings end with a NUL, and the other pointers may be null.
+        match unsafe { libc::mount(kind, at.as_ptr(), kind, flags, ptr::null()) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: it concerns the calling thread only.
+    if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
+        return Err(io::Error::last_os_error());
     }
-    let mut number = || parts.next().and_then(|p| p.parse::<u64>().ok());
-    let (Some(pid), Some(born)) = (number(), number()) else { return false };
-    u32::try_from(pid).ok().and_then(born_ticks) != Some(born)
-}
-
-/// When a process started, in clock ticks since boot: field 22 of /proc/PID/stat (proc(5)).
-fn born_ticks(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
+    mount(None, c"/", libc::MS_REC | libc::MS_PRIVATE)?;
+    views.iter().try_for_each(|(kind, at)| mount(Some(kind), at, 0))
 }
 
 /// Runs a command to its end.
 ///
 /// # Errors
-/// If it does not start or fails; what it said on standard error is in the error.
+/// If it does not start or fails. The error has its standard error.
 pub fn run(command: &[&str]) -> Result<(), LabError> {
-    output(command).map(drop)
+    let Some((program, arguments)) = command.split_first() else { return Ok(()) };
+    finish(Command::new(program).args(arguments), command).map(drop)
 }
 
-/// Runs a command to its end, and returns what it wrote to standard output.
-///
-/// # Errors
-/// Likewise.
-pub fn output(command: &[&str]) -> Result<Vec<u8>, LabError> {
-    let line = command.join(" ");
-    let Some((program, arguments)) = command.split_first() else { return Ok(Vec::new()) };
-    let output = Command::new(program)
-        .args(arguments)
-        .output()
-        .map_err(|source| LabError::Start { command: line.clone(), source })?;
+/// Runs a command to its end, with its words for the error. Returns its standard output.
+fn finish(command: &mut Command, words: &[&str]) -> Result<Vec<u8>, LabError> {
+    let line = || words.join(" ");
+    let output = command.output().map_err(|source| LabError::Start { command: line(), source })?;
     if output.status.success() {
         return Ok(output.stdout);
     }
     let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(LabError::Command { command: line, status: output.status, stderr })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn own_process_is_alive_and_names_of_others_are_left_alone() {
-        let pid = std::process::id();
-        let born = born_ticks(pid).unwrap();
-        assert!(!is_left(&format!("slowpath-{pid}-{born}-0-sender")));
-        assert!(is_left(&format!("slowpath-{pid}-{}-0-sender", born + 1)), "process id in use again");
-        assert!(!is_left("slowpath"));
-        assert!(!is_left("slowpath-lab-5"));
-        assert!(!is_left("blue"));
-    }
+    Err(LabError::Command { command: line(), status: output.status, stderr })
 }

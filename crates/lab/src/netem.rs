@@ -7,7 +7,7 @@
 
 use crate::error::LabError;
 use crate::host::PATH_DEVICES;
-use crate::namespaces::{Namespaces, Place, output};
+use crate::namespaces::{Namespaces, Place, run};
 use crate::path::link::{LinkConfig, QueueLimit};
 use crate::path::loss::LossConfig;
 use crate::path::{LossReason, PathConfig, Totals};
@@ -129,8 +129,7 @@ pub fn reports(namespaces: &Namespaces, ways: [&PathConfig; 2]) -> Result<[Direc
 }
 
 fn report(namespaces: &Namespaces, device: &str, config: &PathConfig) -> Result<DirectionReport, LabError> {
-    let name = namespaces.name(Place::Path);
-    let said = output(&["ip", "netns", "exec", &name, "tc", "-s", "-j", "qdisc", "show", "dev", device])?;
+    let said = namespaces.output(Place::Path, &["tc", "-s", "-j", "qdisc", "show", "dev", device])?;
     let all: Vec<Counted> = serde_json::from_slice(&said)?;
     let of = |handle: &str| all.iter().find(|one| one.handle == handle);
     let Some(netem) = of("1:") else { return Ok(DirectionReport::default()) };
@@ -167,7 +166,7 @@ pub fn is_there() -> Result<(), LabError> {
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
             return Err(LabError::last_os("unshare(CLONE_NEWNET)"));
         }
-        output(&["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]).map(drop)
+        run(&["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"])
     };
     std::thread::spawn(trial).join().unwrap_or(Err(LabError::Panicked { role: "tries netem" }))
 }

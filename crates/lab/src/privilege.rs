@@ -6,7 +6,6 @@
 use crate::error::LabError;
 use std::fs;
 use std::io;
-use std::ptr;
 use std::sync::OnceLock;
 
 /// The lab's privilege.
@@ -40,8 +39,8 @@ pub fn lost() -> &'static [&'static str] {
     }
 }
 
-/// Makes this process able to work: not at all if it is root; else it gets a user, a mount and a network namespace of
-/// its own, for good. Call it before there is a second thread.
+/// Makes this process able to work: not at all if it is root; else it gets a user and a network namespace of its own, for
+/// good. Call it before there is a second thread.
 ///
 /// # Errors
 /// If the kernel or its administrator does not allow user namespaces, with what would fix it.
@@ -64,8 +63,7 @@ fn enter_own_namespace() -> Result<(), LabError> {
     let refused = |source: io::Error| LabError::NoNamespace { source };
     // SAFETY: they have no arguments and cannot fail.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
-    // `ip netns` goes back to the network namespace that it came from, and has to be allowed to.
-    let own = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWNET;
+    let own = libc::CLONE_NEWUSER | libc::CLONE_NEWNET;
     // SAFETY: a plain value; the call moves this process only.
     if unsafe { libc::unshare(own) } != 0 {
         return Err(refused(io::Error::last_os_error()));
@@ -78,12 +76,5 @@ fn enter_own_namespace() -> Result<(), LabError> {
     ] {
         fs::write(file, text).map_err(refused)?;
     }
-    // `ip netns` keeps namespaces below /run, which is the machine's; it gets one of its own, seen by nobody else.
-    // SAFETY: the strings end with a NUL, and the other pointers may be null.
-    let mounted = unsafe {
-        let all = libc::MS_REC | libc::MS_PRIVATE;
-        libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), all, ptr::null()) == 0
-            && libc::mount(c"tmpfs".as_ptr(), c"/run".as_ptr(), c"tmpfs".as_ptr(), 0, ptr::null()) == 0
-    };
-    if mounted { Ok(()) } else { Err(refused(io::Error::last_os_error())) }
+    Ok(())
 }

@@ -1,15 +1,15 @@
-//! Signals: SIGINT and SIGTERM remove the namespaces before the program ends.
+//! Signals: SIGINT and SIGTERM remove the temporary folders before the program ends.
 
 use crate::error::LabError;
-use crate::{namespaces, scratch};
+use crate::scratch;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Starts a thread that waits for SIGINT and SIGTERM, removes every namespace and temporary folder
-/// this process has made and exits with 130. Call it first thing, before any other thread exists: threads inherit what is blocked here.
+/// Starts a thread that waits for SIGINT and SIGTERM, removes every temporary folder of this process and exits with 130.
+/// The kernel removes the namespaces then. Call it before any other thread exists: threads inherit the blocked signals.
 ///
 /// # Errors
 /// If the signals cannot be blocked.
-pub fn remove_namespaces_when_ended() -> Result<(), LabError> {
+pub fn clean_up_when_ended() -> Result<(), LabError> {
     static LISTENING: AtomicBool = AtomicBool::new(false);
     if LISTENING.swap(true, Ordering::Relaxed) {
         return Ok(());
@@ -30,7 +30,6 @@ pub fn remove_namespaces_when_ended() -> Result<(), LabError> {
         let mut signal = 0;
         // SAFETY: both point at live values for the duration of the call.
         if unsafe { libc::sigwait(&raw const signals, &raw mut signal) } == 0 {
-            namespaces::remove_all();
             scratch::remove_all();
             std::process::exit(130);
         }

@@ -94,7 +94,7 @@ pub fn build(settings: &Settings) -> Result<(Namespaces, Hosts), LabError> {
 fn pairs(namespaces: &Namespaces, settings: &Settings) -> Result<(), LabError> {
     let (left, right) = PATH_DEVICES;
     for (place, mac, peer) in [(Place::Sender, MAC[0], left), (Place::Receiver, MAC[1], right)] {
-        let path = namespaces.name(Place::Path);
+        let path = namespaces.path(Place::Path);
         namespaces
             .ip(place, &format!("link add {DEVICE} address {mac} type veth peer name {peer} netns {path}"))?;
     }

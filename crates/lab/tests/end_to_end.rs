@@ -1,6 +1,7 @@
 //! Real runs on this kernel. They need root, iproute2 and ethtool.
 
 use slowpath_lab::case::{Check, LabelledCase, Set, ShareBasis};
+use slowpath_lab::frame;
 use slowpath_lab::host::Host;
 use slowpath_lab::path::loss::LossConfig;
 use slowpath_lab::recording::Format;
@@ -9,13 +10,11 @@ use slowpath_lab::run::{Keep, Outcome, Packing, SAMPLES, TRUTH, recording_file, 
 use slowpath_lab::settings::Offload;
 use slowpath_lab::truth::Truth;
 use slowpath_lab::workload::{Stream, Workload, Writer};
-use slowpath_lab::{frame, namespaces};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 const SENDER_CAPTURE: &str = recording_file(Host::Sender, Format::Pcap);
 const RECEIVER_CAPTURE: &str = recording_file(Host::Receiver, Format::Pcap);
@@ -72,12 +71,6 @@ fn written(case: &LabelledCase, folder: &Path) -> Outcome {
     outcome
 }
 
-fn namespaces_of(pid: u32) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir("/run/netns") else { return Vec::new() };
-    let names = entries.flatten().filter_map(|e| e.file_name().into_string().ok());
-    names.filter(|name| name.starts_with(&format!("slowpath-{pid}-"))).collect()
-}
-
 /// Packets with payload that left one host, by IP identification, sequence number and length.
 fn sent_packets(file: &Path, from_port: u16) -> BTreeMap<(u16, u32, usize), u64> {
     let raw = zstd::decode_all(std::fs::File::open(file).unwrap()).unwrap();
@@ -100,7 +93,7 @@ fn sent_packets(file: &Path, from_port: u16) -> BTreeMap<(u16, u32, usize), u64>
 
 #[test]
 #[ignore = "needs root"]
-fn labelled_run_is_written_with_its_truth_and_leaves_no_namespace() {
+fn labelled_run_is_written_with_its_truth() {
     let _turn = turn();
     let folder = Folder::new("small-rcvbuf");
     let label = "receive-window/buffer-too-small";
@@ -117,7 +110,6 @@ fn labelled_run_is_written_with_its_truth_and_leaves_no_namespace() {
         serde_json::from_slice(&std::fs::read(folder.0.join(TRUTH)).unwrap()).expect("reads back");
     assert_eq!(truth, outcome.truth);
     assert!(truth.expected.unwrap().share_at_least.unwrap().of_transfer > 0.6);
-    assert_eq!(namespaces_of(std::process::id()), Vec::<String>::new());
 }
 
 /// What a reader polled for the kernel counts by itself (`BusyPollRxPackets`). Nothing is merged on the way to it, as on a
@@ -204,14 +196,12 @@ fn super_packets_show_in_both_captures_and_the_path_still_carries_packets() {
 }
 
 /// The example that holds a testbed open, started.
-fn hold() -> (Child, u32) {
+fn hold() -> Child {
     let examples = std::env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("examples");
     let mut child = Command::new(examples.join("testbed")).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line.starts_with("ready")));
-    let pid = child.id();
-    assert_eq!(namespaces_of(pid).len(), 3);
-    (child, pid)
+    child
 }
 
 fn send(pid: u32, signal: i32) {
@@ -221,29 +211,11 @@ fn send(pid: u32, signal: i32) {
 
 #[test]
 #[ignore = "needs root"]
-fn ended_run_removes_its_namespaces() {
+fn a_signal_ends_a_testbed() {
     let _turn = turn();
     for signal in [libc::SIGINT, libc::SIGTERM] {
-        let (mut child, pid) = hold();
-        send(pid, signal);
+        let mut child = hold();
+        send(child.id(), signal);
         assert_eq!(child.wait().unwrap().code(), Some(130));
-        assert_eq!(namespaces_of(pid), Vec::<String>::new());
     }
-}
-
-#[test]
-#[ignore = "needs root"]
-fn next_start_removes_what_a_killed_run_left() {
-    let _turn = turn();
-    let (mut child, pid) = hold();
-    send(pid, libc::SIGKILL);
-    child.wait().unwrap();
-    let left = namespaces_of(pid);
-    assert_eq!(left.len(), 3, "a killed process cannot tidy up");
-    let began = Instant::now();
-    while !left.iter().all(|name| namespaces::leftovers().contains(name)) {
-        assert!(began.elapsed() < Duration::from_secs(5), "they are not taken for left over");
-    }
-    drop(namespaces::Namespaces::create().unwrap());
-    assert_eq!(namespaces_of(pid), Vec::<String>::new());
 }

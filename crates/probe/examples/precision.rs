@@ -7,14 +7,13 @@ mod precision;
 
 use precision::Cell;
 use slowpath_lab::error::LabError;
-use slowpath_lab::{namespaces, signals};
+use slowpath_lab::signals;
 
 const MBIT: u64 = 1_000_000;
 const MS: u64 = 1_000_000;
 
 fn main() -> Result<(), LabError> {
-    signals::remove_namespaces_when_ended()?;
-    namespaces::remove_leftovers()?;
+    signals::clean_up_when_ended()?;
     let only: Vec<u64> = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect();
     println!("| path | others | RTT | found | capacity found | available | found |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");

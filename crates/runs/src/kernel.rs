@@ -75,7 +75,7 @@ pub fn run(
     if let Some(folder) = keep.filter(|folder| folder.exists()) {
         return Err(Error::Exists(folder.to_owned()));
     }
-    signals::remove_namespaces_when_ended()?;
+    signals::clean_up_when_ended()?;
     let scratch = Scratch::create()?;
     let folder = keep.map_or_else(|| scratch.file("run"), Path::to_owned);
     let outcome = run::run(&experiment, &folder, run::Keep { packing: run::Packing::Quick, probe: true })?;

@@ -1,4 +1,4 @@
-//! How the announced window grows with what has come.
+//! How the advertised window grows with the data received.
 
 use super::rows::{Row, Tolerance, median};
 use super::seen::{Connection, Seen};
@@ -8,12 +8,12 @@ use slowpath_scenario::Scenario;
 
 const KIB: i64 = 1024;
 
-/// Without tuning the window depends on what came, packet by packet, and not on time.
+/// Without tuning, the window depends on the data received, packet by packet, and not on time.
 pub fn untuned(_: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row>> {
     Ok(rows(&[4, 8, 16, 32, 64, 1024, 8192], 0.02, model, kernel))
 }
 
-/// Tuning goes by RTTs, which a late machine makes longer.
+/// Tuning is paced by RTTs, which a late machine makes longer.
 pub fn tuned(_: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row>> {
     Ok(rows(&[16, 64, 256, 512, 1024, 2048, 4096, 8192], 0.15, model, kernel))
 }
@@ -29,8 +29,8 @@ fn rows(amounts_kib: &[i64], share: f64, model: &Seen, kernel: &[Seen]) -> Vec<R
     amounts_kib.iter().map(row).collect()
 }
 
-/// The largest window announced until so much was acknowledged, in KiB: how full the buffer is at one instant does not
-/// matter then.
+/// The largest window advertised until this much was acknowledged, in KiB: how full the buffer is at one instant then
+/// does not matter.
 fn window(connection: &Connection, amount: i64) -> f64 {
     let scale = connection.scale(End::B);
     let acks = connection.of(End::B).filter(|(_, segment)| segment.window_scale.is_none());

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use rows::Row;
 use seen::Seen;
-use slowpath_lab::{clock, namespaces};
+use slowpath_lab::clock;
 use slowpath_scenario::Scenario;
 use std::path::{Path, PathBuf};
 use steady::{Late, Watch};
@@ -51,11 +51,11 @@ const COMPARISONS: &[Comparison] = &[
     Comparison { scenario: "wake-ups", runs: 1, rows: wakeups::readers },
 ];
 
-/// The kernel that the profile is made after; an older one does other things.
+/// The kernel that the profile models; an older one behaves differently.
 const RELEASE: (u32, u32) = (6, 18);
-/// How often a comparison is made: a machine whose CPUs are taken away is late for seconds at a time.
+/// How often a comparison is tried: a machine whose CPUs are taken away is late for seconds at a time.
 const TRIES: u32 = 9;
-/// So often it counts before it is the model's: what the kernel does otherwise it does every time.
+/// Disagreements that count against the model: a real difference of the kernel recurs every time.
 const ENOUGH: u32 = 3;
 
 impl CompareLive {
@@ -65,7 +65,6 @@ impl CompareLive {
             println!("not compared: the profile is that of Linux {RELEASE:?}, and this is {release}");
             return Ok(());
         }
-        namespaces::remove_leftovers().context("remove what an earlier run left")?;
         let hz = clock::ticks_per_second();
         let release = release.split('-').next().unwrap_or_default();
         println!("The kernel: Linux {release}, {hz} ticks a second. The model: linux-6.18, as many.\n");
@@ -90,9 +89,9 @@ impl CompareLive {
 /// The result of a comparison.
 struct Compared {
     title: String,
-    /// Once they agree, or as they are after the last try.
+    /// Once they agree, or after the last try.
     rows: Vec<Row>,
-    /// How late the machine was at least, if it was too late each time to say who is wrong.
+    /// How late the machine was at least, if it was too late each time to decide which is wrong.
     too_late: Option<Late>,
 }
 
@@ -121,7 +120,7 @@ impl Comparison {
     }
 }
 
-/// A scenario on hosts with so many ticks a second, as this machine has.
+/// A scenario whose hosts have this many ticks a second, as this machine does.
 fn read(file: &Path, hz: u32) -> Result<Scenario> {
     let text = std::fs::read_to_string(file)?;
     let mut scenario = slowpath_scenario::check(&file.display().to_string(), &text, &[], None)?.scenario;
@@ -131,7 +130,7 @@ fn read(file: &Path, hz: u32) -> Result<Scenario> {
     Ok(scenario)
 }
 
-/// Of `6.18.44-fc`: 6 and 18.
+/// `6.18.44-fc` gives 6 and 18.
 fn numbers(release: &str) -> (u32, u32) {
     let mut numbers = release.split(['.', '-']).map(|part| part.parse().unwrap_or(0));
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))

@@ -6,15 +6,15 @@ use std::fmt::Write;
 /// How far from the model the kernel may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
-    /// So large a share of the model's number, to either side.
+    /// This share of the model's number, to either side.
     Share(f64),
-    /// So much of the unit, to either side.
+    /// This much of the unit, to either side.
     Within(f64),
-    /// So much of the unit earlier, and so much later: a busy machine is late, and never early.
+    /// This much of the unit earlier, and this much later: a busy machine is late, and never early.
     Late { early: f64, late: f64 },
 }
 
-/// A number that both have.
+/// A number of both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub what: String,
@@ -25,7 +25,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether the two are as near as they must be.
+    /// Whether the two agree within the tolerance.
     pub fn agrees(&self) -> bool {
         let off = self.live - self.model;
         match self.tolerance {
@@ -74,12 +74,12 @@ pub fn table(rows: &[Row]) -> String {
     text
 }
 
-/// The middle of some numbers; not a number if there is none.
+/// The median; NaN for no numbers.
 pub fn median(numbers: Vec<f64>) -> f64 {
     statistics::median(numbers).unwrap_or(f64::NAN)
 }
 
-/// The least of some numbers; infinite if there is none.
+/// The minimum; infinite for no numbers.
 pub fn least(numbers: Vec<f64>) -> f64 {
     numbers.into_iter().fold(f64::INFINITY, f64::min)
 }

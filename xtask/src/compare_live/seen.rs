@@ -10,7 +10,7 @@ pub struct Seen {
     pub sender: Vec<Connection>,
     /// At the host that receives.
     pub receiver: Vec<Connection>,
-    /// What is said of the first connection, as seen by its sender.
+    /// The report of the first connection, as seen by its sender.
     pub verdict: FlowReport,
 }
 
@@ -37,13 +37,13 @@ impl Connection {
             .map(|(at, segment)| (*at, segment))
     }
 
-    /// The shift of the windows that an end announces.
+    /// The shift of the windows that an end advertises.
     pub fn scale(&self, end: End) -> u8 {
         self.of(end).find_map(|(_, segment)| segment.window_scale).unwrap_or(0)
     }
 }
 
-/// Collects the segments of all connections at one host, and hands them on to an analysis.
+/// Collects the segments of all connections at one host, and passes them on to an analysis.
 pub struct Collector {
     connections: Vec<Connection>,
     analysis: Analysis,

@@ -1,22 +1,22 @@
-//! Whether the machine gave its CPUs while something was compared on it.
+//! Whether the machine's CPUs were available during a comparison.
 
 use slowpath_lab::lateness::{LatenessWatch, StolenWatch};
 use slowpath_scenario::Scenario;
 use std::fmt;
 use std::time::Duration;
 
-/// How late a CPU may have been for what does not agree to count: half a tick or so.
+/// How late a CPU may be for a disagreement to count: about half a tick.
 const STEADY: Duration = Duration::from_millis(2);
 /// Largest share of CPU time taken away (steal) of a steady run.
 const STEADY_SHARE: f64 = 0.005;
 
-/// Watches whether the machine's CPUs come when they are wanted.
+/// Watches whether the machine's CPUs are available when they are wanted.
 pub enum Watch {
     Lateness(LatenessWatch),
     Stolen(StolenWatch),
 }
 
-/// How little they did.
+/// How late they were.
 #[derive(Clone, Copy)]
 pub enum Late {
     By(Duration),
@@ -24,7 +24,7 @@ pub enum Late {
 }
 
 impl Watch {
-    /// Without a hand in who runs when, if the scenario has load: then that is what it is about.
+    /// If the scenario has load, this does not touch scheduling: that is what the scenario is about.
     pub fn start(scenario: &Scenario) -> Self {
         if scenario.hosts.iter().any(|host| !host.load.is_empty()) {
             Self::Stolen(StolenWatch::start())

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 const MS: f64 = 1e6;
 
-/// How far the kernel may be from the model with a timer of so many milliseconds. It fires on an edge of the timer
-/// wheel, whose levels are each eight times as coarse as the one below (`calc_wheel_index`, kernel/time/timer.c); on
-/// which one depends on when it was set. Two more ticks later for a machine that is busy.
+/// How far the kernel may be from the model with a timer of so many milliseconds. The timer fires on an edge of the
+/// timer wheel, whose levels are each eight times as coarse as the one below (`calc_wheel_index`, kernel/time/timer.c);
+/// which edge depends on when it was set. Two more ticks are allowed for a busy machine.
 fn tolerance(scenario: &Scenario, timer_ms: f64) -> Tolerance {
     let tick = 1000.0 / f64::from(scenario.hosts[0].kernel.tcp.clock.hz);
     let (mut edge, mut most) = (tick, 63.0 * tick);
@@ -64,7 +64,7 @@ pub fn syn(scenario: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row
     series(scenario, &what, &connections(std::slice::from_ref(model), of), &connections(kernel, of))
 }
 
-/// From each sending of the lost message to the next.
+/// From each transmission of the lost message to the next.
 pub fn data(scenario: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row>> {
     let of = |connection: &Connection| {
         let mut sent: BTreeMap<StreamOffset, Vec<Instant>> = BTreeMap::new();
@@ -81,10 +81,10 @@ pub fn data(scenario: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Ro
     series(scenario, &what, &connections(std::slice::from_ref(model), of), &connections(kernel, of))
 }
 
-/// Delays shorter than this are none.
+/// Shorter delays count as none.
 const AT_ONCE_MS: f64 = 8.0;
 
-/// How many messages are acknowledged at once before the first that is not, and how long the ACKs of the others wait.
+/// How many messages are acknowledged at once before the first delayed one, and how long the ACKs of the others wait.
 pub fn delayed_acks(scenario: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row>> {
     let of = |seen: &Seen| seen.receiver.iter().map(delays).collect::<Vec<_>>();
     let (model, kernel) = (of(model), kernel.iter().flat_map(of).collect::<Vec<_>>());
@@ -134,8 +134,8 @@ pub fn quick_acks(_: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row
     ])
 }
 
-/// The delays of the ACKs for what the opening end sends, in milliseconds from the oldest message that each
-/// acknowledges, as seen by who sends them.
+/// The delays of the ACKs for the opening end's data, in milliseconds from the oldest message that each acknowledges,
+/// as seen by the host that sends the ACKs.
 pub fn delays(connection: &Connection) -> Vec<f64> {
     let mut waiting: Vec<(i64, Instant)> = Vec::new();
     let mut delays = Vec::new();

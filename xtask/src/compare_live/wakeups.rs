@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use slowpath_model::statistics::{mean, median, quantile};
 use slowpath_scenario::Scenario;
 
-/// From each message that comes to the reader's host until it is acknowledged, which is when it is read.
+/// From the arrival of each message at the reader's host to its ACK, which is when it is read.
 pub fn readers(_: &Scenario, model: &Seen, kernel: &[Seen]) -> Result<Vec<Row>> {
     let of = |seen: &Seen| seen.receiver.iter().flat_map(delays).collect::<Vec<_>>();
     let (model, kernel) = (of(model), kernel.iter().flat_map(of).collect::<Vec<_>>());

@@ -6,7 +6,7 @@ use anyhow::Result;
 use slowpath_model::{End, Segment};
 use slowpath_scenario::Scenario;
 
-/// Slow start and the end are left out: from here to there of the time of the data.
+/// Slow start and the end are left out: this part of the time of the data counts.
 const MIDDLE: (f64, f64) = (0.25, 0.75);
 
 /// Rate, flight, window, RTT and verdict.
@@ -45,7 +45,7 @@ fn share(seen: &Seen, cause: slowpath_analyses::Cause) -> f64 {
     findings.iter().filter(|finding| finding.cause == cause).map(|finding| finding.share * 100.0).sum()
 }
 
-/// What is on its way in the middle of a transfer, as its sender sees it.
+/// The data in flight in the middle of a transfer, as its sender sees it.
 struct Flight {
     window: f64,
     amount: f64,
@@ -71,7 +71,7 @@ impl Flight {
             let Some(ack) = segment.ack.filter(|_| segment.from == End::B) else { continue };
             let before = acked;
             acked = acked.max(ack.0);
-            // The newest of what it acknowledges was not held back by the receiver.
+            // The newest of the acknowledged segments was not held back by the receiver.
             let newest = waiting.iter().rev().find(|(end, _)| *end <= ack.0).map(|(_, at)| *at);
             waiting.retain(|(end, _)| *end > ack.0);
             if inside(at) {

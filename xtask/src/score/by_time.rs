@@ -1,4 +1,4 @@
-//! Limits at each time, held against [`Held`].
+//! Limits at each time, compared with [`Held`].
 
 use super::held::{self, Held};
 use super::right::{COLUMNS, Group, column, named};
@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 #[derive(Default, Serialize)]
 pub struct ByTime {
     pub groups: Vec<Row>,
-    /// What is said with high confidence, by place.
+    /// What is reported with high confidence, by place.
     pub sure: BTreeMap<Place, Sure>,
-    /// Over all runs and places: what held, and what was said, in seconds.
+    /// Over all runs and places: what held, and what was reported, in seconds.
     pub said: Vec<Said>,
     pub runs: Vec<Timed>,
 }
@@ -33,15 +33,15 @@ pub struct Timed {
     pub known_s: f64,
     /// Seconds in which it was not.
     pub unsettled_s: f64,
-    /// Seconds with the right limit, within the sampling and the way to the tap.
+    /// Seconds with the right limit, within the sampling and the delay to the tap.
     pub right_s: f64,
-    /// Seconds under a cause that is said with high confidence.
+    /// Seconds under a cause reported with high confidence.
     pub high_s: f64,
     /// Of these, seconds with a wrong limit.
     pub high_wrong_s: f64,
     #[serde(skip)]
     said: BTreeMap<Held, [f64; COLUMNS.len()]>,
-    /// What held where the limit was wrong, and what was said: seconds.
+    /// What held while the limit was wrong, and what was reported: seconds.
     pub wrong: BTreeMap<String, f64>,
     /// When it was wrong.
     #[serde(skip)]
@@ -55,14 +55,14 @@ pub struct Wrong {
     pub to_s: f64,
     pub held: Held,
     pub said: Cause,
-    /// Said with high confidence.
+    /// Reported with high confidence.
     pub is_high: bool,
 }
 
-/// What is said with high confidence at one place, all runs together.
+/// What is reported with high confidence at one place, all runs together.
 #[derive(Serialize)]
 pub struct Sure {
-    /// Share of the time in which what held is known.
+    /// Share of the time in which it is known what held.
     pub share: f64,
     /// Of that, the share with a wrong limit.
     pub wrong: f64,
@@ -74,7 +74,7 @@ pub struct Row {
     pub group: Group,
     pub runs: usize,
     pub right_at: BTreeMap<Place, f64>,
-    /// Share of the time in which what held was known.
+    /// Share of the time in which it was known what held.
     pub known: f64,
 }
 
@@ -86,10 +86,10 @@ pub struct Said {
     pub columns: BTreeMap<&'static str, f64>,
 }
 
-/// How often the kernel was asked.
+/// How often the kernel was sampled.
 pub const SAMPLED_NS: u64 = 10_000_000;
 
-/// What is right to say of a run at a place.
+/// The right causes of a run at a place.
 pub struct Judging {
     place: Place,
     also: Vec<Cause>,
@@ -105,7 +105,7 @@ impl Judging {
         Ok(Self { place, also, at_sender })
     }
 
-    /// Whether it is right to say that while this held.
+    /// Whether `said` is right while `held` held.
     pub fn fits(&self, held: Held, said: Cause) -> bool {
         accepts(held, said, &self.also)
             || self.place == Place::Sender && held == Held::LateReceiver && self.at_sender.contains(&said)
@@ -130,7 +130,7 @@ impl Timed {
         }
     }
 
-    /// That was wrong; a stretch that another one of the kind reaches grows.
+    /// Adds a time with a wrong limit; it extends a stretch of the same kind that it touches.
     fn add_wrong(&mut self, wrong: Wrong) {
         let seconds = wrong.to_s - wrong.from_s;
         *self.wrong.entry(format!("{:?} / {}", wrong.held, wrong.said)).or_default() += seconds;
@@ -144,7 +144,7 @@ impl Timed {
         }
     }
 
-    /// So many seconds in which that held, and what is counted in that column was said.
+    /// Adds so many seconds in which `held` held, and a cause of that column was reported.
     pub fn add(&mut self, held: Held, column: usize, seconds: f64) {
         self.said.entry(held).or_default()[column] += seconds;
     }
@@ -153,7 +153,7 @@ impl Timed {
 /// Adds a run's verdicts.
 pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
     if run.truth.recordings.sender.left_out_frames > 0 && run.truth.recordings.sender.gaps_ns.is_empty() {
-        // One direction alone, or less than an RTT, has no time to be scored.
+        // One direction alone, or less than an RTT, leaves no time to score.
         return Ok(());
     }
     for (place, watched) in run.places() {
@@ -199,7 +199,7 @@ pub fn add(by_time: &mut ByTime, run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// Whether that cause is said with high confidence.
+/// Whether that cause is reported with high confidence.
 fn is_sure(flow: &FlowReport, end: End, said: Cause) -> bool {
     let findings = &flow.directions[end.index()].findings;
     findings.iter().any(|finding| finding.cause == said && finding.confidence == Confidence::High)
@@ -211,8 +211,8 @@ fn connection<'a>(run: &'a Run, flow: &FlowReport) -> Option<(&'a Connection, En
     run.truth.connections.iter().find_map(of)
 }
 
-/// Whether saying this cause is right where that held. `also` are the causes that the lab put there: while the kernel repairs
-/// what a fault on the path did, or keeps its window small because of it, that fault is right.
+/// Whether reporting this cause is right while that held. `also` are the causes that the lab imposed: while the kernel
+/// repairs what a fault on the path did, or keeps its window small because of it, that fault is right.
 fn accepts(held: Held, said: Cause, also: &[Cause]) -> bool {
     let put_there = also.contains(&said) && is_fault_of_path(said);
     let on_path = matches!(said, Cause::BottleneckFull | Cause::StandingQueue);
@@ -232,7 +232,7 @@ fn accepts(held: Held, said: Cause, also: &[Cause]) -> bool {
     }
 }
 
-/// Whether a device on the path does it, by dropping packets.
+/// Whether a device on the path causes it by dropping packets.
 const fn is_fault_of_path(cause: Cause) -> bool {
     matches!(
         cause,

@@ -1,4 +1,4 @@
-//! Retransmissions counted at the sender, held against the wire and the kernel.
+//! Retransmissions counted at the sender, compared with the wire and the kernel.
 
 use super::run::Run;
 use serde::Serialize;

@@ -1,7 +1,7 @@
-//! What held a sender at each time, by what the lab did and by what its kernel said every 10 ms.
+//! What held a sender at each time, by the lab's actions and by what its kernel reported every 10 ms.
 //!
-//! Nothing here looks at packets. Where two things give way to each other within an RTT, or the kernel's
-//! numbers fit both, the time is [`Held::Unsettled`] and nobody is asked about it.
+//! Nothing here looks at packets. Where one limit gives way to another within an RTT, or the kernel's numbers fit both,
+//! the time is [`Held::Unsettled`] and is not scored.
 
 use super::run::Run;
 use serde::Serialize;
@@ -14,15 +14,15 @@ use slowpath_lab::workload::end::EndRecord;
 use slowpath_lab::workload::{Reader, Workload};
 use slowpath_model::nanos;
 
-/// What held it.
+/// What held the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Held {
-    /// The connection was not made yet.
+    /// The connection was not established yet.
     Connecting,
-    /// Nothing was left to send: nothing outstanding, or all of it on its way.
+    /// Nothing was left to send: nothing was outstanding, or all of it was in flight.
     Application,
-    /// The writer waited for room, and all that the buffer held was on its way.
+    /// The writer waited for room, and everything in the buffer was in flight.
     SendBuffer,
     /// `tcpi_rwnd_limited` grew.
     ReceiveWindow,
@@ -34,7 +34,7 @@ pub enum Held {
     CongestionWindow,
     /// There was more to send than the congestion window allowed, and the link was busy.
     Path,
-    /// The link stood still.
+    /// The link was stalled.
     LateLink,
     /// The receiver's socket was locked.
     LateReceiver,
@@ -44,7 +44,7 @@ pub enum Held {
     Unsettled,
 }
 
-/// A stretch of time, `CLOCK_REALTIME`.
+/// A period of time, `CLOCK_REALTIME`.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     pub from_ns: u64,
@@ -52,7 +52,7 @@ pub struct Moment {
     pub held: Held,
 }
 
-/// A link that carries this share of its rate is busy; below the second it is not.
+/// A link that carries this share of its rate is busy; below the second share it is not.
 const BUSY: f64 = 0.85;
 const NOT_BUSY: f64 = 0.7;
 
@@ -77,7 +77,7 @@ pub fn moments(run: &Run, connection: &Connection, at: Host) -> Vec<Moment> {
     for pair in samples.windows(2).take(last_busy) {
         let (from, to) = (pair[0], pair[1]);
         let by_kernel = known.by_kernel(from, to);
-        // A locked socket is not sampled meanwhile; the lab's own books need no samples.
+        // A locked socket is not sampled; the lab's own records need no samples.
         let mut at_ns = from.at_ns;
         while at_ns < to.at_ns {
             let to_ns = (at_ns + SLICE_NS).min(to.at_ns);
@@ -108,7 +108,7 @@ struct Known<'a> {
     /// An RTT over the empty path.
     base_ns: u64,
     link: Option<&'a LinkConfig>,
-    /// Times at which the link stood still, and at which the receiver held its socket locked.
+    /// Times at which the link stalled, and at which the receiver held its socket locked.
     link_stalls: Vec<(u64, u64)>,
     receiver_stops: &'a [(u64, u64)],
     /// When a packet was dropped, and when its data was acknowledged.
@@ -135,7 +135,7 @@ impl<'a> Known<'a> {
             &truth.case.experiment().workload,
             Workload::Streams(streams) if streams.iter().any(|s| matches!(s.reader, Reader::Faulting { .. }))
         );
-        // Stalls count from the first packet that the link saw: the SYN, sent as the connection was opened.
+        // Stalls count from the first packet on the link: the SYN, sent when the connection was opened.
         let began_ns = truth.connections.iter().map(opened_ns).min().unwrap_or(0);
         Self {
             run,
@@ -158,7 +158,7 @@ impl<'a> Known<'a> {
     fn by_lab(&self, from_ns: u64, to_ns: u64) -> Option<Held> {
         let late = |times: &[(u64, u64)], held: Held| {
             let inside = |(start, end): &&(u64, u64)| *start < to_ns && from_ns < end + self.base_ns;
-            // The last answers of before come for another RTT, and the first of after need one.
+            // The last answers from before keep coming for another RTT, and the first from after need one.
             times.iter().find(inside).map(|(start, end)| {
                 if start + self.base_ns <= from_ns && to_ns <= *end { held } else { Held::Unsettled }
             })
@@ -166,7 +166,7 @@ impl<'a> Known<'a> {
         late(&self.link_stalls, Held::LateLink).or_else(|| late(self.receiver_stops, Held::LateReceiver))
     }
 
-    /// What the kernel says of the time between two samples.
+    /// What the kernel's counters show for the time between two samples.
     fn by_kernel(&self, from: &SampledState, to: &SampledState) -> Held {
         let took_us = (to.at_ns - from.at_ns) / 1000;
         let most_of = |grown_us: u64| 2 * grown_us >= took_us;
@@ -197,7 +197,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Whether something that the path dropped should have been acknowledged by now.
+    /// Whether data that the path dropped should have been acknowledged by now.
     fn waits_for_lost(&self, from: &SampledState, to: &SampledState) -> bool {
         let round_trip_ns = self.base_ns.max(from.rtt_us * 1000);
         let late_ns = round_trip_ns + round_trip_ns / 4;
@@ -226,7 +226,7 @@ fn opened_ns(connection: &Connection) -> u64 {
     connection.sender.opened_ns.min(connection.receiver.opened_ns)
 }
 
-/// Whether the end's application waited for room for a good part of its time while nothing was left to send.
+/// Whether the end's application waited for room for a large part of its time while nothing was left to send.
 fn starves(end: &EndRecord) -> bool {
     let wrote_ns = end.write_ended_ns.zip(end.write_began_ns).map_or(0, |(to, from)| to.saturating_sub(from));
     end.starved_ns * 4 > wrote_ns

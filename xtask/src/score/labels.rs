@@ -1,4 +1,4 @@
-//! Labels of segments at the receiver, held against the sender's capture of the same packets.
+//! Labels of segments at the receiver, compared with the sender's capture of the same packets.
 
 use super::run::Run;
 use serde::Serialize;
@@ -27,16 +27,16 @@ pub struct Labelled {
     pub right: u64,
     /// Retransmissions that arrived.
     pub arrived_again: u64,
-    /// What we count as such.
+    /// The number counted as such.
     pub counted: u64,
-    /// `what it was / what we say`: how many.
+    /// `what it was / reported label`: how many.
     pub wrong: BTreeMap<String, u64>,
 }
 
-/// A packet: its flow, its direction, its identification in the IP header, its place in the stream.
+/// A packet: its flow, its direction, its IP identification, its position in the stream.
 type Packet = (FlowKey, End, u16, i64);
 
-/// What the sender's capture says of a packet.
+/// What the sender's capture shows of a packet.
 struct Sent {
     again: bool,
 }
@@ -94,7 +94,7 @@ pub fn add(labels: &mut Labels, run: &Run) {
     labels.runs.push(labelled);
 }
 
-/// A capture's data segments that can be known again at the other end.
+/// A capture's data segments that can be identified at the other end.
 fn packets(run: &Run, end: usize) -> impl Iterator<Item = (Packet, Segment, Label)> {
     let keys: HashMap<FlowId, FlowKey> = run.ends[end].flows.iter().map(|flow| (flow.id, flow.key)).collect();
     run.ends[end].labelled.iter().filter_map(move |(flow, segment, label)| {
@@ -103,8 +103,8 @@ fn packets(run: &Run, end: usize) -> impl Iterator<Item = (Packet, Segment, Labe
     })
 }
 
-/// What was sent, in the order of sending: a packet is a repetition if its first byte was sent before. Only what
-/// the sending host itself captured in sending counts, so requests are left out of it.
+/// What was sent, in order: a packet is a retransmission if its first byte was sent before. Only what the sending host
+/// itself captured while sending counts, so requests are left out.
 fn sent(run: &Run) -> HashMap<Packet, Sent> {
     let sender = run.sender();
     let mut furthest: HashMap<FlowKey, i64> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Limits by time: how much of each transfer's time the verdict puts where it belongs.
+//! Limits by time: how much of each transfer's time has the right limit in the verdict.
 
 use super::right::{COLUMNS, Group, Right, column};
 use super::run::{Place, Run, Watched};
@@ -10,24 +10,24 @@ use std::collections::BTreeMap;
 use std::ops::Add;
 use std::time::Duration;
 
-/// All runs, and what they come to.
+/// All runs, and their sums.
 #[derive(Default, Serialize)]
 pub struct Limits {
     pub groups: Vec<Row>,
     pub runs: Vec<Verdict>,
 }
 
-/// What slowpath says of one capture.
+/// The verdict on one capture.
 #[derive(Serialize)]
 pub struct Verdict {
     pub run: String,
     pub place: Place,
     pub group: Group,
-    /// Share of the time whose limit is right, of what the kernel says there is: 0 to 1.
+    /// Share of the time whose limit is right, of what the kernel reports: 0 to 1.
     pub by_limit: f64,
     /// Share of the time whose cause is right: 0 to 1.
     pub by_cause: f64,
-    /// Share of the time with the one cause that was put there: 0 to 1.
+    /// Share of the time with the one cause that was imposed: 0 to 1.
     pub by_label: f64,
     /// Share of the time by cause, most first.
     pub shares: Vec<(String, f64)>,
@@ -46,7 +46,7 @@ pub struct Kernel {
     pub rwnd_limited: f64,
     /// `tcpi_sndbuf_limited`.
     pub sndbuf_limited: f64,
-    /// The share that the limit of this run must have at least, where something counted it.
+    /// The least share of this run's limit, if something counted it.
     pub expected: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ pub struct Kernel {
 #[derive(Serialize)]
 pub struct Row {
     pub group: Group,
-    /// Captures: two a run. The figures below are of these, but for the verdicts of both together.
+    /// Captures: two a run. The figures below are of these, except for the verdicts of both together.
     pub captures: usize,
     /// Mean over the captures.
     pub by_limit: f64,
@@ -76,13 +76,13 @@ pub fn add(limits: &mut Limits, run: &Run) -> Result<()> {
 }
 
 impl Limits {
-    /// Adds how the time of a run was shared out at a place, most first.
+    /// Adds how the time of a run is divided at a place, most first.
     pub fn add(&mut self, run: &Run, place: Place, shares: Vec<(Cause, f64)>) -> Result<()> {
         let right = Right::of(&run.truth, place)?;
         let share_of = |is: &dyn Fn(Cause) -> bool| -> f64 {
             shares.iter().filter(|(cause, _)| is(*cause)).map(|(_, share)| share).fold(0.0, Add::add)
         };
-        // The kernel may say that the limit held for part of the time only. What held for the rest is not known.
+        // The kernel may show that the limit held for part of the time only. What held for the rest is not known.
         let expected = run.expected.share_at_least.map(|share| share.of_transfer);
         let of_expected = |share: f64| match expected {
             Some(expected) if expected > 0.0 => (share / expected).min(1.0),
@@ -146,8 +146,8 @@ pub fn sum_up(limits: &mut Limits) {
     limits.groups = groups.into_iter().map(row).collect();
 }
 
-/// How the time of all of a capture's transfers is shared out, most first. The handshake is not part of a transfer,
-/// nor is what comes after the last data.
+/// How the time of all of a capture's transfers is divided, most first. The handshake is not part of a transfer, nor is
+/// the time after the last data.
 fn shares(watched: &Watched) -> Vec<(Cause, f64)> {
     let mut time: BTreeMap<Cause, Duration> = BTreeMap::new();
     let mut all = Duration::ZERO;
@@ -189,7 +189,7 @@ fn kernel(run: &Run) -> Kernel {
 }
 
 impl Verdict {
-    /// Our share of what the kernel has a clock for: idle, receive window, send buffer.
+    /// slowpath's share of what the kernel has a clock for: idle, receive window, send buffer.
     pub fn ours(&self) -> [f64; 3] {
         let of = |limit: Limit| {
             let prefix = format!("{}/", limit.slug());

@@ -1,8 +1,8 @@
-//! What the probe reported of a run, compared with the same truth: limits by label, and at each time.
+//! The probe's report of a run, compared with the same truth: limits by label, and at each time.
 //!
-//! The probe reports ten times a second for how long what held a sender, not in which order. So a look is right as far as
-//! its report can be laid over what held within it. Of a receiver that takes longer to say, and its whole connection is
-//! one look.
+//! Ten times a second, the probe reports for how long each limit held a sender, but not in which order. So a sample is
+//! right as far as its report can be laid over what held within it. A receiver takes longer to judge, and its whole
+//! connection is one sample.
 
 use super::by_time::{ByTime, Judging, SAMPLED_NS, Timed};
 use super::held::{self, Held, Moment};
@@ -21,8 +21,8 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
-/// Adds what the probe's records of a run say at each place, if they were kept and it is of those that can be judged: not of
-/// one that is about what a recording lacks, or about the time before a connection is made.
+/// Adds the probe's records of a run at each place, if they were kept and the run can be judged: not one about what a
+/// recording lacks, or about the time before a connection is established.
 pub fn add(limits: &mut Limits, by_time: &mut ByTime, run: &Run, folder: &Path) -> Result<bool> {
     let path = folder.join(PROBE);
     let group = Group::of(&run.expected.label, &run.truth.path);
@@ -35,7 +35,7 @@ pub fn add(limits: &mut Limits, by_time: &mut ByTime, run: &Run, folder: &Path) 
         else {
             continue;
         };
-        // Whatever else held the transfer, a receiver cannot know.
+        // A receiver cannot know what else held the transfer.
         if place != Place::Receiver || is_receivers_label(run) {
             limits.add(run, place, told.shares(run))?;
         }
@@ -44,7 +44,7 @@ pub fn add(limits: &mut Limits, by_time: &mut ByTime, run: &Run, folder: &Path) 
     Ok(true)
 }
 
-/// What was reported between two looks.
+/// What was reported between two samples.
 struct Look {
     flow: FlowId,
     from: Instant,
@@ -55,7 +55,7 @@ struct Look {
 enum LookReport {
     /// For how long what held the sender.
     Sender(Vec<(Why, Duration)>),
-    /// For how long the receiver was held up, and by what.
+    /// For how long each cause held the receiver.
     Receiver(Vec<(Cause, Duration)>),
 }
 
@@ -67,13 +67,13 @@ struct Records {
     /// Which end of a flow is at the sender's host; flows of a warm-up are among them.
     ends: BTreeMap<FlowId, End>,
     looks: Vec<Look>,
-    /// Until when it was reported what held the sender.
+    /// Until when the sender's limits were reported.
     until: BTreeMap<FlowId, Instant>,
-    /// When the receiver was looked at first, and last.
+    /// When the receiver was first and last sampled.
     received: BTreeMap<FlowId, [Instant; 2]>,
 }
 
-/// What the probe of a place reported, once the last record was read.
+/// What the probe of a place reported, after the last record was read.
 struct Whole {
     place: Place,
     accounts: BTreeMap<FlowId, Account>,
@@ -81,7 +81,7 @@ struct Whole {
     epoch_ns: i64,
 }
 
-/// What the probe's records say; `None` where it recorded no event, as where every segment with data was lost.
+/// The result of the probe's records; `None` if it recorded no event, as when every segment with data was lost.
 fn replay(path: &Path, place: Place, sender: IpAddr) -> Result<Option<Whole>> {
     let raw = slowpath_live::open_raw(path)?.context("no records of the probe")?;
     let mut records = Records {
@@ -156,7 +156,7 @@ impl Sink for Records {
     }
 }
 
-/// The cause that a receiver's means for the transfer.
+/// The cause of the transfer that a receiver's cause stands for.
 const fn cause_of(what: Cause) -> Cause {
     match what {
         Cause::LockHolderOffCpu => Cause::AcksHeldBack,
@@ -166,7 +166,7 @@ const fn cause_of(what: Cause) -> Cause {
 }
 
 impl Whole {
-    /// What was reported of a look, as causes, each with its time.
+    /// The report of a sample, as causes, each with its time.
     fn causes(&self, look: &Look) -> Vec<(Cause, Duration)> {
         let account = &self.accounts[&look.flow];
         match &look.report {
@@ -179,7 +179,7 @@ impl Whole {
         }
     }
 
-    /// How the time of all transfers is shared out, most first; not of those that were to warm up.
+    /// How the time of all transfers is divided, most first; warm-up transfers do not count.
     fn shares(&self, run: &Run) -> Vec<(Cause, f64)> {
         let mut time: BTreeMap<Cause, Duration> = BTreeMap::new();
         let mut all = Duration::ZERO;
@@ -230,7 +230,7 @@ impl Whole {
                 .into_iter()
                 .map(|(cause, lasted)| (cause, lasted.as_secs_f64() + SAMPLED_NS as f64 / 1e9))
                 .collect();
-            // It does not report what does not hold up a receiver.
+            // It does not report what does not hold a receiver.
             let silent = look.to.since(look.from).unwrap_or_default().as_secs_f64()
                 - said.iter().map(|(_, seconds)| seconds).sum::<f64>();
             let mut silent = silent + SAMPLED_NS as f64 / 1e9 * (said.len() + 1) as f64;
@@ -265,12 +265,12 @@ fn is_receivers_label(run: &Run) -> bool {
     matches!(run.expected.label.limit.as_str(), "receive-window" | "receiver-processing")
 }
 
-/// Whether it is for the receiver's host to say.
+/// Whether the receiver's host is the one to report it.
 const fn is_receivers(held: Held) -> bool {
     matches!(held, Held::ReceiveWindow | Held::LateReceiver)
 }
 
-/// The connection that it is the account of.
+/// The connection of the account.
 fn connection<'a>(run: &'a Run, account: &Account) -> Option<&'a Connection> {
     run.truth.connections.iter().find(|connection| connection.sender_in(&account.key).is_some())
 }

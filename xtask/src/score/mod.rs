@@ -1,5 +1,5 @@
-//! `xtask score`: what slowpath says of the labelled captures, held against what was done to them and what the
-//! kernel counted.
+//! `xtask score`: slowpath's verdicts on the labelled captures, compared with what was done to them and what the kernel
+//! counted.
 
 mod by_time;
 mod counts;
@@ -54,7 +54,7 @@ enum Which {
 struct Scores {
     /// The folder that was scored.
     set: String,
-    /// What a score on it is worth.
+    /// How meaningful a score on it is.
     role: &'static str,
     /// Runs in it.
     runs: usize,

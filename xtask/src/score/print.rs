@@ -7,7 +7,7 @@ use super::right::COLUMNS;
 use super::run::Place;
 use std::fmt::Write;
 
-/// Below this share a capture's verdict is printed though not all are asked for.
+/// A capture's verdict below this share is printed even if not all are asked for.
 const WORTH_A_LOOK: f64 = 0.95;
 
 /// Everything, for people.

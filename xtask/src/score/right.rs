@@ -8,7 +8,7 @@ use slowpath_lab::case::Label;
 use slowpath_lab::relay::Fate;
 use slowpath_lab::truth::{BothWays, Truth};
 
-/// The kinds of trouble that figures are given for.
+/// The kinds of faults that figures are given for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
@@ -61,7 +61,7 @@ impl Group {
         }
     }
 
-    /// What was caused, from the label it was given; or that a middlebox on the path did it.
+    /// What was imposed, from its label; or that a middlebox on the path did it.
     pub fn of(label: &Label, path: &BothWays) -> Self {
         if [&path.forward, &path.backward].iter().any(|way| !way.config.middleboxes.is_empty()) {
             return Self::Middlebox;
@@ -99,7 +99,7 @@ pub struct Right {
 }
 
 impl Right {
-    /// From the label and what is right as well, of a capture at a host.
+    /// From the label and what is also right, of a capture at a host.
     pub fn of(truth: &Truth, at: Place) -> Result<Self> {
         let expected = truth.expected.as_ref().context("truth.json: it has no label")?;
         let mut causes = Vec::new();
@@ -113,36 +113,36 @@ impl Right {
         Ok(Self { group: Group::of(&expected.label, &truth.path), label: named(&expected.label)?, causes })
     }
 
-    /// Whether the limit is right. A reader that is slow and a buffer that is small share a limit and nothing else,
-    /// so each of them counts as wrong for the other.
+    /// Whether the limit is right. A slow reader and a small buffer share a limit and nothing else, so each counts as
+    /// wrong for the other.
     pub fn limit(&self, said: Cause) -> bool {
         self.causes.iter().any(|cause| cause.limit() == said.limit() && of_reader(*cause) == of_reader(said))
     }
 
-    /// Whether it is what was put there.
+    /// Whether it is the imposed cause.
     pub fn label(&self, said: Cause) -> bool {
         self.label.contains(&said)
     }
 
-    /// Whether the cause is.
+    /// Whether the cause is right.
     pub fn cause(&self, said: Cause) -> bool {
         self.causes.contains(&said)
     }
 }
 
-/// Whether the path's own list of what it dropped, by chance or by script, has a segment of the handshake.
+/// Whether the path's own list of drops, random or scripted, has a segment of the handshake.
 fn lost_in_handshake(truth: &Truth) -> bool {
     let mut faults = truth.path.forward.report.faults.iter().chain(&truth.path.backward.report.faults);
     faults.any(|f| matches!(f.fate, Fate::Dropped(_)) && f.payload_bytes == 0 && f.offset == 0)
 }
 
-/// Whether the receiving program is what fills the window.
+/// Whether the receiving program fills the window.
 pub const fn of_reader(cause: Cause) -> bool {
     matches!(cause, Cause::SlowReader | Cause::ReaderStopped)
 }
 
-/// The causes by which slowpath names what the lab did. The lab knows more than packets show: whether a buffer was
-/// set by the program or by a sysctl, or why slow start ended.
+/// The causes by which slowpath names what the lab did. The lab knows more than packets show: whether a buffer was set
+/// by the program or by a sysctl, or why slow start ended.
 pub fn named(label: &Label) -> Result<Vec<Cause>> {
     let slug = format!("{}/{}", label.limit, label.cause);
     Ok(match slug.as_str() {
@@ -162,7 +162,7 @@ pub fn named(label: &Label) -> Result<Vec<Cause>> {
     })
 }
 
-/// The columns of the confusion matrix: the limits, and the slow reader apart.
+/// The columns of the confusion matrix: the limits, with the slow reader separate.
 pub const COLUMNS: [&str; 11] = [
     "appl", "sndbuf", "rcvwnd", "reader", "rcvproc", "cwnd", "loss", "path", "connect", "unknown", "sendhost",
 ];
@@ -191,7 +191,7 @@ mod tests {
     use slowpath_lab::cases;
 
     #[test]
-    fn slowpath_has_a_name_for_everything_the_lab_does() {
+    fn every_lab_label_has_a_cause() {
         for case in Set::ALL.into_iter().flat_map(cases::all) {
             let labels = std::iter::once(&case.expectation.expected)
                 .chain(&case.expectation.also)

@@ -1,4 +1,4 @@
-//! One labelled run: its truth, and what slowpath makes of its two recordings.
+//! One labelled run: its truth, and slowpath's reports of its two recordings.
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
@@ -15,13 +15,13 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::Path;
 
-/// Where what is judged was recorded.
+/// Where the recording was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     Sender,
     Receiver,
-    /// One verdict of both recordings.
+    /// One verdict from both recordings.
     Both,
 }
 
@@ -54,11 +54,11 @@ pub struct Run {
     pub truth: Truth,
     /// What its label says.
     pub expected: Expected,
-    /// What the kernel said of each socket, every 10 ms.
+    /// What the kernel reported of each socket, every 10 ms.
     pub samples: Vec<SampledState>,
     /// What was seen at the sender, and at the receiver.
     pub ends: [Watched; 2],
-    /// What both recordings together say; `None` where they have no connection in common.
+    /// The merged report of both recordings; `None` if they have no connection in common.
     merged: Option<Watched>,
 }
 
@@ -110,7 +110,7 @@ impl Run {
         self.truth.connections[0].sender.local.ip()
     }
 
-    /// What there is to judge.
+    /// The places with something to judge.
     pub fn places(&self) -> impl Iterator<Item = (Place, &Watched)> {
         let ends = [Some(&self.ends[0]), Some(&self.ends[1]), self.merged.as_ref()];
         Place::ALL.into_iter().zip(ends).filter_map(|(place, watched)| Some((place, watched?)))
@@ -130,7 +130,7 @@ fn watch(file: &Path, ports: &HashSet<u16>) -> Result<(Watched, Tap)> {
     Ok((Watched { flows, labelled, epoch_ns }, collector.finish(epoch_ns)))
 }
 
-/// One verdict of both recordings, as `slowpath diagnose` gives it for two files.
+/// One verdict from both recordings, as `slowpath diagnose` gives it for two files.
 fn merge(sender: &Watched, receiver: &Watched, [first, second]: &[Tap; 2]) -> Option<Watched> {
     let pairing = pair(first, second).ok()?;
     let merged = |flow: &FlowReport| {

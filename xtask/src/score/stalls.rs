@@ -1,5 +1,5 @@
-//! TAPO's causes of the stalls at the sender, held against what the path dropped or held up, what the applications
-//! did, and what the kernel said.
+//! TAPO's causes of the stalls at the sender, compared with what the path dropped or delayed, what the applications
+//! did, and what the kernel reported.
 
 use super::run::Run;
 use serde::Serialize;
@@ -16,14 +16,14 @@ use std::collections::BTreeMap;
 /// All runs.
 #[derive(Default, Serialize)]
 pub struct Stalls {
-    /// Stalls whose cause is known from elsewhere, and how many of them are named right.
+    /// Stalls whose cause is known independently, and how many of them are named right.
     pub known: u64,
     pub right: u64,
     /// Stalls whose cause the lab does not know either.
     pub unknown: u64,
-    /// `what it was / what we say`: how many.
+    /// `what it was / reported cause`: how many.
     pub said: BTreeMap<String, u64>,
-    /// Runs with a stall named wrong: `what it was / what we say`, how many.
+    /// Runs with a stall named wrong: `what it was / reported cause`, how many.
     pub wrong: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
@@ -105,8 +105,8 @@ impl<'a> Known<'a> {
         self.samples.iter().rfind(|s| s.at_ns <= at_ns).copied()
     }
 
-    /// What a silence was for, which the sender's data ended or something else; the first is what it is called where
-    /// another name fits too. `None` where nothing that was done explains it.
+    /// The causes of a silence, which the sender's data ended or something else; the first is the preferred name if
+    /// several fit. `None` if nothing that was done explains it.
     fn cause(&self, from_ns: u64, to_ns: u64, by_sender: bool) -> Option<&'static [StallCause]> {
         use StallCause as S;
         let sample = self.sample(from_ns.midpoint(to_ns))?;
@@ -119,7 +119,7 @@ impl<'a> Known<'a> {
             |fault: &&&Fault| fault.at_ns < to_ns && fault.offset + u64::from(fault.payload_bytes) > acked;
         let lost: Vec<&Fault> = self.lost.iter().filter(open).copied().collect();
         if let Some(first) = lost.first() {
-            // What was lost was retransmitted before; somebody else's segment is the answer to that.
+            // Lost data was retransmitted before; a segment of the other end is the answer to that.
             return Some(if by_sender {
                 self.loss(first, &lost, sample)
             } else {
@@ -132,11 +132,11 @@ impl<'a> Known<'a> {
         if sample.unacked_packets == 0 {
             return self.idle(to_ns, by_sender);
         }
-        // Something was on its way that was not lost, and nothing more was there to send.
+        // Something in flight was not lost, and nothing more was there to send.
         (sample.notsent_bytes == 0 && self.wrote_at(to_ns)).then_some(&[S::ResourceConstraint])
     }
 
-    /// Whether the link or the receiver stood still meanwhile.
+    /// Whether the link or the receiver was stalled in that time.
     fn is_late(&self, from_ns: u64, to_ns: u64) -> bool {
         let first_ns =
             self.run.truth.connections.iter().map(|c| c.sender.opened_ns.min(c.receiver.opened_ns)).min();
@@ -158,7 +158,7 @@ impl<'a> Known<'a> {
         stalls.chain(stops).any(most)
     }
 
-    /// TAPO, section 4.2: what kept duplicate ACKs from coming, most telling first.
+    /// TAPO, section 4.2: what prevented duplicate ACKs, most specific first.
     fn loss(&self, first: &Fault, lost: &[&Fault], sample: &SampledState) -> &'static [StallCause] {
         use StallCause as S;
         let again = lost.iter().filter(|fault| fault.offset == first.offset).count() > 1;
@@ -181,19 +181,19 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Nobody had anything outstanding: who was the first to do something again?
+    /// Neither end had anything outstanding: which was the first to act again?
     fn idle(&self, to_ns: u64, by_sender: bool) -> Option<&'static [StallCause]> {
         use StallCause as S;
         match &self.run.truth.case.experiment().workload {
             Workload::Exchange(_) if !by_sender => Some(&[S::ClientIdle]),
             Workload::Exchange(_) => self.wrote_at(to_ns).then_some(&[S::DataUnavailable]),
             Workload::Streams(_) => self.wrote_at(to_ns).then_some(&[S::ResourceConstraint]),
-            // No labelled capture is of programs that say nothing of themselves.
+            // No labelled capture is of programs that report nothing of their own.
             Workload::Programs(_) => None,
         }
     }
 
-    /// Whether the sending application began a message then.
+    /// Whether the sending application began a message at that time.
     fn wrote_at(&self, at_ns: u64) -> bool {
         const WITHIN_NS: u64 = 5_000_000;
         self.connection.sender.messages_ns.iter().any(|begun| begun.abs_diff(at_ns) < WITHIN_NS)

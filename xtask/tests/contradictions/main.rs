@@ -1,5 +1,5 @@
-//! No two statements of one report contradict each other, and no number is below its own resolution: on every
-//! capture of the repository, and on what is left of them when their packets are lost, late, doubled or altered.
+//! No two statements of one report contradict each other, and no number is below its own resolution: on every capture
+//! of the repository, and on these captures with packets lost, delayed, duplicated or altered.
 
 mod statements;
 
@@ -88,7 +88,7 @@ fn reports() -> impl Iterator<Item = (&'static Path, FlowReport)> {
 }
 
 #[test]
-fn reports_of_all_captures_are_free_of_contradictions() {
+fn reports_of_all_captures_have_no_contradictions() {
     let mut found = Vec::new();
     for (path, report) in reports() {
         let wrong = statements::contradictions(&report);
@@ -99,7 +99,7 @@ fn reports_of_all_captures_are_free_of_contradictions() {
     assert!(found.is_empty(), "{} contradictions:\n{}", found.len(), found.join("\n"));
 }
 
-/// Causes that show in written packets alone: Nagle's wait in `analyses/tests/invariants.rs`, the others in
+/// Causes that show only in written packets: Nagle's wait in `analyses/tests/invariants.rs`, the others in
 /// `public_faults`.
 const WRITTEN: [Cause; 22] = [
     Cause::NagleDelayedAck,
@@ -126,9 +126,10 @@ const WRITTEN: [Cause; 22] = [
     Cause::SackUntranslated,
 ];
 
-/// Nothing else is reported than the catalogue allows; each cause of captures shows in one of ours, or in written packets.
+/// Only causes that the catalogue allows are reported; each cause of captures shows in a shipped capture, or in written
+/// packets.
 #[test]
-fn captures_show_every_cause_that_the_catalogue_gives_them() {
+fn captures_show_every_capture_cause_of_the_catalogue() {
     let mut found = BTreeSet::from(WRITTEN);
     for (_, report) in reports() {
         found.extend(
@@ -146,9 +147,9 @@ struct Damage {
     capture: prop::sample::Index,
     /// The part of its events that is kept: from, and how many.
     part: (prop::sample::Index, usize),
-    /// What happens to one event in so many.
+    /// One event in this many is changed.
     one_in: u64,
-    /// The order of what happens.
+    /// The random seed of the changes.
     seed: u64,
     /// All times are multiplied by this and divided by 100.
     pace: i64,
@@ -165,7 +166,7 @@ fn damage() -> impl Strategy<Value = Damage> {
         .prop_map(|(capture, part, one_in, seed, pace)| Damage { capture, part, one_in, seed, pace })
 }
 
-/// Numbers that only the seed decides (splitmix64).
+/// Pseudo-random numbers determined by the seed (splitmix64).
 struct Chance(u64);
 
 impl Chance {
@@ -216,7 +217,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn reports_of_damaged_captures_are_free_of_contradictions(damage in damage()) {
+    fn reports_of_damaged_captures_have_no_contradictions(damage in damage()) {
         let (_, Kept { flows, events }) = damage.capture.get(recordings());
         for report in analyse(flows, damage.of(events)) {
             let wrong = statements::contradictions(&report);

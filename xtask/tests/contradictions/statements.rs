@@ -1,4 +1,4 @@
-//! The statements of one report, held against each other.
+//! Compares the statements of one report with each other.
 
 use regex_lite::Regex;
 use slowpath_analyses::report::{DirectionReport, Finding, FlowReport, Measures, RttMeasures};
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// No host sends faster: a rate above it comes from times below the clock's resolution.
 const FASTEST: Rate = Rate::mbit(1_000_000);
 
-/// A number that says nothing: less than its own resolution, or of the wrong kind for its noun.
+/// A meaningless number: less than its own resolution, or of the wrong kind for its noun.
 static EMPTY_NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?:^|[^\d.,:])(?:",
@@ -55,12 +55,9 @@ fn measures(measures: &Measures, wrong: &mut Vec<String>) {
         ordered(window.min, window.max) && ordered(window.mean, window.max),
         &format!("windows: {window:?}"),
     );
-    hold(
-        window.zero_count > 0 || window.zero_time.is_zero(),
-        "the window was closed for a time and never closed",
-    );
+    hold(window.zero_count > 0 || window.zero_time.is_zero(), "zero-window time without a zero window");
     hold(measures.flight_mean <= measures.flight_max, "the mean flight is above the largest");
-    hold(measures.unique_bytes <= measures.bytes, "more unique bytes than bytes");
+    hold(measures.unique_bytes <= measures.bytes, "unique bytes above all bytes");
     hold(measures.goodput <= measures.throughput, "goodput above throughput");
     hold(measures.timeouts == 0 || measures.recoveries > 0, "a timeout outside any recovery");
 }
@@ -130,7 +127,7 @@ fn lost_shares(report: &FlowReport, finding: &Finding, add: &mut impl FnMut(Stri
     shares.sort_unstable();
     shares.dedup();
     if shares.len() > 1 {
-        add(format!("lost segments are {shares:?} in {sentences:?}"));
+        add(format!("different shares of lost segments {shares:?} in {sentences:?}"));
     }
 }
 
@@ -147,13 +144,13 @@ fn text(report: &FlowReport, wrong: &mut Vec<String>) {
         paired: None,
         advise: &slowpath_remedies::advise,
     };
-    terminal::diagnosis(&diagnosis, &look, &mut printed).expect("a vector takes all");
+    terminal::diagnosis(&diagnosis, &look, &mut printed).expect("writing to a vector never fails");
     let printed = String::from_utf8(printed).expect("text");
     for line in printed.lines().map(str::trim) {
         // The picture's axis begins at 0 s.
         let is_axis = line.starts_with("0 s ");
         if !is_axis && EMPTY_NUMBER.is_match(line) {
-            wrong.push(format!("an empty number: {line}"));
+            wrong.push(format!("a meaningless number: {line}"));
         }
     }
 }

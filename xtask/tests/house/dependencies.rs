@@ -10,7 +10,7 @@ use std::process::Command;
 struct Allowed {
     name: &'static str,
     always: &'static [&'static str],
-    /// In its tests, examples and benchmarks as well.
+    /// Also in its tests, examples and benchmarks.
     in_tests: &'static [&'static str],
 }
 
@@ -64,9 +64,9 @@ const CRATES: &[Allowed] = &[
     allowed(RECORDING, &[MODEL], &[]),
     // Analyses know events only: not even their tests may name where events come from.
     allowed(ANALYSES, &[MODEL], &[]),
-    // Its tests hold the handbook's excerpts against the shipped captures.
+    // Its tests compare the handbook's excerpts with the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
-    // What a command does between its arguments and its view.
+    // The work of a command between its arguments and its view.
     allowed(
         RUNS,
         &[
@@ -85,16 +85,17 @@ const CRATES: &[Allowed] = &[
     ),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
-    // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, of which it is given what was recorded.
+    // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, whose recording it is
+    // given.
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
-    // It examines one host, with the causes, fixes and arithmetic of the advice; its test makes hosts in namespaces.
+    // It examines one host, with the causes, fixes and arithmetic of the advice; its test creates hosts in namespaces.
     allowed(DOCTOR, &[MODEL, UAPI, ANALYSES, REMEDIES], &[LAB]),
-    // It measures an emulated path as it does a real one; its tests lay both.
+    // It measures an emulated path as it does a real one; its tests create both.
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
     allowed(PROFILE, &[COST], &[]),
-    // The lab is for `drill --lab`: what a script says can be asked of the kernel too.
+    // The lab is for `drill --lab`: a script's expectations can be checked on the kernel too.
     allowed(
         "slowpath",
         &[
@@ -103,7 +104,7 @@ const CRATES: &[Allowed] = &[
         ],
         &[],
     ),
-    // Its tests hold the statements of whole reports against each other.
+    // Its tests compare the statements of whole reports.
     allowed(
         "xtask",
         &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB],
@@ -111,13 +112,13 @@ const CRATES: &[Allowed] = &[
     ),
 ];
 
-/// Crates that neither touch the system nor know the time: same input, same output.
+/// Crates that neither touch the system nor know the time: the same input gives the same output.
 pub const PURE: &[&str] = &[
     MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS,
     COST,
 ];
 
-/// Folders of crates that touch the system which do not: what they judge is data.
+/// Folders that do not touch the system, in crates that do: what they judge is data.
 pub const PURE_PARTS: &[&str] = &[
     "crates/doctor/src/judge",
     "crates/probe/src/measure",
@@ -125,7 +126,7 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/probe/src/simulated",
 ];
 
-/// Packages that exist to reach the system, the clock or chance.
+/// Packages that reach the system, the clock or randomness.
 const REACHING_OUT: &[&str] = &[
     "chrono",
     "crossbeam",
@@ -182,7 +183,7 @@ fn dependencies_point_one_way() {
 }
 
 #[test]
-fn pure_crates_depend_on_nothing_that_reaches_out() {
+fn pure_crates_depend_on_no_io_packages() {
     let mut wrong = Vec::new();
     for package in packages().iter().filter(|package| PURE.contains(&text(&package["name"]))) {
         for dependency in package["dependencies"].as_array().expect("dependencies") {
@@ -192,11 +193,11 @@ fn pure_crates_depend_on_nothing_that_reaches_out() {
             }
         }
     }
-    expect_none(&wrong, "a pure crate reaches out:");
+    expect_none(&wrong, "a pure crate depends on a package that reaches the system:");
 }
 
 #[test]
-fn every_crate_takes_its_lints_and_its_version_from_the_workspace() {
+fn every_crate_inherits_lints_and_version_from_the_workspace() {
     let mut wrong = Vec::new();
     for package in packages() {
         let manifest = fs::read_to_string(text(&package["manifest_path"])).expect("a manifest");

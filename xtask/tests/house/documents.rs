@@ -1,4 +1,4 @@
-//! Links between documents lead somewhere.
+//! Links between documents resolve.
 
 use crate::repository::{Text, expect_none, root, texts};
 use std::path::Path;
@@ -14,7 +14,7 @@ fn links(file: &Text) -> Vec<(usize, String)> {
         if in_block {
             continue;
         }
-        // Every second part stands between backticks.
+        // Every second part is between backticks.
         for prose in line.split('`').step_by(2) {
             for rest in prose.split("](").skip(1) {
                 if let Some((target, _)) = rest.split_once(')') {
@@ -27,7 +27,7 @@ fn links(file: &Text) -> Vec<(usize, String)> {
 }
 
 #[test]
-fn links_between_documents_hold() {
+fn links_between_documents_resolve() {
     let root = root();
     let mut wrong = Vec::new();
     let mut followed = 0;
@@ -45,11 +45,11 @@ fn links_between_documents_hold() {
         }
     }
     assert!(followed > 50, "only {followed} links were found");
-    expect_none(&wrong, "a link leads nowhere:");
+    expect_none(&wrong, "broken links:");
 }
 
 #[test]
-fn the_handbook_lists_all_of_its_pages() {
+fn summary_lists_all_handbook_pages() {
     let all = texts();
     let summary = all.iter().find(|file| file.path == "docs/src/SUMMARY.md").expect("docs/src/SUMMARY.md");
     let listed: Vec<String> =
@@ -64,7 +64,7 @@ fn the_handbook_lists_all_of_its_pages() {
 }
 
 #[test]
-fn the_readme_tells_what_each_crate_is() {
+fn readme_describes_each_crate() {
     let all = texts();
     let readme = all.iter().find(|file| file.path == "README.md").expect("README.md");
     let folders: Vec<&str> = all
@@ -78,7 +78,7 @@ fn the_readme_tells_what_each_crate_is() {
         .filter(|folder| !readme.text.contains(&format!("(`{folder}`)")))
         .map(str::to_owned)
         .collect();
-    expect_none(&missing, "README.md says nothing of");
+    expect_none(&missing, "README.md does not describe:");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::repository::{expect_none, texts};
 /// A file has one subject; past this length it has two.
 const MOST_LINES: usize = 700;
 
-/// Source, as far as people write it.
+/// Source files that people write.
 const SOURCES: &[&str] = &[".rs", ".ts", ".mjs", ".c", ".h", ".py"];
 
 #[test]
@@ -21,8 +21,8 @@ fn no_file_is_too_long() {
 }
 
 #[test]
-fn nothing_is_left_for_later() {
-    // Put together here, so that this file does not hold them.
+fn no_todo_or_debug_macros_are_left() {
+    // Put together here, so that this file does not contain them.
     let left = ["todo", "unimplemented", "dbg"].map(|name| format!("{name}!("));
     let mut wrong = Vec::new();
     for file in texts().iter().filter(|file| file.is(&[".rs"])) {
@@ -32,7 +32,7 @@ fn nothing_is_left_for_later() {
             }
         }
     }
-    expect_none(&wrong, "left for later, or left over from debugging:");
+    expect_none(&wrong, "to-do or debug macros:");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn nothing_names_the_machine_it_was_written_on() {
             }
         }
     }
-    expect_none(&wrong, "means something on one machine only:");
+    expect_none(&wrong, "machine-specific paths or hosts:");
 }
 
 /// Whether `line` has the absolute path `folder`, not a longer path that has the same name inside it.

@@ -1,30 +1,27 @@
 //! JSON documents are made of types of `views`.
 //!
-//! Each type of a document derives a schema as well, which the types of its fields must have; and no other crate can derive one.
-//! So a type of another crate in a document does not compile.
+//! Each type of a document derives a schema as well, which the types of its fields must have; and no other crate can
+//! derive one. So a document with a type of another crate does not compile.
 
 use crate::dependencies::{LAB, LIVE, PATH, PROFILE, RUNS, VIEWS, packages, sources_of, text};
 use crate::repository::{expect_none, texts};
 use std::collections::BTreeSet;
 
-/// The crates that write JSON, and what.
+/// The crates that write JSON, and why.
 const WRITES_JSON: &[(&str, &str)] = &[
     (VIEWS, "documents"),
     (LAB, "a run's files, such as truth.json, which are read back"),
     (PATH, "the path in a run's files"),
     (LIVE, "TCP_INFO in a run's files"),
     (PROFILE, "the work next to a profile, which is read back"),
-    (RUNS, "the cases of a paper that are kept, which are read back"),
+    (RUNS, "a paper's stored cases, which are read back"),
     ("xtask", "scores"),
 ];
 
-/// The crates that derive schemas.
-const HAS_SCHEMAS: &[&str] = &[
-    VIEWS, // Of the work next to a profile: a file format, and no document of a view.
-    PROFILE,
-];
+/// The crates that derive schemas. That of `profile` is of the work next to a profile, a file format.
+const HAS_SCHEMAS: &[&str] = &[VIEWS, PROFILE];
 
-/// The crates that depend on one of these, but for tests.
+/// The crates that depend on one of these, except for tests.
 fn dependents(on: &[&str]) -> BTreeSet<String> {
     let packages = packages();
     let depends = packages.iter().filter(|package| {
@@ -41,13 +38,13 @@ fn only_listed_crates_write_json() {
 }
 
 #[test]
-fn only_views_and_a_file_format_have_schemas() {
+fn only_views_and_profile_depend_on_schemas() {
     let listed = HAS_SCHEMAS.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(dependents(&["schemars"]), listed);
 }
 
 #[test]
-fn every_type_of_a_document_has_a_schema() {
+fn every_document_type_has_a_schema() {
     let sources = format!("{}/", sources_of(VIEWS));
     let (mut serialised, mut wrong) = (0, Vec::new());
     for file in texts().iter().filter(|file| file.is(&[".rs"]) && file.path.starts_with(&sources)) {
@@ -60,5 +57,5 @@ fn every_type_of_a_document_has_a_schema() {
         }
     }
     assert!(serialised >= 100, "only {serialised} types of documents were found");
-    expect_none(&wrong, "becomes JSON without a schema:");
+    expect_none(&wrong, "serialised without a schema:");
 }

@@ -1,5 +1,5 @@
-//! The rules of the house that can be checked by reading the repository: who may depend on whom, who may touch the
-//! system, what no file may hold, and that documents lead somewhere. ARCHITECTURE.md gives the reasons.
+//! The rules of the repository that can be checked by reading it: who may depend on whom, who may touch the system,
+//! what no file may contain, and that links resolve. ARCHITECTURE.md gives the reasons.
 
 mod dependencies;
 mod documents;

@@ -1,4 +1,4 @@
-//! Pure crates know no clock, no chance, no threads and no I/O.
+//! Pure crates use no clock, randomness, threads or I/O.
 
 use crate::dependencies::{PURE, PURE_PARTS, sources_of};
 use crate::repository::{expect_none, texts};
@@ -24,7 +24,7 @@ const REACHING_OUT: &[&str] = &[
     "unsafe ",
 ];
 
-/// What stands before `// …`: a comment may name what the code must not.
+/// What comes before `// …`: a comment may name what the code must not.
 fn code(line: &str) -> &str {
     line.split_once("//").map_or(line, |(code, _)| code)
 }

@@ -13,12 +13,12 @@ pub fn root() -> PathBuf {
 pub struct Text {
     /// Its path from the repository's folder.
     pub path: String,
-    /// What is in it.
+    /// Its contents.
     pub text: String,
 }
 
 impl Text {
-    /// Whether the file's name ends so.
+    /// Whether the file's name has one of these endings.
     pub fn is(&self, endings: &[&str]) -> bool {
         endings.iter().any(|ending| self.path.ends_with(ending))
     }
@@ -29,8 +29,8 @@ impl Text {
     }
 }
 
-/// Folders that tools write, not people. A build folder may be elsewhere or here under another name, so it is known
-/// by the tag that cargo leaves in it.
+/// Folders that tools write, not people. A build folder may be elsewhere or here under another name, so it is
+/// recognised by the tag that cargo leaves in it.
 fn is_made(folder: &Path) -> bool {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     matches!(&*name, ".git" | "node_modules" | "out" | "corpus" | "artifacts" | "captures")
@@ -38,7 +38,7 @@ fn is_made(folder: &Path) -> bool {
         || folder.join(".rustc_info.json").exists()
 }
 
-/// Every text file that people write, or that is checked in for them to read.
+/// Every text file that people write or read.
 pub fn texts() -> Vec<Text> {
     let root = root();
     let mut found = Vec::new();
@@ -61,7 +61,7 @@ pub fn texts() -> Vec<Text> {
     found
 }
 
-/// Fails with one line for each thing found wrong.
+/// Fails with one line for each problem found.
 pub fn expect_none(wrong: &[String], rule: &str) {
     assert!(wrong.is_empty(), "{rule}\n  {}\n", wrong.join("\n  "));
 }

@@ -1,4 +1,4 @@
-//! What the live probe reports of faults that were made on purpose, and of what only looks like them: real sockets, shapers,
+//! What the live probe reports of faults made on purpose, and of situations that resemble them: real sockets, shapers,
 //! routers and errors, in network namespaces.
 
 mod net;

@@ -13,11 +13,11 @@ use std::time::Duration;
 
 pub const SENDING: Duration = Duration::from_secs(3);
 
-/// `sender eth0 - left path right - eth0 receiver`: two wires, and a router between them.
+/// `sender eth0 - left path right - eth0 receiver`: two links, and a router between them.
 pub fn routed() -> Namespaces {
-    let hosts = Namespaces::create().expect("root may make namespaces");
+    let hosts = Namespaces::create().expect("root may create namespaces");
     for (place, other, net) in [(Place::Sender, "left", 1), (Place::Receiver, "right", 2)] {
-        let path = hosts.name(Place::Path);
+        let path = hosts.path(Place::Path);
         hosts
             .ip(place, &format!("link add eth0 type veth peer name {other} netns {path}"))
             .and_then(|()| hosts.ip(place, &format!("addr add 10.9.{net}.2/24 dev eth0")))
@@ -31,16 +31,16 @@ pub fn routed() -> Namespaces {
     hosts
 }
 
-/// Data for as long as it takes: how the sender makes it.
+/// How the sender sends, for as long as the transfer lasts.
 #[derive(Clone, Copy)]
 pub struct Sender {
     /// `SO_MAX_PACING_RATE`, in bytes a second.
     pub paced_to: Option<u64>,
-    /// How much it writes at once, and how long it pauses then.
+    /// How much it writes at once, and how long it then pauses.
     pub writes: (usize, Duration),
 }
 
-/// A receiver of which nothing comes for so long gives up.
+/// How long a receiver waits for data before it gives up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub const BULK: Sender = Sender { paced_to: None, writes: (1 << 16, Duration::ZERO) };
@@ -60,24 +60,24 @@ impl Sender {
         let (amount, pause) = self.writes;
         let data = vec![0; amount];
         while began.elapsed() < SENDING {
-            to.write_all(&data).expect("it is read");
+            to.write_all(&data).expect("the receiver reads");
             thread::sleep(pause);
         }
     }
 }
 
-/// Sends from one host to the other, and gives what the sender's host reported of it.
+/// Sends from one host to the other, and returns what the sender's host reported of it.
 pub fn transfer(hosts: &Namespaces, sender: Sender) -> Account {
     watched(hosts, |to| sender.send(to), drain)
 }
 
-/// Reads all that comes.
+/// Reads until the end.
 pub fn drain(mut from: TcpStream) {
     let mut buffer = vec![0; 1 << 18];
     while from.read(&mut buffer).is_ok_and(|read| read > 0) {}
 }
 
-/// Connects one host to the other, and gives what the sender's host reported while `send` ran and was read.
+/// Connects one host to the other, and returns what the sender's host reported while `send` ran and was read.
 pub fn watched(
     hosts: &Namespaces,
     send: impl FnOnce(TcpStream) + Send,
@@ -93,7 +93,7 @@ pub fn watched(
             let listener = TcpListener::bind("10.9.2.2:5001").expect("nobody else is there");
             ready.send(()).expect("somebody waits");
             let from = listener.accept().expect("it connects").0;
-            // Of a sender that failed on a path that is cut, nothing comes any more.
+            // A sender that failed on a cut path sends nothing more.
             from.set_read_timeout(Some(PATIENCE)).expect("an option");
             receive(from);
         });
@@ -115,7 +115,7 @@ pub fn watched(
     account
 }
 
-/// Each instant from the first to the last is in one spell, and the spells say what the sums do.
+/// Each instant from the first to the last is in one spell, and the spells add up to the sums.
 fn assert_whole(account: &Account) {
     let spells = account.spells();
     let [first, last]: [Instant; 2] = account.told.expect("something was told");

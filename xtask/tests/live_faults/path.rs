@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 
 const WATCHED: Duration = Duration::from_secs(6);
 
-/// A path of which the second wire takes packets of 1,300 bytes.
+/// A path whose second link has an MTU of 1300.
 fn narrow() -> Namespaces {
     let hosts = routed();
     hosts.ip(Place::Path, "link set right mtu 1300").expect("a device");
     hosts
 }
 
-/// The router's own errors do not reach the sender; what it forwards does.
+/// The router's own errors do not reach the sender; forwarded packets do.
 fn without_errors(hosts: &Namespaces) {
     hosts.ip(Place::Path, "rule add iif lo to 10.9.1.2 pref 1 prohibit").expect("a rule");
 }
 
-/// Some short messages, and then more than a segment takes.
+/// Some short messages, then more than a segment holds.
 fn login_and_output(mut to: TcpStream) {
     for _ in 0..5 {
         to.write_all(&[1; 100]).expect("it is read");
@@ -35,7 +35,7 @@ fn login_and_output(mut to: TcpStream) {
     }
 }
 
-/// Reads what comes, and says something ten times a second.
+/// Reads everything, and sends something ten times a second.
 fn talk(mut peer: TcpStream) {
     peer.set_read_timeout(Some(Duration::from_millis(100))).expect("an option");
     let mut buffer = vec![0; 1 << 18];
@@ -51,7 +51,7 @@ fn talk(mut peer: TcpStream) {
 
 #[test]
 #[ignore = "needs root"]
-fn a_path_that_loses_what_is_large_and_says_nothing_is_a_black_hole() {
+fn large_packets_lost_without_icmp_errors_are_an_mtu_black_hole() {
     let hosts = narrow();
     without_errors(&hosts);
     let account = watched(&hosts, login_and_output, talk);
@@ -64,10 +64,10 @@ fn a_path_that_loses_what_is_large_and_says_nothing_is_a_black_hole() {
     assert!(evidence.iter().any(is_it), "{evidence:?}");
 }
 
-/// TCP finds the size by itself; what was lost until then was of the size that does not get through.
+/// TCP finds the size by itself; the data lost before was of the size that does not pass.
 #[test]
 #[ignore = "needs root"]
-fn a_black_hole_that_probing_gets_around_is_still_reported() {
+fn mtu_black_hole_solved_by_mtu_probing_is_still_reported() {
     let hosts = narrow();
     without_errors(&hosts);
     hosts.sysctl(Place::Sender, "net.ipv4.tcp_mtu_probing", "1").expect("a setting");
@@ -78,15 +78,15 @@ fn a_black_hole_that_probing_gets_around_is_still_reported() {
 /// With the errors, TCP sends smaller segments at once.
 #[test]
 #[ignore = "needs root"]
-fn a_path_that_says_which_size_it_takes_is_none() {
+fn path_with_icmp_errors_is_not_an_mtu_black_hole() {
     let account = watched(&narrow(), login_and_output, talk);
     assert_eq!(share(&account, Cause::MtuBlackHole), 0.0);
 }
 
-/// Everything is lost for two seconds, and the router says so.
+/// Everything is lost for two seconds, and the router sends errors.
 #[test]
 #[ignore = "needs root"]
-fn an_outage_is_no_black_hole_and_its_errors_are_reported() {
+fn outage_is_not_an_mtu_black_hole_and_its_icmp_errors_are_reported() {
     let hosts = routed();
     let cut = |mut to: TcpStream| {
         let data = [1; 10_000];
@@ -94,7 +94,7 @@ fn an_outage_is_no_black_hole_and_its_errors_are_reported() {
         let mut is_cut = false;
         to.set_write_timeout(Some(Duration::from_millis(100))).expect("an option");
         while began.elapsed() < Duration::from_secs(4) {
-            // There is no room while nothing gets through.
+            // There is no room while nothing passes.
             let _ = to.write(&data);
             thread::sleep(Duration::from_millis(20));
             if !is_cut && began.elapsed() > Duration::from_secs(1) {

@@ -5,13 +5,13 @@ use slowpath_analyses::{Cause, Evidence};
 use slowpath_lab::namespaces::Place;
 use std::time::Duration;
 
-/// Of this much time at least the cause has to be the right one. Slow start takes 0.3 s of the 3 s.
+/// The least share of time with the right cause. Slow start takes 0.3 s of the 3 s.
 const MOST: f64 = 0.75;
 
-/// The shapers that this kernel has. With a short path the queue is all there is to wait for.
+/// The shapers that this kernel has. On a short path, the shaper's queue is all there is to wait for.
 #[test]
 #[ignore = "needs root"]
-fn a_shaper_on_the_senders_own_device_is_reported_with_its_queue() {
+fn shaper_on_the_senders_device_is_reported_with_its_queue() {
     let hosts = routed();
     let shapers: [&[&str]; 2] = [
         &["tc qdisc add dev eth0 root tbf rate 20mbit burst 10kb limit 200kb"],
@@ -36,7 +36,7 @@ fn a_shaper_on_the_senders_own_device_is_reported_with_its_queue() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_pacing_rate_of_the_application_is_reported_with_its_number() {
+fn so_max_pacing_rate_is_reported_with_its_rate() {
     let account = transfer(&routed(), Sender { paced_to: Some(2_500_000), ..BULK });
     assert!(share(&account, Cause::LocalRateLimit) >= MOST);
     let evidence = account.evidence(Cause::LocalRateLimit);
@@ -44,10 +44,11 @@ fn a_pacing_rate_of_the_application_is_reported_with_its_number() {
     assert!(is_it, "{evidence:?}");
 }
 
-/// Shapers on the path, with a higher rate than the path, and on a device that has less to send; and a higher pacing limit.
+/// Shapers on the path, with a higher rate than the path's, and on a device that has less to send; and a higher pacing
+/// limit.
 #[test]
 #[ignore = "needs root"]
-fn a_shaper_elsewhere_and_limits_that_nothing_reaches_are_not_the_sending_hosts() {
+fn path_shapers_and_unreached_limits_are_not_the_sending_hosts() {
     const TBF: &str = "root tbf rate 20mbit burst 10kb limit 100kb";
     let hosts = routed();
     let nothing = share(&transfer(&hosts, BULK), Cause::LocalRateLimit);

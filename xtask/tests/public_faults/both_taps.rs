@@ -1,5 +1,5 @@
-//! Written packets as two taps have them, by one clock or by two: what is said of the clocks, of one-way delays, and of
-//! ACKs that were late.
+//! Written packets as two taps see them, by one clock or by two: the clocks, the one-way delays, and late ACKs that are
+//! reported.
 
 use crate::captures;
 use crate::transfer::{MS, Setup, Taps, transfer};
@@ -11,10 +11,10 @@ use slowpath_analyses::report::FlowReport;
 use slowpath_model::{End, Instant};
 use std::time::Duration;
 
-/// How far ahead of the first tap's clock the second's is: equal, by half an hour and so that they drift apart.
+/// How far the second tap's clock is ahead of the first's: not at all, by half an hour, and with drift.
 const CLOCKS: [fn(i64) -> i64; 3] = [|_| 0, |_| 1_800_000 * MS, |at| 5_000 * MS + at / 20_000];
 
-/// Both taps' frames of several transfers, each between ports of its own and from an instant on.
+/// Both taps' frames of several transfers, each between its own ports and from a given instant on.
 fn files(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> [Vec<u8>; 2] {
     let file = |tap: fn(&Taps) -> &[Passed], ahead: &dyn Fn(i64) -> i64| {
         let mut all: Vec<Frame> = Vec::new();
@@ -32,7 +32,7 @@ fn files(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> [Vec<u8>; 2] {
     [file(|taps| &taps.a, &|_| 0), file(|taps| &taps.b, &ahead)]
 }
 
-/// What both say together, with the flows as the sender's has them.
+/// The merged report of both, with the flows as in the sender's.
 fn compared(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> (Pairing, Vec<FlowReport>) {
     let [(one, sent), (other, received)] = files(transfers, ahead).map(collected);
     let pairing = pair(&one, &other).expect("flows in common");
@@ -41,7 +41,7 @@ fn compared(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> (Pairing, Vec<
     (pairing, flows)
 }
 
-/// Asserts that a direction's least delay is `least`, to within what is said.
+/// Asserts that a direction's least delay is `least`, within the reported uncertainty.
 #[track_caller]
 fn expect_least(pairing: &Pairing, flow: usize, from: End, least: i64) {
     let way = pairing.flows[flow].directions[from.index()].delay.as_ref().expect("delays");
@@ -53,13 +53,13 @@ fn expect_least(pairing: &Pairing, flow: usize, from: End, least: i64) {
     );
 }
 
-/// 10 Mbit/s, of which a SYN takes 53 µs.
+/// 10 Mbit/s: a SYN takes 53 µs.
 fn narrow(one_way: i64) -> Taps {
     transfer(Setup { amount: 4_000_000, rate: 1_250, one_way, ..Setup::default() })
 }
 
 #[test]
-fn a_queue_on_a_local_network_is_on_the_way_and_not_at_the_receiver() {
+fn lan_queue_is_on_the_path_not_at_the_receiver() {
     let taps = narrow(20_000);
     for (n, clock) in CLOCKS.into_iter().enumerate() {
         let (pairing, flows) = compared(&[(&taps, 0)], clock);
@@ -78,8 +78,8 @@ fn a_queue_on_a_local_network_is_on_the_way_and_not_at_the_receiver() {
 }
 
 #[test]
-fn another_flow_s_handshake_shows_the_path_that_a_flow_behind_its_queue_never_sees() {
-    // The captures begin when the queue stands, and end before it drains.
+fn handshake_of_another_flow_bounds_the_clock_offset() {
+    // The captures start when the queue stands, and end before it drains.
     let whole = narrow(10 * MS);
     let within = |passed: &[Passed]| -> Vec<Passed> {
         let queued = passed.iter().filter(|(at, _)| (800 * MS..2_500 * MS).contains(&at.nanos()));
@@ -91,10 +91,10 @@ fn another_flow_s_handshake_shows_the_path_that_a_flow_behind_its_queue_never_se
         let (alone, _) = compared(&[(&queued, 0)], clock);
         let (both, _) = compared(&[(&queued, 0), (&other, 1_500 * MS)], clock);
         let uncertainty = |pairing: &Pairing| pairing.clocks.as_ref().unwrap().uncertainty();
-        // Half of what a queue adds is no one's to know from the flow alone.
+        // The flow alone cannot show half of what a queue adds.
         assert!(uncertainty(&alone) > Duration::from_millis(50), "{:?}", alone.clocks);
         assert!(uncertainty(&both) < Duration::from_millis(11), "{:?}", both.clocks);
-        // Of the first, the receiver's ACK came first, so that it is A.
+        // In the first, the receiver's ACK came first, so the receiver is A.
         expect_least(&both, 0, End::A, 10 * MS);
         expect_least(&both, 1, End::A, 10 * MS);
         expect_least(&both, 1, End::B, 10 * MS);
@@ -106,7 +106,7 @@ fn another_flow_s_handshake_shows_the_path_that_a_flow_behind_its_queue_never_se
 }
 
 #[test]
-fn acks_that_were_late_at_the_receiver_stay_its_own() {
+fn late_acks_at_the_receiver_stay_the_receivers() {
     let taps = captures::unread(10 * MS);
     let own = |flow: &FlowReport| -> Duration {
         let findings = flow.main().findings.iter();

@@ -1,4 +1,4 @@
-//! The written captures that the handbook's pages name, one for each cause.
+//! The written captures that the handbook's pages name, one per cause.
 
 use crate::transfer::{Fate, MS, MSS, Setup, Taps, transfer};
 use crate::wire::{self, ENDS, Passed, file_of, frames, script};
@@ -6,12 +6,12 @@ use slowpath_model::{End, Instant, Segment};
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Passes all that a rule does not lose.
+/// Passes everything that a rule does not lose.
 pub fn losing(mut rule: impl FnMut(&Segment) -> bool) -> impl FnMut(&Segment) -> Fate {
     move |segment| if rule(segment) { Fate::Lose } else { Fate::Pass }
 }
 
-/// Loses one data packet in so many, at places that are the same in every run.
+/// Loses one data packet in so many, at the same places in every run.
 pub fn at_random(one_in: u32) -> impl FnMut(&Segment) -> bool {
     let mut state = 1u32;
     move |segment| {
@@ -20,7 +20,7 @@ pub fn at_random(one_in: u32) -> impl FnMut(&Segment) -> bool {
     }
 }
 
-/// The SYN meets an old connection, whose numbers are others; seen at the server.
+/// The SYN meets an old connection with other sequence numbers; seen at the server.
 pub fn old_connection() -> Vec<Passed> {
     script(
         "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7> // frame 0 id 101 ttl 63
@@ -87,7 +87,7 @@ pub fn fast_open(lost: usize) -> Vec<Passed> {
     script(&lines)
 }
 
-/// One SYN arrives at the server six times, damaged, and nothing answers it.
+/// A SYN arrives at the server six times, damaged, and nothing answers it.
 pub fn not_answered() -> Vec<Passed> {
     syns("63", "wrong")
 }
@@ -106,7 +106,7 @@ pub fn syns(ttl: &str, checksum: &str) -> Vec<Passed> {
     script(&lines.collect::<String>())
 }
 
-/// The server does not take the first three SYNs, and answers the fourth; seen at the server.
+/// The server does not accept the first three SYNs, and answers the fourth; seen at the server.
 pub fn queue_full() -> Vec<Passed> {
     let mut lines = String::new();
     for (n, at) in ["0.000000", "1.014000", "2.038000", "3.062000"].iter().enumerate() {
@@ -141,7 +141,7 @@ pub enum Answer {
     Reset,
 }
 
-/// Requests that are answered, a pause, and a request that nothing answers but `answer`; seen at the client.
+/// Answered requests, a pause, and a request that only `answer` answers; seen at the client.
 pub fn after_pause(answer: Answer) -> Vec<Passed> {
     let mut lines = handshake() + &requests(3);
     if answer == Answer::Reset {
@@ -201,7 +201,7 @@ pub fn refused() -> Vec<Passed> {
     )
 }
 
-/// A SYN that a router answers: the host does not answer on its link. The file of a capture at the client.
+/// A SYN that a router answers: the host does not respond on its link. The file of a capture at the client.
 pub fn unreachable() -> Vec<u8> {
     let mut frames = frames(&syns("64", "good")[..1], ENDS);
     frames.push(wire::unreachable(&frames[0], Instant::from_nanos(3_060_000_000), 1));
@@ -232,7 +232,7 @@ pub fn accept_queue_full() -> Vec<Passed> {
     script(&lines)
 }
 
-/// The handshake's last ACK is lost, and the server's SYN-ACK comes again once; seen at the client.
+/// The handshake's last ACK is lost, and the server repeats its SYN-ACK once; seen at the client.
 pub fn last_ack_lost() -> Vec<Passed> {
     let lines = handshake()
         + "1.060000 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 63
@@ -243,7 +243,7 @@ pub fn last_ack_lost() -> Vec<Passed> {
     script(&lines)
 }
 
-/// The server's idle timeout runs out just when the next request leaves; seen at the client.
+/// The server's idle timeout expires just when the next request leaves; seen at the client.
 pub fn reset_closed() -> Vec<Passed> {
     let lines = handshake()
         + &requests(3)
@@ -254,7 +254,7 @@ pub fn reset_closed() -> Vec<Passed> {
     script(&lines)
 }
 
-/// The client ends in the middle of an answer; seen at the client.
+/// The client aborts in the middle of an answer; seen at the client.
 pub fn reset_aborted() -> Vec<Passed> {
     let mut lines = handshake() + "0.050000 > P. 1:301(300) ack 1 win 502 // frame 0 id 103 ttl 64\n";
     lines += &burst(0.095, "<", "ack 301 win 509", 50, 63);
@@ -263,7 +263,7 @@ pub fn reset_aborted() -> Vec<Passed> {
     script(&lines)
 }
 
-/// A RST with such a TTL answers a request, whose server is 11 hops further; seen at the client.
+/// A RST with the given TTL answers a request, whose server is 11 hops further; seen at the client.
 pub fn reset_on_path(ttl: u8) -> Vec<Passed> {
     let far = (handshake() + &requests(3)).replace("ttl 63", "ttl 52");
     let lines = far
@@ -274,8 +274,8 @@ pub fn reset_on_path(ttl: u8) -> Vec<Passed> {
     script(&lines)
 }
 
-/// A RST in the client's name passes amid an upload, and the client sends on; the server `takes` it or not. Seen at the
-/// server.
+/// A RST in the client's name passes amid an upload, and the client sends on; the server accepts it if `takes`. Seen at
+/// the server.
 pub fn reset_in_an_upload(takes: bool) -> Vec<Passed> {
     let mut lines = "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 63
          0.000040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 64
@@ -313,7 +313,7 @@ pub fn reset_in_an_upload(takes: bool) -> Vec<Passed> {
     script(&lines)
 }
 
-/// The RST that answers a request comes after so many milliseconds, where no other answer came in less than 40; seen at the
+/// The RST that answers a request comes after so many milliseconds; all other answers took 40 or more. Seen at the
 /// client.
 pub fn reset_after(millis: f64) -> Vec<Passed> {
     let lines = handshake()
@@ -326,8 +326,8 @@ pub fn reset_after(millis: f64) -> Vec<Passed> {
     script(&lines)
 }
 
-/// Full segments over 40 ms, 2 s in which nothing comes, and more of them; seen at B. Numbered says whether they have
-/// timestamps and identifications that count up.
+/// Full segments over 40 ms, 2 s of silence, and more of them; seen at B. `numbered` says whether they have timestamps
+/// and identifications that count up.
 pub fn silent(numbered: bool) -> Vec<Passed> {
     let stamps =
         |val: u32, ecr: u32| if numbered { format!("TS val {val} ecr {ecr}") } else { "nop".to_owned() };
@@ -371,8 +371,8 @@ pub fn silent(numbered: bool) -> Vec<Passed> {
     script(&lines)
 }
 
-/// The answer to a request comes from the address behind the NAT, and the client resets that connection; the server then
-/// knows it no more. The file of a capture at the client.
+/// The answer to a request comes from the address behind the NAT, and the client resets that connection; the server
+/// then no longer knows it. The file of a capture at the client.
 pub fn stray() -> Vec<u8> {
     let server = (IpAddr::V4(Ipv4Addr::new(10, 1, 2, 3)), 8080);
     let lines = handshake()
@@ -388,7 +388,7 @@ pub fn stray() -> Vec<u8> {
     file_of(&all)
 }
 
-/// A connection, and SYNs to the same server from another port that nothing answers. The file of a capture at one of them.
+/// A connection, and unanswered SYNs to the same server from another port. The file of a capture at one of them.
 pub fn syns_beside(connection: &[Passed]) -> Vec<u8> {
     let mut all = frames(connection, ENDS);
     all.extend(frames(&syns("63", "good"), [(ENDS[0].0, 41_000), ENDS[1]]));
@@ -412,7 +412,7 @@ pub fn handshake_from_afar() -> String {
         .to_owned()
 }
 
-/// Ten full segments in 2 ms, from that time on: which way, what they say, and the first one's identification.
+/// Ten full segments in 2 ms, from that time on: direction, ACK and window, and the first one's identification.
 pub fn burst(begin: f64, arrow: &str, says: &str, id: u32, ttl: u8) -> String {
     let line = |n: u32| {
         let (at, start) = (begin + 0.0002 * f64::from(n), 1 + 1460 * n);
@@ -425,8 +425,8 @@ pub fn burst(begin: f64, arrow: &str, says: &str, id: u32, ttl: u8) -> String {
     (0..10).map(line).collect()
 }
 
-/// So many segments of that size, the next one after the ACK of the one before: when the first is sent, the time from one to
-/// the next, and to the ACK, in seconds; and the window fields of both ends.
+/// `count` segments of `size` bytes, each sent after the ACK of the one before: when the first is sent, the time from
+/// one to the next, and to the ACK, in seconds; and the window fields of both ends.
 pub fn one_at_a_time(count: u32, size: u32, [begin, every, answer]: [f64; 3], windows: [u16; 2]) -> String {
     let [win, win_back] = windows;
     let line = |n: u32| {
@@ -446,7 +446,7 @@ pub fn credit(one_way: i64) -> Taps {
     transfer(Setup { amount: 3_000_000, credit: Some(65_535), one_way, ..Setup::default() })
 }
 
-/// When the reader stops, and when it reads on.
+/// When the reader stops, and when it continues.
 const STOPPED: [i64; 2] = [400 * MS, 4_000 * MS];
 
 /// The window closes at once, with data in flight, and opens again after 3.6 s.
@@ -459,7 +459,7 @@ pub fn shrinking() -> Taps {
     })
 }
 
-/// The reader stops for as long, and the receiver keeps what it had offered: its window closes segment by segment.
+/// The reader stops for as long, and the receiver keeps its offer: its window closes segment by segment.
 pub fn closing() -> Taps {
     // A multiple of both a segment and the window's unit, so that the window ends at zero.
     let size = 88 * MSS;
@@ -478,13 +478,13 @@ pub fn closing() -> Taps {
     })
 }
 
-/// One segment in a hundred is lost, and a firewall that changes sequence numbers leaves SACK blocks alone.
+/// One segment in a hundred is lost, and a firewall that changes sequence numbers leaves SACK blocks unchanged.
 pub fn untranslated(one_way: i64) -> Taps {
     let fate = Box::new(losing(at_random(100)));
     transfer(Setup { amount: 2_000_000, sack_shift: 0x4000_0000, fate, one_way, ..Setup::default() })
 }
 
-/// A's host lets a segment out every 1.2 ms, on a path that carries ten.
+/// A's host sends a segment every 1.2 ms, on a path that carries ten.
 pub fn paced(one_way: i64) -> Taps {
     transfer(Setup { amount: 8_000_000, pace: 1_200_000, one_way, ..Setup::default() })
 }
@@ -494,7 +494,7 @@ pub fn narrow(one_way: i64) -> Taps {
     transfer(Setup { amount: 8_000_000, rate: 1_250, one_way, ..Setup::default() })
 }
 
-/// The reader does not read for 4 s, and there is room for all that comes meanwhile.
+/// The reader does not read for 4 s, and there is room for everything that arrives meanwhile.
 pub fn unread(one_way: i64) -> Taps {
     let size = 4 << 20;
     transfer(Setup {
@@ -507,7 +507,7 @@ pub fn unread(one_way: i64) -> Taps {
     })
 }
 
-/// B's host drops data that has arrived, but not its fourth transmission; `fate` says with what fault.
+/// B's host drops data that has arrived, except its fourth transmission; `fate` gives the fault.
 pub fn not_accepted(one_way: i64, fate: Fate) -> Taps {
     let mut seen = std::collections::BTreeMap::new();
     transfer(Setup {
@@ -524,7 +524,7 @@ pub fn not_accepted(one_way: i64, fate: Fate) -> Taps {
     })
 }
 
-/// A device clears the ECN field of all that A sends.
+/// A device clears the ECN field of everything that A sends.
 pub fn ecn_cleared(one_way: i64) -> Taps {
     let fate = Box::new(|segment: &Segment| if segment.from == End::A { Fate::Clear } else { Fate::Pass });
     transfer(Setup { amount: 400_000, ecn: true, fate, one_way, ..Setup::default() })
@@ -542,8 +542,8 @@ pub fn marked(one_way: i64) -> Taps {
     })
 }
 
-/// A short message passes, ten full segments do not, however often; after 20 s the other end closes. At the sender, and
-/// at the receiver, which none of the full ones reaches.
+/// A short message arrives, ten full segments do not, however often they are sent; after 20 s the other end closes. At
+/// the sender, and at the receiver, which none of the full ones reaches.
 pub fn black_hole() -> Taps {
     let mut near = handshake();
     near += "0.050000 > P. 1:301(300) ack 1 win 502 // frame 0 id 103 ttl 64
@@ -575,7 +575,7 @@ pub fn black_hole() -> Taps {
     Taps { a: script(&near), b: script(far) }
 }
 
-/// Packets of up to two segments leave, and only those of one arrive.
+/// Packets of up to two segments leave, and only those of one segment arrive.
 pub fn long_ones_dropped(one_way: i64) -> Taps {
     transfer(Setup {
         amount: 200_000,

@@ -1,5 +1,5 @@
-//! The capture's clock is set while recording: the verdict stays that of the capture without the step. What looks alike stays
-//! a silence.
+//! The capture's clock is set while recording: the verdict stays that of the capture without the step. Situations that
+//! resemble a step stay a silence.
 
 use crate::captures::{at_random, losing};
 use crate::transfer::{CLOCK_OF_A, CLOCK_OF_B, MS, Setup, Taps, transfer};
@@ -12,10 +12,10 @@ use slowpath_model::{End, Flags, Instant, Segment, StreamOffset, Timestamps};
 /// When the clock is set, in milliseconds.
 const SET_AT: i64 = 1_500;
 
-/// The clock is set by so much, in milliseconds.
+/// The sizes of the steps, in milliseconds.
 const STEPS: [i64; 6] = [50, 1_000, 20_000, -50, -400, -30_000];
 
-/// What is read of a capture: where its clock was set, and its flows without that.
+/// The clock steps of a capture, and its flows without them.
 fn corrected(file: &[u8]) -> (Vec<ClockStep>, Vec<FlowReport>) {
     let mut nobody = ();
     let mut watch = ClockWatch::new(&mut nobody);
@@ -31,7 +31,7 @@ fn shares(report: &FlowReport) -> Vec<(Cause, f64)> {
     report.main().findings.iter().map(|finding| (finding.cause, finding.share)).collect()
 }
 
-/// The file of a capture whose clock is set by `by` milliseconds, some time into it.
+/// The file of a capture whose clock is set by `by` milliseconds during it.
 fn set(passed: &[Passed], by: i64) -> Vec<u8> {
     let mut frames = frames(passed, ENDS);
     step(&mut frames, by);
@@ -39,7 +39,7 @@ fn set(passed: &[Passed], by: i64) -> Vec<u8> {
 }
 
 fn step(frames: &mut [Frame], by: i64) {
-    // The file's stamps stay after 1970, however far back the clock is set.
+    // The file's timestamps stay after 1970, however far back the clock is set.
     for frame in frames.iter_mut().filter(|frame| frame.at.nanos() >= SET_AT * MS) {
         frame.at = frame.at.plus_nanos(by * MS);
     }
@@ -48,7 +48,7 @@ fn step(frames: &mut [Frame], by: i64) {
     }
 }
 
-/// As if one end's timestamps ticked otherwise: the values of 1 ms are made those of `ticks` a second.
+/// Changes the rate of one end's timestamps: from values of 1 ms to those of `ticks` a second.
 fn ticking(passed: &[Passed], ticks: u32) -> Vec<Passed> {
     let mut passed = passed.to_vec();
     let of = |val: u32| (u64::from(val) * u64::from(ticks) / 1000) as u32;
@@ -75,7 +75,7 @@ fn transfers() -> [(&'static str, Taps); 3] {
     [("full link", transfer(full())), ("small window", transfer(window)), ("loss", transfer(loss))]
 }
 
-/// A queue that grows without end: what arrives was sent ever longer before.
+/// A queue that grows without end: each arriving segment was sent longer ago than the last.
 fn growing() -> Taps {
     transfer(Setup { amount: 6_000_000, rate: 1_250, ..Setup::default() })
 }
@@ -86,7 +86,7 @@ fn expect_step(what: &str, passed: &[Passed], by: i64) {
     assert_eq!(none, [], "{what}: no step");
     let (steps, found) = corrected(&set(passed, by));
     let [one] = steps.as_slice() else { panic!("{what}, set by {by} ms: {steps:?}") };
-    // Without timestamps, nothing shows how long it was from the last packet before to the first after.
+    // Without timestamps, the time between the last packet before the step and the first after it is unknown.
     let unknown = if passed.iter().all(|(_, segment)| segment.timestamps.is_none()) { 5 } else { 2 };
     assert!((one.by - by * MS).abs() < unknown * MS, "{what}, set by {by} ms: {one:?}");
     assert!((one.at.nanos() - SET_AT * MS).abs() < 50 * MS, "{what}, set by {by} ms: {one:?}");
@@ -106,7 +106,7 @@ fn expect_none(what: &str, file: &[u8]) {
 }
 
 #[test]
-fn a_clock_that_is_set_changes_no_verdict() {
+fn clock_step_changes_no_verdict() {
     for (what, taps) in transfers() {
         for by in STEPS {
             expect_step(&format!("{what}, at the sender"), &taps.a, by);
@@ -116,7 +116,7 @@ fn a_clock_that_is_set_changes_no_verdict() {
 }
 
 #[test]
-fn a_step_shows_while_a_queue_grows() {
+fn clock_step_is_found_while_a_queue_grows() {
     let taps = growing();
     for by in [1_000, 20_000, -400, -30_000] {
         expect_step("growing queue, at the sender", &taps.a, by);
@@ -125,7 +125,7 @@ fn a_step_shows_while_a_queue_grows() {
 }
 
 #[test]
-fn timestamps_of_any_rate_show_the_step() {
+fn clock_step_is_found_with_any_tsval_rate() {
     let [(_, taps), ..] = transfers();
     for ticks in [100, 250, 1_000_000] {
         for by in [20_000, 1_000, -400] {
@@ -135,7 +135,7 @@ fn timestamps_of_any_rate_show_the_step() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_shows_without_timestamps() {
+fn backward_clock_step_is_found_without_timestamps() {
     let [(_, taps), ..] = transfers();
     for passed in [&taps.a, &taps.b] {
         for by in [-50, -400, -30_000] {
@@ -145,13 +145,13 @@ fn a_clock_that_is_set_back_shows_without_timestamps() {
 }
 
 #[test]
-fn without_timestamps_a_leap_is_a_silence() {
+fn forward_clock_step_without_timestamps_is_a_silence() {
     let [(_, taps), ..] = transfers();
     expect_none("no timestamps", &set(&without_timestamps(&taps.a), 20_000));
 }
 
 #[test]
-fn several_steps_are_found_one_after_the_other() {
+fn several_clock_steps_are_found() {
     let [_, (_, taps), _] = transfers();
     let mut frames = frames(&taps.a, ENDS);
     for frame in &mut frames {
@@ -170,7 +170,7 @@ fn several_steps_are_found_one_after_the_other() {
     assert_eq!(by, [-300, 1_000]);
 }
 
-/// What a tap sees where both ends wait for 20 s: an application, a path or a suspended host; TSval moves on.
+/// What a tap sees if both ends wait for 20 s, because of an application, a path or a suspended host; TSval advances.
 fn silent(passed: &[Passed], clocks_that_move: &[End]) -> Vec<Passed> {
     const SILENCE: i64 = 20_000;
     let mut passed = passed.to_vec();
@@ -182,7 +182,7 @@ fn silent(passed: &[Passed], clocks_that_move: &[End]) -> Vec<Passed> {
         for end in clocks_that_move {
             let val = if *end == segment.from { &mut times.val } else { &mut times.ecr };
             let zero = if *end == End::A { CLOCK_OF_A } else { CLOCK_OF_B };
-            // What was under way has the timestamps of before.
+            // Segments in flight have timestamps from before.
             if *val >= zero + SET_AT as u32 {
                 *val += SILENCE as u32;
             }
@@ -192,7 +192,7 @@ fn silent(passed: &[Passed], clocks_that_move: &[End]) -> Vec<Passed> {
 }
 
 #[test]
-fn a_silence_in_which_timestamps_move_on_stays_one() {
+fn silence_with_advancing_tsval_is_not_a_clock_step() {
     for (what, taps) in transfers().into_iter().chain([("growing queue", growing())]) {
         for passed in [&taps.a, &taps.b] {
             for moving in [&[End::A, End::B][..], &[End::A], &[End::B]] {
@@ -203,9 +203,9 @@ fn a_silence_in_which_timestamps_move_on_stays_one() {
     }
 }
 
-/// Two queues are written in turns: the stamps are right, and each batch begins before the one ahead of it ended.
+/// Two queues are written in turns: the timestamps are right, and each batch begins before the previous one ended.
 #[test]
-fn batches_of_two_queues_are_no_steps() {
+fn batches_of_two_queues_are_not_clock_steps() {
     for passed in transfers().iter().flat_map(|(_, taps)| [&taps.a, &taps.b]) {
         for passed in [passed.clone(), without_timestamps(passed)] {
             for batch in [5, 60, 300] {
@@ -217,9 +217,9 @@ fn batches_of_two_queues_are_no_steps() {
     }
 }
 
-/// Each packet by one of two queues, of which one is written 25 ms behind the other.
+/// Each packet is written by one of two queues, one of them 25 ms behind the other.
 #[test]
-fn a_queue_that_is_written_late_is_no_step() {
+fn queue_written_late_is_not_a_clock_step() {
     for passed in transfers().iter().flat_map(|(_, taps)| [&taps.a, &taps.b]) {
         for passed in [passed.clone(), without_timestamps(passed)] {
             let mut numbered: Vec<_> = passed.iter().copied().enumerate().collect();
@@ -230,9 +230,9 @@ fn a_queue_that_is_written_late_is_no_step() {
     }
 }
 
-/// One file behind the other, and both of the same time.
+/// Two captures of the same time, one after the other in one file.
 #[test]
-fn two_captures_in_one_file_are_no_step() {
+fn two_captures_in_one_file_are_not_a_clock_step() {
     for (_, taps) in transfers() {
         for both in [[&taps.a, &taps.b], [&taps.a, &taps.a]] {
             for passed in [both.map(Clone::clone), both.map(|passed| without_timestamps(passed))] {
@@ -242,7 +242,7 @@ fn two_captures_in_one_file_are_no_step() {
     }
 }
 
-/// A connection that exchanges a few bytes each so many milliseconds, between other ports.
+/// A connection that exchanges a few bytes every so many milliseconds, between other ports.
 fn turns(every: i64, until: i64) -> Vec<Passed> {
     let mut passed = Vec::new();
     for n in 0..until / every {
@@ -250,7 +250,7 @@ fn turns(every: i64, until: i64) -> Vec<Passed> {
             let mut segment = Segment::new(end, Flags::ACK.with(Flags::PSH), StreamOffset(1 + 100 * n), 100);
             segment.ack = Some(StreamOffset(1 + 100 * n + if end == End::B { 100 } else { 0 }));
             let at = Instant::from_nanos(n * every * MS + wait);
-            // What it answers passed as long ago as it waited.
+            // The segment that it answers passed as long ago as it waited.
             let (own, other, ago) =
                 if end == End::A { (50_000, 90_000, every - 40) } else { (90_000, 50_000, 40) };
             let now = at.nanos() / MS;
@@ -273,7 +273,7 @@ fn together(one: &[Passed], two: &[Passed]) -> Vec<Frame> {
 }
 
 #[test]
-fn a_step_is_one_for_all_flows_of_a_recording_also_for_an_idle_one() {
+fn clock_step_applies_to_all_flows_including_idle_ones() {
     let [(_, taps), ..] = transfers();
     let idle = turns(4_000, 12_000);
     for by in [20_000, -400] {
@@ -290,9 +290,9 @@ fn a_step_is_one_for_all_flows_of_a_recording_also_for_an_idle_one() {
     }
 }
 
-/// The transfer pauses for 20 s, and the other connection does not speak: nobody says that the clock was set.
+/// The transfer pauses for 20 s while the other connection is idle: nothing shows that the clock was set.
 #[test]
-fn a_pause_while_the_other_flow_is_idle_is_no_step() {
+fn pause_while_the_other_flow_is_idle_is_not_a_clock_step() {
     let [(_, taps), ..] = transfers();
     let paused = silent(&taps.a, &[End::A, End::B]);
     expect_none("a pause", &file_of(&together(&paused, &turns(300, 1_400))));
@@ -300,7 +300,7 @@ fn a_pause_while_the_other_flow_is_idle_is_no_step() {
 }
 
 #[test]
-fn turns_with_long_pauses_between_them_are_no_steps() {
+fn turns_with_long_pauses_are_not_clock_steps() {
     for every in [100, 700, 5_000] {
         expect_none("turns", &file_of(&frames(&turns(every, 100 * every), ENDS)));
         expect_none("1024 Hz", &file_of(&frames(&ticking(&turns(every, 100 * every), 1024), ENDS)));
@@ -308,7 +308,7 @@ fn turns_with_long_pauses_between_them_are_no_steps() {
 }
 
 #[test]
-fn a_step_in_a_pause_between_turns_shows_in_the_next() {
+fn clock_step_between_turns_is_found_in_the_next_turn() {
     for by in [20_000, -2_000] {
         let (steps, _) = corrected(&set(&turns(100, 10_000), by));
         let [one] = steps.as_slice() else { panic!("{by}: {steps:?}") };

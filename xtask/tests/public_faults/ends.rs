@@ -26,7 +26,7 @@ fn expect_no_reset(report: &FlowReport) {
 }
 
 #[test]
-fn a_rst_that_answers_a_syn_refuses_the_connection() {
+fn rst_answering_a_syn_is_connection_refused() {
     let report = report(&captures::refused());
     let evidence = expect(&report, Cause::Refused, "syn-refused");
     let Evidence::SynRefused { after } = evidence else { panic!("{evidence:?}") };
@@ -35,21 +35,21 @@ fn a_rst_that_answers_a_syn_refuses_the_connection() {
 }
 
 #[test]
-fn an_icmp_error_that_answers_a_syn_is_the_reason() {
+fn icmp_error_answering_a_syn_is_unreachable() {
     let report = &reports(captures::unreachable())[0];
     let evidence = expect(report, Cause::Unreachable, "icmp-errors");
     assert_eq!(evidence, Evidence::IcmpErrors { times: 1, kind: IcmpKind::HostUnreachable });
 }
 
 #[test]
-fn syns_that_leave_and_get_no_answer_are_not_answered_by_anything() {
+fn unanswered_syns_at_the_client_are_no_answer() {
     let report = report(&captures::syns("64", "good"));
     let evidence = expect(&report, Cause::NoAnswer, "syn-unanswered");
     assert_eq!(evidence, Evidence::SynUnanswered { times: 6 });
 }
 
 #[test]
-fn syn_acks_after_the_handshake_show_a_full_accept_queue() {
+fn syn_acks_after_the_handshake_are_accept_queue_full() {
     let report = report(&captures::accept_queue_full());
     let evidence = expect(&report, Cause::AcceptQueueFull, "syn-ack-again");
     assert!(matches!(evidence, Evidence::SynAckAgain { times: 2, data: 3.. }), "{evidence:?}");
@@ -57,12 +57,12 @@ fn syn_acks_after_the_handshake_show_a_full_accept_queue() {
 }
 
 #[test]
-fn one_syn_ack_again_may_be_a_lost_ack() {
+fn one_repeated_syn_ack_may_be_a_lost_ack() {
     expect_none(&report(&captures::last_ack_lost()), Cause::AcceptQueueFull);
 }
 
 #[test]
-fn a_rst_without_ack_after_a_pause_is_of_a_connection_not_known() {
+fn rst_without_ack_after_a_pause_is_reset_unknown() {
     let report = report(&captures::after_pause(Answer::Reset));
     let finding = expect_reset(&report, Cause::ResetUnknown, End::B);
     assert_eq!(finding.confidence, Confidence::High);
@@ -74,7 +74,7 @@ fn a_rst_without_ack_after_a_pause_is_of_a_connection_not_known() {
 }
 
 #[test]
-fn a_request_that_crosses_a_fin_comes_after_the_close() {
+fn request_crossing_a_fin_is_reset_closed() {
     let report = report(&captures::reset_closed());
     let finding = expect_reset(&report, Cause::ResetClosed, End::B);
     let lost = Evidence::UnacknowledgedAtReset { of_resetter: Bytes::ZERO, of_other: Bytes::new(300) };
@@ -83,7 +83,7 @@ fn a_request_that_crosses_a_fin_comes_after_the_close() {
 
 /// Its program has closed the connection, and the FIN waits behind data that is still in flight.
 #[test]
-fn an_end_that_was_still_sending_knows_the_connection() {
+fn rst_from_an_end_still_sending_is_reset_closed() {
     let mut lines = captures::handshake();
     lines += &captures::burst(0.05, ">", "ack 1 win 502", 103, 64);
     lines += "0.091000 < P. 1:101(100) ack 7301 win 509 // frame 0 id 50 ttl 63
@@ -93,7 +93,7 @@ fn an_end_that_was_still_sending_knows_the_connection() {
 }
 
 #[test]
-fn a_rst_with_ack_amid_data_is_an_abort() {
+fn rst_with_ack_amid_data_is_reset_aborted() {
     let report = report(&captures::reset_aborted());
     let finding = expect_reset(&report, Cause::ResetAborted, End::A);
     let lost = Evidence::UnacknowledgedAtReset { of_resetter: Bytes::ZERO, of_other: Bytes::new(7300) };
@@ -101,7 +101,7 @@ fn a_rst_with_ack_amid_data_is_an_abort() {
 }
 
 #[test]
-fn a_rst_with_ack_when_all_is_acknowledged_cuts_nothing_short() {
+fn rst_with_ack_after_all_data_is_acknowledged_is_harmless() {
     let lines = captures::handshake()
         + &captures::requests(3)
         + "1.000000 > R. 901:901(0) ack 301 win 502 // frame 0 id 300 ttl 64\n";
@@ -110,9 +110,9 @@ fn a_rst_with_ack_when_all_is_acknowledged_cuts_nothing_short() {
     expect_no_reset(&report);
 }
 
-/// A port scanner writes SYNs of its own, and its host knows nothing of them.
+/// A port scanner writes its own SYNs, unknown to its host.
 #[test]
-fn a_rst_that_answers_a_syn_ack_ends_no_connection() {
+fn rst_answering_a_syn_ack_is_not_a_reset() {
     let lines = "0.000000 > S 0:0(0) win 1024 <mss 1460> // frame 0 id 57377 ttl 43
                  0.040100 < S. 0:0(0) ack 1 win 64240 <mss 1460> // frame 0 id 39705 ttl 115
                  0.040150 > R 1:1(0) win 0 // frame 0 id 0 ttl 64\n";
@@ -122,7 +122,7 @@ fn a_rst_that_answers_a_syn_ack_ends_no_connection() {
 }
 
 #[test]
-fn a_rst_with_another_ttl_is_of_a_device() {
+fn rst_with_another_ttl_is_reset_on_path() {
     // A device of the same family, nearer; one that starts at 255; one further away than the end itself.
     for ttl in [62, 243, 40] {
         let report = report(&captures::reset_on_path(ttl));
@@ -133,13 +133,13 @@ fn a_rst_with_another_ttl_is_of_a_device() {
 }
 
 #[test]
-fn a_route_that_is_a_hop_longer_is_no_device() {
+fn rst_with_ttl_one_hop_off_is_not_reset_on_path() {
     let report = report(&captures::reset_on_path(51));
     expect_reset(&report, Cause::ResetAborted, End::B);
 }
 
 #[test]
-fn a_rst_sooner_than_its_end_can_answer_is_of_a_device() {
+fn rst_sooner_than_its_end_can_answer_is_reset_on_path() {
     let report = report(&captures::reset_after(2.0));
     let finding = expect_reset(&report, Cause::ResetOnPath, End::B);
     let slugs: Vec<_> = finding.evidence.iter().map(Evidence::slug).collect();
@@ -147,12 +147,12 @@ fn a_rst_sooner_than_its_end_can_answer_is_of_a_device() {
 }
 
 #[test]
-fn a_rst_in_the_time_of_other_answers_is_of_its_end() {
+fn rst_within_the_usual_rtt_is_of_its_end() {
     expect_reset(&report(&captures::reset_after(41.0)), Cause::ResetUnknown, End::B);
 }
 
 #[test]
-fn an_end_that_sends_on_did_not_reset() {
+fn rst_of_an_end_that_sends_on_is_reset_on_path() {
     let report = report(&captures::reset_in_an_upload(true));
     let finding = expect_reset(&report, Cause::ResetOnPath, End::A);
     assert!(finding.evidence.contains(&Evidence::WentOnSending {}), "{finding:#?}");
@@ -160,7 +160,7 @@ fn an_end_that_sends_on_did_not_reset() {
 }
 
 #[test]
-fn a_rst_that_is_not_taken_ends_nothing() {
+fn ignored_rst_is_not_a_reset() {
     let report = report(&captures::reset_in_an_upload(false));
     expect_no_reset(&report);
     let labels = &report.main().measures.labels;
@@ -169,7 +169,7 @@ fn a_rst_that_is_not_taken_ends_nothing() {
 }
 
 #[test]
-fn a_segment_that_no_nat_translated_back_explains_the_reset() {
+fn segment_not_translated_back_by_nat_explains_the_reset() {
     let reports = reports(captures::stray());
     let [connection, stray] = &reports[..] else { panic!("{} flows", reports.len()) };
     let finding = expect_reset(connection, Cause::ResetUnknown, End::B);
@@ -181,7 +181,7 @@ fn a_segment_that_no_nat_translated_back_explains_the_reset() {
 }
 
 #[test]
-fn syns_next_to_a_server_that_answers_others_have_arrived() {
+fn syns_next_to_an_answering_server_are_not_answered() {
     let opening = |connection: &[Passed]| {
         let reports = reports(captures::syns_beside(connection));
         let syns = reports.iter().find(|report| report.opening.syn_ack.is_none()).expect("the SYNs");

@@ -1,4 +1,4 @@
-//! Facts that every verdict rests on, on written packets.
+//! Facts that every verdict is based on, in written packets.
 
 use crate::captures::{handshake, handshake_from_afar, one_at_a_time, silent};
 use crate::expect;
@@ -37,7 +37,7 @@ fn probes_with_a_byte() -> Vec<Passed> {
 }
 
 #[test]
-fn a_probe_with_the_byte_at_a_closed_windows_edge_is_a_window_probe() {
+fn one_byte_at_zero_window_edge_is_a_window_probe() {
     let passed = probes_with_a_byte();
     let labels = labels(&passed);
     assert_eq!(count(&labels, End::A, Label::WindowProbe), 5, "{labels:?}");
@@ -46,13 +46,13 @@ fn a_probe_with_the_byte_at_a_closed_windows_edge_is_a_window_probe() {
 }
 
 #[test]
-fn a_window_that_probes_with_a_byte_find_closed_is_the_readers() {
+fn zero_window_found_by_one_byte_probes_is_the_readers() {
     expect(&report(&probes_with_a_byte()), Cause::ReaderStopped, "window-closed");
 }
 
-/// Karn's rule (RFC 6298, section 3): the ACK may be of the original.
+/// Karn's algorithm (RFC 6298, section 3): the ACK may be of the original.
 #[test]
-fn an_ack_that_covers_a_retransmission_gives_no_rtt() {
+fn ack_of_a_retransmission_gives_no_rtt_sample() {
     let mut lines = handshake();
     lines += &one_at_a_time(10, 1000, [0.1, 0.1, 0.04], [502, 509]);
     // One ACK comes 1 ms after the retransmission, the other 300 ms after the first of two segments.
@@ -69,10 +69,10 @@ fn an_ack_that_covers_a_retransmission_gives_no_rtt() {
     assert_eq!((rtt.count, rtt.min, rtt.max), (11, Some(shortest), Some(longest)), "{rtt:?}");
 }
 
-/// RFC 6691 asks to subtract the option from what the peer's MSS allows; some stacks do not. A full segment of theirs
-/// is as long as the MSS.
+/// RFC 6691 asks to subtract the option from what the peer's MSS allows; some stacks do not. Their full segments are as
+/// long as the MSS.
 #[test]
-fn full_segments_with_timestamps_and_no_byte_less_are_no_super_packets() {
+fn segments_of_full_mss_with_timestamps_are_not_super_packets() {
     let mut lines = "0.000000 > S 0:0(0) win 64240 <mss 1392,sackOK,TS val 7000 ecr 0,wscale 7>
          0.040100 < S. 0:0(0) ack 1 win 65160 <mss 1392,sackOK,TS val 4000 ecr 7000,wscale 7>
          0.040150 > . 1:1(0) ack 1 win 502 <TS val 7040 ecr 4000>\n"
@@ -97,8 +97,7 @@ fn full_segments_with_timestamps_and_no_byte_less_are_no_super_packets() {
     assert!(measures.super_packets > 100, "{measures:?}");
 }
 
-/// Hosts whose identifications count for all their connections leave gaps in each; so do those that choose them at
-/// random.
+/// Hosts that count identifications for all their connections leave gaps in each; so do those with random ones.
 fn with_ids(passed: &[Passed], mut id: impl FnMut(u16) -> u16) -> Vec<Passed> {
     let ids = passed.iter().map(|&(at, mut segment)| {
         if segment.from == End::A {
@@ -111,7 +110,7 @@ fn with_ids(passed: &[Passed], mut id: impl FnMut(u16) -> u16) -> Vec<Passed> {
 }
 
 #[test]
-fn new_data_in_order_is_new_whatever_the_identifications_are() {
+fn in_order_data_is_new_for_any_ip_ids() {
     let taps = transfer(Setup { amount: 1_000_000, ..Setup::default() });
     for passed in [&taps.a, &taps.b] {
         let (mut host, mut chance) = (0u16, 1u32);
@@ -135,14 +134,14 @@ fn new_data_in_order_is_new_whatever_the_identifications_are() {
         for passed in [per_host, at_random, swapped, none] {
             let labels = labels(&passed);
             assert_eq!(count(&labels, End::A, Label::New), 1_000_000usize.div_ceil(MSS as usize));
-            assert_eq!(labels.len(), 1_000_000usize.div_ceil(MSS as usize), "nothing but new data");
+            assert_eq!(labels.len(), 1_000_000usize.div_ceil(MSS as usize), "only new data");
             let sent = report(&passed).main().measures.clone();
             assert!(sent.recoveries == 0 && sent.lost_share().is_none_or(|lost| lost == 0.0), "{sent:?}");
         }
     }
 }
 
-/// 80 queries, each sent when the answer to the one before has come, seen so long after A and before B. The answer
+/// 80 queries, each sent when the answer to the previous one arrives, seen this long after A and before B. The answer
 /// carries the ACK of its query, and the next query the ACK of that answer: there is no pure ACK.
 fn queries(after_a: f64, before_b: f64) -> Vec<Passed> {
     let mut lines = format!(
@@ -169,15 +168,15 @@ fn queries(after_a: f64, before_b: f64) -> Vec<Passed> {
 }
 
 #[test]
-fn answers_that_carry_the_ack_take_turns_with_requests() {
+fn responses_with_piggybacked_acks_are_think_time() {
     for (after_a, before_b) in [(0.0, 0.02), (0.02, 0.0), (0.008, 0.012)] {
         expect(&report(&queries(after_a, before_b)), Cause::ThinkTime, "silence");
     }
 }
 
-/// After a full segment, silence at the receiver is an idle sender's only if nothing can have been lost or late.
+/// After a full segment, silence at the receiver means an idle sender only if nothing can have been lost or late.
 #[test]
-fn silence_after_a_full_segment_is_idleness_only_if_nothing_is_missing() {
+fn silence_after_a_full_segment_is_idle_only_if_nothing_is_missing() {
     for (numbered, cause) in [(true, Cause::SenderIdle), (false, Cause::Undetermined)] {
         let report = report(&silent(numbered));
         let silence = report.main().spells.iter().max_by_key(|spell| spell.lasted());
@@ -185,10 +184,10 @@ fn silence_after_a_full_segment_is_idleness_only_if_nothing_is_missing() {
     }
 }
 
-/// Seen at B, A falls silent for good. Where it had sent all, it was idle or was cut off; behind a full segment, more may have
-/// been sent. A FIN says that there was no more.
+/// Seen at B, A falls silent for good. If it had sent everything, it was idle or was cut off; behind a full segment,
+/// more may have been sent. A FIN shows that there was no more.
 #[test]
-fn silence_to_the_end_may_be_that_of_a_sender_that_was_cut_off() {
+fn silence_to_the_end_may_be_a_sender_cut_off() {
     let silent_after = |last: &str| {
         let mut lines = handshake_from_afar();
         lines += &one_at_a_time(20, 1460, [0.05, 0.0401, 0.00004], [502, 509]);
@@ -212,7 +211,7 @@ fn silence_to_the_end_may_be_that_of_a_sender_that_was_cut_off() {
 
 /// On a loopback device a segment may be larger than the window (an MSS of 65,483): small requests do not use it up.
 #[test]
-fn a_window_smaller_than_a_segment_is_not_used_up_by_small_requests() {
+fn small_requests_do_not_fill_a_window_below_one_segment() {
     let mut lines = "0.000000 > S 0:0(0) win 43690 <mss 65495,sackOK,wscale 7> // frame 0 id 1 ttl 64
                      0.000025 < S. 0:0(0) ack 1 win 43690 <mss 65495,sackOK,wscale 7> // frame 0 id 0 ttl 64
                      0.000047 > . 1:1(0) ack 1 win 342 // frame 0 id 2 ttl 64\n"
@@ -240,7 +239,7 @@ fn a_window_smaller_than_a_segment_is_not_used_up_by_small_requests() {
 
 /// The first packet is a super-packet of two segments: options explain no more than 40 bytes.
 #[test]
-fn a_super_packet_is_no_full_segment_of_an_end_that_keeps_no_room_for_options() {
+fn super_packet_is_not_taken_for_the_full_segment_size() {
     let lines = "0.000000 > S 0:0(0) win 64240 <mss 536,sackOK,TS val 7000 ecr 0,wscale 7> // frame 0 id 1 ttl 64
                  0.040000 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 9000 ecr 7000,wscale 7> // frame 0 id 0 ttl 63
                  0.040050 > . 1:1(0) ack 1 win 502 <TS val 7040 ecr 9000> // frame 0 id 2 ttl 64
@@ -251,9 +250,9 @@ fn a_super_packet_is_no_full_segment_of_an_end_that_keeps_no_room_for_options() 
     assert_eq!((measures.mss_seen, measures.super_packets), (524, 1));
 }
 
-/// ACKs of data come for 400 ms in which the sender has nothing new to send, and set off a fast retransmission.
+/// ACKs of data arrive for 400 ms in which the sender has nothing new to send, and trigger a fast retransmission.
 #[test]
-fn a_retransmission_that_an_ack_sets_off_is_no_timers_though_nothing_was_sent_for_long() {
+fn retransmission_triggered_by_ack_after_silence_is_not_an_rto() {
     let mut lines = handshake();
     for nth in 0..10 {
         let seq = 1 + 1460 * nth;

@@ -1,4 +1,4 @@
-//! Labels of data segments in captures that others made: copies, counters that come round, gaps of the capture.
+//! Labels of data segments in captures by others: duplicates, counters that wrap, gaps of the capture.
 
 use crate::captures::{at_random, handshake, losing, one_at_a_time};
 use crate::transfer::{MSS, Setup, transfer};
@@ -6,8 +6,8 @@ use crate::wire::{Passed, count, labels, report, script};
 use slowpath_analyses::Label;
 use slowpath_model::{Bytes, End, Flags, Instant};
 
-/// Each frame once more, so many microseconds later and one hop further: a mirror port of both sides of a router. An
-/// IPv4 identification of 0 and IPv6, which has none, cannot be distinguished.
+/// Each frame once more, this many microseconds later and one hop further: a mirror port of both sides of a router. An
+/// IPv4 identification of 0 and IPv6, which has none, look the same.
 fn mirrored(passed: &[Passed], later: i64) -> Vec<Passed> {
     let both = passed.iter().flat_map(|&(at, mut segment)| {
         segment.ip.id = segment.ip.id.map(|_| 0);
@@ -26,7 +26,7 @@ fn twenty_segments() -> Vec<Passed> {
 }
 
 #[test]
-fn frames_of_a_mirror_port_are_copies_without_any_identification() {
+fn mirror_port_frames_without_ip_id_are_duplicates() {
     for later in [40, 3_000] {
         let passed = mirrored(&twenty_segments(), later);
         let found = labels(&passed);
@@ -42,9 +42,9 @@ fn frames_of_a_mirror_port_are_copies_without_any_identification() {
     }
 }
 
-/// After a timeout, a sender sends everything outstanding once more, whatever it sent last and however lately.
+/// After a timeout, a sender retransmits everything outstanding, including data sent very recently.
 #[test]
-fn data_that_a_timeout_sends_again_soon_is_retransmitted() {
+fn data_retransmitted_soon_after_sending_by_rto_is_a_retransmission() {
     let mut lines = handshake();
     lines += "0.050000 > . 1:1461(1460) ack 1 win 502 // id 0
               0.090100 < . 1:1(0) ack 1461 win 509
@@ -60,13 +60,13 @@ fn data_that_a_timeout_sends_again_soon_is_retransmitted() {
     assert_eq!(count(&found, End::A, Label::Duplicate), 0, "{found:?}");
 }
 
-/// A server's counter of all its packets: 30 000 a second.
+/// A server's counter of all its packets: 30,000 a second.
 fn busy_host(at: f64) -> u16 {
     (at * 30_000.0) as u64 as u16
 }
 
 #[test]
-fn a_counter_that_comes_round_does_not_make_a_retransmission_overtaken() {
+fn wrapped_ip_id_does_not_make_a_retransmission_reordered() {
     let mut lines = String::new();
     for n in 0..20 {
         let (at, start) = (f64::from(n).mul_add(0.0021, 0.01), 1 + 1400 * n);
@@ -85,9 +85,10 @@ fn a_counter_that_comes_round_does_not_make_a_retransmission_overtaken() {
     assert_eq!(count(&found, End::A, Label::Retransmission), 6, "{found:?}");
 }
 
-/// Some load balancers retransmit what they keep as it is, identification and all, while that of ACKs goes on.
+/// Some load balancers retransmit stored packets unchanged, with the original identification, while that of ACKs goes
+/// on.
 #[test]
-fn a_retransmission_with_its_first_identification_is_not_overtaken() {
+fn retransmission_with_original_ip_id_is_not_reordered() {
     let mut lines = handshake();
     for n in 0..20 {
         let (at, start) = (f64::from(n).mul_add(0.05, 0.05), 1 + 1000 * n);
@@ -114,7 +115,7 @@ fn a_retransmission_with_its_first_identification_is_not_overtaken() {
 
 /// What a capture missed leaves gaps in the identifications as well, and pauses.
 #[test]
-fn new_data_after_a_gap_of_the_capture_is_new() {
+fn new_data_after_a_capture_gap_is_new() {
     let taps = transfer(Setup { amount: 1_000_000, ..Setup::default() });
     for (from, passed) in [taps.a, taps.b].into_iter().enumerate() {
         for (every, lost) in [(60, 1), (60, 7), (150, 45)] {
@@ -126,9 +127,9 @@ fn new_data_after_a_gap_of_the_capture_is_new() {
     }
 }
 
-/// The missing segments are more than full ones would be: some were short.
+/// More segments are missing than full ones would be: some were short.
 #[test]
-fn new_data_after_a_gap_with_short_segments_is_new() {
+fn new_data_after_a_capture_gap_with_short_segments_is_new() {
     let mut lines = handshake();
     let (mut at, mut start) = (0.05, 1);
     for n in 0..20 {
@@ -152,9 +153,9 @@ fn new_data_after_a_gap_with_short_segments_is_new() {
     assert_eq!(count(&found, End::A, Label::New), 24, "{found:?}");
 }
 
-/// A bulk transfer through a mirror port without any identification is the transfer that it is, seen twice.
+/// A bulk transfer through a mirror port without identifications has the same verdict, though seen twice.
 #[test]
-fn a_mirrored_transfer_has_the_verdict_of_the_transfer() {
+fn mirrored_transfer_has_the_verdict_of_the_transfer() {
     let taps = transfer(Setup { fate: Box::new(losing(at_random(300))), ..Setup::default() });
     for (tap, passed) in [taps.a, taps.b].into_iter().enumerate() {
         let once = report(&passed);
@@ -171,9 +172,9 @@ fn a_mirrored_transfer_has_the_verdict_of_the_transfer() {
     }
 }
 
-/// One SYN, sent twice, is answered by two hosts behind one address. The first answer is taken.
+/// One SYN, sent twice, is answered by two hosts behind one address. The first answer is accepted.
 #[test]
-fn a_second_host_that_answers_the_syn_makes_nothing_a_retransmission() {
+fn second_syn_ack_from_another_host_causes_no_retransmissions() {
     let lines = "0.000000 > S 0:0(0) win 14600 <mss 1400,sackOK,wscale 7>
                  1.000000 > S 0:0(0) win 14600 <mss 1400,sackOK,wscale 7>
                  1.042000 < S. 0:0(0) ack 1 win 4380 <mss 1400>
@@ -188,9 +189,9 @@ fn a_second_host_that_answers_the_syn_makes_nothing_a_retransmission() {
     assert_eq!(count(&found, End::B, Label::New), 2, "{found:?}");
 }
 
-/// The capture starts between a segment and the one before it, which was overtaken.
+/// The capture starts between a reordered segment and the one that overtook it.
 #[test]
-fn data_below_the_first_seen_is_seen_for_the_first_time() {
+fn data_below_the_first_seen_segment_is_new() {
     let lines = "0.000000 > P. 1397:1419(22) ack 1 win 110 <TS val 772 ecr 281>
                  0.000180 < . 1:1(0) ack 1 win 65535 <TS val 282 ecr 772,sack 1397:1419>
                  0.000410 > . 1:1397(1396) ack 1 win 110 <TS val 771 ecr 281>
@@ -204,7 +205,7 @@ fn data_below_the_first_seen_is_seen_for_the_first_time() {
 }
 
 #[test]
-fn a_connection_that_never_carried_data_is_kept_alive() {
+fn keep_alive_on_a_connection_without_data() {
     let mut lines = handshake();
     for n in 1..5 {
         let at = f64::from(n) * 45.0;
@@ -216,7 +217,7 @@ fn a_connection_that_never_carried_data_is_kept_alive() {
 
 /// The FIN takes a sequence number and is no payload.
 #[test]
-fn a_fin_added_to_data_that_passed_before_is_no_unique_byte() {
+fn fin_added_to_retransmitted_data_is_not_a_unique_byte() {
     let lines = handshake()
         + "0.050000 > P. 1:206(205) ack 1 win 502
            0.400000 > FP. 1:206(205) ack 1 win 502
@@ -224,16 +225,16 @@ fn a_fin_added_to_data_that_passed_before_is_no_unique_byte() {
     assert_eq!(report(&script(&lines)).main().measures.unique_bytes, Bytes::new(205));
 }
 
-/// 200 requests and answers of a connection whose beginning was not captured: the field says 229, and is scaled.
+/// 200 requests and answers of a connection whose start was not captured: the field is 229, and is scaled.
 #[test]
-fn a_window_of_unknown_scale_is_not_filled() {
+fn window_of_unknown_scale_is_not_full() {
     let lines = one_at_a_time(200, 86, [0.05, 0.05, 0.04], [229, 229]);
     assert_eq!(report(&script(&lines)).main().measures.window_full, 0);
 }
 
 /// Over the loopback interface, one full segment is nearly the window.
 #[test]
-fn a_window_of_one_segment_is_not_filled_by_a_request() {
+fn request_does_not_fill_a_window_of_one_segment() {
     let mut lines = "0.000000 > S 0:0(0) win 65476 <mss 65476,sackOK,wscale 7>
          0.000010 < S. 0:0(0) ack 1 win 65464 <mss 65476,sackOK,wscale 7>
          0.000020 > . 1:1(0) ack 1 win 512\n"
@@ -244,9 +245,9 @@ fn a_window_of_one_segment_is_not_filled_by_a_request() {
     assert_eq!(report(&script(&(lines + full))).main().measures.window_full, 1);
 }
 
-/// One end of a short connection, of which little is known: three segments, the last two of which changed places.
+/// One end of a short connection, of which little is known: three segments, the last two reordered.
 #[test]
-fn an_identification_between_those_of_its_neighbours_is_of_a_reordered_segment() {
+fn ip_id_between_its_neighbours_is_reordering() {
     let lines = "0.055200 > P. 1:1310(1309) ack 1 win 110 // id 62740 ttl 55
                  0.056700 > P. 2706:2728(22) ack 1 win 110 // id 62742 ttl 55
                  0.057100 > . 1310:2706(1396) ack 1 win 110 // id 62741 ttl 55";
@@ -256,9 +257,9 @@ fn an_identification_between_those_of_its_neighbours_is_of_a_reordered_segment()
     assert_eq!(count(&labels(&script(&lost)), End::A, Label::Retransmission), 1);
 }
 
-/// What cut super-packets up numbered the pieces 256 apart, and so beyond what was sent later.
+/// The splitter of super-packets numbered the pieces 256 apart, and so beyond later packets.
 #[test]
-fn nothing_overtakes_a_segment_on_the_way_to_the_next_tap() {
+fn no_reordering_at_a_tap_next_to_the_sender() {
     let mut lines = handshake();
     for n in 0..12 {
         let (at, start) = (f64::from(n).mul_add(0.000_001, 0.05), 1 + 1460 * n);
@@ -278,9 +279,9 @@ fn nothing_overtakes_a_segment_on_the_way_to_the_next_tap() {
     assert_eq!(count(&found, End::A, Label::Retransmission), 1, "{found:?}");
 }
 
-/// Whatever the end's identifications are: per connection, per host, at random, swapped, or none.
+/// For all kinds of identifications: per connection, per host, random, swapped, or none.
 #[test]
-fn a_transfer_through_any_tap_labels_no_new_byte_retransmission() {
+fn no_new_byte_is_labelled_retransmission_at_any_tap() {
     let seen = |passed: &[Passed], policy: u32| -> Vec<Passed> {
         let mut state = 1u32;
         let ids = passed.iter().map(|&(at, mut segment)| {
@@ -298,7 +299,7 @@ fn a_transfer_through_any_tap_labels_no_new_byte_retransmission() {
         ids.collect()
     };
     let taps = transfer(Setup { amount: 600_000, fate: Box::new(losing(at_random(40))), ..Setup::default() });
-    // At the sender, everything passes: what was sent before is known.
+    // At the sender, everything passes: earlier transmissions are known.
     for policy in 0..5 {
         let found = labels(&seen(&taps.a, policy));
         let mut next = 0;

@@ -1,7 +1,7 @@
-//! Faults that people meet and report, as written packets: each must be called by its cause, from each place that shows
-//! it, and what resembles it must not.
+//! Publicly reported faults, as written packets: each must be reported with its cause, from each place that shows it,
+//! and situations that resemble it must not.
 //!
-//! No kernel made these captures, so that every number in them is known. The lab's captures are the other half.
+//! No kernel made these captures, so every number in them is known. The lab's captures are the other half.
 
 mod both_taps;
 mod captures;
@@ -28,12 +28,12 @@ use wire::{Passed, report};
 /// Paths of 20, 40 and 150 ms.
 const DELAYS: [i64; 3] = [10 * MS, ONE_WAY, 75 * MS];
 
-/// What took most of the time.
+/// The finding with the most time.
 fn main_finding(report: &FlowReport) -> &Finding {
     report.main().findings.first().unwrap_or_else(|| panic!("no finding: {report:#?}"))
 }
 
-/// The most time went into `cause`, more than four fifths, and evidence of the kind `slug` says so.
+/// `cause` has the most time, more than four fifths, and evidence of the kind `slug`.
 #[track_caller]
 fn expect(report: &FlowReport, cause: Cause, slug: &str) -> Evidence {
     let finding = main_finding(report);
@@ -42,7 +42,7 @@ fn expect(report: &FlowReport, cause: Cause, slug: &str) -> Evidence {
     *evidence.unwrap_or_else(|| panic!("no {slug}: {:#?}", finding.evidence))
 }
 
-/// Nothing of the time went into `cause`.
+/// `cause` has no time.
 #[track_caller]
 fn expect_none(report: &FlowReport, cause: Cause) {
     let findings = report.directions.iter().flat_map(|direction| &direction.findings);
@@ -51,7 +51,7 @@ fn expect_none(report: &FlowReport, cause: Cause) {
     }
 }
 
-/// The first finding is of `cause`.
+/// The first finding has `cause`.
 #[track_caller]
 fn expect_mainly(passed: &[Passed], cause: Cause) {
     let report = report(passed);
@@ -59,7 +59,7 @@ fn expect_mainly(passed: &[Passed], cause: Cause) {
 }
 
 #[test]
-fn reports_of_written_captures_are_free_of_contradictions() {
+fn reports_of_written_captures_have_no_contradictions() {
     let taps = [
         captures::credit(ONE_WAY),
         captures::shrinking(),
@@ -101,7 +101,7 @@ fn reports_of_written_captures_are_free_of_contradictions() {
 }
 
 #[test]
-fn a_challenge_ack_is_of_an_old_connection() {
+fn challenge_ack_is_an_old_connection() {
     let report = report(&captures::old_connection());
     let evidence = expect(&report, Cause::OldConnection, "challenge-ack");
     assert_eq!(evidence, Evidence::ChallengeAck { times: 1 });
@@ -109,12 +109,15 @@ fn a_challenge_ack_is_of_an_old_connection() {
     assert!(opening.established.is_some() && report.closing.rst == [false; 2], "{report:#?}");
     for direction in &report.directions {
         assert_eq!(direction.measures.bytes, direction.measures.unique_bytes);
-        assert!(direction.measures.bytes <= Bytes::new(420), "the old connection's numbers are no data");
+        assert!(
+            direction.measures.bytes <= Bytes::new(420),
+            "numbers of the old connection do not count as data"
+        );
     }
 }
 
 #[test]
-fn a_syn_retransmitted_without_a_challenge_ack_met_no_old_connection() {
+fn retransmitted_syn_without_challenge_ack_is_not_an_old_connection() {
     let passed: Vec<Passed> = captures::old_connection()
         .into_iter()
         .enumerate()
@@ -125,37 +128,37 @@ fn a_syn_retransmitted_without_a_challenge_ack_met_no_old_connection() {
 }
 
 #[test]
-fn a_syn_with_data_is_lost_and_the_one_without_is_not() {
+fn lost_syn_with_data_is_fast_open_lost() {
     let evidence = expect(&report(&captures::fast_open(1)), Cause::FastOpenLost, "syn-data-lost");
     assert_eq!(evidence, Evidence::SynDataLost { times: 1 });
 }
 
 #[test]
-fn a_syn_without_data_that_is_lost_too_clears_fast_open() {
+fn lost_syn_without_data_is_not_fast_open_lost() {
     let report = report(&captures::fast_open(2));
     expect_none(&report, Cause::FastOpenLost);
     assert_eq!(main_finding(&report).cause, Cause::SynLost);
 }
 
 #[test]
-fn damaged_syns_that_arrive_are_not_answered() {
+fn syns_with_wrong_checksum_are_not_answered() {
     let evidence = expect(&report(&captures::not_answered()), Cause::NotAnswered, "syn-not-answered");
     assert_eq!(evidence, Evidence::SynNotAnswered { times: 6, wrong_checksum: 6 });
 }
 
 #[test]
-fn syns_that_a_full_queue_drops_are_not_answered() {
+fn syns_dropped_by_a_full_queue_are_not_answered() {
     let evidence = expect(&report(&captures::queue_full()), Cause::NotAnswered, "syn-not-answered");
     assert_eq!(evidence, Evidence::SynNotAnswered { times: 3, wrong_checksum: 0 });
 }
 
 #[test]
-fn syns_that_leave_and_are_not_answered_may_be_lost() {
+fn unanswered_syns_at_the_client_may_be_lost() {
     expect_none(&report(&captures::syns("64", "good")), Cause::NotAnswered);
 }
 
 #[test]
-fn an_end_that_falls_silent_in_a_pause_is_gone() {
+fn peer_silent_after_a_pause_is_gone() {
     let report = report(&captures::after_pause(Answer::Never));
     let silent = expect(&report, Cause::PeerGone, "peer-silent");
     assert!(matches!(silent, Evidence::PeerSilent { retransmissions: 7, .. }), "{silent:?}");
@@ -165,14 +168,14 @@ fn an_end_that_falls_silent_in_a_pause_is_gone() {
 }
 
 #[test]
-fn an_end_that_answers_at_last_was_not_gone() {
+fn peer_that_answers_in_the_end_is_not_gone() {
     let report = report(&captures::after_pause(Answer::AtLast));
     expect_none(&report, Cause::PeerGone);
 }
 
 #[test]
-fn an_end_that_falls_silent_amid_a_transfer_is_gone() {
-    // All that leaves after the first thousand packets is lost, in both directions.
+fn peer_silent_amid_a_transfer_is_gone() {
+    // Everything after the first thousand packets is lost, in both directions.
     let mut passed = 0;
     let fate = Box::new(losing(move |_| {
         passed += 1;
@@ -188,7 +191,7 @@ fn an_end_that_falls_silent_amid_a_transfer_is_gone() {
 
 /// A request of 191 bytes fits every MTU.
 #[test]
-fn small_requests_that_get_no_answer_are_in_no_black_hole() {
+fn unanswered_small_requests_are_not_an_mtu_black_hole() {
     let mut lines = captures::handshake();
     let (mut at, mut wait) = (0.05, 0.24);
     for n in 0..9 {
@@ -199,7 +202,7 @@ fn small_requests_that_get_no_answer_are_in_no_black_hole() {
     let silent = report(&wire::script(&lines));
     expect_none(&silent, Cause::MtuBlackHole);
     expect(&silent, Cause::PeerGone, "peer-silent");
-    // What answers at last knows nothing of the connection.
+    // The host that answers at last does not know the connection.
     lines += &format!("{at:.6} < R 1:1(0) win 0 // frame 0 id 0 ttl 63\n");
     let reset = report(&wire::script(&lines));
     expect(&reset, Cause::PeerGone, "peer-silent");
@@ -207,13 +210,13 @@ fn small_requests_that_get_no_answer_are_in_no_black_hole() {
 }
 
 #[test]
-fn a_capture_that_ends_soon_shows_no_end_that_is_gone() {
+fn short_capture_does_not_show_a_gone_peer() {
     let passed = captures::after_pause(Answer::Never);
     expect_none(&report(&passed[..15]), Cause::PeerGone);
 }
 
 #[test]
-fn data_that_leaves_when_credit_comes_is_held_by_the_protocol() {
+fn data_triggered_by_credit_is_protocol_window() {
     for one_way in DELAYS {
         let taps = captures::credit(one_way);
         for passed in [&taps.a, &taps.b] {
@@ -225,14 +228,14 @@ fn data_that_leaves_when_credit_comes_is_held_by_the_protocol() {
 }
 
 #[test]
-fn data_that_leaves_when_an_ack_comes_is_not_held_by_the_protocol() {
+fn data_triggered_by_acks_is_not_protocol_window() {
     let taps = transfer(Setup { amount: 3_000_000, send_buffer: 65_535, ..Setup::default() });
     expect_none(&report(&taps.a), Cause::ProtocolWindow);
     expect_none(&report(&taps.b), Cause::ProtocolWindow);
 }
 
 #[test]
-fn data_that_leaves_by_a_clock_of_its_host_is_held_there() {
+fn evenly_paced_data_is_local_rate_limit() {
     for one_way in DELAYS {
         let taps = captures::paced(one_way);
         for passed in [&taps.a, &taps.b] {
@@ -247,13 +250,13 @@ fn data_that_leaves_by_a_clock_of_its_host_is_held_there() {
         assert_eq!(
             main_finding(&report(&taps.b)).confidence,
             Confidence::Low,
-            "from afar ACKs may set it off"
+            "from afar, ACKs may have triggered it"
         );
     }
 }
 
 #[test]
-fn full_segments_that_a_program_writes_one_by_one_are_not_held_by_its_host() {
+fn full_segments_written_one_by_one_are_not_local_rate_limit() {
     for one_way in DELAYS {
         let pace = 1_200_000;
         let taps = transfer(Setup { amount: 8_000_000, pace, pushes: true, one_way, ..Setup::default() });
@@ -264,7 +267,7 @@ fn full_segments_that_a_program_writes_one_by_one_are_not_held_by_its_host() {
 }
 
 #[test]
-fn data_that_leaves_when_acks_come_is_not_held_by_its_host() {
+fn ack_clocked_data_is_not_local_rate_limit() {
     for one_way in DELAYS {
         let narrow = captures::narrow(one_way);
         let small = transfer(Setup { amount: 3_000_000, send_buffer: 65_535, one_way, ..Setup::default() });
@@ -275,7 +278,7 @@ fn data_that_leaves_when_acks_come_is_not_held_by_its_host() {
 }
 
 #[test]
-fn what_could_have_held_a_paced_sender_is_excluded_by_what_was_seen() {
+fn alternatives_of_a_paced_sender_are_excluded_by_evidence() {
     let report = report(&captures::paced(ONE_WAY).a);
     let found = main_finding(&report);
     let excluded: Vec<_> = found
@@ -294,7 +297,7 @@ fn what_could_have_held_a_paced_sender_is_excluded_by_what_was_seen() {
 }
 
 #[test]
-fn a_small_buffer_behind_another_flows_queue_is_no_slow_reader() {
+fn small_receive_buffer_behind_cross_traffic_is_not_a_slow_reader() {
     for one_way in DELAYS {
         let others = |now| if now > 500 * MS { 40 * MS } else { 0 };
         let window = Box::new(|_, _| 44 * MSS);
@@ -307,10 +310,10 @@ fn a_small_buffer_behind_another_flows_queue_is_no_slow_reader() {
     }
 }
 
-/// Its bursts leave when no ACK has just come, and are still let out by ACKs. A program that writes as much by its own clock is
-/// no such writer.
+/// Its bursts leave when no ACK has just come, and are still released by ACKs. A program that writes as much by its own
+/// clock is no such writer.
 #[test]
-fn a_writer_that_polls_is_held_by_its_buffer() {
+fn polling_writer_is_send_buffer_full() {
     for one_way in [ONE_WAY, 75 * MS] {
         let taps = transfer(Setup {
             amount: 6_000_000,
@@ -326,9 +329,9 @@ fn a_writer_that_polls_is_held_by_its_buffer() {
     }
 }
 
-/// Its window stays at 128 bytes, into which nobody sends.
+/// Its window stays at 128 bytes, and nobody sends into that.
 #[test]
-fn a_window_of_less_than_a_segment_is_a_stopped_readers() {
+fn window_below_one_segment_is_reader_stopped() {
     let window = |at: i64, next: u32| {
         let room = 65_280_u32.saturating_sub(next);
         if at < 5_000 * MS { room.max(128) } else { 65_280 }
@@ -341,14 +344,14 @@ fn a_window_of_less_than_a_segment_is_a_stopped_readers() {
 }
 
 #[test]
-fn acks_that_wait_for_a_reader_are_neither_a_queue_nor_a_busy_host() {
+fn acks_waiting_for_a_reader_are_neither_queue_nor_acks_held_back() {
     for one_way in DELAYS {
         let taps = captures::unread(one_way);
         for passed in [&taps.a, &taps.b] {
             let report = report(passed);
             expect_mainly(passed, Cause::SlowReader);
             expect_none(&report, Cause::StandingQueue);
-            // The last ACK before the reader reads on opens the window, and is late.
+            // The last ACK before the reader continues opens the window, and is late.
             let late = report.main().findings.iter().find(|finding| finding.cause == Cause::AcksHeldBack);
             assert!(late.is_none_or(|late| late.share < 0.05 && late.spells == 1), "{late:#?}");
         }
@@ -356,7 +359,7 @@ fn acks_that_wait_for_a_reader_are_neither_a_queue_nor_a_busy_host() {
 }
 
 #[test]
-fn a_window_that_closes_over_data_in_flight_is_taken_back() {
+fn window_shrunk_below_data_in_flight_is_taken_back() {
     let taps = captures::shrinking();
     for passed in [&taps.a, &taps.b] {
         let evidence = expect(&report(passed), Cause::WindowTakenBack, "edge-moved-back");
@@ -366,7 +369,7 @@ fn a_window_that_closes_over_data_in_flight_is_taken_back() {
 }
 
 #[test]
-fn a_window_that_closes_as_it_fills_is_not_taken_back() {
+fn window_closing_as_it_fills_is_not_taken_back() {
     let taps = captures::closing();
     for passed in [&taps.a, &taps.b] {
         expect_none(&report(passed), Cause::WindowTakenBack);
@@ -375,7 +378,7 @@ fn a_window_that_closes_as_it_fills_is_not_taken_back() {
 }
 
 #[test]
-fn data_that_arrives_again_and_again_is_not_accepted() {
+fn data_arriving_repeatedly_is_not_accepted() {
     for one_way in DELAYS {
         for (fate, confidence) in [(Fate::Refuse, Confidence::Medium), (Fate::Damage, Confidence::High)] {
             let taps = captures::not_accepted(one_way, fate);
@@ -391,7 +394,7 @@ fn data_that_arrives_again_and_again_is_not_accepted() {
 }
 
 #[test]
-fn data_lost_before_the_receiver_was_not_refused_by_it() {
+fn data_lost_on_the_path_is_not_reported_as_not_accepted() {
     for one_way in DELAYS {
         let taps = captures::not_accepted(one_way, Fate::Lose);
         expect_none(&report(&taps.b), Cause::NotAccepted);
@@ -399,7 +402,7 @@ fn data_lost_before_the_receiver_was_not_refused_by_it() {
 }
 
 #[test]
-fn ecn_that_both_ends_agreed_on_and_nothing_carries_is_cleared() {
+fn negotiated_ecn_without_ect_is_ecn_cleared() {
     let taps = captures::ecn_cleared(ONE_WAY);
     let findings = report(&taps.b).main().findings.clone();
     let cleared = findings.iter().find(|finding| finding.cause == Cause::EcnCleared);
@@ -412,21 +415,21 @@ fn ecn_that_both_ends_agreed_on_and_nothing_carries_is_cleared() {
 }
 
 #[test]
-fn marks_reduce_the_window_without_a_loss() {
+fn ecn_marks_reduce_cwnd_without_loss() {
     for one_way in DELAYS {
         let taps = captures::marked(one_way);
         for (passed, at_receiver) in [(&taps.a, false), (&taps.b, true)] {
             let evidence = expect(&report(passed), Cause::EcnMarks, "ecn-marked");
             let Evidence::EcnMarked { marked, echoes, reductions } = evidence else { panic!("{evidence:?}") };
-            assert_eq!(marked > 0, at_receiver, "a mark shows behind the queue that made it: {evidence:?}");
+            assert_eq!(marked > 0, at_receiver, "CE marks show only behind the queue: {evidence:?}");
             assert!(echoes >= reductions && reductions > 4, "{evidence:?}");
         }
     }
 }
 
-/// Where a queue stands all the time, the marks are what ECN is for: the path carries what it can.
+/// With a standing queue, marks do what ECN is for: the path carries its full rate.
 #[test]
-fn marks_of_a_queue_that_stands_leave_the_path_full() {
+fn ecn_marks_of_a_standing_queue_leave_the_path_full() {
     // 10 Mbit/s; packets that would wait more than 30 ms are marked.
     let rate = 1_250;
     let mut empty_at = 0.0;
@@ -448,7 +451,7 @@ fn marks_of_a_queue_that_stands_leave_the_path_full() {
 }
 
 #[test]
-fn losses_as_rare_as_marks_are_no_marks() {
+fn rare_losses_are_not_reported_as_ecn_marks() {
     let ecn = [false, true];
     for ecn in ecn {
         let fate = Box::new(losing(at_random(200)));
@@ -459,7 +462,7 @@ fn losses_as_rare_as_marks_are_no_marks() {
 }
 
 #[test]
-fn large_segments_that_never_arrive_are_in_a_black_hole() {
+fn large_segments_always_lost_are_an_mtu_black_hole() {
     let taps = captures::black_hole();
     let evidence = expect(&report(&taps.a), Cause::MtuBlackHole, "lost-above-size");
     let Evidence::LostAboveSize { lost, smallest, largest_delivered } = evidence else {
@@ -470,14 +473,14 @@ fn large_segments_that_never_arrive_are_in_a_black_hole() {
 }
 
 #[test]
-fn data_that_never_came_shows_in_the_numbers_after_it() {
+fn unseen_data_shows_in_later_sequence_numbers() {
     let taps = captures::black_hole();
     let evidence = expect(&report(&taps.b), Cause::MtuBlackHole, "sent-unseen");
     assert_eq!(evidence, Evidence::SentUnseen { data: Bytes::new(14_600) });
 }
 
 #[test]
-fn large_and_small_segments_lost_at_random_are_in_no_black_hole() {
+fn random_losses_of_any_size_are_not_an_mtu_black_hole() {
     for one_in in [5, 20, 100] {
         let fate = Box::new(losing(at_random(one_in)));
         // A grant of 2,000 bytes is a full segment and a short one.
@@ -488,7 +491,7 @@ fn large_and_small_segments_lost_at_random_are_in_no_black_hole() {
 }
 
 #[test]
-fn packets_of_two_segments_that_never_arrive_are_dropped_on_the_way() {
+fn two_segment_packets_always_lost_are_super_packets_dropped() {
     for one_way in DELAYS {
         let taps = captures::long_ones_dropped(one_way);
         let evidence = expect(&report(&taps.a), Cause::SuperPacketsDropped, "lost-above-size");
@@ -504,7 +507,7 @@ fn packets_of_two_segments_that_never_arrive_are_dropped_on_the_way() {
 }
 
 #[test]
-fn long_and_short_packets_lost_at_random_follow_no_rule() {
+fn random_losses_of_packets_are_not_super_packets_dropped() {
     for one_in in [5, 20, 100] {
         let fate = Box::new(losing(at_random(one_in)));
         let taps = transfer(Setup { amount: 1_000_000, offload: 4, fate, ..Setup::default() });
@@ -515,7 +518,7 @@ fn long_and_short_packets_lost_at_random_follow_no_rule() {
 }
 
 #[test]
-fn segments_beyond_the_bare_window_field_are_lost_to_a_firewall() {
+fn losses_beyond_unscaled_window_are_reported_as_a_firewalls() {
     for one_way in DELAYS {
         let taps = captures::unscaled(one_way);
         let evidence = expect(&report(&taps.a), Cause::BeyondUnscaledWindow, "lost-beyond-window-field");
@@ -525,7 +528,7 @@ fn segments_beyond_the_bare_window_field_are_lost_to_a_firewall() {
 }
 
 #[test]
-fn sack_blocks_that_nobody_translated_are_why_losses_take_long() {
+fn untranslated_sack_blocks_are_reported() {
     for one_way in DELAYS {
         let passed = captures::untranslated(one_way).a;
         let evidence = expect(&report(&passed), Cause::SackUntranslated, "sack-outside");
@@ -535,7 +538,7 @@ fn sack_blocks_that_nobody_translated_are_why_losses_take_long() {
 }
 
 #[test]
-fn sack_blocks_of_what_was_sent_are_not_blamed() {
+fn sack_blocks_of_sent_data_are_not_reported_as_untranslated() {
     let fate = Box::new(losing(at_random(100)));
     let taps = transfer(Setup { amount: 2_000_000, fate, ..Setup::default() });
     for passed in [&taps.a, &taps.b] {
@@ -546,7 +549,7 @@ fn sack_blocks_of_what_was_sent_are_not_blamed() {
 }
 
 #[test]
-fn segments_lost_at_random_below_a_scaled_window_are_not_lost_to_a_firewall() {
+fn random_losses_under_a_scaled_window_are_not_a_firewalls() {
     for one_in in [20, 100, 500] {
         let window = Box::new(|_, _| 120 << 10);
         let fate = Box::new(losing(at_random(one_in)));

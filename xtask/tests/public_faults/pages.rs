@@ -1,4 +1,4 @@
-//! What a cause's page shows of a written capture is what `slowpath show` would print of it.
+//! The excerpt of a written capture in a cause's page is what `slowpath show` would print of it.
 
 use crate::captures::{self, Answer};
 use crate::transfer::{Fate, ONE_WAY};
@@ -38,11 +38,11 @@ fn named() -> Vec<(Cause, &'static str, Vec<u8>)> {
     files.chain(others).collect()
 }
 
-/// The longest excerpt: more than this nobody reads.
+/// The longest excerpt: longer ones are not read.
 const MOST_LINES: usize = 16;
 
 #[test]
-fn excerpts_are_what_the_written_captures_hold() {
+fn page_excerpts_match_the_written_captures() {
     for (cause, name, file) in named() {
         let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src").join(cause.page());
         let page = fs::read_to_string(&place).expect("a page");

@@ -1,4 +1,4 @@
-//! Paths that change, and what a capture leaves out, on transfers of which everything else is known.
+//! Paths that change, and captures with parts left out, on otherwise fully known transfers.
 
 use crate::transfer::{MS, Setup, Taps, transfer};
 use crate::wire::{Passed, file_cut, report, reports};
@@ -12,7 +12,7 @@ fn mostly(report: &FlowReport) -> (Cause, f64) {
     (finding.cause, finding.share)
 }
 
-/// Says what both taps say of the limit with the most time.
+/// Asserts the limit with the most time at both taps.
 fn expect_limit(taps: &Taps, limit: Limit) {
     for (place, passed) in [("sender", &taps.a), ("receiver", &taps.b)] {
         let report = report(passed);
@@ -20,10 +20,10 @@ fn expect_limit(taps: &Taps, limit: Limit) {
     }
 }
 
-/// In a local network both ends are within a millisecond of the tap. A queue in between makes ACKs late, and neither the
-/// receiver nor the sender.
+/// In a local network both ends are within a millisecond of the tap. A queue in between delays ACKs; neither the
+/// receiver nor the sender does.
 #[test]
-fn a_queue_in_a_local_network_is_on_the_path() {
+fn lan_queue_is_on_the_path() {
     for send_buffer in [100_000, 400_000] {
         let taps = transfer(Setup {
             amount: 4_000_000,
@@ -36,10 +36,10 @@ fn a_queue_in_a_local_network_is_on_the_path() {
     }
 }
 
-/// The path becomes 100 ms longer each way, and its rate stays: what is in flight fills a part of it only, in bursts. The sender's
-/// tap shows that RTTs stand still.
+/// The path becomes 100 ms longer each way, at the same rate: the data in flight fills only part of it, in bursts. The
+/// sender's tap shows constant RTTs.
 #[test]
-fn a_path_that_became_longer_has_no_queue() {
+fn longer_path_is_not_a_queue() {
     let taps = transfer(Setup {
         amount: 16_000_000,
         rate: 2_500,
@@ -59,9 +59,10 @@ fn a_path_that_became_longer_has_no_queue() {
     assert!(evidence.into_iter().any(|evidence| matches!(evidence, Evidence::LongerPath { .. })));
 }
 
-/// ACKs come in batches, so that the last of each shows no queue. More in flight brings no more: the path is full.
+/// ACKs come in batches, so that the last of each shows no queue. More data in flight is not delivered faster: the path
+/// is full.
 #[test]
-fn a_full_path_whose_acks_come_in_batches_is_full() {
+fn full_path_with_batched_acks_is_full() {
     let batch = 20 * MS;
     let mut lost = 0;
     let taps = transfer(Setup {
@@ -85,9 +86,9 @@ fn a_full_path_whose_acks_come_in_batches_is_full() {
     assert!(cause.limit() == Limit::Path && share > 0.7, "{:#?}", report.main().findings);
 }
 
-/// Every second packet is late, and the link is full all the time: reordering takes no time then.
+/// Every second packet is late, and the link is full all the time: reordering then costs no time.
 #[test]
-fn reordering_takes_no_time_on_a_full_path() {
+fn reordering_costs_no_time_on_a_full_path() {
     let mut count = 0;
     let taps = transfer(Setup {
         amount: 8_000_000,
@@ -105,15 +106,16 @@ fn reordering_takes_no_time_on_a_full_path() {
 
 /// The application's window of 65,535 bytes, whose last segment Nagle's algorithm holds back until an ACK.
 #[test]
-fn a_held_back_tail_does_not_hide_the_applications_window() {
+fn nagle_tail_does_not_hide_a_protocol_window() {
     let taps = transfer(Setup { credit: Some(65_535), nagle: true, ..Setup::default() });
     let report = report(&taps.a);
     assert_eq!(mostly(&report).0, Cause::ProtocolWindow, "{:#?}", report.main().findings);
 }
 
-/// The capture begins after the handshake, and the window is 65,535 without a scale: what is in flight ends there each time.
+/// The capture starts after the handshake, and the window is 65,535 without a scale: the data in flight ends there each
+/// time.
 #[test]
-fn a_window_that_is_filled_to_the_segment_has_no_scale() {
+fn window_filled_to_the_segment_without_handshake_is_unscaled() {
     let taps =
         transfer(Setup { amount: 6_000_000, scale: 0, window: Box::new(|_, _| 65_535), ..Setup::default() });
     for tap in [taps.a, taps.b] {
@@ -129,10 +131,10 @@ fn without_beginning(passed: &[Passed]) -> Vec<Passed> {
     passed.iter().filter(|(at, _)| at.nanos() > 1_000 * MS).copied().collect()
 }
 
-/// Old tcpdumps kept 68 bytes, some people keep 54: the SYNs' options are cut, and with them the window scale. What is not seen
-/// was not absent.
+/// Old tcpdumps kept 68 bytes, some people keep 54: the SYNs' options are cut, and with them the window scale. Options
+/// that were not captured were not absent.
 #[test]
-fn options_that_were_cut_off_are_not_absent() {
+fn options_cut_by_snaplen_are_unknown_not_absent() {
     let taps = transfer(Setup { amount: 8_000_000, rate: 2_500, send_buffer: 300_000, ..Setup::default() });
     for passed in [&taps.a, &taps.b] {
         for snap_length in [54, 68] {
@@ -146,11 +148,11 @@ fn options_that_were_cut_off_are_not_absent() {
     }
 }
 
-/// The reader is stopped now and then, and its window shrinks, but stays larger than what is in flight: the path is full all the
-/// time.
+/// The reader stops now and then, and its window shrinks, but stays larger than the data in flight: the path is full
+/// all the time.
 #[test]
-fn a_window_that_shrinks_and_still_has_room_holds_nobody() {
-    // It reads nothing for the first 0.4 of each second, and then all.
+fn shrinking_window_with_room_is_not_a_limit() {
+    // It reads nothing for the first 0.4 s of each second, and then everything.
     let mut read = 0_u32;
     let read = std::cell::RefCell::new(&mut read);
     let taps = transfer(Setup {

@@ -1,5 +1,5 @@
-//! What other stacks than Linux do, as their packets show it: full segments shorter than the MSS, timers that go back to
-//! the oldest segment soon, identifications that are always 0, and buffers of a few segments.
+//! Stacks other than Linux, as their packets show them: full segments shorter than the MSS, timers that go back to the
+//! oldest segment early, identifications that are always 0, and buffers of a few segments.
 
 use crate::captures::{handshake, narrow};
 use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer};
@@ -9,8 +9,8 @@ use slowpath_analyses::{Cause, Label};
 use slowpath_model::{End, Flags};
 use std::fmt::Write as _;
 
-/// That transfer between ends whose MSS option allows 28 bytes more than A ever fills: it keeps room for SACK blocks in
-/// each segment, as gVisor's netstack does.
+/// The same transfer between ends whose MSS option allows 28 bytes more than A ever fills: it keeps room for SACK
+/// blocks in each segment, as gVisor's netstack does.
 fn with_larger_mss(mut passed: Vec<Passed>) -> Vec<Passed> {
     for (_, segment) in passed.iter_mut().filter(|(_, segment)| segment.flags.has(Flags::SYN)) {
         segment.mss = segment.mss.map(|mss| mss + 28);
@@ -19,7 +19,7 @@ fn with_larger_mss(mut passed: Vec<Passed>) -> Vec<Passed> {
 }
 
 #[test]
-fn segments_as_long_as_any_with_more_behind_them_are_full_ones() {
+fn largest_unpushed_segments_are_full_segments() {
     for one_way in DELAYS {
         let small = transfer(Setup { amount: 3_000_000, send_buffer: 65_535, one_way, ..Setup::default() });
         let narrow = narrow(one_way);
@@ -31,7 +31,7 @@ fn segments_as_long_as_any_with_more_behind_them_are_full_ones() {
 }
 
 #[test]
-fn segments_that_all_end_a_write_may_be_short() {
+fn pushed_segments_may_be_short() {
     let mut taps = transfer(Setup { amount: 3_000_000, ..Setup::default() });
     for (_, segment) in taps.b.iter_mut().filter(|(_, segment)| segment.len > 0) {
         segment.flags = segment.flags.with(Flags::PSH);
@@ -39,8 +39,8 @@ fn segments_that_all_end_a_write_may_be_short() {
     expect_mainly(&with_larger_mss(taps.b), Cause::Undetermined);
 }
 
-/// A segment each 10 ms over 40 ms. Seven milliseconds after one of so many, a timer that is too short sends the last two once more
-/// in a row. No segment has an identification or a timestamp.
+/// A segment every 10 ms over 40 ms. Seven milliseconds after one in so many, a timer that is too short retransmits the
+/// last two in a row. No segment has an identification or a timestamp.
 fn sent_again_soon(one_of: i32) -> String {
     let mut lines: Vec<(f64, String)> = Vec::new();
     let segment = |n: i32| format!("> . {}:{}(1460) ack 1 win 502 // id 0", 1 + 1460 * n, 1461 + 1460 * n);
@@ -62,7 +62,7 @@ fn sent_again_soon(one_of: i32) -> String {
 }
 
 #[test]
-fn what_is_sent_again_soon_and_without_identification_is_no_copy() {
+fn early_retransmission_without_ip_id_is_not_a_duplicate() {
     for one_of in [12, 5] {
         let found = labels(&script(&sent_again_soon(one_of)));
         assert_eq!(count(&found, End::A, Label::New), 40, "{found:?}");
@@ -72,8 +72,8 @@ fn what_is_sent_again_soon_and_without_identification_is_no_copy() {
     }
 }
 
-/// 100 full segments, one at a time, each sent as soon as the ACK of the one before comes, `delay` seconds after the RTT of
-/// 40 ms. A buffer of one segment, as uIP has it.
+/// 100 full segments, one at a time, each sent as soon as the ACK of the previous one arrives, `delay` seconds after
+/// the RTT of 40 ms. A buffer of one segment, as in uIP.
 fn one_full_segment_at_a_time(delay: f64) -> Vec<Passed> {
     let (mut lines, mut at) = (handshake(), 0.05);
     for n in 0..100 {
@@ -87,22 +87,22 @@ fn one_full_segment_at_a_time(delay: f64) -> Vec<Passed> {
 }
 
 #[test]
-fn one_full_segment_at_a_time_is_a_buffer_of_one_segment() {
+fn one_full_segment_at_a_time_is_send_buffer_full() {
     expect_mainly(&one_full_segment_at_a_time(0.0), Cause::SendBufferFull);
     expect_mainly(&one_full_segment_at_a_time(0.04), Cause::NagleDelayedAck);
     expect_mainly(&one_full_segment_at_a_time(0.2), Cause::NagleDelayedAck);
 }
 
 #[test]
-fn a_few_segments_that_acks_replace_one_by_one_are_a_buffer_of_a_few() {
+fn few_segments_replaced_by_each_ack_are_send_buffer_full() {
     for one_way in [ONE_WAY, 75 * MS] {
         let taps = transfer(Setup { amount: 600_000, send_buffer: 4 * MSS, one_way, ..Setup::default() });
         expect_mainly(&taps.a, Cause::SendBufferFull);
     }
 }
 
-/// A segment is lost of ten, the receiver SACKs what comes behind it, and then only says that its window is larger, or that
-/// it is not.
+/// One of ten segments is lost, the receiver SACKs those behind it, and then sends only a larger window, or the same
+/// one.
 fn sacked_then(window: u32) -> Vec<Passed> {
     let mut lines = handshake();
     for n in 0..10 {
@@ -121,7 +121,7 @@ fn sacked_then(window: u32) -> Vec<Passed> {
 }
 
 #[test]
-fn an_update_of_the_window_without_sack_blocks_takes_nothing_back() {
+fn window_update_without_sack_blocks_is_not_reneging() {
     expect_none(&report(&sacked_then(509)), Cause::SackReneging);
     let taken_back = report(&sacked_then(400));
     assert!(taken_back.main().findings.iter().any(|finding| finding.cause == Cause::SackReneging));

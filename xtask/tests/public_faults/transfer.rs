@@ -1,9 +1,9 @@
-//! A transfer from A to B, over 40 ms if nothing else is said, made segment by segment: slow start, SACK, fast retransmit and the timer on one
-//! side, delayed ACKs on the other, and a path that loses and marks what the test says. Each packet is kept as it
-//! passed a tap at A and one at B.
+//! A transfer from A to B, over 40 ms unless stated otherwise, generated segment by segment: slow start, SACK, fast
+//! retransmit and the timer on one side, delayed ACKs on the other, and a path that loses and marks as the test says.
+//! Each packet is recorded as it passed a tap at A and one at B.
 //!
-//! It is a plain textbook TCP (RFC 5681, RFC 6298, RFC 6675 in part), no kernel's: what is tested is the reading of faults,
-//! not a model of Linux.
+//! It is a plain textbook TCP (RFC 5681, RFC 6298, RFC 6675 in part), not a kernel's: the tests check how faults are
+//! read, not a model of Linux.
 
 use crate::wire::Passed;
 use slowpath_model::{Checksum, Ecn, End, Flags, Instant, SackBlock, Segment, StreamOffset, Timestamps};
@@ -16,16 +16,16 @@ pub const MS: i64 = 1_000_000;
 /// The payload of a full segment: 1500 bytes less the headers with timestamps.
 pub const MSS: u32 = 1448;
 
-/// How long the path takes one way, where nothing else is said.
+/// The one-way delay of the path, unless stated otherwise.
 pub const ONE_WAY: i64 = 20 * MS;
 
 /// A's timestamp clock at the start, in milliseconds.
 pub const CLOCK_OF_A: u32 = 7_000_000;
 
-/// B's.
+/// B's timestamp clock at the start, in milliseconds.
 pub const CLOCK_OF_B: u32 = 4_000_000;
 
-/// The delayed ACK's longest delay.
+/// The longest delay of a delayed ACK.
 const DELACK: i64 = 40 * MS;
 
 /// The retransmission timer beyond the RTT (`TCP_RTO_MIN`).
@@ -45,10 +45,10 @@ pub enum Fate {
     Damage,
 }
 
-/// When a packet arrives, by when it would.
+/// When a packet arrives, given when it would arrive.
 pub type Arrival<'a> = dyn FnMut(&Segment, i64) -> i64 + 'a;
 
-/// What is transferred, and over what.
+/// What is transferred, and over which path.
 pub struct Setup<'a> {
     /// Bytes that A sends.
     pub amount: u32,
@@ -56,7 +56,7 @@ pub struct Setup<'a> {
     pub offload: u32,
     /// B's window in bytes, by the time and by the next byte that it expects.
     pub window: Box<dyn Fn(i64, u32) -> u32 + 'a>,
-    /// When B's window changes without a packet of A, so that B says so.
+    /// When B's window changes without a packet from A, so that B sends an update.
     pub updates: Vec<i64>,
     /// B's window scale.
     pub scale: u8,
@@ -67,7 +67,7 @@ pub struct Setup<'a> {
     pub polls: bool,
     /// Bytes that B's application lets A send ahead of its grants, each of so many bytes.
     pub credit: Option<u32>,
-    /// The time from one segment of A to the next at least, in nanoseconds: a shaper on A's host.
+    /// The least time between two segments of A, in nanoseconds: a shaper on A's host.
     pub pace: i64,
     /// Whether A's program writes one segment at a time, so that each carries a push flag.
     pub pushes: bool,
@@ -79,11 +79,11 @@ pub struct Setup<'a> {
     pub ecn: bool,
     /// The bottleneck, in bytes per millisecond.
     pub rate: i64,
-    /// How long the data of other flows keeps the bottleneck busy before data of A that comes at a time.
+    /// How long data of other flows keeps the bottleneck busy before data of A that arrives at a given time.
     pub others: fn(i64) -> i64,
-    /// How long the path takes one way.
+    /// The one-way delay of the path.
     pub one_way: i64,
-    /// When a packet arrives that would arrive then.
+    /// When a packet arrives, given when it would arrive.
     pub arrives: Box<Arrival<'a>>,
     /// Whether A holds a short segment back while anything is unacknowledged (Nagle's algorithm).
     pub nagle: bool,
@@ -163,7 +163,7 @@ struct Sender {
     acks: u32,
     peer_val: u32,
     id: u16,
-    /// Before this, the shaper lets nothing out.
+    /// The shaper sends nothing before this.
     held_until: i64,
     /// How far the program has written.
     written: u32,
@@ -179,7 +179,7 @@ struct Receiver {
     echo: bool,
     peer_val: u32,
     id: u16,
-    /// Where the window ended last.
+    /// Where the window last ended.
     edge: u32,
 }
 
@@ -346,7 +346,7 @@ impl Run<'_> {
         let at = (self.setup.arrives)(&segment, leaves + self.setup.one_way);
         self.at(at, arrives(segment));
         if syn {
-            // The handshake is not stepped through.
+            // The handshake is not simulated step by step.
             let far = if from_a { &mut self.taps.b } else { &mut self.taps.a };
             far.push((Instant::from_nanos(leaves + self.setup.one_way), segment));
             if from_a {
@@ -390,7 +390,7 @@ impl Run<'_> {
             && receiver.nxt > receiver.granted
             && receiver.granted < self.setup.amount
         {
-            // All that was granted has come: the application grants as much again, in 35 bytes.
+            // Everything granted has arrived: the application grants as much again, in 35 bytes.
             receiver.granted += self.setup.credit.unwrap_or(0);
             self.acknowledge(35);
         } else if !in_order || (receiver.unacked >= 2 * MSS && !stays) {
@@ -415,7 +415,7 @@ impl Run<'_> {
         let window = (self.setup.window)(self.now, receiver.nxt);
         receiver.edge = receiver.nxt + window;
         ack.window = (window >> self.setup.scale).min(0xffff) as u16;
-        // Neighbouring blocks as one; three fit next to the timestamps.
+        // Adjacent blocks are merged; three fit next to the timestamps.
         let mut blocks: Vec<(u32, u32)> = Vec::new();
         for held in &receiver.held {
             match blocks.last_mut() {
@@ -504,7 +504,7 @@ impl Run<'_> {
         self.set_timer();
     }
 
-    /// Sends what windows and buffer allow: first what is lost, then new data.
+    /// Sends what windows and buffer allow: first lost data, then new data.
     fn send_more(&mut self) {
         loop {
             let room = self.sender.cwnd - f64::from(self.sender.in_flight());
@@ -528,7 +528,7 @@ impl Run<'_> {
             }
             let idle = self.sender.kept.len() <= (end - start).div_ceil(MSS) as usize;
             self.send(segment, if self.setup.ecn { Ecn::Ect0 } else { Ecn::NotEct });
-            // The timer begins anew with the oldest segment (`tcp_rearm_rto`).
+            // The timer restarts with the oldest segment (`tcp_rearm_rto`).
             if idle || start == self.sender.una {
                 self.set_timer();
             }
@@ -539,7 +539,7 @@ impl Run<'_> {
         let sender = &mut self.sender;
         let start = sender.nxt;
         let end = sender.allowed.min(sender.edge).min(sender.written).min(start + most * MSS);
-        // No short segment while more than it is to come (RFC 9293, section 3.8.6.2.1).
+        // No short segment while more data is to come (RFC 9293, section 3.8.6.2.1).
         let whole = start + (end.saturating_sub(start)) / MSS * MSS;
         let may_be_short = end == sender.allowed && (!self.setup.nagle || sender.kept.is_empty());
         let end = if may_be_short { end } else { whole };
@@ -568,7 +568,7 @@ impl Sender {
         self.cwnd = self.ssthresh;
     }
 
-    /// What has three segments SACKed above it is lost (RFC 6675, `IsLost`).
+    /// A segment with three segments SACKed above it is lost (RFC 6675, `IsLost`).
     fn mark_lost(&mut self) {
         let highest = self.kept.iter().filter(|kept| kept.sacked).map(|kept| kept.end).max().unwrap_or(0);
         let mut found = false;
@@ -582,7 +582,7 @@ impl Sender {
         }
     }
 
-    /// The first of what is lost, and what follows it, up to so many segments.
+    /// The first lost data and what follows it, up to so many segments.
     fn lost(&mut self, most: u32) -> Option<(u32, u32)> {
         let first = self.kept.iter().position(|kept| kept.lost && !kept.again && !kept.sacked)?;
         let (start, mut end) = (self.kept[first].start, self.kept[first].start);

@@ -1,11 +1,11 @@
-//! A device on the path changes the window scale, as seen next to the receiver; and programs that look alike.
+//! A device on the path changes the window scale, as seen next to the receiver; and programs that resemble it.
 
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_none};
 use slowpath_analyses::{Cause, Evidence};
 
-/// A first flight of ten full segments, then one segment of so many bytes each 250 ms, and the receiver's window field; both
-/// ends offered a scale of 7. Seen at the receiver.
+/// A first flight of ten full segments, then one segment of the given size every 250 ms, and the receiver's window
+/// field; both ends offered a scale of 7. Seen at the receiver.
 pub fn after_the_first_flight(sizes: &[u32], field: u32) -> Vec<Passed> {
     let mut lines = "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 63
          0.000040 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 64
@@ -32,22 +32,22 @@ pub fn after_the_first_flight(sizes: &[u32], field: u32) -> Vec<Passed> {
 }
 
 #[test]
-fn segments_of_the_bare_window_field_come_from_a_sender_without_scaling() {
+fn segments_filling_the_unscaled_window_show_a_sender_without_scaling() {
     let report = report(&after_the_first_flight(&[509; 20], 509));
     let evidence = expect(&report, Cause::NoWindowScaling, "scaled-otherwise");
     assert_eq!(evidence, Evidence::ScaledOtherwise { segments: 20, sender: 0, receiver: 7 });
 }
 
 #[test]
-fn segments_of_twice_the_window_field_come_from_a_sender_with_a_scale_of_1() {
+fn segments_filling_twice_the_window_field_show_a_sender_with_wscale_1() {
     let report = report(&after_the_first_flight(&[1018; 20], 509));
     let evidence = expect(&report, Cause::WindowScaleTooSmall, "scaled-otherwise");
     assert_eq!(evidence, Evidence::ScaledOtherwise { segments: 20, sender: 1, receiver: 7 });
 }
 
-/// A program writes as much each time, or what happens to fit into the window a few times.
+/// A program writes the same amount each time, or amounts that happen to fit the window a few times.
 #[test]
-fn a_programs_writes_are_no_window() {
+fn equal_writes_of_a_program_are_not_a_window() {
     let writes: [(&str, Vec<u32>, u32); 3] = [
         ("a power of two", vec![512; 20], 512),
         ("1000 bytes", vec![1000; 20], 509),

@@ -1,4 +1,4 @@
-//! Segments as a capture file in memory, and what slowpath reads from it.
+//! Segments as a capture file in memory, and slowpath's reading of it.
 //!
 //! Segments are written in the model's notation or made by [`crate::transfer`]; here each becomes a frame with all its
 //! headers, so that the reader of captures is tested as well.
@@ -31,7 +31,7 @@ const KEPT: usize = 600;
 pub struct Frame {
     pub at: Instant,
     pub bytes: Vec<u8>,
-    /// How much of it is kept.
+    /// How much of it is captured.
     kept: usize,
 }
 
@@ -53,7 +53,7 @@ pub fn script(lines: &str) -> Vec<Passed> {
 /// The address and port of an end.
 pub type Address = (IpAddr, u16);
 
-/// The ends A and B of what [`file`] writes.
+/// The ends A and B of [`file`]'s captures.
 pub const ENDS: [Address; 2] = [(ADDRESSES[0], PORTS[0]), (ADDRESSES[1], PORTS[1])];
 
 /// The capture file of what passed a tap.
@@ -61,7 +61,7 @@ pub fn file(passed: &[Passed]) -> Vec<u8> {
     file_of(&frames(passed, ENDS))
 }
 
-/// The capture file of what passed a tap, with so many bytes of each frame.
+/// The capture file of what passed a tap, with this many bytes of each frame.
 pub fn file_cut(passed: &[Passed], snap_length: usize) -> Vec<u8> {
     let mut frames = frames(passed, ENDS);
     frames.iter_mut().for_each(|frame| frame.kept = frame.kept.min(snap_length));
@@ -142,7 +142,7 @@ fn frame(segment: &Segment, ends: [Address; 2]) -> Vec<u8> {
     frame.resize(begin + length as usize, 0);
     let pseudo = checksum::pseudo_header(checksum::addresses(between.0, between.1), ip::TCP, length);
     let right = checksum::of(pseudo + checksum::sum(&frame[begin..]));
-    // Neither what offload leaves nor 0: a sum that is wrong.
+    // Neither the sum that offload leaves nor 0: a wrong sum.
     let sum = if segment.checksum == Checksum::Wrong { right ^ 0x0f0f } else { right };
     frame[begin + tcp::CHECKSUM..][..2].copy_from_slice(&sum.to_be_bytes());
     frame
@@ -207,7 +207,7 @@ pub fn read(file: Vec<u8>, sink: &mut impl Sink) -> CaptureSummary {
     Capture::from_reader("written", Cursor::new(file)).run(sink).expect("a capture")
 }
 
-/// What a capture has for comparison with another, and the reports of its own flows.
+/// A capture's collected packets, for comparison with another, and the reports of its flows.
 pub fn collected(file: Vec<u8>) -> (Tap, Vec<FlowReport>) {
     let (mut analysis, mut collector) = (Analysis::new(AnalysisOptions::default()), Collector::default());
     let summary = read(file, &mut Both(&mut analysis, &mut collector));

@@ -3,11 +3,11 @@
 use super::ClockStep;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
 
-/// Passes events on with the steps taken out of their times.
+/// Passes on events with the steps removed from their times.
 #[derive(Debug)]
 pub struct ClockCorrection<'a, S: Sink> {
     sink: &'a mut S,
-    /// Those that are to come.
+    /// Steps still to come.
     steps: &'a [ClockStep],
     count: u64,
     shift: i64,
@@ -16,22 +16,22 @@ pub struct ClockCorrection<'a, S: Sink> {
     largest_back: u64,
 }
 
-/// What the times are once they are corrected.
+/// The range of the corrected times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CorrectedTimes {
     /// The earliest and the latest event.
     pub span: (Instant, Instant),
-    /// How far an event is behind the newest before it at most, in nanoseconds.
+    /// The most that an event is older than the newest before it, in nanoseconds.
     pub largest_back_ns: u64,
 }
 
 impl<'a, S: Sink> ClockCorrection<'a, S> {
-    /// Corrects for `sink` the recording that `steps` were found in.
+    /// Corrects, for `sink`, the recording in which `steps` were found.
     pub fn new(sink: &'a mut S, steps: &'a [ClockStep]) -> Self {
         Self { sink, steps, count: 0, shift: 0, newest: None, earliest: Instant::START, largest_back: 0 }
     }
 
-    /// What it came to; `None` if there were no events.
+    /// The result; `None` without events.
     pub fn finish(self) -> Option<CorrectedTimes> {
         let span = (self.earliest, self.newest?);
         Some(CorrectedTimes { span, largest_back_ns: self.largest_back })

@@ -9,15 +9,15 @@
 //!
 //! # Decisions
 //!
-//! **The first segment only raises a suspicion.** Segments that waited in a queue while the path stalled look like a step:
-//! late, with old timestamps. What was sent after the stall is not late. Both ends have to confirm a step in segments that
-//! were certainly sent after it: they echo (TSecr) what passed after it.
+//! **The first segment only raises a suspicion.** Segments that waited in a queue while the path stalled look like a
+//! step: they are late and carry old timestamps. Segments sent after the stall are not late. Both ends have to confirm
+//! a step with segments that were certainly sent after it: their TSecr echoes a segment that passed after it.
 //!
-//! **A step back can show without timestamps**: stamps of one direction go back while its data goes on, and stay back. Where
-//! several queues or batches are written one after the other, each direction alone is in order.
+//! **A step back can show without timestamps**: the times of one direction go back while its data continues, and stay
+//! back. If several queues or batches are written one after the other, each direction by itself is in order.
 //!
-//! **Few segments are looked at**: one per end every few milliseconds, and those beside which the capture's clock did
-//! something unusual. While there is a suspicion, all are.
+//! **Few segments are examined**: one per end every few milliseconds, and those next to which the capture's clock did
+//! something unusual. During a suspicion, all are.
 
 mod correction;
 mod sender_clock;
@@ -31,29 +31,30 @@ use sender_clock::{FlowClocks, Sample};
 use slowpath_model::{Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Segment, Sink};
 use suspicion::{Suspicion, Verdict};
 
-/// The capture's clock was set.
+/// A step of the capture's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockStep {
-    /// Events before it in the recording.
+    /// Number of events before it in the recording.
     pub place: u64,
     /// The first frame after it.
     pub frame: u64,
-    /// When that frame passed, by the clock as it was before the first step.
+    /// The time of that frame, by the clock as it was before the first step.
     pub at: Instant,
-    /// By how much it was set, in nanoseconds; negative where it was set back.
+    /// The size of the step in nanoseconds; negative if the clock was set back.
     pub by: i64,
 }
 
 /// Nanoseconds in a millisecond.
 const MS: i64 = 1_000_000;
 
-/// Smaller steps are not told from jitter.
+/// Smaller steps cannot be distinguished from jitter.
 const SMALLEST: i64 = 20 * MS;
 
-/// How often an end's clock is read. No multiple of a tick, so that a reading soon falls next to a tick's start.
+/// How often an end's clock is read. Not a multiple of a tick, so that a reading soon falls next to the start of a
+/// tick.
 const PERIOD: i64 = 4_630_000;
 
-/// Steps found at most: a clock that is set more often cannot be followed.
+/// Maximum number of steps: a clock that is set more often cannot be followed.
 const MOST_STEPS: usize = 1000;
 
 /// Flows whose clocks are kept.
@@ -65,14 +66,14 @@ pub struct ClockWatch<'a, S: Sink> {
     sink: &'a mut S,
     /// Events so far.
     count: u64,
-    /// The stamp of the last.
+    /// The time of the last event.
     last: Instant,
-    /// When to look at the next segment of each end.
+    /// When the next segment of each end is due to be examined.
     due: [Instant; 2],
     found: Found,
 }
 
-/// What was found, apart from what every event needs.
+/// The state that is needed only when a segment is examined.
 #[derive(Debug, Default)]
 struct Found {
     /// The sum of all steps so far. All times below are corrected by it.
@@ -85,23 +86,23 @@ struct Found {
     steps: Vec<ClockStep>,
 }
 
-/// An event before which the capture's clock went back, or on by more than [`SMALLEST`].
+/// An event before which the capture's clock went back, or forward by more than [`SMALLEST`].
 #[derive(Clone, Copy, Debug)]
 struct Odd {
     place: u64,
     frame: u64,
     at: i64,
-    /// How far it went.
+    /// The size of the jump.
     gap: i64,
 }
 
-/// A segment that is looked at.
+/// An examined segment.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     flow: FlowId,
     end: usize,
     frame: u64,
-    /// From the event before it to this one.
+    /// The time from the event before it.
     gap: i64,
     sample: Sample,
 }
@@ -135,7 +136,7 @@ impl<'a, S: Sink> ClockWatch<'a, S> {
                 .saturating_add(segment.ack.map_or(0, |ack| ack.0)),
         };
         self.found.look(&Look { flow, end, frame: segment.frame, gap, sample });
-        // While there is a suspicion, each segment counts.
+        // During a suspicion, each segment counts.
         let wait = if self.found.suspicion.is_some() { i64::MIN } else { PERIOD };
         self.due[end] = at.plus_nanos(wait);
         if self.found.suspicion.is_some() || gap < 0 {
@@ -154,7 +155,7 @@ impl<S: Sink> Sink for ClockWatch<'_, S> {
         if let EventKind::Seen(segment) = &event.kind {
             let gap = event.at.nanos().wrapping_sub(self.last.nanos());
             self.last = event.at;
-            // A negative gap is a large one here.
+            // As `u64`, a negative gap is a large one.
             if gap as u64 > SMALLEST as u64 || event.at >= self.due[segment.from.index()] {
                 self.look(flow, event.at, gap, segment);
             }
@@ -185,7 +186,7 @@ impl Found {
             clock.note(&sample);
             return;
         };
-        // The step is at an event since this clock was last read.
+        // The step is at an event since the last reading of this clock.
         let here = Odd { place: sample.place, frame, at: sample.at, gap };
         let odd = self.odd.filter(|odd| odd.place > last.place).unwrap_or(here);
         let serious = clock.disagrees(&sample, odd.gap).and_then(|by| {
@@ -199,7 +200,7 @@ impl Found {
         }
     }
 
-    /// Keeps the last event where a step may be; of several between two readings of a clock, the largest.
+    /// Keeps the last event that may be a step; of several between two readings of a clock, the largest.
     fn note_odd(&mut self, look: &Look) {
         const RECENT: i64 = 1_000 * MS;
         let Look { frame, gap, sample, .. } = *look;
@@ -210,7 +211,7 @@ impl Found {
         }
     }
 
-    /// Decides on the suspicion, as soon as that is possible; `now` if nothing more will come.
+    /// Decides on the suspicion as soon as possible; at once if `now`, when nothing more will come.
     fn decide(&mut self, now: bool) {
         let Some(suspicion) = &self.suspicion else { return };
         let by = match suspicion.verdict(now) {
@@ -239,7 +240,7 @@ fn of_flow(clocks: &mut [Option<FlowClocks>], flow: FlowId) -> Option<&mut FlowC
     (slot.flow == flow).then_some(slot)
 }
 
-/// The clocks of `flow`; `None` where another flow that was heard of a moment ago has their place.
+/// The clocks of `flow`; `None` if a recently active flow occupies the slot.
 fn slot(clocks: &mut Vec<Option<FlowClocks>>, flow: FlowId, at: i64) -> Option<&mut FlowClocks> {
     const MOMENT: i64 = 2_000 * MS;
     let index = flow.0 as usize % MOST_FLOWS;

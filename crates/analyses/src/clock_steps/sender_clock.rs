@@ -16,7 +16,7 @@ impl FlowClocks {
         Self { flow, ends: Default::default() }
     }
 
-    /// When it was last heard of.
+    /// The time of its last segment.
     pub fn last_at(&self) -> i64 {
         let last = |clock: &SenderClock| clock.last.map_or(i64::MIN, |last| last.at);
         last(&self.ends[0]).max(last(&self.ends[1]))
@@ -26,16 +26,16 @@ impl FlowClocks {
 /// One reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// By the capture's clock, without the steps before, in nanoseconds.
+    /// Time by the capture's clock, without the earlier steps, in nanoseconds.
     pub at: i64,
-    /// Events before it.
+    /// Number of events before it.
     pub place: u64,
     /// TSval.
     pub val: Option<u32>,
-    /// TSecr: the other end's clock, when the segment that this end heard last was sent.
+    /// TSecr: the other end's clock when it sent the segment that this end received last.
     pub ecr: Option<u32>,
-    /// The byte that the segment ends with and the one that it acknowledges, added: never less than before in a
-    /// connection that goes on without loss.
+    /// The segment's last byte plus the byte that it acknowledges. Never decreases in a connection that continues
+    /// without loss.
     pub reach: i64,
 }
 
@@ -50,23 +50,23 @@ pub struct SenderClock {
     tick: u32,
     /// The newest reading.
     last: Option<Sample>,
-    /// Now, and in the period before.
+    /// This period, and the one before.
     lately: [Lately; 2],
     /// When this period began.
     since: i64,
 }
 
-/// What segments were like of late, in one of two periods.
+/// Statistics of recent segments, over one of two periods.
 #[derive(Clone, Copy, Debug)]
 pub struct Lately {
-    /// How late they were, at least.
+    /// The smallest lateness.
     pub least_late: i64,
-    /// By how much one was later, or less late, than the one before at most.
+    /// The largest difference in lateness between two successive segments.
     pub jitter: i64,
 }
 
 impl Lately {
-    /// What is longer ago than twice this no longer counts.
+    /// Anything older than twice this no longer counts.
     const SPAN: i64 = 250 * MS;
 
     const NOTHING: Self = Self { least_late: i64::MAX, jitter: 0 };
@@ -77,7 +77,7 @@ impl Lately {
     }
 }
 
-/// The least and the most of some times, in nanoseconds.
+/// The smallest and the largest of some times, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     pub least: i64,
@@ -85,7 +85,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Of no times.
+    /// The range of no times.
     pub const EMPTY: Self = Self { least: i64::MAX, most: i64::MIN };
 
     pub fn take(&mut self, time: i64) {
@@ -110,13 +110,13 @@ impl SenderClock {
         self.last.as_ref()
     }
 
-    /// How long a tick is, in nanoseconds, where that is known.
+    /// The length of a tick in nanoseconds, if known.
     pub fn tick(&self) -> Option<i64> {
         (self.tick != 0).then_some(i64::from(self.tick))
     }
 
-    /// By how much less this clock moved since its last reading than the capture's, in nanoseconds; `None` where it is not
-    /// known, or where the segment was sent before the one that was read last.
+    /// How much less this clock advanced since its last reading than the capture's, in nanoseconds; `None` if unknown,
+    /// or if the segment was sent before the last one read.
     pub fn jump(&self, sample: &Sample) -> Option<i64> {
         let last = self.last.as_ref()?;
         let ahead = sample.val?.wrapping_sub(last.val?) as i32;
@@ -124,11 +124,11 @@ impl SenderClock {
         Some(sample.at.saturating_sub(last.at).saturating_sub(i64::from(ahead) * tick))
     }
 
-    /// How far the rate may be off, as a part of 1.
+    /// The uncertainty of the rate, as a fraction of 1.
     pub fn uncertainty(&self) -> f64 {
-        // Quartzes are right to 0.2 ‰, and emulated clocks nearly so.
+        // Quartz clocks are right to 0.2 ‰, and emulated clocks nearly so.
         const QUARTZ: f64 = 0.002;
-        // What `TimestampClock::rate` takes for a known rate; the rest is delay that grew.
+        // The deviation that `TimestampClock::rate` accepts for a known rate; the rest is delay that grew.
         const MOST: f64 = 0.2;
         let off = self.first.zip(self.last).and_then(|((val, at), last)| {
             let ticks = f64::from(last.val?.wrapping_sub(val));
@@ -138,25 +138,25 @@ impl SenderClock {
         off.unwrap_or(MOST).min(MOST) + QUARTZ
     }
 
-    /// By how much the capture's clock seems to have been set since the last reading, where it made this `gap`.
+    /// The apparent step of the capture's clock since the last reading, given this `gap`.
     pub fn disagrees(&self, sample: &Sample, gap: i64) -> Option<i64> {
         let jump = match self.tick() {
             Some(_) => self.jump(sample)?,
-            // Without timestamps, what goes back was certainly not later.
+            // Without timestamps, a segment whose time went back was certainly not later.
             None => (sample.at < self.last?.at).then_some(gap)?,
         };
         let is_possible = jump < 0 || gap >= jump - jump / 8;
         (jump.saturating_abs() >= SMALLEST && is_possible).then_some(jump)
     }
 
-    /// By how much a segment was late, from an unknown zero that stays; `None` where the rate is not known.
+    /// How late a segment was, relative to an unknown constant; `None` if the rate is unknown.
     pub fn lateness(&self, sample: &Sample) -> Option<i64> {
         let (val, at) = self.zero?;
         let ticks = sample.val?.wrapping_sub(val) as i32;
         Some(sample.at.saturating_sub(at).saturating_sub(i64::from(ticks) * self.tick()?))
     }
 
-    /// What its segments were like of late; `None` where the rate was not known.
+    /// Statistics of its recent segments; `None` if the rate was unknown.
     pub fn lately(&self) -> Option<Lately> {
         let [now, before] = self.lately;
         let least_late = now.least_late.min(before.least_late);
@@ -188,7 +188,7 @@ impl SenderClock {
 
     fn read(&mut self, val: u32, at: i64) {
         const LONG_ENOUGH: i64 = 200 * MS;
-        // Half of what can be counted from it.
+        // Half of the range that can be counted from it.
         const FAR: u32 = 1 << 30;
         self.first.get_or_insert((val, at));
         let (zero, since) = self.zero.get_or_insert((val, at));
@@ -205,7 +205,7 @@ impl SenderClock {
         }
     }
 
-    /// Goes on with what was read last while there was a suspicion, after the capture's clock was set `by` nanoseconds.
+    /// Continues from `last`, the last reading during a suspicion, after the capture's clock was set `by` nanoseconds.
     pub fn resume(&mut self, last: &Sample, by: i64) {
         (self.lately, self.last) = ([Lately::NOTHING; 2], None);
         self.note(&Sample { at: last.at.saturating_sub(by), ..*last });

@@ -1,4 +1,4 @@
-//! The capture's clock may have been set: what each end's clock says of it.
+//! Whether the capture's clock was set, by the evidence of each end's clock.
 
 use super::sender_clock::{Range, Sample, SenderClock};
 use super::{MS, Odd, SMALLEST};
@@ -6,24 +6,24 @@ use slowpath_model::FlowId;
 
 /// What is known so far.
 pub enum Verdict {
-    /// More segments will tell.
+    /// More segments are needed.
     Open,
-    /// It was not set.
+    /// The clock was not set.
     Silence,
-    /// It was set by so many nanoseconds.
+    /// The clock was set by this many nanoseconds.
     Step { by: i64 },
 }
 
-/// How long it is watched whether a step stays.
+/// How long it is checked that a step persists.
 const WINDOW: i64 = 500 * MS;
 
-/// How long the ends have to speak.
+/// How long to wait for segments of the ends.
 const LONGEST: i64 = 10_000 * MS;
 
-/// Clocks that are heard at most.
+/// Maximum number of clocks used.
 const MOST_WITNESSES: usize = 64;
 
-/// Segments by which a clock says what it has to say.
+/// Segments after which the evidence of a clock is complete.
 const FIRST: u32 = 4;
 
 /// A possible step.
@@ -31,11 +31,11 @@ const FIRST: u32 = 4;
 pub struct Suspicion {
     /// Where it is.
     pub odd: Odd,
-    /// How large it seems to be.
+    /// Its apparent size.
     by: i64,
-    /// The newest time that was heard.
+    /// The newest time seen.
     now: i64,
-    /// The stamps alternate.
+    /// The times alternate.
     returned: bool,
     witnesses: Vec<Witness>,
 }
@@ -49,19 +49,19 @@ pub struct Witness {
     pub last: Sample,
     /// The newest timestamp that may have passed before the step.
     newest: Option<u32>,
-    /// It sent a segment after the step, for certain.
+    /// It certainly sent a segment after the step.
     answers: bool,
     first_at: i64,
     segments: u32,
-    /// How far a jump may be from a step, or from none; `None` where it has no timestamps.
+    /// How far a jump may be from a step, or from none; `None` without timestamps.
     tolerance: Option<i64>,
-    /// By how much less its clock moved than the capture's.
+    /// How much less its clock advanced than the capture's.
     jumps: Range,
-    /// How late its segments are, and how late they were at least before.
+    /// How late its segments are, and the least lateness before.
     lateness: Range,
     least_before: Option<i64>,
     says: Says,
-    /// Its data goes on where it was.
+    /// Its data continues where it was.
     goes_on: bool,
 }
 
@@ -77,12 +77,12 @@ impl Suspicion {
         Self { odd, by, now: odd.at, returned: false, witnesses: Vec::new() }
     }
 
-    /// Those that were heard.
+    /// The clocks used so far.
     pub fn witnesses(&self) -> &[Witness] {
         &self.witnesses
     }
 
-    /// A segment passes whose sender's clock before is `clock`.
+    /// Takes a segment; `clock` is its sender's clock before it.
     pub fn hear(&mut self, flow: FlowId, end: usize, sample: &Sample, gap: i64, clock: &SenderClock) {
         if sample.place > self.odd.place && self.by < 0 {
             let before = self.odd.at.saturating_sub(self.odd.gap);
@@ -112,12 +112,12 @@ impl Suspicion {
         witness.last = *sample;
     }
 
-    /// Whether someone speaks for a step.
+    /// Whether any witness supports a step.
     pub fn is_serious(&self) -> bool {
         self.witnesses.iter().any(|witness| witness.says == Says::Step)
     }
 
-    /// What the witnesses say; `is_over` if no more will come.
+    /// The verdict of the witnesses; `is_over` if no more segments will come.
     pub fn verdict(&self, is_over: bool) -> Verdict {
         let count = |says| self.witnesses.iter().filter(|witness| witness.says == says).count();
         let (for_it, against) = (count(Says::Step), count(Says::NoStep));
@@ -137,7 +137,7 @@ impl Suspicion {
     fn is_proven(&self) -> bool {
         let agree = || self.witnesses.iter().filter(|witness| witness.says == Says::Step);
         let stays = |witness: &Witness| witness.stays(self.by, self.returned);
-        // Nothing is late by less than nothing: one direction is enough where stamps went back.
+        // No segment is late by less than zero: one direction is enough if times went back.
         if self.odd.gap <= -SMALLEST && agree().any(stays) {
             return true;
         }
@@ -147,7 +147,7 @@ impl Suspicion {
             .any(|one| agree().any(|two| is_other(one, two) && two.confirms(self.by)))
     }
 
-    /// How large the step is: by the clock that is the steadiest, and never so that time goes back.
+    /// The size of the step: by the steadiest clock, and never such that time goes back.
     fn size(&self) -> i64 {
         let steady = self
             .witnesses
@@ -191,20 +191,21 @@ impl Witness {
         }
     }
 
-    /// Whether the other end sent this after it had got one that passed after the step.
+    /// Whether the other end sent this after it had received a segment that passed after the step.
     fn is_answered_by(&self, sample: &Sample) -> bool {
         let newer = self.newest.zip(sample.ecr).map(|(newest, ecr)| ecr.wrapping_sub(newest) as i32);
         newer.is_some_and(|newer| newer > 0)
     }
 
-    /// A segment of a clock whose rate is known. Says whether it is exact enough to tell a step of `by` from none.
+    /// A segment of a clock with a known rate. Returns whether it is precise enough to distinguish a step of `by` from
+    /// none.
     fn hear_clock(&mut self, sample: &Sample, clock: &SenderClock, by: i64) -> bool {
         let Some((jump, tick)) = clock.jump(sample).zip(clock.tick()) else { return false };
         // Queues grow and shrink.
         const JITTER: i64 = 3 * MS;
         let moved = sample.at.saturating_sub(clock.last().map_or(0, |last| last.at)).saturating_sub(jump);
         let off = (moved.saturating_abs() as f64 * clock.uncertainty()) as i64;
-        // The path's delay varies, too.
+        // The path's delay varies too.
         let varied = clock.lately().map_or(0, |lately| lately.jitter);
         let part = by.saturating_abs() / 8;
         let tolerance = JITTER.saturating_add(tick).saturating_add(off).saturating_add(part).max(varied);
@@ -226,10 +227,10 @@ impl Witness {
         true
     }
 
-    /// A segment without one, or of a clock whose rate is not known: where a clock is set back, its stamp may be earlier
-    /// than that of the one before.
+    /// A segment without a timestamp, or of a clock with an unknown rate: if the capture's clock was set back, the
+    /// segment's time may be earlier than that of the one before.
     fn hear_stamp(&mut self, sample: &Sample, last: &Sample, by: i64) {
-        // Two recordings one behind the other begin anew, and reach as far only later.
+        // Two concatenated recordings start over, and reach the same position only later.
         const AT_ONCE: u32 = 16;
         self.goes_on |= self.segments <= AT_ONCE && sample.reach >= last.reach;
         let back = sample.at.saturating_sub(last.at);
@@ -238,7 +239,7 @@ impl Witness {
         }
     }
 
-    /// Whether it spoke after the step, and its clock never showed that the capture's had not been set by `by`.
+    /// Whether it sent after the step, and its clock never contradicted that the capture's was set by `by`.
     fn confirms(&self, by: i64) -> bool {
         self.answers
             && self.tolerance.is_some_and(|tolerance| {
@@ -246,7 +247,7 @@ impl Witness {
             })
     }
 
-    /// Whether a step of `by` that it speaks for did not turn out to be a delay that ended.
+    /// Whether the step of `by` that it supports did not turn out to be a delay that ended.
     fn stays(&self, by: i64, returned: bool) -> bool {
         const ENOUGH: u32 = 8;
         const SPAN: i64 = 50 * MS;

@@ -3,7 +3,7 @@
 use super::*;
 use slowpath_model::{End, Flags, StreamOffset, Timestamps};
 
-/// What a segment passes at, by the capture's clock and by its sender's, in microseconds.
+/// The time of a segment by the capture's clock and by its sender's, in microseconds.
 type Passed = (End, i64, i64);
 
 fn steps(passed: impl IntoIterator<Item = Passed>) -> Vec<ClockStep> {
@@ -13,7 +13,7 @@ fn steps(passed: impl IntoIterator<Item = Passed>) -> Vec<ClockStep> {
     for (n, (from, at, sent)) in passed.into_iter().enumerate() {
         let mut segment = Segment::new(from, Flags::ACK, StreamOffset(1 + 100 * n as i64), 100);
         let val = 5_000 + (sent / 1000) as u32;
-        // What the other end sent 20 ms ago arrived just now.
+        // The segment that the other end sent 20 ms ago has just arrived.
         let ecr = newest[1 - from.index()].iter().nth_back(15).copied().unwrap_or(0);
         segment.timestamps = Some(Timestamps { val, ecr });
         newest[from.index()].push(val);
@@ -24,18 +24,18 @@ fn steps(passed: impl IntoIterator<Item = Passed>) -> Vec<ClockStep> {
     watch.finish()
 }
 
-/// Both ends send once in 1.3 ms, for 3 s.
+/// Each end sends once every 1.3 ms, for 3 s.
 fn exchange() -> impl Iterator<Item = Passed> {
     (0..4600).map(|n| (if n % 2 == 0 { End::A } else { End::B }, n * 650, n * 650))
 }
 
 #[test]
-fn a_clock_that_runs_on_has_no_steps() {
+fn steady_clock_has_no_steps() {
     assert_eq!(steps(exchange()), []);
 }
 
 #[test]
-fn a_step_is_as_large_as_both_ends_clocks_say() {
+fn step_size_follows_both_tsval_clocks() {
     for by in [25_000, 1_000_000, 86_400_000_000, -25_000, -400_000, -86_400_000_000] {
         let set = exchange().map(|(end, at, sent)| (end, if at < 1_000_000 { at } else { at + by }, sent));
         let found = steps(set);
@@ -47,7 +47,7 @@ fn a_step_is_as_large_as_both_ends_clocks_say() {
 }
 
 #[test]
-fn a_step_that_one_end_does_not_confirm_is_a_silence() {
+fn step_not_confirmed_by_both_ends_is_a_silence() {
     for moving in End::BOTH {
         let silent = exchange().map(|(end, at, sent)| {
             let by = if at < 1_000_000 { 0 } else { 20_000_000 };
@@ -58,7 +58,7 @@ fn a_step_that_one_end_does_not_confirm_is_a_silence() {
 }
 
 #[test]
-fn segments_that_were_held_do_not_stay_late() {
+fn delayed_segments_are_not_a_clock_step() {
     // Held for 2 s, and sent anew after another 20 ms.
     let held = exchange().map(|(end, at, sent)| {
         let by = if at < 1_000_000 { 0 } else { 2_000_000 };
@@ -68,20 +68,20 @@ fn segments_that_were_held_do_not_stay_late() {
 }
 
 #[test]
-fn the_end_of_the_recording_ends_the_suspicion() {
+fn end_of_recording_decides_the_suspicion() {
     let set = exchange().map(|(end, at, sent)| (end, if at < 2_800_000 { at } else { at + 5_000_000 }, sent));
     assert_eq!(steps(set).len(), 1);
 }
 
 #[test]
-fn stamps_at_the_ends_of_time_are_read() {
+fn extreme_timestamps_do_not_overflow() {
     let far = [(End::A, i64::MAX / 1000, 0), (End::B, i64::MIN / 1000, i64::MAX)];
     let hostile = exchange().flat_map(|passed| [far[0], passed, far[1]]);
     assert_eq!(steps(hostile), []);
 }
 
 #[test]
-fn corrected_times_have_no_step() {
+fn corrected_times_have_no_clock_step() {
     struct Last(i64);
     impl Sink for Last {
         fn open(&mut self, _: FlowId, _: &FlowKey) {}

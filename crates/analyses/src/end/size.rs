@@ -8,9 +8,10 @@ impl EndState {
     /// Payload of a full segment, as far as known.
     pub fn full_size(&self) -> u32 {
         match self.mss {
+            Some(_) if self.mss_fell_to > 0 => self.mss_fell_to,
             Some(mss) if self.sends_no_fuller(mss) => self.mss_seen,
             Some(mss) => mss,
-            // RFC 9293, section 3.7.1: what every host accepts, so less is no full segment.
+            // RFC 9293, section 3.7.1: every host accepts this much, so less is no full segment.
             None => self.mss_seen.max(536),
         }
     }
@@ -21,14 +22,34 @@ impl EndState {
         if len > self.mss_seen {
             (self.mss_seen, self.largest_unpushed) = (len, 0);
         }
-        if len == self.mss_seen && !pushed && label == Label::New {
-            self.largest_unpushed = self.largest_unpushed.saturating_add(1);
+        if len == self.mss_seen {
+            self.largest_unpushed =
+                self.largest_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
+            (self.smaller, self.mss_fell_to) = (0, 0);
+        } else {
+            self.note_smaller(len, pushed, label);
         }
     }
 
-    /// Whether this end's full segments are shorter than `mss`: it keeps room for more options than it sends, or its path
-    /// has a smaller MTU. It sent nothing longer, and again and again had more to send behind a segment of just that size:
-    /// the last of a queue has a push flag (RFC 9293, section 3.9.1).
+    /// Notes the size of a segment that is smaller than the largest seen: again and again one of just that size with more to
+    /// send behind it, and none larger, is full for a path whose MTU turned out to be smaller (RFC 4821).
+    #[inline(never)]
+    fn note_smaller(&mut self, len: u32, pushed: bool, label: Label) {
+        if len > self.smaller {
+            (self.smaller, self.smaller_unpushed, self.mss_fell_to) = (len, 0, 0);
+        } else if len == self.smaller {
+            self.smaller_unpushed =
+                self.smaller_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
+        }
+        let is_nearly_full = f64::from(self.smaller) >= thresholds::NEARLY_FULL * f64::from(self.mss_seen);
+        if self.smaller_unpushed >= thresholds::LEAST_UNPUSHED && is_nearly_full {
+            self.mss_fell_to = self.smaller;
+        }
+    }
+
+    /// Whether this end's full segments are shorter than `mss`: it keeps room for more options than it sends, or its
+    /// path has a smaller MTU. It sent nothing longer, and often had more to send behind a segment of exactly that
+    /// size: the last segment of a queue has a push flag (RFC 9293, section 3.9.1).
     fn sends_no_fuller(&self, mss: u32) -> bool {
         self.mss_seen < mss
             && self.largest_unpushed >= thresholds::LEAST_UNPUSHED
@@ -39,8 +60,8 @@ impl EndState {
     /// from the MSS; that is then its full segment.
     #[cold]
     pub(super) fn keeps_no_room_for_options(&mut self, len: u32) -> bool {
-        // One that was seen to send segments of just that size does subtract them. Options take 40 bytes at most (RFC 9293,
-        // section 3.1): what is longer is a super-packet.
+        // An end that sent segments of exactly that size does subtract them. Options take 40 bytes at most (RFC 9293,
+        // section 3.1): anything longer is a super-packet.
         let shows =
             len <= self.mss_allowed && self.mss.is_some_and(|mss| self.mss_seen < mss && len <= mss + 40);
         if shows {

@@ -35,7 +35,7 @@ impl WindowStats {
         self.max = self.max.max(window);
     }
 
-    /// Ends a time of zero window, if one is going on.
+    /// Ends a period of zero window, if there is one.
     pub fn close(&mut self, at: Instant) {
         if let Some(since) = self.zero_since.take() {
             self.zero_time += at.nanos_since(since);

@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// The most that an end sends whose peer names no MSS, though RFC 9293, section 3.7.1 allows it 536 only.
+/// The largest segment of an end whose peer names no MSS, though RFC 9293, section 3.7.1 allows it only 536.
 const ETHERNET_MSS: u32 = 1460;
 
-/// A SYN-ACK so long after the handshake's last ACK is a retransmission by timer (1 s, RFC 6298, section 2): it did not cross
-/// that ACK, and no copy of a SYN set it off.
+/// A SYN-ACK this long after the handshake's last ACK is a retransmission by timer (1 s, RFC 6298, section 2): it did
+/// not cross that ACK, and no copy of a SYN triggered it.
 const SYN_ACK_TIMER: i64 = 500_000_000;
 
 impl FlowState {
-    /// Whether a SYN was seen, and nothing that answers it.
+    /// Whether a SYN was seen, and no answer to it.
     #[inline]
     pub(super) const fn is_closed_to_data(&self) -> bool {
         self.opening.syn.is_some() && self.opening.syn_ack.is_none()
@@ -38,15 +38,14 @@ impl FlowState {
         }
     }
 
-    /// Whether `segment` is a SYN of another connection: two hosts answered one SYN, and this one's answer was not
-    /// taken.
+    /// Whether `segment` is a SYN of another connection: two hosts answered one SYN, and this answer was not accepted.
     pub(super) fn is_other_syn(&self, segment: &Segment) -> bool {
         segment.flags.has(Flags::SYN)
             && self.opening.established.is_some()
             && segment.seq != StreamOffset::default()
     }
 
-    /// What belongs to the opening of the connection or to its end.
+    /// A segment that opens the connection or ends it.
     #[cold]
     pub(super) fn control(&mut self, at: Instant, segment: &Segment) {
         self.note_handshake(at, segment);
@@ -83,7 +82,7 @@ impl FlowState {
         let asks = flags.has(Flags::ECE.with(Flags::CWR));
         opening.ecn = match opening.ecn {
             _ if me == 0 => asks.then_some(EcnAnswer::Declined),
-            // Flags that come back as they were sent are an echo, not an answer (RFC 3168, section 6.1.1).
+            // Flags returned as they were sent are an echo, not an answer (RFC 3168, section 6.1.1).
             Some(_) if !asks && flags.has_any(Flags::ECE.with(Flags::CWR).with(Flags::AE)) => {
                 Some(EcnAnswer::Accepted)
             }
@@ -95,7 +94,7 @@ impl FlowState {
         } else {
             *first = Some(at);
         }
-        // What was cut off may have been any option.
+        // The part that was cut off may have held any option.
         self.ends[me].options = (!segment.options_cut).then(|| SynOptions::of(segment));
         // RFC 7323, section 2.2: scaling is on only if both SYNs carried the option.
         if let [Some(a), Some(b)] = [self.ends[0].options, self.ends[1].options] {
@@ -110,7 +109,7 @@ impl FlowState {
         }
     }
 
-    /// Notes a SYN-ACK that comes again though the handshake is over, and what ends that. Called before `segment` is taken in.
+    /// Notes a SYN-ACK that is repeated after the handshake, and what ends that. Called before `segment` is processed.
     fn note_acceptance(&mut self, at: Instant, segment: &Segment) {
         let opening = &mut self.opening;
         let Some(established) = opening.established else { return };
@@ -125,15 +124,15 @@ impl FlowState {
         }
     }
 
-    /// Whether the responder did not take the connection up though the handshake's last ACK had arrived: that shows next to it,
-    /// or by several SYN-ACKs, or if data of the initiator had no effect either.
+    /// Whether the responder did not accept the connection though the handshake's last ACK had arrived: this shows next
+    /// to the responder, by several SYN-ACKs, or if data of the initiator had no effect either.
     fn was_not_accepted(&self) -> bool {
         let opening = &self.opening;
         let arrived = self.is_next_to_responder() || opening.unaccepted > 1 || opening.unaccepted_data > 0;
         opening.unaccepted > 0 && arrived
     }
 
-    /// What the time until the connection was open went into.
+    /// The cause of the time until the connection was open.
     pub fn opening_cause(&self) -> Cause {
         let opening = &self.opening;
         if opening.syn.is_none() {
@@ -181,15 +180,16 @@ impl FlowState {
         }
     }
 
-    /// Whether each SYN that was not answered had arrived: it passed next to the responder, or it is damaged so that no host
-    /// takes it. Offload leaves checksums wrong in a capture at the sender, but then on the SYN that was answered as well.
+    /// Whether each unanswered SYN had arrived: it passed next to the responder, or it is damaged so that no host
+    /// accepts it. In a capture at the sender, offload leaves wrong checksums too, but then on the answered SYN as
+    /// well.
     fn has_reached_the_responder(&self) -> bool {
         let judged = self.opening.syn_ack.is_some() || self.has_travelled();
         let damaged = judged && self.opening.lost_syns() == self.opening.unanswered_wrong_checksum;
         self.is_next_to_responder() || self.is_responder_here || damaged
     }
 
-    /// Says which hosts answered next to the tap, in any flow.
+    /// Notes the hosts that answered next to the tap, in any flow.
     pub fn note_hosts_here(&mut self, hosts: &BTreeSet<IpAddr>) {
         self.is_responder_here = hosts.contains(&self.key.b.address);
     }
@@ -199,8 +199,8 @@ impl FlowState {
         !matches!(self.ends[0].ttl_max, 0 | 32 | 64 | 128 | 255)
     }
 
-    /// Whether the tap was at the responder, so that each SYN in the capture had arrived: it answers far sooner than the
-    /// initiator.
+    /// Whether the tap was at the responder, so that each SYN in the capture had arrived: the responder answers far
+    /// sooner than the initiator.
     pub fn is_next_to_responder(&self) -> bool {
         let [initiator, responder] = self.ends.each_ref().map(|end| end.distance.answering());
         let is_nearer = match (responder.min(), initiator.min()) {
@@ -212,7 +212,7 @@ impl FlowState {
         responder.is_here() && is_nearer
     }
 
-    /// Notes the handshake's last segment. Called before it is taken in.
+    /// Notes the handshake's last segment. Called before it is processed.
     fn note_handshake(&mut self, at: Instant, segment: &Segment) {
         let opening = &mut self.opening;
         if opening.established.is_some() {
@@ -236,7 +236,7 @@ impl FlowState {
     }
 }
 
-/// The MSS that both ends keep to, less the room timestamps take (RFC 6691).
+/// The MSS that both ends keep to, less the timestamps (RFC 6691).
 fn effective_mss(a: SynOptions, b: SynOptions) -> Option<u32> {
     let stamped = a.timestamps && b.timestamps;
     let mss = u32::from(a.mss.unwrap_or(536).min(b.mss.unwrap_or(536)));

@@ -1,10 +1,10 @@
-//! Why a connection was reset, from its first RST, or from a later one if nothing was lost by then.
+//! Why a connection was reset: from its first RST, or from a later one if nothing was lost at the first.
 //!
-//! A host answers a segment of a connection that it does not have with a RST *without* ACK, whose sequence number is the one
-//! that the segment acknowledged (RFC 9293, section 3.10.7.1; Linux `tcp_v4_send_reset`). An end that aborts a connection of
-//! its own sends a RST *with* ACK (RFC 9293, section 3.10.5; Linux `tcp_send_active_reset`). A device on the path can send
-//! either, in the name of an end; what it cannot imitate well is that end's TTL and distance, and it cannot keep that end from
-//! sending on.
+//! A host answers a segment of a connection that it does not have with a RST *without* ACK, whose sequence number is
+//! the one that the segment acknowledged (RFC 9293, section 3.10.7.1; Linux `tcp_v4_send_reset`). An end that aborts a
+//! connection of its own sends a RST *with* ACK (RFC 9293, section 3.10.5; Linux `tcp_send_active_reset`). A device on
+//! the path can send either in the name of an end, but it cannot imitate that end's TTL and distance well, and it
+//! cannot keep that end from sending on.
 
 use super::FlowState;
 use crate::cause::Cause;
@@ -14,10 +14,10 @@ use crate::report::Reset;
 use slowpath_model::{Instant, Segment};
 use std::time::Duration;
 
-/// A RST passes. Called before it is taken in.
+/// A RST passes. Called before it is processed.
 pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
     let closing = &flow.closing;
-    // An initiator that resets what answers its SYN, as port scanners do, opens nothing.
+    // An initiator that resets the answer to its SYN, as port scanners do, opens nothing.
     let is_open = flow.opening.syn.is_none() || flow.opening.established.is_some();
     let is_explained = closing.reset.as_ref().is_some_and(|reset| reset.cause.is_some());
     if is_explained || closing.fin == [true; 2] || !is_open {
@@ -28,7 +28,7 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
     // Its first RST, with nothing in flight, was the abort.
     let has_aborted = closing.rst[me];
     let (me, other) = (&flow.ends[me], &flow.ends[other]);
-    // A FIN takes a number and is no payload.
+    // A FIN takes a sequence number and is not payload.
     let outstanding = |end: &EndState, fin: bool| {
         u32::try_from((end.outstanding.flight() - i64::from(fin)).max(0)).unwrap_or(u32::MAX)
     };
@@ -37,7 +37,7 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
     // A host that was still sending knows the connection: its program had closed it, and the FIN waits behind that data.
     let is_closing = unacknowledged[0] > 0
         && me.last_data.is_some_and(|last| at.nanos_since(last) < thresholds::STILL_SENDING_NS);
-    // What it answers may not be the last segment.
+    // It may answer an earlier segment than the last.
     let answers = segment.ack.is_none() && other.last_acknowledged().is_some_and(|ack| segment.seq <= ack);
     let mut reset = Reset {
         by: segment.from,
@@ -66,7 +66,7 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
     flow.closing.reset = Some(Box::new(reset));
 }
 
-/// A segment passes after a RST, if one has. Called before it is taken in.
+/// A segment passes, perhaps after a RST. Called before it is processed.
 pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
     let Some(reset) = &mut flow.closing.reset else { return };
     if segment.from == reset.by {
@@ -77,22 +77,22 @@ pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
             reset.cause = Some(Cause::ResetOnPath);
         }
     } else if reset.went_on && segment.ack.is_some_and(|ack| ack > reset.nxt) {
-        // The other end did not take the RST for good (RFC 5961, section 3), and the connection goes on.
+        // The other end did not accept the RST (RFC 5961, section 3), and the connection continues.
         flow.closing.rst[reset.by.index()] = false;
         flow.closing.reset = None;
         flow.over = false;
     }
 }
 
-/// The TTL of a RST, and that of its sender's other packets, if these came another way: more hops are left than ever, or
-/// fewer by more than routes of one network differ.
+/// The TTL of a RST, and that of its sender's other packets, if these took another route: the RST has more hops left
+/// than ever, or fewer by more than routes of one network differ.
 fn other_ttl(end: &EndState, segment: &Segment) -> Option<(u8, u8)> {
     let (ttl, usual) = (segment.ip.ttl, end.ttl_max);
     let differs = ttl > usual || ttl.saturating_add(thresholds::ROUTES_DIFFER_BY) <= usual;
     (end.packets > 0 && usual > 0 && differs).then_some((ttl, usual))
 }
 
-/// How soon a RST of `end` came after the only segment that it can answer, and the shortest answer of that end, if that is
+/// How soon a RST of `end` came after the only segment that it can answer, and that end's shortest answer, if that is
 /// far longer.
 fn too_soon(end: &EndState, other: &EndState, at: Instant) -> Option<(Duration, Duration)> {
     let asked = other.unheard().filter(|unheard| unheard.tries == 0)?;

@@ -1,13 +1,14 @@
-//! Where a sender's packets leave its host: what its own pacing rate and its own device's queue have to do with how fast.
+//! How a sending host limits its own output: by its pacing rate, and by the queue of its device.
 //!
-//! TCP lets a socket have only so much in the queue of a device (`tcp_small_queue_check`). A source reports for how long
-//! that held the sender. Alone it does not say what the data waited for: a packet counts until somebody takes it off the
-//! socket, which on a virtual device may be its receiver. So the queue itself has to show that it made packets wait.
+//! TCP limits how much of a socket's data is in the queue of a device (`tcp_small_queue_check`). A source reports for
+//! how long that held the sender. That alone does not show what the data waited for: a packet counts until somebody
+//! takes it off the socket, and on a virtual device that may be its receiver. So the queue itself has to show that it
+//! made packets wait.
 
 use crate::evidence::Evidence;
 use slowpath_model::{Bytes, Rate, SocketSample};
 
-/// What showed that the sending host set the pace.
+/// What shows that the sending host set the pace.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Output {
     /// `qdisc_overlimits` of the last sample.
@@ -16,26 +17,26 @@ pub(super) struct Output {
     paced_to: Option<u32>,
     /// Whether the queue held the sender.
     is_queued: bool,
-    /// Of that time: the most that waited in the queue, and how often it held packets back.
+    /// Of that time: the largest backlog of the queue, and how often it held packets back.
     backlog: u32,
     overlimits: u64,
-    /// The rate of the queue, in bytes a second, if it tells.
+    /// The rate of the queue, in bytes a second, if it reports one.
     rate: Option<u32>,
 }
 
-/// What a sample says of the queue of the sender's own device.
+/// The queue of the sender's own device in a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Queue {
-    /// How often it held packets back to keep to its rate since the last sample.
+    /// How often it held packets back to keep its rate since the last sample.
     held_back: u32,
-    /// Packets waited in it, or were held back to keep to its rate since the last sample.
+    /// Packets waited in it, or were held back to keep its rate since the last sample.
     pub holds_back: bool,
-    /// Of what waits anywhere beyond the shortest round trip, half or more of this flow's waits there.
+    /// Of this flow's data that waits beyond the shortest RTT, half or more waits there.
     pub has_most: bool,
 }
 
 impl Output {
-    /// Looks at the queue.
+    /// Evaluates the queue in a sample.
     pub(super) fn look(&mut self, sample: &SocketSample) -> Queue {
         let before = std::mem::replace(&mut self.last, sample.qdisc_overlimits);
         let held_back =
@@ -44,7 +45,7 @@ impl Output {
         Queue { held_back, holds_back, has_most: holds_back && has_most(sample) }
     }
 
-    /// It held the sender until this sample.
+    /// The queue held the sender until this sample.
     pub(super) fn queued(&mut self, sample: &SocketSample, queue: Queue) {
         self.is_queued = true;
         self.backlog = self.backlog.max(sample.qdisc_backlog.unwrap_or(0));
@@ -73,7 +74,7 @@ impl Output {
     }
 }
 
-/// Whether half or more of a flow's data that waits beyond the shortest round trip has not left this host.
+/// Whether half or more of a flow's data that waits beyond the shortest RTT is still on this host.
 fn has_most(sample: &SocketSample) -> bool {
     let number = |value: Option<u32>| value.map(f64::from);
     let numbers = || {
@@ -83,10 +84,10 @@ fn has_most(sample: &SocketSample) -> bool {
         // As tcp_packets_in_flight.
         let flight = (sent - gone + number(sample.retrans_out).unwrap_or(0.0)).max(0.0) * mss;
         let (srtt, shortest) = (number(sample.srtt)?, number(sample.min_rtt)?);
-        // Memory is more than payload: by the same part in the queue as in the write queue.
+        // Memory is more than payload, by the same factor in the queue as in the write queue.
         let memory = number(sample.wmem_queued).filter(|memory| *memory > 0.0)?;
         let here = number(sample.wmem_alloc)? * (sent * mss + number(sample.notsent)?) / memory;
-        // Little's law: of what is in flight, the part of the round trip that is beyond the shortest.
+        // Little's law: data in flight times the share of the RTT that is beyond the shortest.
         Some((here, flight * (1.0 - shortest / srtt)))
     };
     numbers().is_some_and(|(here, waiting)| here > 0.0 && here * 2.0 >= waiting)
@@ -106,18 +107,18 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_holds_back_if_something_waits_or_was_held_back_since() {
+    fn qdisc_holds_back_with_backlog_or_new_overlimits() {
         let mut output = Output::default();
-        assert!(!output.look(&sample(0, 700)).holds_back, "what it counted before is not of this time");
+        assert!(!output.look(&sample(0, 700)).holds_back, "earlier counts do not matter");
         assert!(!output.look(&sample(0, 700)).holds_back);
         assert!(output.look(&sample(0, 701)).holds_back);
         assert!(output.look(&sample(3028, 701)).holds_back);
-        assert!(!output.look(&SocketSample::unknown(End::A)).holds_back, "what is not seen shows nothing");
+        assert!(!output.look(&SocketSample::unknown(End::A)).holds_back, "an unknown queue shows nothing");
     }
 
-    /// 30 segments in flight, a round trip of 60 ms where 40 ms are the shortest: ten segments wait somewhere.
+    /// 30 segments in flight, an RTT of 60 ms where the shortest is 40 ms: ten segments wait somewhere.
     #[test]
-    fn most_of_what_waits_is_here_if_half_of_it_is() {
+    fn half_of_queued_data_on_host_counts_as_most() {
         let with = |segments: u32| SocketSample {
             packets_out: Some(30),
             snd_mss: Some(1448),

@@ -1,15 +1,15 @@
-//! What held a transfer back at its receiver, as the receiver's own host shows it.
+//! What held a transfer back at its receiver, as the receiver's own host reports it.
 //!
-//! A receiver cannot know what its sender waits for, but it knows what it offers: whether its window is used up, and
-//! whether by data that nobody reads or for want of room, and for how long it gave no answer. Time is judged from one
-//! sample of the socket to the next.
+//! A receiver cannot know what its sender waits for, but it knows what it offers: whether its window is used up,
+//! whether by unread data or for lack of room, and for how long it gave no answer. Time is judged from one sample of
+//! the socket to the next.
 
 use super::Bound;
 use crate::cause::Cause;
 use slowpath_model::{Bytes, Instant, SocketSample, Wait};
 use std::time::Duration;
 
-/// What can hold a receiver, in the order in which time is added up.
+/// The causes that can hold a receiver, in the order in which time is added up.
 pub(super) const CAUSES: [Cause; 4] =
     [Cause::LockHolderOffCpu, Cause::ReaderOffCpu, Cause::SlowReader, Cause::ReceiveBufferTooSmall];
 
@@ -40,18 +40,18 @@ pub struct Receiving {
     unanswered: Duration,
     /// Until then, since something came.
     silent: Duration,
-    /// Time with packets on the backlog of a locked socket; what it means is known when they are taken from it.
+    /// Time with packets in the backlog of a locked socket; its meaning is known when they are processed.
     locked: Duration,
     roomy: Option<Roomy>,
-    /// The largest window that was used up, and the last.
+    /// The largest window that was used up, and the last one.
     filled: u64,
     window: u64,
 }
 
-/// Looks with room in the window. It takes some round trips to say whether what came is all that fits.
+/// Samples with room in the window. It takes some RTTs to tell whether the data that came is all that fits.
 #[derive(Clone, Copy, Debug)]
 struct Roomy {
-    /// At their beginning.
+    /// The window at their start.
     window: u64,
     read: u64,
     lasted: Duration,
@@ -60,11 +60,11 @@ struct Roomy {
     round_trip: Duration,
 }
 
-/// So many round trips are looked at together.
+/// RTTs that are evaluated together.
 const ROUND_TRIPS: u32 = 8;
 
 impl Receiving {
-    /// The process has read.
+    /// The process read data.
     pub(super) fn read(&mut self, amount: Bytes) {
         self.read = self.read.saturating_add(amount.get());
     }
@@ -72,7 +72,7 @@ impl Receiving {
     /// Something waited.
     pub(super) fn waited(&mut self, on: Wait, lasted: Duration, times: u64) {
         match on {
-            // Packets wait beside each other, a process one time after the other.
+            // Packets wait at the same time, a process one time after the other.
             Wait::HolderOffCpu => self.unanswered = self.unanswered.max(lasted),
             Wait::RunQueue => {
                 let times = u32::try_from(times).unwrap_or(u32::MAX);
@@ -82,7 +82,7 @@ impl Receiving {
         }
     }
 
-    /// The socket's state: what was it until now?
+    /// A sample of the socket's state: classifies the time until it.
     pub(super) fn sample(&mut self, at: Instant, sample: &SocketSample) {
         let since = self.last.replace(at).and_then(|last| at.since(last)).unwrap_or_default();
         let unanswered = std::mem::take(&mut self.unanswered);
@@ -95,7 +95,7 @@ impl Receiving {
             }
             return;
         }
-        // What was not answered is told when it is over, and nothing came out of it before.
+        // Time without answers is reported when it is over, and nothing was judged before.
         let since = since + std::mem::take(&mut self.locked);
         let since = since + std::mem::take(&mut self.silent).min(unanswered.saturating_sub(since));
         let unanswered = unanswered.min(since);
@@ -118,10 +118,10 @@ impl Receiving {
         self.room(u64::from(window) + u64::from(unread), read, rest, round_trip);
     }
 
-    /// There was room in the window: was it used up? One that grows is looked at until it has grown by half.
+    /// The window had room: was it used up? A growing window is observed until it has grown by half.
     fn room(&mut self, window: u64, read: u64, lasted: Duration, round_trip: Duration) {
         let nothing = Roomy { window, read: 0, lasted: Duration::ZERO, silent: Duration::ZERO, round_trip };
-        // What came before the first sample took nobody knows how long.
+        // How long the data before the first sample took is unknown.
         let Some(before) = self.roomy.filter(|_| !lasted.is_zero()) else {
             self.roomy.get_or_insert(nothing);
             return;
@@ -149,7 +149,7 @@ impl Receiving {
         }
     }
 
-    /// What held it, the longest first, and for what share of the time in which data came or lay there.
+    /// The causes that held it, the longest first, with their share of the time in which data came or lay there.
     pub fn bounds(&self) -> Vec<Bound> {
         let mut settled = self.clone();
         if let Some(roomy) = self.roomy.filter(|roomy| roomy.lasted >= roomy.round_trip * (ROUND_TRIPS / 2)) {
@@ -169,9 +169,9 @@ impl Receiving {
 }
 
 impl Roomy {
-    /// Whether so much came in each round trip that the window left no room for more: but for a quarter, since of the first
-    /// and the last a part may be left out, and an eighth where there are few. (A window that the kernel tunes in time is kept
-    /// at twice of what came in the round trip before, and more: `tcp_rcv_space_adjust`.)
+    /// Whether so much came in each RTT that the window left no room for more: but for a quarter, since a part of the
+    /// first and the last may be missing, and an eighth where there are few. (A window that the kernel tunes in time is
+    /// kept at twice the data of the RTT before, or more: `tcp_rcv_space_adjust`.)
     fn is_filled(&self) -> bool {
         let times = (self.lasted + self.silent).as_secs_f64() / self.round_trip.as_secs_f64();
         let (times, least) =
@@ -187,7 +187,7 @@ mod tests {
 
     const LOOK: Duration = Duration::from_millis(100);
 
-    /// What is said of looks that all are the same: bytes read, window, bytes unread, round trip.
+    /// The result for samples that are all the same: bytes read, window, bytes unread, RTT.
     fn held(
         read: u64,
         window: u32,
@@ -213,8 +213,8 @@ mod tests {
         bounds.into_iter().map(|bound| (bound.cause, bound.lasted.as_millis() as u64)).collect()
     }
 
-    /// What is said of looks as the kernel told them of transfers whose cause was put there: bytes read, window, bytes on the
-    /// backlog, milliseconds for which a packet waited there.
+    /// The result for samples as the kernel reported them of transfers with a known cause: bytes read, window, bytes in
+    /// the backlog, milliseconds for which a packet waited there.
     fn told(round_trip_us: u32, looks: &[(u64, u32, u32, u64)]) -> Vec<(Cause, u64)> {
         let mut receiving = Receiving::default();
         for (n, (read, window, backlog, waited)) in (0..).zip(looks) {
@@ -235,7 +235,7 @@ mod tests {
     /// Two transfers over a path of 150 ms: one whose window was used up until it had grown, and one in slow start, which the
     /// window kept ahead of.
     #[test]
-    fn a_window_that_grew_late_is_told_from_one_that_grew_in_time() {
+    fn autotuning_lag_is_distinguished_from_timely_growth() {
         let late = [
             (65_160, 80_896),
             (78_192, 234_496),
@@ -262,7 +262,7 @@ mod tests {
 
     /// A reader that had its socket locked for 180 of 300 ms, whatever it read before in the same look.
     #[test]
-    fn a_locked_socket_is_judged_when_its_backlog_is_taken() {
+    fn locked_socket_is_judged_when_its_backlog_is_processed() {
         let period = [(40_544, 346_112, 124_416, 0), (0, 346_112, 154_368, 0), (153_488, 346_112, 0, 180)];
         let looks = [&[(40_000, 346_112, 0, 0)], &period[..], &period, &period].concat();
         assert_eq!(told(41_000, &looks), [(Cause::LockHolderOffCpu, 540)]);
@@ -270,25 +270,25 @@ mod tests {
 
     /// 64 KiB every 20 ms through a window of that size: it is all that fits; through one of twice the size it is not.
     #[test]
-    fn a_window_that_is_used_up_each_round_trip_is_too_small() {
+    fn window_used_up_each_rtt_is_buffer_too_small() {
         assert_eq!(held(5 * 65_536, 65_536, 0, 20_000, &[]), [(Cause::ReceiveBufferTooSmall, 1000)]);
         assert_eq!(held(5 * 65_536, 131_072, 0, 20_000, &[]), []);
         assert_eq!(held(0, 65_536, 0, 20_000, &[]), [], "nothing came");
     }
 
-    /// Unread data closes the window: while the reader waits for a CPU it is that, and for the rest the reader.
+    /// Unread data closes the window: while the reader waits for a CPU, that is the cause, and for the rest the reader.
     #[test]
-    fn a_reader_is_told_from_one_without_a_cpu() {
+    fn slow_reader_is_distinguished_from_reader_off_cpu() {
         assert_eq!(held(1000, 1000, 60_000, 20_000, &[]), [(Cause::SlowReader, 1000)]);
         let off = [(Wait::RunQueue, 40), (Wait::RunQueue, 30)];
         let expected = [(Cause::ReaderOffCpu, 700), (Cause::SlowReader, 300)];
         assert_eq!(held(1000, 1000, 60_000, 20_000, &off), expected);
-        assert_eq!(held(1000, 60_000, 1000, 20_000, &off), [], "there is room: nothing is held up");
+        assert_eq!(held(1000, 60_000, 1000, 20_000, &off), [], "the window has room, so nothing is held");
     }
 
-    /// Packets that wait side by side for one process are held up once.
+    /// Packets that wait together for one process are counted once.
     #[test]
-    fn a_lock_holder_without_a_cpu_lets_nothing_be_answered() {
+    fn lock_holder_off_cpu_counts_waiting_packets_once() {
         let waits = [(Wait::HolderOffCpu, 40), (Wait::HolderOffCpu, 60)];
         assert_eq!(held(1000, 60_000, 0, 100, &waits), [(Cause::LockHolderOffCpu, 600)]);
     }

@@ -1,7 +1,7 @@
-//! What held a sender, as its own host tells it: from one sample of the socket to the next.
+//! What held a sender, as its own host reports it: from one sample of the socket to the next.
 //!
-//! A source tells for how long what held it. What that means shows in how round trips went meanwhile: a congestion
-//! window that is used up is the path's capacity while packets wait there, and somebody's lateness while nothing comes.
+//! A source reports for how long each limit held it. The RTTs of that time show what it means: a congestion window that
+//! is used up is the path's capacity while packets wait there, and somebody's lateness while nothing comes.
 
 use super::output::Output;
 use super::spells::{Spell, Spells};
@@ -24,16 +24,16 @@ pub struct Sending {
     output: Output,
     /// The windows that its peer advertised.
     pub(super) windows: Windows,
-    /// The longest that was told at once of the time that these held it.
+    /// The longest time under them that was reported at once.
     pub(super) longest_by_window: Duration,
-    /// Until the last sample: what each time was for.
+    /// Until the last sample: the time of each cause.
     look: Vec<(Why, Duration)>,
-    /// Since then: what was told, and until when.
+    /// Since then: what was reported, and until when.
     told: Vec<(Hold, Duration)>,
     until: Instant,
     wrote: bool,
     last: Option<Last>,
-    /// What came after the last data was sent, as far as one can know.
+    /// The time after the last data was sent, as far as known.
     after_all: Duration,
 }
 
@@ -43,7 +43,7 @@ struct Last {
     at: Instant,
     /// Whether it showed a queue on the path.
     is_full: bool,
-    /// Within what an answer was due.
+    /// How soon an answer was due.
     due: Duration,
 }
 
@@ -53,7 +53,7 @@ impl Sending {
         self.wrote |= amount > Bytes::ZERO;
     }
 
-    /// Something held the sender, until then.
+    /// The sender was held by `by`, until `at`.
     pub(super) fn held(&mut self, at: Instant, by: Hold, lasted: Duration) {
         match self.told.iter_mut().find(|(hold, _)| *hold == by) {
             Some((_, sum)) => *sum += lasted,
@@ -65,12 +65,12 @@ impl Sending {
         }
     }
 
-    /// When that began which was told since the last sample.
+    /// When the first report since the last sample began.
     pub(super) fn began(&self) -> Instant {
         self.until - self.told.iter().map(|(_, lasted)| *lasted).sum()
     }
 
-    /// The socket's state: what did that mean until now?
+    /// A sample of the socket's state: classifies the time until it.
     pub(super) fn sample(&mut self, at: Instant, sample: &SocketSample) {
         let silence = self.silence();
         let (is_full, was_full) = (shows_queue(sample), self.last.is_some_and(|last| last.is_full));
@@ -78,11 +78,11 @@ impl Sending {
         self.look.clear();
         let (mut by_window, mut idle, mut all) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for (hold, lasted) in take(&mut self.told) {
-            // It was one thing that held it all the while.
+            // A single limit held it all the while.
             let is_silent = matches!(hold, Hold::SlowStart | Hold::CongestionWindow)
                 && !silence.is_zero()
                 && silence <= lasted;
-            // The answer came some time between the last sample and this one: half of that is right on average.
+            // The answer came between the last sample and this one: on average, half of that time was silent.
             let silent = if is_silent { silence + (lasted - silence) / 2 } else { Duration::ZERO };
             let why = match hold {
                 Hold::OutputQueue if queue.holds_back => Why::OwnQueue,
@@ -121,20 +121,20 @@ impl Sending {
         self.last = Some(Last { at, is_full, due: answer_due(sample) });
     }
 
-    /// How long nothing came at least, if that was longer than it should be: what is told with an answer had begun before
-    /// the last sample.
+    /// The least that a silence lasted, if it was longer than it should be: what is reported with an answer began
+    /// before the last sample.
     fn silence(&self) -> Duration {
         let began = self.began();
         let silent = self.last.and_then(|last| last.at.since(began).filter(|silent| *silent > last.due));
         silent.unwrap_or_default()
     }
 
-    /// What it was until the last sample, and for how long.
+    /// The time until the last sample, by cause.
     pub fn look(&self) -> &[(Why, Duration)] {
         &self.look
     }
 
-    /// All of it. What comes after the last data of a connection that is over held nothing back.
+    /// All of the time. Time after the last data of a finished connection held nothing back.
     pub(super) fn whys(&self, is_over: bool) -> Vec<(Why, Duration)> {
         let mut whys: Vec<(Why, Duration)> = Vec::new();
         for (hold, [all, full, silent, own]) in Hold::ALL.iter().zip(self.held) {
@@ -152,37 +152,37 @@ impl Sending {
         whys
     }
 
-    /// What was told since the last sample.
+    /// Reports since the last sample.
     fn unsampled(&self) -> impl Iterator<Item = (Why, Duration)> {
         self.told.iter().map(|(hold, lasted)| (Why::Hold(*hold), *lasted))
     }
 
-    /// How long came after the last data of a connection that is over.
+    /// The time after the last data of a finished connection.
     const fn over(&self, is_over: bool) -> Duration {
         if is_over { self.after_all } else { Duration::ZERO }
     }
 
-    /// One thing after the other, with all of the time from one instant to another.
+    /// The spells in order, over all of the time from one instant to another.
     pub(super) fn spells(&self, watched: [Instant; 2], is_over: bool) -> Vec<Spell> {
         let mut spells = self.spells.clone();
         spells.add(self.until, &self.unsampled().collect::<Vec<_>>());
         spells.all(watched, self.over(is_over))
     }
 
-    /// What shows that its own host set the pace.
+    /// Evidence that its own host set the pace.
     pub(super) fn own_limits(&self) -> Vec<Evidence> {
         self.output.evidence()
     }
 
-    /// For how long each held it, in the order of [`Hold::ALL`].
+    /// The time of each hold, in the order of [`Hold::ALL`].
     pub fn holds(&self) -> [Duration; Hold::ALL.len()] {
         self.held.map(|[all, ..]| all)
     }
 }
 
-/// Whether packets wait on the path: round trips are longer than the shortest by an eighth and more than a scheduler's
-/// whim, and not only some of them. A receiver that delays some of its answers, and a path that paused, make them differ;
-/// a queue makes all of them longer. So twice their mean deviation (RTTVAR: RFC 6298, section 2) is taken from their mean.
+/// Whether packets wait on the path: RTTs exceed the shortest by an eighth and by more than scheduling jitter, and not
+/// only some of them. A receiver that delays some of its ACKs, and a path that paused, make RTTs differ; a queue makes
+/// all of them longer. So twice their mean deviation (RTTVAR: RFC 6298, section 2) is subtracted from their mean.
 pub fn shows_queue(sample: &SocketSample) -> bool {
     const WHIM_US: u32 = 500;
     let most = sample.srtt.zip(sample.min_rtt);
@@ -192,8 +192,7 @@ pub fn shows_queue(sample: &SocketSample) -> bool {
     })
 }
 
-/// Within what an answer is to be expected: what the timeout would be, were it not for its lower bound (RFC 6298, section
-/// 2.3; `tcp_rto_min`).
+/// How soon an answer is due: the timeout without its lower bound (RFC 6298, section 2.3; `tcp_rto_min`).
 fn answer_due(sample: &SocketSample) -> Duration {
     let us = sample.srtt.unwrap_or(0).saturating_add(sample.rttvar.unwrap_or(0).saturating_mul(4));
     Duration::from_micros(us.into())
@@ -220,19 +219,19 @@ mod tests {
         }
     }
 
-    /// As the kernel said it of a path that was full, of one whose receiver delayed every other answer of a few segments,
-    /// and of one that its packets filled by a twentieth.
+    /// As the kernel reported a full path, one whose receiver delayed every other ACK of a few segments, and one that
+    /// its packets filled by a twentieth.
     #[test]
-    fn a_queue_makes_all_round_trips_longer() {
+    fn srtt_and_rttvar_show_a_queue() {
         assert!(shows_queue(&round_trips(77_200, 1_100)));
         assert!(!shows_queue(&round_trips(62_400, 21_800)));
         assert!(!shows_queue(&round_trips(42_200, 100)));
     }
 
-    /// A path of 8 Mbit/s that stood still: of the time that one answer ended, what was before the last sample was silent for
-    /// certain, and half of the rest.
+    /// A path of 8 Mbit/s that stood still. Of the time that one answer ended, the part before the last sample was
+    /// certainly silent, and half of the rest.
     #[test]
-    fn what_is_not_answered_when_it_was_due_is_silence() {
+    fn overdue_answer_is_silence() {
         let mut sending = Sending::default();
         let at = |look: u32| Instant::START + LOOK * look;
         sending.held(at(1), Hold::CongestionWindow, LOOK);
@@ -246,9 +245,10 @@ mod tests {
         assert_eq!(sending.holds()[Hold::CongestionWindow as usize], ms(900));
     }
 
-    /// Each time is for one thing, and all of it is; after the last data there is none while the connection is over.
+    /// Each time has one cause and none is left out; once the connection is over, the time after its last data does not
+    /// count.
     #[test]
-    fn the_time_after_the_last_data_is_left_out() {
+    fn time_after_last_data_is_not_counted() {
         let mut sending = Sending::default();
         let at = |look: u32| Instant::START + LOOK * look;
         let sample = round_trips(40_300, 100);

@@ -1,7 +1,7 @@
 //! The sizes of what was lost and of what arrived, as the sender's kernel shows them.
 //!
-//! Each retransmission says that a transmission of its size was lost. Nothing larger can have arrived than what an ACK
-//! acknowledged at once. The rule is that of captures, [`LossPattern`].
+//! Each retransmission shows that a transmission of its size was lost. Nothing larger can have arrived than what one
+//! ACK acknowledged. The rule is that of captures, [`LossPattern`].
 
 use super::EndAccount;
 use crate::cause::Cause;
@@ -18,8 +18,8 @@ pub(super) fn pattern(own: &EndAccount) -> Option<LossPattern> {
     })
 }
 
-/// Whether each segment above some size was lost and smaller ones arrived. Losses count only if something came back after
-/// them: from a path that carries nothing at all, or a peer that is gone, nothing does.
+/// Whether each segment above some size was lost and smaller ones arrived. Losses count only if something came back
+/// after them: nothing comes back from a path that carries nothing at all, or from a peer that is gone.
 pub(super) fn follow_mtu(own: &EndAccount) -> bool {
     // No size is given that is larger than the MSS, so that there is nothing to be cut to it.
     let is_rule = |pattern: LossPattern| {
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn full_segments_that_are_lost_each_time_while_small_ones_arrive_are_a_black_hole() {
+    fn lost_full_and_delivered_small_segments_are_an_mtu_black_hole() {
         assert!(follows(4, 1448, 600));
         assert!(!follows(2, 1448, 600), "too few, or nothing came back since");
         assert!(!follows(4, 1448, 1448), "one arrived");

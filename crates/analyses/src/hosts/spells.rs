@@ -1,10 +1,10 @@
-//! What held a sender, one thing after the other: for each flow a list of spells that leaves no time out.
+//! What held a sender, spell by spell: a list for each flow that leaves no time out.
 
 use super::why::Why;
 use slowpath_model::{Hold, Instant};
 use std::time::Duration;
 
-/// Spells that are kept of a sender. What comes after them is one more, of which only the length is known.
+/// Spells kept of a sender. Those after them become one more, of which only the length is known.
 const MOST: usize = 1000;
 
 /// What a spell was.
@@ -12,15 +12,15 @@ const MOST: usize = 1000;
 pub enum What {
     /// Something held the sender.
     Held(Why),
-    /// All data was sent and acknowledged, and nothing more was written until the flow's end: nothing was held back.
+    /// All data was sent and acknowledged, and nothing more was written until the flow's end: nothing was held.
     Over,
     /// The sender's host did not report on this time.
     NotSeen,
-    /// As many spells as are kept had come before.
+    /// The maximum number of spells had been kept before.
     NotKept,
 }
 
-/// For how long it was one thing.
+/// A time with one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spell {
     /// What.
@@ -45,7 +45,7 @@ pub(super) struct Spells {
 }
 
 impl Spells {
-    /// What held the sender until then, in no known order: that which had held it before goes first.
+    /// Adds what held the sender until `until`, in no known order: what had held it before goes first.
     pub(super) fn add(&mut self, until: Instant, held: &[(Why, Duration)]) {
         let before = self.kept.last().map(|last| last.what);
         let all: Duration = held.iter().map(|(_, lasted)| *lasted).sum();
@@ -54,8 +54,8 @@ impl Spells {
         if ended < began {
             self.push(What::NotSeen, ended, began);
         }
-        // The kernel may add to the time while the source reads it, and then reports more than there was until then, and as
-        // much less the next time.
+        // The kernel may add to the time while the source reads it. Then it reports more than there was until then, and
+        // that much less the next time.
         let mut from = began.max(ended);
         let mut add = |(why, lasted): &(Why, Duration)| {
             let to = from + *lasted;
@@ -76,7 +76,7 @@ impl Spells {
         }
     }
 
-    /// All of the time from one instant to another; of the time in which nothing was left to send, so much was the end.
+    /// All of the time from one instant to another; `over` is the part after the last data.
     pub(super) fn all(&self, [from, to]: [Instant; 2], mut over: Duration) -> Vec<Spell> {
         let mut spells = Vec::new();
         let mut until = to;
@@ -100,7 +100,7 @@ impl Spells {
             spells.push(Spell { what: What::NotSeen, from, to: until });
         }
         spells.reverse();
-        // Time after the last data may have been told as two things.
+        // Time after the last data may have been reported in two parts.
         spells.dedup_by(|next, before| {
             let is_one = next.what == before.what;
             if is_one {
@@ -126,7 +126,7 @@ mod tests {
 
     fn lengths(spells: &[Spell]) -> Vec<(What, u64)> {
         let pairs = spells.windows(2).all(|pair| pair[0].to == pair[1].from);
-        assert!(pairs, "each begins where the one before ends: {spells:?}");
+        assert!(pairs, "each starts where the one before ends: {spells:?}");
         spells.iter().map(|spell| (spell.what, spell.lasted().as_millis() as u64)).collect()
     }
 
@@ -135,7 +135,7 @@ mod tests {
     const IDLE: Why = Why::Hold(Hold::Idle);
 
     #[test]
-    fn spells_follow_each_other_and_leave_nothing_out() {
+    fn spells_are_contiguous() {
         let mut spells = Spells::default();
         spells.add(at(100), &[(SLOW_START, ms(90))]);
         spells.add(at(200), &[(FULL, ms(40)), (SLOW_START, ms(60))]);
@@ -156,10 +156,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_early_is_not_told_twice() {
+    fn time_reported_early_is_not_counted_twice() {
         let mut spells = Spells::default();
         spells.add(at(100), &[(FULL, ms(100))]);
-        // 3 ms of what comes next were added while it was read.
+        // 3 ms of the following time were added while it was read.
         spells.add(at(200), &[(SLOW_START, ms(103))]);
         spells.add(at(300), &[(FULL, ms(97))]);
         let expected = [(What::Held(FULL), 100), (What::Held(SLOW_START), 103), (What::Held(FULL), 97)];
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn what_no_host_reports_is_not_seen() {
+    fn unreported_time_is_not_seen() {
         let nothing = Spells::default().all([at(0), at(70)], Duration::ZERO);
         assert_eq!(lengths(&nothing), [(What::NotSeen, 70)]);
     }
 
     #[test]
-    fn no_more_than_a_bound_are_kept_and_the_time_is_still_there() {
+    fn spells_beyond_the_bound_keep_their_time() {
         let mut spells = Spells::default();
         for n in 0..3 * MOST as u64 {
             let why = if n % 2 == 0 { FULL } else { IDLE };

@@ -6,14 +6,14 @@ use std::time::Duration;
 /// `TCP_INIT_CWND` (include/net/tcp.h; RFC 6928): before it has grown, the congestion window shows nothing.
 const INIT_CWND: u32 = 10;
 
-/// Windows that were seen while there was more to send than had been sent: later ones wait for nobody.
+/// Windows seen while there was more to send than had been sent: later ones hold nobody up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Windows {
     most: u32,
     last: u32,
-    /// Bytes by seconds while one held the sender, and these seconds.
+    /// Bytes times seconds while a window held the sender, and these seconds.
     held: [f64; 2],
-    /// One was less than half of one before.
+    /// A window was less than half of an earlier one.
     shrank: bool,
     /// The largest congestion window, in bytes, once it had grown.
     congestion_window: u64,
@@ -35,19 +35,18 @@ impl Windows {
         }
     }
 
-    /// Whether those that held the sender were less than half of so many bytes, on average.
+    /// Whether the windows that held the sender were on average less than half of this many bytes.
     fn were_half_of(&self, bytes: f64) -> bool {
         self.held[0] * 2.0 < bytes * self.held[1]
     }
 
-    /// What is written is read too slowly: the window was larger before. Where it was not seen to be, the congestion window
-    /// tells, which grows only while it is used, and in slow start to no more than twice of what was under way
-    /// (`tcp_is_cwnd_limited`).
+    /// Data is read too slowly: the window was larger before. If that was not seen, the congestion window shows it: it
+    /// grows only while it is used, and in slow start to no more than twice the data under way (`tcp_is_cwnd_limited`).
     pub(super) fn shrank(&self) -> bool {
         self.shrank || !self.grew() && self.were_half_of(self.congestion_window as f64 / 2.0)
     }
 
-    /// Those that held the sender were too small in time only.
+    /// The windows that held the sender were only temporarily too small.
     pub(super) fn grew(&self) -> bool {
         !self.shrank && self.were_half_of(self.last.into())
     }
@@ -58,8 +57,8 @@ mod tests {
     use super::*;
     use slowpath_model::End;
 
-    /// Whether windows, each with the congestion window at that time, are said to have shrunk, and to have grown. Each
-    /// held the sender, but for those after the first zero.
+    /// Whether windows, each with the congestion window at that time, count as shrunk, and as grown. Each held the
+    /// sender, except those after the first zero.
     fn said(windows: &[(u32, u32)]) -> (bool, bool) {
         let mut seen = Windows::default();
         for (snd_wnd, snd_cwnd) in windows {
@@ -75,9 +74,9 @@ mod tests {
         (seen.shrank(), seen.grew())
     }
 
-    /// As the kernel said it of transfers whose cause was put there.
+    /// As the kernel reported them of transfers with a known cause.
     #[test]
-    fn windows_tell_what_they_wait_for() {
+    fn windows_distinguish_slow_reader_from_autotuning() {
         let small_buffer = [(18_824, 26), (18_824, 26), (18_824, 26)];
         assert_eq!(said(&small_buffer), (false, false));
         let grew_late = [(80_896, 200), (240_640, 231), (394_240, 284), (720_896, 397), (5_533_696, 1456)];

@@ -1,11 +1,11 @@
-//! What else could have held the sender in the time of a cause, and the fact that excludes it.
+//! What else could have held the sender during a cause, and the fact that excludes it.
 
 use super::stretch::{Hold, Part, Prompt, Stretch};
 use super::thresholds;
 use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
 
-/// Another limit that the time of a cause could be of.
+/// Another limit that could explain the time of a cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alternative {
     /// The limit.
@@ -35,17 +35,17 @@ pub struct Tally {
     sent_after: [u8; Prompt::COUNT],
 }
 
-/// What is known beside a [`Tally`].
+/// What is known besides a [`Tally`].
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     /// Whether the tap is next to the sender.
     pub at_sender: bool,
-    /// That no queue was in the way, where the tally of a cause has none.
+    /// Evidence of no queue, if the tally of a cause has none.
     pub no_queue: Option<Evidence>,
 }
 
 impl Tally {
-    /// The limits that packets tell apart.
+    /// The limits that packets distinguish.
     const TOLD_APART: [Limit; 6] = [
         Limit::Application,
         Limit::SendingHost,
@@ -55,7 +55,7 @@ impl Tally {
         Limit::Path,
     ];
 
-    /// Sums up the stretches of each cause that has alternatives; `queueing` tells whether a queue stood in one.
+    /// Sums up the stretches of each cause that has alternatives; `queueing` says whether a queue stood in one.
     pub(crate) fn of<'a>(
         parts: impl Iterator<Item = (&'a Stretch, &'a Part)>,
         queueing: impl Fn(&Stretch) -> bool,
@@ -80,7 +80,7 @@ impl Tally {
         limit != Limit::LossRecovery && (Self::TOLD_APART.contains(&limit) || limit == Limit::SendBuffer)
     }
 
-    /// The other limits, none where packets show the cause directly: an opening, an end that is gone, a repair.
+    /// The other limits; none if packets show the cause directly: an opening, an end that is gone, a repair.
     pub fn alternatives(&self, known: Known) -> impl Iterator<Item = Alternative> {
         let own = self.cause.limit();
         let others = Self::TOLD_APART.into_iter().filter(move |limit| *limit != own);

@@ -16,8 +16,8 @@ use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
 use slowpath_model::statistics::median;
 
-/// Splits a direction's time into spells of one cause each. `rule` is the cause that all its losses follow, where there
-/// is one ([`LossPattern::rule`](crate::loss_pattern::LossPattern::rule)).
+/// Splits a direction's time into spells of one cause each. `rule` is the cause that all its losses have in common, if
+/// there is one ([`LossPattern::rule`](crate::loss_pattern::LossPattern::rule)).
 pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
     (overview.near_known, overview.queue_shows) = (context.near_known, context.queue_shows);
@@ -37,7 +37,15 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let mut spells = Spells::default();
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
-    let classifier = Classifier { context, overview: &overview, stretches, episodes: finished.episodes };
+    let rescaled = finished.rescaled;
+    let classifier = Classifier {
+        context,
+        overview: &overview,
+        stretches,
+        episodes: finished.episodes,
+        rescaled,
+        flight_most: finished.flight_max.get() as i64,
+    };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
@@ -45,7 +53,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     classifier.repaired_on_a_full_path(&mut parts);
     growth::full_without_a_queue(stretches, &overview, &mut parts);
     between_full_send_buffers(stretches.len(), &mut parts);
-    // A queue overflows when much is in flight, which is beyond the bare window field as well.
+    // A queue overflows when much is in flight, which is also beyond the unscaled window field.
     let life = context.last.nanos_since(context.first);
     let crowded = overview.queued > life / thresholds::POLICER_QUEUED_PART;
     if let Some(rule) = rule.filter(|rule| *rule != Cause::BeyondUnscaledWindow || !crowded) {
@@ -55,7 +63,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
             }
         }
     }
-    // A full queue that does not show drops as a policer does.
+    // A full queue that does not show in the RTTs drops packets as a policer does.
     if let Some(policed) = policer::rate(stretches, &overview).filter(|_| context.queue_shows) {
         overview.rare_mut().policed = Some(policed);
         for Part { cause, .. } in &mut parts {
@@ -148,7 +156,8 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     overview
 }
 
-/// Whether full segments, one at a time, took no longer than an RTT of `base` microseconds and a delay that is none of ACKs.
+/// Whether full segments, one at a time, took no longer than an RTT of `base` microseconds and a delay too short for
+/// delayed ACKs.
 fn one_at_once(context: &Context, stretches: &[Stretch], base: u32) -> bool {
     let open: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
     let delivered: i64 = stretches.iter().map(|stretch| stretch.delivered).sum();
@@ -163,6 +172,10 @@ struct Classifier<'a> {
     overview: &'a Overview,
     stretches: &'a [Stretch],
     episodes: &'a Episodes,
+    /// The most that was in flight.
+    flight_most: i64,
+    /// See [`Finished::rescaled`].
+    rescaled: Option<Instant>,
 }
 
 impl Classifier<'_> {
@@ -202,20 +215,24 @@ impl Classifier<'_> {
         add(stretch.to, rest, false);
     }
 
-    /// Why the stretch at `at` was held as it was, for these times.
+    /// The cause of the stretch at `at`, given the times of its holds.
     fn cause(&self, at: usize, mut held: [i64; Hold::COUNT], before: Option<Cause>) -> Cause {
         let stretch = &self.stretches[at];
         if !self.context.answered {
             return Cause::OneDirection;
         }
-        // A window that is used up now and then holds back what Linux saves up for a larger segment in between
-        // (tcp_tso_should_defer, 6.18).
+        // What was used up was not the window, but a part of it.
+        if self.rescaled.is_some_and(|rescaled| stretch.from < rescaled) {
+            held[Hold::Open as usize] += std::mem::take(&mut held[Hold::Window as usize]);
+        }
+        // While a window is used up now and then, Linux saves data for a larger segment in between
+        // (tcp_tso_should_defer, 6.18): the window holds that back.
         if held[Hold::Window as usize] >= stretch.lasted() / 10 {
             held[Hold::Window as usize] += std::mem::take(&mut held[Hold::Open as usize]);
         }
         let most = most(&held);
         match most {
-            // The sender did send meanwhile; what and when, the capture does not hold.
+            // The sender did send meanwhile; the capture does not show what and when.
             _ if stretch.marks.has(Marks::MISSED) => Cause::CaptureGap,
             Hold::Idle | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::GAP) => Cause::CaptureGap,
             Hold::Idle | Hold::Dry | Hold::Open
@@ -226,7 +243,7 @@ impl Classifier<'_> {
             }
             Hold::Dry | Hold::Open if self.fills_unscaled(stretch) => Cause::ReceiveBufferTooSmall,
             Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
-            // What reached a sender whose distance is not known, and when, cannot be told.
+            // If the sender's distance is unknown, so is what reached it, and when.
             Hold::Idle | Hold::Dry | Hold::Open if !self.context.near_known => Cause::Undetermined,
             Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => {
                 Cause::AcksHeldBack
@@ -238,11 +255,11 @@ impl Classifier<'_> {
             Hold::Recovery => {
                 self.episodes.around(stretch.middle()).map_or(Cause::FastRecovery, |episode| episode.cause())
             }
-            // The timer may run out meanwhile; then the wait was for that.
+            // If the timer expires meanwhile, the wait was for the timer.
             Hold::Delayed => match self.stretches.get(at + 1) {
                 Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
                     let cause = self.episodes.around(next.middle()).map(Episode::cause);
-                    // ACKs set off the other repairs.
+                    // ACKs triggered the other repairs.
                     cause
                         .filter(|cause| !matches!(cause, Cause::FastRecovery | Cause::Reordering))
                         .unwrap_or(Cause::DelaySpike)
@@ -254,7 +271,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// What the window scale is to the sender that a device on the path changed.
+    /// The cause, if a device on the path changed the window scale.
     fn changed_scale(&self) -> Cause {
         let is_none = match self.overview.rare().scale_changed {
             Some(ScaleChanged::Filled(found)) => self.context.scale == ScaleKnown::Agreed(found.less),
@@ -263,7 +280,8 @@ impl Classifier<'_> {
         if is_none { Cause::NoWindowScaling } else { Cause::WindowScaleTooSmall }
     }
 
-    /// Whether what was in flight filled the receiver's window as it is on the wire, to the segment, where its scale is not known.
+    /// Whether the data in flight filled the receiver's window as it is on the wire, to the segment, if its scale is
+    /// unknown.
     fn fills_unscaled(&self, stretch: &Stretch) -> bool {
         let mss = self.context.mss;
         self.context.unscaled_window.is_some_and(|window| {
@@ -272,15 +290,16 @@ impl Classifier<'_> {
         })
     }
 
-    /// Whether the receiver delayed its ACKs because its application did not read: it answers at once only where it can open
-    /// the window again (`__tcp_ack_snd_check`, 6.18). The window then ends where it ended before, whatever is acknowledged.
+    /// Whether the receiver delayed its ACKs because its application did not read: it acknowledges at once only if it
+    /// can open the window again (`__tcp_ack_snd_check`, 6.18). The window's edge then stays where it was, whatever is
+    /// acknowledged.
     fn unread(&self, at: usize) -> bool {
-        // By a window whose scale is not known it does not show whether it opens.
+        // A window of unknown scale does not show whether it opens.
         if !matches!(self.context.scale, ScaleKnown::Agreed(_)) {
             return false;
         }
         let no_more = |stretch: &Stretch| {
-            // At the rate of a reader that reads, nothing was waited for.
+            // At the rate of a reader that reads, nothing waited.
             let rate = stretch.rate().unwrap_or(0.0);
             let is_slow = |read_at: f64| rate < thresholds::AS_IF_READ * read_at;
             self.overview.read_rate.is_none_or(is_slow)
@@ -288,7 +307,7 @@ impl Classifier<'_> {
                 && stretch.delivered > thresholds::LATE_ACK_SEGMENTS * i64::from(self.context.mss)
                 && stretch.gap_max > thresholds::DELAYED_ACKS_US
         };
-        // Until that ACK comes, it is waited for.
+        // The sender waits until that ACK comes.
         let next = (self.stretches[at].delivered == 0).then(|| self.stretches.get(at + 1)).flatten();
         no_more(next.unwrap_or(&self.stretches[at]))
     }
@@ -306,7 +325,7 @@ impl Classifier<'_> {
             stretch.under(Hold::Window) as f64 >= thresholds::STOPPED_SHARE * stretch.lasted() as f64;
         let largest = |some: &[Stretch]| some.iter().map(|s| s.window_max).max().unwrap_or(0);
         let before = largest(&self.stretches[..at]);
-        // Nobody sends into less than a segment, unless the window is always that small.
+        // No sender sends into less than a segment, unless the window is always that small.
         let mss = self.context.mss;
         let shut = zero || stretch.window_max < mss && before / 2 > mss;
         if shut && stretch.lasted() >= thresholds::STOPPED_NS && closed {
@@ -316,8 +335,8 @@ impl Classifier<'_> {
         let shrunk = stretch.window_max < part(before, thresholds::SHRUNK);
         let outgrown = stretch.window_max < part(largest(&self.stretches[at..]), thresholds::SHRUNK);
         // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
-        // first burst's own queue looks the same. Where the window is always the same, all is read each time, and the queue
-        // is of other flows.)
+        // first burst's own queue looks the same. If the window is always the same, all is read each time, and the
+        // queue belongs to other flows.)
         let held = !outgrown
             && stretch.window_min < stretch.window_max
             && queue::stood_throughout(self.overview, stretch)
@@ -346,7 +365,7 @@ impl Classifier<'_> {
         Cause::ReceiveBufferTooSmall
     }
 
-    /// The queue was empty behind what was sent last.
+    /// The sender's queue was empty after its last segment.
     fn dry(&self, stretch: &Stretch, before: Option<Cause>) -> Cause {
         let waits = stretch.dry_clocked.saturating_add(stretch.dry_free).saturating_add(stretch.prompted);
         let prompted = f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
@@ -370,16 +389,21 @@ impl Classifier<'_> {
                 _ => Cause::SenderIdle,
             };
         }
-        // What a full buffer holds is the same each time.
+        // A full buffer holds the same amount each time.
         let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
         let own = self.overview.unclocked || !self.context.at_sender && pace::often_emptied(stretch);
-        if clocked && !own && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss {
+        let is_ceiling = i64::from(stretch.flight_max) * 2 >= self.flight_most;
+        if clocked
+            && !own
+            && is_ceiling
+            && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss
+        {
             return Cause::SendBufferFull;
         }
         if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
     }
 
-    /// The sender waited for the other end's payload. A few bytes that let much out are no request, but credit.
+    /// The sender waited for payload of the other end. A few bytes that let much data out are credit, not a request.
     fn turns(&self, stretch: &Stretch) -> Cause {
         let turns = stretch.prompted.max(stretch.bursts_after_payload);
         let sent = stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into());
@@ -388,13 +412,14 @@ impl Classifier<'_> {
         if turns > 0 && bulk && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
     }
 
-    /// More was there to send, and the receiver's window was open: the congestion window, or the path.
+    /// More data was waiting, and the receiver's window was open: the congestion window or the path held the sender.
     fn open(&self, at: usize) -> Cause {
         let stretch = &self.stretches[at];
-        // Without a round trip there is nothing to tell a full path from a small window by.
+        // Without an RTT, a full path and a small window look the same.
         let Some(base) = self.overview.base_rtt else { return Cause::Undetermined };
         let rate = stretch.rate().unwrap_or(0.0);
-        // No ACK and no window made the sender send when it did. Where its queue ran empty in between, its application did.
+        // Neither an ACK nor the window made the sender send when it did. If its queue ran empty in between, its
+        // application did.
         let by_itself = if self.context.at_sender {
             pace::by_itself(self.context, stretch)
         } else {
@@ -415,23 +440,24 @@ impl Classifier<'_> {
         if queue::stood_throughout(self.overview, stretch) {
             return queue::cause(stretch.rtt_min - base, base).unwrap_or(Cause::BottleneckFull);
         }
-        // A burst that payload set off, and that an ACK went on with, was one of the congestion window. The end of a write that
+        // A burst that payload triggered and an ACK continued belongs to the congestion window. The end of a write that
         // Nagle's algorithm held back is no more than a segment.
         let goes_on = |next: &Stretch| pace::waited_for_acks(next) && !pace::by_payload(next);
         if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(goes_on) {
             return self.turns(stretch);
         }
-        // From afar it does not show what set off a segment, but that each time all was sent.
+        // From afar it does not show what triggered a segment, only that everything was sent each time.
         if !self.context.at_sender
             && (pace::often_emptied(stretch) || self.overview.unclocked && stretch.emptied > 0)
         {
             return Cause::SenderIdle;
         }
-        // Bursts that no ACK set off: a program's, as likely as not.
+        // Bursts that no ACK triggered: most likely a program's.
         if !self.context.at_sender && self.overview.unclocked && self.equal_bursts(at) {
             return Cause::Undetermined;
         }
-        // A stack that keeps one segment in flight is held by each ACK, and by its delay. Without a delay it is its buffer.
+        // A stack that keeps one segment in flight is held by each ACK and its delay. Without a delay, it is held by
+        // its buffer.
         if self.overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
             return if self.overview.one_at_once { Cause::SendBufferFull } else { Cause::NagleDelayedAck };
         }
@@ -457,8 +483,8 @@ impl Classifier<'_> {
             if self.paced_at_the_peak(stretch, rate) {
                 return Cause::BottleneckFull;
             }
-            // Fewer than the initial window, and no more each RTT, is all there was, or all that the sender's buffer holds: then
-            // each ACK lets out what it made room for.
+            // Fewer than the initial window, without growth from RTT to RTT, is all there was, or all that the sender's
+            // buffer holds. In the latter case, each ACK lets out what it made room for.
             return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * self.context.mss {
                 let by_ack = stretch.part_sent_after(Prompt::Ack) >= thresholds::CLOCKED_BY_ACKS;
                 let is_full = self.context.at_sender && by_ack && stretch.emptied == 0 && self.refilled(at);
@@ -477,17 +503,17 @@ impl Classifier<'_> {
             && self.overview.seldom_repaired
             && self.is_at_the_peak(stretch, rate)
         {
-            // A full path looks just so.
+            // A full path looks the same.
             Cause::Undetermined
         } else {
             Cause::AfterLoss
         }
     }
 
-    /// Whether what leaves by itself leaves in bursts, as much each RTT: a program writes it. A clock of the host sends evenly, and
-    /// a congestion window grows or shrinks.
+    /// Whether data that no ACK triggers leaves in equal bursts, one each RTT: a program writes it. A clock of the
+    /// host sends evenly, and a congestion window grows or shrinks.
     fn equal_bursts(&self, at: usize) -> bool {
-        let (stretch, base) = (&self.stretches[at], self.overview.base_rtt.unwrap_or(0));
+        let stretch = &self.stretches[at];
         let around = &self.stretches[at.saturating_sub(1)..(at + 2).min(self.stretches.len())];
         let alike = |other: &Stretch| {
             let (more, less) =
@@ -497,11 +523,21 @@ impl Classifier<'_> {
         };
         at >= thresholds::STUCK_AFTER
             && self.overview.rare().steady.is_none()
-            && !pace::leaves_evenly(self.context, stretch, base)
+            && self.leaves_in_bursts(stretch)
             && around.iter().all(alike)
     }
 
-    /// Whether as much was in flight in a stretch next to that at `at`, so that what ACKs let out was as much.
+    /// Whether the sender paused between bursts, for a good part of the RTT there was; far from it, whether they arrive so.
+    fn leaves_in_bursts(&self, stretch: &Stretch) -> bool {
+        let base = self.overview.base_rtt.unwrap_or(0);
+        if !self.context.at_sender {
+            return !pace::is_even(stretch, base);
+        }
+        let rtt = if stretch.rtt_min == u32::MAX { base } else { stretch.rtt_min.max(base) };
+        stretch.send_gap_max >= rtt / thresholds::EVEN_GAP_PART
+    }
+
+    /// Whether as much was in flight in a stretch next to that at `at`, so that ACKs let out equal amounts.
     fn refilled(&self, at: usize) -> bool {
         let flight = self.stretches[at].flight_max;
         let mut next =
@@ -509,8 +545,8 @@ impl Classifier<'_> {
         next.any(|stretch| stretch.flight_max == flight)
     }
 
-    /// Delivery at the highest rate the flow ever had, evenly through the round trip: a bottleneck kept just busy, as
-    /// BBR means to.
+    /// Delivery at the highest rate the flow ever had, evenly over the RTT: a bottleneck kept just busy, as BBR
+    /// intends.
     fn paced_at_the_peak(&self, stretch: &Stretch, rate: f64) -> bool {
         self.is_at_the_peak(stretch, rate) && self.overview.queued > 0
     }
@@ -521,8 +557,8 @@ impl Classifier<'_> {
             && rate >= thresholds::AT_PEAK * self.overview.peak_rate
     }
 
-    /// Losses are how most congestion control learns that the path is full. While they are repaired at the path's full
-    /// rate no time is lost to them.
+    /// Losses are how most congestion control learns that the path is full. Repairs at the path's full rate cost no
+    /// time.
     fn repaired_on_a_full_path(&self, parts: &mut [Part]) {
         let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
         let of_repair = |cause: Cause| {
@@ -561,8 +597,8 @@ const fn is_of_loss(cause: Cause) -> bool {
     )
 }
 
-/// A writer that waits until a part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs then
-/// come after an RTT. That RTT is the buffer's as well, since without it new data would have left with each ACK.
+/// A writer that waits until part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs
+/// come an RTT later. That RTT belongs to the buffer too, since otherwise new data would have left with each ACK.
 fn between_full_send_buffers(stretches: usize, parts: &mut [Part]) {
     const REACH: usize = thresholds::SEND_BUFFER_REACH;
     let mut full = vec![false; stretches];

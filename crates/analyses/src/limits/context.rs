@@ -14,7 +14,7 @@ pub struct Context {
     pub last: Instant,
     /// When the handshake was over, where it was seen.
     pub established: Option<Instant>,
-    /// What the time until then went into.
+    /// The cause of the time until then.
     pub opening: Cause,
     /// How the receiver's window is scaled, and whether each end offered scaling.
     pub scale: ScaleKnown,
@@ -26,13 +26,13 @@ pub struct Context {
     pub mss: u32,
     /// Whether the receiver was seen at all.
     pub answered: bool,
-    /// The shortest round trip of the path, in microseconds.
+    /// The shortest RTT of the path, in microseconds.
     pub base_rtt: Option<u32>,
     /// Whether the tap is next to the sender.
     pub at_sender: bool,
-    /// Whether a queue would show: round trips are seen all the time, and not only in the handshake.
+    /// Whether a queue would show: RTTs are measured all the time, and not only in the handshake.
     pub queue_shows: bool,
-    /// Whether it is known how far the sender is from the tap.
+    /// Whether the sender's distance from the tap is known.
     pub near_known: bool,
     /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
     /// was changed on the way.

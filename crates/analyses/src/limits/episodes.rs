@@ -12,17 +12,17 @@ pub struct Episode {
     pub from: Instant,
     /// When it ended.
     pub to: Instant,
-    /// Segments sent again.
-    pub resent: u32,
-    /// Of these, how many for nothing.
-    pub needless: u32,
-    /// The retransmission timer ran out.
+    /// Segments retransmitted.
+    pub retransmitted: u32,
+    /// How many of them were spurious.
+    pub spurious: u32,
+    /// The retransmission timer expired.
     pub timeout: bool,
-    /// Something was sent a third time.
+    /// Some data was sent a third time.
     pub repeated: bool,
-    /// The first thing sent again was the last that was outstanding.
+    /// The first retransmission was of the last data outstanding.
     pub tail: bool,
-    /// The receiver took back what it had SACKed.
+    /// The receiver reneged on data it had SACKed.
     pub reneged: bool,
     /// The receiver took back a part of its window, with data in flight beyond it.
     pub taken_back: bool,
@@ -34,21 +34,22 @@ impl Episode {
         self.to.nanos_since(self.from)
     }
 
-    /// What made it necessary.
+    /// Its cause.
     pub const fn cause(&self) -> Cause {
         if self.taken_back {
             Cause::WindowTakenBack
         } else if self.reneged {
             Cause::SackReneging
-        } else if self.timeout && self.needless * 2 >= self.resent {
-            // Real losses beside them may have been repaired in the same episode.
+        } else if self.timeout && self.spurious * 2 >= self.retransmitted {
+            // Real losses may have been repaired in the same episode.
             Cause::SpuriousTimeout
-        } else if self.needless >= self.resent && self.tail {
-            // Nothing was above it to overtake it: a probe timer was too early (RFC 8985, section 7).
+        } else if self.spurious >= self.retransmitted && self.tail {
+            // No segment above it could have been reordered before it: a probe timer was too early (RFC 8985, section
+            // 7).
             Cause::SpuriousTimeout
-        } else if self.needless >= self.resent {
+        } else if self.spurious >= self.retransmitted {
             Cause::Reordering
-        } else if self.repeated && self.needless == 0 {
+        } else if self.repeated && self.spurious == 0 {
             Cause::LostRetransmission
         } else if self.tail {
             Cause::TailLoss
@@ -64,15 +65,15 @@ impl Episode {
 #[derive(Clone, Debug, Default)]
 pub struct Episodes {
     done: Vec<Episode>,
-    /// The present one, and the offset that ends it.
+    /// The current one, and the offset that ends it.
     open: Option<(Episode, StreamOffset)>,
     count: u32,
     timeouts: u32,
-    /// Neighbours were joined, so that an episode may hold time in which nothing was repaired.
+    /// Neighbours were joined, so an episode may include time in which nothing was repaired.
     joined: bool,
 }
 
-/// Episodes kept; of more, neighbours are joined.
+/// Episodes kept; beyond that, neighbours are joined.
 const MOST: usize = 4096;
 
 impl Episodes {
@@ -86,12 +87,12 @@ impl Episodes {
         self.count
     }
 
-    /// How often the timer ran out.
+    /// How often the timer expired.
     pub const fn timeouts(&self) -> u32 {
         self.timeouts
     }
 
-    /// The episodes, the present one included.
+    /// The episodes, including the current one.
     pub fn all(&self) -> impl Iterator<Item = &Episode> {
         self.done.iter().chain(self.open.as_ref().map(|(episode, _)| episode))
     }
@@ -102,12 +103,12 @@ impl Episodes {
         self.done.get(next).or(self.open.as_ref().map(|(episode, _)| episode))
     }
 
-    /// The episodes between two instants, each with the time that it takes of it; none where neighbours were joined, since
-    /// then it is not known when one of them ended.
+    /// The episodes between two instants, each with its part of that time; none if neighbours were joined, since it is
+    /// then unknown when one of them ended.
     pub fn between(&self, from: Instant, to: Instant) -> impl Iterator<Item = (Instant, Instant, &Episode)> {
         let next = self.done.partition_point(|episode| episode.to <= from);
         let done = self.done[next..].iter().map(|episode| (episode, episode.to));
-        // The present one goes on.
+        // The current one goes on.
         let all = done.chain(self.open.as_ref().map(|(episode, _)| (episode, to)));
         let are_exact = !self.joined;
         all.take_while(move |(episode, _)| are_exact && episode.from < to)
@@ -115,8 +116,9 @@ impl Episodes {
             .filter(|(from, to, _)| from < to)
     }
 
-    /// `segment` was sent again at `at`; that it would be, the sender knew since `since`; `nxt` is the highest offset sent.
-    pub fn resent(
+    /// `segment` was retransmitted at `at`; the sender knew of the loss since `since`; `nxt` is the highest offset
+    /// sent.
+    pub fn on_retransmission(
         &mut self,
         at: Instant,
         since: Instant,
@@ -132,8 +134,8 @@ impl Episodes {
             let episode = Episode {
                 from: ended.map_or(since, |ended| since.max(ended)),
                 to: at,
-                resent: 0,
-                needless: 0,
+                retransmitted: 0,
+                spurious: 0,
                 timeout: false,
                 repeated: false,
                 tail: placed.tail,
@@ -143,9 +145,9 @@ impl Episodes {
             (episode, nxt)
         });
         episode.to = at;
-        episode.resent += 1;
+        episode.retransmitted += 1;
         // It had arrived already.
-        episode.needless += u32::from(placed.label == Label::Spurious);
+        episode.spurious += u32::from(placed.label == Label::Spurious);
         episode.timeout |= timeout;
         episode.repeated |= placed.repeated;
         *point = (*point).max(segment.end());
@@ -161,9 +163,9 @@ impl Episodes {
 
     #[inline(never)]
     fn close(&mut self, at: Instant, una: StreamOffset) {
-        // A sender that learns that all its retransmissions were needless undoes the recovery (`tcp_may_undo`, 6.18).
+        // A sender that learns that all its retransmissions were spurious undoes the recovery (`tcp_may_undo`, 6.18).
         if let Some((episode, point)) = &mut self.open
-            && (una >= *point || episode.needless >= episode.resent)
+            && (una >= *point || episode.spurious >= episode.retransmitted)
         {
             episode.to = at;
             let episode = *episode;
@@ -175,29 +177,29 @@ impl Episodes {
         }
     }
 
-    /// Retransmissions of the present or last episode were needless.
-    pub fn needless(&mut self, count: u32) {
+    /// Retransmissions of the current or last episode were spurious.
+    pub fn on_spurious(&mut self, count: u32) {
         let latest = self.open.as_mut().map(|(episode, _)| episode).or(self.done.last_mut());
         if let Some(episode) = latest {
-            episode.needless = episode.needless.saturating_add(count).min(episode.resent.max(1));
+            episode.spurious = episode.spurious.saturating_add(count).min(episode.retransmitted.max(1));
         }
     }
 
-    /// The receiver took back what it had SACKed.
+    /// The receiver reneged on data it had SACKed.
     pub const fn reneged(&mut self) {
         if let Some((episode, _)) = &mut self.open {
             episode.reneged = true;
         }
     }
 
-    /// The receiver took back a part of its window.
+    /// The receiver took back part of its window.
     pub const fn taken_back(&mut self) {
         if let Some((episode, _)) = &mut self.open {
             episode.taken_back = true;
         }
     }
 
-    /// Joins each two neighbours into one, the longer one's kind winning.
+    /// Joins each pair of neighbours into one, of the kind of the longer one.
     fn join(&mut self) {
         let joined = self.done.chunks(2).map(|pair| {
             let (first, last) = (pair[0], pair[pair.len() - 1]);

@@ -1,11 +1,12 @@
-//! Whether more in flight brought more: a path that has room delivers as much more, a full one only lets its queue grow.
+//! Whether more data in flight was delivered faster: a path with room delivers that much more, a full one only lets its
+//! queue grow.
 
 use super::stretch::{Part, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
 use crate::report::Overview;
 
-/// Growth from the first half of a time to its second, as logarithms, each weighed by how long it took.
+/// Growth from the first half of a time to its second, as logarithms weighted by its length.
 #[derive(Default)]
 struct Growth {
     flight: f64,
@@ -37,14 +38,14 @@ impl Sum {
     }
 }
 
-/// Names the path where the congestion window seemed to hold the sender, but more in flight brought no more: the RTTs do not show
-/// the queue if ACKs come in batches, the last of which shows none.
+/// Names the path as the cause where the congestion window seemed to hold the sender, but more data in flight was not
+/// delivered faster: the RTTs do not show the queue if ACKs come in batches, the last of which shows none.
 pub fn full_without_a_queue(stretches: &[Stretch], overview: &Overview, parts: &mut [Part]) {
     let Some(base) = overview.base_rtt else { return };
     let is_grown = |part: &Part| matches!(part.cause, Cause::AfterLoss | Cause::EarlyExit);
     let mut all = Growth::default();
     for run in parts.chunk_by(|a, b| is_grown(a) == is_grown(b)).filter(|run| is_grown(&run[0])) {
-        // The first stretch has what was held back for the loss before it.
+        // The first stretch includes what the loss before it had held back.
         all.add(run[1..].iter().map(|part| &stretches[part.stretch]), base);
     }
     if all.shows_a_full_path(overview.peak_rate) {
@@ -55,7 +56,7 @@ pub fn full_without_a_queue(stretches: &[Stretch], overview: &Overview, parts: &
 }
 
 impl Growth {
-    /// Adds a time without a loss, if it is long enough to tell.
+    /// Adds a time without loss, if it is long enough to tell.
     fn add<'a>(&mut self, run: impl Iterator<Item = &'a Stretch> + Clone, base: u32) {
         let whole = Sum::of(run.clone());
         if whole.lasted < thresholds::GROWTH_RTTS * f64::from(base) * 1e3 {
@@ -84,7 +85,7 @@ impl Growth {
         }
     }
 
-    /// Whether a rate near `peak`, in bit/s, did not follow what was in flight.
+    /// Whether a rate near `peak`, in bit/s, did not follow the data in flight.
     fn shows_a_full_path(&self, peak: f64) -> bool {
         self.lasted > 0.0
             && self.delivered * 8e9 / self.lasted >= thresholds::REPAIRED_AT_FULL_RATE * peak

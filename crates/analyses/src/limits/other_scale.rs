@@ -1,37 +1,37 @@
-//! Whether a sender far from the tap takes the window to be a part of what it is, as one does to which a device on the path
-//! has shown another window scale.
+//! Whether a sender far from the tap uses only a fraction of the window, because a device on the path showed it another
+//! window scale.
 //!
-//! Such a sender has more to send, and ends its segments where it believes the window to end: at 2^-n of it, to the byte.
+//! Such a sender has more to send, and ends its segments where it believes the window ends: at 2^-n of it, to the byte.
 
 use super::thresholds;
 use slowpath_model::Instant;
 
-/// Short segments that ended where a part of the window ends.
+/// Short segments that ended at a fraction of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OtherScale {
-    /// By how much the scale is less.
+    /// How much smaller the scale is.
     less: u8,
-    /// How many segments ended just there, and how many short ones elsewhere since.
+    /// How many segments ended exactly there, and how many short ones elsewhere since.
     segments: u32,
     elsewhere: u32,
-    /// When what the first was sent into was known, and how much it made outstanding.
+    /// Since when the window of the first one was known, and how much that one made outstanding.
     since: Option<Instant>,
     outstanding: i64,
 }
 
-/// What the sender makes of the window, where it shows.
+/// The sender's view of the window, where it shows.
 #[derive(Clone, Copy, Debug)]
 pub struct ScaledOtherwise {
-    /// The scale is that of the receiver, less this.
+    /// The scale is the receiver's, less this.
     pub less: u8,
-    /// So many segments show it.
+    /// How many segments show it.
     pub segments: u32,
     /// Since when.
     pub since: Instant,
 }
 
 impl OtherScale {
-    /// A segment with less than an MSS made so much outstanding, with a window of `window` that is known since `since`.
+    /// A segment shorter than an MSS made so much outstanding, with a window of `window` known since `since`.
     #[inline(never)]
     pub fn short_segment(&mut self, since: Instant, outstanding: i64, window: u32) {
         let window = i64::from(window);
@@ -52,8 +52,8 @@ impl OtherScale {
         }
     }
 
-    /// What the sender makes of the window, if that is certain. At first it went by the window of the SYN, which nobody
-    /// scales, and had much more in flight than later: `flight_max` at most.
+    /// The sender's view of the window, if that is certain. At first it used the SYN's window, which is never scaled,
+    /// and had much more in flight than later: `flight_max` at most.
     pub fn found(&self, flight_max: i64) -> Option<ScaledOtherwise> {
         let (part, of) = thresholds::OTHER_SCALE_PART;
         let most = self.segments >= thresholds::OTHER_SCALE_SEGMENTS

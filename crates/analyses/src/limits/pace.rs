@@ -1,8 +1,8 @@
-//! What set the sender off, and whether a clock of its own did.
+//! What triggered the sender, and whether a clock of its own did.
 //!
-//! A sender held by a congestion window sends when an ACK comes, and as much as it acknowledges. One that is held by a
-//! shaper, by pacing or by its link sends by a clock of the sending host: evenly, always as fast, and with nothing queued
-//! on the path.
+//! A sender held by a congestion window sends when an ACK comes, and as much as it acknowledges. A sender held by a
+//! shaper, by pacing or by its link sends by a clock of the sending host: evenly, at a constant rate, and without a
+//! queue on the path.
 
 use super::context::Context;
 use super::stretch::{Hold, Marks, Prompt, Stretch};
@@ -10,8 +10,8 @@ use super::thresholds;
 use crate::overview::Steady;
 use slowpath_model::statistics::median;
 
-/// How often a sender far from the tap sent more data soon after an ACK had reached it, and how often that is chance because
-/// ACKs come often.
+/// How often a sender far from the tap sent more data soon after an ACK had reached it, and how often that is chance
+/// because ACKs are frequent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FromAfar {
     waits: u32,
@@ -20,9 +20,9 @@ pub struct FromAfar {
 }
 
 impl FromAfar {
-    /// A wait ended, soon after an ACK or not; `chance` is how likely that was.
+    /// A wait ended, soon after an ACK or not; `chance` is the probability of that.
     pub fn note(&mut self, clocked: bool, chance: f64) {
-        // Where some ACK is always near, nothing shows.
+        // If some ACK is always near, nothing shows.
         if chance < thresholds::TELLING_CHANCE {
             self.waits += 1;
             self.clocked += u32::from(clocked);
@@ -30,7 +30,7 @@ impl FromAfar {
         }
     }
 
-    /// Whether ACKs did not set this sender off: hardly more often than by chance.
+    /// Whether ACKs did not trigger this sender: hardly more often than by chance.
     pub fn shows_no_clock(&self) -> bool {
         let more = f64::from(self.clocked) - self.by_chance;
         let at_most = f64::from(self.waits) - self.by_chance;
@@ -38,15 +38,15 @@ impl FromAfar {
     }
 }
 
-/// Whether nothing that the sender learnt set off most of what it sent, nor ended most of its waiting. Only next to the sender
-/// this shows.
+/// Whether nothing that the sender learnt triggered most of its data, or ended most of its waiting. This shows only
+/// next to the sender.
 pub fn by_itself(context: &Context, stretch: &Stretch) -> bool {
     context.at_sender
         && stretch.part_sent_after(Prompt::Nothing) >= thresholds::SET_OFF
         && stretch.part_waited_for(Prompt::Nothing) >= thresholds::SET_OFF
 }
 
-/// Whether payload of the other end set off most of what was sent, and no ACK. Where both ends send much, payload takes
+/// Whether payload of the other end triggered most of the data, and no ACK did. If both ends send much, payload takes
 /// the place of ACKs.
 pub fn by_payload(stretch: &Stretch) -> bool {
     let mostly = stretch.part_sent_after(Prompt::Payload) >= thresholds::SET_OFF_BY_PAYLOAD;
@@ -59,24 +59,24 @@ pub fn waited_for_acks(stretch: &Stretch) -> bool {
     stretch.part_waited_for(Prompt::Ack) > 0.5
 }
 
-/// Whether the sender's queue ran empty again and again: its application wrote what went out, each time.
+/// Whether the sender's queue ran empty again and again: each time, its application wrote what was sent.
 pub fn often_emptied(stretch: &Stretch) -> bool {
     stretch.emptied >= thresholds::OFTEN_EMPTIED
 }
 
-/// Whether data came or went evenly through the round trip of `base` microseconds.
+/// Whether data came or went evenly through the RTT of `base` microseconds.
 pub fn is_even(stretch: &Stretch, base: u32) -> bool {
     stretch.gap_max < base / thresholds::EVEN_GAP_PART
 }
 
-/// Whether data left evenly as well, as far as the tap shows that: in no bursts with gaps between them.
+/// Whether data also left evenly, as far as the tap shows that: not in bursts with gaps between them.
 pub fn leaves_evenly(context: &Context, stretch: &Stretch, base: u32) -> bool {
     let evenly_sent = !context.at_sender || stretch.send_gap_max < base / thresholds::EVEN_GAP_PART;
     evenly_sent && is_even(stretch, base)
 }
 
-/// Whether every segment was short, and not by much, again and again. Far from the sender that may be a path with a smaller
-/// MTU, of which the ICMP error did not pass the tap, as well as an application that writes so much at a time.
+/// Whether every segment was a little too short, again and again. Far from the sender that may be a path with a smaller
+/// MTU, whose ICMP error did not pass the tap, or an application that writes that much at a time.
 pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
     let sent = stretch.sent();
     let full = u64::from(stretch.emptied) * u64::from(context.mss);
@@ -84,9 +84,10 @@ pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
     !context.at_sender && often_emptied(stretch) && nearly_full
 }
 
-/// How a sender with a clock of its own sends, where it has one: nearly all that it sends with more to send goes
-/// out evenly, at one rate, with the same amount in flight. No congestion control does that for long. On a full path a
-/// queue shows, and at a policer whose rate the sender has learnt much is lost: `disturbed` is the longer of the two times.
+/// The sending pattern of a sender with a clock of its own, if it has one: nearly all that it sends with more to send
+/// goes out evenly, at one rate, with the same amount in flight. No congestion control does that for long. A full path
+/// shows a queue, and at a policer whose rate the sender has learnt much is lost: `disturbed` is the longer of the two
+/// times.
 pub fn steady(context: &Context, stretches: &[Stretch], base: u32, disturbed: i64) -> Option<Steady> {
     let sending: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
     if disturbed > sending / thresholds::STEADY_QUEUED_PART || !context.queue_shows {
@@ -95,7 +96,7 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, disturbed: i6
     let is_clocked = |stretch: &&Stretch| {
         let open = stretch.under(Hold::Open) * 2 > stretch.lasted();
         let by_itself = !context.at_sender || by_itself(context, stretch);
-        let undisturbed = stretch.emptied == 0 && !stretch.marks.has(Marks::RESENT);
+        let undisturbed = stretch.emptied == 0 && !stretch.marks.has(Marks::RETRANSMITTED);
         open && by_itself && leaves_evenly(context, stretch, base) && undisturbed
     };
     let clocked: Vec<&Stretch> = stretches.iter().filter(is_clocked).collect();

@@ -1,12 +1,12 @@
-//! Whether a policer took what was lost: a token bucket that drops what finds it empty, and delays nothing (Flach et al.,
-//! *An Internet-wide analysis of traffic policing*, SIGCOMM 2016).
+//! Whether a policer dropped the lost packets: a token bucket that drops packets when it is empty, and delays none
+//! (Flach et al., *An Internet-wide analysis of traffic policing*, SIGCOMM 2016).
 
 use super::stretch::{Hold, Marks, Stretch};
 use super::thresholds;
 use crate::report::Overview;
 use slowpath_model::statistics::mean;
 
-/// The rate of a policer in bit/s, where losses look like one's: they come without a queue, when a bucket is empty.
+/// The rate of a policer in bit/s, if the losses look like one's: they come without a queue, when a bucket is empty.
 pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     let life = stretches.last()?.to.nanos_since(stretches.first()?.from);
     if overview.queued > life / thresholds::POLICER_QUEUED_PART {
@@ -17,13 +17,13 @@ pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
 
 /// Whether the second of two stretches begins to repair a loss.
 const fn is_lost_between(pair: &[Stretch]) -> bool {
-    pair[1].marks.has(Marks::RESENT) && !pair[0].marks.has(Marks::RESENT)
+    pair[1].marks.has(Marks::RETRANSMITTED) && !pair[0].marks.has(Marks::RETRANSMITTED)
 }
 
-/// From one loss to the next, a bucket lets through what flows into it: always the same rate. Chance strikes after any
-/// amount. A bottleneck has one rate as well, but never lets more through; a bucket does, as long as it is not empty.
+/// From one loss to the next, a bucket lets through what flows into it: always the same rate. Random losses come after
+/// any amount. A bottleneck has one rate as well, but never lets more through; a bucket does until it is empty.
 fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    // What is lost of a sender that pauses, or waits for its timer, is lost of what it had to send.
+    // The losses of a sender that pauses, or waits for its timer, depend on what it had to send.
     let under = |of: fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
     if under(|stretch| stretch.under(Hold::Open)) * 2 < under(Stretch::lasted) {
         return None;
@@ -39,7 +39,7 @@ fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
             between.extend(now.replace((0.0, 0.0)));
         }
     }
-    // The first is slow start's, which had a full bucket.
+    // The first loss is slow start's, which had a full bucket.
     let between = between.get(1..).filter(|between| between.len() >= thresholds::POLICER_CYCLES)?;
     let sum = |of: fn(&(f64, f64)) -> f64| between.iter().map(of).sum::<f64>();
     let (delivered, time) = (sum(|cycle| cycle.0), sum(|cycle| cycle.1));
@@ -51,7 +51,7 @@ fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
         .then_some(rate)
 }
 
-/// With the same window and round trip, a bucket is empty at the same amount in flight each time.
+/// With the same window and RTT, a bucket is empty at the same amount in flight each time.
 fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
     let mut before = Vec::new();
     for pair in stretches.windows(2) {
@@ -61,7 +61,7 @@ fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
     }
     let later = before.get(1..).filter(|later| later.len() >= thresholds::POLICER_LOSSES)?;
     let flight = mean(later.iter().map(|(flight, _)| *flight))?;
-    // A sender that always has the same amount in flight, as BBR has on a full path, meets chance there too.
+    // A sender that always has the same amount in flight, as BBR has on a full path, has random losses there too.
     let open = stretches.iter().filter(|stretch| stretch.flight_max > 0);
     let (area, time) = open.fold((0.0, 0.0), |(area, time), stretch| {
         let lasted = stretch.lasted() as f64;
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use slowpath_model::Instant;
 
-    /// Stretches of 20 ms, with so many bytes delivered in each; a loss after each cycle.
+    /// Stretches of 20 ms, with these bytes delivered in each; a loss after each cycle.
     fn cycles(of: &[&[i64]]) -> Vec<Stretch> {
         let mut at = Instant::START;
         let mut stretches = Vec::new();
@@ -91,7 +91,7 @@ mod tests {
                 stretch.extend(at, Hold::Open);
                 (stretch.delivered, stretch.flight_max) = (*delivered, 3 * *delivered as u32);
                 if nth == 0 {
-                    stretch.marks.set(Marks::RESENT);
+                    stretch.marks.set(Marks::RETRANSMITTED);
                 }
                 stretches.push(stretch);
             }
@@ -114,14 +114,14 @@ mod tests {
     ];
 
     #[test]
-    fn losses_after_what_flowed_into_a_bucket_are_a_policers() {
+    fn equal_rates_between_losses_are_a_policer() {
         let stretches = cycles(&EMPTIED);
         let found = rate(&stretches, &overview(12e6, 0)).expect("a policer");
         assert!((found / 8e6 - 1.0).abs() < 0.03, "{found}");
     }
 
     #[test]
-    fn a_full_link_lets_no_more_through_and_a_queue_explains_losses() {
+    fn full_link_or_queue_is_not_a_policer() {
         let stretches = cycles(&EMPTIED);
         assert_eq!(rate(&stretches, &overview(8.4e6, 0)), None, "never more than that rate");
         let life = 20_000_000 * stretches.len() as i64;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_after_any_amount_are_by_chance() {
+    fn varying_rates_between_losses_are_not_a_policer() {
         let chance: [&[i64]; 6] = [
             &[60_000, 90_000],
             &[10_000, 20_000],

@@ -5,7 +5,7 @@ use super::thresholds;
 use crate::cause::Cause;
 use crate::report::Overview;
 
-/// What a queue that makes RTTs longer by `queue` than `base`, in microseconds, is called; `None` if it is no queue.
+/// The cause of a queue that lengthens RTTs by `queue` beyond `base`, in microseconds; `None` if it is no queue.
 pub fn cause(queue: u32, base: u32) -> Option<Cause> {
     let is_one = queue > (base / thresholds::QUEUE_RTT_PART).max(thresholds::QUEUE_LEAST_US);
     let stands = f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
@@ -13,7 +13,7 @@ pub fn cause(queue: u32, base: u32) -> Option<Cause> {
     is_one.then_some(if stands { Cause::StandingQueue } else { Cause::BottleneckFull })
 }
 
-/// Whether a queue stood somewhere throughout `stretch`: not even its shortest round trip was short.
+/// Whether a queue stood somewhere throughout `stretch`: not even its shortest RTT was short.
 pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
     is_longer(overview, stretch)
         && !overview
@@ -22,8 +22,8 @@ pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
             .is_some_and(|rtt| is_at(stretch, rtt) && comes_in_bursts(overview, stretch))
 }
 
-/// The RTT that the path had become, in microseconds, where RTTs were long and no queue made them so: once long, they stood still,
-/// which those of a queue that others fill do not, and what arrived came with pauses, which no queue of this flow leaves.
+/// The new RTT of the path, in microseconds, if RTTs were long without a queue: they then stayed constant, unlike those
+/// of a queue filled by others, and data arrived with pauses, which a queue of this flow does not leave.
 pub fn longer_rtt(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
     let is_one = |stretch: &&Stretch| is_longer(overview, stretch) && comes_in_bursts(overview, stretch);
     let longer: Vec<&Stretch> = stretches.iter().filter(is_one).collect();
@@ -48,8 +48,8 @@ fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
     stretch.rtt_min != u32::MAX && cause(stretch.rtt_min.saturating_sub(base), base).is_some()
 }
 
-/// Whether what arrived came with pauses, far below the rate that the path carries. A queue of this flow alone hands on what is
-/// in it without one.
+/// Whether data arrived with pauses, far below the rate of the path. A queue of this flow alone delivers without
+/// pauses.
 fn comes_in_bursts(overview: &Overview, stretch: &Stretch) -> bool {
     let rate = stretch.rate().unwrap_or(0.0);
     rate < thresholds::BELOW_PEAK * overview.peak_rate

@@ -1,4 +1,4 @@
-//! The time of one direction, cut into stretches of about a round trip, each with what happened in it.
+//! The time of one direction, cut into stretches of about an RTT, each with what happened in it.
 
 use crate::cause::Cause;
 use slowpath_model::Instant;
@@ -16,12 +16,12 @@ pub enum Hold {
     Dry,
     /// More was there to send, and the receiver's window was open.
     Open,
-    /// What was sent, or its ACK, was under way for much longer than a round trip, and arrived.
+    /// A segment, or its ACK, was under way for much longer than an RTT, and arrived.
     Delayed,
 }
 
 impl Hold {
-    /// As many as there are.
+    /// The number of variants.
     pub const COUNT: usize = 6;
     /// All of them, in the order of the array in [`Stretch`].
     pub const ALL: [Self; Self::COUNT] =
@@ -31,38 +31,38 @@ impl Hold {
 /// What the sender learnt right before it sent new data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prompt {
-    /// An ACK alone, as a sender is set off that has more to send than it may.
+    /// A pure ACK, as for a sender that has more to send than it may.
     Ack,
     /// Payload of the other end.
     Payload,
-    /// Nothing: a timer set it off, or the application.
+    /// Nothing: a timer or the application triggered it.
     #[default]
     Nothing,
 }
 
 impl Prompt {
-    /// As many as there are.
+    /// The number of variants.
     pub const COUNT: usize = 3;
 }
 
-/// Things that happened within a stretch, as bits.
+/// Events within a stretch, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks(u16);
 
 impl Marks {
     /// The other end sent payload: the ends take turns.
     pub const PEER_SPOKE: Self = Self(1);
-    /// Something was sent again.
-    pub const RESENT: Self = Self(2);
+    /// A segment was retransmitted.
+    pub const RETRANSMITTED: Self = Self(2);
     /// The window closed to zero.
     pub const ZERO_WINDOW: Self = Self(4);
     /// The window field stood at its maximum, 65,535, but for a segment.
     pub const FIELD_FULL: Self = Self(8);
     /// The capture missed something.
     pub const GAP: Self = Self(16);
-    /// The receiver answered late though the tap is beside it.
+    /// The receiver answered late though the tap is next to it.
     pub const HELD_BACK: Self = Self(64);
-    /// Nothing was ever resent before it.
+    /// Nothing was retransmitted before it.
     pub const BEFORE_LOSS: Self = Self(128);
     /// All of it is one silence in which data passed unseen.
     pub const MISSED: Self = Self(256);
@@ -71,7 +71,7 @@ impl Marks {
     /// The receiver moved the window's edge back, and data in flight lies beyond it.
     pub const TAKEN_BACK: Self = Self(1024);
 
-    /// The receiver's window reached farther than before: its application had read, or could not, for a hole.
+    /// The receiver's window reached farther than before: its application had read, or could not because of a hole.
     pub const READ: Self = Self(2048);
     /// Far from the sender: a silence after a full segment, in which what was sent may have been lost.
     pub const UNPROVEN: Self = Self(4096);
@@ -104,11 +104,11 @@ pub struct Stretch {
     pub window_max: u32,
     /// Smallest advertised window.
     pub window_min: u32,
-    /// Shortest round trip in microseconds; `u32::MAX` where none was measured.
+    /// Shortest RTT in microseconds; `u32::MAX` if none was measured.
     pub rtt_min: u32,
-    /// Waits while dry that an ACK ended: as if a full buffer let the writer in.
+    /// Waits while dry that an ACK ended: as if a full buffer let the writer continue.
     pub dry_clocked: u32,
-    /// Waits while dry that ended by themselves: the application wrote.
+    /// Waits while dry that no ACK ended: the application wrote.
     pub dry_free: u32,
     /// Waits that payload of the other end ended, and how much payload it sent.
     pub prompted: u32,
@@ -126,7 +126,7 @@ pub struct Stretch {
     pub waited_for: [u32; Prompt::COUNT],
     /// Segments of new data that emptied the sender's queue.
     pub emptied: u32,
-    /// Bursts of new data that payload of the other end set off.
+    /// Bursts of new data that payload of the other end triggered.
     pub bursts_after_payload: u32,
     /// The largest amount outstanding right after a wait while dry ended.
     pub peak_max: u32,
@@ -214,7 +214,7 @@ impl Stretch {
         (self.to > self.from).then(|| self.delivered as f64 * 8e9 / self.lasted() as f64)
     }
 
-    /// Takes in the stretch that follows.
+    /// Merges the following stretch into this one.
     fn absorb(&mut self, next: &Self) {
         self.to = next.to;
         for (mine, theirs) in self.held.iter_mut().zip(next.held) {
@@ -317,13 +317,13 @@ impl Log {
         self.stretches = kept;
     }
 
-    /// Marks all stretches between two instants of late.
+    /// Marks all stretches between two recent instants.
     pub fn mark(&mut self, from: Instant, to: Instant, marks: Marks) {
         let since = self.stretches.iter_mut().rev().take_while(|stretch| stretch.from >= from);
         since.filter(|stretch| stretch.to <= to).for_each(|stretch| stretch.marks.set(marks));
     }
 
-    /// The one before the present.
+    /// The last complete stretch.
     pub fn last_mut(&mut self) -> Option<&mut Stretch> {
         self.stretches.last_mut()
     }
@@ -339,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_stays_bounded_and_keeps_all_time() {
+    fn log_is_bounded_and_keeps_all_time() {
         let mut log = Log::default();
         for n in 0..100_000i64 {
             let from = Instant::from_nanos(n * 10);

@@ -9,21 +9,22 @@ use std::time::Duration;
 /// every second full segment at once (RFC 5681, section 4.2), and a scheduler's latency is below it.
 pub const LATE_ACK_NS: i64 = 10_000_000;
 
-/// So many segments at least has an ACK to cover before it counts as late: fewer may be a delayed ACK's.
+/// Segments that an ACK has to cover to count as late: an ACK of fewer may be a delayed one.
 pub const LATE_ACK_SEGMENTS: i64 = 4;
 
-/// Without an ACK for this long, in microseconds, the ones of a receiver are delayed (`TCP_DELACK_MIN`, 40 ms, with what its
-/// timer may be early by).
+/// If a receiver sends no ACK for this long, in microseconds, its ACKs are delayed (`TCP_DELACK_MIN`, 40 ms, less what
+/// its timer may be early by).
 pub const DELAYED_ACKS_US: u32 = 30_000;
 
-/// A zero window for less than this, in nanoseconds, is a reader that is slow, not one that stopped: twice Linux's least
+/// A zero window for less than this, in nanoseconds, means a slow reader, not one that stopped: twice Linux's least
 /// interval between window probes (`TCP_RTO_MIN`, 200 ms).
 pub const STOPPED_NS: i64 = 400_000_000;
 
 /// The part of a stretch that a closed window has to fill for the reader to have stopped.
 pub const STOPPED_SHARE: f64 = 0.9;
 
-/// A window below this part of the largest one, before or after, has shrunk, or will grow.
+/// A window below this part of the largest one before has shrunk; below this part of the largest one after, it will
+/// grow.
 pub const SHRUNK: f64 = 0.75;
 
 /// A window that closes below this part of its largest is being filled by unread data.
@@ -38,8 +39,8 @@ pub const BELOW_PEAK: f64 = 0.8;
 /// A window larger than this, in bytes, may be one that ran into the 65,535 of an unscaled field.
 pub const LARGE_UNSCALED: u32 = 32_000;
 
-/// The part of waits that an ACK ended, from which on a full send buffer lets the writer in. What an application writes is not
-/// tied to ACKs.
+/// From this part of the waits that an ACK ended, a full send buffer lets the writer continue. An application's own
+/// writes are not tied to ACKs.
 pub const CLOCKED_BY_ACKS: f64 = 0.7;
 
 /// The most payload that a grant of credit takes: a WINDOW_UPDATE of HTTP/2 has 13 bytes (RFC 9113, section 6.9), two of them
@@ -52,7 +53,7 @@ pub const CREDIT_SEGMENTS: u32 = 8;
 /// No send buffer holds less than two segments (`SOCK_MIN_SNDBUF`, 6.18).
 pub const LEAST_BUFFERED_SEGMENTS: u32 = 2;
 
-/// The RTT is longer than the shortest by a queue from an eighth of it on, and by 0.3 ms at least: less is a scheduler's.
+/// An RTT includes a queue if it exceeds the shortest by an eighth, and by 0.3 ms at least: less is scheduling jitter.
 pub const QUEUE_RTT_PART: u32 = 8;
 
 /// See [`QUEUE_RTT_PART`]; in microseconds.
@@ -65,33 +66,33 @@ pub const STANDING_LEAST_US: u32 = 10_000;
 /// A standing queue holds more than this many base RTTs.
 pub const STANDING_RTTS: f64 = 1.5;
 
-/// The flight grows, as in slow start, from a fifth per stretch on: slow start doubles it per RTT, congestion avoidance adds
-/// a segment.
+/// The flight grows as in slow start if it grows by a fifth or more per stretch: slow start doubles it per RTT,
+/// congestion avoidance adds a segment.
 pub const GROWS: (u32, u32) = (6, 5);
 
 /// The initial window (RFC 6928). A flight that stays below it was never limited by a congestion window that grew.
 pub const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 
-/// What was in flight has to have grown by this part, from one half of the time between losses to the other, before it tells
+/// The data in flight has to grow by this part, from one half of the time between losses to the other, before it means
 /// anything that no more was delivered.
 pub const GROWN: f64 = 0.08;
 
-/// With room on the path, the rate grows as what is in flight does; on a full path, not at all.
+/// With room on the path, the rate grows with the data in flight; on a full path, not at all.
 pub const BROUGHT: f64 = 0.35;
 
-/// Between two losses this many RTTs tell it: halves of fewer are of a few bursts each.
+/// RTTs needed between two losses: halves of fewer consist of a few bursts each.
 pub const GROWTH_RTTS: f64 = 8.0;
 
-/// From this part of the rate of the time with a reader on, one who does not read holds nobody.
+/// From this part of the rate in the time with a reader, one who does not read holds nobody up.
 pub const AS_IF_READ: f64 = 0.9;
 
-/// In less than this part of the time, a reader does not show at what rate the path delivers to one.
+/// A reader that reads for less than this part of the time does not show at what rate the path delivers to one.
 pub const READ_PART: i64 = 5;
 
-/// What comes out of a queue comes without a pause of a third of an RTT, unless it holds more of others.
+/// A queue delivers without a pause of a third of an RTT, unless it holds more packets of other flows.
 pub const QUEUE_GAP_PART: u32 = 3;
 
-/// RTTs stand still within this part of one: what else a queue holds changes by more.
+/// RTTs are constant if they stay within this part of one: a queue's other contents change them by more.
 pub const STILL_PART: u32 = 32;
 
 /// For this part of the time from the first long one to the last ...
@@ -103,38 +104,38 @@ pub const STILL_RTTS: i64 = 8;
 /// Deliveries without a pause of a quarter of an RTT are paced evenly.
 pub const EVEN_GAP_PART: u32 = 4;
 
-/// From this part of the new data on, what set it off set off the sender. Measured next to the sender: 0.86 and more for
-/// what did, 0.15 and less for what did not.
+/// From this part of the new data, its trigger counts as the sender's trigger. Measured next to the sender: 0.86 and
+/// more for true triggers, 0.15 and less for others.
 pub const SET_OFF: f64 = 0.5;
 
-/// From this part of the new data on, payload of the other end set off the sender. An answer longer than the congestion window
-/// has its first part set off by the request, and the rest by ACKs.
+/// From this part of the new data, payload of the other end triggered the sender. The first part of an answer longer
+/// than the congestion window is triggered by the request, the rest by ACKs.
 pub const SET_OFF_BY_PAYLOAD: f64 = 0.8;
 
 /// A fact that holds for this part of a cause's time excludes what it contradicts.
 pub const EXCLUDES: f64 = 0.9;
 
-/// Requests and credit are this many times shorter than what they let out; what is not goes both ways at once.
+/// Requests and credit are this many times shorter than what they let out; otherwise data goes both ways at once.
 pub const ANSWERED_PART: u32 = 4;
 
-/// Seen from afar, an ACK is near by chance: above this chance, nothing can be said.
+/// Seen from afar, an ACK is near by chance: above this probability, nothing can be said.
 pub const TELLING_CHANCE: f64 = 0.8;
 
-/// So many waits tell whether ACKs end them.
+/// Waits needed to tell whether ACKs end them.
 pub const TELLING_WAITS: u32 = 20;
 
-/// ACKs that end no more than this part of the waits beyond those that chance explains do not set the sender off.
+/// ACKs do not trigger the sender if they end no more than this part of the waits beyond those that chance explains.
 pub const NO_CLOCK: f64 = 0.4;
 
-/// So many times in an RTT has a sender's queue to run empty before its application is what it waits for: a full send buffer
-/// empties it once or a few times, when its writer is let in.
+/// How often in an RTT a sender's queue has to run empty before its application holds it: a full send buffer empties it
+/// once or a few times, when its writer continues.
 pub const OFTEN_EMPTIED: u32 = 5;
 
 /// Segments of this part of the MSS may be full ones of a smaller path MTU: tunnels leave 0.85 and more, path MTU discovery
 /// without ICMP begins at 0.7 (RFC 4821, section 7.2: 1024 bytes).
 pub const NEARLY_FULL: f64 = 0.65;
 
-/// So many segments of the largest size seen, each without a push flag, show that this size is a full segment's.
+/// Segments of the largest size seen, each without a push flag, that show this size to be a full segment's.
 pub const LEAST_UNPUSHED: u8 = 8;
 
 /// A sender with a clock of its own keeps rate and flight within this part of their median. A stretch begins and ends with a
@@ -153,13 +154,13 @@ pub const STEADY_ROUND_TRIPS: i64 = 10;
 /// ... and for this long, in nanoseconds.
 pub const STEADY_LEAST_NS: i64 = 300_000_000;
 
-/// From this part of the peak rate on, an evenly paced flow keeps the bottleneck busy, as BBR means to.
+/// From this part of the peak rate on, an evenly paced flow keeps the bottleneck busy, as BBR intends.
 pub const AT_PEAK: f64 = 0.85;
 
 /// From this part of the peak rate on, no time is lost to the repair of losses.
 pub const REPAIRED_AT_FULL_RATE: f64 = 0.8;
 
-/// The rate that is exceeded for this part of the sending time is the peak: one burst of ACKs is no rate.
+/// The peak rate is exceeded for this part of the sending time: one burst of ACKs is no rate.
 pub const PEAK_TIME_PART: i64 = 20;
 
 /// A rate over less time than this, in nanoseconds, is a burst.
@@ -168,32 +169,33 @@ pub const LEAST_RATE_NS: i64 = 1_000_000;
 /// A rate over no more than this many segments is a burst.
 pub const LEAST_RATE_SEGMENTS: i64 = 4;
 
-/// As many losses as make a coincidence of their rates unlikely; the first is slow start's, and not counted (Flach et al.,
+/// Losses needed to make equal rates an unlikely coincidence; the first is slow start's, and not counted (Flach et al.,
 /// SIGCOMM 2016).
 pub const POLICER_LOSSES: usize = 4;
 
-/// So many times from one loss to the next tell whether the rate in them is the same.
+/// Intervals between losses needed to tell whether their rates are the same.
 pub const POLICER_CYCLES: usize = 3;
 
-/// How alike the rates from one loss to the next are: the mean deviation by the mean. On labelled captures policers have up to
-/// 0.04, random loss 0.15 and more, loss by script 0.08 and more.
+/// How similar the rates between losses are: mean deviation by mean. On labelled captures policers have up to 0.04,
+/// random loss 0.15 and more, scripted loss 0.08 and more.
 pub const POLICER_CYCLE_SPREAD: f64 = 0.06;
 
-/// The peak rate is above that rate by this factor at least: of policers measured 1.2 and more, of full links up to 1.11.
+/// The peak rate exceeds that rate by this factor at least: 1.2 and more measured at policers, up to 1.11 on full
+/// links.
 pub const POLICER_ABOVE_RATE: f64 = 1.15;
 
-/// How alike the amounts in flight before each of a policer's losses are: standard deviation by mean.
-/// On labelled captures policers have up to 0.061, scripted and random loss 0.118 and more.
+/// How similar the amounts in flight before a policer's losses are: standard deviation by mean. On labelled captures
+/// policers have up to 0.061, scripted and random loss 0.118 and more.
 pub const POLICER_SPREAD: f64 = 0.085;
 
-/// What is in flight before a policer's losses is above the flow's mean by this factor at least.
+/// The amount in flight before a policer's losses is above the flow's mean by this factor at least.
 pub const POLICER_ABOVE_MEAN: f64 = 1.05;
 
 /// With a queue for more than a fifth of the flow's life, a full queue explains the losses, not a policer.
 pub const POLICER_QUEUED_PART: i64 = 5;
 
-/// Between two stretches of a full send buffer that are no more than so many apart, what lies between is the buffer's: the
-/// ACKs of a burst come after an RTT, which is a stretch.
+/// The time between two stretches of a full send buffer that are no more than this many apart belongs to the buffer:
+/// the ACKs of a burst come after an RTT, which is a stretch.
 pub const SEND_BUFFER_REACH: usize = 2;
 
 /// A first window smaller than this part of the one in the SYN was scaled by another factor than the sender knows.
@@ -203,36 +205,37 @@ pub const SAME_SCALE: u32 = 8;
 /// in slow start, differs by more.
 pub const EQUAL_BURSTS_PART: (u32, u32) = (3, 4);
 
-/// So many segments have to end at the same part of the window before the sender scales it by another factor.
+/// Segments that have to end at the same part of the window before the sender is taken to scale it by another factor.
 pub const OTHER_SCALE_SEGMENTS: u32 = 4;
 
-/// And this part of the short ones: the last of a write may end elsewhere.
+/// And this part of the short segments: the last one of a write may end elsewhere.
 pub const OTHER_SCALE_PART: (u32, u32) = (4, 5);
 
-/// A window of so many segments is not filled by chance: one or two may be.
+/// A window of this many segments is not filled by chance; one of one or two may be.
 pub const CHANCE_SEGMENTS: u32 = 4;
 
-/// So many losses have to follow a rule before it is one.
+/// Losses that have to follow a rule before it counts.
 pub const RULE_LOSSES: u32 = 3;
 
-/// That a host did not accept what arrived explains the retransmissions if it is the reason for four of five: what is lost on
-/// the path besides is the rest.
+/// If four of five retransmissions were of arrived segments that the host did not accept, that explains all of them:
+/// the rest were lost on the path.
 pub const NOT_ACCEPTED_PART: (u64, u64) = (4, 5);
 
-/// No more than this part of the losses may be none: what was retransmitted had arrived.
-pub const RULE_NEEDLESS: u32 = 4;
+/// No more than this part of the losses may be spurious retransmissions: the data had arrived.
+pub const RULE_SPURIOUS: u32 = 4;
 
-/// How unlikely chance has to be to have struck beyond the bare window field alone.
+/// How improbable it has to be that chance struck only beyond the bare window field.
 pub const RULE_CHANCE: f64 = 1e-4;
 
-/// A firewall has seen later ACKs than the sender, so it lets some through that seem to be beyond: up to so many for each
-/// that it drops.
+/// A firewall has seen later ACKs than the sender, so it passes some segments that seem to be beyond the window: up to
+/// this many for each that it drops.
 pub const RULE_LET_THROUGH: u32 = 3;
 
 /// The MSS that every host and path takes (RFC 9293, section 3.7.1): what is smaller fits every MTU.
 pub const DEFAULT_MSS: u32 = 536;
 
-/// An answer may be late, and the recording may end, but not after so many retransmissions.
+/// Retransmissions after which an end counts as gone: an answer may be late, and the recording may end, but not after
+/// so many.
 pub const LEAST_TRIES: u32 = 3;
 
 /// A pause before the other end fell silent is worth a statement from here on: no middlebox forgets a connection sooner.
@@ -241,13 +244,13 @@ pub const PAUSE: Duration = Duration::from_secs(1);
 /// An end that sent data less than this before, in nanoseconds, was still sending.
 pub const STILL_SENDING_NS: i64 = 1_000_000_000;
 
-/// A window stuck below the path's rate takes so many round trips to tell: the first few belong to slow start.
+/// RTTs needed to tell that a window is stuck below the path's rate: the first few belong to slow start.
 pub const STUCK_AFTER: usize = 3;
 
 /// Losses repaired in less than this part of the time may be those of a full queue.
 pub const SELDOM_PART: i64 = 20;
 
-/// So many new segments that are not ECN-capable show that the field is cleared on the way.
+/// New segments that are not ECN-capable needed to show that the field is cleared on the path.
 pub const ECN_SEGMENTS: u64 = 10;
 
 /// Routes of one path differ by fewer hops than this.
@@ -263,7 +266,7 @@ pub const FAR_SOONER: i64 = 4;
 /// A silence shorter than this is not worth a statement: it is below what a report's times resolve.
 pub const SHORTEST_SILENCE: Duration = Duration::from_millis(1);
 
-/// What a window allows explains a rate that is no more than this much lower; a higher bound explains nothing.
+/// A window explains a rate that is lower by no more than this factor; a higher bound explains nothing.
 pub const EXPLAINS_WITHIN: f64 = 4.0;
 
 /// In a longer silence at the end, a sender that was cut off would have retransmitted, in vain: the first timeout without an RTT

@@ -1,10 +1,10 @@
 //! Follows one direction as its sender saw it, and says what held it between any two events.
 //!
-//! The tap may be far from the sender. What the tap sees of the receiver's answers is then old news to nobody but
-//! us: the sender learns of them later. Answers therefore wait in a queue until the sender shows that it has them
-//! (by echoing their timestamp) or must have them (its distance has passed). At the sender the queue is empty and
-//! costs nothing; one mechanism serves every vantage.
+//! The tap may be far from the sender, which then learns of the receiver's answers later than the tap. Answers
+//! therefore wait in a queue until the sender shows that it has them (by echoing their timestamp) or must have them
+//! (its distance has passed). At the sender the queue is empty and costs nothing; one mechanism serves every vantage.
 
+mod beyond;
 mod finished;
 mod prompts;
 mod silences;
@@ -19,22 +19,24 @@ use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::overview::TakenBack;
+use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto, micros};
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
-/// What of the answers so far still counts.
+/// What still counts of the answers so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     una: StreamOffset,
     edge: Option<StreamOffset>,
-    /// The farthest it ever was.
+    /// The farthest that the edge ever was.
     reach: Option<StreamOffset>,
     window: u32,
     field_full: bool,
     sacked: i64,
-    /// How far the window's edge lies below where it once was, in bytes.
+    /// How far the window's edge lies below an earlier one, in bytes.
     taken_back: i64,
+    scale: ScaleKnown,
 }
 
 /// The time of one direction.
@@ -51,7 +53,7 @@ pub struct Track {
     flight: i64,
     round_end: StreamOffset,
     dry: bool,
-    /// Delivered since data was last sent, by so many ACKs; what was outstanding then, and the time under [`Hold::Open`] since.
+    /// Delivered since data was last sent, by how many ACKs; what was outstanding then, and the time under [`Hold::Open`].
     unanswered: i64,
     acks_unanswered: u32,
     flight_sent: i64,
@@ -62,9 +64,9 @@ pub struct Track {
     flight_area: f64,
     /// Until when data was in flight.
     in_flight_until: Option<Instant>,
-    /// What the answer being learnt tells of the time until it: [`Marks::GAP`], [`Marks::HELD_BACK`].
+    /// What the current answer shows of the time until it: [`Marks::GAP`], [`Marks::HELD_BACK`].
     told: Marks,
-    /// The last long silence that data ended which left a hole: from, to.
+    /// The last long silence that was ended by data behind a hole: from, to.
     jumped: Option<(Instant, Instant)>,
     /// The other end sent payload while this one had nothing to send, since it last sent.
     asked: bool,
@@ -81,15 +83,18 @@ pub struct Track {
     episodes: Episodes,
     /// See [`Self::take_reaction`].
     reacted: Option<i64>,
-    /// How often data passed beyond the window that this end should have known of.
+    /// How often data passed beyond the window that this end should have known.
     beyond: u32,
-    /// When the sender last learnt of an ACK alone, a duplicate one included: each may let something out.
+    /// See [`Self::least_scale`], and when windows became larger by it.
+    least_scale: u8,
+    rescaled: Option<Instant>,
+    /// When the sender last learnt of a pure ACK, including duplicates: each may let data out.
     acked: Instant,
-    /// From the one before that to it, in nanoseconds.
+    /// The time between that ACK and the one before, in nanoseconds.
     between_answers: i64,
-    /// How far the window reached when the present stretch began.
+    /// The window's edge at the start of the current stretch.
     reach_before: Option<StreamOffset>,
-    /// What set off the data sent last.
+    /// What triggered the data sent last.
     prompt: Prompt,
     from_afar: FromAfar,
     other_scale: OtherScale,
@@ -97,7 +102,7 @@ pub struct Track {
     dated_silence: i64,
     /// Since when the sender knows of a hole, by SACK.
     missing_since: Option<Instant>,
-    /// The last new segment was a full one that a program's write ended with, as far as the push flag says.
+    /// The last new segment was a full one that ended a program's write, by its push flag.
     pushed: bool,
     /// The largest window so far.
     window_most: u32,
@@ -109,17 +114,14 @@ pub struct Track {
     is_complete: bool,
 }
 
-/// A timer expires no sooner, in nanoseconds: half of Linux's `TCP_RTO_MIN`.
+/// The shortest timer, in nanoseconds: half of Linux's `TCP_RTO_MIN`.
 const SHORTEST_TIMER: i64 = 100_000_000;
 
-/// No time up to this, in nanoseconds, is a wait of a round trip.
+/// A time up to this, in nanoseconds, is no wait of an RTT.
 const SHORTEST_WAIT: i64 = 2_000_000;
 
-/// What a host may be late by itself, in nanoseconds.
+/// How late a host may be by itself, in nanoseconds.
 const LATE_BY_ITSELF: i64 = 10_000_000;
-
-/// So often a sender has to exceed the window that it should know before it is nearer than it seemed.
-const LEAST_BEYOND: u32 = 4;
 
 /// Answers kept for a sender that does not react: more than any window has segments in flight.
 const MOST_PENDING: usize = 1 << 16;
@@ -157,6 +159,8 @@ impl Track {
             episodes: Episodes::default(),
             reacted: None,
             beyond: 0,
+            least_scale: 0,
+            rescaled: None,
             acked: from,
             between_answers: i64::MAX / 2,
             reach_before: None,
@@ -173,7 +177,7 @@ impl Track {
         }
     }
 
-    /// Lets go of what grew. What is left is good for its memory only.
+    /// Frees what grew. The rest is good for its memory only.
     pub fn empty(&mut self) {
         self.log = Log::default();
         self.pending = VecDeque::new();
@@ -206,8 +210,8 @@ impl Track {
         }
     }
 
-    /// Bytes outstanding to the sender's knowledge. What was sent beyond any window it had was sent after an ACK that the
-    /// capture does not hold.
+    /// Bytes outstanding to the sender's knowledge. Data beyond any window that it had was sent after an ACK that the
+    /// capture lacks.
     fn outstanding(&self) -> i64 {
         let sent = self.known.reach.map_or(self.nxt, |reach| self.nxt.min(reach.max(self.known.una)));
         (sent.distance_from(self.known.una) - self.known.sacked).max(0)
@@ -217,7 +221,7 @@ impl Track {
     #[inline]
     fn hold(&self) -> Hold {
         if self.episodes.is_open() {
-            // What is retransmitted into a closed window is not accepted, however often it arrives.
+            // Data retransmitted into a closed window is not accepted, however often it arrives.
             let closed = self.known.edge.is_some() && self.known.window == 0;
             return if closed { Hold::Window } else { Hold::Recovery };
         }
@@ -233,7 +237,7 @@ impl Track {
         }
     }
 
-    /// Accounts for the time up to `at`. A wait of a round trip or more is a stretch of its own.
+    /// Accounts for the time up to `at`. A wait of an RTT or more is a stretch of its own.
     #[inline(always)]
     fn account(&mut self, at: Instant, hold: Hold, rto: &LinuxRto) {
         let lasted = at.nanos_since(self.last);
@@ -244,7 +248,7 @@ impl Track {
         if flight > 0 {
             self.flight_area += flight as f64 * lasted as f64;
             self.in_flight_until = Some(at);
-            // More than at any segment sent, where the receiver takes SACKed data back.
+            // More than at any segment sent, if the receiver reneges on SACKed data.
             self.flight_max = self.flight_max.max(flight);
         }
         if lasted >= SHORTEST_WAIT && lasted >= rto.srtt_nanos().unwrap_or(0) {
@@ -272,7 +276,7 @@ impl Track {
     #[inline(never)]
     fn account_wait(&mut self, at: Instant, hold: Hold, rto: &LinuxRto) {
         let long = rto.srtt_nanos().unwrap_or(0).max(SHORTEST_WAIT);
-        // A window may be waited for for a round trip; in two of them something was sent.
+        // A wait for a window may take an RTT; within two of them something was sent.
         let missed = self.told.has(Marks::GAP) && at.nanos_since(self.last) >= 2 * long;
         self.cut();
         self.spend(at, hold);
@@ -319,7 +323,7 @@ impl Track {
         self.reach_before = self.known.reach;
     }
 
-    /// Lets the sender learn what it must know by `at`; `echo` is the timestamp it has just echoed.
+    /// Gives the sender the answers that it must know by `at`; `echo` is the timestamp it has just echoed.
     #[inline(never)]
     fn catch_up(&mut self, at: Instant, echo: Option<u32>, near: &Distance, rto: &LinuxRto) {
         while let Some(answer) = self.pending.front().copied() {
@@ -340,41 +344,14 @@ impl Track {
                 break;
             }
             self.pending.pop_front();
-            // Whenever it shows, the sender learnt it when it arrived there.
+            // However it shows, the sender learnt it when it arrived there.
             let arrived = answer.at.plus_nanos(near.min().unwrap_or(0)).clamp(self.last, at.max(self.last));
             self.learn(arrived, &answer, rto);
         }
     }
 
-    /// Data up to `end` passes. A sender keeps to the window that it knows, so it has every answer up to the one that
-    /// opened the window so far, and is no farther from the tap than that answer is old. Once may be an answer that the
-    /// capture missed.
-    fn beyond_known(&mut self, at: Instant, end: StreamOffset, rto: &LinuxRto) {
-        let is_exact = self.pending.front().is_some_and(|answer| answer.is_exact);
-        if !is_exact || self.known.edge.is_none_or(|edge| end <= edge) {
-            return;
-        }
-        self.beyond += 1;
-        if self.beyond < LEAST_BEYOND {
-            return;
-        }
-        while self.known.edge.is_some_and(|edge| end > edge)
-            && let Some(answer) = self.pending.pop_front()
-        {
-            let age = at.nanos_since(answer.at);
-            self.reacted = Some(self.reacted.map_or(age, |least| least.min(age)));
-            self.learn(at, &answer, rto);
-        }
-    }
-
-    /// How soon this end has reacted to an answer at most, if it has since this was last asked: its distance from the tap
-    /// is no more.
-    pub const fn take_reaction(&mut self) -> Option<i64> {
-        self.reacted.take()
-    }
-
-    /// With data outstanding and no answer for two round trips, the time beyond one was spent under way. `asked` gives when
-    /// that was sent which is answered at `at`, or still is not, where it is known.
+    /// With data outstanding and no answer for two RTTs, the time beyond one was spent under way. `asked` returns when
+    /// the data was sent that is answered at `at`, or is still unanswered, if known.
     #[inline]
     fn overdue(&mut self, at: Instant, asked: impl FnOnce() -> Option<Instant>, rto: &LinuxRto) {
         if at.nanos_since(self.last) > 2 * LATE_BY_ITSELF {
@@ -388,10 +365,10 @@ impl Track {
         if answer.marks.has(Marks::GAP)
             && let Some((from, to)) = self.jumped.take()
         {
-            // What was missing at the tap had arrived: the capture missed it.
+            // The data missing at the tap had arrived: the capture missed it.
             self.log.mark(from, to, Marks::MISSED);
         }
-        // Linux delays ACKs while its reader does not let the window open further; those are not late.
+        // Linux delays ACKs while its reader does not let the window open further; those ACKs are not late.
         if let Some(from) = answer.late_since.filter(|_| self.opens_further(answer.edge)) {
             answer.marks.set(Marks::HELD_BACK);
             self.log.mark(from, answer.at, Marks::HELD_BACK);
@@ -413,12 +390,12 @@ impl Track {
         self.is_farther(edge, before)
     }
 
-    /// Whether the window's edge moved on from `before` to `now`: by less than a segment, it is the scaled window's rounding.
+    /// Whether the window's edge moved from `before` on to `now`: less than a segment is rounding of the scaled window.
     fn is_farther(&self, now: Option<StreamOffset>, before: Option<StreamOffset>) -> bool {
         now > before.map(|before| before + self.mss)
     }
 
-    /// Takes in an answer that the sender learns of later than the tap.
+    /// Processes an answer that the sender learns of later than the tap.
     #[inline(never)]
     fn answered_far_away(&mut self, answer: Answer, near: &Distance, rto: &LinuxRto) {
         self.catch_up(answer.at, None, near, rto);
@@ -436,7 +413,7 @@ impl Track {
     fn learn(&mut self, at: Instant, answer: &Answer, rto: &LinuxRto) {
         self.told = answer.marks;
         let asked = || {
-            // Far from the sender it does not show how long an answer was under way to it.
+            // Far from the sender, it does not show how long an answer took to it.
             let is_whole = at == answer.at && !answer.alone;
             answer.round_trip.filter(|_| is_whole).map(|round_trip| at.plus_nanos(-round_trip))
         };
@@ -451,8 +428,8 @@ impl Track {
         self.account(at, hold, rto);
         self.told = Marks::default();
         if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
-            // What is outstanding had fallen to half, and nothing followed: there was nothing to follow. What this
-            // answer makes of it is not the past's.
+            // The outstanding data had fallen to half and nothing followed: there was nothing to send. What this answer
+            // makes of it does not count for the past.
             self.was_dry();
         }
         self.unanswered += answer.delivered;
@@ -462,17 +439,20 @@ impl Track {
             self.current.gap_max = self.current.gap_max.max(gap);
             self.learnt = at;
         }
-        // A window whose scale is not known, after a closed one, is open.
+        // After a closed window, a window of unknown scale is open.
         let reach = answer.edge.and_then(|edge| Some(edge).max(self.known.reach));
         self.take_back(answer, reach);
         // The newest window counts (`tcp_may_update_window`, 6.18), not that of a reordered ACK.
         let edge = if answer.newest { answer.edge } else { self.known.edge };
-        // What is above a hole cannot be read.
+        // Data above a hole cannot be read.
         let is_read = self.current.marks.has(Marks::READ);
         if !is_read && (answer.sacked > 0 || self.is_farther(reach, self.reach_before)) {
             self.current.marks.set(Marks::READ);
         }
         self.marked |= answer.echoes_mark;
+        if answer.scale != self.known.scale {
+            self.rescaled = Some(at);
+        }
         self.missing_since = if answer.sacked > 0 { self.missing_since.or(Some(at)) } else { None };
         self.known = Known {
             una: answer.una.max(self.known.una),
@@ -482,6 +462,7 @@ impl Track {
             field_full: answer.field_full,
             sacked: answer.sacked,
             taken_back: self.known.taken_back,
+            scale: answer.scale,
         };
         self.note_window(answer.window);
         self.nxt = self.nxt.max(self.known.una);
@@ -499,7 +480,7 @@ impl Track {
         current.marks.set(answer.marks);
         current.window_max = current.window_max.max(answer.window);
         current.window_min = current.window_min.min(answer.window);
-        // A delayed ACK says nothing of a queue.
+        // A delayed ACK shows nothing about a queue.
         if let Some(round_trip) = answer.round_trip.filter(|_| !answer.alone) {
             current.rtt_min = current.rtt_min.min(micros(round_trip));
         }
@@ -514,7 +495,7 @@ impl Track {
         }
     }
 
-    /// The receiver's window ends before `edge`, where it once ended: by more than the window's granularity.
+    /// The receiver's window ends before `edge`, an earlier end of it, by more than the window's granularity.
     #[inline]
     fn take_back(&mut self, answer: &Answer, edge: Option<StreamOffset>) {
         let Some((now, once)) = answer.edge.zip(edge) else { return };
@@ -537,7 +518,7 @@ impl Track {
         self.episodes.taken_back();
     }
 
-    /// The sender sent data; `oldest` gives when the oldest outstanding was sent.
+    /// The sender sent data; `oldest` returns when the oldest outstanding data was sent.
     #[inline(always)]
     pub fn on_data_segment(
         &mut self,
@@ -554,9 +535,12 @@ impl Track {
             }
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
         }
+        if near.is_here() || segment.timestamps.is_some() {
+            self.compare_least_scale(segment.end());
+        }
         match placed.label {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
-            Label::Retransmission | Label::Spurious => self.resent(at, segment, placed, near, rto),
+            Label::Retransmission | Label::Spurious => self.on_retransmission(at, segment, placed, near, rto),
             Label::New | Label::OutOfOrder => {
                 self.overdue(at, || if near.is_here() { oldest() } else { None }, rto);
                 let mut hold = self.hold();
@@ -628,38 +612,45 @@ impl Track {
         }
     }
 
-    /// Something was sent again: the wait before it was for the loss.
+    /// A retransmission: the wait before it was for the loss.
     #[inline(never)]
-    fn resent(&mut self, at: Instant, segment: &Segment, placed: &Placed, near: &Distance, rto: &LinuxRto) {
+    fn on_retransmission(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        placed: &Placed,
+        near: &Distance,
+        rto: &LinuxRto,
+    ) {
         let silent_since = self.sent.max(self.learnt);
-        // Far from the sender, this may not be the first time that it was retransmitted: the others were lost.
+        // Far from the sender, this may not be the first retransmission: earlier ones may be lost.
         let since = if near.is_here() { None } else { self.missing_since };
         let silent = at.nanos_since(silent_since);
-        // A queue may take the silence away on the way to the tap, and the timestamps still show it.
+        // A queue on the way to the tap may hide the silence; the timestamps still show it.
         let timeout = silent.max(self.dated_silence) >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);
         let hold = if self.hold() == Hold::Window && !timeout { Hold::Window } else { Hold::Recovery };
         self.account(at, hold, rto);
-        self.current.marks.set(Marks::RESENT);
+        self.current.marks.set(Marks::RETRANSMITTED);
         self.lost_before = true;
         self.marked = false;
         if self.known.taken_back > 0 {
             self.episodes.taken_back();
         }
         let since = since.map_or(silent_since, |since| since.min(silent_since));
-        self.episodes.resent(at, since, segment, placed, timeout, self.nxt);
+        self.episodes.on_retransmission(at, since, segment, placed, timeout, self.nxt);
     }
 
-    /// Retransmissions of the last episode turned out to be needless.
-    pub fn needless(&mut self, count: u32) {
-        self.episodes.needless(count);
+    /// Retransmissions of the last episode turned out to be spurious.
+    pub fn on_spurious(&mut self, count: u32) {
+        self.episodes.on_spurious(count);
     }
 
-    /// The receiver took back what it had SACKed.
+    /// The receiver reneged on data it had SACKed.
     pub const fn reneged(&mut self) {
         self.episodes.reneged();
     }
 
-    /// Something that belongs to the present happened.
+    /// Marks the current stretch.
     pub const fn mark(&mut self, marks: Marks) {
         self.current.marks.set(marks);
     }
@@ -685,8 +676,8 @@ impl Track {
     }
 }
 
-/// The least of a window that a sender with more to send still uses: a full segment, or half of the largest window, which a
-/// segment on a loopback device may exceed (RFC 9293, section 3.8.6.2.1; `tcp_bound_to_half_wnd`, 6.18).
+/// The smallest window that a sender with more to send still uses: a full segment, or half of the largest window, which
+/// a segment on a loopback device may exceed (RFC 9293, section 3.8.6.2.1; `tcp_bound_to_half_wnd`, 6.18).
 pub fn least_sent(mss: u32, window_most: u32) -> u32 {
     mss.min(window_most / 2).max(1)
 }

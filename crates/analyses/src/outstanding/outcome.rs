@@ -2,16 +2,16 @@
 
 use crate::label::Label;
 
-/// Packets of one end that did not pass the tap though they were sent, as its IP identifications tell.
+/// Packets that one end sent and that did not pass the tap, by its IP identifications.
 #[derive(Clone, Copy, Debug)]
 pub struct Missing {
-    /// How many right before the present segment.
+    /// How many right before the current segment.
     pub packets: u16,
-    /// As large as they may have been.
+    /// How large they may have been.
     pub mss: u32,
     /// The end had more to send and did not for as long as a probe or retransmission timer takes.
     pub timer_ran_out: bool,
-    /// The end sends hardly anything but data.
+    /// The end sends almost nothing but data.
     pub only_data: bool,
 }
 
@@ -28,8 +28,8 @@ pub struct Placed {
     pub tail: bool,
     /// It left a hole below it.
     pub left_hole: bool,
-    /// It shows an earlier retransmission to have been needless.
-    pub needless: bool,
+    /// It shows an earlier retransmission to have been spurious.
+    pub shows_spurious: bool,
 }
 
 impl Placed {
@@ -41,7 +41,7 @@ impl Placed {
             repeated: false,
             tail: true,
             left_hole: false,
-            needless: false,
+            shows_spurious: false,
         }
     }
 }
@@ -53,20 +53,20 @@ pub struct Acked {
     pub advanced: i64,
     /// Bytes newly acknowledged selectively.
     pub sacked: i64,
-    /// From the newest acknowledged segment's passing to now, in nanoseconds, be it by SACK; unknown after a
-    /// retransmission (Karn's rule).
+    /// The time since the newest acknowledged segment passed, in nanoseconds, also by SACK; unknown after a
+    /// retransmission (Karn's algorithm).
     pub round_trip: Option<i64>,
     /// One segment was acknowledged, and no other was in flight.
     pub alone: bool,
-    /// From the oldest acknowledged segment's passing to now.
+    /// The time since the oldest acknowledged segment passed.
     pub waited: Option<i64>,
     /// Acknowledged bytes the capture did not see.
     pub unseen: i64,
-    /// Retransmissions now known to have been needless.
+    /// Retransmissions now known to have been spurious.
     pub spurious: u32,
     /// DSACK blocks.
     pub dsacks: u32,
-    /// Selectively acknowledged data was taken back.
+    /// The receiver reneged on data it had SACKed.
     pub reneged: bool,
     /// The receiver took the byte of a window probe.
     pub probed: bool,

@@ -13,7 +13,7 @@ pub struct Record {
     pub id: u16,
     /// How often it was retransmitted.
     pub again: u8,
-    /// It reached beyond the window field as it is, without scaling, when it was first sent.
+    /// It reached beyond the unscaled window field when it was first sent.
     pub beyond: bool,
 }
 

@@ -35,7 +35,7 @@ fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
 }
 
 #[test]
-fn behind_a_hole_the_identification_tells_a_retransmission_from_an_overtaken_segment() {
+fn ip_id_distinguishes_retransmission_from_reordering_in_a_hole() {
     let (labels, _, _) = play(&[
         "0.00 > . 1:1001(1000) ack 1 // id 20",
         "0.01 > . 2001:3001(1000) ack 1 // id 22",
@@ -48,7 +48,7 @@ fn behind_a_hole_the_identification_tells_a_retransmission_from_an_overtaken_seg
 }
 
 #[test]
-fn the_halves_of_a_super_packet_that_are_retransmitted_one_by_one_are_not_repeated() {
+fn halves_of_a_super_packet_retransmitted_separately_are_not_repeated() {
     let (_, _, mut outstanding) =
         play(&["0.00 > . 1:2001(2000) ack 1", "0.30 > . 1:1001(1000) ack 1", "0.35 < . 1:1(0) ack 1001"]);
     let mut repeated = |at: i64, seq: i64| {
@@ -61,7 +61,7 @@ fn the_halves_of_a_super_packet_that_are_retransmitted_one_by_one_are_not_repeat
 }
 
 #[test]
-fn without_identification_the_timestamp_tells_and_then_the_time() {
+fn without_ip_id_tsval_then_time_distinguish_reordering() {
     let (labels, _, _) = play(&[
         "0.000 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>",
         "0.010 > . 2001:3001(1000) ack 1 <TS val 20 ecr 1>",
@@ -78,7 +78,7 @@ fn without_identification_the_timestamp_tells_and_then_the_time() {
 }
 
 #[test]
-fn a_frame_captured_twice_is_not_a_retransmission() {
+fn frame_captured_twice_is_a_duplicate() {
     let (labels, _, outstanding) = play(&[
         "0.000 > . 1:1001(1000) ack 1 // id 20",
         "0.000 > . 1:1001(1000) ack 1 // id 20",
@@ -89,7 +89,7 @@ fn a_frame_captured_twice_is_not_a_retransmission() {
 }
 
 #[test]
-fn a_dsack_makes_a_retransmission_spurious_once() {
+fn dsack_marks_retransmission_spurious_once() {
     let (_, spurious, _) = play(&[
         "0.0 > . 1:1001(1000) ack 1 // id 20",
         "0.3 > . 1:1001(1000) ack 1 // id 21",
@@ -101,7 +101,7 @@ fn a_dsack_makes_a_retransmission_spurious_once() {
 }
 
 #[test]
-fn an_ack_that_echoes_the_original_makes_its_retransmission_spurious() {
+fn tsecr_of_original_marks_retransmission_spurious() {
     let late =
         ["0.0 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>", "0.3 > . 1:1001(1000) ack 1 <TS val 310 ecr 1>"];
     let play_ack = |ack: &str| play(&[late[0], late[1], ack]).1;
@@ -110,7 +110,7 @@ fn an_ack_that_echoes_the_original_makes_its_retransmission_spurious() {
 }
 
 #[test]
-fn a_delayed_ack_for_two_retransmissions_does_not_accuse_the_second() {
+fn delayed_ack_of_two_retransmissions_marks_neither_spurious() {
     let (_, spurious, _) = play(&[
         "0.0 > . 1:1001(1000) ack 1 <TS val 10 ecr 1>",
         "0.0 > . 1001:2001(1000) ack 1 <TS val 10 ecr 1>",
@@ -122,7 +122,7 @@ fn a_delayed_ack_for_two_retransmissions_does_not_accuse_the_second() {
 }
 
 #[test]
-fn an_ack_for_data_never_seen_is_a_gap_of_the_capture() {
+fn ack_of_unseen_data_is_a_capture_gap() {
     let mut outstanding = play(&["0.0 > . 1:1001(1000) ack 1", "0.1 > . 2001:3001(1000) ack 1"]).2;
     let line: Event = "0.2 < . 1:1(0) ack 5001".parse().unwrap();
     let EventKind::Seen(ack) = line.kind else { panic!() };
@@ -132,7 +132,7 @@ fn an_ack_for_data_never_seen_is_a_gap_of_the_capture() {
 }
 
 #[test]
-fn flight_leaves_out_what_is_sacked() {
+fn flight_excludes_sacked_data() {
     let outstanding = play(&[
         "0.0 > . 1:1001(1000) ack 1",
         "0.0 > . 1001:4001(3000) ack 1",
@@ -143,9 +143,9 @@ fn flight_leaves_out_what_is_sacked() {
 }
 
 proptest! {
-    /// What nearly every segment is takes fewer steps, and they come to the same.
+    /// The fast paths have the same results as the full ones.
     #[test]
-    fn the_short_ways_do_what_the_long_ways_do(
+    fn fast_path_matches_slow_path(
         steps in prop::collection::vec(
             (
                 any::<bool>(),

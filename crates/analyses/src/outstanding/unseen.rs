@@ -5,19 +5,19 @@ use crate::overview::CapturedLate;
 use slowpath_model::{Instant, StreamOffset};
 use std::collections::VecDeque;
 
-/// Ranges kept that were acknowledged before they passed: a batch of a capture's frames has no more ACKs.
+/// Ranges kept that were acknowledged before they passed: a batch of captured frames has no more ACKs.
 const MOST: usize = 256;
 
 /// Data of one direction that was acknowledged before it passed.
 #[derive(Clone, Debug, Default)]
 pub struct Unseen {
-    /// Of late: from, to, when it was acknowledged.
+    /// Recent ones: from, to, when it was acknowledged.
     ranges: VecDeque<(StreamOffset, StreamOffset, Instant)>,
     late: CapturedLate,
 }
 
 impl Unseen {
-    /// What is from `from` to `to` was acknowledged at `at`, and has not passed.
+    /// Data from `from` to `to` was acknowledged at `at`, and has not passed.
     pub fn acknowledged(&mut self, from: StreamOffset, to: StreamOffset, at: Instant) {
         if self.ranges.len() == MOST {
             self.ranges.pop_front();

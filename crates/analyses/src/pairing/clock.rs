@@ -1,18 +1,18 @@
-//! How the clocks of two recordings lie to each other: offset, drift and steps.
+//! The relation between the clocks of two recordings: offset, drift and steps.
 //!
-//! A packet from the first recording to the second takes `d = transit + θ(t)` by the two stamps, one the other way
-//! `d' = transit' − θ(t)`, with `θ = offset + drift · t` what the second clock is ahead. No packet arrives before it
-//! was sent, so each `d` bounds θ from above and each `−d'` from below, whatever path the packet took: packets of all
-//! flows count ([`line`]). The drift is the slope that leaves most room between the two bounds, which is a linear
-//! program (Moon, Skelly and Towsley, *Estimation and removal of clock skew from network delay measurements*,
-//! INFOCOM 1999, solved for one direction; Paxson, *On calibrating measurements of packet transit times*, SIGMETRICS
-//! 1998, has both).
+//! A packet from the first recording to the second takes `d = transit + θ(t)` by the two timestamps, one in the other
+//! direction `d' = transit' − θ(t)`, where `θ = offset + drift · t` is how far the second clock is ahead. No packet
+//! arrives before it was sent, so each `d` bounds θ from above and each `−d'` from below, whatever path the packet
+//! took: packets of all flows count ([`line`]). The drift is the slope that leaves most room between the two bounds,
+//! which is a linear program (Moon, Skelly and Towsley, *Estimation and removal of clock skew from network delay
+//! measurements*, INFOCOM 1999, solved for one direction; Paxson, *On calibrating measurements of packet transit
+//! times*, SIGMETRICS 1998, has both).
 //!
-//! Between the bounds no stamps can tell more, and something is assumed ([`Basis`]): that the clocks are equal where
+//! Between the bounds, timestamps cannot show more, and something is assumed ([`Basis`]): that the clocks are equal if
 //! nothing contradicts it, or else that the shortest transit takes equally long both ways.
 //!
-//! A step of a clock raises one direction and lowers the other. A queue or a new route raises what it raises and
-//! lowers nothing, and so is not taken for one.
+//! A step of a clock raises one direction and lowers the other. A queue or a new route raises one direction and lowers
+//! none, so it is not mistaken for a step.
 
 mod envelopes;
 mod line;
@@ -24,20 +24,20 @@ pub(super) use envelopes::Envelopes;
 use slowpath_model::Instant;
 use std::time::Duration;
 
-/// How the second recording's clock lies to the first's.
+/// The relation of the second recording's clock to the first's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alignment {
     /// Times between which the clocks ran evenly, in order. More than one if a clock was set meanwhile.
     pub stretches: Vec<Stretch>,
-    /// Packets it is drawn from, first to second and back.
+    /// Packets it is based on, first to second and back.
     pub packets: [u64; 2],
 }
 
-/// What picks one offset among those that the packets leave possible.
+/// How one offset is chosen among those that the packets leave possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// The two clocks show the same time, and go on doing so: as those of one machine do, or of two that PTP or NTP
-    /// keeps. Every packet allows it.
+    /// The two clocks show the same time throughout, as those of one machine do, or two that PTP or NTP synchronises.
+    /// No packet contradicts it.
     EqualClocks,
     /// The shortest transit takes equally long both ways.
     EqualWays,
@@ -60,10 +60,10 @@ pub struct Stretch {
     pub from: Instant,
     /// Until this one.
     pub to: Instant,
-    /// What the second clock is ahead of the first at `from`, by the wall-clock stamps of the two recordings, in
+    /// How far the second clock is ahead of the first at `from`, by the wall-clock timestamps of the two recordings, in
     /// nanoseconds.
     pub offset_ns: i64,
-    /// What is assumed to know that.
+    /// The assumption behind the offset.
     pub basis: Basis,
     /// The least and the most that the second clock can be ahead at `from`: beyond, a packet would have arrived
     /// before it was sent.
@@ -72,10 +72,9 @@ pub struct Stretch {
     pub drift_ppm: f64,
     /// How far the drift may be off, in parts per million.
     pub drift_uncertainty_ppm: f64,
-    /// How far what the second clock is ahead may be off, at any time of the stretch: and with it every one-way
-    /// delay.
+    /// How far the offset may be off, at any time of the stretch, and with it every one-way delay.
     pub uncertainty: Duration,
-    /// The least transit time to the second recording and the least back, together.
+    /// The least transit time to the second recording plus the least back.
     pub round_trip: Duration,
 }
 
@@ -85,7 +84,7 @@ impl Alignment {
         self.stretches.iter().map(|stretch| stretch.uncertainty).max().unwrap_or_default()
     }
 
-    /// What the second clock is ahead at `at` nanoseconds on the first recording's clock; `None` while one of them
+    /// How far the second clock is ahead at `at` nanoseconds on the first recording's clock; `None` while one of them
     /// was being set.
     pub(super) fn ahead(&self, at: i64) -> Option<i64> {
         let at = at.clamp(-(1 << 61), 1 << 61);
@@ -128,8 +127,8 @@ impl Alignment {
     }
 }
 
-/// How long packets of one direction take, once the clocks are aligned. Where they are not, the stamps count as
-/// they are: good for comparisons between packets, not for delays.
+/// How long packets of one direction take, if the clocks are aligned. If not, the timestamps count as they are: good
+/// for comparisons between packets, not for delays.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transit<'a> {
     pub alignment: Option<&'a Alignment>,
@@ -137,12 +136,12 @@ pub(super) struct Transit<'a> {
     pub near: usize,
     /// The wall-clock time of the first recording's instant 0.
     pub epoch: i64,
-    /// The shortest transit there is, less what is within the stamps' uncertainty.
+    /// The shortest transit time, less the timestamps' uncertainty.
     pub shortest: i64,
 }
 
 impl Transit<'_> {
-    /// From passing near to passing far, at wall-clock times of their own.
+    /// From passing near to passing far, given both wall-clock times.
     pub fn of(&self, near: i64, far: i64) -> i64 {
         let first = if self.near == 0 { near } else { far };
         let ahead =
@@ -150,10 +149,10 @@ impl Transit<'_> {
         far.saturating_sub(near).saturating_sub(self.signed(ahead))
     }
 
-    /// The delay between the two, where the clocks are known well enough to speak of one. A packet that arrived
-    /// before it was sent has none: its stamps were taken while a clock was being set.
+    /// The delay between the two, if the clocks are known well enough. A packet that arrived before it was sent has
+    /// none: its timestamps were taken while a clock was being set.
     pub fn delay(&self, near: i64, far: i64) -> Option<i64> {
-        /// What stamps in microseconds, the scheduling of two taps of one host, and a drift within a bin come to.
+        /// The error of microsecond timestamps, the scheduling of two taps of one host, and the drift within a bin.
         const SCATTER: i64 = 100_000;
         let first = if self.near == 0 { near } else { far };
         let ahead = self.alignment?.ahead(first.saturating_sub(self.epoch))?;
@@ -161,12 +160,13 @@ impl Transit<'_> {
         (taken >= -SCATTER).then_some(taken.max(0))
     }
 
-    /// When, on far's wall clock, what passes near at `near` would pass far if it took no time.
+    /// When, on far's wall clock, a packet that passes near at `near` would pass far if it took no time.
     pub fn at_far(&self, near: i64) -> i64 {
         let Some(alignment) = self.alignment else { return near };
         let mut first = near.saturating_sub(self.epoch);
         if self.near == 1 {
-            // The clocks' distance now is asked for, and now is by the other clock; drift is small, so this settles.
+            // The offset at this time is needed, but this time is by the other clock; drift is small, so the iteration
+            // converges.
             for _ in 0..3 {
                 first = near.saturating_sub(self.epoch).saturating_sub(alignment.ahead_or_nearly(first));
             }

@@ -20,14 +20,14 @@ impl Default for CollectorOptions {
     }
 }
 
-/// Which stretches of a stream are kept: all, or one in 2ⁿ of those of [`Stripes::BYTES`].
+/// Which stretches of a stream are kept: all, or one in 2ⁿ of those of [`Stripes::BYTES`] bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stripes {
     pub halvings: u32,
 }
 
 impl Stripes {
-    /// Long against a super-packet, short against a transfer of millions of packets.
+    /// Long compared with a super-packet, short compared with a transfer of millions of packets.
     const BYTES: u32 = 1 << 20;
 
     /// Whether the byte at `offset` is in a stretch that is kept.
@@ -35,7 +35,7 @@ impl Stripes {
         (offset >> Self::BYTES.trailing_zeros()) & ((1 << self.halvings) - 1) == 0
     }
 
-    /// Whether any of the record is.
+    /// Whether any byte of the record is kept.
     fn touches(self, record: &Record) -> bool {
         if record.is_data() {
             self.keeps(record.seq()) || self.keeps(record.end() - 1)
@@ -100,8 +100,8 @@ impl Collector {
         *self = Self::new(self.options);
     }
 
-    /// Ends the collecting. `epoch_ns` is the wall-clock time of the recording's instant 0, in nanoseconds since
-    /// 1970; where it is not known, 0 serves, and the offset between the clocks says nothing.
+    /// Ends the collecting. `epoch_ns` is the wall-clock time of the recording's instant 0, in nanoseconds since 1970.
+    /// If it is unknown, pass 0; the offset between the clocks then means nothing.
     pub fn finish(self, epoch_ns: i64) -> Tap {
         let flows = self.flows.into_iter().flatten().collect();
         Tap {
@@ -137,7 +137,7 @@ impl Collector {
     /// A flow of fewer segments is not thinned out.
     const WORTH_HALVING: usize = 1024;
 
-    /// Thins out the largest flow, or lets go of the latest if they are all small.
+    /// Thins out the largest flow, or drops the latest if they are all small.
     fn make_room(&mut self) {
         let largest = self.flows.iter_mut().flatten().max_by_key(|flow| flow.len());
         if let Some(flow) =
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_beyond_its_share_keeps_the_same_stretches_whenever_it_was_thinned_out() {
+    fn thinned_flow_keeps_the_same_stretches_whenever_thinned() {
         let kept = |most_per_flow: usize| {
             let mut collector = Collector::new(CollectorOptions { most_per_flow, ..Default::default() });
             collector.open(FlowId(1), &key());
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_over_all_flows() {
+    fn collector_memory_is_bounded_over_all_flows() {
         let mut collector = Collector::new(CollectorOptions { most: 500, ..Default::default() });
         for flow in 1..=300 {
             collector.open(FlowId(flow), &key());

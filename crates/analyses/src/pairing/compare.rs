@@ -8,7 +8,7 @@ use slowpath_model::{End, Instant};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// One direction, matched, and what far has of the other direction.
+/// One direction, matched, and far's records of the other direction.
 pub(super) struct Compared<'a, 'b> {
     pub from: End,
     pub lane: &'a Lane<'b>,
@@ -43,7 +43,7 @@ impl Compared<'_, '_> {
             .is_some_and(|answer| answer.min_ns < AT_ONCE && answer.min_ns.saturating_mul(5) < round_trip)
     }
 
-    /// What arrived, what was lost, what a recording missed.
+    /// Counts what arrived, what was lost, and what a recording missed.
     fn fates(&self, progress: &Progress) -> DirectionPair {
         let (lane, matches) = (self.lane, self.matches);
         let edges = self.edges();
@@ -122,7 +122,7 @@ impl Compared<'_, '_> {
         }
     }
 
-    /// Transit times of those that were matched, in far's order.
+    /// Transit times of the matched packets, in far's order.
     fn transits(&self) -> impl DoubleEndedIterator<Item = i64> {
         let partners = self.matches.partner.iter().enumerate().filter(|(_, near)| **near != NONE);
         partners
@@ -140,8 +140,8 @@ impl Compared<'_, '_> {
         }
     }
 
-    /// Whether the packet of near record `index` that starts at `place` arrived though far does not have it: its
-    /// data was acknowledged before any that far has, and no later transmission can be what was acknowledged.
+    /// Whether the packet of near record `index` that starts at `place` arrived though far does not have it: its data
+    /// was acknowledged before any that far has, and no later transmission can be the acknowledged one.
     fn was_missed(&self, index: u32, place: i64, progress: &Progress) -> bool {
         let lane = self.lane;
         let record = lane.near.record(index);
@@ -166,7 +166,7 @@ impl Compared<'_, '_> {
         in_time(index) && !later_did
     }
 
-    /// Packets that came after one sent later.
+    /// Packets that arrived after one sent later.
     fn overtaken(&self) -> (Tally, Duration) {
         let (mut late, mut longest) = (Vec::new(), 0);
         // Each arrival that was sent later than all before it.
@@ -193,9 +193,9 @@ impl Compared<'_, '_> {
         (Tally::of(late), Duration::from_nanos(longest.max(0).unsigned_abs()))
     }
 
-    /// Packets that came again though they had passed far before, while the receiver went on asking for them.
+    /// Packets that came again though they had passed far before, while the receiver kept asking for them.
     fn ignored(&self, progress: &Progress) -> (Tally, u64) {
-        /// What is on its way through the host when the packet passes does not speak of it yet.
+        /// An ACK on its way through the host when the packet passes does not cover it yet.
         const TAKEN_IN: i64 = 5_000_000;
         let far = &self.lane.far;
         let (mut ignored, mut stale) = (Vec::new(), 0);
@@ -217,8 +217,8 @@ impl Compared<'_, '_> {
         (Tally::of(ignored), stale)
     }
 
-    /// Whether a packet with a later timestamp came before far record `index`, so that the receiver may take it for
-    /// one of a former connection (PAWS: RFC 7323, section 5).
+    /// Whether a packet with a later timestamp came before far record `index`, so that the receiver may take this one
+    /// for a packet of an earlier connection (PAWS: RFC 7323, section 5).
     fn is_stale(&self, index: u32) -> bool {
         const BACK: usize = 256;
         let index = index as usize;
@@ -271,7 +271,7 @@ impl Compared<'_, '_> {
     /// From the last arrival that an ACK covers to the ACK.
     fn answer_times(&self) -> Vec<i64> {
         let mut samples = Vec::new();
-        // By its end, when what is not acknowledged yet arrived.
+        // By end offset, when the data not acknowledged yet arrived.
         let mut arrivals: BTreeMap<i64, i64> = BTreeMap::new();
         let mut data = self.lane.far.records.iter().filter(|record| record.is_data()).peekable();
         let mut reached = i64::MIN;
@@ -319,7 +319,7 @@ impl Edges {
     }
 }
 
-/// How far the receiver had acknowledged, and when, by the recording beside it.
+/// How far the receiver had acknowledged, and when, by the recording next to it.
 struct Progress {
     /// Every ACK: when, and the most acknowledged by then.
     steps: Vec<(i64, i64)>,

@@ -1,4 +1,4 @@
-//! Which flow of one recording is which of the other, and how their positions compare.
+//! Which flow of one recording is which of the other, and how their positions relate.
 
 use super::collect::{Tap, Tapped, mirrored};
 use super::record::Record;
@@ -13,9 +13,9 @@ pub(super) struct Same {
     pub flows: [usize; 2],
     /// Whether end A of one is end B of the other.
     pub swapped: bool,
-    /// What a position of each end (as the first tap names it) in the second exceeds that in the first by.
+    /// By how much a position of each end (named as in the first tap) in the second exceeds that in the first.
     pub shifts: [i64; 2],
-    /// How it is known.
+    /// How it was identified.
     pub by: Identified,
 }
 
@@ -74,7 +74,7 @@ pub(super) fn identify(first: &Tap, second: &Tap) -> Vec<Same> {
         let candidates = syn_stamp(&first.flows[*n]).and_then(|stamp| by_syn.get(&stamp));
         !candidates.is_some_and(|candidates| found.take(*n, candidates, Identified::ByHandshake))
     });
-    // Each is compared with each: only what carried most.
+    // Each is compared with each: only those that carried most.
     const MOST: usize = 24;
     let mut right: Vec<_> = (0..second.flows.len()).filter(|n| !found.taken[*n]).collect();
     let largest = |list: &mut Vec<usize>, tap: &Tap| {
@@ -145,7 +145,7 @@ struct Shifts {
     votes: u64,
 }
 
-/// By what a packet is recognised wherever offset 0 is. The length would not do: it is a super-packet's own.
+/// What a packet is recognised by wherever offset 0 is. Not its length: super-packets differ in that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Look {
     Stamped { end: u8, syn: bool, id: u16, tsval: u32 },
@@ -162,18 +162,18 @@ impl Look {
     }
 }
 
-/// Lets packets that look the same vote on what a position of each end in `second` exceeds that in `first` by.
+/// Lets packets that look the same vote on by how much a position of each end in `second` exceeds that in `first`.
 /// Packets look the same by chance too, but then each votes for something else.
 fn shifts(first: &Tapped, second: &Tapped, swapped: bool, strict: bool) -> Option<Shifts> {
     const SAMPLE: usize = 2048;
-    /// Of packets that look the same, only so many are taken: in an idle connection all do.
+    /// Of packets that look the same, only this many are used: in an idle connection all do.
     const ALIKE: usize = 4;
     let mut sample: HashMap<Look, Vec<&Record>> = HashMap::new();
     let mut sampled = 0u64;
     for end in End::BOTH {
         let records = &second.ends[end.index()];
         let step = (records.len() / SAMPLE).max(1);
-        // The handshake, and then some from all over.
+        // The handshake, and a sample of the rest.
         for record in records.iter().take(4).chain(records.iter().skip(4).step_by(step)) {
             let alike = sample.entry(Look::of(mirrored(end, swapped), record)).or_default();
             if alike.len() < ALIKE {
@@ -207,12 +207,12 @@ fn shifts(first: &Tapped, second: &Tapped, swapped: bool, strict: bool) -> Optio
     }
     let winner = |end: End| {
         let votes = &votes[end.index()];
-        // There is one SYN in a connection, so its word is final. Among equals, the same offset 0 is the likeliest.
+        // A connection has one SYN, so its vote is final. Among equals, the same offset 0 is the likeliest.
         let syns = by_syn[end.index()].map(|shift| (votes[&shift], true, shift));
         syns.or_else(|| votes.iter().map(|(shift, count)| (*count, *shift == 0, *shift)).max())
     };
     let [a, b] = End::BOTH.map(winner);
-    // A connection of a SYN alone has nothing to say of B.
+    // A connection with only a SYN shows nothing of B.
     let (a, b) = (a.or(b.map(|_| (0, true, 0)))?, b.unwrap_or((0, true, 0)));
     let count = a.0.max(b.0);
     let enough = if strict { count >= 8 && count * 2 >= sampled.min(looked_same) } else { count >= 1 };

@@ -1,10 +1,10 @@
-//! One direction of one flow, as the recording nearer to its sender and the one further away have it.
+//! One direction of one flow, in the recording nearer to its sender and in the one further away.
 
 use super::collect::Stripes;
 use super::record::Record;
 use slowpath_model::statistics::lower_median;
 
-/// What one recording has of one direction, sorted two ways.
+/// One recording's segments of one direction, sorted two ways.
 #[derive(Debug)]
 pub(super) struct Side<'a> {
     pub records: &'a [Record],
@@ -13,9 +13,9 @@ pub(super) struct Side<'a> {
     /// The recording's first and last event on the wall clock.
     pub span: (i64, i64),
     pub stripes: Stripes,
-    /// What takes sequence space, by place.
+    /// Those that take sequence space, by position.
     pub data: Vec<u32>,
-    /// All else, by what it acknowledges.
+    /// All others, by what they acknowledge.
     pub acks: Vec<u32>,
     /// The longest record.
     longest: i64,
@@ -33,7 +33,7 @@ impl<'a> Side<'a> {
                 acks.push(index);
             }
         }
-        // Almost in order as they are, which a stable sort makes use of.
+        // Almost in order already, which a stable sort makes use of.
         data.sort_by_key(|index| records[*index as usize].seq());
         acks.sort_by_key(|index| records[*index as usize].place());
         Self {
@@ -58,7 +58,7 @@ impl<'a> Side<'a> {
 
     /// The data that covers the byte at `place`, the latest in the stream first.
     pub fn covering(&self, place: i64) -> impl Iterator<Item = u32> {
-        // A stream of single bytes beside super-packets would have to be searched far back for each of them.
+        // Single bytes next to super-packets would have to be searched far back for each of them.
         const MOST: usize = 4096;
         let behind = self.data.partition_point(|index| self.record(*index).seq() <= place);
         self.data[..behind]
@@ -71,27 +71,27 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Which fields pass the path unchanged and so tell one packet from another.
+/// Which fields the path leaves unchanged, so that they distinguish one packet from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Trust {
     /// IP identifications are the same at both places, and not all alike.
     pub id: bool,
-    /// TSvals are.
+    /// TSvals are the same.
     pub tsval: bool,
-    /// Window, TSecr and SACK blocks are.
+    /// Window, TSecr and SACK blocks are the same.
     pub print: bool,
 }
 
-/// What a first look at packets that cannot be confused shows.
+/// What a first comparison of unambiguous packets shows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Glance {
     pub trust: Trust,
-    /// From the first recording's stamp to the second's, on the wall clocks.
+    /// The median time from the first recording's timestamp to the second's, on the wall clocks.
     pub median: Option<i64>,
 }
 
-/// Compares what is once, and only once, in both. `shift` is what a position in `second` exceeds that in `first` by,
-/// and `ack_shift` the same of what is acknowledged.
+/// Compares packets that are in both once only. `shift` is by how much a position in `second` exceeds that in `first`,
+/// and `ack_shift` by how much an acknowledgment number does.
 pub(super) fn glance(first: &Side<'_>, second: &Side<'_>, shift: i64, ack_shift: i64) -> Glance {
     let mut count = Agreement::default();
     let data = |side: &Side<'_>, index: u32| side.record(index).seq();
@@ -116,7 +116,7 @@ struct Agreement {
     delays: Vec<i64>,
 }
 
-/// Enough to know the share of what agrees; more would only take time.
+/// Enough to know the share that agrees; more would only take time.
 const LOOKED_AT: u64 = 50_000;
 
 fn join(

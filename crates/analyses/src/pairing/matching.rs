@@ -1,9 +1,9 @@
-//! Which packet at one recording is which at the other.
+//! Which packet of one recording is which of the other.
 //!
-//! What takes sequence space is matched by the bytes it carries, so that a super-packet (TSO on the way out, GRO on
-//! the way in) finds the packets it became or was made of: the i-th of them carries the i-th identification.
-//! Several transmissions of the same bytes are told apart by identification, TSval and window as far as the path
-//! leaves them alone, and otherwise by time. All else is matched by what it acknowledges and the same fields, in
+//! Packets that take sequence space are matched by the bytes they carry, so that a super-packet (TSO on the way out,
+//! GRO on the way in) finds the packets it became or was made of: the i-th of them carries the i-th identification.
+//! Several transmissions of the same bytes are distinguished by identification, TSval and window as far as the path
+//! leaves them alone, and otherwise by time. All others are matched by what they acknowledge and the same fields, in
 //! order.
 
 use super::clock::Transit;
@@ -18,9 +18,9 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Lane<'a> {
     pub near: Side<'a>,
     pub far: Side<'a>,
-    /// What a position in `far` exceeds that in `near` by.
+    /// By how much a position in `far` exceeds that in `near`.
     pub shift: i64,
-    /// What an acknowledgment number in `far` exceeds that in `near` by.
+    /// By how much an acknowledgment number in `far` exceeds that in `near`.
     pub ack_shift: i64,
     /// Payload of a full packet, if known.
     pub mss: Option<i64>,
@@ -64,7 +64,7 @@ pub(super) struct Matches {
     pub twice: Vec<(u32, u32)>,
     /// Far records with packets that near never had, and how many.
     pub only_far: Vec<(u32, u32)>,
-    /// Far records that could have been several near ones, settled by time.
+    /// Far records that could have been several near ones, decided by time.
     pub by_time: u64,
 }
 
@@ -72,32 +72,31 @@ pub(super) struct Matches {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     far: u32,
-    /// Where in `near` the unsettled part starts, and how many packets of the record come before it.
+    /// Where in `near` the undecided part starts, and how many packets of the record come before it.
     place: i64,
     packets: u32,
 }
 
-/// What a candidate comes to.
+/// The result for a candidate.
 enum Found {
     None,
     One(u32),
     Several,
 }
 
-/// First what is beyond doubt, then, with the clocks aligned, the rest.
+/// First matches the unambiguous packets, then, with the clocks aligned, the rest.
 #[derive(Debug)]
 pub(super) struct Matching {
     pub matches: Matches,
     open: Vec<Open>,
-    /// Groups of alike ACKs of which one side has more: ranges of the sorted lists.
+    /// Groups of identical ACKs where one side has more: ranges of the sorted lists.
     groups: Vec<[(u32, u32); 2]>,
     near_acks: Vec<u32>,
     far_acks: Vec<u32>,
 }
 
 impl Lane<'_> {
-    /// Super-packets are not taken apart if that would make more packets than they can hold: a length or the MSS is
-    /// forged.
+    /// Super-packets are not split if that would make more packets than they can hold: the length or the MSS is forged.
     pub fn within_bounds(self) -> Self {
         // BIG TCP: 512 KiB in packets of 1448 bytes.
         const MOST_EACH: u64 = 400;
@@ -185,7 +184,7 @@ impl Lane<'_> {
         found
     }
 
-    /// Matches what is beyond doubt.
+    /// Matches the unambiguous packets.
     pub fn matched(&self) -> Matching {
         let mut first_packet = Vec::with_capacity(self.near.records.len() + 1);
         let mut packets = 0u32;
@@ -245,7 +244,7 @@ impl Lane<'_> {
         copies
     }
 
-    /// By what an ACK is told from others, among those that acknowledge the same.
+    /// What distinguishes ACKs with the same acknowledgment number.
     fn ack_key(&self, record: &Record) -> u64 {
         let trust = self.trust;
         let field = |trusted: bool, value: u64| if trusted { value } else { 0 };
@@ -256,7 +255,7 @@ impl Lane<'_> {
 }
 
 impl Matching {
-    /// Follows a far record through the near ones that it is made of. With `transit`, settles doubts by time.
+    /// Follows a far record through the near ones that it is made of. With `transit`, decides doubts by time.
     fn data(&mut self, lane: &Lane<'_>, open: Open, transit: Option<&Transit<'_>>) {
         let Open { far: index, mut place, mut packets } = open;
         let far = lane.far.record(index);
@@ -307,12 +306,12 @@ impl Matching {
         }
     }
 
-    /// What far has and near has not, from `place` on.
+    /// Packets from `place` on that far has and near has not.
     fn unknown(&mut self, lane: &Lane<'_>, far: u32, place: i64, end: i64) {
         self.matches.only_far.push((far, lane.packets_of(end - place)));
     }
 
-    /// Of several transmissions alike, the latest that had not arrived and could have by then; if all had, the
+    /// Of several identical transmissions, the latest that had not arrived and could have by then; if all had, the
     /// latest that could have.
     fn likeliest(
         &mut self,
@@ -343,7 +342,7 @@ impl Matching {
         best.map(|(_, _, _, index)| index)
     }
 
-    /// Matches what takes no sequence space: a merge of two lists sorted alike.
+    /// Matches packets that take no sequence space: a merge of two lists in the same order.
     fn acks(&mut self, lane: &Lane<'_>) {
         let near_key = |index: &u32| {
             let record = lane.near.record(*index);
@@ -392,7 +391,7 @@ impl Matching {
         }
     }
 
-    /// Settles the rest by time, and ends the matching.
+    /// Decides the rest by time, and ends the matching.
     pub fn settle(mut self, lane: &Lane<'_>, transit: &Transit<'_>) -> Matches {
         let mut open = std::mem::take(&mut self.open);
         open.sort_by_key(|open| open.far);
@@ -407,8 +406,8 @@ impl Matching {
         self.matches
     }
 
-    /// ACKs that look alike: each arrival is the latest that was sent in time, as long as enough are left for the
-    /// arrivals after it.
+    /// Identical ACKs: each arrival is the latest that was sent in time, as long as enough are left for the arrivals
+    /// after it.
     fn group(&mut self, lane: &Lane<'_>, near: (u32, u32), far: (u32, u32), transit: &Transit<'_>) {
         let near: Vec<_> = self.near_acks[near.0 as usize..near.1 as usize].to_vec();
         let far: Vec<_> = self.far_acks[far.0 as usize..far.1 as usize].to_vec();
@@ -416,7 +415,7 @@ impl Matching {
             for (n, index) in far.iter().enumerate() {
                 match near.get(n) {
                     Some(near) => self.pair(*near, *index),
-                    // Alike in every field that can tell: a copy, if there is such a field.
+                    // Identical in every field that distinguishes packets: a copy, if there is such a field.
                     None if lane.trust.id => self.matches.twice.push((*index, 1)),
                     None => self.matches.only_far.push((*index, 1)),
                 }

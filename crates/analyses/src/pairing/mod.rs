@@ -1,14 +1,14 @@
 //! Connections that were recorded at two places: where packets were lost and how long they took each way.
 //!
-//! A [`Collector`] per recording keeps 32 bytes a segment; [`pair`] finds the connections that both have, matches
-//! their packets, aligns the clocks and says what became of each packet. [`verdict::merge`] makes one verdict of
-//! the two recordings' own.
+//! A [`Collector`] per recording keeps 32 bytes a segment; [`pair`] finds the connections that both have, matches their
+//! packets, aligns the clocks and reports what became of each packet. [`verdict::merge`] makes one verdict of the two
+//! recordings' own.
 //!
 //! - [`collect`]: what is kept, and how much; `record`: of one segment.
 //! - [`identify`]: which flow is which.
 //! - `lane`, `matching`: which packet is which.
 //! - [`clock`]: offset, drift and steps of the clocks.
-//! - `compare`: what became of each packet; [`report`]: what is said of it.
+//! - `compare`: what became of each packet; [`report`]: the result.
 
 pub mod clock;
 pub mod collect;
@@ -95,7 +95,7 @@ pub fn pair(first: &Tap, second: &Tap) -> Result<Pairing, PairingError> {
     Ok(Pairing { clocks, epochs_ns, flows, alone, not_kept: taps.map(|tap| tap.not_kept), places })
 }
 
-/// A pair of flows of which what is beyond doubt is matched.
+/// A pair of flows whose unambiguous packets are matched.
 struct Half<'a> {
     same: Same,
     flows: [&'a Tapped; 2],
@@ -141,7 +141,7 @@ impl<'a> Half<'a> {
         self.nearer.unwrap_or([0, 1])[end.index()]
     }
 
-    /// Whether the SYN of `end` has other options behind the way than before it.
+    /// How the options of the SYN of `end` differ behind the path from those before it, if they do.
     fn rewritten(&self, end: End) -> Option<Rewritten> {
         let near = self.nearer?[end.index()];
         let [sent, arrived] = [near, 1 - near].map(|recording| {
@@ -181,12 +181,12 @@ impl<'a> Half<'a> {
     }
 }
 
-/// Which recording is nearer to A, and which to B: a packet from A passes that near A first, whatever the clocks
-/// say, and one from B that near B. The difference of the two transit times by the stamps is a round trip.
+/// Which recording is nearer to A, and which to B: a packet from A passes that near A first, whatever the clocks show,
+/// and one from B that near B. The difference of the two transit times by the timestamps is an RTT.
 fn nearer([a, b]: &[Glance; 2]) -> Option<[usize; 2]> {
-    /// Two taps of one host are as near as that.
+    /// Two taps of one host are this near.
     const SAME_PLACE: i64 = 10_000;
-    // If only one of them speaks, the clocks have to be taken at their word.
+    // If only one direction has packets, the clocks have to be trusted.
     let round_trip = match (a.median, b.median) {
         (Some(a), Some(b)) => a.saturating_sub(b),
         (Some(a), None) => a,
@@ -196,7 +196,7 @@ fn nearer([a, b]: &[Glance; 2]) -> Option<[usize; 2]> {
     (round_trip.abs() > SAME_PLACE).then_some(if round_trip > 0 { [0, 1] } else { [1, 0] })
 }
 
-/// The payload of a full packet: what the handshake says, unless packets on the way are smaller.
+/// The payload of a full packet: as in the handshake, unless packets on the way are smaller.
 fn full_packet(flows: [&Tapped; 2]) -> Option<i64> {
     let agreed = flows.iter().find_map(|flow| flow.agreed_mss());
     // Larger than any frame but a super-packet.
@@ -214,7 +214,7 @@ fn full_packet(flows: [&Tapped; 2]) -> Option<i64> {
     }
 }
 
-/// The transit times of all packets, and of those between each two hosts: no packet takes less than no time, and
+/// The transit times of all packets, and of those between each two hosts: no packet takes negative time, and
 /// connections between the same two have the same shortest one.
 struct Paths {
     all: Envelopes,
@@ -222,7 +222,7 @@ struct Paths {
 }
 
 impl Paths {
-    /// So many pairs of hosts are looked at: one will be enough, and those that say most come first.
+    /// Pairs of hosts considered: one will be enough, and those with most packets come first.
     const MOST: usize = 64;
 
     fn of([first, _]: [&Tap; 2], same: &[Same]) -> Self {
@@ -234,13 +234,13 @@ impl Paths {
         let mut most: Vec<_> = packets.into_iter().map(|(hosts, packets)| (packets, hosts)).collect();
         most.sort_unstable_by(|one, other| other.cmp(one));
         let empty = Envelopes::over(first.span);
-        // Of a single path there is nothing to say that all packets do not.
+        // A single path shows no more than all packets do.
         let paths = if most.len() > 1 { most.len().min(Self::MOST) } else { 0 };
         let by_hosts = most.into_iter().take(paths).map(|(_, hosts)| (hosts, empty.clone())).collect();
         Self { all: empty, by_hosts }
     }
 
-    /// Takes in what was matched beyond doubt.
+    /// Adds the unambiguously matched packets.
     fn note(&mut self, half: &Half<'_>) {
         let mut of_hosts = self.by_hosts.get_mut(&hosts(half.flows[0]));
         for end in End::BOTH {

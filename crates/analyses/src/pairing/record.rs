@@ -1,4 +1,4 @@
-//! What is kept of a segment to recognise it at the other end: 32 bytes.
+//! What is kept of a segment to recognise it in the other recording: 32 bytes.
 
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 
@@ -16,7 +16,7 @@ pub(super) struct Record {
     bits: u8,
 }
 
-/// 36 years: stamps of forged captures may lie further apart, and are compared with each other.
+/// 36 years: timestamps of forged captures may lie further apart, and are compared with each other.
 pub(super) const LONGEST: i64 = 1 << 60;
 
 const HAS_ID: u8 = 1;
@@ -95,13 +95,13 @@ impl Record {
         (self.bits & HAS_STAMP != 0).then_some(self.tsval)
     }
 
-    /// A hash of the window and TSecr: nothing that depends on where offset 0 is, and not the SACK blocks, which a middlebox
-    /// may have changed between the taps, or may have left alone when it changed all else.
+    /// A hash of the window and TSecr: nothing that depends on where offset 0 is, and not the SACK blocks, which a
+    /// middlebox may have changed between the taps, or may have left alone when it changed everything else.
     pub const fn print(&self) -> u16 {
         self.print
     }
 
-    /// Where it is looked for if it takes no sequence space: what it acknowledges.
+    /// Where it is searched for if it takes no sequence space: what it acknowledges.
     pub fn place(&self) -> i64 {
         self.ack().unwrap_or_else(|| self.seq())
     }
@@ -131,12 +131,12 @@ mod tests {
     use slowpath_model::End;
 
     #[test]
-    fn millions_are_kept() {
+    fn record_is_32_bytes() {
         assert_eq!(size_of::<Record>(), 32);
     }
 
     #[test]
-    fn positions_keep_their_sign() {
+    fn record_positions_keep_their_sign() {
         for at in [0, 1, -1, -11, 1 << 46, -(1 << 46)] {
             let mut segment = Segment::new(End::A, Flags::ACK.with(Flags::FIN), StreamOffset(at), 70_000);
             segment.ack = Some(StreamOffset(-at));

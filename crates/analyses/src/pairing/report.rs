@@ -1,4 +1,4 @@
-//! What comparing two recordings of the same connections shows.
+//! The result of comparing two recordings of the same connections.
 
 use super::clock::Alignment;
 use super::identify::Identified;
@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Two recordings, compared.
 #[derive(Clone, Debug)]
 pub struct Pairing {
-    /// How the second recording's clock lies to the first's; `None` where that cannot be told, and with it no
-    /// one-way delays.
+    /// The relation of the second recording's clock to the first's; `None` if unknown, and then there are no one-way
+    /// delays.
     pub clocks: Option<Alignment>,
     /// The wall-clock times of the two recordings' instants 0, in nanoseconds since 1970.
     pub epochs_ns: [i64; 2],
@@ -20,7 +20,7 @@ pub struct Pairing {
     pub flows: Vec<FlowPair>,
     /// Flows that only the first, and only the second recording has.
     pub alone: [Vec<FlowId>; 2],
-    /// Flows of each that were not compared for want of memory.
+    /// Flows of each that were not compared for lack of memory.
     pub not_kept: [u64; 2],
     /// Where in `flows` the flows of each recording are.
     pub(super) places: [HashMap<FlowId, usize>; 2],
@@ -32,16 +32,16 @@ impl Pairing {
         [0, 1].map(|n: usize| flows.iter().enumerate().map(|(place, pair)| (pair.flows[n], place)).collect())
     }
 
-    /// What the other recording's clock shows at instant `at` of recording `of` (0 or 1); `None` where the clocks
-    /// are not aligned, or one of them was being set.
+    /// What the other recording's clock shows at instant `at` of recording `of` (0 or 1); `None` if the clocks are not
+    /// aligned, or one of them was being set.
     pub fn translate(&self, of: usize, at: Instant) -> Option<Instant> {
         let clocks = self.clocks.as_ref()?;
         let apart = self.epochs_ns[0].saturating_sub(self.epochs_ns[1]);
         let nanos = if of == 0 {
             at.nanos().saturating_add(apart).saturating_add(clocks.ahead(at.nanos())?)
         } else {
-            // The distance at that time is asked for, and that time is by the other clock; drift is small, so this
-            // settles.
+            // The offset at that time is needed, but that time is by the other clock; drift is small, so the iteration
+            // converges.
             let mut first = at.nanos().saturating_sub(apart);
             for _ in 0..3 {
                 first = at.nanos().saturating_sub(apart).saturating_sub(clocks.ahead(first)?);
@@ -62,15 +62,15 @@ impl Pairing {
 pub struct FlowPair {
     /// Its number in the first and in the second.
     pub flows: [FlowId; 2],
-    /// How it is known that they are the same.
+    /// How they were identified as the same.
     pub identified: Identified,
     /// Whether A in the one is B in the other: one of them starts in the middle. Ends below are those of the first.
     pub swapped: bool,
-    /// Which recording was made nearer to A, and which nearer to B: 0 or 1. `None` where that cannot be told.
+    /// Which recording was made nearer to A, and which nearer to B: 0 or 1. `None` if unknown.
     pub nearer: Option<[usize; 2]>,
     /// What A sent, and what B sent.
     pub directions: [DirectionPair; 2],
-    /// The options of the SYN of A, and of B, where they are others at the one recording than at the other.
+    /// The options of the SYN of A, and of B, if they differ between the recordings.
     pub rewritten: [Option<Rewritten>; 2],
     /// One in how many stretches of the stream was compared: 1 unless there were too many packets to keep.
     pub one_in: u32,
@@ -91,7 +91,7 @@ impl FlowPair {
         self.nearer.map(|nearer| nearer[end.index()])
     }
 
-    /// How `end` (of the first recording) is called in `recording`.
+    /// The name of `end` (of the first recording) in `recording`.
     pub fn named(&self, end: End, recording: usize) -> End {
         super::collect::mirrored(end, self.swapped && recording == 1)
     }
@@ -107,7 +107,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// So many instants are kept.
+    /// Instants kept.
     pub const MOST: usize = 4096;
 
     pub(super) fn of(mut all: Vec<(i64, u64)>) -> Self {
@@ -136,8 +136,8 @@ pub struct DirectionPair {
     pub lost: Tally,
     /// Of the lost ones, those with payload, SYN or FIN.
     pub lost_data: u64,
-    /// Not in far, but the receiver acknowledged their data before it came again: far's recording missed them.
-    /// (Of a lost ACK that cannot be told, so it counts as lost.) By near's clock.
+    /// Not in far, but the receiver acknowledged their data before it came again: far's recording missed them. (A lost
+    /// ACK does not show this, so it counts as lost.) By near's clock.
     pub missed_far: Tally,
     /// In far and not in near: near's recording missed them. By far's clock.
     pub missed_near: Tally,
@@ -145,21 +145,21 @@ pub struct DirectionPair {
     pub twice: Tally,
     /// In near twice: captured twice. Not counted in `packets`.
     pub copies_near: u64,
-    /// Overtaken by a later packet: by far's clock.
+    /// Reordered, arriving after a packet sent later: by far's clock.
     pub overtaken: Tally,
     /// The longest time by which one came after a packet sent later.
     pub overtaken_by: Duration,
-    /// Passed far, which is beside the receiver, was not taken by the receiving host, and came again: by far's
+    /// Passed far, which is next to the receiver, was not accepted by the receiving host, and came again: by far's
     /// clock, its first arrival.
     pub ignored: Tally,
-    /// Passed far and came again, where far is not known to be next to the receiver: lost further on, or not taken.
+    /// Passed far and came again, where far is not known to be next to the receiver: lost further on, or not accepted.
     pub lost_beyond: Tally,
-    /// Of these, how many had an older timestamp than a packet that came before: the receiver may have taken them
-    /// for packets of a former connection (PAWS: RFC 7323, section 5).
+    /// Of these, how many had an older timestamp than a packet that came before: the receiver may have taken them for
+    /// packets of an earlier connection (PAWS: RFC 7323, section 5).
     pub ignored_stale: u64,
     /// Packets that passed one recording before the other began, or after it ended: they do not count above.
     pub outside: u64,
-    /// Packets that could have been one of several alike, and were told apart by time.
+    /// Packets that could have been one of several identical ones, and were distinguished by time.
     pub told_by_time: u64,
     /// From near to far; `None` where the clocks are not aligned.
     pub delay: Option<OneWay>,
@@ -181,9 +181,9 @@ pub struct Quantiles {
     pub count: u64,
     /// The least.
     pub min_ns: i64,
-    /// Half are no more.
+    /// The median.
     pub median_ns: i64,
-    /// 95 of 100 are no more.
+    /// The 95th percentile.
     pub p95_ns: i64,
     /// The most.
     pub max_ns: i64,
@@ -200,16 +200,16 @@ impl Quantiles {
 /// How long packets took from one recording to the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneWay {
-    /// One-way delay, never less than nothing. It rests on what is assumed of the clocks
-    /// ([`Basis`](super::clock::Basis)); differences between delays do not depend on it.
+    /// One-way delay, never negative. It depends on what is assumed of the clocks ([`Basis`](super::clock::Basis));
+    /// differences between delays do not.
     pub delay: Quantiles,
     /// How far each delay may be off, in either direction.
     pub uncertainty: Duration,
-    /// What queues added over time: the delay less the least one. Times in which no packet passed are left out.
+    /// Queueing delay over time: the delay less the least one. Times in which no packet passed are left out.
     pub queueing: Vec<Queueing>,
     /// How long each of these times is.
     pub queueing_step: Duration,
-    /// 95 of 100 packets queued no longer.
+    /// The 95th percentile of the queueing delay.
     pub queueing_p95: Duration,
 }
 

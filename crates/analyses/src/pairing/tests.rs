@@ -1,4 +1,4 @@
-//! Short exchanges by hand, and long ones by chance whose losses are known.
+//! Short exchanges written by hand, and long random ones whose losses are known.
 
 use super::report::{Pairing, Tally};
 use super::*;
@@ -42,7 +42,7 @@ const SHAKE_FAR: &str = "
     0.030 > . 1:1(0) ack 1 win 1000 <TS val 120 ecr 900> // id 2";
 
 #[test]
-fn a_super_packet_is_the_packets_it_became() {
+fn super_packet_matches_its_segments_on_the_wire() {
     let pairing = paired(
         &format!(
             "{SHAKE_NEAR}
@@ -75,7 +75,7 @@ fn a_super_packet_is_the_packets_it_became() {
 }
 
 #[test]
-fn an_ack_lost_on_the_way_back_a_copy_and_one_overtaken() {
+fn lost_ack_duplicate_and_reordered_packet_are_counted() {
     let pairing = paired(
         &format!(
             "{SHAKE_NEAR}
@@ -103,7 +103,7 @@ fn an_ack_lost_on_the_way_back_a_copy_and_one_overtaken() {
 }
 
 #[test]
-fn what_a_recording_missed_is_not_lost() {
+fn packets_missed_by_one_capture_are_not_lost() {
     let pairing = paired(
         // The recording near the sender missed 2001:3001.
         &format!(
@@ -127,7 +127,7 @@ fn what_a_recording_missed_is_not_lost() {
 }
 
 #[test]
-fn of_two_transmissions_missed_the_one_that_was_not_acknowledged_is_lost() {
+fn unacknowledged_transmission_of_two_missed_ones_is_lost() {
     let pairing = paired(
         &format!(
             "{SHAKE_NEAR}
@@ -148,7 +148,7 @@ fn of_two_transmissions_missed_the_one_that_was_not_acknowledged_is_lost() {
 }
 
 #[test]
-fn a_packet_that_the_host_did_not_take_is_not_lost_on_the_path() {
+fn packet_dropped_by_receiving_host_is_not_lost_on_the_path() {
     let pairing = paired(
         &format!(
             "{SHAKE_NEAR}
@@ -172,7 +172,7 @@ fn a_packet_that_the_host_did_not_take_is_not_lost_on_the_path() {
     assert_eq!(sent.ignored, Tally { count: 1, instants: at(&[0.031]) });
 }
 
-/// A transfer of which both recordings are made up, and what happened to it.
+/// A made-up transfer as both recordings have it, and what happened to it.
 struct Made {
     near: Vec<Event>,
     far: Vec<Event>,
@@ -182,7 +182,7 @@ struct Made {
     overtaken: u64,
 }
 
-/// How the packets of a made-up transfer can be told apart.
+/// How the packets of a made-up transfer can be distinguished.
 #[derive(Clone, Copy, Debug)]
 struct Looks {
     ids: bool,
@@ -210,7 +210,7 @@ fn made(fates: &[u8], ack_fates: &[u8], looks: Looks) -> Made {
     let (mut id, mut now) = (100u16, 30 * MS);
     let mut arrivals = Vec::new();
     for n in 0..fates.len() as i64 {
-        // Each piece of data is sent until it arrives, 100 ms apart.
+        // Each piece of data is retransmitted until it arrives, every 100 ms.
         let mut sent = now;
         loop {
             let fate = fates.next().copied().unwrap_or(255);
@@ -293,7 +293,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_was_done_to_a_transfer_is_found(
+    fn random_losses_duplicates_and_reordering_are_found(
         fates in prop::collection::vec(any::<u8>(), 20..300), ack_fates in prop::collection::vec(any::<u8>(), 300),
         ids: bool, stamps: bool,
     ) {
@@ -315,9 +315,9 @@ proptest! {
         prop_assert_eq!(sent.arrived + sent.lost.count, sent.packets);
     }
 
-    /// Wherever the recordings begin and end, nothing is lost that was not.
+    /// Wherever the recordings begin and end, nothing counts as lost that was not.
     #[test]
-    fn what_one_recording_could_not_see_does_not_count(
+    fn packets_outside_one_capture_do_not_count(
         fates in prop::collection::vec(45u8.., 100..200), first in 0usize..60, last in 0usize..60, end in 0usize..60,
     ) {
         let mut made = made(&fates, &[], Looks { ids: true, stamps: true });
@@ -345,7 +345,7 @@ proptest! {
 }
 
 #[test]
-fn a_translated_connection_is_found_by_its_handshake_and_not_by_chance() {
+fn nat_translated_connection_is_paired_by_handshake() {
     let made = made(&[200; 100], &[], Looks { ids: true, stamps: true });
     let pairing = compare(&made, key(99, 80));
     assert_eq!(pairing.flows[0].identified, identify::Identified::ByHandshake);
@@ -363,7 +363,7 @@ fn a_translated_connection_is_found_by_its_handshake_and_not_by_chance() {
 }
 
 #[test]
-fn a_thinned_out_transfer_keeps_its_share_of_the_losses() {
+fn thinned_transfer_keeps_its_loss_rate() {
     let fates: Vec<u8> = (0..20_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let made = made(&fates, &fates, Looks { ids: true, stamps: true });
     let collected = |events: &[Event], most_per_flow| {
@@ -403,7 +403,7 @@ fn anything() -> impl Strategy<Value = Event> {
 
 proptest! {
     #[test]
-    fn nothing_a_capture_holds_breaks_it(
+    fn pairing_accepts_any_events(
         both in prop::collection::vec(anything(), 1..60), one in prop::collection::vec(anything(), 0..30),
         other in prop::collection::vec(anything(), 0..30), epochs: [i64; 2],
     ) {

@@ -1,9 +1,9 @@
-//! One verdict of the reports of a connection's two recordings.
+//! Merges the reports of a connection's two recordings into one verdict.
 //!
-//! What bound a direction is best told beside its sender, what the receiver did beside the receiver, and what
-//! became of a packet on the way by both. So the limits come from the sender's recording; times that it cannot
-//! explain and in which the receiver's shows late ACKs are the receiver's, and no others; and a repair of losses in a
-//! time when nothing was lost was no repair.
+//! What bound a direction shows best next to its sender, what the receiver did next to the receiver, and what became of
+//! a packet on the way in both. So the limits come from the sender's recording. Times that it cannot explain and in
+//! which the receiver's shows late ACKs are the receiver's, and no others. A repair of losses in a time when nothing
+//! was lost was no repair.
 
 use super::report::{DirectionPair, FlowPair, Pairing, Queueing, Tally};
 use crate::cause::{Cause, Limit};
@@ -81,12 +81,12 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// What the pair calls the report's `end`.
+    /// The pair's name for the report's `end`.
     fn pairs(&self, end: End) -> End {
         self.pair.named(end, self.base)
     }
 
-    /// What the other report calls it.
+    /// The other report's name for it.
     fn others(&self, end: End) -> End {
         self.pair.named(self.pairs(end), 1 - self.base)
     }
@@ -95,7 +95,7 @@ impl View<'_> {
         &self.pair.directions[self.pairs(end).index()]
     }
 
-    /// An instant of recording `of` on the report's clock; as it is where that cannot be told.
+    /// An instant of recording `of` on the report's clock; unchanged if that is unknown.
     fn here(&self, of: usize, at: Instant) -> Instant {
         if of == self.base { at } else { self.pairing.translate(of, at).unwrap_or(at) }
     }
@@ -111,7 +111,8 @@ impl View<'_> {
         Spell { from, to, cause: spell.cause }
     }
 
-    /// The sender's recording is the other one: what bound this direction is for that one to say. Whether it can.
+    /// Takes over what bound this direction from the other report, if the sender's recording is the other one. Returns
+    /// whether it could.
     fn take_over(&self, report: &mut FlowReport, end: End, theirs: &DirectionReport) -> bool {
         if self.pairing.clocks.is_none() || report.last < report.first {
             return false;
@@ -138,8 +139,8 @@ impl View<'_> {
         true
     }
 
-    /// Whether ACKs were late is for the receiver's recording to say. To the sender late ACKs look like a delay or a
-    /// queue on the way, or like a window that is too small for it; and a queue on the way looks like late ACKs.
+    /// The receiver's recording decides whether ACKs were late. To the sender, late ACKs look like a delay or a queue
+    /// on the path, or like a window that is too small for it; and a queue on the path looks like late ACKs.
     fn decide_late_acks(&self, direction: &mut DirectionReport, at_receiver: &[Spell]) {
         let of_receiver = |spell: &&Spell| spell.cause.limit() == Limit::ReceiverProcessing;
         let spells = &mut direction.spells;
@@ -166,7 +167,7 @@ impl View<'_> {
     }
 
     /// Where packets were late between the sender and the receiver's ACK, if not at the receiver: in a queue between
-    /// the two recordings, or it is not known.
+    /// the two recordings, or unknown.
     fn what_held_packets(&self, from: End, since: Instant, until: Instant) -> Cause {
         let direction = self.direction(from);
         let Some(way) = &direction.delay else { return Cause::Undetermined };
@@ -184,8 +185,8 @@ impl View<'_> {
         queue::cause(micros(mean), micros(shortest)).unwrap_or(Cause::Undetermined)
     }
 
-    /// When something was missing that the sender had to send again, or the ACK for it: on the report's clock.
-    /// `None` where not all of these instants are known.
+    /// When data that the sender had to retransmit was lost, or the ACK for it: on the report's clock. `None` if not
+    /// all of these instants are known.
     fn losses(&self, from: End) -> Option<Vec<Instant>> {
         let (forth, back) = (self.direction(from), self.direction(!from));
         let mut all = Vec::new();
@@ -205,10 +206,10 @@ impl View<'_> {
         Some(all)
     }
 
-    /// Repairs of losses when nothing was lost: the packets were late, or overtaken.
+    /// Repairs of losses when nothing was lost: the packets were late, or reordered.
     fn correct_repairs(&self, direction: &mut DirectionReport) {
         let forth = self.direction(direction.from);
-        // What one of the recordings missed may have been what was lost.
+        // A packet that one of the recordings missed may have been the lost one.
         if self.pair.nearer.is_none() || forth.missed_near.count > 0 || self.pair.one_in > 1 {
             return;
         }
@@ -282,7 +283,7 @@ impl View<'_> {
     }
 }
 
-/// How long before a repair what it repairs may have been lost: a round trip at its longest.
+/// How long before a repair its loss may have been: the longest RTT.
 fn lookback(direction: &DirectionReport) -> Duration {
     let rtt = &direction.measures.rtt_by_ack;
     let longest = rtt.max.unwrap_or(Duration::from_secs(1));
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn late_acks_explain_what_was_unknown_and_nothing_else() {
+    fn late_acks_replace_only_unknown_spells() {
         let mut spells = vec![
             spell(0, 10, Cause::SlowStart),
             spell(10, 50, Cause::Undetermined),

@@ -1,14 +1,14 @@
-//! What one end sent, and how it was answered.
+//! What one end sent, and the answers to it.
 
 use super::thinned::Thinned;
 use super::{Answer, Data, Flight, Mark, Picture, RoundTrip, Sacked};
 use crate::label::Label;
-use crate::outstanding::Needless;
+use crate::outstanding::SpuriousRetransmission;
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Segments whose ACK is waited for, to measure round trips; those beyond are not measured.
+/// Segments whose ACK is awaited, to measure RTTs; those beyond are not measured.
 const MOST_AWAITED: usize = 4096;
 
 /// The marks of one direction.
@@ -22,12 +22,12 @@ pub(super) struct Direction {
     flights: Thinned<Flight>,
     /// First and last data.
     data: Option<(Instant, Instant)>,
-    /// The latest time met: a clock that steps back does not take the picture with it.
+    /// The latest time seen: a clock that steps back does not take the picture with it.
     last: Option<Instant>,
-    /// Ends of new segments and when they were sent. Emptied when anything is sent again (Karn's rule).
+    /// Ends of new segments and when they were sent. Cleared at each retransmission (Karn's algorithm).
     awaited: VecDeque<(StreamOffset, Instant)>,
     acknowledged: Option<StreamOffset>,
-    /// The first byte of data met, and the one after the highest.
+    /// The first byte of data seen, and the one after the highest.
     reached: Option<(StreamOffset, StreamOffset)>,
 }
 
@@ -76,9 +76,9 @@ impl Direction {
         }
     }
 
-    /// What this end sent again was needless.
-    pub fn found_needless(&mut self, needless: &Needless, most: usize) {
-        let Needless { at, low, high, .. } = *needless;
+    /// A retransmission of this end was spurious.
+    pub fn found_spurious(&mut self, spurious: &SpuriousRetransmission, most: usize) {
+        let SpuriousRetransmission { at, low, high, .. } = *spurious;
         let was = |data: &Data| data.label == Label::Retransmission && data.low < high && low < data.high;
         self.again.correct(at, was, Data { low, high, label: Label::Spurious }, most);
     }
@@ -99,7 +99,7 @@ impl Direction {
             window_max: window,
             unscaled: segment.flags.has(Flags::SYN),
         };
-        // An answer that says nothing new would only take the place of one that does.
+        // An answer without news would only take the place of one with news.
         let news = self.answers.marks().last().is_none_or(|last| {
             let last = last.shows;
             last.highest != ack || last.window != window || last.unscaled != answer.unscaled
@@ -108,7 +108,7 @@ impl Direction {
             self.answers.push(Mark::at(at, answer), most);
         }
         if let Some(block) = segment.sack.as_slice().first() {
-            // The first block tells what came last, or came twice (RFC 2018, section 4; RFC 2883, section 4).
+            // The first block reports what came last, or came twice (RFC 2018, section 4; RFC 2883, section 4).
             let inside = segment.sack.as_slice().get(1);
             let twice = block.end <= ack
                 || inside.is_some_and(|outer| outer.start <= block.start && block.end <= outer.end);
@@ -133,7 +133,7 @@ impl Direction {
             self.awaited.pop_front();
             newest = Some((end, sent));
         }
-        // Only the segment that brought the ACK about: those before it may have waited for a delayed ACK.
+        // Only the segment that triggered the ACK: those before it may have waited for a delayed ACK.
         let Some((_, sent)) = newest.filter(|(end, _)| *end == ack) else { return };
         if let Some(time) = at.since(sent) {
             self.round_trips.push(Mark::at(at, RoundTrip { min: time, max: time }), limit);

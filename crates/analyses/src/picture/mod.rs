@@ -1,23 +1,23 @@
 //! The time–sequence picture of a flow, as tcptrace and xplot draw it (Shepard, *TCP packet trace analysis*,
 //! MIT/LCS/TR-494, 1991), in bounded memory.
 //!
-//! Each mark is exact until there are too many; then marks of the same kind in the same stretch of time become one
-//! that keeps the extremes and the count. What was labelled wrong at first is corrected. What was sent again, overtaken or doubled is kept apart from new data, so
-//! that the rare does not drown in the many.
+//! Each mark is exact until there are too many; then marks of the same kind in the same stretch of time are merged into
+//! one that keeps the extremes and the count. Labels that were wrong at first are corrected. Retransmitted, reordered
+//! and duplicated data is kept apart from new data, so that the rare does not drown in the many.
 
 mod direction;
 mod thinned;
 
 use crate::analysis::Labels;
 use crate::label::{Judged, Label};
-use crate::outstanding::Needless;
+use crate::outstanding::SpuriousRetransmission;
 use direction::Direction;
 use slowpath_model::{End, Event, EventKind, FlowId, Instant, StreamOffset};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 use thinned::thin;
 
-/// A mark of the picture: one thing, or several of the same kind that became one.
+/// A mark of the picture: one event, or several of the same kind merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark<S> {
     /// The first one's time.
@@ -44,7 +44,7 @@ pub struct Data {
     pub low: StreamOffset,
     /// The byte after the highest.
     pub high: StreamOffset,
-    /// What it was, as far as the whole recording tells.
+    /// Its label, as far as the whole recording shows it.
     pub label: Label,
 }
 
@@ -76,7 +76,7 @@ pub struct Sacked {
     pub twice: bool,
 }
 
-/// A round trip from the place of recording to the receiver and back; its time is when it was complete.
+/// An RTT from the tap to the receiver and back; its time is when it was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// The shortest.
@@ -103,7 +103,7 @@ pub struct Picture {
     pub answers: Vec<Mark<Answer>>,
     /// Selective acknowledgments.
     pub sacks: Vec<Mark<Sacked>>,
-    /// Round trips.
+    /// RTTs.
     pub round_trips: Vec<Mark<RoundTrip>>,
     /// Data in flight.
     pub flights: Vec<Mark<Flight>>,
@@ -116,7 +116,7 @@ impl Picture {
         fresh.len() + again.len() + answers.len() + sacks.len() + round_trips.len() + flights.len()
     }
 
-    /// How many marks stand for more than one thing.
+    /// How many marks stand for more than one event.
     pub fn merged(&self) -> usize {
         fn merged<S>(marks: &[Mark<S>]) -> usize {
             marks.iter().filter(|mark| mark.count > 1).count()
@@ -172,7 +172,7 @@ pub const MOST_MARKS: usize = 65_536;
 pub struct Pictures {
     options: PictureOptions,
     flows: HashMap<FlowId, [Direction; 2]>,
-    /// One bit per flow that has been met, so that one whose picture was dropped does not start anew.
+    /// One bit per flow seen, so that one whose picture was dropped does not start anew.
     met: Vec<u64>,
     dropped: u64,
 }
@@ -183,7 +183,7 @@ impl Pictures {
         Self { options, flows: HashMap::new(), met: Vec::new(), dropped: 0 }
     }
 
-    /// How many flows lost their picture for want of memory.
+    /// How many flows lost their picture for lack of memory.
     pub const fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -239,16 +239,16 @@ impl Labels for Pictures {
         if segment.len > 0 {
             directions[from].on_data_segment(event.at, segment, judged.label.unwrap_or(Label::New), most);
         }
-        // A frame seen twice says nothing twice.
+        // A frame captured twice adds nothing.
         if judged.label != Some(Label::Duplicate) {
             directions[1 - from].answered(event.at, segment, most);
         }
     }
 
-    fn found_needless(&mut self, flow: FlowId, from: End, needless: &Needless) {
+    fn found_spurious(&mut self, flow: FlowId, from: End, spurious: &SpuriousRetransmission) {
         let most = self.most();
         if let Some(directions) = self.flows.get_mut(&flow) {
-            directions[from.index()].found_needless(needless, most);
+            directions[from.index()].found_spurious(spurious, most);
         }
     }
 }

@@ -23,7 +23,7 @@ fn ack(number: i64, window: u16) -> Segment {
 }
 
 #[test]
-fn a_short_flow_is_drawn_exactly() {
+fn short_flow_is_drawn_exactly() {
     let mut pictures = Pictures::new(PictureOptions::default());
     see(&mut pictures, 1, at(0), data(1), Some(Label::New));
     see(&mut pictures, 1, at(10), data(1001), Some(Label::New));
@@ -47,7 +47,7 @@ fn a_short_flow_is_drawn_exactly() {
 }
 
 #[test]
-fn a_long_flow_keeps_its_extremes_and_its_rare_marks() {
+fn long_flow_keeps_extremes_and_rare_marks() {
     let mut pictures = Pictures::new(PictureOptions { most_marks: 1, ..PictureOptions::default() });
     let segments = 50_000i64;
     for number in 0..segments {
@@ -73,7 +73,7 @@ fn a_long_flow_keeps_its_extremes_and_its_rare_marks() {
 }
 
 #[test]
-fn short_flows_make_room_for_long_ones() {
+fn short_flows_are_dropped_for_long_ones() {
     let options = PictureOptions { most_flows: 3, ..PictureOptions::default() };
     let mut pictures = Pictures::new(options);
     for flow in 1..=50 {
@@ -92,7 +92,7 @@ fn short_flows_make_room_for_long_ones() {
 }
 
 #[test]
-fn only_the_flow_asked_for() {
+fn only_the_selected_flow_is_drawn() {
     let mut pictures =
         Pictures::new(PictureOptions { only: Some([FlowId(2)].into()), ..PictureOptions::default() });
     see(&mut pictures, 1, at(0), data(1), Some(Label::New));
@@ -101,21 +101,21 @@ fn only_the_flow_asked_for() {
     assert!(pictures.picture(FlowId(2), End::A).is_some());
 }
 
-fn needless(at: Instant, seq: i64) -> Needless {
-    Needless { at, frame: 0, low: StreamOffset(seq), high: StreamOffset(seq + 1000) }
+fn spurious(at: Instant, seq: i64) -> SpuriousRetransmission {
+    SpuriousRetransmission { at, frame: 0, low: StreamOffset(seq), high: StreamOffset(seq + 1000) }
 }
 
 #[test]
-fn what_turns_out_to_be_needless_is_shown_so() {
+fn spurious_retransmission_is_relabelled() {
     let mut pictures = Pictures::new(PictureOptions::default());
     for seq in [1, 1001, 2001] {
         see(&mut pictures, 1, at(50), data(seq), Some(Label::Retransmission));
     }
-    pictures.found_needless(FlowId(1), End::A, &needless(at(50), 1001));
+    pictures.found_spurious(FlowId(1), End::A, &spurious(at(50), 1001));
     // Of another time, of another end, of another flow: nothing there to correct.
-    pictures.found_needless(FlowId(1), End::A, &needless(at(51), 1));
-    pictures.found_needless(FlowId(1), End::B, &needless(at(50), 1));
-    pictures.found_needless(FlowId(2), End::A, &needless(at(50), 1));
+    pictures.found_spurious(FlowId(1), End::A, &spurious(at(51), 1));
+    pictures.found_spurious(FlowId(1), End::B, &spurious(at(50), 1));
+    pictures.found_spurious(FlowId(2), End::A, &spurious(at(50), 1));
     let again = pictures.picture(FlowId(1), End::A).expect("it was kept").again;
     assert_eq!(
         again.iter().map(|mark| (mark.shows.low.0, mark.shows.label)).collect::<Vec<_>>(),
@@ -124,7 +124,7 @@ fn what_turns_out_to_be_needless_is_shown_so() {
 }
 
 #[test]
-fn what_turns_out_to_be_needless_is_taken_out_of_what_it_was_merged_with() {
+fn spurious_retransmission_is_split_from_a_merged_mark() {
     let mut pictures = Pictures::new(PictureOptions { most_marks: 1, ..PictureOptions::default() });
     let segments = 20_000i64;
     for number in 0..segments {
@@ -132,7 +132,7 @@ fn what_turns_out_to_be_needless_is_taken_out_of_what_it_was_merged_with() {
         // A DSACK comes a while later.
         if number >= 50 && number % 4 == 0 {
             let number = number - 50;
-            pictures.found_needless(FlowId(1), End::A, &needless(at(number * 10), number * 1000));
+            pictures.found_spurious(FlowId(1), End::A, &spurious(at(number * 10), number * 1000));
         }
     }
     let again = pictures.picture(FlowId(1), End::A).expect("it was kept").again;
@@ -147,7 +147,7 @@ fn what_turns_out_to_be_needless_is_taken_out_of_what_it_was_merged_with() {
 }
 
 #[test]
-fn a_dsack_and_an_old_echo_change_what_was_drawn() {
+fn dsack_and_eifel_detection_relabel_drawn_marks() {
     let mut analysis =
         Analysis::with_labels(AnalysisOptions::default(), Pictures::new(PictureOptions::default()));
     let end = |n: u8| Endpoint { address: [192, 0, 2, n].into(), port: 1 };
@@ -159,7 +159,7 @@ fn a_dsack_and_an_old_echo_change_what_was_drawn() {
         "0.30 > . 1:1001(1000) ack 1 win 9 <TS val 310 ecr 1> // frame 4 id 4",
         "0.31 > . 1001:2001(1000) ack 1 win 9 <TS val 311 ecr 1> // frame 5 id 5",
         "0.32 > . 2001:3001(1000) ack 1 win 9 <TS val 312 ecr 1> // frame 6 id 6",
-        // What came is the first sending (RFC 3522); then one more comes twice (RFC 2883).
+        // The ACK is for the original (RFC 3522); then another segment arrives twice (RFC 2883).
         "0.33 < . 1:1(0) ack 1001 win 9 <TS val 5 ecr 10> // frame 7",
         "0.40 < . 1:1(0) ack 3001 win 9 <TS val 6 ecr 312,sack 1001:2001> // frame 8",
     ] {

@@ -1,15 +1,15 @@
-//! Fewer marks that show the same.
+//! Merges marks, so that fewer show the same.
 
 use super::{Answer, Data, Flight, Mark, RoundTrip, Sacked};
 use slowpath_model::Instant;
 
-/// What a mark shows, which can become one with another of its kind.
+/// What a mark shows, which can be merged with another of its kind.
 pub(super) trait Shown: Copy {
-    /// Whether it may become one with `later`, being of the same kind.
+    /// Whether it may be merged with `later`: it is of the same kind.
     fn is_like(&self, _later: &Self) -> bool {
         true
     }
-    /// Becomes one with `later`, keeping the extremes.
+    /// Merges `later` into it, keeping the extremes.
     fn join(&mut self, later: &Self);
 }
 
@@ -20,14 +20,14 @@ fn join<S: Shown>(mark: &mut Mark<S>, other: &Mark<S>) {
     mark.shows.join(&other.shows);
 }
 
-/// How many marks back one of the same kind is looked for: more than there are kinds.
+/// How many marks back one of the same kind is searched for: more than there are kinds.
 const KINDS: usize = 8;
 
 /// Marks in order of time, at most a given number of them.
 #[derive(Clone, Debug)]
 pub(super) struct Thinned<S> {
     marks: Vec<Mark<S>>,
-    /// Marks that start in the same stretch of this many nanoseconds become one; none do where it is 0.
+    /// Marks that start in the same stretch of this many nanoseconds are merged; none are if it is 0.
     stretch: i64,
 }
 
@@ -48,8 +48,8 @@ impl<S: Shown> Thinned<S> {
         self.keep_within(most);
     }
 
-    /// One thing that was put down at `at` turned out to show `now`; what it was taken for, `was` recognises. Where
-    /// it had become one with others, these keep its extent.
+    /// The event drawn at `at` turned out to show `now`; `was` recognises what it was taken for. If it was merged with
+    /// others, these keep its extent.
     pub fn correct(&mut self, at: Instant, was: impl Fn(&S) -> bool, now: S, most: usize) {
         // A mark that was merged several times spans less than two stretches.
         let earliest = at.nanos().saturating_sub(self.stretch.saturating_mul(2));
@@ -66,7 +66,7 @@ impl<S: Shown> Thinned<S> {
         }
     }
 
-    /// Adds a mark in its place among those that are there.
+    /// Inserts a mark at its place in time.
     fn insert(&mut self, mut mark: Mark<S>) {
         let here = number(&mark, self.stretch);
         let first = self.marks.partition_point(|other| number(other, self.stretch) < here);

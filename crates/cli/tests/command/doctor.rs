@@ -1,12 +1,11 @@
 //! `slowpath doctor`, on loopback, which every host has, and on a host in a namespace, as the handbook shows it.
 
 use crate::captures::Captures;
-use crate::{run, slowpath, told};
+use crate::{run, told};
 use serde_json::Value;
-use slowpath_lab::namespaces::{self, Namespaces, Place};
+use slowpath_lab::namespaces::{Namespaces, Place};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 #[test]
 fn as_json_with_what_was_seen() {
@@ -77,19 +76,16 @@ fn example() -> (String, Vec<String>) {
 #[ignore = "needs root"]
 fn the_handbooks_example_is_what_is_printed() {
     let made = Namespaces::create().expect("namespaces");
-    let (here, there) = (made.name(Place::Sender), made.name(Place::Receiver));
-    let veth =
-        ["ip", "-n", &here, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", &there];
-    namespaces::run(&veth).expect("a veth");
+    let there = made.path(Place::Receiver);
+    made.ip(Place::Sender, &format!("link add eth0 type veth peer name eth0 netns {there}")).expect("a veth");
     for (place, address) in [(Place::Sender, "192.0.2.1/24"), (Place::Receiver, "192.0.2.2/24")] {
         made.ip(place, &format!("addr add {address} dev eth0")).expect("an address");
         made.ip(place, "link set eth0 up").expect("up");
     }
     made.sysctl(Place::Sender, "net.ipv4.tcp_rmem", "4096 131072 4194304").expect("set");
     let (command, wanted) = example();
-    let folder = Captures::new();
-    let mut inside = Command::new("ip");
-    inside.args(["netns", "exec", &here]).arg(slowpath(&folder).get_program());
+    let _folder = Captures::new();
+    let mut inside = made.command(Place::Sender, env!("CARGO_BIN_EXE_slowpath"));
     inside.args(command.split(' ')).env("NO_COLOR", "1");
     let (code, out, err) = told(&inside.output().expect("it runs"));
     assert_eq!((code, err.as_str()), (1, ""));

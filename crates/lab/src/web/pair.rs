@@ -15,7 +15,7 @@ use crate::workload::programs::prefer;
 /// # Errors
 /// If a command fails, which all do without root, or the kernel cannot have a host receive on its own CPU.
 pub fn lay(namespaces: &Namespaces, cpus: [u32; 2]) -> Result<(), LabError> {
-    let client = namespaces.name(HOSTS[1]);
+    let client = namespaces.path(HOSTS[1]);
     namespaces.ip(
         HOSTS[0],
         &format!(

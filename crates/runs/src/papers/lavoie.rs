@@ -81,7 +81,7 @@ fn run_all<D: FnMut()>(
     if let Some(folder) = asked.keep.filter(|folder| folder.exists()) {
         return Err(Error::Exists(folder.to_owned()));
     }
-    signals::remove_namespaces_when_ended()?;
+    signals::clean_up_when_ended()?;
     let scratch = Scratch::create()?;
     let bench = Bench::build(&FILES_KIB)?;
     if let Some(folder) = asked.keep {

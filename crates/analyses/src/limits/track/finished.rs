@@ -6,6 +6,7 @@ use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::pace::FromAfar;
 use crate::limits::stretch::{Hold, Log};
 use crate::overview::TakenBack;
+use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Bytes, Instant};
 
@@ -24,9 +25,11 @@ pub struct Finished<'a> {
     pub in_flight_until: Option<Instant>,
     /// What the receiver took back of its window.
     pub taken_back: TakenBack,
-    /// What a tap far from the sender shows of whether ACKs set it off.
+    /// What a tap far from the sender shows of whether ACKs trigger it.
     pub from_afar: FromAfar,
-    /// What a sender far from the tap makes of the window.
+    /// Until when windows were underestimated, because their scale was unknown.
+    pub rescaled: Option<Instant>,
+    /// The view that a sender far from the tap has of the window.
     pub scaled_otherwise: Option<ScaledOtherwise>,
 }
 
@@ -36,7 +39,7 @@ impl Track {
         self.catch_up(at, None, near, rto);
         let hold = self.hold();
         if matches!(hold, Hold::Idle | Hold::Dry) && !near.is_here() {
-            // Nothing came any more that could show the silence to be idleness.
+            // Nothing more came that could show the silence to be idleness.
             self.is_complete = false;
             self.note_unproven_silence(at, rto);
         }
@@ -50,6 +53,7 @@ impl Track {
             in_flight_until: self.in_flight_until,
             taken_back: self.taken_back,
             from_afar: self.from_afar,
+            rescaled: self.rescaled.filter(|_| matches!(self.known.scale, ScaleKnown::AtLeast(_))),
             scaled_otherwise: self.other_scale.found(self.flight_max),
         }
     }

@@ -1,4 +1,4 @@
-//! What set the sender off when it sent new data: an ACK, payload of the other end, or neither.
+//! What triggered the sender's new data: an ACK, payload of the other end, or neither.
 
 use super::{SHORTEST_WAIT, Track};
 use crate::limits::stretch::{Hold, Prompt};
@@ -6,24 +6,25 @@ use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Flags, Instant, Segment};
 
-/// A writer that an ACK lets in needs to be woken and to run: in nanoseconds.
+/// A writer that an ACK lets continue needs to be woken and to run: in nanoseconds.
 const WAKE_UP: i64 = 1_500_000;
 
-/// A kernel that has data waiting sends it in the softirq of the ACK: after some 10 µs, or 60 where a CPU had to wake up for it.
-/// No more than a sixteenth of what is between two ACKs, chance makes that long seldom. In nanoseconds.
+/// A kernel with data waiting sends it in the softirq of the ACK: after some 10 µs, or 60 if a CPU had to wake up. At
+/// most a sixteenth of the time between two ACKs, so that chance is seldom the reason. In nanoseconds.
 const AT_ONCE: (i64, i64) = (50_000, 200_000);
 
 impl Track {
-    /// Whether nothing was left to send behind `segment`: it is no multiple of the MSS, which Nagle's algorithm
-    /// allows at the end of a queue only. A push flag says so too (RFC 9293, section 3.9.1), but Linux sets it on
-    /// every super-packet (`__tcp_transmit_skb`, since 5.5), and once segmented those cannot be told.
+    /// Whether nothing was left to send behind `segment`: it is no multiple of the MSS, which Nagle's algorithm allows
+    /// at the end of a queue only. A push flag shows that too (RFC 9293, section 3.9.1), but Linux sets it on every
+    /// super-packet (`__tcp_transmit_skb`, since 5.5), and after segmentation those look the same.
     pub(super) const fn emptied_the_queue(&self, segment: &Segment) -> bool {
         // Most are of one MSS, and a division costs as much as all else that is done for a segment here.
         segment.len > 0 && segment.len != self.mss && !segment.len.is_multiple_of(self.mss)
     }
 
-    /// Whether `segment` and the one before were full segments and each pushed: a program wrote one at a time. Of data that waits
-    /// to be sent, Linux pushes the last segment of a super-packet, of two segments or more (`tcp_min_tso_segs`, 6.18).
+    /// Whether `segment` and the one before were full segments and each pushed: a program wrote one at a time. Of
+    /// waiting data, Linux pushes the last segment of a super-packet, of two segments or more (`tcp_min_tso_segs`,
+    /// 6.18).
     pub(super) fn ended_a_write(&mut self, segment: &Segment, placed: &Placed) -> bool {
         // Behind a hole, the segment before it may be the one that was not pushed.
         let pushes = segment.len == self.mss && segment.flags.has(Flags::PSH) && !placed.left_hole;
@@ -32,9 +33,9 @@ impl Track {
         std::mem::replace(&mut self.pushed, pushes) && pushes
     }
 
-    /// Whether a writer that polls is let in at `at`: its buffer accepts more when a third is free (`sk_stream_is_writeable`,
-    /// 6.18). Several ACKs let nothing out, so that no window held it, and it writes when the last of them has just come; a
-    /// kernel with data waiting would have sent it in the softirq of each.
+    /// Whether a writer that polls may continue at `at`: its buffer accepts more when a third is free
+    /// (`sk_stream_is_writeable`, 6.18). Several ACKs let nothing out, so no window held it, and it writes just after
+    /// the last of them; a kernel with data waiting would have sent it in the softirq of each.
     pub(super) fn is_let_in(&self, at: Instant, near: &Distance) -> bool {
         const LET_NOTHING_OUT: u32 = 3;
         self.acks_unanswered >= LET_NOTHING_OUT
@@ -59,14 +60,14 @@ impl Track {
         at.nanos_since(self.sent) > part
     }
 
-    /// The application wrote, or was let in to write, after the queue had run dry.
+    /// The application wrote, or was let continue, after the queue had run dry.
     #[inline(never)]
     pub(super) fn end_of_wait(&mut self, at: Instant, segment: &Segment, near: &Distance) {
         let acked = self.known.una >= self.nxt;
         let prompted = self.spoken.is_some_and(|since| self.is_soon_after(since, at, near));
         let clocked = self.is_soon_after(self.acked, at, near);
         let alone = clocked && acked && (1..=i64::from(self.mss)).contains(&self.flight_sent);
-        // What ended a wait belongs to it, even where it is a stretch of its own.
+        // What ended a wait belongs to it, even if the wait is a stretch of its own.
         let just_cut = self.current.lasted() < SHORTEST_WAIT;
         let wait = self.log.last_mut().filter(|_| just_cut).unwrap_or(&mut self.current);
         if prompted {
@@ -85,7 +86,7 @@ impl Track {
         self.current.peak_max = self.current.peak_max.max(flight);
     }
 
-    /// What set off new data at `at`.
+    /// What triggered new data at `at`.
     #[inline]
     pub(super) fn prompted_by(&self, at: Instant, near: &Distance, rto: &LinuxRto) -> Prompt {
         // Segments of a burst leave back to back, as fast as the kernel makes them.
@@ -107,7 +108,8 @@ impl Track {
         if is_soon { prompt } else { Prompt::Nothing }
     }
 
-    /// What a bottleneck in between leaves of it: what set off the first segment after a pause set off those behind it.
+    /// The trigger as far as a bottleneck in between preserves it: that of the first segment after a pause is that of
+    /// the segments behind it.
     #[inline(never)]
     fn prompted_far_away(&self, at: Instant, near: &Distance, rto: &LinuxRto) -> Prompt {
         if !self.has_waited(at, rto) {
@@ -129,21 +131,21 @@ impl Track {
         }
     }
 
-    /// Whether what the sender learnt at `since` may have made it send at `at`.
+    /// Whether what the sender learnt at `since` may have triggered data at `at`.
     pub(super) fn is_soon_after(&self, since: Instant, at: Instant, near: &Distance) -> bool {
         at.nanos_since(since) <= self.soon(near)
     }
 
-    /// How long after its reason a reaction may pass the tap, in nanoseconds.
+    /// How long after its trigger a reaction may pass the tap, in nanoseconds.
     fn soon(&self, near: &Distance) -> i64 {
-        // Where answers come often, one is always near; seen from afar, no finer distinction is possible.
+        // If answers are frequent, one is always near; from afar, no finer distinction is possible.
         const LEAST: i64 = 200_000;
         let soon = if near.is_here() { (self.between_answers / 4).clamp(LEAST, WAKE_UP) } else { WAKE_UP };
-        // Where they come rarely, a slow host is still soon.
+        // If they are rare, a slow host is still soon.
         soon.max((self.between_answers / 100).min(4 * WAKE_UP)) + self.lag(near)
     }
 
-    /// By how much a reaction may pass the tap later than its reason was taken to be known.
+    /// How much later than its trigger was taken to be known a reaction may pass the tap.
     fn lag(&self, near: &Distance) -> i64 {
         if near.is_here() { 0 } else { (near.recent() - near.min().unwrap_or(0)).clamp(0, 5_000_000) }
     }

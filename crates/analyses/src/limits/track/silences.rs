@@ -24,8 +24,8 @@ impl Track {
                 at.nanos_since(self.sent.max(self.learnt)) > DELAYED_ACK + srtt
             }
             Hold::Dry | Hold::Open => true,
-            // A receiver acknowledges every second segment at once (RFC 5681, section 4.2), whether it has room for more
-            // or not; unless the capture missed that.
+            // A receiver acknowledges every second segment at once (RFC 5681, section 4.2), with room for more or
+            // without; unless the capture missed that.
             Hold::Window => self.flight > 2 * i64::from(self.mss) && !self.told.has(Marks::GAP),
             _ => false,
         };
@@ -35,8 +35,8 @@ impl Track {
         }
     }
 
-    /// A segment arrives at a tap far from its sender by `late` later than its timestamp lets expect: it was under
-    /// way all that time, and the sender was not idle.
+    /// A segment arrives at a tap far from its sender `late` later than its timestamp implies: it was under way all
+    /// that time, and the sender was not idle.
     #[inline(never)]
     pub fn was_under_way(&mut self, at: Instant, late: i64, rto: &LinuxRto) {
         let from = at.plus_nanos(-late);
@@ -49,19 +49,20 @@ impl Track {
         }
     }
 
-    /// Says how long the sender sent nothing before this segment, by its timestamps, in nanoseconds.
+    /// Notes how long the sender sent nothing before this segment, by its timestamps, in nanoseconds.
     pub const fn date_silence(&mut self, lasted: i64) {
         self.dated_silence = lasted;
     }
 
-    /// Says whether all that the sender sent since its last segment at the tap is known to have passed it, and this segment to
-    /// have just been sent.
+    /// Notes whether everything that the sender sent since its last segment at the tap is known to have passed it, and
+    /// this segment to have just been sent.
     pub const fn is_complete(&mut self, is_complete: bool) {
         self.is_complete = is_complete;
     }
 
-    /// A silence ends at `at`, seen far from the sender. After a segment that left nothing to send, the sender was idle. After
-    /// a full one it was so only if its packets are counted, and none is missing: what it sent may have been lost, or late.
+    /// A silence ends at `at`, seen far from the sender. After a segment that left nothing to send, the sender was
+    /// idle. After a full one, that is certain only if its packets are counted and none is missing: what it sent may
+    /// have been lost, or late.
     #[inline(never)]
     pub(super) fn note_unproven_silence(&mut self, at: Instant, rto: &LinuxRto) {
         let by_timer = at.nanos_since(self.last) >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);

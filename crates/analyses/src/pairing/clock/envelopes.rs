@@ -1,9 +1,9 @@
-//! What the stamps of the packets show, in bounded memory, and where one line cannot be θ because a clock was set.
+//! What the packets' timestamps show, in bounded memory, and where one line cannot be θ because a clock was set.
 
 use super::line::{Between, MOST_DRIFT, Point, highest, slack};
 use super::{Alignment, Basis};
 
-/// The lower envelopes of both directions in bounded memory: the least of each of many short times.
+/// The lower envelopes of both directions in bounded memory: the minimum of each of many short times.
 #[derive(Clone, Debug)]
 pub(in crate::pairing) struct Envelopes {
     start: i64,
@@ -15,7 +15,7 @@ pub(in crate::pairing) struct Envelopes {
 impl Envelopes {
     const BINS: i64 = 4096;
 
-    /// Over a time on the first recording's clock.
+    /// For a time on the first recording's clock.
     pub fn over((from, to): (i64, i64)) -> Self {
         let width = (to.saturating_sub(from) / Self::BINS).max(0) + 1;
         let least = [vec![None; Self::BINS as usize], vec![None; Self::BINS as usize]];
@@ -38,8 +38,8 @@ impl Envelopes {
         self.packets[0].min(self.packets[1])
     }
 
-    /// Aligns the clocks; `None` if one direction shows nothing. `steadier` are the packets of one path only: they
-    /// may tell more of the drift.
+    /// Aligns the clocks; `None` if one direction shows nothing. `steadier` are the packets of one path only: they may
+    /// show the drift better.
     pub fn align(&self, steadier: Option<&Self>) -> Option<Alignment> {
         let points = self.points();
         if points.iter().any(Vec::is_empty) {
@@ -70,10 +70,10 @@ fn ends(points: &[Vec<Point>; 2]) -> (i64, i64) {
     of_each.fold((i64::MAX, i64::MIN), |(a, b), (c, d)| (a.min(c), b.max(d)))
 }
 
-/// All of the time if the clocks can have been equal. Where both are one and it is set, the packets that are under way
+/// All of the time if the clocks can have been equal. If both are one clock that is set, the packets under way
 /// contradict that for a moment: then the time before and the time after.
 fn equal(points: &[Vec<Point>; 2]) -> Option<Vec<Between>> {
-    /// So short a part of the time is a moment.
+    /// A moment is no longer than this part of the time.
     const MOMENT: i64 = 10;
     let (first, last) = ends(points);
     let parts = match Between::against_equal_clocks(points) {
@@ -113,8 +113,8 @@ fn apart(points: &[Vec<Point>; 2]) -> Vec<Between> {
     let mut even: Vec<Between> = Vec::new();
     for (from, to) in parts {
         let Some(next) = Between::of(points, from, to, is_whole) else { continue };
-        // A queue that filled looks like a step from one side. Under one line for both, a step would have to be
-        // made up for by a shorter round trip than either shows.
+        // From one side, a queue that filled looks like a step. With one line for both directions, a step would need a
+        // shorter RTT than either shows to make up for it.
         let whole = even.last().and_then(|last| Between::of(points, last.from, to, is_whole));
         if let (Some(last), Some(whole)) = (even.last(), whole) {
             let shortest = last.roomiest().1.min(next.roomiest().1);
@@ -126,7 +126,7 @@ fn apart(points: &[Vec<Point>; 2]) -> Vec<Between> {
         }
         even.push(next);
     }
-    // What looked like a clock being set may have been the one moment without a queue.
+    // What looked like a step may have been the only moment without a queue.
     for one in &mut even {
         let (from, to) = (one.from, one.to);
         for window in torn.iter().filter(|window| window.from >= from && window.to <= to) {
@@ -137,15 +137,15 @@ fn apart(points: &[Vec<Point>; 2]) -> Vec<Between> {
     even
 }
 
-/// The least transit time each way within a while.
+/// The minimum transit time each way within a while.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     from: i64,
     to: i64,
     middle: f64,
-    /// Half the difference between the two ways: what the second clock seems to be ahead.
+    /// Half the difference between the two ways: how far the second clock seems to be ahead.
     ahead: f64,
-    /// The sum of both: a round trip, and what queues added to it.
+    /// The sum of both: an RTT, and what queues added to it.
     sum: f64,
     /// Whether a clock seems to have been set within it.
     is_torn: bool,
@@ -181,7 +181,7 @@ fn windows(points: &[Vec<Point>; 2]) -> Vec<Window> {
     windows.collect()
 }
 
-/// Whether a clock was set within the window: the least of one direction is from before, that of the other from
+/// Whether a clock was set within the window: the minimum of one direction is from before, that of the other from
 /// after, and their sum is less than that of packets near each other in time. At most one such pair lies across.
 fn is_torn(window: &Window, [forward, backward]: [&[Point]; 2]) -> bool {
     let nearest = |to: &Point, among: &[Point]| {
@@ -197,18 +197,18 @@ fn is_torn(window: &Window, [forward, backward]: [&[Point]; 2]) -> bool {
     sums.get(1).is_some_and(|sum| window.sum + 2.0 * slack(*sum as f64) + JUMP < *sum as f64)
 }
 
-/// Queues fill and drain within a window too: only what no queue's ordinary change explains tears it.
+/// Queues fill and drain within a window too: only a change that no queue explains tears it.
 const JUMP: f64 = 1_000_000.0;
 
 /// The stretches in which one straight line can be θ.
 ///
-/// In each window θ is known to within half of what queues added there to the round trip. As many windows as one
-/// line can pass through make a stretch.
+/// In each window θ is known to within half of what queues added to the RTT there. As many windows as one line can pass
+/// through make a stretch.
 fn evenly(windows: &[Window]) -> Vec<(i64, i64)> {
     let (Some(first), Some(last)) = (windows.first(), windows.last()) else { return Vec::new() };
     let mut sums: Vec<_> = windows.iter().map(|window| window.sum).collect();
     sums.sort_by(f64::total_cmp);
-    // A window in which a clock was set and that was not recognised shows a sum that is too low.
+    // An unrecognised window in which a clock was set shows a sum that is too low.
     let floor = sums[(windows.len() / 40 + 1).min(windows.len() - 1)];
     let slack = slack(floor);
     let mut found: Vec<(usize, usize)> = Vec::new();

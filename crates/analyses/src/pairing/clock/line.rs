@@ -1,10 +1,10 @@
-//! The line θ(t) under which no packet takes less than no time, and what room there is for it.
+//! The line θ(t) under which no packet has a negative transit time, and the room around it.
 
 use super::{Basis, Stretch};
 use slowpath_model::Instant;
 use std::time::Duration;
 
-/// A transit time by the stamps, and when, on the first recording's clock.
+/// A transit time by the timestamps, and when, on the first recording's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Point {
     pub at: i64,
@@ -15,13 +15,14 @@ pub(super) struct Point {
 /// 100 or so.
 pub(super) const MOST_DRIFT: f64 = 1000.0e-6;
 
-/// By how much the crystals of two machines differ at most: what one cannot tell apart better is taken for none.
+/// The largest difference between the crystals of two machines: a drift that cannot be told more precisely counts as
+/// none.
 const CRYSTALS: f64 = 100.0e-6;
 
-/// How far two taps of one clock may contradict each other: stamps are in microseconds, and cut off.
+/// How far two taps of one clock may contradict each other: timestamps are truncated to microseconds.
 const STAMPS: f64 = 2_000.0;
 
-/// Smaller steps drown in the scatter of the stamps, and matter little next to the offset's own uncertainty.
+/// Smaller steps drown in the scatter of the timestamps, and matter little next to the offset's own uncertainty.
 pub(super) fn slack(round_trip: f64) -> f64 {
     (round_trip / 50.0).max(100_000.0)
 }
@@ -36,7 +37,7 @@ pub(super) fn highest(of: impl Fn(f64) -> f64, [mut low, mut high]: [f64; 2]) ->
     (at, of(at))
 }
 
-/// How far from `within`, where a condition holds, towards `beyond` it goes on holding.
+/// How far from `within` towards `beyond` a condition goes on holding.
 fn reach(holds: impl Fn(f64) -> bool, mut within: f64, mut beyond: f64) -> f64 {
     if holds(beyond) {
         return beyond;
@@ -75,7 +76,7 @@ impl Between {
         (!empty).then_some(Self { from, to, middle: from.midpoint(to), ways })
     }
 
-    /// What a packet shows above a line of slope `drift` through 0 in the middle.
+    /// How far a packet lies above a line of slope `drift` through 0 in the middle.
     fn above(&self, way: usize, point: &Point, drift: f64) -> f64 {
         let line = drift * (point.at - self.middle) as f64;
         point.taken as f64 + if way == 0 { -line } else { line }
@@ -90,7 +91,7 @@ impl Between {
         })
     }
 
-    /// What room θ has under a slope: the least transit times both ways.
+    /// The room that θ has under a slope: the least transit times both ways.
     pub fn room(&self, drift: f64) -> f64 {
         self.floors(drift).iter().sum()
     }
@@ -100,7 +101,7 @@ impl Between {
         highest(|drift| self.room(drift), [-MOST_DRIFT, MOST_DRIFT])
     }
 
-    /// Times in which packets would have taken less than no time if the clocks were equal: from and to.
+    /// Times in which packets would have negative transit times if the clocks were equal: from and to.
     pub fn against_equal_clocks(points: &[Vec<Point>; 2]) -> Option<(i64, i64)> {
         let against = points.iter().flatten().filter(|point| (point.taken as f64) < -STAMPS);
         against.fold(None, |found, point| {
@@ -109,12 +110,12 @@ impl Between {
         })
     }
 
-    /// Whether under any slope no packet takes less than no time.
+    /// Whether there is a slope under which no packet has a negative transit time.
     pub fn is_possible(&self) -> bool {
         self.roomiest().1 >= -STAMPS
     }
 
-    /// Adds points of a time within it, if with them no transit is shorter than nothing.
+    /// Adds points of a time within it, if no transit time becomes negative with them.
     pub fn take_in(&mut self, other: &Self) {
         let before = self.ways.clone();
         for (own, more) in self.ways.iter_mut().zip(&other.ways) {
@@ -125,7 +126,7 @@ impl Between {
         }
     }
 
-    /// How far the least of a short time lies above the floor, for most of the better ones.
+    /// How far the minimum of a short time lies above the floor, for most of the better ones.
     fn scatter(&self, drift: f64) -> f64 {
         let floors = self.floors(drift);
         let above =
@@ -135,7 +136,7 @@ impl Between {
         excess[excess.len() / 4].max(1000.0)
     }
 
-    /// The drift: of the slopes that leave as much room but for the scatter, the one in the middle, or if there are too
+    /// The drift: of the slopes that leave as much room within the scatter, the one in the middle; if there are too
     /// many, the least, if crystals can differ by that.
     pub fn drift(&self) -> Drift {
         let (at, room) = self.roomiest();
@@ -158,7 +159,7 @@ impl Between {
             && self.room(0.0) + slack(most).max(self.scatter(at)) >= most
     }
 
-    /// The stretch, on an assumption. `steadier` are packets that may tell more of the drift.
+    /// The stretch, under an assumption. `steadier` are packets that may show the drift better.
     pub fn stretch(&self, basis: Basis, steadier: Option<&Self>) -> Stretch {
         let own = self.drift();
         let steadier = steadier.map(Self::drift);
@@ -205,7 +206,7 @@ impl Between {
             .map(|beyond| reach(holds, drift.is, beyond))
     }
 
-    /// Between what θ lies at an instant, under any of some slopes.
+    /// The bounds of θ at an instant, under any of some slopes.
     fn bounds(&self, at: i64, slopes: [f64; 2]) -> [f64; 2] {
         let since = (at - self.middle) as f64;
         let (_, high) = highest(|drift| self.floors(drift)[0] + drift * since, slopes);

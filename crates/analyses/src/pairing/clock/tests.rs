@@ -1,11 +1,11 @@
-//! Offsets, drifts and steps that are known.
+//! Known offsets, drifts and steps.
 
 use super::*;
 use proptest::prelude::*;
 
 const SECOND: i64 = 1_000_000_000;
 
-/// Numbers by chance, the same each time.
+/// Pseudo-random numbers, the same each time.
 struct Chance(u64);
 
 impl Chance {
@@ -15,8 +15,8 @@ impl Chance {
     }
 }
 
-/// Transit times of 10 ms and more, queues now and then, under a θ of one's choice, and with some time more on the
-/// way forth.
+/// Transit times of 10 ms and more, with queues now and then, under a given θ, and with some more time on the way
+/// forward.
 fn seen_with(seconds: i64, theta: impl Fn(i64) -> i64, more: impl Fn(i64) -> i64) -> Envelopes {
     let mut envelopes = Envelopes::over((0, seconds * 1_000_000_000));
     let mut chance = Chance(7);
@@ -34,7 +34,7 @@ fn seen(seconds: i64, theta: impl Fn(i64) -> i64) -> Envelopes {
 }
 
 #[test]
-fn offset_and_drift_are_recovered() {
+fn clock_offset_and_drift_are_recovered() {
     let theta = |at: i64| 3_700_000_000 - at / 12_500;
     let alignment = seen(20, theta).align(None).unwrap();
     let [stretch] = alignment.stretches.as_slice() else { panic!("{alignment:?}") };
@@ -45,7 +45,7 @@ fn offset_and_drift_are_recovered() {
 }
 
 #[test]
-fn a_clock_that_is_set_is_said_and_not_averaged() {
+fn clock_step_splits_the_alignment() {
     let theta = |at: i64| if at < 12_300_000_000 { 0 } else { -50_000_000 };
     let alignment = seen(20, theta).align(None).unwrap();
     let steps: Vec<_> = alignment.steps().collect();
@@ -56,13 +56,13 @@ fn a_clock_that_is_set_is_said_and_not_averaged() {
 }
 
 #[test]
-fn a_longer_route_is_no_step() {
+fn longer_route_is_not_a_clock_step() {
     let envelopes = seen_with(20, |_| 3_000_000_000, |at| if at > 9_000_000_000 { 15_000_000 } else { 0 });
     assert_eq!(envelopes.align(None).unwrap().stretches.len(), 1);
 }
 
 #[test]
-fn a_moment_gives_an_offset_and_no_drift() {
+fn short_recording_gives_offset_without_drift() {
     let mut envelopes = Envelopes::over((0, 30_000_000));
     envelopes.saw(0, 0, 5_010_000_000);
     envelopes.saw(1, 20_000_000, -4_990_000_000);
@@ -88,12 +88,12 @@ fn filled(theta: i64, [forth, back]: [i64; 2], queue: i64) -> Alignment {
 }
 
 #[test]
-fn the_handshake_s_round_trip_counts_though_a_queue_stands_ever_after() {
+fn handshake_rtt_bounds_offset_despite_standing_queue() {
     let alignment = filled(0, [10_000_000, 10_500_000], 300_000_000);
     let [stretch] = alignment.stretches.as_slice() else { panic!("{alignment:?}") };
     assert_eq!((stretch.basis, stretch.offset_ns, stretch.drift_ppm), (Basis::EqualClocks, 0, 0.0));
     assert!(stretch.uncertainty < Duration::from_micros(11_600), "{stretch:?}");
-    // And where the clocks are far apart.
+    // Also if the clocks are far apart.
     let alignment = filled(5_000_000_000, [10_000_000, 10_500_000], 300_000_000);
     let [stretch] = alignment.stretches.as_slice() else { panic!("{alignment:?}") };
     assert_eq!(stretch.basis, Basis::EqualWays);
@@ -102,32 +102,32 @@ fn the_handshake_s_round_trip_counts_though_a_queue_stands_ever_after() {
 }
 
 #[test]
-fn a_local_network_with_a_queue_is_known_to_within_its_own_round_trip() {
+fn lan_offset_is_known_within_its_rtt_despite_queue() {
     for theta in [0, -7_000_000] {
         let alignment = filled(theta, [20_000, 30_000], 40_000_000);
         let [stretch] = alignment.stretches.as_slice() else { panic!("{alignment:?}") };
         assert!((stretch.offset_ns - theta).abs() <= 25_000, "{stretch:?}");
         let [least, most] = stretch.offset_bounds_ns;
         assert!((least..=most).contains(&theta) && most - least < 60_000, "{stretch:?}");
-        // Crystals that differ by 100 ppm part by 1 ms in 10 s, and the queue hides that.
+        // Crystals that differ by 100 ppm diverge by 1 ms in 10 s, and the queue hides that.
         assert!(stretch.uncertainty < Duration::from_micros(1060), "{stretch:?}");
     }
 }
 
 #[test]
-fn equal_clocks_are_not_assumed_against_a_packet() {
+fn equal_clocks_are_not_assumed_if_a_packet_contradicts() {
     // 0 would let packets back arrive 40 ms before they were sent.
     let alignment = filled(50_000_000, [10_000_000, 10_000_000], 0);
     assert_eq!(alignment.stretches[0].basis, Basis::EqualWays);
     assert!((alignment.stretches[0].offset_ns - 50_000_000).abs() < 100_000);
-    // Nor where the clocks drift apart, though their distance is less than the round trip.
+    // Nor if the clocks drift apart, though their offset is less than the RTT.
     let alignment = seen(100, |at| at / 20_000).align(None).unwrap();
     assert_eq!(alignment.stretches[0].basis, Basis::EqualWays);
     assert!((alignment.stretches[0].drift_ppm - 50.0).abs() < 3.0, "{alignment:?}");
 }
 
 #[test]
-fn one_clock_that_is_set_stays_one_clock() {
+fn single_clock_that_steps_stays_equal_clocks() {
     let set = |at: i64| if at < 7 * SECOND { 0 } else { -400_000_000 };
     let mut envelopes = Envelopes::over((0, 12 * SECOND));
     for n in 0..5000 {
@@ -170,7 +170,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn true_delays_lie_within_the_bounds_and_none_is_negative(
+    fn one_way_delays_are_within_uncertainty_and_not_negative(
         flows in prop::collection::vec(flow(), 1..4),
         offset in prop_oneof![Just(0i64), -20_000_000..20_000_000i64, -5 * SECOND..5 * SECOND],
         ppm in prop_oneof![Just(0i64), -90..90i64],

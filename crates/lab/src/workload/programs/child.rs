@@ -7,7 +7,7 @@
 use super::{Program, ProgramRecord, Role};
 use crate::clock;
 use crate::error::LabError;
-use crate::namespaces::{Namespaces, Place};
+use crate::namespaces::{Namespaces, Place, SYS, mount_own};
 use crate::workload::end::CASE_TIME;
 use std::io::{self, ErrorKind, PipeReader, Read};
 use std::os::fd::AsRawFd;
@@ -135,7 +135,8 @@ fn become_the_second() -> io::Result<()> {
     // SAFETY: async-signal-safe calls with plain values, or with values that live as long as the call.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-        show_own_namespaces();
+        // Where that is allowed; without root it is not in every container.
+        let _ = mount_own(&[(c"proc", c"/proc"), SYS]);
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         // slowpath waits for its signals in one thread, and blocks them in all.
@@ -144,26 +145,6 @@ fn become_the_second() -> io::Result<()> {
             -1 => Err(io::Error::last_os_error()),
             0 => Ok(()),
             second => be_the_first(second),
-        }
-    }
-}
-
-/// Mounts the /proc of the process namespace and the /sys of the network namespace, where that is allowed (without root
-/// not in every container): `ip netns exec` does the same for /sys.
-///
-/// # Safety
-/// In a child of its own: it moves the process to a mount namespace.
-unsafe fn show_own_namespaces() {
-    // SAFETY: the strings end with a NUL, and the other pointers may be null.
-    unsafe {
-        if libc::unshare(libc::CLONE_NEWNS) != 0 {
-            return;
-        }
-        let private = libc::MS_REC | libc::MS_PRIVATE;
-        if libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), private, ptr::null()) == 0 {
-            for (kind, at) in [(c"proc", c"/proc"), (c"sysfs", c"/sys")] {
-                libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), 0, ptr::null());
-            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Retransmitted data, while it is not known whether the retransmission was needed.
+//! Retransmitted data, until it is known whether the retransmission was needed.
 
 use crate::loss_pattern::LossPattern;
 use slowpath_model::{Instant, StreamOffset};
@@ -12,14 +12,14 @@ pub struct Retransmission {
     pub frame: u64,
     pub tsval: u32,
     pub beyond: bool,
-    /// The transmission that was lost: its payload, and whether it reached beyond the window field as it is.
+    /// The transmission that was lost: its payload, and whether it reached beyond the unscaled window field.
     pub replaced: Option<(u32, bool)>,
     pub spurious: bool,
 }
 
-/// A retransmission that turned out to be needless after it was labelled.
+/// A retransmission that turned out to be spurious after it was labelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needless {
+pub struct SpuriousRetransmission {
     /// When it passed.
     pub at: Instant,
     /// Its frame in the recording.
@@ -35,16 +35,16 @@ impl Retransmission {
         u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
     }
 
-    /// Counts what it replaced as lost.
+    /// Counts the replaced transmission as lost.
     pub fn count_lost(&self, pattern: &mut LossPattern) {
         if let Some((len, beyond)) = self.replaced.filter(|_| !self.spurious) {
             pattern.lost(len, beyond);
         }
     }
 
-    /// Notes that it was needless.
-    pub fn condemn(&mut self) -> Needless {
+    /// Notes that it was spurious.
+    pub fn mark_spurious(&mut self) -> SpuriousRetransmission {
         self.spurious = true;
-        Needless { at: self.at, frame: self.frame, low: self.start, high: self.end }
+        SpuriousRetransmission { at: self.at, frame: self.frame, low: self.start, high: self.end }
     }
 }
