@@ -1,8 +1,9 @@
-//! What the analyses take on a profile of a busy machine: 1,000,000 samples of 50,000 stacks of 30 functions, of 3,000 and 20,000 functions.
+//! The run time of the analyses on a profile of a busy machine: 1,000,000 samples of 50,000 stacks of 30 functions, of
+//! 3,000 and 20,000 functions.
 //!
-//! In the first two columns functions call as in a kernel: each has callees of its own, few of them often, and helpers that all call. On
-//! one stack in ten an interrupt came in anywhere and brought a stack of its own, so that many functions are above each other. In
-//! the last column everybody calls anybody, which no program does.
+//! In the first two columns functions call as in a kernel: each has its own callees, few of them often, and helpers
+//! that all call. One stack in ten contains an interrupt at any place, with its own stack on top, so that many
+//! functions are above each other. In the last column any function calls any other, as in no real program.
 //!
 //! `cargo bench -p slowpath-cost --bench attribution`
 
@@ -41,7 +42,7 @@ struct Graph {
     is_random: bool,
 }
 
-/// The function that `caller` calls in one of its places, the first ones more often.
+/// A function that `caller` calls, the first ones more often.
 fn callee(random: &mut Random, caller: u32, graph: Graph) -> u32 {
     let place = random.below(CALLEES).min(random.below(CALLEES));
     let own = caller * CALLEES + place + 1;
@@ -49,7 +50,7 @@ fn callee(random: &mut Random, caller: u32, graph: Graph) -> u32 {
         return own;
     }
     let spread = (u64::from(own) * 0x9e37_79b9_7f4a_7c15) >> 32;
-    // A helper calls helpers that come after it, until none does.
+    // A helper calls only later helpers, until none is left.
     let among = match (graph.is_random, caller.checked_sub(graph.functions - HELPERS)) {
         (true, _) => graph.functions,
         (false, helper) => HELPERS - helper.map_or(0, |helper| (helper + 1).min(HELPERS - 1)),
@@ -61,7 +62,7 @@ fn stack(random: &mut Random, graph: Graph) -> Vec<u32> {
     let mut names = vec![random.below(8)];
     let interrupted = (random.below(10) == 0).then(|| random.below(DEPTH as u32) as usize);
     while names.len() < DEPTH {
-        // The first function stands for the interrupt's entry.
+        // The first function is the interrupt's entry.
         let next =
             if interrupted == Some(names.len()) { 0 } else { callee(random, names[names.len() - 1], graph) };
         names.push(next);
@@ -85,7 +86,7 @@ fn profile(graph: Graph) -> Profile {
     profile
 }
 
-/// The fastest of some runs: what else the machine does only makes one slower.
+/// The fastest of some runs: other load on the machine only makes one slower.
 fn fastest<T>(mut run: impl FnMut() -> T) -> Duration {
     let time = |_| {
         let began = Instant::now();

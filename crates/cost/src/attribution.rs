@@ -1,5 +1,5 @@
-//! The high-level function that each function's cost belongs to: by whole stacks, by the call graph alone as in lavoie,
-//! and the difference between these.
+//! Which high-level function each function's cost belongs to: by whole stacks, by the call graph alone as in lavoie,
+//! and the difference between the two.
 
 use crate::calls::Calls;
 use crate::edges::Edges;
@@ -8,30 +8,30 @@ use crate::exact::{Count, Exact};
 use crate::functions::Function;
 use crate::roots::{Root, Roots};
 
-/// The high-level functions that the cost of functions belongs to.
+/// The attribution of functions' costs to high-level functions.
 #[derive(Clone, Debug)]
 pub struct Attribution {
-    /// Among whom it is divided.
+    /// The high-level functions.
     pub roots: Roots,
-    /// Functions that cost something, the greatest first; equals by their numbers.
+    /// Functions that cost something, in descending order; equal ones by number.
     pub functions: Vec<Attributed>,
 }
 
-/// The high-level functions that the cost of a function belongs to.
+/// The attribution of one function's cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attributed {
     /// The function.
     pub function: Function,
-    /// What it cost.
+    /// Its cost.
     pub weight: u64,
-    /// By its stacks; `None` where there are none.
+    /// By its stacks; `None` without stacks.
     pub exact: Option<Exact>,
     /// By the call graph alone.
     pub estimate: Estimate,
 }
 
 impl Attributed {
-    /// The part that belongs to a root, where that is the innermost: exact if there are stacks.
+    /// The part that belongs to a root as the innermost: exact if there are stacks.
     pub fn share(&self, root: Root) -> Option<f64> {
         match &self.exact {
             Some(exact) => exact.share(root),
@@ -39,13 +39,13 @@ impl Attributed {
         }
     }
 
-    /// By how much the estimate has more of the function at this root than there is, as a part of its cost. `None` without stacks.
+    /// By how much the estimate for this root exceeds the exact part, as a share of the cost. `None` without stacks.
     pub fn difference(&self, root: Root) -> Option<f64> {
         Some(self.estimate.share(root)? - self.exact.as_ref()?.share(root)?)
     }
 
-    /// Which part of its cost the estimate gives to somebody to whom it does not belong: half of what differences there are
-    /// among the roots, elsewhere, and undecided. `None` without stacks.
+    /// The share of its cost that the estimate attributes wrongly: half the sum of the differences among the roots,
+    /// elsewhere, and undecided. `None` without stacks.
     pub fn misplaced(&self) -> Option<f64> {
         let exact = self.exact.as_ref()?;
         let part = |weight: u64| weight as f64 / exact.weight.max(1) as f64;
@@ -58,8 +58,8 @@ impl Attributed {
 }
 
 impl Attribution {
-    /// Of an event of a profile with stacks. Both are of what was called, so that how far they are apart is what the paper's
-    /// multiplying makes, and not what interrupts came upon.
+    /// For an event of a profile with stacks. Both methods use the same calls, so that their difference is the error of
+    /// the paper's multiplication, and not of interrupted code.
     pub fn of(calls: &Calls, event: u16, roots: Roots, count: Count) -> Self {
         let (profile, exact) = (calls.profile(), calls.attribute(event, &roots, count));
         let mut functions: Vec<Attributed> = exact
@@ -75,7 +75,7 @@ impl Attribution {
         Self { roots, functions }
     }
 
-    /// Of a call graph: the functions' own costs, by estimate.
+    /// For a call graph: the functions' own costs, by estimate.
     pub fn of_edges(edges: &Edges, roots: Roots) -> Self {
         let mut functions: Vec<Attributed> = edges
             .attribute(&roots)
@@ -94,7 +94,7 @@ impl Attribution {
         Self { roots, functions }
     }
 
-    /// What belongs to a root of all that was divided, where it is the innermost; in the weights' unit.
+    /// The cost that belongs to a root as the innermost, in the weights' unit.
     pub fn cost(&self, root: Root) -> f64 {
         self.functions
             .iter()

@@ -1,18 +1,20 @@
-//! The callers that caused a cost: a profile's stacks with what was called, and nothing else.
+//! The callers that caused a cost: a profile's stacks with only actual calls.
 //!
-//! A profiler writes down what stood on a stack, and not all that stands above a function has called for it. Whoever asks to whom a cost
-//! belongs reads stacks through these rules ([`attribution`](crate::attribution), [`subgraph`](crate::subgraph), [`each`](crate::each));
-//! what a function costs itself they leave as it is.
+//! A profiler records what is on a stack, but not everything above a function has called it. Attributions read stacks
+//! through these rules ([`attribution`](crate::attribution), [`subgraph`](crate::subgraph), [`each`](crate::each));
+//! functions' own costs are unaffected.
 //!
-//! - **An interrupt called for itself.** It comes in anywhere, and a softirq comes on top of whatever lets softirqs run again: of an
-//!   interrupt's end (`irq_exit_rcu`), and of sending (`__local_bh_enable_ip` in `ip_finish_output2`). What raised it is seldom what it comes
-//!   upon. So a stack begins where the innermost of them began.
-//! - **A jump leaves no caller behind.** `__tcp_send_ack` ends with a call of `__tcp_transmit_skb`, of which compilers make a jump, and is
-//!   not on the stack of nearly all that an ACK costs. An ACK is known by who called for it ([`FOR_ACKS`]), and `__tcp_send_ack` is put back.
+//! - **An interrupt is not called by the code it interrupts.** It may occur anywhere, and a softirq runs on top of
+//!   whatever enables softirqs: the end of an interrupt (`irq_exit_rcu`), or sending (`__local_bh_enable_ip` in
+//!   `ip_finish_output2`). The interrupted code is seldom its cause. So a stack begins at the innermost interrupt or
+//!   softirq.
+//! - **A tail call removes its caller.** `__tcp_send_ack` ends with a call of `__tcp_transmit_skb`, which compilers
+//!   turn into a jump, so it is missing on the stacks of nearly all of an ACK's cost. An ACK is identified by its
+//!   caller ([`FOR_ACKS`]), and `__tcp_send_ack` is restored.
 //!
-//! Whether sendfile's pages are sent by a function of their own is a question of roots, and is answered there ([`Roots::within`]).
+//! Whether sendfile's pages are sent by their own function is a matter of roots ([`Roots::within`]).
 //!
-//! A call graph that came without stacks, such as OProfile's, is what it is.
+//! A call graph without stacks, such as OProfile's, is used unchanged.
 //!
 //! [`Roots::within`]: crate::Roots::within
 
@@ -21,17 +23,17 @@ use crate::names::plain;
 use crate::operations::{Named, Operation, all, since};
 use crate::profile::{Frame, Profile, Stack, Stacks};
 
-/// A profile of which each stack has what was called one by another. Stacks, entries and functions have the profile's numbers;
-/// a function that was put back and is on none of its stacks has one behind them.
+/// A profile whose stacks contain only calls. Stacks, entries and functions have the profile's numbers; a restored
+/// function that is on none of its stacks has a number after them.
 #[derive(Clone, Debug, Default)]
 pub struct Calls(Profile);
 
-/// On whose stack `__tcp_transmit_skb` stands directly when it sends an ACK: functions for which `tcp_send_ack` is called, into which that
-/// was inlined, or which called one that ended with a jump in turn. None of them sends anything else without a function between
-/// that stays on the stack, such as `tcp_write_xmit`, but for the SYN-ACK of a simultaneous open (net/ipv4/tcp_input.c, tcp_output.c,
-/// tcp.c, tcp_timer.c).
+/// The functions that are directly above `__tcp_transmit_skb` when it sends an ACK: those that call `tcp_send_ack`,
+/// those into which it was inlined, and those whose callee ended with a jump in turn. None of them sends anything else
+/// without a function between that stays on the stack, such as `tcp_write_xmit`, except for the SYN-ACK of a
+/// simultaneous open (net/ipv4/tcp_input.c, tcp_output.c, tcp.c, tcp_timer.c).
 pub const FOR_ACKS: &[Named] = &[
-    // Segments that are answered at once.
+    // Segments that are answered immediately.
     all("tcp_rcv_established"),
     all("tcp_rcv_state_process"),
     all("tcp_rcv_synsent_state_process"),
@@ -46,7 +48,7 @@ pub const FOR_ACKS: &[Named] = &[
     all("tcp_ack"),
     all("tcp_send_challenge_ack"),
     all("dctcp_cwnd_event"),
-    // Delayed ones: `tcp_release_cb` is called last by who gives up a socket, since 3.6.
+    // Delayed ones: `tcp_release_cb` is called last when a socket is released, since 3.6.
     all("tcp_send_delayed_ack"),
     all("tcp_delack_timer"),
     since("tcp_delack_timer_handler", 3, 6, 0),
@@ -63,17 +65,17 @@ pub const FOR_ACKS: &[Named] = &[
     all("tcp_zerocopy_receive"),
 ];
 
-/// What a function is to these rules.
+/// The role of a function in these rules.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
     None,
-    /// An interrupt is entered by it.
+    /// It enters an interrupt.
     Interrupt,
-    /// Softirqs are run by it.
+    /// It runs softirqs.
     Softirq,
     /// It sends a segment.
     Transmit,
-    /// What it has sent directly is an ACK.
+    /// Its direct transmission is an ACK.
     ForAck,
 }
 
@@ -96,7 +98,7 @@ impl Rule {
 }
 
 impl Profile {
-    /// The caller of each cost.
+    /// The calls in each stack.
     pub fn calls(&self) -> Calls {
         let rules: Vec<Rule> =
             self.functions.iter().map(|function| Rule::of(&self.functions, function)).collect();
@@ -132,8 +134,8 @@ impl Calls {
         &self.0
     }
 
-    /// Whether one of the kernel's functions may have stood where a stack was cut off. Many are cut off in programs that were compiled
-    /// without frame pointers: above a program is nothing of the kernel.
+    /// Whether a kernel function may be hidden beyond the cut of a stack. Many stacks are cut off in programs compiled
+    /// without frame pointers: no kernel function is above a program.
     pub fn hides_kernel(&self, stack: Stack) -> bool {
         let Self(profile) = self;
         profile.stacks.is_truncated(stack)
@@ -141,8 +143,9 @@ impl Calls {
     }
 }
 
-/// How many frames were called since the innermost interrupt or softirq began, that one's own included. An entry is several functions
-/// that call one another (`asm_common_interrupt`, `common_interrupt`); what it came upon may be the other kind's.
+/// The number of frames called since the innermost interrupt or softirq began, including its own. An entry is several
+/// functions that call one another (`asm_common_interrupt`, `common_interrupt`); the interrupted code may belong to the
+/// other kind.
 fn begun(frames: &[Frame], rules: &[Rule]) -> Option<usize> {
     let rule = |frame: &Frame| rules[frame.function.0 as usize];
     let at = frames.iter().position(|frame| matches!(rule(frame), Rule::Interrupt | Rule::Softirq))?;
@@ -150,7 +153,7 @@ fn begun(frames: &[Frame], rules: &[Rule]) -> Option<usize> {
     Some(at + frames[at..].iter().take_while(|frame| rule(frame) == kind).count())
 }
 
-/// Puts the function back that makes ACKs, between what transmits them and who called for them.
+/// Restores the function that sends ACKs, between the transmission and its caller.
 fn put_back(frames: &mut Vec<Frame>, rules: &[Rule], functions: &mut Functions) {
     let rule = |frame: &Frame| rules.get(frame.function.0 as usize).copied();
     let mut at = 0;
@@ -163,7 +166,7 @@ fn put_back(frames: &mut Vec<Frame>, rules: &[Rule], functions: &mut Functions) 
     }
 }
 
-/// Since 4.18 what makes ACKs and what transmits them take the acknowledgment number, and have underscores.
+/// Since 4.18 the functions that send ACKs and transmit them take the acknowledgment number, and have underscores.
 fn maker_of_acks(functions: &mut Functions, transmits: Function) -> Function {
     let name = if functions.name(transmits).starts_with("__") { "__tcp_send_ack" } else { "tcp_send_ack" };
     let image = functions.image(transmits).clone();

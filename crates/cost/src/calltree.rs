@@ -1,18 +1,18 @@
 //! Calltree (lavoie, section 3.1.3): from given functions up, through the callers that matter.
 //!
-//! A caller matters if its share of what a function was called for is above a threshold. What is left is a small graph in which to read
-//! who asked for a cost, and how much of it: the product of shares along a path, summed over all paths. Shares are of all callers,
-//! left out or not, so that a threshold makes attributions smaller and never shifts them to who is left.
+//! A caller matters if its share of a function's calls is above a threshold. The result is a small graph that shows who
+//! caused a cost, and how much of it: the product of shares along a path, summed over all paths. Shares are relative to
+//! all callers, omitted or not, so a threshold lowers attributions and never shifts them to the remaining callers.
 
 use crate::edges::Edges;
 use crate::functions::Function;
 use crate::reduction::Walk;
 use std::collections::HashMap;
 
-/// Given functions and those of their ancestors that matter.
+/// The given functions and their ancestors that matter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallTree {
-    /// The given functions in their order, then their ancestors as they were come to.
+    /// The given functions in order, then their ancestors as they were reached.
     pub nodes: Vec<Node>,
     /// The calls among them, each node's greatest caller first.
     pub calls: Vec<Call>,
@@ -23,11 +23,11 @@ pub struct CallTree {
 pub struct Node {
     /// The function.
     pub function: Function,
-    /// What it cost itself.
+    /// Its own cost.
     pub own: u64,
-    /// By how many calls it is above a given function, at least.
+    /// The minimum number of calls between it and a given function.
     pub height: u32,
-    /// The share of its callers that are left out since each is below the threshold, and of its beginnings and cut stacks.
+    /// The share of its omitted callers, each below the threshold, and of its outermost places and cut stacks.
     pub left_out: f64,
 }
 
@@ -40,7 +40,7 @@ pub struct Call {
     pub callee: Function,
     /// The edge's weight.
     pub weight: u64,
-    /// Which part of what the callee was called for came from this caller.
+    /// The share of the callee's calls from this caller.
     pub share: f64,
 }
 
@@ -49,15 +49,15 @@ pub struct Call {
 pub struct Cumulative {
     /// The node's function.
     pub function: Function,
-    /// The part of its cost that it had for the ancestor.
+    /// The part of its cost for the ancestor.
     pub share: f64,
-    /// So much of its own cost is that.
+    /// That part of its own cost.
     pub cost: f64,
 }
 
 impl Edges {
-    /// The call tree above `functions`, of callers with a share of more than `threshold` (0 to 1). It does not go on above `until`,
-    /// where a high-level function's own callers do not matter.
+    /// The call tree above `functions`, with callers whose share exceeds `threshold` (0 to 1). It ends at `until`, for
+    /// high-level functions whose own callers do not matter.
     pub fn call_tree(&self, functions: &[Function], until: &[Function], threshold: f64) -> CallTree {
         let mut tree = CallTree { nodes: Vec::new(), calls: Vec::new() };
         let mut known = vec![false; self.functions()];
@@ -106,9 +106,10 @@ impl Edges {
 }
 
 impl CallTree {
-    /// How much of each node's cost belongs to `ancestor`, whatever is between; by the nodes' order. The ancestor has all of its own.
+    /// How much of each node's cost belongs to `ancestor`, over all paths; in node order. All of the ancestor's own
+    /// cost belongs to it.
     ///
-    /// In a cycle it is the probability to come to the ancestor at all, so that no share is above one: see
+    /// In a cycle this is the probability of ever reaching the ancestor, so that no share exceeds one: see
     /// [`Edges::attribute`].
     pub fn cumulative(&self, ancestor: Function) -> Vec<Cumulative> {
         let places: HashMap<Function, usize> =

@@ -1,8 +1,8 @@
-//! The category of a function's work: the categories of lavoie's figure 1, and those that it leaves out.
+//! The category of a function's work: the categories of lavoie's figure 1, and those that it omits.
 //!
-//! A kernel function is recognised by its name, in a table for kernels 2.4 to 6.x ([`table`]): of the patterns that fit, the longest one
-//! decides. What a program or library does is the application's. A function that no pattern fits is in no category, and is shown
-//! as that: a share of "other" that nobody looked at would hide what is missing in the table.
+//! A kernel function is recognised by its name, in a table for kernels 2.4 to 6.x ([`table`]): the longest matching
+//! pattern decides. Functions of programs and libraries belong to the application. A function without a matching
+//! pattern has no category, and is shown as such: a share of "other" would hide gaps in the table.
 
 pub mod table;
 
@@ -16,25 +16,25 @@ use std::sync::LazyLock;
 /// A kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Category {
-    /// TCP, whichever IP is below it.
+    /// TCP, over either IP version.
     Tcp,
     /// IP, routes, neighbours, netfilter.
     Ip,
-    /// Socket buffers: their heads and fragments, their accounting to sockets.
+    /// Socket buffers: their heads and fragments, and memory accounting.
     SocketBuffers,
     /// Pages, slabs, page tables, page faults.
     Memory,
     /// Spinlocks, mutexes, the lock of a socket.
     Locks,
-    /// A card's driver, and what passes packets to and from it: queue disciplines, NAPI, GRO.
+    /// A NIC's driver, and what passes packets to and from it: qdiscs, NAPI, GRO.
     Driver,
-    /// Interrupts and softirqs, as far as it is not the work that they do.
+    /// Interrupts and softirqs, without the work that they do.
     Interrupts,
     /// Scheduling, wake-ups and idling.
     Scheduler,
     /// Copies between programs and the kernel, within the kernel, and checksums over data.
     Copies,
-    /// The way into the kernel and out of it, sockets and files as system calls know them, waiting for them.
+    /// Entering and leaving the kernel, sockets and files in system calls, waiting for them.
     SystemCalls,
     /// Programs and libraries.
     Application,
@@ -43,7 +43,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// All of them, in the order in which they are shown.
+    /// All of them, in display order.
     pub const ALL: [Self; 12] = [
         Self::Tcp,
         Self::Ip,
@@ -73,7 +73,7 @@ impl Category {
         let drives = |module: &str| table::DRIVERS.split_whitespace().any(|driver| driver == module);
         match functions.image(function) {
             Image::User(_) => Some(Self::Application),
-            // Files of modules may have a dash where the kernel has an underscore.
+            // File names of modules may have a dash where the kernel has an underscore.
             Image::Kernel(Some(module)) if drives(&module.replace('-', "_")) => Some(Self::Driver),
             Image::Kernel(_) | Image::Unknown => Self::of_kernel(functions.name(function)),
         }
@@ -99,7 +99,7 @@ impl fmt::Display for Category {
     }
 }
 
-/// The table, to look names up in.
+/// The table, for lookups.
 struct Patterns {
     names: HashMap<&'static str, Category>,
     beginnings: HashMap<&'static str, Category>,
@@ -118,30 +118,30 @@ static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| {
     patterns
 });
 
-/// What each category cost in an event.
+/// The cost of each category in an event.
 #[derive(Clone, Debug, Default)]
 pub struct Categories {
     /// Own costs by category, in the order of [`Category::ALL`].
     pub costs: Vec<CategoryCost>,
-    /// Functions in no category, the greatest first; equals by their numbers.
+    /// Functions without a category, in descending order; equal ones by number.
     pub unknown: Vec<(Function, u64)>,
-    /// What those cost together.
+    /// Their total cost.
     pub unknown_weight: u64,
-    /// What all cost: the categories and what is in none.
+    /// The total cost: all categories and functions without one.
     pub total: u64,
 }
 
-/// What a category cost.
+/// The cost of a category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CategoryCost {
-    /// Which.
+    /// The category.
     pub category: Category,
     /// Its functions' own costs.
     pub weight: u64,
 }
 
 impl Profile {
-    /// What each category cost in an event.
+    /// The cost of each category in an event.
     pub fn categories(&self, event: u16) -> Categories {
         let own: Vec<u64> = self.own(event).iter().map(|cost| cost.weight).collect();
         Categories::of(&self.functions, &own)
@@ -149,7 +149,7 @@ impl Profile {
 }
 
 impl Categories {
-    /// Of functions and their own costs, by the functions' numbers.
+    /// From functions and their own costs, by function number.
     pub fn of(functions: &Functions, own: &[u64]) -> Self {
         let costs = Category::ALL.map(|category| CategoryCost { category, weight: 0 });
         let mut found = Self { costs: costs.to_vec(), ..Self::default() };
@@ -168,7 +168,7 @@ impl Categories {
         found
     }
 
-    /// A category's part of all. `None` where nothing cost anything.
+    /// A category's share of the total. `None` if nothing cost anything.
     pub fn share(&self, category: Category) -> Option<f64> {
         let cost = self.costs.iter().find(|cost| cost.category == category)?;
         (self.total > 0).then(|| cost.weight as f64 / self.total as f64)

@@ -1,8 +1,8 @@
-//! Two profiles side by side: what takes a larger part of the CPU in one, or more of it for the same work.
+//! Two profiles compared: which functions take a larger share of the CPU in one, or more of it for the same work.
 //!
-//! Functions are matched by name across the kernels' renames ([`names`](crate::names)), as lavoie's figures 20 to 22 match those of 2.4
-//! and 2.6. Next to each difference is how likely chance is to make one as large, from the counts of samples. That speaks of these
-//! two runs: that they did the same work, and that other runs would do the same, no count of samples can say.
+//! Functions are matched by name across the kernels' renames ([`names`](crate::names)), as lavoie's figures 20 to 22
+//! match those of 2.4 and 2.6. Each difference has its probability by chance, from the sample counts. That applies to
+//! these two runs: sample counts cannot show that they did the same work, or that other runs would give the same.
 
 use crate::categories::Category;
 use crate::functions::{Function, Functions};
@@ -12,21 +12,21 @@ use crate::profile::{Event, Profile};
 use crate::significance::{among_all, by_chance};
 use std::collections::BTreeMap;
 
-/// A profile to compare: what its functions cost themselves.
+/// A profile to compare: its functions' own costs.
 #[derive(Clone, Debug)]
 pub struct Run<'a> {
     /// The functions.
     pub functions: &'a Functions,
-    /// What each cost itself, by its number.
+    /// The own cost of each, by function number.
     pub own: Vec<Cost>,
-    /// What was counted, if it is known.
+    /// The event counted, if known.
     pub event: Option<&'a Event>,
-    /// How much work was done meanwhile, if that is known: requests, bytes, packets. Both have one unit.
+    /// The work done meanwhile, if known: requests, bytes, packets. Both runs have the same unit.
     pub work: Option<f64>,
 }
 
 impl<'a> Run<'a> {
-    /// An event of a profile, by its place in [`Profile::events`].
+    /// An event of a profile, by its index in [`Profile::events`].
     pub fn of(profile: &'a Profile, event: u16) -> Self {
         Self {
             functions: &profile.functions,
@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
         Self { functions, own, event: None, work: None }
     }
 
-    /// With the work that was done meanwhile.
+    /// With the work done meanwhile.
     pub fn with_work(self, work: f64) -> Self {
         Self { work: Some(work), ..self }
     }
@@ -56,22 +56,23 @@ impl<'a> Run<'a> {
 /// Two profiles, part by part.
 #[derive(Clone, Debug)]
 pub struct Comparison<K> {
-    /// What all cost before and after.
+    /// The total cost before and after.
     pub total: Pair<Cost>,
-    /// How much work was done, if that is known.
+    /// The work done, if known.
     pub work: Pair<Option<f64>>,
-    /// Whether both are known to count the same event: only then do costs mean the same, while shares do if both stand for time.
+    /// Whether both are known to count the same event: only then are costs comparable, while shares are if both stand
+    /// for time.
     pub is_same_event: bool,
-    /// The parts, the one with the largest difference of shares first; equals by what they are.
+    /// The parts, the one with the largest difference of shares first; equal ones by identity.
     pub parts: Vec<Part<K>>,
 }
 
 /// Totals of both profiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair<T> {
-    /// Of the first.
+    /// The first's.
     pub before: T,
-    /// Of the second.
+    /// The second's.
     pub after: T,
 }
 
@@ -80,17 +81,18 @@ pub struct Pair<T> {
 pub struct Part<K> {
     /// The function or category.
     pub of: K,
-    /// Its functions in each: of several names where one profile has a wrapper, or parts that the compiler made.
+    /// Its functions in each: of several names if a profile has a wrapper, or parts that the compiler made.
     pub functions: Pair<Vec<Function>>,
-    /// What it cost itself. In a profile that does not have it, nothing.
+    /// Its own cost; zero in a profile without it.
     pub cost: Pair<Cost>,
-    /// Its part of all. `None` where nothing cost anything.
+    /// Its share of the total. `None` if nothing cost anything.
     pub share: Pair<Option<f64>>,
-    /// What it cost for each unit of work, in the event's unit. `None` where the work is not known.
+    /// Its cost per unit of work, in the event's unit. `None` if the work is not known.
     pub each: Pair<Option<f64>>,
-    /// How likely chance is to make a difference as large, by itself.
+    /// The probability of such a difference by chance, for this part alone.
     pub by_chance: Option<f64>,
-    /// How likely chance is to make such a difference among all that are compared (Holm): below 0.05 there is at most one chance in twenty that any that is below it is chance.
+    /// The probability of such a difference by chance among all parts (Holm): below 0.05, the probability that any part
+    /// below it is due to chance is at most one in twenty.
     pub among_all: Option<f64>,
 }
 
@@ -100,7 +102,7 @@ impl<K> Part<K> {
         Some(self.share.after? - self.share.before?)
     }
 
-    /// How many times as much it costs for the same work. `None` where that is not known or it cost nothing before.
+    /// The ratio of its costs for the same work. `None` if that is not known or it cost nothing before.
     pub fn times(&self) -> Option<f64> {
         let before = self.each.before.filter(|before| *before > 0.0)?;
         Some(self.each.after? / before)
@@ -108,7 +110,7 @@ impl<K> Part<K> {
 }
 
 impl<K> Comparison<K> {
-    /// How much the whole costs for each unit of work, in the event's unit.
+    /// The total cost per unit of work, in the event's unit.
     pub fn each(&self) -> Pair<Option<f64>> {
         Pair {
             before: each(self.total.before, self.work.before),
@@ -122,7 +124,7 @@ pub fn functions(before: &Run<'_>, after: &Run<'_>) -> Comparison<Known> {
     compare(before, after, known)
 }
 
-/// Category by category; `None` is what is in no category.
+/// Category by category; `None` for functions without one.
 pub fn categories(before: &Run<'_>, after: &Run<'_>) -> Comparison<Option<Category>> {
     compare(before, after, |functions| {
         functions.iter().map(|function| Category::of(functions, function)).collect()
@@ -178,7 +180,7 @@ fn each(cost: Cost, work: Option<f64>) -> Option<f64> {
     work.filter(|work| *work > 0.0).map(|work| cost.weight as f64 / work)
 }
 
-/// A profile's functions that cost something, put together by what they are.
+/// A profile's functions that cost something, grouped by identity.
 struct Parts<K> {
     parts: BTreeMap<K, (Vec<Function>, Cost)>,
     total: Cost,

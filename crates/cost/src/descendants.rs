@@ -1,4 +1,4 @@
-//! Greatest n Descendants (lavoie, section 3.1.2): of what the top functions called, however deep, what costs most.
+//! Greatest n Descendants (lavoie, section 3.1.2): the most expensive descendants of the top functions, at any depth.
 
 use crate::edges::Edges;
 use crate::functions::Function;
@@ -9,33 +9,33 @@ use std::collections::VecDeque;
 pub struct Ancestor {
     /// The function.
     pub function: Function,
-    /// What it cost itself.
+    /// Its own cost.
     pub own: u64,
-    /// Its descendants that cost most themselves, the greatest first; equals by their numbers. It is not one of its own.
+    /// Its descendants with the highest own costs, in descending order; equal ones by number. It is not among them.
     pub descendants: Vec<Descendant>,
 }
 
-/// A function that another called, or one that that called, and so on.
+/// A direct or indirect callee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descendant {
     /// The function.
     pub function: Function,
-    /// What it cost itself, whoever called it: how much of that is its ancestor's is for attribution to say.
+    /// Its own cost, for all callers: attribution determines how much of that is the ancestor's.
     pub own: u64,
-    /// By how many calls it is deeper at least.
+    /// The minimum number of calls between them.
     pub depth: u32,
 }
 
 impl Edges {
-    /// The greatest `most` descendants of each of the `top` functions that cost most themselves: the paper's n and m.
+    /// The greatest `most` descendants of each of the `top` functions by own cost: the paper's n and m.
     pub fn greatest_descendants(&self, top: usize, most: usize) -> Vec<Ancestor> {
         self.greatest_descendants_of(&self.top(top), most)
     }
 
     /// The greatest `most` descendants of each of these functions.
     ///
-    /// Each is the root of a search over callees, breadth first. The searches go over the same nodes, which are these edges; that
-    /// a function calls one of its ancestors ends nothing but that path.
+    /// Each is the root of a breadth-first search over callees. The searches share the same nodes, which are these
+    /// edges; a call of an ancestor ends only that path.
     pub fn greatest_descendants_of(&self, functions: &[Function], most: usize) -> Vec<Ancestor> {
         let mut search = Search { seen: vec![0; self.functions()], generation: 0, queue: VecDeque::new() };
         functions
@@ -51,7 +51,7 @@ impl Edges {
     }
 }
 
-/// What a search has seen; marks of earlier searches have another generation.
+/// The visited nodes of a search; marks of earlier searches have another generation.
 struct Search {
     seen: Vec<u32>,
     generation: u32,

@@ -1,8 +1,9 @@
-//! The cost of a packet, a byte and an ACK: the time that belongs to a kind of work, divided by how often the host did it.
+//! The cost of a packet, a byte and an ACK: the time of a kind of work, divided by how often the host did it.
 //!
-//! A sample belongs to the innermost of the functions named here that called for it, as in [`attribution`](crate::attribution), so
-//! that no time is in two costs, and none in the cost of what an interrupt came upon ([`calls`](crate::calls)). How often the work was done say the kernel's counters; what they do not count has no cost here.
-//! Costs are named as cost tables of simulated hosts name them, and the divisors are what these charge a cost for.
+//! A sample belongs to the innermost of the functions named here that called it, as in
+//! [`attribution`](crate::attribution), so that no time is in two costs, and none in the cost of interrupted code
+//! ([`calls`](crate::calls)). The kernel's counters say how often the work was done; work that they do not count has no
+//! cost here. Costs have the names of simulated hosts' cost tables, and the divisors are what these charge a cost for.
 
 use crate::calls::Calls;
 use crate::functions::{Function, Functions};
@@ -12,9 +13,10 @@ use crate::profile::Profile;
 use crate::roots::Roots;
 use crate::work::Work;
 
-/// With fewer samples chance says more than the host: a cost of so many is right to a fifth (one standard deviation).
+/// With fewer samples chance dominates: with this many, a cost has a standard error of a fifth.
 pub const LEAST_SAMPLES: u64 = 25;
-/// IP's and TCP's headers with timestamps, which are in IP's octets and are not copied (RFC 791, RFC 9293, RFC 7323).
+/// IP's and TCP's headers with timestamps, which are included in IP's octets and are not copied (RFC 791, RFC 9293, RFC
+/// 7323).
 const HEADER_BYTES: u64 = 20 + 32;
 
 /// A kind of work that costs CPU time.
@@ -22,7 +24,7 @@ const HEADER_BYTES: u64 = 20 + 32;
 pub struct WorkKind {
     /// Its name in a cost table.
     pub name: &'static str,
-    /// The functions whose time it is, with what they call.
+    /// The functions whose time it is, including callees.
     pub functions: &'static [&'static str],
     /// How often it was done.
     divisor: Divisor,
@@ -31,9 +33,9 @@ pub struct WorkKind {
 /// How often a kind of work was done.
 #[derive(Clone, Copy, Debug)]
 enum Divisor {
-    /// By these counters, in words.
+    /// The counters, in words.
     Counted(&'static str, fn(&Work) -> Option<u64>),
-    /// No counter says; the reason.
+    /// No counter; the reason.
     Uncounted(&'static str),
 }
 
@@ -157,10 +159,10 @@ pub const KINDS: &[WorkKind] = &[
     uncounted("schedule-step", &[], "schedulers since 2.6 do not look at each task"),
 ];
 
-/// What a profile has within another cost, which therefore adds nothing to it.
+/// Costs that are part of another cost in a profile, and so are zero.
 pub const WITHIN: &[(&str, &str)] = &[("poll", "driver-receive"), ("clean", "ack-receive")];
 
-/// Loopback receives what it sends; of a host with cards it is not what comes from the network.
+/// Loopback receives what it sends; on a host with NICs it is not network traffic.
 fn received(work: &Work) -> Option<u64> {
     let of = |is_lo: bool| {
         let devices = work.devices.iter().filter(|(name, _)| (name.as_str() == "lo") == is_lo);
@@ -169,18 +171,18 @@ fn received(work: &Work) -> Option<u64> {
     Some(of(false)).filter(|packets| *packets > 0).or_else(|| Some(of(true)))
 }
 
-/// ACKs that acknowledged something, predicted or not, and those without data that did not (`tcp_ack`).
+/// ACKs that acknowledged something, predicted or not, and pure ACKs that did not (`tcp_ack`).
 fn acks(work: &Work) -> Option<u64> {
     Some(work.counter("TcpExt.TCPHPAcks")?.saturating_add(work.counter("TcpExt.TCPPureAcks")?))
 }
 
-/// A predicted ACK may come with data, so that there may be more segments with data than those that are no ACKs.
+/// A predicted ACK may carry data, so there may be more data segments than those that are not ACKs.
 fn data_segments(work: &Work) -> Option<u64> {
     let others = work.counter("Tcp.InSegs")?.saturating_sub(acks(work)?);
     Some(others.max(work.counter("TcpExt.TCPHPHits")?))
 }
 
-/// Segments of the wire that were sent for the first time and had no data (`__tcp_transmit_skb`, `tcp_event_new_data_sent`).
+/// Wire segments sent for the first time without data (`__tcp_transmit_skb`, `tcp_event_new_data_sent`).
 fn acks_sent(work: &Work) -> Option<u64> {
     work.counter("Tcp.OutSegs")?.checked_sub(work.counter("TcpExt.TCPOrigDataSent")?)
 }
@@ -191,12 +193,12 @@ fn bytes(work: &Work) -> Option<u64> {
     octets.checked_sub(packets.saturating_mul(HEADER_BYTES))
 }
 
-/// What one piece of a kind of work cost.
+/// The cost of one piece of a kind of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Each {
     /// Its name in a cost table.
     pub name: &'static str,
-    /// How it was found, or why it was not.
+    /// How it was measured, or why it was not.
     pub found: Found,
 }
 
@@ -205,39 +207,39 @@ pub struct Each {
 pub enum Found {
     /// From samples and counters.
     Measured(MeasuredCost),
-    /// It is in another cost.
+    /// Part of another cost.
     Within(&'static str),
-    /// It is not known; why.
+    /// Unknown, with the reason.
     Unknown(String),
 }
 
 /// A cost that was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredCost {
-    /// What one piece cost, in ns.
+    /// The cost of one piece, in ns.
     pub nanos: f64,
-    /// Its standard error by the count of samples, as a part of it.
+    /// Its relative standard error from the sample count.
     pub error: f64,
-    /// In how many samples it was seen.
+    /// The number of samples.
     pub samples: u64,
     /// How often the work was done.
     pub times: u64,
-    /// The counter that this is.
+    /// The counter's name.
     pub of: &'static str,
     /// The functions of the profile whose time it is.
     pub functions: Vec<Function>,
 }
 
-/// What pieces of work cost, and what is in none of them.
+/// The costs of pieces of work, and their share of the total.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// By kind of work.
     pub each: Vec<Each>,
-    /// The part of all that is in a cost that was measured, 0 to 1.
+    /// The share of the total in measured costs, 0 to 1.
     pub share: f64,
 }
 
-/// What pieces of work cost in an event, if `nanos` is what one of its weight takes.
+/// The costs of pieces of work in an event, if one unit of its weight takes `nanos`.
 pub fn costs(calls: &Calls, event: u16, work: &Work, nanos: f64) -> Costs {
     let profile = calls.profile();
     let mut roots = Roots::new();
@@ -299,7 +301,7 @@ fn measure(kind: &WorkKind, seen: Cost, functions: &[Function], work: &Work, nan
     }
 }
 
-/// The functions of the kernel by these names, in their order.
+/// The kernel's functions with these names, in their order.
 fn in_kernel(functions: &Functions, names: &[&str]) -> Vec<Function> {
     let place = |function: &Function| names.iter().position(|name| *name == plain(functions.name(*function)));
     let found = functions.iter().filter(|function| !functions.is_in_program(*function));
@@ -309,7 +311,7 @@ fn in_kernel(functions: &Functions, names: &[&str]) -> Vec<Function> {
     found.into_iter().map(|(_, function)| function).collect()
 }
 
-/// What belongs to each root, where that is the innermost.
+/// The cost that belongs to each root as the innermost.
 fn sums(profile: &Profile, event: u16, roots: &Roots) -> Vec<Cost> {
     let mut sums = vec![Cost::default(); roots.len()];
     for entry in profile.entries.iter().filter(|entry| entry.event == event) {

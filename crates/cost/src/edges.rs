@@ -1,12 +1,13 @@
-//! A call graph as OProfile reports it: what each function cost itself, and who called whom in how much of it.
+//! A call graph as reported by OProfile: each function's own cost, and the cost of each call.
 //!
-//! **What an edge weighs**: of the samples (or of what they stand for, [`Entry::weight`](crate::Entry::weight)) those on whose
-//! stacks the callee stands directly upon the caller, wherever on the stack, so that what the callee called is in it. So it is
-//! in `opreport --callgraph`: the numbers of the lines above a function are its callers' edges, of those below its callees'.
-//! A pair that recursion puts on one stack several times counts once here, so that no edge weighs more than the profile. OProfile
-//! counts each (its daemon logs an arc for every step of a stack), by as much its edges of recursive functions are heavier.
+//! **The weight of an edge**: the samples (or the weight they stand for, [`Entry::weight`](crate::Entry::weight)) on
+//! whose stacks the callee is directly above the caller, anywhere on the stack, so that the callee's callees are
+//! included. That is the same as in `opreport --callgraph`: the numbers of the lines above a function are its callers'
+//! edges, of those below its callees'. A pair that occurs several times on one stack by recursion counts once here, so
+//! that no edge weighs more than the profile. OProfile counts each (its daemon logs an arc for every step of a stack),
+//! so its edges of recursive functions are heavier.
 //!
-//! A function that the compiler put into its caller is a function like the others: the profiler saw it.
+//! An inlined function counts like any other: the profiler reported it.
 
 use crate::functions::Function;
 use crate::own::add;
@@ -14,9 +15,9 @@ use crate::profile::{Profile, Stack};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// The calls, and what each function cost itself.
+/// The calls, and each function's own cost.
 ///
-/// Functions are those of the profile, or of the call graph, that it was made of.
+/// Functions have the numbers of the profile or call graph that it was made from.
 #[derive(Clone, Debug, Default)]
 pub struct Edges {
     own: Vec<u64>,
@@ -29,7 +30,7 @@ pub struct Edges {
     nowhere: u64,
 }
 
-/// The other ends of each function's edges, one function behind the other.
+/// The other ends of each function's edges, function by function.
 #[derive(Clone, Debug, Default)]
 struct Links {
     ends: Vec<usize>,
@@ -37,7 +38,7 @@ struct Links {
 }
 
 impl Links {
-    /// Of edges that are in the order of their `near` ends.
+    /// From edges sorted by their `near` ends.
     fn of(functions: usize, edges: impl Iterator<Item = (Function, Function, u64)>) -> Self {
         let mut links = Self { ends: vec![0; functions], others: Vec::new() };
         for (near, far, weight) in edges {
@@ -65,21 +66,21 @@ impl Links {
 pub struct Ways<'a> {
     function: Function,
     callers: &'a [(Function, u64)],
-    /// Samples on whose whole stacks it is the outermost: nobody called it.
+    /// Samples on whose complete stacks it is the outermost: nobody called it.
     pub outermost: u64,
-    /// Samples whose stacks were cut off behind it: who called it is not known.
+    /// Samples whose stacks were cut off after it: the caller is unknown.
     pub cut: u64,
-    /// Of these, samples whose stacks had come to a program: above it is nothing of the kernel.
+    /// The part of these whose stacks had reached a program: no kernel function is above it.
     pub cut_in_program: u64,
 }
 
 impl<'a> Ways<'a> {
-    /// Its callers but itself: that it called itself does not say where it came from.
+    /// Its callers except itself: a call of itself does not say where it came from.
     pub fn callers(self) -> impl Iterator<Item = (Function, u64)> + 'a {
         self.callers.iter().copied().filter(move |(caller, _)| *caller != self.function)
     }
 
-    /// All of them together, of which each is a share.
+    /// The total that the shares are relative to.
     pub fn total(self) -> u64 {
         self.callers()
             .map(|(_, weight)| weight)
@@ -88,11 +89,11 @@ impl<'a> Ways<'a> {
 }
 
 impl Edges {
-    /// From a call graph without stacks, such as that of `opreport --callgraph`: each function's own weight, by its number, and
-    /// the weights of caller and callee. A pair that is named twice has both weights.
+    /// From a call graph without stacks, such as that of `opreport --callgraph`: each function's own weight, by number,
+    /// and the weights of caller and callee. Weights of a repeated pair are added.
     ///
-    /// Where a function was outermost such a graph does not say, nor where a stack was cut: its shares are of its callers alone,
-    /// as the paper has them.
+    /// Such a graph does not say where a function was outermost, nor where a stack was cut: its shares are relative to
+    /// its callers alone, as in the paper.
     pub fn new(own: Vec<u64>, arcs: impl IntoIterator<Item = (Function, Function, u64)>) -> Self {
         let mut weights = Arcs::default();
         for (caller, callee, weight) in arcs {
@@ -124,17 +125,17 @@ impl Edges {
         self.callers = Links::of(self.own.len(), upward);
     }
 
-    /// How many functions it numbers.
+    /// The number of functions.
     pub fn functions(&self) -> usize {
         self.own.len()
     }
 
-    /// What a function cost itself: samples in which it was innermost.
+    /// A function's own cost: samples in which it was innermost.
     pub fn own(&self, function: Function) -> u64 {
         self.own.get(function.0 as usize).copied().unwrap_or(0)
     }
 
-    /// What all cost. With [`Edges::nowhere`] it is the whole profile.
+    /// The total cost. With [`Edges::nowhere`] it is the whole profile.
     pub fn total(&self) -> u64 {
         self.own.iter().copied().fold(0, u64::saturating_add)
     }
@@ -144,12 +145,12 @@ impl Edges {
         self.nowhere
     }
 
-    /// The callers of a function, itself included where it is recursive, by their numbers.
+    /// The callers of a function, including itself if it is recursive, by number.
     pub fn callers(&self, function: Function) -> &[(Function, u64)] {
         self.callers.of_function(function)
     }
 
-    /// Whom a function called, by their numbers.
+    /// The callees of a function, by number.
     pub fn callees(&self, function: Function) -> &[(Function, u64)] {
         self.callees.of_function(function)
     }
@@ -166,12 +167,12 @@ impl Edges {
         }
     }
 
-    /// Whether a function is part of a program or library; of a call graph without stacks that is not asked.
+    /// Whether a function is part of a program or library; not used for a call graph without stacks.
     pub(crate) fn is_in_program(&self, function: Function) -> bool {
         self.in_program.get(function.0 as usize).copied().unwrap_or(false)
     }
 
-    /// The `most` functions that cost most themselves, the greatest first; equals by their numbers.
+    /// The `most` functions with the highest own costs, in descending order; equal ones by number.
     pub fn top(&self, most: usize) -> Vec<Function> {
         let all = (0..u32::try_from(self.own.len()).unwrap_or(u32::MAX)).map(Function);
         let mut top: Vec<Function> = all.filter(|function| self.own(*function) > 0).collect();
@@ -186,7 +187,7 @@ impl Edges {
 }
 
 impl Profile {
-    /// What each stack weighs in an event, over all tasks, by the stack's number.
+    /// The weight of each stack in an event, over all tasks, by stack number.
     pub fn weights(&self, event: u16) -> Vec<u64> {
         let mut weights = vec![0_u64; self.stacks.len()];
         for entry in self.entries.iter().filter(|entry| entry.event == event) {
@@ -196,12 +197,12 @@ impl Profile {
         weights
     }
 
-    /// Stacks that were seen in an event, with what they weigh.
+    /// Stacks sampled in an event, with their weights.
     pub(crate) fn weighed(&self, event: u16) -> impl Iterator<Item = (Stack, u64)> + use<> {
         self.stacks.all().zip(self.weights(event)).filter(|(_, weight)| *weight > 0)
     }
 
-    /// The call graph of an event, as OProfile would report it. See [`edges`](crate::edges) for what an edge weighs.
+    /// The call graph of an event, as OProfile would report it. See [`edges`](crate::edges) for the weight of an edge.
     pub fn edges(&self, event: u16) -> Edges {
         let functions = self.functions.len();
         let mut edges = Edges {
@@ -243,7 +244,7 @@ fn add_to(weights: &mut [u64], function: Function, weight: u64) {
     add(&mut weights[function.0 as usize], weight);
 }
 
-/// Weights of caller and callee, each pair numbered as it is first seen.
+/// Weights of caller and callee, each pair numbered as first seen.
 #[derive(Default)]
 struct Arcs {
     numbers: HashMap<u64, u32, BuildHasherDefault<PairHasher>>,
@@ -284,8 +285,9 @@ impl Arcs {
     }
 }
 
-/// Two numbers of functions are spread by one multiplication (Knuth, The Art of Computer Programming 3, section 6.4): each step of
-/// each stack is looked up. What a profile's author could do with numbers that collide is to make its analysis slow.
+/// Pairs of function numbers are hashed by one multiplication (Knuth, The Art of Computer Programming 3, section 6.4),
+/// since each step of each stack is looked up. Deliberate collisions can only make the analysis of one's own profile
+/// slow.
 #[derive(Default)]
 struct PairHasher(u64);
 
@@ -301,8 +303,8 @@ impl Hasher for PairHasher {
     }
 
     fn write_u64(&mut self, pair: u64) {
-        // 2⁶⁴ divided by the golden ratio. The table takes its place from the lowest bits and its tag from the highest: the product's
-        // upper half, in which all bits of the pair meet, goes into both.
+        // 2⁶⁴ divided by the golden ratio. The table uses the lowest bits for the place and the highest for the tag:
+        // the product's upper half, where all bits of the pair are mixed, goes into both.
         let product = u128::from(pair ^ self.0) * 0x9e37_79b9_7f4a_7c15;
         self.0 = (product >> 64) as u64 ^ product as u64;
     }

@@ -1,47 +1,47 @@
-//! The high-level functions that a function's cost belongs to, estimated from a call graph: attribution as lavoie has it (section 3.1.3).
+//! The attribution of costs estimated from a call graph, as in lavoie (section 3.1.3).
 //!
-//! OProfile's graph has pairs, not stacks. Which of a function's callers called it in which of *its* callers' name is lost, and so the
-//! paper takes it that every function divides what it was called for in the same way, whatever it called in turn: the share of a
-//! root in a function is the sum over its callers of the caller's share in its samples times the root's share in the caller.
-//! Stacks say how wrong that is ([`attribution`](crate::attribution) has both). Two things make it so: a caller that is called
-//! for several roots may call the function for one of them only; and an edge's weight has what the callee called in it, so that
-//! a function's own cost is divided as its cost with callees.
+//! OProfile's graph has pairs, not stacks. It does not record on behalf of which of *its* callers a caller called a
+//! function, so the paper assumes that every function divides its cost in the same way, whatever it called: the share
+//! of a root in a function is the sum over its callers of the caller's share in its samples times the root's share in
+//! the caller. Stacks show how wrong that is ([`attribution`](crate::attribution) has both). There are two reasons: a
+//! caller that is called for several roots may call the function for only one of them; and an edge's weight includes
+//! the callee's callees, so that a function's own cost is divided like its cost with callees.
 
 use crate::edges::{Edges, Ways};
 use crate::functions::Function;
 use crate::reduction::{Ends, Walk};
 use crate::roots::{Root, Roots};
 
-/// Which part of a function's cost belongs to whom, by its call graph. Parts, of one.
+/// The division of a function's cost, by its call graph, as shares of one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// To each root, where that is the first on the way up. With `elsewhere` and `cannot_tell` they sum to one.
+    /// To each root, if it is the first on the way up. With `elsewhere` and `cannot_tell` they sum to one.
     pub innermost: Vec<f64>,
-    /// What each root stands above, whatever other roots are between.
+    /// The share below each root, whatever other roots are between.
     pub overlapping: Vec<f64>,
     /// The way up ends without a root.
     pub elsewhere: f64,
-    /// It leads where stacks were cut off, or round a cycle that nothing leads into, or round one for so long that nobody followed.
+    /// The way up ends where stacks were cut off, or stays in a cycle.
     pub cannot_tell: f64,
 }
 
 impl Estimate {
-    /// The part that belongs to a root, where that is the innermost.
+    /// The part that belongs to a root as the innermost.
     pub fn share(&self, root: Root) -> Option<f64> {
         self.innermost.get(usize::from(root.0)).copied()
     }
 
-    /// The part that a root stands above.
+    /// The part below a root.
     pub fn overlapping_share(&self, root: Root) -> Option<f64> {
         self.overlapping.get(usize::from(root.0)).copied()
     }
 }
 
 impl Edges {
-    /// The high-level functions that the cost of each function belongs to, by the functions' numbers.
+    /// The attribution of each function's cost, by function number.
     ///
-    /// What leads back to where it was is followed for ever: the probability to come to a root in the end is what is told, which
-    /// is what the products along all paths sum to where there are no cycles.
+    /// Cycles are followed without limit: the result is the probability of finally reaching a root, which equals the
+    /// sum of the products along all paths if there are no cycles.
     pub fn attribute(&self, roots: &Roots) -> Vec<Estimate> {
         let named = Named::of(self, roots);
         let first = self.first_named(&named);
@@ -66,7 +66,7 @@ impl Edges {
         (0..self.functions()).map(of_function).collect()
     }
 
-    /// Walks from every function to callers, by their shares, to the first that is named.
+    /// Walks from every function to callers, by their shares, to the first named one.
     fn first_named(&self, named: &Named) -> Ends {
         let mut walk = Walk::new(self.functions(), named.ends());
         for at in 0..self.functions() {
@@ -90,11 +90,11 @@ impl Edges {
     }
 }
 
-/// The functions of all roots. A walk ends at the first of them; after these ends come a function that nobody called, a stack that was cut
-/// off, and going on for ever.
+/// The functions of all roots. A walk ends at the first of them; the other ends are a function that nobody called, a
+/// stack that was cut off, and never.
 struct Named {
     functions: Vec<(Function, Root)>,
-    /// The place among the roots of each function that belongs to one.
+    /// The root index of each function that belongs to one.
     place: Vec<Option<usize>>,
     roots: usize,
     /// Whether none of them is part of a program.
@@ -142,8 +142,8 @@ impl Named {
         self.functions.len() + 2
     }
 
-    /// For each root, the probability of reaching it from each named function: it is the root's, or walks on from its callers, from one named
-    /// function to the next.
+    /// For each root, the probability of reaching it from each named function: one if it is the root's, otherwise by
+    /// walking on from its callers, from one named function to the next.
     fn above(&self, edges: &Edges, first: &Ends) -> Vec<Vec<f64>> {
         let next: Vec<Vec<f64>> =
             self.functions.iter().map(|(function, _)| self.next(edges, *function, first)).collect();

@@ -1,14 +1,15 @@
-//! The high-level functions that a function's cost belongs to, counted from whole stacks.
+//! The attribution of costs counted from whole stacks.
 //!
-//! A sample of a function belongs to a root that stands above it on the stack, or is it. Where several do, it belongs to the
-//! innermost, which it was called for last; so each sample belongs to one root at most and parts add up. How many samples each
-//! root stands above at all is counted too, and these parts overlap: TCP receive has what its sending of an ACK costs.
+//! A sample of a function belongs to a root that is above it on the stack, or is the function itself. Of several roots
+//! the innermost, which was called last, counts; so each sample belongs to at most one root and parts add up. The
+//! samples below each root at any distance are counted too, and these parts overlap: TCP receive includes the cost of
+//! the ACKs it sends.
 //!
-//! Stacks are read as what was called ([`calls`](crate::calls)): what an interrupt does lies below nothing that it came upon.
+//! Stacks contain only calls ([`calls`](crate::calls)): an interrupt's work is not below the interrupted code.
 //!
-//! A stack that was cut off belongs to its innermost root if it has one. Otherwise a root may have stood where it was cut, and to whom
-//! it belongs is unknown; but for one that was cut in a program, as many are that were compiled without frame pointers: above
-//! it is nothing of the kernel, so that with roots of the kernel it belongs elsewhere.
+//! A stack that was cut off belongs to its innermost root if it has one. Otherwise a root may have been beyond the cut,
+//! and its owner is unknown. An exception is a stack cut in a program, as in many programs compiled without frame
+//! pointers: no kernel function is above it, so with kernel roots it belongs elsewhere.
 
 use crate::calls::Calls;
 use crate::own::add;
@@ -20,42 +21,42 @@ use crate::roots::{Root, Roots};
 pub enum Count {
     /// Those in which it ran itself.
     Own,
-    /// Those in which it or what it called ran. Of a function that is on a stack several times its innermost place counts: a sample
-    /// is counted once, and every root above any of its places is above that.
+    /// Those in which it or its callees ran. If a function is on a stack several times, its innermost place counts: a
+    /// sample is counted once, and every root above any of its places is above that.
     WithCallees,
 }
 
-/// The high-level functions that the cost of a function belongs to.
+/// The attribution of a function's cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exact {
-    /// All of it: `innermost`, `elsewhere` and `cannot_tell` together.
+    /// The total: `innermost`, `elsewhere` and `cannot_tell` together.
     pub weight: u64,
-    /// To each root, where that is the innermost.
+    /// To each root as the innermost.
     pub innermost: Vec<u64>,
-    /// What each root stands above, whatever other roots are between.
+    /// The cost below each root, whatever other roots are between.
     pub overlapping: Vec<Overlap>,
-    /// No root stands above it.
+    /// No root is above it.
     pub elsewhere: u64,
     /// Its stacks were cut off before any root was seen.
     pub cannot_tell: u64,
 }
 
-/// What a root stands above, whatever other roots are between.
+/// The cost below a root, whatever other roots are between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overlap {
-    /// So much surely.
+    /// The certain part.
     pub weight: u64,
-    /// The stacks of so much more were cut off before it was seen.
+    /// The part whose stacks were cut off before the root was seen.
     pub cannot_tell: u64,
 }
 
 impl Exact {
-    /// The part that belongs to a root, where that is the innermost. `None` of a function without cost.
+    /// The part that belongs to a root as the innermost. `None` for a function without cost.
     pub fn share(&self, root: Root) -> Option<f64> {
         self.part(*self.innermost.get(usize::from(root.0))?)
     }
 
-    /// The part that a root stands above. `None` of a function without cost.
+    /// The part below a root. `None` for a function without cost.
     pub fn overlapping_share(&self, root: Root) -> Option<f64> {
         self.part(self.overlapping.get(usize::from(root.0))?.weight)
     }
@@ -66,7 +67,7 @@ impl Exact {
 }
 
 impl Calls {
-    /// The high-level functions that the cost of each function in an event belongs to, by the functions' numbers. Functions without cost have none.
+    /// The attribution of each function's cost in an event, by function number. `None` for functions without cost.
     pub fn attribute(&self, event: u16, roots: &Roots, count: Count) -> Vec<Option<Exact>> {
         let profile = self.profile();
         let mut tally = Tally::new(profile.functions.len(), roots, count);
@@ -80,7 +81,7 @@ impl Calls {
     }
 }
 
-/// Sums by function, and by function and root, one row behind the other; and what is known of the stack at hand.
+/// Sums by function, and by function and root, row by row; and the state of the current stack.
 struct Tally<'a> {
     roots: &'a Roots,
     count: Count,
@@ -94,9 +95,9 @@ struct Tally<'a> {
     stack: u32,
     seen: Vec<u32>,
     seen_root: Vec<u32>,
-    /// The stack's frames that are of a root, the innermost first.
+    /// The stack's frames that belong to a root, innermost first.
     named: Vec<(usize, Root)>,
-    /// Its roots, each where it is outermost, the outermost first.
+    /// Its roots, each at its outermost place, outermost first.
     outermost: Vec<(usize, Root)>,
 }
 
@@ -158,7 +159,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// A function that has the first `above` of the stack's outermost roots above it, `root` the next.
+    /// Counts a function below the first `above` of the stack's outermost roots; `root` is the next.
     fn count_one(
         &mut self,
         function: usize,

@@ -1,4 +1,4 @@
-//! Functions by name and by what they are part of, each kept once.
+//! Functions by name and image, each stored once.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Function(pub u32);
 
-/// What a function is part of.
+/// The image that a function is part of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Image {
     /// The kernel itself, or one of its modules: its name.
     Kernel(Option<String>),
     /// A program or library: its name, without folders.
     User(String),
-    /// The profiler does not say.
+    /// The profiler does not report it.
     Unknown,
 }
 
@@ -25,7 +25,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// The function of that name; a new one if there was none.
+    /// The function with this name; added if new.
     pub fn of(&mut self, name: &str, image: &Image) -> Function {
         let key = (name.to_owned(), image.clone());
         if let Some(function) = self.by_name.get(&key) {
@@ -42,17 +42,17 @@ impl Functions {
         &self.all[function.0 as usize].0
     }
 
-    /// What it is part of.
+    /// Its image.
     pub fn image(&self, function: Function) -> &Image {
         &self.all[function.0 as usize].1
     }
 
-    /// Whether it is part of a program or library: what called it is none of the kernel's functions.
+    /// Whether it is part of a program or library: no kernel function called it.
     pub fn is_in_program(&self, function: Function) -> bool {
         matches!(self.image(function), Image::User(_))
     }
 
-    /// All functions of that name, in whatever image.
+    /// All functions with this name, in any image.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = Function> + 'a {
         self.iter().filter(move |function| self.name(*function) == name)
     }
@@ -62,7 +62,7 @@ impl Functions {
         (0..u32::try_from(self.all.len()).unwrap_or(u32::MAX)).map(Function)
     }
 
-    /// How many there are.
+    /// The number of functions.
     pub fn len(&self) -> usize {
         self.all.len()
     }

@@ -1,34 +1,33 @@
-//! Where the CPU time went: analyses of the stacks that a profiler sampled.
+//! Where CPU time was spent: analyses of sampled stacks.
 //!
-//! The analyses are those of J. LaVoie, E. Nahum and R. Flynn, "Profiling TCP: An In-depth Analysis of Processing Costs" (IBM Research
-//! Report; `lavoie`), on the call graphs that it had and on whole stacks.
+//! The analyses are those of J. LaVoie, E. Nahum and R. Flynn, "Profiling TCP: An In-depth Analysis of Processing
+//! Costs" (IBM Research Report; `lavoie`), on their call graphs and on whole stacks.
 //!
-//! - [`profile`]: stacks with their samples, whatever profiler they are from.
-//! - [`calls`]: the calls in these stacks, without interrupted code: every attribution reads them.
+//! - [`profile`]: stacks with their samples, from any profiler.
+//! - [`calls`]: the calls in these stacks, without interrupted code, for all attributions.
 //! - [`callgraph`]: call graphs of profilers that keep no stacks.
-//! - [`edges`]: the call graph in them, or one that came without stacks.
-//! - [`descendants`]: what costs most of all that a function called, however deep.
+//! - [`edges`]: the call graph of stacks, or one that came without stacks.
+//! - [`descendants`]: the most expensive direct and indirect callees of a function.
 //! - [`calltree`]: the callers that caused a cost, through the callers that matter.
 //! - [`attribution`]: which high-level function each cost belongs to, by counting stacks ([`exact`]) and by the call graph
 //!   ([`estimate`]).
-//! - [`categories`], [`operations`]: what kind of work a kernel function is, and which of the paper's operations.
-//! - [`share`], [`significance`]: confidence intervals, and differences that chance can make.
+//! - [`categories`], [`operations`]: the kind of work of a kernel function, and the paper's operations.
+//! - [`share`], [`significance`]: confidence intervals, and the significance of differences.
 //! - [`subgraph`]: the call graph below a root.
-//! - [`tree`]: stacks merged from where they began.
-//! - [`compare`]: two profiles side by side, across the kernels' renames ([`names`]).
-//! - [`each`]: what a packet, a byte and an ACK cost.
-//! - [`work`]: what the host did meanwhile.
+//! - [`tree`]: stacks merged from their outermost functions.
+//! - [`compare`]: two profiles compared across the kernels' renames ([`names`]).
+//! - [`each`]: the cost of a packet, a byte and an ACK.
+//! - [`work`]: the host's work during a profile.
 //!
 //! # Decisions
 //!
-//! **A cost belongs to the innermost named function above it.** Each sample belongs to one function at most, so that
-//! parts add up to the whole. How many samples each function stands above at all is reported next to that. With whole
-//! stacks this is counted. With only a call graph, which is what lavoie had, it is the probability that a walk from
-//! caller to caller reaches a named function first. A profile with stacks has both, which shows what a call graph
-//! loses.
+//! **A cost belongs to the innermost named function above it.** Each sample belongs to at most one function, so that
+//! parts add up to the whole. The samples below each function at any distance are reported next to that. With whole
+//! stacks this is counted. With only a call graph, as in lavoie, it is the probability that a walk from caller to
+//! caller reaches a named function first. A profile with stacks has both, which shows what a call graph loses.
 //!
-//! **Only calls can be divided.** [`calls`] removes what an interrupt came upon and restores callers that a jump
-//! removed. Its result is a type of its own, so that raw stacks cannot be attributed by mistake.
+//! **Only calls can be attributed.** [`calls`] removes interrupted code and restores callers removed by tail calls. Its
+//! result has its own type, so that raw stacks cannot be attributed by mistake.
 
 pub mod attribution;
 pub mod callgraph;

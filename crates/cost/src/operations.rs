@@ -1,33 +1,34 @@
-//! The paper's names for what a kernel does with TCP ("TCP receive", "sk buffer clone"), and which functions do that in which kernel.
+//! The paper's names for the kernel's operations for TCP ("TCP receive", "sk buffer clone"), and their functions in
+//! each kernel.
 //!
-//! An operation is more than one function where a kernel has several ways into it, or has its body behind a wrapper. Releases are
-//! given where they are certain. What has none was there in 2.4 and is still, or its release is not stated; a name that a
-//! profile does not have does nothing. A function whose body the compiler put into its caller is not seen at all, and what it cost is its
-//! caller's: static functions that are called once, such as `tcp_clean_rtx_queue` in `tcp_ack`.
+//! An operation has several functions if a kernel has several ways into it, or has its body behind a wrapper. Releases
+//! are given where they are certain. A function without releases has existed since 2.4, or its release is not stated; a
+//! name missing in a profile has no effect. A function that the compiler inlined is not visible, and its cost is its
+//! caller's: static functions with one call, such as `tcp_clean_rtx_queue` in `tcp_ack`.
 
 use crate::functions::{Function, Functions};
 use crate::names::{Release, plain};
 use crate::roots::Roots;
 
-/// Something that a kernel does for TCP.
+/// An operation of a kernel for TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What the paper calls it, or would.
+    /// The paper's name, or one in its style.
     pub name: &'static str,
     /// What it does, in a sentence.
     pub does: &'static str,
-    /// Which functions do it.
+    /// Its functions.
     pub functions: &'static [Named],
 }
 
-/// A function by its name, and the kernels that have it.
+/// A function by name, and the kernels that have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
     /// Its name.
     pub name: &'static str,
-    /// The first release that has it, where that is stated.
+    /// The first release that has it, if stated.
     pub since: Option<Release>,
-    /// The first release that no longer has it, where that is stated.
+    /// The first release that no longer has it, if stated.
     pub until: Option<Release>,
 }
 
@@ -47,7 +48,7 @@ const fn operation(name: &'static str, does: &'static str, functions: &'static [
     Operation { name, does, functions }
 }
 
-/// The operations, from an interrupt up, down again, and what all need.
+/// The operations: from an interrupt up, down again, and common ones.
 pub const OPERATIONS: &[Operation] = &[
     operation(
         "interrupt",
@@ -63,7 +64,7 @@ pub const OPERATIONS: &[Operation] = &[
             all("asm_sysvec_hyperv_stimer0"),
             all("asm_sysvec_kvm_asyncpf_interrupt"),
             all("asm_sysvec_xen_hvm_callback"),
-            // Of CPUs with FRED all but system calls and exceptions.
+            // On CPUs with FRED, all except system calls and exceptions.
             since("fred_extint", 6, 9, 0),
             all("common_interrupt"),
             all("apic_timer_interrupt"),
@@ -145,7 +146,7 @@ pub const OPERATIONS: &[Operation] = &[
             all("tcp_v4_reqsk_send_ack"),
             all("tcp_v4_timewait_ack"),
             all("tcp_v6_send_ack"),
-            // Of resets too.
+            // For RSTs too.
             all("tcp_v6_send_response"),
         ],
     ),
@@ -226,7 +227,7 @@ pub const OPERATIONS: &[Operation] = &[
     operation(
         "sk buffer allocation",
         "makes a buffer for a segment",
-        // 2.6.14 has fast clones, and `alloc_skb` is inlined into its callers since.
+        // 2.6.14 has fast clones, and `alloc_skb` has been inlined into its callers since.
         &[
             until_patch("alloc_skb", 2, 6, 14),
             since("__alloc_skb", 2, 6, 14),
@@ -317,25 +318,25 @@ const fn until_patch(name: &'static str, major: u16, minor: u16, patch: u16) -> 
 }
 
 impl Named {
-    /// Whether a release has it, as far as is stated.
+    /// Whether a release has it, as far as stated.
     pub fn is_in(&self, release: Release) -> bool {
         self.since.is_none_or(|since| since <= release) && self.until.is_none_or(|until| release < until)
     }
 }
 
 impl Operation {
-    /// The one of that name.
+    /// The operation with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         OPERATIONS.iter().find(|operation| operation.name == name)
     }
 
-    /// The one that a kernel function is of.
+    /// The operation of a kernel function.
     pub fn of_kernel(function: &str) -> Option<&'static Self> {
         let function = plain(function);
         OPERATIONS.iter().find(|operation| operation.functions.iter().any(|named| named.name == function))
     }
 
-    /// Its functions in a profile, in the order of their numbers. Those of programs are not among them, whatever their names.
+    /// Its functions in a profile, by number. Functions of programs are not included, whatever their names.
     pub fn found(&self, functions: &Functions) -> Vec<Function> {
         functions
             .iter()
@@ -356,7 +357,7 @@ fn handled(functions: &Functions) -> Vec<Function> {
 }
 
 impl Roots {
-    /// The operations that the profile has functions of, each a root.
+    /// The operations with functions in the profile, each as a root.
     pub fn of_operations<'a>(
         functions: &Functions,
         operations: impl IntoIterator<Item = &'a Operation>,
@@ -373,16 +374,17 @@ impl Roots {
         roots
     }
 
-    /// The operations among which the paper divides the cost of the others, as far as there are functions of them.
+    /// The operations among which the paper divides the cost of the others, if the profile has functions of them.
     pub fn high_level(functions: &Functions) -> Self {
         Self::of_operations(functions, HIGH_LEVEL.iter().filter_map(|name| Operation::named(name)))
     }
 
-    /// What roots that have an operation's name stand for beyond its functions.
+    /// Adds what roots with an operation's name include beyond its functions.
     ///
-    /// Segments that came while a process had the socket are handled when it gives the lock up, and have no `tcp_v4_rcv` on their stacks:
-    /// TCP receive is what handles them, unless that is a root of its own. And below TCP send pages TCP send message is that: since 6.5
-    /// sendfile's pages go through `tcp_sendmsg` (`MSG_SPLICE_PAGES`), before where a device took no pages (`sock_no_sendpage`).
+    /// Segments that arrived while a process owned the socket are processed when it releases the lock, and have no
+    /// `tcp_v4_rcv` on their stacks: TCP receive includes the function that processes them, unless that is a root of
+    /// its own. TCP send message below TCP send pages belongs to the latter: since 6.5 sendfile's pages go through
+    /// `tcp_sendmsg` (`MSG_SPLICE_PAGES`), before that where a device took no pages (`sock_no_sendpage`).
     pub fn complete(&mut self, functions: &Functions) {
         if let (Some(receive), None) = (self.named(RECEIVE), self.named(HANDLE)) {
             self.extend(receive, handled(functions));
@@ -393,7 +395,7 @@ impl Roots {
     }
 }
 
-/// The operations among which the paper divides the cost of the others (figures 14 to 19), and interrupts and softirqs, which work for none
-/// of these until a segment comes to TCP receive.
+/// The operations among which the paper divides the cost of the others (figures 14 to 19), and interrupts and softirqs,
+/// which belong to none of these until a segment reaches TCP receive.
 pub const HIGH_LEVEL: &[&str] =
     &["TCP receive", "TCP send message", "TCP send pages", "interrupt", "softirq"];

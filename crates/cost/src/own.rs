@@ -3,12 +3,12 @@
 use crate::profile::Profile;
 use std::ops::AddAssign;
 
-/// What something cost.
+/// A cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// In how many samples it was seen.
+    /// The number of samples.
     pub samples: u64,
-    /// What these stand for, in the event's unit.
+    /// Their weight, in the event's unit.
     pub weight: u64,
 }
 
@@ -19,13 +19,13 @@ impl AddAssign for Cost {
     }
 }
 
-/// Adds to a sum, which stays at its most where a profile's numbers are beyond all sense.
+/// Adds to a sum, which saturates if a profile's numbers are absurd.
 pub(crate) fn add(sum: &mut u64, weight: u64) {
     *sum = sum.saturating_add(weight);
 }
 
 impl Profile {
-    /// What each function cost itself in an event, by the functions' numbers: samples in which it was innermost.
+    /// Each function's own cost in an event, by function number: samples in which it was innermost.
     pub fn own(&self, event: u16) -> Vec<Cost> {
         let mut own = vec![Cost::default(); self.functions.len()];
         for entry in self.entries.iter().filter(|entry| entry.event == event) {

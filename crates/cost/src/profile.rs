@@ -1,61 +1,60 @@
-//! Stacks with their samples, whatever profiler they are from.
+//! Stacks with their samples, from any profiler.
 //!
-//! A profile has each distinct stack once, and how often it was seen. What a profiler lost, and which stacks it could not follow
-//! to their end, is kept next to it.
+//! A profile has each distinct stack once, with its count. Lost samples and truncated stacks are counted separately.
 
 use crate::functions::{Function, Functions};
 
-/// What was sampled, and how often it was seen.
+/// What was sampled, and how often.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// What the profiler counted: `cycles`, `cpu-clock`. An entry names one by its place here.
+    /// The events counted: `cycles`, `cpu-clock`. An entry refers to one by index.
     pub events: Vec<Event>,
     /// The functions on the stacks.
     pub functions: Functions,
     /// The distinct stacks.
     pub stacks: Stacks,
-    /// Names of processes and threads; an entry names one by its place here.
+    /// Names of processes and threads; an entry refers to one by index.
     pub tasks: Vec<String>,
-    /// How often each stack was seen, by event and task. No two have the same three.
+    /// The count of each stack, by event and task. These three are unique.
     pub entries: Vec<Entry>,
-    /// What is not in it.
+    /// What is missing.
     pub lost: Lost,
 }
 
-/// Something that a profiler counts.
+/// An event that a profiler counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its name, as the profiler has it.
+    /// Its name in the profiler.
     pub name: String,
-    /// What weights count, where that is known: `ns` of `cpu-clock`, `cycles`; else samples.
+    /// The unit of weights, if known: `ns` for `cpu-clock`, `cycles`; otherwise samples.
     pub unit: &'static str,
 }
 
-/// How often a stack was seen.
+/// The count of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The stack.
     pub stack: Stack,
-    /// The event, by its place in [`Profile::events`].
+    /// The event, by its index in [`Profile::events`].
     pub event: u16,
-    /// The task, by its place in [`Profile::tasks`].
+    /// The task, by its index in [`Profile::tasks`].
     pub task: u32,
-    /// How many samples.
+    /// The number of samples.
     pub samples: u64,
-    /// The sum of their periods: of each sample, how much of the event it stands for.
+    /// The sum of their periods: how much of the event each sample stands for.
     pub weight: u64,
 }
 
-/// What a profile does not have.
+/// What a profile lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Samples that the profiler says it lost (`PERF_RECORD_LOST`, `LOST_SAMPLES`).
+    /// Samples that the profiler reports as lost (`PERF_RECORD_LOST`, `LOST_SAMPLES`).
     pub samples: u64,
-    /// Samples without a stack, of which only the function is known.
+    /// Samples without a stack, where only the function is known.
     pub without_stack: u64,
-    /// Samples whose stack ends before its beginning is reached.
+    /// Samples whose stack is cut off.
     pub truncated: u64,
-    /// Records that could not be read.
+    /// Unreadable records.
     pub unreadable: u64,
 }
 
@@ -64,7 +63,7 @@ pub struct Lost {
 pub struct Frame {
     /// The function.
     pub function: Function,
-    /// Whether the compiler has put it into its caller, so that no call was made.
+    /// Whether the compiler inlined it, so that no call was made.
     pub inlined: bool,
 }
 
@@ -72,7 +71,7 @@ pub struct Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stack(pub u32);
 
-/// Distinct stacks, one behind the other.
+/// Distinct stacks, stored consecutively.
 #[derive(Clone, Debug, Default)]
 pub struct Stacks {
     frames: Vec<Frame>,
@@ -81,7 +80,7 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// Adds a stack, the innermost function first. That it is a new one is the caller's affair.
+    /// Adds a stack, innermost function first. The caller ensures that it is new.
     pub fn push(&mut self, frames: impl IntoIterator<Item = Frame>, is_truncated: bool) -> Stack {
         let stack = Stack(u32::try_from(self.ends.len()).unwrap_or(u32::MAX));
         self.frames.extend(frames);
@@ -90,29 +89,29 @@ impl Stacks {
         stack
     }
 
-    /// Its functions, the innermost first.
+    /// Its functions, innermost first.
     pub fn frames(&self, stack: Stack) -> &[Frame] {
         let at = stack.0 as usize;
         let begin = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.frames[begin as usize..self.ends[at] as usize]
     }
 
-    /// Whether a function is on it that `is` such a one.
+    /// Whether any function on it satisfies `is`.
     pub(crate) fn has(&self, stack: Stack, is: impl Fn(Function) -> bool) -> bool {
         self.frames(stack).iter().rev().any(|frame| is(frame.function))
     }
 
-    /// Whether its outermost function is not where it began.
+    /// Whether it is cut off before its outermost function.
     pub fn is_truncated(&self, stack: Stack) -> bool {
         self.truncated[stack.0 as usize]
     }
 
-    /// All of them, in the order in which they were added.
+    /// All of them, in the order of adding.
     pub fn all(&self) -> impl Iterator<Item = Stack> + use<> {
         (0..u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).map(Stack)
     }
 
-    /// How many there are.
+    /// The number of stacks.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

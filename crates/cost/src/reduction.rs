@@ -1,39 +1,40 @@
-//! Where a walk ends that goes from state to state by chance: absorbing Markov chains, solved state by state.
+//! Where a random walk between states ends: absorbing Markov chains, solved state by state.
 //!
-//! Attribution by edges is such a walk: from a function to one of its callers, by how much of it came through each, until one
-//! that is named. On a graph without cycles the result is the sum over all paths of the product of the shares along them. With
-//! cycles there are infinitely many paths, and the sum is the solution of a linear system. Condensing each cycle to one node, as
-//! for strongly connected components, would give all of its functions the same share, and an interrupt, which may come in any
-//! function and call most, makes one component of half the kernel.
+//! Attribution by edges is such a walk: from a function to one of its callers, with probabilities by their edges, to
+//! the first named one. On a graph without cycles the result is the sum over all paths of the product of the shares
+//! along them. With cycles there are infinitely many paths, and the sum is the solution of a linear system. Condensing
+//! each cycle to one node, as for strongly connected components, would give all of its functions the same share, and an
+//! interrupt, which may occur in any function and call most, makes one component of half the kernel.
 //!
-//! The system is solved by state reduction (Grassmann, Taksar and Heyman, "Regenerative analysis and steady state distributions for
-//! Markov chains", Operations Research 33, 1985): one state after the other is taken out, and what led to it leads to where it leads.
-//! Nothing is subtracted, so that no digits cancel however seldom a cycle is left. The state with the fewest new steps goes first
-//! (Markowitz's count), so that what is in no cycle goes at no cost, and what calls of a kernel are like at little. What is left of
-//! a graph in which everybody calls everybody is walked instead, sweep after sweep ([`Core`]): shares only grow there, and what
-//! is still undecided after the last sweep is reported as a walk that goes on for ever, not as anybody's share.
+//! The system is solved by state reduction (Grassmann, Taksar and Heyman, "Regenerative analysis and steady state
+//! distributions for Markov chains", Operations Research 33, 1985): states are removed one by one, and steps to a
+//! removed state go to its successors. There is no subtraction, so no digits cancel however seldom a cycle is left. The
+//! state with the fewest new steps goes first (Markowitz's count), so that states outside cycles cost nothing, and
+//! typical kernel calls little. The rest of a graph in which everybody calls everybody is walked instead, sweep after
+//! sweep ([`Core`]): shares only grow there, and what is undecided after the last sweep is reported as a walk that
+//! never ends, not as anybody's share.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A state that is taken out makes at most so many new steps, while many are left.
+/// The maximum number of new steps when removing a state, while many are left.
 const CHEAP: usize = 256;
 
-/// So few are taken out whatever they cost.
+/// This many are removed at any cost.
 const FEW: usize = 64;
 
-/// Multiplications that sweeps over what is left may take: less than a second.
+/// The maximum number of multiplications in sweeps over the rest: less than a second.
 const WORK: usize = 500_000_000;
 
 /// The part of a walk that may be undecided after the sweeps.
-const UNTOLD: f64 = 1e-12;
+const UNDECIDED: f64 = 1e-12;
 
-/// A walk's states: where to go from each, and how often.
+/// A walk's states, with the steps from each and their weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Walk {
-    /// To which states, in their order, by what weight.
+    /// The next states, sorted, with weights.
     steps: Vec<Vec<(u32, f64)>>,
-    /// At which end it is over, by what weight; for each state as many as there are ends and one more, for walks that never end.
+    /// The weights of the ends; for each state one per end and one more, for walks that never end.
     ends: Vec<f64>,
     columns: usize,
 }
@@ -43,7 +44,7 @@ impl Walk {
         Self { steps: vec![Vec::new(); states], ends: vec![0.0; states * (ends + 1)], columns: ends + 1 }
     }
 
-    /// From `state` the walk goes to `to` by this weight. Steps to itself only delay it and are left out.
+    /// Adds a step from `state` to `to` with this weight. Steps to itself only delay the walk and are ignored.
     pub fn step(&mut self, state: usize, to: usize, weight: f64) {
         if to == state || weight <= 0.0 {
             return;
@@ -51,18 +52,18 @@ impl Walk {
         add_step(&mut self.steps[state], to as u32, weight);
     }
 
-    /// From `state` it is over at `end` by this weight.
+    /// Adds an end of the walk at `state` with this weight.
     pub fn end(&mut self, state: usize, end: usize, weight: f64) {
         self.ends[state * self.columns + end] += weight;
     }
 
-    /// For each state the probability of each end, and last that of going on for ever. They sum to one.
+    /// For each state the probability of each end, the last being that of never ending. They sum to one.
     pub fn solve(mut self) -> Ends {
         self.end_what_never_ends();
         Reduction::of(self).run()
     }
 
-    /// States from which no end can be come to are ends themselves.
+    /// States that cannot reach an end become ends themselves.
     fn end_what_never_ends(&mut self) {
         let states = self.steps.len();
         let mut from = vec![Vec::new(); states];
@@ -116,9 +117,9 @@ fn add_step(steps: &mut Vec<(u32, f64)>, to: u32, weight: f64) -> bool {
 
 struct Reduction {
     walk: Walk,
-    /// Which states lead to each, in their order.
+    /// The states that lead to each, sorted.
     from: Vec<Vec<u32>>,
-    /// How many new steps taking a state out makes at most; `None` once it is out.
+    /// The maximum number of new steps when removing a state; `None` once removed.
     cost: Vec<Option<usize>>,
     cheapest: BinaryHeap<Reverse<(usize, u32)>>,
     order: Vec<u32>,
@@ -154,7 +155,7 @@ impl Reduction {
 
     fn run(mut self) -> Ends {
         while let Some(Reverse((cost, state))) = self.cheapest.pop() {
-            // What was weighed again since is in the heap again.
+            // A state weighed again since is in the heap again.
             if self.cost[state as usize] == Some(cost) {
                 if cost > CHEAP && self.left > FEW {
                     break;
@@ -168,7 +169,7 @@ impl Reduction {
         self.put_back()
     }
 
-    /// What leads to `state` leads to where it leads from now on.
+    /// Redirects steps to `state` to its successors.
     fn take_out(&mut self, state: u32) {
         let at = state as usize;
         self.cost[at] = None;
@@ -207,7 +208,7 @@ impl Reduction {
         self.walk.steps[at] = steps;
     }
 
-    /// In the order opposite to that in which they were taken out, each leads only to states whose ends are known.
+    /// In reverse order of removal, each leads only to states whose ends are known.
     fn put_back(self) -> Ends {
         let Self { walk: Walk { steps, mut ends, columns }, order, .. } = self;
         let mut sums = vec![0.0; columns];
@@ -227,12 +228,12 @@ impl Reduction {
     }
 }
 
-/// States that are left because each leads to many and many lead to it.
+/// The remaining states, each with many predecessors and successors.
 struct Core<'a> {
     states: &'a [u32],
-    /// Of each, the places of those that it leads to, and its share of each.
+    /// The indices of its successors, with their shares.
     steps: Vec<(u32, f64)>,
-    /// Where its steps are over.
+    /// Where its steps end.
     stops: Vec<usize>,
     /// Its share of each end.
     ends: Vec<f64>,
@@ -248,7 +249,7 @@ impl<'a> Core<'a> {
                 (&walk.steps[state as usize], &walk.ends[state as usize * columns..][..columns]);
             let total = steps.iter().map(|step| step.1).sum::<f64>() + ends.iter().sum::<f64>();
             for (to, weight) in steps {
-                // What was taken out nobody leads to any more.
+                // No step leads to a removed state.
                 let Ok(place) = states.binary_search(to) else { continue };
                 core.steps.push((place as u32, weight / total));
             }
@@ -258,28 +259,28 @@ impl<'a> Core<'a> {
         core
     }
 
-    /// From no share at all, each state takes over the shares of those that it leads to, in one order and then in the other.
+    /// Starting from zero, each state takes over the shares of its successors, in one order and then in the other.
     fn walk_into(self, ends: &mut [f64]) {
         let many = self.states.len();
         let mut shares = vec![0.0; many * self.columns];
         let mut sums = vec![0.0; self.columns];
         let sweeps = WORK / ((self.steps.len() + many) * self.columns).max(1);
         for sweep in 0..sweeps.max(1) {
-            let mut untold: f64 = 0.0;
+            let mut undecided: f64 = 0.0;
             for at in 0..many {
                 let at = if sweep % 2 == 0 { at } else { many - 1 - at };
                 self.take_over(at, &shares, &mut sums);
                 shares[at * self.columns..][..self.columns].copy_from_slice(&sums);
-                untold = untold.max(1.0 - sums.iter().sum::<f64>());
+                undecided = undecided.max(1.0 - sums.iter().sum::<f64>());
             }
-            if untold < UNTOLD {
+            if undecided < UNDECIDED {
                 break;
             }
         }
-        for (&state, told) in self.states.iter().zip(shares.chunks(self.columns)) {
+        for (&state, solved) in self.states.iter().zip(shares.chunks(self.columns)) {
             let row = &mut ends[state as usize * self.columns..][..self.columns];
-            row.copy_from_slice(told);
-            row[self.columns - 1] += (1.0 - told.iter().sum::<f64>()).max(0.0);
+            row.copy_from_slice(solved);
+            row[self.columns - 1] += (1.0 - solved.iter().sum::<f64>()).max(0.0);
         }
     }
 
@@ -299,7 +300,7 @@ mod tests {
     use super::Walk;
 
     #[test]
-    fn a_cycle_that_is_seldom_left_loses_no_digits() {
+    fn seldom_left_cycle_loses_no_digits() {
         // 0 ⇄ 1, left to the first end once in 10¹² rounds from 0, to the second once in 3·10¹² from 1.
         let mut walk = Walk::new(2, 2);
         walk.step(0, 1, 1e12);
@@ -313,10 +314,10 @@ mod tests {
         assert!((ends.of(0)[1] - (1.0 - expected)).abs() < 1e-14, "{:?}", ends.of(0));
     }
 
-    /// Everybody leads to everybody, so that most is walked. From each of n states the walk goes to each other alike; each has two ends of
-    /// its own weights, of which only the sums over all matter.
+    /// Everybody leads to everybody, so that most is walked. From each of n states the walk goes to each other with
+    /// equal probability; each has two ends with its own weights, of which only the sums over all matter.
     #[test]
-    fn what_is_left_of_a_dense_graph_is_walked() {
+    fn dense_core_is_solved_by_sweeps() {
         let states = 300;
         let mut walk = Walk::new(states, 2);
         for from in 0..states {
@@ -331,9 +332,9 @@ mod tests {
         }
     }
 
-    /// What sweeps do not come to is nobody's, and never too much.
+    /// What sweeps do not reach belongs to nobody; no share is too large.
     #[test]
-    fn a_dense_graph_that_is_hardly_ever_left_gives_nobody_too_much() {
+    fn unfinished_sweeps_overestimate_no_share() {
         let states = 300;
         let mut walk = Walk::new(states, 2);
         for from in 0..states {
@@ -342,13 +343,13 @@ mod tests {
             walk.end(from, 1, 1e-3);
         }
         let ends = walk.solve();
-        let [first, second, untold] = ends.of(7) else { panic!("two ends and for ever") };
+        let [first, second, undecided] = ends.of(7) else { panic!("two ends and for ever") };
         assert!((first / second - 3.0).abs() < 1e-9 && *first < 0.75 && *second < 0.25, "{first} {second}");
-        assert!((first + second + untold - 1.0).abs() < 1e-12 && *untold > 0.0);
+        assert!((first + second + undecided - 1.0).abs() < 1e-12 && *undecided > 0.0);
     }
 
     #[test]
-    fn what_leads_to_a_cycle_without_an_end_never_ends() {
+    fn cycle_without_an_end_never_ends() {
         let mut walk = Walk::new(3, 1);
         walk.step(0, 1, 3.0);
         walk.end(0, 0, 1.0);

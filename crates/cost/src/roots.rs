@@ -3,27 +3,27 @@
 use crate::functions::Function;
 use crate::profile::Frame;
 
-/// A root by its place in [`Roots`].
+/// A root, by its index in [`Roots`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Root(pub u16);
 
-/// Named functions. A root may have several: `tcp_sendmsg` and `tcp_sendmsg_locked` are one.
+/// Named roots. A root may have several functions: `tcp_sendmsg` and `tcp_sendmsg_locked` are one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Roots {
     names: Vec<String>,
-    /// The root of each function that belongs to one, by the function's number.
+    /// The root of each function, by function number.
     of: Vec<Option<Root>>,
-    /// What the first does below the second is the second's.
+    /// The first root below the second belongs to the second.
     within: Vec<(Root, Root)>,
 }
 
 impl Roots {
-    /// None so far.
+    /// No roots.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a root. A function that is already another's stays that one's.
+    /// Adds a root. A function that already belongs to another stays there.
     ///
     /// `None` if there are 65,536 already.
     pub fn add(&mut self, name: &str, functions: impl IntoIterator<Item = Function>) -> Option<Root> {
@@ -33,7 +33,7 @@ impl Roots {
         Some(root)
     }
 
-    /// Adds functions to a root that is there, but for those that are another's.
+    /// Adds functions to an existing root, except those that belong to another.
     pub(crate) fn extend(&mut self, root: Root, functions: impl IntoIterator<Item = Function>) {
         for function in functions {
             let at = function.0 as usize;
@@ -44,14 +44,14 @@ impl Roots {
         }
     }
 
-    /// What `inner` does below `outer` is `outer`'s from now on, whatever is between: `inner` does its work for it.
+    /// From now on `inner` below `outer`, at any distance, belongs to `outer`: it works for it.
     pub fn within(&mut self, inner: Root, outer: Root) {
         self.within.push((inner, outer));
     }
 
-    /// Which of a stack's functions are a root's, and whose they are there; the innermost first, as the stack is.
+    /// Which of a stack's functions belong to a root, and to which one there; innermost first, like the stack.
     ///
-    /// What stands at a place of the stack belongs to the first of them that is not before it.
+    /// A place on the stack belongs to the first of them at or after it.
     pub fn on(&self, frames: &[Frame], on: &mut Vec<(usize, Root)>) {
         on.clear();
         let named = frames.iter().enumerate();
@@ -62,12 +62,12 @@ impl Roots {
         }
     }
 
-    /// The root that a function belongs to.
+    /// The root of a function.
     pub fn of(&self, function: Function) -> Option<Root> {
         self.of.get(function.0 as usize).copied().flatten()
     }
 
-    /// The root of that name; of several the first.
+    /// The root with this name; the first of several.
     pub fn named(&self, name: &str) -> Option<Root> {
         self.iter().find(|root| self.name(*root) == name)
     }
@@ -77,12 +77,12 @@ impl Roots {
         &self.names[usize::from(root.0)]
     }
 
-    /// All of them, in the order in which they were added.
+    /// All of them, in the order of adding.
     pub fn iter(&self) -> impl Iterator<Item = Root> + use<> {
         (0..u16::try_from(self.names.len()).unwrap_or(u16::MAX)).map(Root)
     }
 
-    /// How many there are.
+    /// The number of roots.
     pub fn len(&self) -> usize {
         self.names.len()
     }

@@ -1,28 +1,28 @@
-//! A part of samples, with its confidence interval.
+//! A share of samples, with its confidence interval.
 
 use std::fmt;
 
-/// So many of so many samples.
+/// A share of samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
-    /// Those that it is about.
+    /// The samples that count.
     pub part: u64,
     /// All of them.
     pub of: u64,
 }
 
-/// How many standard deviations a normal distribution is away from its mean in one case of twenty.
+/// The number of standard deviations that a normal variable exceeds in one case of twenty.
 const Z: f64 = 1.959_963_985;
 
 impl Share {
-    /// The part. `None` of no samples.
+    /// The share. `None` without samples.
     pub fn value(self) -> Option<f64> {
         (self.of > 0).then(|| self.part as f64 / self.of as f64)
     }
 
-    /// Between which bounds the part is, with a probability of 95 %, that these samples were drawn from: Wilson's score interval
-    /// (E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22, 1927), which holds for few
-    /// samples and for parts near none and all too. `None` of no samples.
+    /// The 95 % confidence interval: Wilson's score interval (E. B. Wilson, "Probable inference, the law of succession,
+    /// and statistical inference", JASA 22, 1927), which also holds for few samples and for shares near 0 and 1. `None`
+    /// without samples.
     pub fn interval(self) -> Option<[f64; 2]> {
         let (value, of) = (self.value()?, self.of as f64);
         let middle = (value + Z * Z / (2.0 * of)) / (1.0 + Z * Z / of);
@@ -31,7 +31,7 @@ impl Share {
     }
 }
 
-/// In per cent, with its interval: `41.0 % (38.2 to 43.9)`.
+/// In percent, with its interval: `41.0 % (38.2 to 43.9)`.
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.value(), self.interval()) {
@@ -49,7 +49,7 @@ mod tests {
 
     /// Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in Medicine 17, 1998, table I: method 3.
     #[test]
-    fn it_is_wilsons_interval() {
+    fn interval_is_wilsons_score_interval() {
         for (part, of, expected) in [
             (81, 263, [0.2553, 0.3662]),
             (15, 148, [0.0624, 0.1605]),
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_in_per_cent() {
+    fn share_is_shown_in_percent() {
         assert_eq!(Share { part: 81, of: 263 }.to_string(), "30.8 % (25.5 to 36.6)");
         assert_eq!(Share::default().to_string(), "no samples");
     }

@@ -1,18 +1,19 @@
-//! Whether two counts differ by more than chance makes them.
+//! Whether two counts differ significantly.
 
 use std::f64::consts::{PI, SQRT_2};
 
-/// Standard deviation of a count, in samples, from which on the ways to divide it are too many to add up for each of thousands of
-/// functions. There the normal distribution's probability is the same to 10⁻⁵.
+/// The standard deviation of a count, in samples, above which there are too many divisions to add up for each of
+/// thousands of functions. There the normal distribution's probability is equal within 10⁻⁵.
 const LARGE: f64 = 2_000.0;
 
-/// How likely it is that chance alone puts samples as unevenly: `first.0` of `first.1` samples in one profile were of a function,
-/// `second.0` of `second.1` in another. `None` if one has no samples, or more of the function than there are.
+/// The probability that chance alone divides samples as unevenly: `first.0` of `first.1` samples in one profile belong
+/// to a function, `second.0` of `second.1` in another. `None` if one has no samples, or more of the function than in
+/// total.
 ///
-/// Fisher's exact test, two-sided: of all ways to divide the function's samples between the two profiles, those that are no more
-/// likely than this one. It holds for a function with three samples too, where tests that take counts for normally distributed do
-/// not. Where the counts' standard deviation is above 2,000, as it is where "samples" are nanoseconds, they are so distributed, and the
-/// normal distribution is used (with Yates' correction). Below about 10⁻³⁰⁰ it is zero.
+/// Fisher's exact test, two-sided: of all ways to divide the function's samples between the two profiles, those no more
+/// likely than this one. It also holds for a function with three samples, unlike tests that assume normally distributed
+/// counts. If the counts' standard deviation is above 2,000, as when "samples" are nanoseconds, they are normally
+/// distributed, and the normal distribution is used (with Yates' correction). Below about 10⁻³⁰⁰ it is zero.
 pub fn by_chance(first: (u64, u64), second: (u64, u64)) -> Option<f64> {
     if first.1 == 0 || second.1 == 0 || first.0 > first.1 || second.0 > second.1 {
         return None;
@@ -20,7 +21,7 @@ pub fn by_chance(first: (u64, u64), second: (u64, u64)) -> Option<f64> {
     let division = Division {
         first: first.1,
         second: second.1,
-        // Sums of samples are far below 2⁶⁴; a profile that says otherwise is not divided.
+        // Sums of samples are far below 2⁶⁴; otherwise the profile is invalid.
         of: first.0.checked_add(second.0)?,
     };
     if division.deviation() > LARGE {
@@ -29,7 +30,7 @@ pub fn by_chance(first: (u64, u64), second: (u64, u64)) -> Option<f64> {
     Some(division.exact(first.0))
 }
 
-/// So many samples of a function, drawn from two profiles of so many: the hypergeometric distribution.
+/// The samples of a function, drawn from two profiles: the hypergeometric distribution.
 #[derive(Clone, Copy)]
 struct Division {
     first: u64,
@@ -38,11 +39,11 @@ struct Division {
 }
 
 impl Division {
-    /// The probability of the divisions that are no likelier than this one, added up.
+    /// The total probability of the divisions that are no likelier than this one.
     fn exact(self, seen_in_first: u64) -> f64 {
         let (least, most) = self.range();
         let mode = self.mode().clamp(least, most);
-        // Relative to the likeliest, from which each is a product of ratios: no factorials, and no more of them than are not zero.
+        // Relative to the likeliest, from which each is a product of ratios: no factorials, and only non-zero terms.
         let seen = self.relative(mode, seen_in_first);
         let enough = seen * (1.0 + 1e-9);
         let (mut all, mut as_uneven) = (0.0, 0.0);
@@ -72,7 +73,8 @@ impl Division {
         f64::min(as_uneven / all, 1.0)
     }
 
-    /// How likely chance is to make such a difference, by the normal distribution with this mean and deviation; half a sample nearer, since counts are whole.
+    /// The probability of such a difference by the normal distribution with this mean and deviation; half a sample
+    /// nearer, since counts are whole.
     fn normal(self, seen_in_first: u64) -> f64 {
         let mean = self.of as f64 * self.first_part();
         let apart = ((seen_in_first as f64 - mean).abs() - 0.5).max(0.0);
@@ -83,14 +85,14 @@ impl Division {
         self.first as f64 / (self.first as f64 + self.second as f64)
     }
 
-    /// The standard deviation of what the first has.
+    /// The standard deviation of the first profile's count.
     fn deviation(self) -> f64 {
         let all = self.first as f64 + self.second as f64;
         let others = (all - self.of as f64) / (all - 1.0).max(1.0);
         (self.of as f64 * self.first_part() * (1.0 - self.first_part()) * others).max(0.0).sqrt()
     }
 
-    /// How many of them the first profile can have.
+    /// The range of the first profile's count.
     fn range(self) -> (u64, u64) {
         (self.of.saturating_sub(self.second), self.of.min(self.first))
     }
@@ -100,14 +102,14 @@ impl Division {
         u64::try_from((of + 1) * (first + 1) / (first + second + 2)).unwrap_or(u64::MAX)
     }
 
-    /// How much likelier it is that the first has one more than `at` than that it has `at`.
+    /// The probability that the first has one more than `at`, relative to that of `at`.
     fn ratio(self, at: u64) -> f64 {
         let more = (self.of - at) as f64 * (self.first - at) as f64;
         let fewer = (at + 1) as f64 * (self.second as f64 - (self.of - at - 1) as f64);
         more / fewer
     }
 
-    /// How likely `at` is, relative to the mode.
+    /// The probability of `at`, relative to the mode.
     fn relative(self, mode: u64, at: u64) -> f64 {
         let mut likelihood = 1.0;
         if at >= mode {
@@ -145,8 +147,9 @@ fn erfc(x: f64) -> f64 {
     bell / (x + fraction)
 }
 
-/// Probabilities of many tests, each raised to what it is worth among the others (Holm, "A simple sequentially rejective multiple
-/// test procedure", Scandinavian Journal of Statistics 6, 1979): that any of those below 5 % is chance has a probability of 5 %.
+/// Probabilities of many tests, each adjusted for the others (Holm, "A simple sequentially rejective multiple test
+/// procedure", Scandinavian Journal of Statistics 6, 1979): the probability that any of those below 5 % is due to
+/// chance is 5 %.
 pub fn among_all(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
@@ -165,7 +168,7 @@ mod tests {
     use super::{Division, among_all, by_chance, erfc};
 
     #[test]
-    fn it_is_fishers_test() {
+    fn by_chance_is_fishers_exact_test() {
         // Fisher's lady tasting tea (The Design of Experiments, 1935): three of four cups each way, 34 of 70.
         let tea = by_chance((3, 4), (1, 4)).expect("samples");
         assert!((tea - 34.0 / 70.0).abs() < 1e-12, "{tea}");
@@ -176,21 +179,21 @@ mod tests {
 
     #[test]
     fn large_counts_agree_with_the_normal_distribution() {
-        // 10,300 and 10,000 of a million each; counted out one by one. z = (300 − 1) / √(20,300 · (1 − 0.01015)) = 2.1093, whose two
-        // tails are 0.03492.
+        // 10,300 and 10,000 of a million each, added up one by one. z = (300 − 1) / √(20,300 · (1 − 0.01015)) = 2.1093,
+        // whose two tails are 0.03492.
         let probability = by_chance((10_300, 1_000_000), (10_000, 1_000_000)).expect("samples");
         assert!((probability / 0.03492 - 1.0).abs() < 1e-3, "{probability}");
         assert_eq!(by_chance((500_000, 1_000_000), (10_000, 1_000_000)), Some(0.0));
     }
 
-    /// Both ways of counting where one gives way to the other, and that nanoseconds for samples take no time.
+    /// Both methods agree at the threshold, and nanoseconds as samples take no time.
     #[test]
-    fn both_ways_meet() {
+    fn exact_and_normal_methods_agree_at_the_threshold() {
         for part in [1_000_000_u64, 900_000, 990_000, 996_000] {
             let division = Division { first: 50_000_000, second: 50_000_000, of: part + 1_000_000 };
             assert!((500.0..super::LARGE).contains(&division.deviation()));
             let (exact, normal) = (division.exact(part), division.normal(part));
-            // Far out only what is left of a tail differs.
+            // Far out only the rest of a tail differs.
             assert!((exact - normal).abs() < 1e-5, "{part}: {exact} {normal}");
         }
         let nanos = by_chance((1_000_000_000_000, 1 << 50), (1_000_002_000_000, 1 << 50)).expect("samples");
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_function_is_that_of_the_tables() {
+    fn error_function_matches_published_tables() {
         // Abramowitz and Stegun, table 7.1, and erfc(5) to its digits.
         for (x, expected) in [
             (0.0, 1.0),
@@ -213,7 +216,7 @@ mod tests {
         assert!((erfc(2.0) / erfc(2.0 - 1e-13) - 1.0).abs() < 1e-10);
     }
 
-    /// Against binomial coefficients, in whole numbers.
+    /// Compared with binomial coefficients, in whole numbers.
     #[test]
     fn small_counts_agree_with_counting_all_divisions() {
         let choose = |n: u64, k: u64| {
@@ -226,10 +229,10 @@ mod tests {
                     let all = (a + b).saturating_sub(second)..=(a + b).min(first);
                     let as_uneven: u128 = all.clone().map(ways).filter(|many| *many <= ways(a)).sum();
                     let expected = as_uneven as f64 / all.map(ways).sum::<u128>() as f64;
-                    let told = by_chance((a, first), (b, second)).expect("samples");
+                    let probability = by_chance((a, first), (b, second)).expect("samples");
                     assert!(
-                        (told - expected).abs() < 1e-12,
-                        "{a} of {first}, {b} of {second}: {told}, not {expected}"
+                        (probability - expected).abs() < 1e-12,
+                        "{a} of {first}, {b} of {second}: {probability}, not {expected}"
                     );
                 }
             }
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn holm_raises_each_by_those_that_are_left() {
+    fn holm_multiplies_by_the_remaining_tests() {
         assert_eq!(among_all(&[0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02]);
         assert_eq!(among_all(&[0.5, 0.9]), [1.0, 1.0]);
     }

@@ -1,9 +1,9 @@
 //! The call graph below a high-level function: the graphs of figures 14 to 19 of the paper, counted from stacks.
 //!
-//! Each place of a stack belongs to a root or does not; in a profile it does if that root is the innermost at it or above it (see
-//! [`exact`](crate::exact), with callees). Places that belong to the root are joined, each caller to whom it called. What is too small
-//! to be shown is left out, and what called for something through it is joined to that directly, so that nothing that is shown hangs
-//! in the air.
+//! Each place on a stack belongs to a root or does not; in a profile it does if that root is the innermost at it or
+//! above it (see [`exact`](crate::exact), with callees). Places of the root are joined, each caller to its callees.
+//! Functions that are too small are omitted, and their callers are joined directly to their callees, so that every node
+//! is connected.
 
 use crate::calls::Calls;
 use crate::functions::Function;
@@ -12,10 +12,10 @@ use crate::profile::Frame;
 use crate::roots::{Root, Roots};
 use std::collections::BTreeMap;
 
-/// What works below a root.
+/// The functions below a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subgraph {
-    /// The root first, then by what was seen for it, the greatest first.
+    /// The root first, then by samples for it, in descending order.
     pub nodes: Vec<Node>,
     /// The calls, the heaviest first.
     pub edges: Vec<Edge>,
@@ -26,52 +26,53 @@ pub struct Subgraph {
 /// A function below a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
-    /// The function; `None` of the root, which may be several.
+    /// The function; `None` for the root, which may have several.
     pub function: Option<Function>,
     /// Its own cost, for any operation.
     pub own: u64,
     /// The part of that which belongs to the root.
     pub own_here: u64,
-    /// Its cost with callees, for any operation; for a function that is on a stack several times its innermost place
-    /// counts. Of the root: on stacks that have it, or a place that belongs to it.
+    /// Its cost with callees, for any operation; if a function is on a stack several times, its innermost place counts.
+    /// For the root: on stacks with it, or with a place that belongs to it.
     pub all: u64,
     /// The part of that which belongs to the root; for the root itself, all that does.
     pub here: u64,
 }
 
-/// A function that had another called, for a root.
+/// A call, for a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The caller, by its place among the nodes.
+    /// The caller, by its index among the nodes.
     pub from: usize,
     /// The callee.
     pub to: usize,
-    /// What was seen of the callee and below on stacks with both.
+    /// The cost of the callee and below, on stacks with both.
     pub weight: u64,
-    /// How much of that without another function between.
+    /// The part of that without another function between.
     pub direct: u64,
 }
 
-/// A stack, and what of it belongs to a root.
+/// A stack, with the places that belong to a root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way {
-    /// Its places, the innermost first.
+    /// Its places, innermost first.
     pub places: Vec<Place>,
-    /// What was seen on it.
+    /// Its weight.
     pub weight: u64,
 }
 
-/// A place of a stack.
+/// A place on a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The function; `None` is the root.
+    /// The function; `None` for the root.
     pub function: Option<Function>,
     /// Whether it belongs to the root.
     pub is_here: bool,
 }
 
 impl Calls {
-    /// What works below a root of an event: functions with at least `least` seen in them or below, for this root, and not more than `most`.
+    /// The subgraph below a root in an event: at most `most` functions, with at least `least` in them or below, for
+    /// this root.
     pub fn below(&self, event: u16, roots: &Roots, root: Root, least: u64, most: usize) -> Subgraph {
         let profile = self.profile();
         let ways: Vec<Way> = profile
@@ -96,7 +97,7 @@ fn places(frames: &[Frame], roots: &Roots, root: Root) -> Vec<Place> {
 }
 
 impl Subgraph {
-    /// Of stacks: functions with at least `least` seen in them or below, for the root, and not more than `most`.
+    /// From stacks: at most `most` functions, with at least `least` in them or below, for the root.
     pub fn of(ways: &[Way], least: u64, most: usize) -> Self {
         let mut sums = Sums::default();
         for way in ways {
@@ -113,19 +114,19 @@ impl Subgraph {
     }
 }
 
-/// By which counts are kept: a profile's functions are numbered from 0 on, and the root is before them.
+/// The index of counts: a profile's functions are numbered from 0, and the root comes first.
 fn number(function: Option<Function>) -> usize {
     function.map_or(0, |function| function.0 as usize + 1)
 }
 
-/// What was seen, by function.
+/// Sums by function.
 #[derive(Default)]
 struct Sums {
-    /// How many stacks there were so far.
+    /// The number of stacks so far.
     stacks: usize,
-    /// Each, by its number, with the last stack on which it was seen.
+    /// Each function, by number, with the last stack on which it was seen.
     of: Vec<(Node, usize)>,
-    /// What belongs to the root, and what was seen of it and of what does.
+    /// The total below the root, and of the root with everything that belongs to it.
     root: (u64, u64),
 }
 
@@ -160,7 +161,7 @@ impl Sums {
         }
     }
 
-    /// The root and what is large enough, and how many are not.
+    /// The root and the functions large enough, and the number of the others.
     fn nodes(self, least: u64, most: usize) -> (Vec<Node>, usize) {
         let (here, all) = self.root;
         let mut counted = self.of.into_iter().map(|(node, _)| node);
@@ -177,14 +178,14 @@ impl Sums {
     }
 }
 
-/// The calls among the functions that are shown.
+/// The calls among the functions shown.
 struct Joins {
-    /// The node of each function that is shown, by its number.
+    /// The node of each function shown, by function number.
     shown: Vec<Option<usize>>,
     edges: BTreeMap<(usize, usize), Edge>,
-    /// How many stacks there were so far.
+    /// The number of stacks so far.
     stacks: usize,
-    /// For each function that is shown, the last stack that has it, and whether its share there is the root's.
+    /// For each function shown, the last stack that has it, and whether its share there is the root's.
     last: Vec<(usize, bool)>,
 }
 
@@ -198,7 +199,7 @@ impl Joins {
         Self { shown, edges: BTreeMap::new(), stacks: 0, last: vec![(0, false); nodes.len()] }
     }
 
-    /// Joins those of a stack that are shown, each pair once.
+    /// Joins the functions shown of a stack, each pair once.
     fn add(&mut self, way: &Way) {
         self.stacks += 1;
         let node = |place: &Place| self.shown.get(number(place.function)).copied().flatten();
@@ -210,7 +211,7 @@ impl Joins {
         }
         // For each pair, whether it was seen without another function between.
         let mut seen = BTreeMap::new();
-        // What does not begin with the root was called for it elsewhere.
+        // A stack that does not begin with the root was called for it elsewhere.
         let root = (0, usize::MAX);
         let mut caller = root;
         for (at, (node, place)) in shown.into_iter().zip(&way.places).enumerate().rev() {

@@ -1,24 +1,24 @@
-//! Stacks merged from where they began: what a flame graph shows.
+//! Stacks merged from their outermost functions: the data of a flame graph.
 
 use crate::functions::Function;
 use crate::own::add;
 use crate::profile::Profile;
 use std::collections::HashMap;
 
-/// A function as it was called on one way.
+/// A function on one call path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The function; `None` of the first node, which is all stacks.
+    /// The function; `None` for the first node, which is all stacks.
     pub function: Option<Function>,
-    /// What was seen with this on its stack.
+    /// The weight of the stacks with this path.
     pub weight: u64,
-    /// What it called, in the order in which it was first seen.
+    /// Its callees, in the order of first appearance.
     pub callees: Vec<usize>,
 }
 
 impl Profile {
-    /// All ways on which functions were called in an event, the first node being all of them; each callee stands behind its
-    /// caller. Of stacks on which one of the functions `of` is, the part from the outermost of them inwards, if any are named.
+    /// All call paths in an event, the first node being all of them; each callee comes after its caller. If `of` is not
+    /// empty, only stacks with one of its functions, from the outermost of them inwards.
     pub fn tree(&self, event: u16, of: &[Function]) -> Vec<Node> {
         let mut nodes = vec![Node { function: None, weight: 0, callees: Vec::new() }];
         let mut known: HashMap<(usize, Function), usize> = HashMap::new();

@@ -1,26 +1,27 @@
-//! The work of a host while a profile of it was taken: with it a share of the CPU becomes a cost for each packet.
+//! The work of a host during a profile: with it, a share of the CPU becomes a cost per packet.
 
 use std::collections::BTreeMap;
 
-/// What a host did meanwhile. What was not seen is absent.
+/// The host's work meanwhile. Unknown values are absent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// For how long.
+    /// The duration.
     pub seconds: Option<f64>,
-    /// How many CPUs were online.
+    /// The number of online CPUs.
     pub cpus: Option<u32>,
-    /// At how many cycles a second they ran.
+    /// Their clock rate, in cycles per second.
     pub cpu_hz: Option<f64>,
-    /// Whether the profile is of all that ran there, and not of some process or CPU.
+    /// Whether the profile covers everything that ran there, and not some process or CPU.
     pub is_whole_host: Option<bool>,
-    /// By how much the kernel's counters grew in one network namespace, by table and name as in `/proc/net/snmp` and `netstat`:
-    /// `Tcp.InSegs`; and of the whole host `Stat.ctxt`, as in `/proc/stat`. A counter that did not grow is 0; one that the kernel does not have is absent.
+    /// The growth of the kernel's counters in one network namespace, by table and name as in `/proc/net/snmp` and
+    /// `netstat`: `Tcp.InSegs`; and of the whole host `Stat.ctxt`, as in `/proc/stat`. A counter that did not grow is
+    /// 0; one that the kernel does not have is absent.
     pub counters: BTreeMap<String, u64>,
-    /// What its network devices carried, by name.
+    /// The traffic of its network devices, by name.
     pub devices: BTreeMap<String, Carried>,
 }
 
-/// What a network device carried, as `/proc/net/dev` counts it: a super-packet is one.
+/// The traffic of a network device, as counted by `/proc/net/dev`: a super-packet is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Bytes received.
@@ -34,14 +35,14 @@ pub struct Carried {
 }
 
 impl Work {
-    /// By how much a counter grew.
+    /// The growth of a counter.
     pub fn counter(&self, name: &str) -> Option<u64> {
         self.counters.get(name).copied()
     }
 
-    /// TCP segments received and sent, retransmissions included; `None` where one of them is not known.
+    /// TCP segments received and sent, including retransmissions; `None` if one of them is not known.
     ///
-    /// `OutSegs` is counted in `tcp_transmit_skb` by segments of the wire, `InSegs` in `tcp_v4_rcv` by what GRO left.
+    /// `OutSegs` is counted in `tcp_transmit_skb` by wire segments, `InSegs` in `tcp_v4_rcv` after GRO.
     pub fn segments(&self) -> Option<u64> {
         let sent = self.counter("Tcp.OutSegs")?.saturating_add(self.counter("Tcp.RetransSegs")?);
         Some(sent.saturating_add(self.counter("Tcp.InSegs")?))

@@ -1,4 +1,4 @@
-//! A finding: the check that failed, what was seen, why it matters and what fixes it.
+//! A finding: the failed check, the observation, why it matters and what fixes it.
 
 use slowpath_analyses::Cause;
 use slowpath_model::Rate;
@@ -7,26 +7,26 @@ use slowpath_remedies::{self as remedies, Fix};
 /// A check that this host failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Which one.
+    /// The check.
     pub check: Check,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// In one line: `tcp_rmem lets a receive buffer grow to 512 KiB`.
     pub title: String,
-    /// Where it was seen, and what was seen: `net.ipv4.tcp_rmem = 4096 131072 524288`.
+    /// The observation, with its source: `net.ipv4.tcp_rmem = 4096 131072 524288`.
     pub seen: String,
     /// Why it matters to this transfer, with the arithmetic.
     pub why: String,
     /// What fixes it, the usual fix first.
     pub fixes: Vec<Fix>,
-    /// Where all this is from: a document of the kernel, a function of it, an RFC's section, a paper's.
+    /// The source of the rule: a kernel document or function, or a section of an RFC or paper.
     pub source: &'static str,
 }
 
-/// Declares the checks: variant, name, and the cause that a transfer suffers where the check fails.
+/// Declares the checks: variant, name, and the cause that a failed check leads to.
 macro_rules! checks {
     ($($variant:ident $name:literal => $cause:ident,)*) => {
-        /// A rule that a host is held against; the handbook says of each what it looks at (`docs/src/doctor.md`).
+        /// A rule for hosts; the handbook states what each checks (`docs/src/doctor.md`).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Check {
             $(#[doc = $name] $variant,)*
@@ -43,7 +43,7 @@ macro_rules! checks {
                 }
             }
 
-            /// What a verdict would name if a transfer were made while this check fails.
+            /// The cause that a verdict would name for a transfer while this check fails.
             pub const fn cause(self) -> Cause {
                 match self {
                     $(Self::$variant => Cause::$cause,)*
@@ -120,23 +120,23 @@ checks! {
     SockOps "sock-ops" => Undetermined,
 }
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The transfer gets about this much at most, whatever the path does. What a buffer's memory holds is an
-    /// estimate, as the finding says; other limits are exact.
+    /// The transfer gets at most about this rate, whatever the path does. Limits from a buffer's memory are estimates,
+    /// as the finding says; other limits are exact.
     Limits(
         /// The rate of all connections together.
         Rate,
     ),
-    /// It takes time or CPU, or makes a loss dearer; how much depends on the path.
+    /// It costs time or CPU, or makes a loss more expensive; how much depends on the path.
     Costs,
-    /// Something to know or to look at, which may be harmless.
+    /// A fact to know or to check, possibly harmless.
     Hint,
 }
 
 impl Severity {
-    /// The rate beyond which nothing goes, if it is a limit.
+    /// The maximum rate, if it is a limit.
     pub const fn limit(self) -> Option<Rate> {
         match self {
             Self::Limits(rate) => Some(rate),
@@ -144,7 +144,7 @@ impl Severity {
         }
     }
 
-    /// The order in which findings are shown: what limits most is first.
+    /// The display order of findings: the lowest limit first.
     pub(crate) const fn rank(self) -> (u8, u64) {
         match self {
             Self::Limits(rate) => (0, rate.get()),
@@ -160,7 +160,7 @@ impl Finding {
         self.check.name()
     }
 
-    /// Whether it is more than something to know.
+    /// Whether it is more than a hint.
     pub const fn is_fault(&self) -> bool {
         !matches!(self.severity, Severity::Hint)
     }
@@ -199,12 +199,12 @@ pub(crate) fn change(line: impl Into<String>) -> Fix {
     Fix::change(remedies::Host::This, line, "")
 }
 
-/// A command that only looks at this host.
+/// A command that changes nothing on this host.
 pub(crate) fn look(line: impl Into<String>) -> Fix {
     Fix::look(remedies::Host::This, line, "")
 }
 
-/// A sysctl of this host, and what it is set to now.
+/// A sysctl of this host, and its current value.
 pub(crate) fn sysctl(name: &str, value: &str, before: &str) -> Fix {
     Fix::sysctl_known(remedies::Host::This, name, value, before)
 }

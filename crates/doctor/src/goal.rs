@@ -5,37 +5,37 @@ use slowpath_model::{Bytes, Rate};
 use slowpath_remedies::arithmetic;
 use std::time::Duration;
 
-/// A transfer that is to be.
+/// A planned transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// What all connections together are to carry.
+    /// The rate of all connections together.
     pub rate: Rate,
-    /// The path's RTT while its queues are empty.
+    /// The path's RTT with empty queues.
     pub rtt: Duration,
-    /// Connections side by side, at least one.
+    /// Parallel connections, at least one.
     pub streams: u32,
-    /// What this host does in it.
+    /// This host's role.
     pub role: Role,
 }
 
-/// A goal, and where its numbers are from.
+/// A goal, and the origin of its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aim {
     /// The transfer.
     pub goal: Goal,
-    /// Where its rate is from.
+    /// The origin of its rate.
     pub rate_from: Origin,
-    /// Where its RTT is from.
+    /// The origin of its RTT.
     pub rtt_from: Origin,
 }
 
-/// The rate of a goal where none is given and the link's is not known.
+/// The default rate if the link's is not known.
 const USUAL_RATE: Rate = Rate::mbit(1000);
-/// The RTT of a goal where none is given: that of ubik's path.
+/// The default RTT: that of ubik's path.
 const USUAL_RTT: Duration = Duration::from_millis(40);
 
 impl Aim {
-    /// What the user asks for; what is not given comes from the host, or is assumed.
+    /// The user's request; missing values come from the host, or are assumed.
     pub fn new(host: &Host, rate: Option<Rate>, rtt: Option<Duration>, streams: u32, role: Role) -> Self {
         let link = host.link().and_then(|interface| interface.speed);
         let (rate, rate_from) = match (rate, link) {
@@ -52,27 +52,27 @@ impl Aim {
     }
 }
 
-/// What this host does in a transfer.
+/// This host's role in a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It sends the data.
     Sender,
     /// It receives the data.
     Receiver,
-    /// Either, or both in turn.
+    /// Either, or both alternately.
     Both,
 }
 
-/// Where a number of the goal is from.
+/// The origin of a number of the goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The user gave it.
     Given,
-    /// It is the rate of the slowest link of this host on the way.
+    /// The rate of the slowest link of this host on the route.
     FromLink,
-    /// The kernel remembers it of this destination.
+    /// The kernel's cached value for this destination.
     FromMetrics,
-    /// Nobody said; it is a guess.
+    /// A guess.
     Assumed,
 }
 
@@ -89,22 +89,22 @@ impl Role {
 }
 
 impl Goal {
-    /// What has to be outstanding in all: the bandwidth-delay product (ubik V: 1000 Mb/s times 40 ms is 5 MB).
+    /// The data that must be outstanding in total: the bandwidth-delay product (ubik V: 1000 Mb/s times 40 ms is 5 MB).
     pub fn window(&self) -> Bytes {
         arithmetic::window_for(self.rate, self.rtt)
     }
 
-    /// What has to be outstanding on each connection, rounded up.
+    /// The data that must be outstanding per connection, rounded up.
     pub fn window_of_each(&self) -> Bytes {
         Bytes::new(self.window().get().div_ceil(u64::from(self.streams.max(1))))
     }
 
-    /// What each connection is to carry.
+    /// The rate per connection.
     pub fn rate_of_each(&self) -> Rate {
         Rate::bits_per_second(self.rate.get() / u64::from(self.streams.max(1)))
     }
 
-    /// What all connections carry at most if each has `window` outstanding; `None` at no RTT.
+    /// The maximum rate of all connections if each has `window` outstanding; `None` with an RTT of zero.
     pub fn rate_with(&self, window: Bytes) -> Option<Rate> {
         let each = arithmetic::largest_rate(window, self.rtt)?;
         Some(Rate::bits_per_second(each.get().saturating_mul(u64::from(self.streams.max(1)))))

@@ -1,7 +1,7 @@
-//! The observed state of a host: plain data, as the kernel reports it.
+//! The observed state of a host: plain data, as reported by the kernel.
 //!
-//! What is `None`, or missing from a map, could not be seen; [`Host::unseen`] says why. Nothing here is a default
-//! that stands for "not known".
+//! `None`, or a missing map entry, could not be read; [`Host::unseen`] says why. Nothing here is a default that means
+//! "not known".
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,23 +12,23 @@ use std::time::Duration;
 pub struct Host {
     /// The kernel's release: `6.18.0`.
     pub release: Option<String>,
-    /// Settings by their dotted names, as `sysctl` prints them.
+    /// Sysctls by their dotted names, as `sysctl` prints them.
     pub sysctls: BTreeMap<String, String>,
-    /// Bytes of a page, in which `net.ipv4.tcp_mem` counts.
+    /// The page size in bytes, the unit of `net.ipv4.tcp_mem`.
     pub page: Option<u64>,
     /// The route to the destination, or the default route.
     pub route: Option<Route>,
     /// The interface of the route, and those below it (of a VLAN, of a bond).
     pub interfaces: Vec<Interface>,
-    /// The parameter cache: `ip tcp_metrics`. `None` where it could not be read.
+    /// The parameter cache: `ip tcp_metrics`. `None` if it could not be read.
     pub metrics: Option<Vec<Metrics>>,
-    /// Counters since boot by the names that `nstat` has: `TcpExtTCPTimeouts`.
+    /// Counters since boot by nstat's names: `TcpExtTCPTimeouts`.
     pub counters: BTreeMap<String, u64>,
-    /// What the CPUs' softirqs did since boot, a row for each CPU.
+    /// Softirq counters since boot, a row per CPU.
     pub softnet: Vec<Softnet>,
     /// The CPUs' clocks.
     pub clocks: Vec<Clock>,
-    /// Programs that decide on sockets' settings (`BPF_CGROUP_SOCK_OPS`); `None` without the right to ask.
+    /// BPF programs that set socket parameters (`BPF_CGROUP_SOCK_OPS`); `None` without the privilege to query.
     pub sock_ops: Option<u32>,
     /// What could not be read.
     pub unseen: Vec<Unseen>,
@@ -41,24 +41,24 @@ pub struct Unseen {
     pub what: String,
     /// Why not.
     pub why: String,
-    /// The capability that is needed to read it.
+    /// The capability needed to read it.
     pub needs: Option<&'static str>,
 }
 
 /// The route to a destination.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
-    /// The destination; `None` where it is the default route.
+    /// The destination; `None` for the default route.
     pub to: Option<IpAddr>,
-    /// The number of the interface.
+    /// The interface index.
     pub interface: u32,
-    /// The next hop, where there is one.
+    /// The next hop, if any.
     pub gateway: Option<IpAddr>,
-    /// Attributes that hold for connections of this route (`RTAX_*`), by the names that `ip route` has.
+    /// Attributes for connections over this route (`RTAX_*`), by their names in `ip route`.
     pub attributes: BTreeMap<String, u32>,
-    /// The attributes that are locked: TCP may not change them.
+    /// Locked attributes: TCP may not change them.
     pub locked: Vec<String>,
-    /// The congestion control that the route names.
+    /// The congestion control set on the route.
     pub congestion_control: Option<String>,
 }
 
@@ -67,7 +67,7 @@ pub struct Route {
 pub struct Interface {
     /// Its name.
     pub name: String,
-    /// Its number.
+    /// Its index.
     pub index: u32,
     /// The kind of virtual device: `veth`, `vlan`; `None` for a NIC.
     pub kind: Option<String>,
@@ -77,15 +77,15 @@ pub struct Interface {
     pub mtu: Option<u32>,
     /// `txqueuelen`, in packets.
     pub queue_length: Option<u32>,
-    /// The largest super-packet that it is handed, in segments.
+    /// The maximum super-packet, in segments.
     pub gso_max_segments: Option<u32>,
-    /// The largest super-packet that it is handed, in bytes (`gso_max_size`).
+    /// The maximum super-packet, in bytes (`gso_max_size`).
     pub gso_max_bytes: Option<u32>,
-    /// Its link's rate in bit/s; `None` where the driver does not know one.
+    /// The link rate in bit/s; `None` if the driver does not know it.
     pub speed: Option<u64>,
     /// Whether it is full duplex.
     pub full_duplex: Option<bool>,
-    /// Its offloads, by the names of `ethtool -k`; empty where unknown.
+    /// Its offloads, by the names of `ethtool -k`; empty if unknown.
     pub offloads: BTreeMap<String, Offload>,
     /// Slots of the receive ring.
     pub receive_ring: Option<Ring>,
@@ -95,11 +95,11 @@ pub struct Interface {
     pub receive_queues: Option<u32>,
     /// Queues with an RPS mask.
     pub steered_queues: Option<u32>,
-    /// The CPUs that take each of its interrupts; empty where that is unknown.
+    /// The CPUs that take each of its interrupts; empty if unknown.
     pub interrupts: Vec<Interrupt>,
-    /// Counters since the interface was made.
+    /// Counters since the interface was created.
     pub statistics: Statistics,
-    /// Its queueing disciplines, the root first; `None` where they could not be asked for.
+    /// Its qdiscs, the root first; `None` if they could not be queried.
     pub queues: Option<Vec<Queue>>,
 }
 
@@ -115,9 +115,9 @@ pub struct Offload {
 /// A ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ring {
-    /// Slots it has.
+    /// The current number of slots.
     pub slots: u32,
-    /// Slots at most.
+    /// The maximum number of slots.
     pub most: u32,
 }
 
@@ -126,11 +126,11 @@ pub struct Ring {
 pub struct Interrupt {
     /// Its number.
     pub number: u32,
-    /// The CPUs that take it, as the kernel lists them: `0-3`.
+    /// The CPUs that take it, in the kernel's list format: `0-3`.
     pub cpus: String,
 }
 
-/// `struct rtnl_link_stats64`, as far as it is judged.
+/// The fields of `struct rtnl_link_stats64` that are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "include/uapi/linux/if_link.h has them by these names")]
 pub struct Statistics {
@@ -146,7 +146,7 @@ pub struct Statistics {
     pub collisions: u64,
 }
 
-/// A queueing discipline.
+/// A qdisc.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
     /// `fq_codel`.
@@ -155,7 +155,7 @@ pub struct Queue {
     pub handle: u32,
     /// Its parent; `u32::MAX` for the root (`TC_H_ROOT`).
     pub parent: u32,
-    /// Its limit in packets; `None` where it has none.
+    /// Its limit in packets; `None` without one.
     pub limit_packets: Option<u64>,
     /// Its limit in bytes.
     pub limit_bytes: Option<u64>,
@@ -165,11 +165,11 @@ pub struct Queue {
     pub flow_rate: Option<u64>,
     /// The delay it adds, in ns.
     pub delay_ns: Option<u64>,
-    /// The share of packets that it drops on purpose, of 2^32.
+    /// The share of packets that it drops deliberately, of 2^32.
     pub loss: Option<u32>,
-    /// Packets that it sent.
+    /// Packets sent.
     pub packets: u64,
-    /// Packets it dropped.
+    /// Packets dropped.
     pub drops: u64,
 }
 
@@ -189,7 +189,7 @@ pub struct Metrics {
 pub struct Softnet {
     /// Packets.
     pub processed: u64,
-    /// Packets for which `net.core.netdev_max_backlog` had no room.
+    /// Packets dropped because of `net.core.netdev_max_backlog`.
     pub dropped: u64,
     /// Runs that ended with packets left (`time_squeeze`).
     pub squeezed: u64,
@@ -204,24 +204,24 @@ pub struct Clock {
     pub governor: String,
     /// `intel_pstate`.
     pub driver: String,
-    /// The highest frequency that is allowed, in kHz.
+    /// The maximum allowed frequency, in kHz.
     pub allowed_khz: Option<u64>,
-    /// The highest frequency of the CPU, in kHz.
+    /// The maximum frequency of the CPU, in kHz.
     pub most_khz: Option<u64>,
 }
 
 impl Host {
-    /// A setting that is one number.
+    /// A setting with one number.
     pub fn number(&self, name: &str) -> Option<i64> {
         self.sysctls.get(name)?.trim().parse().ok()
     }
 
-    /// One of the numbers of a setting that has several.
+    /// One of the numbers of a setting with several.
     pub fn part(&self, name: &str, place: usize) -> Option<u64> {
         self.sysctls.get(name)?.split_whitespace().nth(place)?.parse().ok()
     }
 
-    /// A setting that is a word.
+    /// A setting with a word.
     pub fn word(&self, name: &str) -> Option<&str> {
         self.sysctls.get(name).map(|text| text.trim())
     }
@@ -232,42 +232,42 @@ impl Host {
         Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
     }
 
-    /// Whether the kernel is at least this one; today's where it did not say.
+    /// Whether the kernel is at least this one; an unknown kernel counts as today's.
     pub fn since(&self, major: u32, minor: u32) -> bool {
         self.version().is_none_or(|version| version >= (major, minor))
     }
 
-    /// The interface that the way leaves by.
+    /// The outgoing interface of the route.
     pub fn outgoing(&self) -> Option<&Interface> {
         self.interfaces.first()
     }
 
-    /// The interface whose link bounds the rate: the first that knows its own. Of those that share the work, as a
-    /// bond's do, each may be slower than all, and one may be down.
+    /// The interface whose link limits the rate: the first that reports its rate. The slaves of a bond are skipped:
+    /// each may be slower than all together, and one may be down.
     pub fn link(&self) -> Option<&Interface> {
         self.interfaces.iter().find(|interface| interface.speed.is_some())
     }
 
-    /// The RTT that the kernel remembers of the destination.
+    /// The kernel's cached RTT of the destination.
     pub fn remembered_rtt(&self) -> Option<Duration> {
         let to = self.route.as_ref()?.to?;
         let entry = self.metrics.as_ref()?.iter().find(|entry| entry.to == Some(to))?;
         entry.rtt_us.filter(|rtt| *rtt > 0).map(|rtt| Duration::from_micros(rtt.into()))
     }
 
-    /// Says of something that it was not seen.
+    /// Records that something could not be read, and why.
     pub fn missed(&mut self, what: impl Into<String>, why: impl Into<String>, needs: Option<&'static str>) {
         self.unseen.push(Unseen { what: what.into(), why: why.into(), needs });
     }
 }
 
 impl Interface {
-    /// Whether an offload is on; `None` where the interface did not say, or has no such.
+    /// Whether an offload is on; `None` if the interface does not report it, or does not have it.
     pub fn offload(&self, name: &str) -> Option<Offload> {
         self.offloads.get(name).copied()
     }
 
-    /// Whether packets leave it for a wire, or for another part of the same machine.
+    /// Whether packets leave it for a wire, rather than for another part of the same machine.
     pub fn is_wired(&self) -> bool {
         !matches!(self.kind.as_deref(), Some("veth" | "dummy" | "ifb" | "tun"))
     }
@@ -282,8 +282,8 @@ mod tests {
         let host = |release: &str| Host { release: Some(release.to_owned()), ..Host::default() };
         assert_eq!(host("6.18.44-fc").version(), Some((6, 18)));
         assert!(host("6.18.44").since(6, 6) && !host("5.15.0-91-generic").since(6, 6));
-        assert!(host("10.0").since(6, 18), "not as text");
+        assert!(host("10.0").since(6, 18), "compared by number");
         assert_eq!(host("six").version(), None);
-        assert!(host("").since(6, 6), "unknown is today's");
+        assert!(host("").since(6, 6), "an unknown version counts as today's");
     }
 }

@@ -1,21 +1,21 @@
-//! Which settings of this host would limit a TCP transfer of a given rate and RTT, and what fixes them.
+//! Which settings of this host would limit a TCP transfer with a given rate and RTT, and how to fix them.
 //!
-//! The debugging procedure of Ubik and Cimbal (sections V and IX) over one host, before a transfer is made:
-//! buffers against the bandwidth-delay product, the queue before the card, the parameter cache, the card and
-//! its CPUs, and what the kernel has counted. Two halves that meet in plain data:
+//! The debugging procedure of Ubik and Cimbal (sections V and IX) on one host, before a transfer: buffers compared with
+//! the bandwidth-delay product, the qdisc, the parameter cache, the NIC and its CPUs, and the kernel's counters. Two
+//! halves that share plain data:
 //!
-//! - [`read()`] asks the system and writes down what it said: a [`Host`], with what could not be seen and why.
-//! - [`judge()`] holds a [`Host`] against a [`Goal`] and says what is wrong: [`Finding`]s. It is pure, so that
-//!   each rule is tested on hosts written by hand.
+//! - [`read()`] queries the system and records its answers: a [`Host`], with what could not be read and why.
+//! - [`judge()`] checks a [`Host`] against a [`Goal`] and reports what is wrong: [`Finding`]s. It is pure, so each rule
+//!   is tested on hand-written hosts.
 //!
-//! Nothing is changed on the host, and nothing is sent but questions to its own kernel.
+//! Nothing is changed on the host, and nothing is sent except queries to its own kernel.
 //!
 //! # Decisions
 //!
-//! A rule says nothing where it does not know, and names a rate only where one follows. The kernel decides whether a
-//! rule is right: in a namespace each wrong setting gives its own finding and no other, the command fixes it, and its
-//! undo restores it (`tests/namespace.rs`). A count since boot is never more than a hint. It is reported only above
-//! the loss that CUBIC tolerates at the goal.
+//! A rule reports nothing if data is missing, and states a rate only if one follows. The kernel decides whether a rule
+//! is right: in a namespace each wrong setting gives its own finding and no other, the command fixes it, and its undo
+//! restores it (`tests/namespace.rs`). A counter since boot is never more than a hint. It is reported only above the
+//! loss rate that CUBIC tolerates at the goal.
 
 pub mod finding;
 pub mod goal;

@@ -1,8 +1,7 @@
 //! Reads the state of the system.
 //!
-//! Files ([`files`]), rtnetlink for interfaces, routes and queues, generic netlink for the parameter cache, and
-//! ethtool's questions for the card. What does not answer is noted in [`Host::unseen`]; only where there is no
-//! interface to judge is there nothing to give back.
+//! Files ([`files`]), rtnetlink for interfaces, routes and queues, generic netlink for the parameter cache, and ethtool
+//! for the NIC. Failed queries are recorded in [`Host::unseen`]; only a missing interface is an error.
 
 mod ethtool;
 mod files;
@@ -21,18 +20,18 @@ use netlink::Netlink;
 use std::io;
 use std::net::IpAddr;
 
-/// Which way a transfer takes.
+/// How a transfer's route is selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// That to an address.
+    /// To an address.
     To(IpAddr),
-    /// That by an interface.
+    /// Through an interface.
     By(String),
-    /// The default one.
+    /// The default route.
     Default,
 }
 
-/// Why there is nothing to judge.
+/// Why there is nothing to check.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The kernel did not answer.
@@ -41,18 +40,18 @@ pub enum ReadError {
     /// There is no such interface.
     #[error("there is no interface {0}")]
     NoInterface(String),
-    /// There is no way there.
+    /// There is no route to it.
     #[error("there is no route to {0}")]
     NoRoute(IpAddr, #[source] io::Error),
-    /// There is no way to anywhere.
+    /// There is no default route.
     #[error("there is no default route; name the other host, or an interface (--interface)")]
     NoDefault,
 }
 
-/// Looks at this host, in the network namespace of the calling thread.
+/// Reads this host, in the network namespace of the calling thread.
 ///
 /// # Errors
-/// If there is no way to look at: no such interface, no route.
+/// If the interface or the route does not exist.
 pub fn read(files: &Files, asked: &Asked) -> Result<Host, ReadError> {
     let mut host = Host::default();
     let mut netlink = Netlink::open(libc::NETLINK_ROUTE).map_err(ReadError::Netlink)?;
@@ -83,7 +82,7 @@ pub fn read(files: &Files, asked: &Asked) -> Result<Host, ReadError> {
             let needs = needs.then_some(privileged::QUERY_NEEDS);
             let what = "BPF programs that set buffers and windows of sockets (sock_ops)";
             let why = match error.raw_os_error() {
-                // What the query says of a folder of another file system.
+                // The query's error for a folder of another file system.
                 Some(libc::EBADF) => "there is no cgroup2 in /sys/fs/cgroup".to_owned(),
                 _ => error.to_string(),
             };
@@ -103,7 +102,7 @@ fn way(netlink: &mut Netlink, links: &[Link], asked: &Asked) -> Result<Route, Re
         Asked::By(name) => {
             let of = links.iter().find(|link| link.interface.name == *name);
             let index = of.ok_or_else(|| ReadError::NoInterface(name.clone()))?.interface.index;
-            // Its attributes are those of the default route over it, if there is one.
+            // Its attributes are those of the default route through it, if there is one.
             let route = routes::default(netlink, Some(index)).ok().flatten();
             Ok(route.unwrap_or(Route { interface: index, ..Route::default() }))
         }

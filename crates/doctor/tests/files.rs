@@ -1,4 +1,4 @@
-//! Reading /proc and /sys that are missing, empty, cut short or absurd: what is there is read, the rest is unseen.
+//! Reading /proc and /sys with missing, empty, truncated or absurd files: what exists is read, the rest is unseen.
 
 use slowpath_doctor::host::Softnet;
 use slowpath_doctor::{Asked, Files, Goal, Host, Role, judge, read};
@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A folder that stands for /proc and /sys.
+/// A folder in place of /proc and /sys.
 struct Fixture(TempDir);
 
 impl Fixture {
@@ -21,7 +21,7 @@ impl Fixture {
         Self(folder)
     }
 
-    /// Loopback is on every host.
+    /// Every host has a loopback interface.
     fn read(&self) -> Host {
         let files = Files { proc: self.0.path().join("proc"), sys: self.0.path().join("sys") };
         let host = read(&files, &Asked::By("lo".to_owned())).expect("loopback is there");
@@ -37,7 +37,7 @@ fn unseen(host: &Host) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_there_is_read() {
+fn existing_files_are_read() {
     let host = Fixture::new(&[
         ("proc/sys/kernel/osrelease", b"6.1.0-9-amd64\n"),
         ("proc/sys/net/ipv4/tcp_rmem", b"4096\t131072\t6291456\n"),
@@ -57,7 +57,7 @@ fn what_is_there_is_read() {
         (Some(6_291_456), Some(1))
     );
     assert_eq!((host.counters["TcpExtTCPTimeouts"], host.counters["TcpInSegs"]), (7, 9));
-    assert!(!host.counters.contains_key("TcpMaxConn"), "-1 is no count");
+    assert!(!host.counters.contains_key("TcpMaxConn"), "-1 is not a count");
     assert_eq!(host.softnet[0], Softnet { processed: 16, dropped: 2, squeezed: 3 });
     assert_eq!((host.softnet.len(), host.clocks.len()), (2, 1));
     let clock = &host.clocks[0];
@@ -69,7 +69,7 @@ fn what_is_there_is_read() {
 }
 
 #[test]
-fn what_is_missing_is_unseen_and_not_judged() {
+fn missing_files_are_unseen_and_not_judged() {
     let host = Fixture::new(&[]).read();
     assert!(host.sysctls.is_empty() && host.counters.is_empty() && host.softnet.is_empty());
     assert_eq!(host.version(), None);
@@ -82,7 +82,7 @@ fn what_is_missing_is_unseen_and_not_judged() {
 }
 
 #[test]
-fn what_is_empty_cut_short_or_absurd_is_no_number() {
+fn empty_truncated_or_absurd_values_are_not_numbers() {
     let long = vec![b'7'; 3 << 20];
     let host = Fixture::new(&[
         ("proc/sys/kernel/osrelease", b""),
@@ -108,7 +108,7 @@ fn what_is_empty_cut_short_or_absurd_is_no_number() {
 }
 
 #[test]
-fn no_way_is_an_error() {
+fn missing_interface_or_route_is_an_error() {
     let error = read(&Files::default(), &Asked::By("no-such-card".to_owned())).expect_err("there is none");
     assert_eq!(error.to_string(), "there is no interface no-such-card");
 }

@@ -12,14 +12,14 @@ fn every_check_is_in_the_handbook() {
     let named: BTreeSet<&str> =
         rows.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`')).collect();
     let all: BTreeSet<&str> = Check::ALL.iter().map(|check| check.name()).collect();
-    assert_eq!(all.len(), Check::ALL.len(), "a name is there twice");
-    // Rows of settings are those of what was measured.
+    assert_eq!(all.len(), Check::ALL.len(), "a name occurs twice");
+    // Rows about settings are measurements.
     let found: BTreeSet<&str> = named.into_iter().filter(|name| !name.contains("tcp_")).collect();
     assert_eq!(found, all);
 }
 
 #[test]
-fn doctor_reports_the_causes_that_the_catalogue_says_it_reports() {
+fn checks_cover_the_causes_that_the_catalogue_assigns_to_doctor() {
     let catalogue: BTreeSet<Cause> =
         Cause::ALL.iter().copied().filter(|cause| cause.is_reported_by(ReportedBy::Doctor)).collect();
     let checked: BTreeSet<Cause> = Check::ALL.iter().map(|check| check.cause()).collect();

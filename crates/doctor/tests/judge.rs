@@ -1,4 +1,5 @@
-//! The rules on hosts written by hand: what is well has no finding, and each fault its own, with its numbers.
+//! The rules on hand-written hosts: a well-configured host has no finding, and each fault has its own, with its
+//! numbers.
 
 use slowpath_doctor::host::{Clock, Interface, Interrupt, Metrics, Offload, Queue, Ring, Route, Softnet};
 use slowpath_doctor::{Finding, Goal, Host, Role, Severity, bound, judge};
@@ -118,7 +119,7 @@ fn only(host: &Host, goal: &Goal) -> Finding {
 }
 
 #[test]
-fn a_host_that_is_set_well_has_no_finding() {
+fn well_configured_host_has_no_finding() {
     assert_eq!(judge(&well_set(), &goal()), []);
     for role in [Role::Sender, Role::Receiver] {
         assert_eq!(judge(&well_set(), &Goal { role, ..goal() }), []);
@@ -126,7 +127,7 @@ fn a_host_that_is_set_well_has_no_finding() {
 }
 
 #[test]
-fn what_is_not_known_is_not_judged() {
+fn unknown_values_are_not_judged() {
     assert_eq!(judge(&Host::default(), &goal()), []);
     let bare = Host { interfaces: vec![Interface::default()], ..Host::default() };
     assert_eq!(judge(&bare, &goal()), []);
@@ -134,7 +135,7 @@ fn what_is_not_known_is_not_judged() {
 
 /// 4 MiB of buffer are 2 MiB of window, and 2,097,152 bytes in 40 ms are 419 Mbit/s.
 #[test]
-fn a_receive_buffer_by_hand() {
+fn receive_buffer_finding_has_the_computed_rate_and_fix() {
     let host = setting("tcp_rmem", "4096 131072 4194304");
     let finding = only(&host, &goal());
     assert_eq!(finding.severity, Severity::Limits(Rate::bits_per_second(419_430_400)));
@@ -148,7 +149,7 @@ fn a_receive_buffer_by_hand() {
 }
 
 #[test]
-fn the_remedy_of_a_buffer_is_enough() {
+fn buffer_fix_is_sufficient() {
     for (rate, rtt) in [(1_000, 40), (10_000, 100), (100, 300), (25_000, 5)] {
         let goal = Goal { rate: Rate::mbit(rate), rtt: Duration::from_millis(rtt), ..goal() };
         for name in ["tcp_rmem", "tcp_wmem"] {
@@ -164,7 +165,7 @@ fn the_remedy_of_a_buffer_is_enough() {
 
 /// ubik IV-B, before 6.6: with -2 a quarter of a buffer is advertised.
 #[test]
-fn the_advertised_part_of_older_kernels() {
+fn advertised_part_applies_before_6_6() {
     let older = |scale: &str, buffer: &str| {
         let mut host = setting("tcp_rmem", buffer);
         host.release = Some("5.15.0-91-generic".to_owned());
@@ -176,14 +177,14 @@ fn the_advertised_part_of_older_kernels() {
     let finding = only(&older("-2", buffer), &goal());
     assert_eq!(finding.name(), "advertised-part");
     assert_eq!(finding.severity.limit(), Rate::of(slowpath_model::Bytes::kib(3 << 10), goal().rtt));
-    // Of 6 MiB three quarters, 4.5 MiB, are a little less than 5 MB; of 7 MiB they are more.
+    // Three quarters of 6 MiB, 4.5 MiB, are a little less than 5 MB; of 7 MiB they are more.
     assert_eq!(names(&judge(&older("2", "4096 131072 6291456"), &goal())), ["receive-buffer"]);
     assert_eq!(judge(&older("2", "4096 131072 7340032"), &goal()), []);
-    assert_eq!(judge(&setting("tcp_adv_win_scale", "-2"), &goal()), [], "6.6 and later do not look at it");
+    assert_eq!(judge(&setting("tcp_adv_win_scale", "-2"), &goal()), [], "6.6 and later ignore it");
 }
 
 #[test]
-fn no_scaling_bounds_either_role() {
+fn missing_window_scaling_limits_both_roles() {
     let host = setting("tcp_window_scaling", "0");
     let findings = judge(&host, &goal());
     assert_eq!(names(&findings), ["window-scaling"]);
@@ -193,7 +194,7 @@ fn no_scaling_bounds_either_role() {
 }
 
 #[test]
-fn memory_of_all_connections() {
+fn tcp_mem_limits_all_connections() {
     let finding = only(&setting("tcp_mem", "768 1024 1536"), &goal());
     // 1024 pages are 4 MiB, half of which is payload.
     assert_eq!(
@@ -203,7 +204,7 @@ fn memory_of_all_connections() {
 }
 
 #[test]
-fn what_a_program_may_set_is_a_hint() {
+fn limits_for_setsockopt_are_hints() {
     let host = with(|host| drop(host.sysctls.insert("net.core.rmem_max".to_owned(), "212992".to_owned())));
     let finding = only(&host, &goal());
     assert_eq!((finding.name(), finding.is_fault()), ("buffers-by-program", false));
@@ -211,7 +212,7 @@ fn what_a_program_may_set_is_a_hint() {
 }
 
 #[test]
-fn settings_one_by_one() {
+fn each_wrong_setting_has_its_finding() {
     for (name, value, finding) in [
         ("tcp_moderate_rcvbuf", "0", "fixed-receive-buffer"),
         ("tcp_congestion_control", "reno", "congestion-control"),
@@ -235,7 +236,7 @@ fn settings_one_by_one() {
         assert_eq!(found.name(), finding, "{name} = {value}");
         assert!(!found.fixes.is_empty() && !found.source.is_empty() && !found.why.is_empty(), "{found:?}");
     }
-    assert_eq!(judge(&setting("tcp_recovery", "0"), &goal()), [], "6.17 and later do not look at it");
+    assert_eq!(judge(&setting("tcp_recovery", "0"), &goal()), [], "6.17 and later ignore it");
     let mut older = setting("tcp_recovery", "0");
     older.release = Some("6.12.9".to_owned());
     assert_eq!(only(&older, &goal()).name(), "rack");
@@ -252,10 +253,10 @@ fn settings_one_by_one() {
 }
 
 #[test]
-fn the_parameter_cache() {
+fn cached_ssthresh_is_found() {
     let entry = Metrics { to: Some(peer()), ssthresh: Some(14), ..Metrics::default() };
     let mut host = with(|host| host.metrics = Some(vec![entry]));
-    assert_eq!(judge(&host, &goal()), [], "new connections do not take it");
+    assert_eq!(judge(&host, &goal()), [], "new connections do not use it");
     host.sysctls.insert("net.ipv4.tcp_no_ssthresh_metrics_save".to_owned(), "0".to_owned());
     let finding = only(&host, &goal());
     assert_eq!((finding.name(), finding.severity), ("parameter-cache", Severity::Costs));
@@ -263,15 +264,15 @@ fn the_parameter_cache() {
     if let Some(route) = &mut host.route {
         route.to = Some([192, 0, 2, 10].into());
     }
-    assert_eq!(judge(&host, &goal()), [], "it is of another host");
+    assert_eq!(judge(&host, &goal()), [], "it belongs to another host");
     if let Some(route) = &mut host.route {
         route.to = None;
     }
-    assert_eq!(only(&host, &goal()).severity, Severity::Hint, "who knows which host is meant");
+    assert_eq!(only(&host, &goal()).severity, Severity::Hint, "the destination is unknown");
 }
 
 #[test]
-fn attributes_of_the_route() {
+fn each_route_attribute_has_its_finding() {
     let route = |name: &str, value: u32| {
         with(|host| {
             let route = host.route.as_mut().expect("it has one");
@@ -294,7 +295,7 @@ fn attributes_of_the_route() {
             "the other attribute stays"
         );
     }
-    assert_eq!(judge(&route("cwnd", 20), &goal()), [], "without its lock it limits nothing");
+    assert_eq!(judge(&route("cwnd", 20), &goal()), [], "without its lock it has no effect");
     assert_eq!(judge(&route("initcwnd", 10), &goal()), []);
     let mut locked = route("cwnd", 20);
     locked.route.as_mut().expect("it has one").locked.push("cwnd".to_owned());
@@ -303,7 +304,7 @@ fn attributes_of_the_route() {
 }
 
 #[test]
-fn queues() {
+fn each_qdisc_fault_has_its_finding() {
     let queue = |change: fn(&mut Queue)| {
         card(|card| {
             let mut queue = Queue { kind: "fq".to_owned(), parent: u32::MAX, ..Queue::default() };
@@ -334,7 +335,7 @@ fn queues() {
     );
     let receiver = Goal { role: Role::Receiver, ..goal() };
     assert_eq!(judge(&queue(|queue| queue.limit_packets = Some(5)), &receiver), [], "ACKs are few");
-    // ubik's own case: a card without segmentation, 100 packets of queue at 1 Gbit/s.
+    // ubik's own case: a NIC without segmentation, 100 packets of queue at 1 Gbit/s.
     let as_then = card(|card| {
         card.queue_length = Some(100);
         for offload in card.offloads.values_mut() {
@@ -346,7 +347,7 @@ fn queues() {
 }
 
 #[test]
-fn a_paced_queue_below_the_window() {
+fn fq_flow_rate_below_the_goal_is_found() {
     let mut host = setting("tcp_pacing_ca_ratio", "80");
     assert_eq!(judge(&host, &goal()), [], "nothing paces");
     host.interfaces[0].queues = Some(vec![Queue { kind: "fq".to_owned(), ..Queue::default() }]);
@@ -354,7 +355,7 @@ fn a_paced_queue_below_the_window() {
 }
 
 #[test]
-fn the_card() {
+fn each_nic_fault_has_its_finding() {
     let switched = |name: &str, to: Offload| card(|card| card.offloads.extend([(name.to_owned(), to)]));
     for (feature, finding) in [
         ("tx-checksum-ipv4", "transmit-checksums"),
@@ -373,7 +374,7 @@ fn the_card() {
         card.kind = Some("veth".to_owned());
         card.offloads.insert("rx-gro".to_owned(), off());
     });
-    assert_eq!(judge(&veth, &goal()), [], "super-packets pass it whole");
+    assert_eq!(judge(&veth, &goal()), [], "super-packets are passed whole");
     let rate = |host: &Host| only(host, &goal()).severity;
     assert_eq!(rate(&card(|card| card.speed = Some(100_000_000))), Severity::Limits(Rate::mbit(100)));
     assert_eq!(
@@ -387,7 +388,7 @@ fn the_card() {
 }
 
 #[test]
-fn those_that_share_the_work_may_be_slower_than_all() {
+fn slaves_of_a_bond_may_be_slower_than_the_goal() {
     let mut host = card(|card| card.speed = Some(2_000_000_000));
     let beneath = |running| Interface {
         speed: Some(1_000_000_000),
@@ -407,14 +408,14 @@ fn those_that_share_the_work_may_be_slower_than_all() {
 }
 
 #[test]
-fn counts_are_hints_and_only_above_what_a_control_bears() {
+fn counters_are_hints_above_the_tolerable_loss() {
     let lost = |missed: u64| {
         card(|card| {
             (card.statistics.rx_packets, card.statistics.rx_missed_errors) = (1_000_000_000, missed);
             card.receive_ring = Some(Ring { slots: 256, most: 4096 });
         })
     };
-    assert_eq!(judge(&lost(10), &goal()), [], "CUBIC bears one in a hundred million");
+    assert_eq!(judge(&lost(10), &goal()), [], "CUBIC tolerates one in a hundred million");
     let finding = only(&lost(1_000_000), &goal());
     assert_eq!((finding.name(), finding.is_fault()), ("ring-overflow", false));
     assert_eq!(finding.fixes[0].command, "ethtool -G eth0 rx 4096");
@@ -442,11 +443,11 @@ fn counts_are_hints_and_only_above_what_a_control_bears() {
         let finding = only(&counted(counter, count), &goal());
         assert_eq!((finding.name(), finding.is_fault()), (name, false));
     }
-    assert_eq!(judge(&counted("TcpExtTCPRcvQDrop", 5), &goal()), [], "a handful may be anything");
+    assert_eq!(judge(&counted("TcpExtTCPRcvQDrop", 5), &goal()), [], "small counts are not significant");
 }
 
 #[test]
-fn cpus_of_fast_cards() {
+fn cpu_findings_of_fast_nics() {
     let fast = Goal { rate: Rate::mbit(25_000), rtt: Duration::from_micros(500), streams: 8, ..goal() };
     let mut host = card(|card| card.speed = Some(25_000_000_000));
     assert_eq!(judge(&host, &fast), []);
@@ -473,7 +474,7 @@ fn cpus_of_fast_cards() {
 }
 
 #[test]
-fn what_limits_most_comes_first() {
+fn lowest_limit_comes_first() {
     let mut host = setting("tcp_sack", "0");
     host.sysctls.insert("net.ipv4.tcp_wmem".to_owned(), "4096 16384 1048576".to_owned());
     host.sysctls.insert("net.ipv4.tcp_rmem".to_owned(), "4096 131072 1048576".to_owned());

@@ -15,14 +15,14 @@ fn goal() -> Goal {
     Goal { rate: Rate::mbit(1000), rtt: Duration::from_millis(20), streams: 1, role: Role::Both }
 }
 
-/// What belongs to the machine, whatever a namespace has.
+/// Settings of the machine, outside any namespace.
 const OF_THE_MACHINE: [&str; 6] =
     ["buffers-by-program", "backlog-drops", "budget", "cpu-clock", "tcp-memory", "sock-ops"];
 
 /// A host in a namespace, and another behind a veth.
 struct Testbed(Namespaces);
 
-/// Everything that is judged, as it is well.
+/// All checked settings, with good values.
 const WELL_SET: &[(&str, &str)] = &[
     ("net.ipv4.tcp_dsack", "1"),
     ("net.ipv4.tcp_early_retrans", "3"),
@@ -44,7 +44,7 @@ const WELL_SET: &[(&str, &str)] = &[
     ("net.ipv4.tcp_wmem", "4096 16384 16777216"),
 ];
 
-/// Of the controls for long paths, a namespace may choose those that are allowed.
+/// A namespace may choose an allowed congestion control for long paths.
 const CHOOSE_CONTROL: &str =
     "cd /proc/sys/net/ipv4; for c in bbr cubic; do (echo $c >tcp_congestion_control) 2>&-; done; true";
 
@@ -68,9 +68,9 @@ impl Testbed {
         testbed
     }
 
-    /// A line for a shell, in the namespace and as root.
+    /// Runs a shell line, in the namespace and as root.
     fn shell(&self, line: &str) {
-        // Without its output, which is about settings and not about this test.
+        // The output is about settings and not about this test.
         self.0
             .output(Place::Sender, &["sh", "-c", &format!("{line} >/dev/null")])
             .unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -91,45 +91,45 @@ impl Testbed {
     }
 }
 
-/// A mis-setting: what is found then, how it is put there, and how it is taken back.
-struct MisSetting {
+/// A wrong setting: its finding, and the commands to set and reset it.
+struct WrongSetting {
     finding: &'static str,
     set: String,
     reset: String,
 }
 
-fn by_shell(finding: &'static str, set: &str, reset: &str) -> MisSetting {
-    MisSetting { finding, set: set.to_owned(), reset: reset.to_owned() }
+fn by_shell(finding: &'static str, set: &str, reset: &str) -> WrongSetting {
+    WrongSetting { finding, set: set.to_owned(), reset: reset.to_owned() }
 }
 
-fn sysctl(finding: &'static str, name: &str, value: &str) -> MisSetting {
+fn sysctl(finding: &'static str, name: &str, value: &str) -> WrongSetting {
     let name = format!("net.ipv4.{name}");
     let well = WELL_SET.iter().find(|(known, _)| *known == name).expect("it has a good value").1;
     by_shell(finding, &format!("sysctl -w {name}='{value}'"), &format!("sysctl -w {name}='{well}'"))
 }
 
-fn qdisc(finding: &'static str, what: &str) -> MisSetting {
+fn qdisc(finding: &'static str, what: &str) -> WrongSetting {
     let set = format!("tc qdisc replace dev eth0 root {what}");
     by_shell(finding, &set, "tc qdisc replace dev eth0 root pfifo_fast")
 }
 
-fn offload(finding: &'static str, option: &str) -> MisSetting {
-    // What depends on it goes off with it, and comes back with it.
+fn offload(finding: &'static str, option: &str) -> WrongSetting {
+    // Dependent offloads are switched along with it.
     by_shell(finding, &format!("ethtool -K eth0 {option} off"), "ethtool -K eth0 tx on sg on tso on gso on")
 }
 
-fn route(finding: &'static str, attribute: &str) -> MisSetting {
+fn route(finding: &'static str, attribute: &str) -> WrongSetting {
     let line = "ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.1";
-    // A remedy may have made a route of its own.
+    // A fix may have added its own route.
     let reset = format!("ip route del 10.77.0.2/32 2>&1; {line}");
     by_shell(finding, &format!("{line} {attribute}"), &reset)
 }
 
-fn link(finding: &'static str, bad: &str, good: &str) -> MisSetting {
+fn link(finding: &'static str, bad: &str, good: &str) -> WrongSetting {
     by_shell(finding, &format!("ip link set eth0 {bad}"), &format!("ip link set eth0 {good}"))
 }
 
-fn mis_settings() -> Vec<MisSetting> {
+fn wrong_settings() -> Vec<WrongSetting> {
     vec![
         sysctl("window-scaling", "tcp_window_scaling", "0"),
         sysctl("receive-buffer", "tcp_rmem", "4096 131072 1048576"),
@@ -175,8 +175,8 @@ fn mis_settings() -> Vec<MisSetting> {
     ]
 }
 
-/// Those of queueing disciplines that not every kernel has, each with its kind.
-fn of_other_kernels() -> [(&'static str, MisSetting); 2] {
+/// Qdiscs that not every kernel has, with their kinds.
+fn of_other_kernels() -> [(&'static str, WrongSetting); 2] {
     [
         ("netem", qdisc("emulator", "netem delay 10ms limit 10000")),
         ("fq", qdisc("flow-rate", "fq maxrate 10mbit")),
@@ -185,10 +185,10 @@ fn of_other_kernels() -> [(&'static str, MisSetting); 2] {
 
 #[test]
 #[ignore = "needs root"]
-fn each_mis_setting_is_found_alone_and_the_fix_removes_it() {
+fn each_wrong_setting_is_found_alone_and_its_fix_works() {
     let testbed = Testbed::well_set();
     testbed.expect_none("well set");
-    let mut all = mis_settings();
+    let mut all = wrong_settings();
     assert!(all.len() >= 20);
     for (kind, one) in of_other_kernels() {
         match testbed.0.execute(Place::Sender, &format!("tc qdisc add dev lo root {kind}")) {
@@ -196,7 +196,7 @@ fn each_mis_setting_is_found_alone_and_the_fix_removes_it() {
             Err(error) => println!("not judged: {}: {error}", one.finding),
         }
     }
-    for MisSetting { finding, set, reset } in &all {
+    for WrongSetting { finding, set, reset } in &all {
         testbed.shell(set);
         let found = testbed.findings();
         let names: Vec<&str> = found.iter().map(|finding| finding.name()).collect();
@@ -215,8 +215,8 @@ fn each_mis_setting_is_found_alone_and_the_fix_removes_it() {
     }
 }
 
-/// Makes the calling thread nobody's, without any capability: the system call itself, since libc's function would
-/// do it to all threads.
+/// Makes the calling thread unprivileged, without any capability: by the system call itself, since libc's function
+/// would do it to all threads.
 fn become_nobody() {
     const NOBODY: libc::c_long = 65_534;
     // SAFETY: plain numbers; it concerns the calling thread only.
@@ -226,10 +226,10 @@ fn become_nobody() {
 
 #[test]
 #[ignore = "needs root"]
-fn without_root_the_same_is_found() {
+fn findings_are_the_same_without_root() {
     let testbed = Testbed::well_set();
     let many = ["window-scaling", "shaper", "tso", "route-window", "mtu", "sack"];
-    for MisSetting { set, .. } in mis_settings().iter().filter(|one| many.contains(&one.finding)) {
+    for WrongSetting { set, .. } in wrong_settings().iter().filter(|one| many.contains(&one.finding)) {
         testbed.shell(set);
     }
     let look = || read(&Files::default(), &Asked::To(PEER.into())).expect("there is a way");
@@ -249,7 +249,7 @@ fn without_root_the_same_is_found() {
     }
 }
 
-/// A connection within the namespaces, to its end at both.
+/// A connection within the namespaces, until both ends close.
 fn connect(testbed: &Testbed) {
     let listener =
         testbed.0.inside(Place::Receiver, || Ok(TcpListener::bind((IpAddr::from(PEER), 0)).expect("a port")));
@@ -267,11 +267,11 @@ fn connect(testbed: &Testbed) {
     client.read_to_string(&mut text).expect("the end comes");
 }
 
-/// What a connection leaves is there after it: here the route's ssthresh, which the kernel takes into its cache
-/// with the first connection (`tcpm_suck_dst`), as a loss would leave one.
+/// A connection leaves its metrics: here the route's ssthresh, which the kernel caches with the first connection
+/// (`tcpm_suck_dst`), as after a loss.
 #[test]
 #[ignore = "needs root"]
-fn what_a_former_connection_left_is_found() {
+fn metrics_of_an_earlier_connection_are_found() {
     let testbed = Testbed::well_set();
     let line = "ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.1";
     testbed.shell("sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0");

@@ -1,11 +1,11 @@
-//! A script's options: packetdrill's own, of which those that matter here have a place of their own.
+//! A script's options: packetdrill's own; those with an effect here have fields.
 
 use crate::source::{Place, ScriptError, Source};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Which IP, and which kind of socket over it.
+/// The IP version, and the socket's family.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IpVersion {
     /// IPv4.
@@ -20,44 +20,44 @@ pub enum IpVersion {
 /// How a script is run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Which IP.
+    /// The IP version.
     pub ip_version: IpVersion,
-    /// How far from its time an event may be: at least this.
+    /// The minimum tolerance of an event's time.
     pub tolerance: Duration,
-    /// And at least this many thousandths of the time since the event before.
+    /// The minimum tolerance in thousandths of the time since the previous event.
     pub tolerance_per_mille: u32,
     /// Whether a packet must be sent in one piece, not in several that add up.
     pub strict_segments: bool,
-    /// What a tick of outbound timestamps is; they are not checked without.
+    /// The tick of outbound timestamps; without it they are not checked.
     pub timestamp_tick: Option<Duration>,
-    /// Whether echoed timestamps that were never sent are mapped by their distance from the first.
+    /// Whether echoed timestamps that were never sent are mapped by their distance from the first one.
     pub scaled_echoes: bool,
-    /// Failures of packets are notes.
+    /// Packet failures are only notes.
     pub packets_may_fail: bool,
-    /// Failures of system calls are notes.
+    /// System call failures are only notes.
     pub calls_may_fail: bool,
     /// The local port.
     pub bind_port: u16,
-    /// The remote port of connections that we open.
+    /// The remote port of active opens.
     pub connect_port: u16,
     /// The MTU of the device.
     pub mtu: u16,
-    /// Addresses that are not the usual ones.
+    /// The local address, if not the default.
     pub local: Option<IpAddr>,
-    /// The remote address.
+    /// The remote address, if not the default.
     pub remote: Option<IpAddr>,
-    /// The gateway's.
+    /// The gateway's address, if not the default.
     pub gateway: Option<IpAddr>,
-    /// Words that stand for something else.
+    /// Definitions of words.
     pub defines: BTreeMap<String, String>,
-    /// Only to be read.
+    /// The script is only parsed.
     pub dry_run: bool,
     /// Scripts to run first.
     pub init_scripts: Vec<String>,
 }
 
-/// Words that scripts expect their caller to define. The cookies are those of the key that scripts set
-/// (`a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4`) and of the usual addresses.
+/// Words that scripts expect their caller to define. The cookies are for the key set by scripts
+/// (`a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4`) and the default addresses.
 const DEFINES_V4: &[(&str, &str)] = &[
     ("TFO_COOKIE", "3021b9d889017eeb"),
     ("TFO_COOKIE_ZERO", "b7c12350a90dc8f5"),
@@ -76,7 +76,7 @@ impl Default for Config {
         Self {
             ip_version: IpVersion::V4,
             tolerance: Duration::from_millis(4),
-            // The timer wheel is as inexact as one part in eight (kernel/time/timer.c, since 4.8).
+            // The timer wheel has a precision of an eighth (kernel/time/timer.c, since 4.8).
             tolerance_per_mille: 125,
             strict_segments: false,
             timestamp_tick: None,
@@ -97,7 +97,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What a word stands for, if it was defined.
+    /// The definition of a word.
     pub fn definition(&self, word: &str) -> Option<&str> {
         if let Some(value) = self.defines.get(word) {
             return Some(value);
@@ -106,25 +106,25 @@ impl Config {
         usual.iter().find(|(name, _)| *name == word).map(|(_, value)| *value)
     }
 
-    /// How far from its time an event may be that comes `since` after the one before.
+    /// The tolerance of an event `since` after the previous one.
     pub fn tolerance_after(&self, since: Duration) -> Duration {
         let share = since.saturating_mul(self.tolerance_per_mille) / 1000;
         self.tolerance.max(share)
     }
 
-    /// Takes over an option line.
+    /// Applies an option line.
     ///
     /// # Errors
-    /// If the option is not known, or its value not one of its values.
+    /// If the option is unknown, or its value is invalid.
     pub fn set(&mut self, source: &Source, option: &OptionLine) -> Result<(), ScriptError> {
         self.apply(&option.name, option.value.as_deref())
             .map_err(|(message, hint)| source.error(option.place, message).hint(hint))
     }
 
-    /// Sets an option by its name, as a script or a command line writes it.
+    /// Sets an option by name, as written in a script or on a command line.
     ///
     /// # Errors
-    /// What is wrong, and what to write instead.
+    /// The error, and what to write instead.
     pub fn apply(&mut self, name: &str, value: Option<&str>) -> Result<(), (String, String)> {
         let given = value.unwrap_or("");
         let wrong = |wanted: &str| {
@@ -183,8 +183,7 @@ impl Config {
     }
 }
 
-/// Options that packetdrill knows and that change nothing here: how it runs code, its modes over a wire, and how
-/// much it prints.
+/// Options of packetdrill without effect here: how it runs code, its modes over a wire, and its verbosity.
 const INDIFFERENT: &[&str] = &[
     "code_command",
     "code_format",
@@ -215,7 +214,7 @@ pub struct OptionLine {
     pub place: Place,
     /// Its name, without the dashes.
     pub name: String,
-    /// What stands after `=`.
+    /// The text after `=`.
     pub value: Option<String>,
 }
 
@@ -227,7 +226,7 @@ fn port(text: &str) -> Option<u16> {
     text.parse().ok().filter(|port| *port != 0)
 }
 
-/// An address, with or without the length of its network.
+/// An address, with or without a prefix length.
 fn address(text: &str) -> Option<IpAddr> {
     text.split('/').next()?.parse().ok()
 }
@@ -237,14 +236,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tolerance_is_the_larger_of_the_two() {
+    fn tolerance_is_the_larger_of_absolute_and_relative() {
         let config = Config::default();
         assert_eq!(config.tolerance_after(Duration::from_millis(10)), Duration::from_millis(4));
         assert_eq!(config.tolerance_after(Duration::from_secs(2)), Duration::from_millis(250));
     }
 
     #[test]
-    fn options_are_checked() {
+    fn invalid_options_are_refused() {
         let mut config = Config::default();
         config.apply("tolerance_usecs", Some("10000")).unwrap();
         config.apply("remote_ip", Some("192.0.2.7/24")).unwrap();

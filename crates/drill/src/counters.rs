@@ -1,27 +1,27 @@
-//! `nstat`, and `grep` behind it (misc/nstat.c of iproute2; POSIX grep): whether what the kernel has counted is what a
-//! script says.
+//! `nstat`, optionally piped to `grep` (misc/nstat.c of iproute2; POSIX grep): whether the kernel's counters are as the
+//! script expects.
 
 use regex_lite::{Regex, RegexBuilder};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a kernel has counted, by the names of nstat: `TcpRetransSegs`, `TcpExtTCPTimeouts`.
+/// A kernel's counters, by nstat's names: `TcpRetransSegs`, `TcpExtTCPTimeouts`.
 pub type Counters = BTreeMap<String, u64>;
 
-/// A look at the counters.
+/// A query of the counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// The command as it was written.
+    /// The command as written.
     text: String,
-    /// Since the namespace was made, not since the last look (`-a`, `-r`).
+    /// Totals since the namespace was created, not since the last query (`-a`, `-r`).
     absolute: bool,
-    /// Nothing is shown (`-n`).
+    /// Nothing is printed (`-n`).
     silent: bool,
-    /// The next look counts from where this one did (`-s`).
+    /// The query does not update the history (`-s`).
     forgets: bool,
-    /// What did not count is shown as well (`-z`).
+    /// Zero counters are printed too (`-z`).
     zeros: bool,
-    /// Which counters; all of them without any.
+    /// Which counters; all if empty.
     patterns: Vec<String>,
     filters: Vec<Filter>,
 }
@@ -29,14 +29,14 @@ pub struct Query {
 /// A `grep`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Filter {
-    /// As [`Regex`] writes it.
+    /// In [`Regex`] syntax.
     pattern: String,
     ignores_case: bool,
     inverted: bool,
 }
 
 impl Query {
-    /// From the words of a pipeline's commands; `None` if that is not understood.
+    /// Parses the words of a pipeline's commands; `None` if they are not supported.
     pub fn parse(text: &str, stages: &[Vec<String>]) -> Option<Self> {
         let [nstat, greps @ ..] = stages else { return None };
         let mut query = Self {
@@ -83,7 +83,8 @@ impl Query {
         patterns.chain(greps).collect()
     }
 
-    /// Looks: `history` is what the last look saw. Gives the lines that are left, and whether the command succeeds.
+    /// Runs the query; `history` holds the last query's counters. Returns the remaining lines, and whether the command
+    /// succeeds.
     pub fn look(&self, now: &Counters, history: &mut Counters) -> (Vec<String>, bool) {
         let before = |name: &String| history.get(name).copied().filter(|_| !self.absolute).unwrap_or(0);
         let mut values: Counters =
@@ -138,7 +139,7 @@ impl Filter {
                     'i' => ignores_case = true,
                     'v' => inverted = true,
                     'w' => whole_words = true,
-                    // These change what is printed, or say that the pattern is next.
+                    // These change the output, or precede the pattern.
                     'q' | 'c' | 'o' | 's' | 'e' => {}
                     _ => return None,
                 }
@@ -164,7 +165,7 @@ impl Filter {
     }
 }
 
-/// A basic regular expression of POSIX as an extended one: there `\+` is what here is `+`.
+/// Converts a POSIX basic regular expression to an extended one: its `\+` is `+` here.
 fn from_basic(basic: &str) -> String {
     let mut extended = String::new();
     let mut characters = basic.chars();
@@ -188,7 +189,7 @@ fn names_in(pattern: &str) -> Vec<String> {
     words.filter(|word| word.starts_with("Tcp") && word.len() > "TcpExt".len()).map(str::to_owned).collect()
 }
 
-/// `fnmatch` with `*` and `?`, whatever the case.
+/// `fnmatch` with `*` and `?`, case-insensitive.
 fn matches_glob(pattern: &str, name: &str) -> bool {
     let escaped = regex_lite::escape(pattern).replace(r"\*", ".*").replace(r"\?", ".");
     let regex = RegexBuilder::new(&format!("^(?:{escaped})$")).case_insensitive(true).build();
@@ -208,7 +209,7 @@ mod tests {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
     }
 
-    /// What it shows, and whether it succeeds.
+    /// Its output, and whether it succeeds.
     fn look(text: &str, now: &Counters, history: &mut Counters) -> (Vec<String>, bool) {
         let (lines, succeeds) = query(text).expect("understood").look(now, history);
         let first_two = |line: &String| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
@@ -216,21 +217,21 @@ mod tests {
     }
 
     #[test]
-    fn a_look_counts_from_the_last_one() {
+    fn nstat_counts_from_the_last_query() {
         let mut history = Counters::new();
         let first = counters(&[("TcpRetransSegs", 2), ("TcpExtTCPTimeouts", 0)]);
         assert_eq!(look("nstat -n", &first, &mut history), (vec![], true));
         let second = counters(&[("TcpRetransSegs", 5), ("TcpExtTCPTimeouts", 1)]);
         let shown = vec!["TcpExtTCPTimeouts 1".to_owned(), "TcpRetransSegs 3".to_owned()];
         assert_eq!(look("nstat -s", &second, &mut history), (shown.clone(), true));
-        assert_eq!(look("nstat", &second, &mut history), (shown, true), "-s leaves no trace");
+        assert_eq!(look("nstat", &second, &mut history), (shown, true), "-s does not update the history");
         assert_eq!(look("nstat", &second, &mut history), (vec![], true));
         assert_eq!(look("nstat -a tcpretrans*", &second, &mut history).0, ["TcpRetransSegs 5"]);
         assert_eq!(look("nstat -z TcpRetransSegs", &second, &mut history).0, ["TcpRetransSegs 0"]);
     }
 
     #[test]
-    fn grep_decides() {
+    fn grep_decides_success() {
         let now = counters(&[("TcpExtTCPOFOQueue", 3), ("TcpRetransSegs", 13)]);
         for (text, succeeds) in [
             ("nstat -a | grep TcpExtTCPOFOQueue", true),
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_asked_for_are_known() {
+    fn query_names_its_counters() {
         let names = |text| query(text).map(|query| query.names());
         assert_eq!(names("nstat -az TcpFoo Tcp*"), Some(vec!["TcpFoo".to_owned()]));
         assert_eq!(names("nstat | grep TcpExtBar.*3 | grep -c 1"), Some(vec!["TcpExtBar".to_owned()]));

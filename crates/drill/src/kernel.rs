@@ -1,4 +1,4 @@
-//! The kernel that a script is run against.
+//! The kernel that a script runs against.
 
 use crate::call::{Call, Fd, Returned};
 use crate::counters::Counters;
@@ -8,69 +8,69 @@ use slowpath_model::Instant;
 
 /// A kernel under test: a model in virtual time, or a real one.
 ///
-/// Time is counted from the run's start. A call that blocks does so while packets come and go; one at a time.
+/// Times are relative to the run's start. One call at a time may block, while packets are sent and received.
 pub trait Kernel {
-    /// The time now.
+    /// The current time.
     fn now(&mut self) -> Instant;
 
     /// Lets time pass until something happens, at most until `until`.
     ///
     /// # Errors
-    /// If the kernel cannot be watched any longer.
+    /// If the kernel cannot be observed any more.
     fn wait(&mut self, until: Instant) -> Result<Happening, KernelError>;
 
-    /// Makes a call. It has returned, or blocks.
+    /// Makes a call. It returns, or blocks.
     ///
     /// # Errors
-    /// If the call cannot be made at all, which is not the same as that it fails.
+    /// If the call cannot be made at all, as opposed to failing.
     fn call(&mut self, call: Call) -> Result<Progress, KernelError>;
 
-    /// Gives the kernel a packet from the network.
+    /// Passes a packet from the network to the kernel.
     ///
     /// # Errors
-    /// If it cannot be given.
+    /// If it cannot be passed.
     fn inject(&mut self, packet: &Datagram) -> Result<(), KernelError>;
 
-    /// What a socket measures, by the names that code uses.
+    /// Measurements of a socket, by their names in code.
     ///
     /// # Errors
-    /// If it is no socket of TCP.
+    /// If it is not a TCP socket.
     fn measures(&mut self, fd: Fd) -> Result<Vec<(&'static str, i64)>, KernelError>;
 
-    /// What it has counted since its namespace was made. `asked` are names that a script wants to know of.
+    /// The counters since the namespace was created. `asked` are the names that a script queries.
     ///
     /// # Errors
-    /// If one of these is not counted, or the counters cannot be read.
+    /// If one of these is not supported, or the counters cannot be read.
     fn counters(&mut self, asked: &[String]) -> Result<Counters, KernelError>;
 
-    /// Takes over a setting, as a shell command makes it.
+    /// Applies a setting, as made by a shell command.
     ///
     /// # Errors
-    /// If the setting is wrong; what merely means nothing to this kernel is no error.
+    /// If the setting is invalid; a setting without effect on this kernel is no error.
     fn command(&mut self, command: &Command) -> Result<Understood, KernelError>;
 }
 
-/// Whether a command means something to a kernel.
+/// Whether a kernel supports a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Understood {
-    /// It was taken over, or changes nothing that could be seen.
+    /// It was applied, or has no visible effect.
     Yes,
-    /// It was left out.
+    /// It was skipped.
     No,
 }
 
 /// What happened while time passed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Happening {
-    /// Nothing, up to the time that was asked for.
+    /// Nothing, up to the requested time.
     Nothing,
     /// A packet was sent.
     Sent(Instant, Datagram),
-    /// The call that blocked has returned.
+    /// The blocked call has returned.
     Returned(Instant, Returned),
 }
 
-/// How far a call has come.
+/// The state of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// It has returned.
@@ -79,7 +79,7 @@ pub enum Progress {
     Blocked,
 }
 
-/// Why a kernel could not do what it was asked.
+/// Why a kernel could not do what was requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct KernelError(pub String);

@@ -1,14 +1,14 @@
 //! A script's text as tokens.
 //!
-//! Numbers, words and signs are cut as packetdrill cuts them: the longest match wins, so `0...0.1` is a number, an
-//! ellipsis and a number, and `S.5` is a word and a fraction.
+//! Numbers, words and signs are split as in packetdrill: the longest match wins, so `0...0.1` is a number, an ellipsis
+//! and a number, and `S.5` is a word and a fraction.
 
 use crate::source::{Place, ScriptError, Source};
 use std::iter::Peekable;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::CharIndices;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// A name: of a system call, a constant, a flag, an option.
@@ -19,9 +19,9 @@ pub enum Kind {
     Hex(i64),
     /// A number with a fraction, as written: times must not be rounded, and `.5` can be flags.
     Fraction(String),
-    /// What stands between double quotes, escapes not yet resolved.
+    /// Text between double quotes, with unresolved escapes.
     Text(String),
-    /// A shell command, between backticks.
+    /// A shell command, in backticks.
     Shell(String),
     /// Code, between `%{` and `}%`.
     Code(String),
@@ -44,16 +44,16 @@ pub struct Token {
     pub kind: Kind,
     /// Where it begins.
     pub place: Place,
-    /// Where it ends, as an offset into the text; shows whether two tokens touch.
+    /// Its end, as an offset into the text; shows whether two tokens are adjacent.
     pub end: usize,
-    /// Where it begins, as an offset into the text.
+    /// Its start, as an offset into the text.
     pub start: usize,
 }
 
-/// Cuts a script into tokens.
+/// Splits a script into tokens.
 ///
 /// # Errors
-/// At a comment, string, command or code block that does not end, and at a number that does not fit.
+/// At an unterminated comment, string, command or code block, and at a number out of range.
 pub fn tokens(source: &Source) -> Result<Vec<Token>, ScriptError> {
     let mut lexer = Lexer { source, text: source.text(), at: 0, place: Place { line: 1, column: 1 } };
     if lexer.text.starts_with("#!") {
@@ -112,7 +112,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes what stands between two delimiters, both included in what is skipped.
+    /// Takes the text between two delimiters, and skips both.
     fn between(&mut self, open: &str, close: &str, what: &str) -> Result<&'a str, ScriptError> {
         let place = self.place;
         let inside = &self.rest()[open.len()..];
@@ -126,7 +126,7 @@ impl<'a> Lexer<'a> {
         Ok(&inside[..length])
     }
 
-    /// Takes a quoted string in which a backslash protects the character after it.
+    /// Takes a quoted string in which a backslash escapes the next character.
     fn quoted(&mut self, quote: char, what: &str) -> Result<String, ScriptError> {
         let place = self.place;
         let mut characters = self.rest().char_indices().skip(1);
@@ -162,7 +162,7 @@ impl<'a> Lexer<'a> {
         Ok(Some(Token { kind, place, start, end: self.at }))
     }
 
-    /// A token that ends where its characters end: address, number, word, option or sign.
+    /// A token that needs no closing delimiter: address, number, word, option or sign.
     fn short(&mut self, rest: &str, first: char) -> Result<Kind, ScriptError> {
         if let Some((address, length)) = ipv6(rest) {
             self.advance(length);
@@ -200,7 +200,7 @@ impl<'a> Lexer<'a> {
         if let Some(digits) = rest.strip_prefix("0x") {
             let length = digits.bytes().take_while(u8::is_ascii_hexdigit).count();
             if length > 0 {
-                // As unsigned, so that all 64 bits can be written.
+                // Unsigned, so that all 64 bits can be written.
                 let value = u64::from_str_radix(&digits[..length], 16).map_err(|_| too_large())?;
                 return Ok(Some((Kind::Hex(value as i64), 2 + length)));
             }
@@ -219,7 +219,7 @@ impl<'a> Lexer<'a> {
             return Ok(None);
         }
         let length = sign + whole;
-        // Digits beyond any number are those of a cookie.
+        // Digits too long for a number are those of a cookie.
         let kind =
             rest[..length].parse().map_or_else(|_| Kind::Word(rest[..length].to_owned()), Kind::Integer);
         Ok(Some((kind, length)))
@@ -239,10 +239,10 @@ fn ipv4(text: &str) -> Option<(Ipv4Addr, usize)> {
     text[..length].parse().ok().map(|address| (address, length))
 }
 
-/// An IPv6 address has `::` or seven colons, which sequence numbers such as `1:1001` have not.
+/// An IPv6 address has `::` or seven colons, unlike sequence numbers such as `1:1001`.
 fn ipv6(text: &str) -> Option<(Ipv6Addr, usize)> {
     let run = text.bytes().take_while(|byte| byte.is_ascii_hexdigit() || b":.".contains(byte)).count();
-    // The colon after an encapsulating header may touch the address.
+    // The colon after an encapsulating header may follow the address directly.
     [run, run.saturating_sub(1)].into_iter().find_map(|length| {
         let candidate = &text[..length];
         candidate.parse().ok().map(|address| (address, length))
@@ -252,7 +252,7 @@ fn ipv6(text: &str) -> Option<(Ipv6Addr, usize)> {
 /// Resolves the escapes of a string.
 ///
 /// # Errors
-/// The escape that is not known.
+/// The unknown escape.
 pub fn unescape(raw: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(raw.len());
     let mut characters = raw.char_indices().peekable();
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_match_wins() {
+    fn longest_match_wins() {
         use Kind::*;
         let fraction = |text: &str| Fraction(text.to_owned());
         assert_eq!(kinds("0...0.1"), [Integer(0), Ellipsis, fraction("0.1")]);
@@ -309,14 +309,14 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_told_from_sequence_numbers() {
+    fn ipv6_addresses_are_distinguished_from_sequence_numbers() {
         assert_eq!(kinds("192.0.2.1"), [Kind::Ipv4([192, 0, 2, 1].into())]);
         assert_eq!(kinds("2001:db8::1:"), [Kind::Ipv6("2001:db8::1".parse().unwrap()), Kind::Sign(':')]);
         assert_eq!(kinds("1:2").len(), 3);
     }
 
     #[test]
-    fn comments_and_what_is_quoted() {
+    fn comments_and_quotes_are_tokenized() {
         assert_eq!(kinds("// a\n/* b\n * c */ 1"), [Kind::Integer(1)]);
         assert_eq!(kinds(r#"`a "b"`"#), [Kind::Shell("a \"b\"".into())]);
         assert_eq!(kinds("%{ assert 1 }%"), [Kind::Code(" assert 1 ".into())]);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_end_is_said_where_it_began() {
+    fn unterminated_tokens_are_reported_at_their_start() {
         let error = tokens(&Source::new("t", "1\n  /* no end")).unwrap_err();
         assert_eq!((error.place.line, error.place.column), (2, 3));
         for text in ["\"", "`", "%{", "0x11112222333344445"] {

@@ -1,10 +1,10 @@
-//! Packets: as scripts write them, and as they pass between a runner and a kernel.
+//! Packets: as scripts write them, and as exchanged between runner and kernel.
 
 use slowpath_model::{Ecn, Flags, Timestamps};
 use std::fmt;
 use std::net::IpAddr;
 
-/// Which way a packet goes, seen from the kernel under test.
+/// The direction of a packet, seen from the kernel under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Injected.
@@ -13,14 +13,14 @@ pub enum Direction {
     Out,
 }
 
-/// A packet as a script writes it: what it holds, and what of that is not compared.
+/// A packet as written in a script: its contents, and which of them are not compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketSpec {
-    /// Headers around it, outermost first.
+    /// Encapsulating headers, outermost first.
     pub around: Vec<Encapsulation>,
-    /// What the script says of the IP header.
+    /// The IP header fields in the script.
     pub ip: IpSpec,
-    /// Ports, where the script names them: source and destination.
+    /// Source and destination port, if the script states them.
     pub ports: Option<(u16, u16)>,
     /// The rest of it.
     pub body: Body,
@@ -39,7 +39,7 @@ pub struct AnyOf {
     pub ace: bool,
 }
 
-/// A header around a packet.
+/// An encapsulating header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Encapsulation {
     /// IP in IP.
@@ -55,7 +55,7 @@ pub enum Encapsulation {
     Mpls,
 }
 
-/// What a script says of an IP header.
+/// The IP header fields in a script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IpSpec {
     /// The traffic class.
@@ -66,10 +66,10 @@ pub struct IpSpec {
     pub ttl: Option<u8>,
 }
 
-/// What a script says of the traffic class.
+/// The traffic class in a script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClassSpec {
-    /// Nothing: zero where it is injected, anything where it is expected.
+    /// Not stated: zero if injected, anything if expected.
     #[default]
     Any,
     /// The two bits of ECN.
@@ -80,12 +80,12 @@ pub enum ClassSpec {
     Whole(u8),
 }
 
-/// A packet on its way to or from a kernel. The addresses are those of the run.
+/// A packet to or from a kernel. The addresses are the run's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Datagram {
-    /// The port of who sends it; 0 for ICMP.
+    /// The sender's port; 0 for ICMP.
     pub source_port: u16,
-    /// The port of who receives it; 0 for ICMP.
+    /// The receiver's port; 0 for ICMP.
     pub destination_port: u16,
     /// The traffic class.
     pub class: u8,
@@ -111,7 +111,7 @@ pub enum Body {
     Icmp(Icmp),
 }
 
-/// A TCP segment. Its payload is zeros: only their number matters.
+/// A TCP segment. Its payload is zeros: only the length matters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segment {
     /// Control bits.
@@ -126,11 +126,11 @@ pub struct Segment {
     pub window: u16,
     /// Urgent pointer.
     pub urgent: u16,
-    /// Options in their order, padding included.
+    /// Options in order, including padding.
     pub options: Vec<TcpOption>,
 }
 
-/// An option of TCP.
+/// A TCP option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TcpOption {
     /// End of the list.
@@ -164,7 +164,7 @@ pub enum TcpOption {
     Other {
         /// Its kind.
         kind: u8,
-        /// What follows kind and length.
+        /// The data after kind and length.
         data: Vec<u8>,
     },
 }
@@ -180,11 +180,11 @@ pub struct Icmp {
     pub mtu: Option<u32>,
     /// The identifier of an echo.
     pub echo_id: u16,
-    /// The packet that it is about.
+    /// The quoted packet.
     pub echoed: Echoed,
 }
 
-/// What an ICMP message is about.
+/// The packet that an ICMP message quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Echoed {
     /// A segment, by its sequence number.
@@ -199,7 +199,7 @@ pub enum Echoed {
         /// Bytes of payload.
         len: u32,
     },
-    /// Nothing: so many bytes of it.
+    /// Unstructured bytes.
     Raw {
         /// Bytes.
         len: u32,
@@ -215,7 +215,7 @@ impl Segment {
         })
     }
 
-    /// The timestamps among its options, to be changed.
+    /// The timestamps among its options, mutable.
     pub fn timestamps_mut(&mut self) -> Option<&mut Timestamps> {
         self.options.iter_mut().find_map(|option| match option {
             TcpOption::Timestamps(timestamps) => Some(timestamps),
@@ -223,7 +223,7 @@ impl Segment {
         })
     }
 
-    /// Moves the numbers that count the direction it acknowledges.
+    /// Shifts the numbers of the acknowledged direction.
     pub fn shift_acknowledged(&mut self, by: u32) {
         if self.flags.has(Flags::ACK) {
             self.ack = self.ack.wrapping_add(by);
@@ -259,7 +259,7 @@ impl Datagram {
         }
     }
 
-    /// The segment in it, to be changed.
+    /// The segment in it, mutable.
     pub fn segment_mut(&mut self) -> Option<&mut Segment> {
         match &mut self.body {
             Body::Tcp(segment) => Some(segment),
@@ -268,7 +268,7 @@ impl Datagram {
     }
 }
 
-/// The letters of the flags, in the order in which they are written.
+/// The letters of the flags, in the order of writing.
 pub const FLAG_LETTERS: &[(char, Flags)] = &[
     ('F', Flags::FIN),
     ('S', Flags::SYN),
@@ -375,7 +375,7 @@ impl fmt::Display for Body {
     }
 }
 
-/// The name of an ECN field as scripts write it.
+/// The name of an ECN codepoint in scripts.
 pub const fn ecn_name(ecn: Ecn) -> &'static str {
     match ecn {
         Ecn::NotEct => "noecn",

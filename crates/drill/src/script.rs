@@ -1,22 +1,22 @@
-//! A script: options, and events at their times.
+//! A script: options and timed events.
 
 use crate::config::Config;
 use crate::packet::PacketSpec;
 use crate::source::{Place, Source};
 use std::time::Duration;
 
-/// A script that has been read, by [`Script::parse`] in `parser`.
+/// A parsed script, by [`Script::parse`] in `parser`.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Its text.
     pub source: Source,
-    /// What its option lines and the caller's settings come to.
+    /// The result of its option lines and the caller's settings.
     pub config: Config,
-    /// What happens, in order. Commands before the first and after the last event are among them.
+    /// The events, in order, including commands before the first and after the last.
     pub events: Vec<Event>,
 }
 
-/// Something that the script does, or waits for.
+/// An action of the script, or an expected one.
 #[derive(Clone, Debug)]
 pub struct Event {
     /// Where it is written.
@@ -30,32 +30,32 @@ pub struct Event {
 /// When an event is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// So long after the script's start.
+    /// This long after the script's start.
     At(Duration),
-    /// So long after the event before.
+    /// This long after the previous event.
     After(Duration),
     /// Between two times after the script's start.
     Between(Duration, Duration),
-    /// Between two times after the event before.
+    /// Between two times after the previous event.
     AfterBetween(Duration, Duration),
     /// At any time.
     Any,
-    /// Before the first event, or after the last: no time is kept.
+    /// Before the first event, or after the last: untimed.
     Outside,
 }
 
-/// What an event is.
+/// The action of an event.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// A packet from the network.
     Inject(PacketSpec),
-    /// A packet that is to be sent.
+    /// A packet that must be sent.
     Expect(PacketSpec),
     /// A system call.
     Call(CallSpec),
     /// A shell command.
     Shell(String),
-    /// Code over the measures of the socket.
+    /// Code over the socket's measurements.
     Code(String),
 }
 
@@ -68,16 +68,16 @@ pub struct CallSpec {
     pub arguments: Vec<Expr>,
     /// What it returns.
     pub result: Expr,
-    /// The name of the error that it fails with.
+    /// The name of its error.
     pub errno: Option<String>,
-    /// When it returns, if it is to block: after the script's start, or after the event before as its event says.
+    /// When it returns, if it blocks: absolute or relative, like its event's time.
     pub returns: Option<Duration>,
 }
 
 /// An expression in an argument or a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
-    /// `...`: whatever it is.
+    /// `...`: any value.
     Ellipsis,
     /// A number.
     Integer(i64),

@@ -1,11 +1,11 @@
-//! The shell commands of scripts, as far as they concern a kernel: settings of it and of its device.
+//! The shell commands of scripts that affect a kernel: settings of it and of its device.
 //!
-//! Nothing is executed here. A kernel gets what a command means, and the command itself for those that can do more.
+//! Nothing is executed here. A kernel gets the parsed command, and its words if it supports more.
 
 use crate::counters::Query;
 use std::fmt;
 
-/// What a command means.
+/// The meaning of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// A sysctl is set: its dotted name and the value.
@@ -17,27 +17,27 @@ pub enum Command {
     },
     /// `ip`: routes, addresses, links, metrics.
     Ip(Vec<String>),
-    /// `tc`: queueing disciplines.
+    /// `tc`: qdiscs.
     Tc(Vec<String>),
     /// `ethtool`: offloads of the device.
     Ethtool(Vec<String>),
-    /// `nstat`: whether the counters are what the script says.
+    /// `nstat`: whether the counters are as the script expects.
     Counters(Query),
     /// `sleep`, in milliseconds.
     Sleep(u64),
     /// Another script, by its path: its lines are commands too.
     Include(String),
-    /// Nothing that concerns a kernel, such as `true` or `echo`, or what undoes settings at the end.
+    /// Without effect on a kernel, such as `true` or `echo`, or a restored setting at the end.
     Nothing,
-    /// What is not understood.
+    /// Not supported.
     Unknown(String),
 }
 
-/// The most commands of one script; scripts that include themselves end there.
+/// The maximum number of commands in a script; limits scripts that include themselves.
 pub const MOST: usize = 1000;
 
-/// The commands of a text, one after the other. Separators are new lines, `;` and `&&`; what stands behind `||` is
-/// run only when something failed, and left out.
+/// The commands in a text. Separators are newlines, `;` and `&&`; commands after `||`, which run only after a failure,
+/// are skipped.
 pub fn commands(text: &str) -> Vec<Command> {
     let joined = text.replace("\\\n", " ");
     let mut commands = Vec::new();
@@ -62,7 +62,7 @@ fn strip_comment(line: &str) -> &str {
     }
 }
 
-/// Splits where one of the separators stands outside of quotes and of `$(...)`.
+/// Splits at separators outside quotes and `$(...)`.
 fn split_outside_quotes<'a>(text: &'a str, separators: &[&str]) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let (mut from, mut quote, mut depth) = (0, None, 0u32);
@@ -86,7 +86,7 @@ fn split_outside_quotes<'a>(text: &'a str, separators: &[&str]) -> Vec<&'a str> 
     parts
 }
 
-/// The words of a command, quotes removed, redirections left out but for the file they write to.
+/// The words of a command, without quotes and redirections, and the file it writes to.
 fn words(text: &str) -> (Vec<String>, Option<String>) {
     let mut words = vec![];
     let (mut word, mut started, mut quote) = (String::new(), false, None);
@@ -133,7 +133,7 @@ fn redirections(words: Vec<String>) -> (Vec<String>, Option<String>) {
 fn command(text: &str) -> Vec<Command> {
     let stages = split_outside_quotes(text, &["|"]);
     let (mut words, target) = words(stages[0]);
-    // Variables of the environment before a command.
+    // Environment variables before a command.
     while words.len() > 1 && words[0].split_once('=').is_some_and(|(name, _)| is_name(name)) {
         words.remove(0);
     }
@@ -163,7 +163,7 @@ fn command(text: &str) -> Vec<Command> {
         "true" | ":" | "exit" | "set" | "test" | "[" | "rm" | "mkdir" | "cat" | "grep" | "export" => {
             vec![Command::Nothing]
         }
-        // Written by `set_sysctls.py` to undo what it did.
+        // Written by `set_sysctls.py` to restore settings.
         name if name.starts_with("sysctl_restore_") => vec![Command::Nothing],
         name if name.ends_with(".sh") => vec![Command::Include(program)],
         _ if is_name(program.split('=').next().unwrap_or("")) && program.contains('=') => {
@@ -182,7 +182,7 @@ fn sysctls(arguments: &[String]) -> Option<Vec<Command>> {
     let mut settings = Vec::new();
     let mut rest = arguments.iter().filter(|argument| !argument.starts_with('-')).peekable();
     while let Some(argument) = rest.next() {
-        // `name = value`, too, is accepted by sysctl(8).
+        // sysctl(8) also accepts `name = value`.
         let (name, value) = match argument.split_once('=') {
             Some((name, value)) if !value.is_empty() => (name.to_owned(), value.to_owned()),
             _ if rest.peek().is_some_and(|next| *next == "=") => {
@@ -209,7 +209,7 @@ fn proc_name(path: &str) -> Option<String> {
     path.strip_prefix("/proc/sys/").map(|name| name.replace('/', "."))
 }
 
-/// A value with its spaces put in order and `$((a*b))` worked out.
+/// A value with normalised spaces and `$((a*b))` evaluated.
 fn plain_value(value: &str) -> String {
     let mut text = value.to_owned();
     while let Some(start) = text.find("$((") {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn sysctls_are_understood_however_they_are_set() {
+    fn sysctls_are_parsed_in_every_form() {
         assert_eq!(commands("sysctl -q net.ipv4.tcp_sack=0"), [set("net.ipv4.tcp_sack", "0")]);
         assert_eq!(
             commands("sysctl -w net.ipv4.tcp_rmem=\"4096  87380\t6291456\" a.b=1 >/dev/null 2>&1"),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn several_commands_and_their_separators() {
+    fn command_separators_are_parsed() {
         let found =
             commands("./defaults.sh\nip route add 1.2.3.0/24 dev tun0 || true; sleep 0.5 && nstat -n");
         assert_eq!(found[0], Command::Include("./defaults.sh".to_owned()));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_kept() {
+    fn unsupported_commands_are_kept() {
         let piped = "nstat | awk '{ print $2 }'";
         assert_eq!(commands(piped), [Command::Unknown(piped.to_owned())]);
         assert_eq!(commands("iptables -A INPUT"), [Command::Unknown("iptables -A INPUT".to_owned())]);

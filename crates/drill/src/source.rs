@@ -20,22 +20,22 @@ pub struct Place {
 }
 
 impl Source {
-    /// A script called `name`, as messages are to call it.
+    /// A script with the name to use in messages.
     pub fn new(name: &str, text: &str) -> Self {
         Self { name: name.into(), text: text.into() }
     }
 
-    /// What messages call it.
+    /// The name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// All of it.
+    /// The whole text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// A line, from 1; empty where there is none.
+    /// A line, numbered from 1; empty if there is none.
     pub fn line(&self, number: u32) -> &str {
         let index = (number as usize).checked_sub(1);
         index.and_then(|index| self.text.lines().nth(index)).unwrap_or("")
@@ -53,7 +53,7 @@ impl Source {
     }
 }
 
-/// A script that cannot be understood: where, why, and what to write instead.
+/// An error in a script: place, reason, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
     /// The script's name.
@@ -64,7 +64,7 @@ pub struct ScriptError {
     pub line: String,
     /// What is wrong.
     pub message: String,
-    /// How to fix it, where that is known.
+    /// How to fix it, if known.
     pub hint: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for ScriptError {
         writeln!(f, "{}:{line}:{column}: {}", self.file, self.message)?;
         let number = line.to_string();
         let margin = " ".repeat(number.len());
-        // Tabs are kept, so that the caret stands under what it points at.
+        // Tabs are kept, so that the caret is under its target.
         let before: String = self
             .line
             .chars()
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_shows_the_line_and_points_at_the_place() {
+    fn error_shows_the_line_with_a_caret() {
         let source = Source::new("a.pkt", "0 socket(\n+0\t> Q 0:0(0)\n");
         let error = source.error(Place { line: 2, column: 6 }, "no such flag").hint("flags are S");
         assert_eq!(
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_past_the_end_has_an_empty_line() {
+    fn place_past_the_end_has_an_empty_line() {
         let source = Source::new("a.pkt", "");
         assert_eq!(source.line(0), "");
         assert_eq!(source.line(7), "");

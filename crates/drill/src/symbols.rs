@@ -1,4 +1,4 @@
-//! The constants that scripts name, with their values on Linux (x86-64; they are the same on most).
+//! The constants named in scripts, with their values on Linux (x86-64; most architectures share them).
 
 /// A table of names and values.
 type Table = &'static [(&'static str, i64)];
@@ -19,7 +19,7 @@ pub fn errno_name(number: i32) -> Option<&'static str> {
     ERRNOS.iter().find(|(_, known)| *known == i64::from(number)).map(|(name, _)| *name)
 }
 
-/// The constants that begin most like a name that is not known.
+/// The constants with the longest common prefix with an unknown name.
 pub fn resembling(name: &str) -> Vec<&'static str> {
     let common = |known: &str| known.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
     let tables = TABLES.iter().chain([&ERRNOS]);
@@ -60,7 +60,7 @@ const TABLES: &[Table] = &[
         ("SO_INCOMING_CPU", 49), ("SO_MEMINFO", 55), ("SO_INCOMING_NAPI_ID", 56), ("SO_COOKIE", 57),
         ("SO_ZEROCOPY", 60), ("SO_TXTIME", 61), ("SO_RCVMARK", 75),
     ],
-    // Time stamps and the error queue (include/uapi/linux/net_tstamp.h, errqueue.h).
+    // Timestamps and the error queue (include/uapi/linux/net_tstamp.h, errqueue.h).
     &[
         ("SOF_TIMESTAMPING_TX_HARDWARE", 1), ("SOF_TIMESTAMPING_TX_SOFTWARE", 2),
         ("SOF_TIMESTAMPING_RX_HARDWARE", 4), ("SOF_TIMESTAMPING_RX_SOFTWARE", 8),
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_have_their_values() {
+    fn constants_have_their_linux_values() {
         assert_eq!(value("SO_RCVBUF"), Some(8));
         assert_eq!(value("EPOLLET"), Some(1 << 31));
         assert_eq!(value("ECONNRESET"), Some(104));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_has_two_values() {
+    fn no_constant_has_two_values() {
         let mut all: Vec<_> = TABLES.iter().chain([&ERRNOS]).flat_map(|table| table.iter()).collect();
         all.sort();
         all.dedup();

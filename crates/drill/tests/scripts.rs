@@ -1,5 +1,4 @@
-//! Every script of ours on the model. Those that the model does not pass yet are named in `scripts/not-yet.txt`, and
-//! no others.
+//! Every script in `scripts` on the model. `scripts/not-yet.txt` lists exactly those that the model does not pass yet.
 
 use slowpath_drill::{Config, Modelled, Outcome, Script, Source, run};
 use slowpath_kernels::registry;
@@ -9,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The kernel that the scripts were validated on.
 const KERNEL: &str = "linux-6.18";
-/// As its distribution builds it: what the live kernel had when the scripts were validated.
+/// The distribution's tick rate: that of the live kernel when the scripts were validated.
 const HZ: u32 = 250;
 
 fn folder() -> PathBuf {
@@ -40,7 +39,7 @@ fn outcome(path: &Path, name: &str) -> Outcome {
 }
 
 #[test]
-fn the_model_passes_all_that_are_not_listed() {
+fn model_passes_all_scripts_not_listed() {
     let list = fs::read_to_string(folder().join("not-yet.txt")).expect("the list");
     let listed: BTreeSet<&str> =
         list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
@@ -68,7 +67,7 @@ fn the_model_passes_all_that_are_not_listed() {
 }
 
 #[test]
-fn every_script_says_what_it_shows() {
+fn every_script_begins_with_a_description() {
     let mut found = Vec::new();
     scripts(&folder(), &mut found);
     let silent: Vec<_> =

@@ -1,7 +1,7 @@
-//! What a kernel makes of a buffer's size: each step with its kernel function and formula.
+//! The size of a buffer and the window it gives: each step with its kernel function and formula.
 //!
-//! The figures are those of [`slowpath_tcp::buffers`], which asks a connection; here are the words. `needed` turns it
-//! round: what to ask for so that a window or what is in flight is as large as a path holds.
+//! The figures come from [`slowpath_tcp::buffers`], which runs a connection; this adds the words. `needed` is the
+//! inverse: which size to request for a window or for data in flight as large as a path holds.
 
 mod steps;
 
@@ -28,8 +28,8 @@ const HEADERS: u32 = 40;
 const TIMESTAMPS: u32 = 12;
 
 impl Host {
-    /// A host with this kernel, on a route whose full segments carry `mss` bytes of payload. What they are charged with
-    /// is `truesize`, or what the kernel's drivers usually make of it.
+    /// A host with this kernel, on a route whose full segments carry `mss` bytes of payload. They are charged
+    /// `truesize`, or what the kernel's drivers usually allocate.
     pub fn new(kernel: &KernelProfile, mss: u32, truesize: Option<u32>) -> Self {
         let stamps = if kernel.sysctls.tcp_timestamps == 0 { 0 } else { TIMESTAMPS };
         let mut choices = kernel.tcp.clone();
@@ -58,18 +58,18 @@ impl Host {
         Self { settings, truesize: truesize.unwrap_or(usual), takes }
     }
 
-    /// A receive buffer for which `SO_RCVBUF` asks; `None` asks for none.
+    /// A receive buffer with this `SO_RCVBUF`; `None`: not set.
     pub fn receive(&self, asked: Option<i64>) -> ReceiveBuffer {
         ReceiveBuffer::of_segments(&self.settings, asked, self.truesize)
     }
 
-    /// A send buffer for which `SO_SNDBUF` asks; `None` asks for none.
+    /// A send buffer with this `SO_SNDBUF`; `None`: not set.
     pub fn send(&self, asked: Option<i64>) -> SendBuffer {
         SendBuffer::of(&self.settings, asked)
     }
 
-    /// The least that `SO_RCVBUF` has to ask for so that the window becomes `window` bytes, with `rmem_max` raised to it if it
-    /// must be; `None` if no value does.
+    /// The minimum `SO_RCVBUF` for a window of `window` bytes, with `rmem_max` raised to it if necessary; `None` if no
+    /// value is enough.
     pub fn receive_needed(&self, window: u64) -> Option<u32> {
         least(|asked| {
             let mut host = self.clone();
@@ -79,8 +79,7 @@ impl Host {
         })
     }
 
-    /// The least that `SO_SNDBUF` has to ask for so that `flight` bytes may be in flight, with `wmem_max` raised to it if it
-    /// must be.
+    /// The minimum `SO_SNDBUF` for `flight` bytes in flight, with `wmem_max` raised to it if necessary.
     pub fn send_needed(&self, flight: u64) -> Option<u32> {
         least(|asked| {
             let mut host = self.clone();
@@ -90,8 +89,8 @@ impl Host {
         })
     }
 
-    /// The least third number of `tcp_rmem` with which a buffer that is not asked for gets a window of `window` bytes;
-    /// `rmem_max` where that bounds tuning; `None` where no tuning makes it larger.
+    /// The minimum `tcp_rmem[2]` for a window of `window` bytes without `SO_RCVBUF`; `rmem_max` if that limits
+    /// autotuning; `None` without autotuning.
     pub fn tuned_receive_needed(&self, window: u64) -> Option<u32> {
         least(|most| {
             let mut host = self.clone();
@@ -104,12 +103,12 @@ impl Host {
         })
     }
 
-    /// Whether `rmem_max` bounds the tuning, not `tcp_rmem` (LANL's patch).
+    /// Whether `rmem_max` limits autotuning instead of `tcp_rmem` (LANL's patch).
     pub fn is_tuned_to_rmem_max(&self) -> bool {
         self.settings.choices.receive_tuning == ReceiveTuning::SenderWindow
     }
 
-    /// The least `tcp_wmem[2]` that lets so many bytes be in flight.
+    /// The minimum `tcp_wmem[2]` for `flight` bytes in flight.
     pub fn tuned_send_needed(&self, flight: u64) -> Option<u32> {
         least(|most| {
             let mut host = self.clone();
@@ -118,7 +117,7 @@ impl Host {
         })
     }
 
-    /// Whether a receive buffer that nobody asks for grows, and a send buffer.
+    /// Whether autotuning grows the receive buffer, and the send buffer.
     pub fn tunes(&self) -> [bool; 2] {
         let choices = &self.settings.choices;
         let receive = match choices.receive_tuning {
@@ -130,7 +129,7 @@ impl Host {
     }
 }
 
-/// The least number that is enough, of those that `setsockopt` takes; `None` if none is.
+/// The minimum sufficient number that `setsockopt` accepts; `None` if none is sufficient.
 fn least(is_enough: impl Fn(u32) -> bool) -> Option<u32> {
     let (mut low, mut high) = (0, i32::MAX as u32);
     if !is_enough(high) {
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn each_step_goes_on_from_one_before() {
+    fn each_step_continues_an_earlier_one() {
         for kernel in registry::all() {
             let host = Host::new(&kernel, 1448, None);
             for asked in [None, Some(0), Some(65_536), Some(-1)] {
@@ -175,9 +174,9 @@ mod tests {
         }
     }
 
-    /// ubik IV-A and B: what has to be asked for differs by kernel, for the same window.
+    /// ubik IV-A and B: the request needed for the same window differs by kernel.
     #[test]
-    fn what_is_needed_is_enough_and_less_is_not() {
+    fn needed_buffer_is_the_minimum() {
         for name in ["2.2.20", "2.4.17", "2.6.14", "6.18"] {
             let host = host(name);
             let needed = host.receive_needed(5_000_000).unwrap();
@@ -194,7 +193,7 @@ mod tests {
         }
         assert_eq!(host("2.4.17").tuned_receive_needed(5_000_000), None);
         assert!(host("6.18").tuned_receive_needed(5_000_000).is_some_and(|most| most > 5_000_000));
-        // What is asked of 2.4 gives a window half as large again; of 2.2 one as large.
+        // The same request gives a window half as large again in 2.4, and as large in 2.2.
         let [old, newer] = ["2.2.20", "2.4.17"].map(|name| host(name).receive_needed(6_000_000).unwrap());
         assert!((5_990_000..6_010_000).contains(&old) && (3_990_000..4_010_000).contains(&newer));
     }

@@ -1,19 +1,19 @@
-//! A choice and a sysctl of a kernel, as data: name, meaning, source, and how the value is read and changed.
+//! A choice and a sysctl of a kernel, as data: name, meaning, source, and how to read and change the value.
 //!
 //! A scheduler is a choice like any other. Setting a choice in a scenario, comparing kernels and the reference page all
 //! use [`choices`](crate::registry::choices). A choice is declared once, with its subject: see `declare.rs`. `K` is the
-//! kernel's profile, of which nothing is known here.
+//! kernel's profile, which this file knows nothing about.
 
 /// One choice.
 #[derive(Debug)]
 pub struct Choice<K: 'static> {
-    /// Its name, as a scenario's `kernel = { base = …, NAME = … }` takes it.
+    /// Its name, as in a scenario's `kernel = { base = …, NAME = … }`.
     pub name: &'static str,
     /// What it belongs to.
     pub subject: Subject,
     /// What is chosen.
     pub meaning: &'static str,
-    /// Where the kernel has it, and since when.
+    /// Its place in the kernel, and since when.
     pub source: &'static str,
     /// The sysctl that sets it, if there is one.
     pub sysctl: Option<Sysctl<K>>,
@@ -28,36 +28,36 @@ pub struct NotAChoice {
 }
 
 impl<K> Choice<K> {
-    /// What its values look like, to be put behind "write".
+    /// The form of its values, to follow "write".
     pub fn form(&self) -> String {
         (self.text.form)()
     }
 
-    /// What a kernel chose.
+    /// A kernel's value.
     pub fn of(&self, kernel: &K) -> String {
         (self.text.get)(kernel)
     }
 
-    /// Makes a kernel choose otherwise.
+    /// Changes a kernel's value.
     ///
     /// # Errors
     ///
-    /// Text that is not one of its values; the kernel is as it was.
+    /// Text that is not a valid value; the kernel is unchanged.
     pub fn put(&self, kernel: &mut K, text: &str) -> Result<(), NotAChoice> {
         self.text.put(kernel, text)
     }
 }
 
-/// One sysctl, whose values are written as the kernel writes them.
+/// One sysctl; its values are written as in the kernel.
 #[derive(Debug)]
 pub struct Sysctl<K: 'static> {
-    /// Its whole name, such as `net.ipv4.tcp_sack`.
+    /// Its full name, such as `net.ipv4.tcp_sack`.
     pub name: &'static str,
     pub(crate) text: FieldText<K>,
 }
 
 impl<K> Sysctl<K> {
-    /// What its values look like, to be put behind "write".
+    /// The form of its values, to follow "write".
     pub fn form(&self) -> String {
         (self.text.form)()
     }
@@ -71,7 +71,7 @@ impl<K> Sysctl<K> {
     ///
     /// # Errors
     ///
-    /// Text that is not one of its values; it is as it was.
+    /// Text that is not a valid value; the kernel is unchanged.
     pub fn put(&self, kernel: &mut K, text: &str) -> Result<(), NotAChoice> {
         self.text.put(kernel, text)
     }
@@ -91,7 +91,7 @@ pub(crate) struct FieldText<K: 'static> {
 }
 
 impl<K> FieldText<K> {
-    /// Changes a kernel; text that is none of the field's values changes nothing.
+    /// Changes a kernel; invalid text changes nothing.
     fn put(&self, kernel: &mut K, text: &str) -> Result<(), NotAChoice> {
         if (self.set)(kernel, text) { Ok(()) } else { Err(NotAChoice { form: (self.form)() }) }
     }
@@ -113,7 +113,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// All subjects, in the order in which they are listed.
+    /// All subjects, in listing order.
     pub(crate) const ALL: [Self; 5] =
         [Self::ReceivePath, Self::TransmitPath, Self::Tasks, Self::Sender, Self::Receiver];
 

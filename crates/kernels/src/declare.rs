@@ -1,41 +1,41 @@
-//! The macro that declares a choice: once, with everything that slowpath knows of it.
+//! The macro that declares a choice: once, with all its properties.
 //!
 //! `declare!` takes a part of a kernel's profile, such as the receive path, and the declaration of each of its fields.
-//! From that it derives the struct (where this crate owns it), the value of each kernel, the text of the values, and the
-//! rows of [`choices`](crate::registry::choices) and [`sysctls`](crate::registry::sysctls). A field without a declaration
-//! does not compile. `kernels: [A, Linux2_6_14 => B]` reads: A in the oldest kernel, B since 2.6.14.
+//! From that it derives the struct (if this crate owns it), each kernel's value, the values as text, and the rows of
+//! [`choices`](crate::registry::choices) and [`sysctls`](crate::registry::sysctls). A field without a declaration does
+//! not compile. `kernels: [A, Linux2_6_14 => B]` reads: A in the oldest kernel, B since 2.6.14.
 
 use crate::choice::{Choice, Sysctl};
 use crate::release::Release;
 use crate::value::Value;
 
-/// A part of a kernel's profile whose fields are declared. It does not know where in a profile it stands: see [`HasPart`].
+/// A part of a kernel's profile with declared fields. It does not know its place in a profile: see [`HasPart`].
 pub trait Part: Sized + 'static {
     /// Its choices, in the order of their declaration.
     fn choices<K: HasPart<Self>>() -> &'static [Choice<K>];
 
-    /// Its fields that are sysctls and no choices.
+    /// Its fields that are sysctls and not choices.
     fn sysctls<K: HasPart<Self>>() -> &'static [Sysctl<K>];
 
-    /// What a kernel has.
+    /// A kernel's values.
     fn of_release(release: Release) -> Self;
 }
 
-/// A profile, for the part of it that is `P`.
+/// A profile that has the part `P`.
 pub trait HasPart<P>: 'static {
     /// That part.
     fn part(&self) -> &P;
 
-    /// That part, to be changed.
+    /// That part, mutable.
     fn part_mut(&mut self) -> &mut P;
 }
 
-/// The form of the values of a field, by its type.
+/// The form of a field's values, by its type.
 pub fn form_of<P, T: Value>(_field: fn(&P) -> &T) -> String {
     T::form()
 }
 
-/// Puts a value, if there is one, where it belongs.
+/// Stores a value, if there is one; returns whether there was.
 pub fn put<T>(place: &mut T, value: Option<T>) -> bool {
     let is_one = value.is_some();
     if let Some(value) = value {
@@ -46,7 +46,7 @@ pub fn put<T>(place: &mut T, value: Option<T>) -> bool {
 
 /// Declares the fields of a part of a profile: see this file's documentation.
 ///
-/// `own` also makes the struct; `foreign` is for structs of `slowpath-tcp`. `parts` are fields that are declared
+/// `own` also defines the struct; `foreign` is for structs of `slowpath-tcp`. `parts` are fields that are declared
 /// elsewhere.
 macro_rules! declare {
     (
@@ -121,7 +121,7 @@ macro_rules! part_struct {
     (foreign $($other:tt)*) => {};
 }
 
-/// How a field is read and written as text; a number may have a range.
+/// How a field is converted from and to text; a number may have a range.
 macro_rules! field_text {
     ($Part:ident.$field:ident ()) => {
         $crate::choice::FieldText {

@@ -1,17 +1,17 @@
 //! Kernels as tables of choices: nothing compares versions.
 //!
-//! A choice is declared once, next to the others of its part of the kernel; `declare.rs` says how. The declaration has its
-//! name, type, source in the kernel, sysctl if there is one, and the value of each kernel. What a scenario may write, the
-//! listing of `slowpath kernels` and the reference page are derived from it.
+//! A choice is declared once, next to the others of its part of the kernel (see `declare.rs`), with its name, type,
+//! source in the kernel, sysctl if there is one, and each kernel's value. The keys of a scenario, the listing of
+//! `slowpath kernels` and the reference page are derived from that.
 //!
 //! From the bottom up:
 //!
-//! - [`value`]: values as text; [`release`]: the kernels there are; [`choice`]: what a choice and a sysctl are.
+//! - [`value`]: values as text; [`release`]: the known kernels; [`choice`]: choices and sysctls as data.
 //! - `declare`: the macro that declares them.
 //! - [`receive`], [`transmit`], `tcp`, `sysctls`: the declarations, one file for each part of a kernel.
 //! - [`profile`]: a kernel with all its parts, and the declarations of scheduling and locks.
-//! - [`registry`]: kernels by name, and all choices and sysctls; how a kernel of one's own is made.
-//! - [`buffers`]: what a kernel makes of the size of a buffer, step by step.
+//! - [`registry`]: kernels by name, all choices and sysctls, and custom kernels.
+//! - [`buffers`]: from a buffer's size to its window, step by step.
 
 #[macro_use]
 pub mod value;

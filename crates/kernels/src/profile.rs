@@ -11,18 +11,18 @@ use slowpath_tcp::sysctl::Sysctls;
 use std::time::Duration;
 
 declare! {
-    /// Everything about a kernel that a simulated host needs to know. Plain data.
+    /// Everything that a simulated host needs to know of a kernel. Plain data.
     own KernelProfile of release;
     parts {
-        /// Its name, such as `linux-6.18`; a profile of one's own keeps its base's name with a plus sign behind it.
+        /// Its name, such as `linux-6.18`; a custom profile has its base's name followed by a plus sign.
         name: String = release.name().to_owned();
         /// From the device to TCP.
         receive: ReceivePath = Part::of_release(release);
         /// From TCP to the device.
         transmit: TransmitPath = Part::of_release(release);
-        /// TCP itself; ticks (`HZ`) and the prequeue are among these.
+        /// TCP itself, including ticks (`HZ`) and the prequeue.
         tcp: Choices = Part::of_release(release);
-        /// The sysctls that TCP reads, as they are after boot.
+        /// The sysctls that TCP reads, with their values after boot.
         sysctls: Sysctls = Part::of_release(release);
     }
     choices {
@@ -55,13 +55,13 @@ declare! {
 }
 
 impl KernelProfile {
-    /// Ticks in a second.
+    /// Ticks per second.
     pub fn hz(&self) -> u32 {
         self.tcp.clock.hz
     }
 }
 
-/// Where in the profile each part stands.
+/// The place of each part in the profile.
 macro_rules! has_part {
     ($($Part:ident at $($path:ident).+;)*) => {
         $(impl HasPart<$Part> for KernelProfile {

@@ -14,45 +14,45 @@ pub enum PacketIntake {
     Napi,
 }
 
-/// What a CPU's backlog does when it is full. It exists for [`PacketIntake::CpuBacklog`] only.
+/// How a full CPU backlog drops packets. Only for [`PacketIntake::CpuBacklog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BacklogThrottle {
-    /// From the first packet too many on, everything is dropped until the backlog has run empty (`netif_rx`, until
+    /// From the first packet that does not fit, everything is dropped until the backlog is empty (`netif_rx`, until
     /// 2.6.12; leith 1.2).
     UntilEmpty,
     /// Only what does not fit is dropped (`netif_rx` since 2.6.13; leith's change).
     Absent,
 }
 
-/// How many bytes, by true size, may wait for a socket that a process has locked.
+/// The limit of a locked socket's backlog, in bytes of truesize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SocketBacklogLimit {
-    /// As many as come (`sk_add_backlog`, until 2.6.33).
+    /// No limit (`sk_add_backlog`, until 2.6.33).
     Unlimited,
     /// Twice the receive buffer, half the send buffer and 64 KiB (`tcp_add_backlog` of 6.18).
     TwiceReceiveBuffer,
 }
 
-/// Whether softirqs run on the CPU of a process that sees to the packets that waited for it: those of its socket's
-/// backlog as it gives up the lock (`__release_sock`), and those of the prequeue (`tcp_prequeue_process`).
+/// Whether softirqs run on the CPU of a process while it processes packets that waited for it: those of its socket's
+/// backlog when it releases the lock (`__release_sock`), and those of the prequeue (`tcp_prequeue_process`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DrainSoftirqs {
-    /// They do not: what the card has waits on its ring until the process is through (until 2.6.10).
+    /// They do not: packets wait on the NIC's ring until the process is done (until 2.6.10).
     Off,
-    /// Nor here, but between two packets of the backlog the process lets another have the CPU (`cond_resched_softirq`,
+    /// They do not, but between two packets of the backlog the process may yield the CPU (`cond_resched_softirq`,
     /// 2.6.11 to 4.6).
     OffBetweenOffers,
     /// They do (since 4.7).
     On,
 }
 
-/// On how many CPUs softirqs run at once, where several CPUs take interrupts.
+/// How many CPUs can run softirqs concurrently, if several CPUs take interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BottomHalves {
-    /// On one: who finds another at it leaves the work to that one, and the backlog is one for all CPUs (`do_bottom_half`,
-    /// `softirq_trylock`, `NET_BH`; until 2.2).
+    /// One: a CPU that finds another one running them leaves the work to it, and all CPUs share one backlog
+    /// (`do_bottom_half`, `softirq_trylock`, `NET_BH`; until 2.2).
     OneAtATime,
-    /// On each, which has a backlog and a list of polls of its own (`softnet_data`, since 2.4).
+    /// Each CPU, with its own backlog and poll list (`softnet_data`, since 2.4).
     EachCpu,
 }
 

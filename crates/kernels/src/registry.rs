@@ -1,4 +1,4 @@
-//! The kernels that slowpath knows, by name, and all that is declared of them.
+//! The known kernels by name, and all declarations.
 
 use crate::choice::{self, Subject};
 use crate::declare::{HasPart, Part};
@@ -27,7 +27,7 @@ impl Release {
         Part::of_release(self)
     }
 
-    /// The sysctls that its TCP reads, as they are after boot.
+    /// The sysctls that its TCP reads, with their values after boot.
     pub fn sysctls(self) -> Sysctls {
         Part::of_release(self)
     }
@@ -49,14 +49,14 @@ pub fn all() -> Vec<KernelProfile> {
     Release::ALL.into_iter().map(Release::profile).collect()
 }
 
-/// The kernel of that name, with or without `linux-` before it; `None` if there is none.
+/// The kernel with this name, with or without `linux-`; `None` if there is none.
 pub fn named(name: &str) -> Option<KernelProfile> {
     let release = name.strip_prefix("linux-").unwrap_or(name);
     let found = Release::ALL.into_iter().find(|kernel| kernel.name().strip_prefix("linux-") == Some(release));
     found.map(Release::profile)
 }
 
-/// No kernel has that name.
+/// There is no kernel with this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no kernel {name:?} here; there are {}", NAMES.join(", "))]
 pub struct UnknownKernel {
@@ -64,7 +64,7 @@ pub struct UnknownKernel {
     pub name: String,
 }
 
-/// The kernel of that name, as [`named`] finds it.
+/// The kernel with this name, as [`named`] finds it.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ pub fn find(name: &str) -> Result<KernelProfile, UnknownKernel> {
     named(name).ok_or_else(|| UnknownKernel { name: name.to_owned() })
 }
 
-/// What is declared of one part of a profile.
+/// The declarations of one part of a profile.
 struct Group {
     choices: &'static [Choice],
     sysctls: &'static [Sysctl],
@@ -108,7 +108,7 @@ pub fn choices() -> impl Iterator<Item = &'static Choice> {
     })
 }
 
-/// All sysctls that there are here: those of TCP, then those of a choice or of the receive path.
+/// All supported sysctls: TCP's, then those of a choice or of the receive path.
 pub fn sysctls() -> impl Iterator<Item = &'static Sysctl> {
     groups().into_iter().flat_map(|group| {
         let of_choices = group.choices.iter().filter_map(|choice| choice.sysctl.as_ref());
@@ -117,14 +117,14 @@ pub fn sysctls() -> impl Iterator<Item = &'static Sysctl> {
 }
 
 impl Choice {
-    /// The choice of that name.
+    /// The choice with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         choices().find(|choice| choice.name == name)
     }
 }
 
 impl Sysctl {
-    /// The sysctl of that name, with or without `net.ipv4.` or `net.core.` before it.
+    /// The sysctl with this name, with or without `net.ipv4.` or `net.core.`.
     pub fn named(name: &str) -> Option<&'static Self> {
         sysctls().find(|sysctl| sysctl.name == name || sysctl.short_name() == name)
     }
@@ -136,7 +136,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_name_leads_to_its_kernel() {
+    fn every_kernel_is_found_by_name() {
         for name in NAMES {
             assert_eq!(named(name).unwrap().name, name);
         }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn every_choice_of_every_kernel_is_read_back() {
+    fn choices_of_every_kernel_round_trip() {
         for kernel in all() {
             for choice in choices() {
                 let mut changed = named("2.6.14").unwrap();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_value_of_a_choice_changes_nothing_and_names_the_values() {
+    fn invalid_choice_changes_nothing_and_lists_the_values() {
         for choice in choices() {
             let mut kernel = named("6.18").unwrap();
             let error = choice.put(&mut kernel, "no such value").unwrap_err();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_written_once_and_sources_name_a_file() {
+    fn choice_names_are_unique_and_sources_name_a_file() {
         let names: BTreeSet<&str> = choices().map(|choice| choice.name).collect();
         assert_eq!(names.len(), choices().count());
         for choice in choices() {
@@ -183,19 +183,19 @@ mod tests {
     }
 
     #[test]
-    fn every_sysctl_of_every_kernel_is_read_back() {
+    fn sysctls_of_every_kernel_round_trip() {
         for kernel in all() {
             let mut changed = linux_6_18();
             for sysctl in sysctls() {
                 sysctl.put(&mut changed, &sysctl.of(&kernel)).unwrap();
             }
-            // A field without its row would still be that of 6.18.
+            // A field missing from the table would still have 6.18's value.
             assert_eq!(changed.sysctls, kernel.sysctls, "{}", kernel.name);
         }
     }
 
     #[test]
-    fn values_are_written_as_the_kernel_writes_them() {
+    fn sysctl_values_are_written_as_in_the_kernel() {
         let of = |name: &str| Sysctl::named(name).unwrap().of(&linux_6_18());
         assert_eq!(of("net.ipv4.tcp_rmem"), "4096 131072 33554432");
         assert_eq!(of("tcp_sack"), "1");
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_value_of_a_sysctl_changes_nothing_and_names_the_values() {
+    fn invalid_sysctl_changes_nothing_and_states_the_form() {
         let mut kernel = linux_6_18();
         for (name, text, form) in [
             ("tcp_sack", "yes", "0 or 1"),

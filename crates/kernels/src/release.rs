@@ -1,25 +1,25 @@
-//! The releases of Linux that slowpath knows, and the release that each derives from.
+//! The known releases of Linux, and the release that each derives from.
 
-/// A kernel that slowpath knows: a release, or one with a paper's changes.
+/// A known kernel: a release, or one with a paper's changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// November 2001, as weigle measured it: the last kernel whose buffers stay as they are. Its own loss recovery is not
-    /// modelled (it has that of 2.4), nor that a process which sends waits until no other CPU runs bottom halves
+    /// November 2001, as weigle measured it: the last kernel with fixed buffers. Not modelled: its own loss recovery
+    /// (it has that of 2.4), and that a sending process waits until no other CPU runs bottom halves
     /// (`start_bh_atomic`).
     Linux2_2_20,
     /// December 2001, as weigle measured it: before NAPI, the O(1) scheduler and receive-buffer tuning.
     Linux2_4_17,
     /// 2.4.17 with Dynamic Right-Sizing, LANL's patch (weigle).
     Linux2_4_17Drs,
-    /// November 2003, as leith measured it. Of what is modelled nothing changed since 2.4.17; the NIC's driver uses the
-    /// CPU's backlog, whose throttle the paper is about, though NAPI was there.
+    /// November 2003, as leith measured it. Nothing that is modelled changed since 2.4.17; the NIC's driver uses the
+    /// CPU's backlog, whose throttle is the paper's subject, although NAPI existed.
     Linux2_4_23,
-    /// 2.4.23 with what section 1 of leith changes, and H-TCP.
+    /// 2.4.23 with the changes of leith, section 1, and H-TCP.
     Linux2_4_23Leith,
     /// October 2005, as wu measured it: NAPI, the O(1) scheduler, a preemptible kernel, the prequeue, BIC.
     Linux2_6_14,
-    /// 2.6.14 with wu's change: a process for which packets wait on the prequeue or the backlog goes on when its slice is
-    /// over, and yields when it has seen to them (section 5, listings 1 and 2).
+    /// 2.6.14 with wu's change: a process with packets waiting on the prequeue or the backlog continues when its slice
+    /// is over, and yields when it has processed them (section 5, listings 1 and 2).
     Linux2_6_14Wu,
     /// November 2025: today's kernel.
     Linux6_18,
@@ -52,7 +52,7 @@ impl Release {
         }
     }
 
-    /// The kernel that it was made from, whose choices it has where it declares none of its own.
+    /// The kernel that it is derived from, whose choices it has unless it declares its own.
     const fn base(self) -> Option<Self> {
         match self {
             Self::Linux2_2_20 => None,
@@ -63,7 +63,7 @@ impl Release {
         }
     }
 
-    /// This kernel's value of a choice: its own, or that of the nearest kernel that it was made from.
+    /// This kernel's value of a choice: its own, or its nearest ancestor's.
     pub(crate) fn pick<T: Copy>(self, first: T, changes: &[(Self, T)]) -> T {
         let mut kernel = Some(self);
         while let Some(release) = kernel {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_has_its_own_value_or_that_of_the_nearest_it_was_made_from() {
+    fn pick_returns_the_own_or_nearest_inherited_value() {
         let changes = [(Release::Linux2_4_23Leith, 'b'), (Release::Linux2_6_14, 'c')];
         let picked: String = Release::ALL.into_iter().map(|kernel| kernel.pick('a', &changes)).collect();
         assert_eq!(picked, "aaaabccc");

@@ -2,29 +2,29 @@
 
 use std::time::Duration;
 
-/// How the kernel chooses the task that runs next.
+/// How the kernel chooses the next task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheduler {
-    /// The runnable task with the best `goodness()`, found by looking at all of them; time slices are handed out anew
-    /// when all are used up (`schedule`, 2.4).
+    /// The runnable task with the best `goodness()`, found by examining all; new time slices are assigned when all are
+    /// used up (`schedule`, 2.4).
     Goodness,
     /// Active and expired arrays by priority, time slices by nice value, a bonus for tasks that sleep (2.6.0 to
     /// 2.6.22).
     O1 {
-        /// Whether a task for which packets wait on its socket's prequeue or backlog stays among the active ones when its
-        /// slice is over, and yields when it has seen to them (wu, listings 1 and 2).
+        /// Whether a task with packets waiting on its socket's prequeue or backlog stays active when its slice is over,
+        /// and yields when it has processed them (wu, listings 1 and 2).
         extra_runs: bool,
     },
     /// Earliest eligible virtual deadline first (`pick_eevdf`, since 6.6).
     Eevdf {
-        /// What a task asks for at a time on one CPU (`normalized_sysctl_sched_base_slice`).
+        /// A task's slice on one CPU (`normalized_sysctl_sched_base_slice`).
         base_slice: Duration,
     },
 }
 
 impl Scheduler {
-    /// What a task asks for at a time on a machine with `cpus` CPUs: the base slice, grown by the logarithm of up to
-    /// eight CPUs (`get_update_sysctl_factor`); `None` for schedulers that have none.
+    /// A task's slice on a machine with `cpus` CPUs: the base slice, scaled by the logarithm of up to eight CPUs
+    /// (`get_update_sysctl_factor`); `None` for other schedulers.
     pub fn base_slice(self, cpus: u32) -> Option<Duration> {
         match self {
             Self::Eevdf { base_slice } => Some(base_slice * (1 + cpus.clamp(1, 8).ilog2())),
@@ -33,8 +33,8 @@ impl Scheduler {
     }
 }
 
-/// The time slice of a task of this nice value under [`Scheduler::O1`] (`task_timeslice`, 2.6.14; wu, table I): 100 ms at 0,
-/// 800 ms at −20, 5 ms at 19.
+/// The time slice of a task with this nice value under [`Scheduler::O1`] (`task_timeslice`, 2.6.14; wu, table I): 100
+/// ms at 0, 800 ms at −20, 5 ms at 19.
 pub const fn o1_time_slice(nice: i8) -> Duration {
     const PRIORITIES: i64 = 140;
     let static_priority = 120 + nice as i64;
@@ -44,13 +44,13 @@ pub const fn o1_time_slice(nice: i8) -> Duration {
     Duration::from_millis(if slice < 5 { 5 } else { slice.unsigned_abs() })
 }
 
-/// Where a task can lose the CPU while it is inside the kernel.
+/// Where a task in the kernel can be preempted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Preemption {
     /// Nowhere: only when it sleeps, or returns to user space (`PREEMPT_NONE`).
     None,
-    /// Also where it offers to (`PREEMPT_VOLUNTARY`).
+    /// Also at voluntary preemption points (`PREEMPT_VOLUNTARY`).
     Voluntary,
-    /// Anywhere that no spin lock is held (`PREEMPT`).
+    /// Anywhere without a spin lock held (`PREEMPT`).
     Full,
 }

@@ -7,12 +7,12 @@ use crate::choice::Subject;
 pub enum QueueDiscipline {
     /// First in, first out, in three bands, of `txqueuelen` packets (`pfifo_fast`).
     PfifoFast,
-    /// A queue for every flow, each paced as its socket asks (`fq`).
+    /// A queue for every flow, each paced as its socket requires (`fq`).
     Fq,
 }
 
 declare! {
-    /// How packets come from TCP to the device. Whether TCP makes super-packets is [`slowpath_tcp::Choices`]' matter.
+    /// How packets get from TCP to the device. [`slowpath_tcp::Choices`] decides whether TCP makes super-packets.
     own TransmitPath of release;
     parts {}
     choices {

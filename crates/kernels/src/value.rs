@@ -1,4 +1,4 @@
-//! Choices as text: how a scenario file and the table of kernels write them.
+//! Choices as text, as in scenario files and the table of kernels.
 
 use crate::schedule::Scheduler;
 use slowpath_model::units::{duration_from_text, duration_text};
@@ -6,31 +6,31 @@ use slowpath_tcp::choices::{BufferArithmetic, CongestionControl, InitialWindow, 
 use slowpath_tcp::sysctl::BufferSizes;
 use std::time::Duration;
 
-/// Something that can be chosen, as text.
+/// A choosable value, as text.
 pub trait Value: Sized {
-    /// What such text looks like, to be put behind "write".
+    /// The form of such text, to follow "write".
     fn form() -> String;
 
-    /// What the text says; `None` if it says nothing of this kind.
+    /// Parses text; `None` if it is invalid.
     fn read(text: &str) -> Option<Self>;
 
-    /// The text that [`Value::read`] takes.
+    /// The text that [`Value::read`] parses.
     fn write(&self) -> String;
 }
 
-/// The units in which sysctls write times, in nanoseconds.
+/// The units of sysctl times, in nanoseconds.
 pub(crate) const NANOSECOND: u128 = 1;
 pub(crate) const MICROSECOND: u128 = 1000 * NANOSECOND;
 pub(crate) const MILLISECOND: u128 = 1000 * MICROSECOND;
 pub(crate) const SECOND: u128 = 1000 * MILLISECOND;
 
-/// The time that a whole number of such units is; `None` for other text, and for more than 584 years.
+/// The time of a whole number of units; `None` for other text, and for more than 584 years.
 pub(crate) fn time(text: &str, unit: u128) -> Option<Duration> {
     let nanos = u128::from(text.parse::<u64>().ok()?).checked_mul(unit)?;
     u64::try_from(nanos).ok().map(Duration::from_nanos)
 }
 
-/// Gives each value of an enum its name.
+/// Names each value of an enum.
 macro_rules! named {
     ($type:ty: $($name:literal => $value:expr),+ $(,)?) => {
         impl $crate::value::Value for $type {
@@ -77,7 +77,7 @@ impl Value for CongestionControl {
     }
 }
 
-/// Numbers that are whole.
+/// Whole numbers.
 macro_rules! whole {
     ($($type:ty),+) => {$(
         impl Value for $type {
@@ -126,7 +126,7 @@ impl Value for Option<Duration> {
     }
 }
 
-/// The base slice of [`Scheduler::Eevdf`] where none is named (since 6.15).
+/// The default base slice of [`Scheduler::Eevdf`] (since 6.15).
 const BASE_SLICE: Duration = Duration::from_micros(700);
 
 impl Value for Scheduler {
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_with_a_number_in_them_are_read_back() {
+    fn values_with_numbers_round_trip() {
         for text in ["goodness", "o1", "o1 with extra runs", "eevdf 3 ms"] {
             assert_eq!(Scheduler::read(text).unwrap().write(), text);
         }
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_kernel_can_do_is_not_read() {
+    fn impossible_values_are_rejected() {
         assert_eq!(Scheduler::read("eevdf 0 s"), None);
         assert_eq!(InitialWindow::read("0 segments"), None);
         assert_eq!(SendTuning::read("0 windows"), None);

@@ -1,4 +1,4 @@
-//! What a source can say, and who listens.
+//! The events of a source, and their receiver.
 
 use crate::flow::{End, FlowId, FlowKey};
 use crate::icmp::IcmpError;
@@ -8,7 +8,7 @@ use crate::time::Instant;
 use crate::units::Bytes;
 use std::time::Duration;
 
-/// Something that happened to one flow.
+/// An event of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When, on the recording's clock.
@@ -21,57 +21,57 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A segment passed the place of observation. Whether it was being sent or received there is the
-    /// [`Vantage`](crate::Vantage)'s to say, not the event's.
+    /// A segment passed the vantage point. The [`Vantage`](crate::Vantage) says whether it was being sent or received
+    /// there, not the event.
     Seen(Segment),
-    /// An ICMP error about a segment of the flow passed the place of observation.
+    /// An ICMP error about a segment of the flow passed the vantage point.
     IcmpError(IcmpError),
-    /// The host of one end dropped a segment, its own or the other's. One that the ring had no room for was never
-    /// seen, and has no frame.
+    /// The host of one end dropped a segment, its own or the other's. A segment dropped by the ring was never captured,
+    /// and has no frame.
     Dropped(Segment, DropReason),
-    /// The application of one end handed data to its socket: a call has returned.
+    /// The application of one end wrote data to its socket: a call has returned.
     Written {
-        /// Which end's.
+        /// The end.
         end: End,
         /// How much.
         amount: Bytes,
     },
-    /// The application of one end took data: a call has returned.
+    /// The application of one end read data: a call has returned.
     Read {
-        /// Which end's.
+        /// The end.
         end: End,
-        /// How much; nothing at the end of the stream.
+        /// How much; zero at the end of the stream.
         amount: Bytes,
     },
     /// A wait on the host of one end is over.
     Waited {
-        /// On which end's.
+        /// The end.
         end: End,
         /// Where.
         on: Wait,
         /// How long.
         lasted: Duration,
-        /// The payload that waited; nothing for a packet without data, or where a process waited.
+        /// The payload that waited; zero for a packet without data, or if a process waited.
         amount: Bytes,
-        /// How many packets waited so long, or times a process did: 1 where each wait is an event of its own.
+        /// How many packets waited that long, or how often a process did: 1 if each wait is its own event.
         times: u64,
     },
-    /// Until then something held the sender at one end, since the last such event.
+    /// What limited the sender at one end, from the last such event until now.
     Held {
-        /// At which end.
+        /// The end.
         end: End,
-        /// What.
+        /// The limit.
         by: Hold,
         /// For how long.
         lasted: Duration,
     },
     /// The state of a socket, by interval.
     Sampled(SocketSample),
-    /// A socket took a turn.
+    /// A mark of a socket.
     Marked {
-        /// Which end's.
+        /// The end.
         end: End,
-        /// What it was.
+        /// The mark.
         mark: Mark,
     },
     /// The source lost events of this flow here.
@@ -98,7 +98,7 @@ impl EventKind {
         }
     }
 
-    /// The end on whose host it happened; `None` where the source's vantage says that.
+    /// The end whose host it occurred on; `None` if the source's vantage says that.
     pub const fn end(&self) -> Option<End> {
         match self {
             Self::Written { end, .. }
@@ -111,7 +111,7 @@ impl EventKind {
         }
     }
 
-    /// The segment that it is about.
+    /// Its segment.
     pub const fn segment(&self) -> Option<&Segment> {
         match self {
             Self::Seen(segment) | Self::Dropped(segment, _) => Some(segment),
@@ -120,33 +120,33 @@ impl EventKind {
     }
 }
 
-/// Why a source says no more of a flow.
+/// Why a source reports no more of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowEnd {
     /// The recording is over.
     EndOfRecording,
-    /// A new connection between the same endpoints took its place.
+    /// A new connection between the same endpoints replaced it.
     Replaced,
     /// Its socket is gone.
     Gone,
-    /// The source watched as many flows as it can at once and let go of the one silent for longest.
+    /// The source reached its maximum number of flows, and this one was silent longest.
     Evicted,
 }
 
-/// Listens to a source.
+/// Receives the events of a source.
 ///
-/// For each flow a source calls `open` once, `accept` any number of times in the order of observation, and
-/// `close` once. Flow numbers are never used again.
+/// For each flow a source calls `open` once, `accept` any number of times in the order of observation, and `close`
+/// once. Flow numbers are never reused.
 pub trait Sink {
     /// A flow appears.
     fn open(&mut self, flow: FlowId, key: &FlowKey);
-    /// Something happened to it.
+    /// An event of a flow.
     fn accept(&mut self, flow: FlowId, event: &Event);
-    /// The source says no more of it.
+    /// The source reports no more of a flow.
     fn close(&mut self, flow: FlowId, end: FlowEnd);
 }
 
-/// Nobody listens.
+/// Ignores everything.
 impl Sink for () {
     fn open(&mut self, _flow: FlowId, _key: &FlowKey) {}
     fn accept(&mut self, _flow: FlowId, _event: &Event) {}

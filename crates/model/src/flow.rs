@@ -6,12 +6,12 @@ use std::ops::Not;
 
 /// One end of a connection.
 ///
-/// `A` sent the SYN. Where no handshake was seen, `A` sent the first segment seen.
+/// `A` sent the SYN. Without a handshake, `A` sent the first segment seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
     /// The initiator.
     A,
-    /// The other one.
+    /// The other end.
     B,
 }
 
@@ -73,15 +73,14 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What makes a flow this flow: its two ends, and which of the connections between them it is.
+/// The identity of a flow: its two ends, and which of the connections between them it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey {
     /// The initiator's end ([`End::A`]).
     pub a: Endpoint,
     /// The other end ([`End::B`]).
     pub b: Endpoint,
-    /// How many connections between the same two endpoints this recording saw before: 0 unless a port was
-    /// used again.
+    /// How many earlier connections between the same endpoints this recording has: 0 unless a port was reused.
     pub occurrence: u32,
 }
 
@@ -96,7 +95,7 @@ impl FlowKey {
 }
 
 impl fmt::Display for FlowKey {
-    /// `192.0.2.1:40000 > 198.51.100.7:443`, with `(2nd)` and so on where the ports were used again.
+    /// `192.0.2.1:40000 > 198.51.100.7:443`, with `(2nd)` and so on if the ports were reused.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} > {}", self.a, self.b)?;
         match self.occurrence {
@@ -108,7 +107,7 @@ impl fmt::Display for FlowKey {
     }
 }
 
-/// A flow's number within one recording, from 1 in order of first appearance: what `--flow` takes.
+/// A flow's number within one recording, from 1 in order of first appearance: the argument of `--flow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
@@ -118,13 +117,13 @@ impl fmt::Display for FlowId {
     }
 }
 
-/// Where a flow was watched, which decides what of it can be known.
+/// Where a flow was observed, which determines what can be known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vantage {
     /// On, or right next to, the host of this end.
     At(End),
-    /// Somewhere on the way.
+    /// Somewhere on the path.
     Between,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }

@@ -1,15 +1,15 @@
-//! How times are spread, in bounded memory.
+//! Distributions of times, in bounded memory.
 
 use std::time::Duration;
 
-/// Parts of a doubling: buckets are so many to each power of two.
+/// Buckets per power of two.
 const PARTS: usize = 32;
 const PARTS_BITS: u32 = PARTS.ilog2();
 /// Up to 2^64 nanoseconds.
 const BUCKETS: usize = (64 - PARTS_BITS as usize + 1) * PARTS;
 
-/// Counts of times in buckets that are exact below 32 ns, and above it 1/32 of their time wide: 15 KiB, however many
-/// there are and however long they lasted.
+/// Counts of times in buckets that are exact below 32 ns, and 1/32 of their time wide above: 15 KiB, however many and
+/// however long they are.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: [u64; BUCKETS],
@@ -32,24 +32,24 @@ impl Histogram {
         self.longest = self.longest.max(nanos);
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds another histogram.
     pub fn join(&mut self, other: &Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(own, other)| *own += other);
         self.total += other.total;
         self.longest = self.longest.max(other.longest);
     }
 
-    /// How many were counted.
+    /// The number of times counted.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The longest, exactly; zero of none.
+    /// The longest time, exactly; zero if empty.
     pub fn longest(&self) -> Duration {
         Duration::from_nanos(self.longest)
     }
 
-    /// The least time that is no less than that of `share` of a thousand, within 2 %; zero of none.
+    /// The quantile at `share` thousandths, within 2 %; zero if empty.
     pub fn quantile(&self, share: u64) -> Duration {
         let wanted = (u128::from(self.total) * u128::from(share)).div_ceil(1000);
         let mut seen = 0_u128;
@@ -66,7 +66,7 @@ fn bucket(nanos: u64) -> usize {
     let Some(doublings) = nanos.checked_ilog2().and_then(|log| log.checked_sub(PARTS_BITS)) else {
         return nanos as usize;
     };
-    // The leading bit and the five behind it say which.
+    // The leading bit and the next five select it.
     (doublings as usize) * PARTS + (nanos >> doublings) as usize
 }
 
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_follow_each_other_and_none_is_wider_than_a_thirty_second() {
+    fn buckets_are_contiguous_and_at_most_1_32_wide() {
         let mut before = 0;
         for nanos in
             (0..200_000).chain((18..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit])).chain([u64::MAX])

@@ -1,22 +1,22 @@
 //! Errors of ICMP and ICMPv6 about a segment of a flow.
 //!
-//! Reading list: RFC 792, RFC 1191 (section 4), RFC 1812 (section 5.2.7), RFC 4443 (section 3), RFC 8201, RFC 5927 (what
-//! TCP does about them; anybody can send one).
+//! Reading list: RFC 792, RFC 1191 (section 4), RFC 1812 (section 5.2.7), RFC 4443 (section 3), RFC 8201, RFC 5927
+//! (TCP's reaction; anybody can send one).
 
 use crate::flow::End;
 use crate::sequence::StreamOffset;
 use std::net::IpAddr;
 
-/// A router or a host says that it did not deliver a segment.
+/// A router or host reports that it did not deliver a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpError {
-    /// The end that sent the segment, which is the end that the error goes to.
+    /// The end that sent the segment, which receives the error.
     pub about: End,
-    /// Where the segment began; `None` if its number is nowhere near those of the flow.
+    /// Where the segment began; `None` if its number is far from those of the flow.
     pub seq: Option<StreamOffset>,
-    /// What was wrong.
+    /// The error.
     pub kind: IcmpKind,
-    /// The sender of the message, where that is known.
+    /// The sender of the message, if known.
     pub from: Option<IpAddr>,
     /// The frame's number in the recording, from 1.
     pub frame: u64,
@@ -25,7 +25,7 @@ pub struct IcmpError {
 /// The type of an ICMP error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IcmpKind {
-    /// The packet is larger than the next link takes, and must not be fragmented (ICMP 3/4, ICMPv6 2).
+    /// The packet exceeds the next link's MTU, and must not be fragmented (ICMP 3/4, ICMPv6 2).
     PacketTooBig {
         /// The MTU of that link; `None` from a router older than RFC 1191.
         mtu: Option<u32>,
@@ -34,9 +34,9 @@ pub enum IcmpKind {
     NetworkUnreachable,
     /// The host does not answer on its link (ICMP 3/1, 3/7, 3/12; ICMPv6 1/3).
     HostUnreachable,
-    /// The host does not know the protocol (ICMP 3/2; ICMPv6 4/1).
+    /// The host does not support the protocol (ICMP 3/2; ICMPv6 4/1).
     ProtocolUnreachable,
-    /// Nobody listens on the port; a firewall also rejects so (ICMP 3/3; ICMPv6 1/4).
+    /// No listener on the port; also sent by rejecting firewalls (ICMP 3/3; ICMPv6 1/4).
     PortUnreachable,
     /// A firewall forbids it (ICMP 3/9, 3/10, 3/13; ICMPv6 1/1, 1/5, 1/6).
     AdministrativelyProhibited,
@@ -45,9 +45,9 @@ pub enum IcmpKind {
         /// The code of ICMP 3 or ICMPv6 1.
         code: u8,
     },
-    /// The TTL or hop limit ran out on the way (ICMP 11/0; ICMPv6 3/0).
+    /// The TTL or hop limit ran out (ICMP 11/0; ICMPv6 3/0).
     TimeExceeded,
-    /// Fragments were missing when the time to wait for them was over (ICMP 11/1; ICMPv6 3/1).
+    /// Fragments were missing at the reassembly timeout (ICMP 11/1; ICMPv6 3/1).
     ReassemblyTimeExceeded,
     /// Another error.
     Other {
@@ -59,7 +59,7 @@ pub enum IcmpKind {
 }
 
 impl IcmpKind {
-    /// The error of an ICMP message (RFC 792) with the second word of its header; `None` where it is no error of delivery.
+    /// The error of an ICMP message (RFC 792) with the second word of its header; `None` if it is not about delivery.
     pub const fn of_v4(kind: u8, code: u8, word: u32) -> Option<Self> {
         Some(match (kind, code) {
             (3, 0 | 6 | 11) => Self::NetworkUnreachable,
@@ -78,7 +78,8 @@ impl IcmpKind {
         })
     }
 
-    /// The error of an ICMPv6 message (RFC 4443, section 3) with the second word of its header; `None` where it is none.
+    /// The error of an ICMPv6 message (RFC 4443, section 3) with the second word of its header; `None` if it is no
+    /// error.
     pub const fn of_v6(kind: u8, code: u8, word: u32) -> Option<Self> {
         Some(match (kind, code) {
             (1, 0) => Self::NetworkUnreachable,

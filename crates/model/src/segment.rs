@@ -1,4 +1,4 @@
-//! One TCP segment as it passed the place of observation.
+//! One TCP segment as it passed the vantage point.
 
 use crate::flow::End;
 use crate::sequence::StreamOffset;
@@ -25,7 +25,7 @@ impl Flags {
     pub const ECE: Self = Self(0x040);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Self = Self(0x080);
-    /// Accurate ECN (RFC 9768); once the nonce sum of RFC 3540.
+    /// Accurate ECN (RFC 9768); formerly the nonce sum of RFC 3540.
     pub const AE: Self = Self(0x100);
 
     /// Whether every bit of `other` is set.
@@ -43,8 +43,8 @@ impl Flags {
         Self(self.0 & !other.0)
     }
 
-    /// How much sequence space they take: SYN and FIN one byte each (RFC 9293, section 3.4). By the place of their bits: this is
-    /// asked several times a segment.
+    /// The sequence space they take: SYN and FIN one byte each (RFC 9293, section 3.4). Computed from the bits'
+    /// positions, as this is called several times per segment.
     const fn sequence_len(self) -> u32 {
         (self.0 & Self::FIN.0) as u32 + (self.0 & Self::SYN.0) as u32 / 2
     }
@@ -70,7 +70,7 @@ pub struct Timestamps {
     pub ecr: u32,
 }
 
-/// A contiguous block of data that arrived (RFC 2018), from its first byte to the one after its last.
+/// A contiguous block of received data (RFC 2018), with an exclusive end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SackBlock {
     /// The left edge.
@@ -79,7 +79,7 @@ pub struct SackBlock {
     pub end: StreamOffset,
 }
 
-/// Up to four SACK blocks, in the order of the option: as many as fit without other options (RFC 2018, section 3).
+/// Up to four SACK blocks, in the order of the option: the maximum without other options (RFC 2018, section 3).
 #[derive(Clone, Copy, Default)]
 pub struct SackBlocks {
     blocks: [SackBlock; 4],
@@ -95,7 +95,7 @@ impl SackBlocks {
         outside: 0,
     };
 
-    /// Adds a block; says whether there was room.
+    /// Adds a block; returns whether there was room.
     pub const fn push(&mut self, block: SackBlock) -> bool {
         let room = (self.count as usize) < self.blocks.len();
         if room {
@@ -105,13 +105,13 @@ impl SackBlocks {
         room
     }
 
-    /// Counts a block that lies nowhere near what was sent, which a sender ignores (Linux `tcp_is_sackblock_valid`): a
-    /// middlebox that renumbers bytes did not translate it.
+    /// Counts a block far from the data sent, which a sender ignores (Linux `tcp_is_sackblock_valid`): a middlebox that
+    /// rewrites sequence numbers did not translate it.
     pub const fn push_outside(&mut self) {
         self.outside = self.outside.saturating_add(1);
     }
 
-    /// How many blocks lie nowhere near what was sent. They have no offsets.
+    /// The number of blocks far from the data sent. They have no offsets.
     pub const fn outside(&self) -> u8 {
         self.outside
     }
@@ -121,7 +121,7 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
-    /// Whether there is no block that has offsets.
+    /// Whether there is no block with offsets.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -177,11 +177,11 @@ impl Ecn {
     }
 }
 
-/// What the IP header adds to what TCP says.
+/// Fields of the IP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IpFacts {
-    /// The IPv4 identification; `None` for IPv6, which has none. Linux counts it up by one per packet of a
-    /// connected socket (`ip_select_ident_segs`, 6.18), which shows the order of sending.
+    /// The IPv4 identification; `None` for IPv6. Linux increments it per packet of a connected socket
+    /// (`ip_select_ident_segs`, 6.18), which shows the order of sending.
     pub id: Option<u16>,
     /// TTL or hop limit.
     pub ttl: u8,
@@ -189,23 +189,23 @@ pub struct IpFacts {
     pub ecn: Ecn,
 }
 
-/// Whether the TCP checksum is that of the segment (RFC 9293, section 3.1).
+/// Whether the TCP checksum is correct (RFC 9293, section 3.1).
 ///
-/// A capture verifies it where that is cheap and useful: on a SYN, and on data below the highest offset seen,
-/// captured in full. What was captured before a network card filled the checksum in is `Unknown`. Of a capture whose
-/// addresses were replaced afterwards, all are `Wrong`.
+/// A capture verifies it where that is cheap and useful: on a SYN, and on fully captured data below the highest offset
+/// seen. Packets captured before the NIC computed the checksum are `Unknown`. If a capture's addresses were replaced
+/// afterwards, all are `Wrong`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Checksum {
     /// Not verified.
     #[default]
     Unknown,
-    /// It is right.
+    /// It is correct.
     Good,
-    /// The segment was damaged: a receiver drops it.
+    /// The segment was corrupted: a receiver drops it.
     Wrong,
 }
 
-/// One TCP segment as it passed the place of observation, its sequence space unwrapped.
+/// One TCP segment as it passed the vantage point, its sequence space unwrapped.
 ///
 /// A super-packet (TSO, GRO) is one segment whose `len` exceeds the MSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,11 +214,11 @@ pub struct Segment {
     pub from: End,
     /// Control bits.
     pub flags: Flags,
-    /// Where its first sequence number (the SYN, or the first byte) lies in its own direction.
+    /// The offset of its first sequence number (the SYN, or the first byte) in its own direction.
     pub seq: StreamOffset,
     /// Bytes of payload on the wire, whether captured or not.
     pub len: u32,
-    /// Up to where the other direction is acknowledged; `None` without the ACK bit.
+    /// The acknowledgment number in the other direction; `None` without the ACK bit.
     pub ack: Option<StreamOffset>,
     /// The window field as on the wire: unscaled (RFC 7323, section 2.3).
     pub window: u16,
@@ -230,22 +230,22 @@ pub struct Segment {
     pub sack_permitted: bool,
     /// Fast Open option, on a SYN: a cookie, or the request for one (RFC 7413, section 4.1.1).
     pub fast_open: bool,
-    /// The recording has only a part of its options: one that is not here may have been there.
+    /// The recording has only part of its options: a missing option may have been present.
     pub options_cut: bool,
     /// Timestamps option.
     pub timestamps: Option<Timestamps>,
     /// SACK blocks, in the other direction's offsets.
     pub sack: SackBlocks,
-    /// From the IP header.
+    /// Fields of the IP header.
     pub ip: IpFacts,
-    /// Whether its checksum is right.
+    /// Whether its checksum is correct.
     pub checksum: Checksum,
-    /// The frame's number in the recording, from 1, as Wireshark counts: evidence can be looked up by it.
+    /// The frame's number in the recording, from 1, as in Wireshark, so that evidence can be looked up.
     pub frame: u64,
 }
 
 impl Segment {
-    /// An empty segment of `from` at `seq`: what tests and generators start from.
+    /// An empty segment of `from` at `seq`, for tests and generators.
     pub const fn new(from: End, flags: Flags, seq: StreamOffset, len: u32) -> Self {
         Self {
             from,
@@ -272,12 +272,12 @@ impl Segment {
         self.seq + self.sequence_len()
     }
 
-    /// Where its payload begins: behind the SYN, if it has one (RFC 9293, section 3.4).
+    /// The offset of its first payload byte: after the SYN, if it has one (RFC 9293, section 3.4).
     pub fn first_byte(&self) -> StreamOffset {
         self.seq + u32::from(self.flags.has(Flags::SYN))
     }
 
-    /// How much sequence space it takes: payload, SYN and FIN.
+    /// The sequence space it takes: payload, SYN and FIN.
     pub fn sequence_len(&self) -> u32 {
         self.len.saturating_add(self.flags.sequence_len())
     }
@@ -287,9 +287,9 @@ impl Segment {
 mod tests {
     use super::*;
 
-    /// Millions of these are built and passed on per second; a field added without thought shows here.
+    /// Millions of these are built and passed on per second; this test shows when a new field makes them larger.
     #[test]
-    fn size_of_the_hot_struct() {
+    fn segment_stays_small() {
         assert_eq!(size_of::<Segment>(), 144);
     }
 

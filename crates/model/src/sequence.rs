@@ -5,8 +5,8 @@ use std::ops::{Add, Sub};
 
 /// A TCP sequence number as on the wire, modulo 2³² (RFC 9293, section 3.4).
 ///
-/// Has no `<`: of two numbers on a circle one is [`before`](Self::before) the other only by convention
-/// (Linux `before()` in `include/net/tcp.h`).
+/// Has no `<`: on a circle, one number is [`before`](Self::before) another only by convention (Linux `before()` in
+/// `include/net/tcp.h`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SeqNr(pub u32);
 
@@ -30,16 +30,16 @@ impl SeqNr {
 /// A position in one direction of a connection, in bytes from its initial sequence number: the SYN is at 0 and
 /// the first byte of data at 1.
 ///
-/// In a recording that starts in the middle of a connection, 0 is the first position seen, and what lies
-/// before it is negative. Does not wrap.
+/// In a recording that starts in the middle of a connection, 0 is the first position seen, and earlier positions are
+/// negative. Does not wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamOffset(pub i64);
 
 impl StreamOffset {
-    /// Bytes from `earlier` to `self`; negative where `earlier` is further along.
+    /// Bytes from `earlier` to `self`; negative if `earlier` is further along.
     #[inline]
     pub const fn distance_from(self, earlier: Self) -> i64 {
-        // Saturating each time takes five instructions more.
+        // Saturating arithmetic takes five more instructions.
         match self.0.checked_sub(earlier.0) {
             Some(bytes) => bytes,
             None => self.at_the_end_from(earlier),
@@ -51,7 +51,7 @@ impl StreamOffset {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// `bytes` further along; before it where negative. Saturates at the ends of the range.
+    /// `bytes` further along; backwards if negative. Saturates at the ends of the range.
     #[inline]
     pub const fn plus(self, bytes: i64) -> Self {
         match self.0.checked_add(bytes) {
@@ -89,8 +89,8 @@ impl fmt::Display for StreamOffset {
 
 /// Follows one direction's sequence numbers and turns each into a [`StreamOffset`].
 ///
-/// A number is placed within ±2 GiB of the furthest one seen; a window is at most 1 GiB (RFC 7323, section 2.3),
-/// so every live segment is nearer than that.
+/// A number is placed within ±2 GiB of the furthest one seen; a window is at most 1 GiB (RFC 7323, section 2.3), so
+/// every valid segment is nearer than that.
 #[derive(Clone, Copy, Debug)]
 pub struct Unwrapper {
     furthest: StreamOffset,
@@ -113,7 +113,7 @@ impl Unwrapper {
         nr.distance_from(self.furthest_nr)
     }
 
-    /// The offset of `nr`, without moving. No 2³² segments are enough to run out of offsets.
+    /// The offset of `nr`, without advancing. No number of segments can exhaust the offsets.
     #[inline]
     pub const fn place(&self, nr: SeqNr) -> StreamOffset {
         StreamOffset(self.furthest.0.wrapping_add(self.ahead(nr) as i64))
@@ -137,23 +137,23 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn order_on_the_circle() {
+    fn before_and_after_wrap() {
         assert!(SeqNr(u32::MAX).before(SeqNr(3)));
         assert!(SeqNr(3).after(SeqNr(u32::MAX)));
         assert_eq!(SeqNr(3).distance_from(SeqNr(u32::MAX)), 4);
     }
 
     #[test]
-    fn a_stream_that_starts_in_the_middle_has_a_before() {
+    fn offsets_before_the_first_seen_are_negative() {
         let mut stream = Unwrapper::starting_at(SeqNr(10));
         assert_eq!(stream.advance(SeqNr(u32::MAX)), StreamOffset(-11));
         assert_eq!(stream.advance(SeqNr(12)), StreamOffset(2));
     }
 
     proptest! {
-        /// A long stream with local disorder is unwrapped to what a 64-bit counter would say.
+        /// A long stream with local reordering is unwrapped like a 64-bit counter.
         #[test]
-        fn unwraps_like_a_wide_counter(start: u32, steps in prop::collection::vec(-(1i64 << 30)..(1 << 30), 1..50)) {
+        fn unwraps_like_a_64_bit_counter(start: u32, steps in prop::collection::vec(-(1i64 << 30)..(1 << 30), 1..50)) {
             let mut stream = Unwrapper::starting_at(SeqNr(start));
             let (mut furthest, mut truth) = (0i64, Vec::new());
             for step in steps {

@@ -1,13 +1,13 @@
-//! What the host at one end reports of its socket: states, samples, waits, marks, drops.
+//! A socket's state and events, as reported by its host: states, samples, waits, marks, drops.
 //!
-//! Names are the kernel's where it has one, and so are the units.
+//! Names and units are the kernel's, if it has them.
 
 use crate::flow::End;
 use crate::units::Bytes;
 use std::fmt;
 use std::str::FromStr;
 
-/// Enumerations whose variants have one name each, in text as in recordings.
+/// Enumerations with one name per variant, in text and in recordings.
 macro_rules! named {
     ($(#[$meta:meta])* $name:ident: $what:literal { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
@@ -40,7 +40,7 @@ macro_rules! named {
     };
 }
 
-/// A name that none of the kind has.
+/// A name that no variant has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not {what}")]
 pub struct NoSuchName {
@@ -49,15 +49,15 @@ pub struct NoSuchName {
 }
 
 named! {
-    /// States of the sender's congestion machine (`enum tcp_ca_state`, include/uapi/linux/tcp.h).
+    /// States of the sender's congestion state machine (`enum tcp_ca_state`, include/uapi/linux/tcp.h).
     #[derive(Default)]
     CaState: "a congestion state" {
         /// Nothing unusual.
         #[default]
         Open = "open",
-        /// Duplicate ACKs or SACKs, not enough to act on.
+        /// Duplicate ACKs or SACKs, below the threshold.
         Disorder = "disorder",
-        /// The window was reduced for ECN or by the local queue.
+        /// cwnd was reduced for ECN or a local drop.
         Cwr = "cwr",
         /// Fast retransmit.
         Recovery = "recovery",
@@ -67,9 +67,9 @@ named! {
 }
 
 named! {
-    /// Where something waits on a host, on its way from the card to the process.
+    /// Where packets or processes wait on a host, from the NIC to the process.
     Wait: "a place where one waits" {
-        /// A packet in the receive ring of the card, from its arrival until the driver takes it.
+        /// A packet in the NIC's receive ring, from its arrival until the driver takes it.
         Ring = "ring",
         /// A packet on the CPU's queue between interrupt and softirq (`softnet_data.input_pkt_queue`).
         CpuBacklog = "cpu-backlog",
@@ -77,7 +77,7 @@ named! {
         Prequeue = "prequeue",
         /// A packet on the backlog of a socket that a process has locked (`sk_backlog`).
         SocketBacklog = "socket-backlog",
-        /// A packet on such a backlog, where the process that has the lock was off the CPU when the packet arrived.
+        /// A packet on such a backlog, if the process holding the lock was off the CPU when the packet arrived.
         HolderOffCpu = "holder-off-cpu",
         /// Data in order in the receive queue, until the process reads it (`sk_receive_queue`).
         ReceiveQueue = "receive-queue",
@@ -87,29 +87,29 @@ named! {
 }
 
 named! {
-    /// What limited a sender, as seen on its own host.
+    /// The limit of a sender, as seen on its own host.
     Hold: "what holds a sender" {
-        /// Everything was acknowledged, and nothing written.
+        /// Everything was acknowledged, and nothing was written.
         Idle = "idle",
-        /// Everything written was on its way.
+        /// Everything written was in flight.
         Drained = "drained",
-        /// Everything written was on its way, and the writer waited for room in the send buffer (`SOCK_NOSPACE`).
+        /// Everything written was in flight, and the writer waited for room in the send buffer (`SOCK_NOSPACE`).
         SendBuffer = "send-buffer",
         /// The peer's window was used up (`tcp_snd_wnd_test`).
         ReceiveWindow = "receive-window",
-        /// The congestion window was, below the slow start threshold.
+        /// The congestion window was used up, below ssthresh.
         SlowStart = "slow-start",
-        /// The congestion window was.
+        /// The congestion window was used up.
         CongestionWindow = "congestion-window",
         /// Fast retransmit (`TCP_CA_Recovery`).
         Recovery = "recovery",
-        /// After a timeout, the wait for it included (`TCP_CA_Loss`).
+        /// After a timeout, including the wait for it (`TCP_CA_Loss`).
         Loss = "loss",
-        /// Both windows had room, and neither of the two below is known to have held it: pacing, Nagle's algorithm.
+        /// Both windows had room, and neither of the next two limits is known to apply: pacing, Nagle's algorithm.
         Local = "local",
-        /// Both windows had room, and the pacing rate that the application set did not (`SO_MAX_PACING_RATE`).
+        /// Both windows had room, but the pacing rate set by the application was reached (`SO_MAX_PACING_RATE`).
         Paced = "paced",
-        /// Both windows had room, and the queue of the host's own device held as much of this socket as TCP allows
+        /// Both windows had room, but the host's device queue held as much of this socket as TCP allows
         /// (`tcp_small_queue_check`).
         OutputQueue = "output-queue",
     }
@@ -124,31 +124,31 @@ named! {
         CpuBacklog = "cpu-backlog",
         /// The socket's backlog was full (`SKB_DROP_REASON_SOCKET_BACKLOG`).
         SocketBacklog = "socket-backlog",
-        /// The local queue was full (`SKB_DROP_REASON_QDISC_DROP`).
+        /// The qdisc was full (`SKB_DROP_REASON_QDISC_DROP`).
         Qdisc = "qdisc",
     }
 }
 
-/// A turn that a socket took.
+/// A mark: a state change of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// The congestion machine is now in this state (`tcp_set_ca_state`).
+    /// The congestion state is now this (`tcp_set_ca_state`).
     State(CaState),
-    /// The retransmission timer ran out (`tcp_retransmit_timer`; `TCPTimeouts`).
+    /// The RTO expired (`tcp_retransmit_timer`; `TCPTimeouts`).
     Timeout,
-    /// A reduction of the window was taken back (`tcp_undo_cwnd_reduction`).
+    /// A reduction of cwnd was undone (`tcp_undo_cwnd_reduction`).
     Undo,
     /// A reduction by timeout was undone: the timeout was spurious (`tcp_try_undo_loss`; `TCPSpuriousRTOs`).
     SpuriousTimeout,
-    /// The window that this end advertises closed (`TCPToZeroWindowAdv`).
+    /// The advertised window became zero (`TCPToZeroWindowAdv`).
     ZeroWindow,
-    /// It opened again (`TCPFromZeroWindowAdv`).
+    /// The advertised window reopened (`TCPFromZeroWindowAdv`).
     WindowOpened,
-    /// The receive buffer is now of this size (`sk_rcvbuf`).
+    /// The receive buffer now has this size (`sk_rcvbuf`).
     ReceiveBuffer(Bytes),
-    /// The send buffer is now of this size (`sk_sndbuf`).
+    /// The send buffer now has this size (`sk_sndbuf`).
     SendBuffer(Bytes),
-    /// The CPU's queue was throttled by a packet of this flow, and takes nothing until it is empty
+    /// A packet of this flow throttled the CPU's queue, which accepts nothing until it is empty
     /// (`softnet_data.throttle`, until 2.6.10; `netdev_rx_stat.throttled`).
     Throttled,
 }
@@ -173,7 +173,7 @@ impl Mark {
         }
     }
 
-    /// The size that comes with it.
+    /// Its size, if it has one.
     pub const fn size(self) -> Option<Bytes> {
         match self {
             Self::ReceiveBuffer(size) | Self::SendBuffer(size) => Some(size),
@@ -181,7 +181,7 @@ impl Mark {
         }
     }
 
-    /// One of each, sizes 0, in the order in which those of one instant are written.
+    /// One of each, with sizes 0, in the order of writing for marks at one instant.
     pub fn all() -> impl Iterator<Item = Self> {
         let states = CaState::ALL.iter().copied().map(Self::State);
         let buffers = [Self::ReceiveBuffer(Bytes::ZERO), Self::SendBuffer(Bytes::ZERO)];
@@ -196,7 +196,7 @@ impl Mark {
         others.into_iter().chain(states).chain(buffers)
     }
 
-    /// The mark of a name, with its size where it has one; `None` where the two do not belong together.
+    /// The mark with this name, and its size if it has one; `None` if the two do not fit.
     pub fn of(name: &str, size: Option<Bytes>) -> Option<Self> {
         let mark = Self::all().find(|mark| mark.name() == name)?;
         match (mark, size) {
@@ -208,21 +208,21 @@ impl Mark {
     }
 }
 
-/// A time as `struct tcp_info` has it, in microseconds: 0 and 2^32 - 1 say that none was measured.
+/// A time from `struct tcp_info`, in microseconds: 0 and 2^32 - 1 mean not measured.
 pub fn measured(micros: u32) -> Option<u32> {
     (micros != 0 && micros != u32::MAX).then_some(micros)
 }
 
-/// Declares the numbers of a sample once: the field, its unit and its meaning. What is written about them elsewhere
-/// follows from [`SocketSample::FIELDS`].
+/// Declares the numbers of a sample once: the field, its unit and its meaning. All documentation of them is generated
+/// from [`SocketSample::FIELDS`].
 macro_rules! sample {
     ($($name:ident: $unit:literal, $meaning:literal;)+) => {
-        /// A socket's state at an instant. What the source cannot see is `None`.
+        /// A socket's state at an instant. `None` where the source cannot see it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct SocketSample {
             /// The process that owns the socket.
             pub end: End,
-            /// The congestion machine's state (`tcpi_ca_state`).
+            /// The congestion state (`tcpi_ca_state`).
             pub ca_state: Option<CaState>,
             $(#[doc = concat!($meaning, "; in ", $unit, ".")] pub $name: Option<u32>,)+
         }
@@ -232,7 +232,7 @@ macro_rules! sample {
             pub const FIELDS: &[(&'static str, &'static str, &'static str)] =
                 &[$((stringify!($name), $unit, $meaning)),+];
 
-            /// One of which nothing is known.
+            /// A sample in which nothing is known.
             pub const fn unknown(end: End) -> Self {
                 Self { end, ca_state: None, $($name: None),+ }
             }
@@ -242,7 +242,7 @@ macro_rules! sample {
                 [$(self.$name),+].into_iter()
             }
 
-            /// The numbers, to be set, in the same order.
+            /// The numbers in the same order, mutable.
             pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Option<u32>> {
                 [$(&mut self.$name),+].into_iter()
             }
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_leads_back_to_what_it_names() {
+    fn names_round_trip() {
         for mark in Mark::all() {
             assert_eq!(Mark::of(mark.name(), mark.size()), Some(mark));
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// A point in time, in nanoseconds since the recording's first event.
 ///
-/// Signed, since captures do step back: a frame stamped before the first one is at a negative instant instead
+/// Signed, since clocks of captures do step back: a frame stamped before the first one is at a negative instant instead
 /// of being silently moved. The range is ±292 years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(i64);
@@ -15,7 +15,7 @@ impl Instant {
     /// The recording's start.
     pub const START: Self = Self(0);
 
-    /// `nanos` nanoseconds after the start; before it where negative.
+    /// `nanos` nanoseconds after the start; before it if negative.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
@@ -30,10 +30,10 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
-    /// Nanoseconds from `earlier` to `self`; negative where `earlier` is the later one.
+    /// Nanoseconds from `earlier` to `self`; negative if `earlier` is later.
     #[inline]
     pub const fn nanos_since(self, earlier: Self) -> i64 {
-        // Saturating each time takes five instructions more.
+        // Saturating arithmetic takes five more instructions.
         match self.0.checked_sub(earlier.0) {
             Some(nanos) => nanos,
             None => self.at_the_end_of_time_since(earlier),
@@ -45,13 +45,13 @@ impl Instant {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// `nanos` nanoseconds later; earlier where negative. Saturates at the ends of the range.
+    /// `nanos` nanoseconds later; earlier if negative. Saturates at the ends of the range.
     #[inline]
     pub const fn plus_nanos(self, nanos: i64) -> Self {
         Self(self.0.saturating_add(nanos))
     }
 
-    /// The time from `earlier` to `self`; `None` where `earlier` is the later one.
+    /// The time from `earlier` to `self`; `None` if `earlier` is later.
     pub fn since(self, earlier: Self) -> Option<Duration> {
         u64::try_from(self.nanos_since(earlier)).ok().map(Duration::from_nanos)
     }
@@ -73,13 +73,13 @@ impl Sub<Duration> for Instant {
     }
 }
 
-/// Nanoseconds of a duration; one beyond 584 years counts as that.
+/// Nanoseconds of a duration; saturates at 584 years.
 pub fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn signed_nanos(time: Duration) -> i64 {
-    // Not `as_nanos`: 128 bits, several times for each packet of a simulation.
+    // Not `as_nanos`, which is 128-bit: this runs several times per simulated packet.
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
     seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(time.subsec_nanos()))
 }

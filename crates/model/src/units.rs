@@ -1,6 +1,6 @@
 //! Amounts of data and rates.
 //!
-//! Units meet only in named methods that state rounding and the zero case. Text without a unit is refused,
+//! Units are combined only in named methods that state rounding and the zero case. Text without a unit is refused,
 //! since `65536` in a configuration has meant bytes, bits and packets to three different people.
 
 use std::fmt;
@@ -37,7 +37,7 @@ impl Bytes {
         self.0.saturating_mul(8)
     }
 
-    /// What is left of `self` without `other`; zero where `other` is larger.
+    /// `self` minus `other`; zero if `other` is larger.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -140,8 +140,7 @@ impl Rate {
         self.0
     }
 
-    /// The rate at which `amount` passes in `lasted`, rounded down to a bit per second; `None` where no time
-    /// passed, for which no rate is right.
+    /// The rate at which `amount` passes in `lasted`, rounded down to a bit per second; `None` if no time passed.
     pub fn of(amount: Bytes, lasted: Duration) -> Option<Self> {
         let nanos = lasted.as_nanos();
         if nanos == 0 {
@@ -160,7 +159,7 @@ impl Rate {
         Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
-    /// What passes in `time` at this rate, rounded down: with an RTT, the bandwidth-delay product.
+    /// The amount that passes in `time` at this rate, rounded down: with an RTT, the bandwidth-delay product.
     pub fn amount_in(self, time: Duration) -> Bytes {
         let bytes = u128::from(self.0).saturating_mul(time.as_nanos()) / 8 / 1_000_000_000;
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
@@ -234,12 +233,12 @@ pub fn duration_text(time: Duration) -> String {
     }
 }
 
-/// The time that text such as `40 ms`, `2.5 s`, `700 us` (or `µs`), `90 ns`, `5 min` or `1 h` says, rounded to a
-/// nanosecond. [`duration_text`] writes such text, if not every digit of it.
+/// The time in text such as `40 ms`, `2.5 s`, `700 us` (or `µs`), `90 ns`, `5 min` or `1 h`, rounded to a nanosecond.
+/// [`duration_text`] writes such text, but not always every digit.
 ///
 /// # Errors
 ///
-/// Text that is not a number and one of these units, or means more than 584 years.
+/// Text that is not a number and one of these units, or more than 584 years.
 pub fn duration_from_text(text: &str) -> Result<Duration, UnitError> {
     let error = || UnitError { text: text.to_owned(), quantity: "a time", example: "40 ms" };
     let (number, unit) = number_and_unit(text).ok_or_else(error)?;
@@ -256,7 +255,7 @@ pub fn duration_from_text(text: &str) -> Result<Duration, UnitError> {
     if nanos >= u64::MAX as f64 { Err(error()) } else { Ok(Duration::from_nanos(nanos as u64)) }
 }
 
-/// A non-negative decimal number and the unit behind it, with or without a space between.
+/// A non-negative decimal number and its unit, with or without a space between.
 fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
@@ -267,7 +266,7 @@ fn number_and_unit(text: &str) -> Option<(f64, &str)> {
 /// `amount` with at most three significant figures, and its unit: `9.41 s`, `94.1 s`, `941 s`.
 fn three_figures(amount: f64, unit: &str) -> String {
     if amount.fract() == 0.0 && amount < 1e15 {
-        // Written with decimals, a whole number takes the standard library's slowest way.
+        // The standard library is slowest at writing a whole number with decimals.
         return format!("{} {unit}", amount as u64);
     }
     let decimals = if amount >= 99.95 {
@@ -285,7 +284,7 @@ fn three_figures(amount: f64, unit: &str) -> String {
     text + unit
 }
 
-/// A number with its thousands set apart: `48,211`.
+/// A number with thousands separators: `48,211`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     if number < 1000 {
@@ -301,13 +300,13 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A number and what it counts, in the plural unless it is one: `1 flow`, `2 flows`.
+/// A number and what it counts, with a plural unless it is one: `1 flow`, `2 flows`.
 pub fn counted(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", count(number))
 }
 
-/// Such a count as the subject of a sentence: `1 segment was`, `2 segments were`.
+/// The same as the subject of a sentence: `1 segment was`, `2 segments were`.
 pub fn counted_were(number: u64, thing: &str) -> String {
     format!("{} {}", counted(number, thing), if number == 1 { "was" } else { "were" })
 }
@@ -317,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rate_and_time_round_so_that_a_link_never_beats_its_rate() {
+    fn rounding_never_makes_a_link_exceed_its_rate() {
         let rate = Rate::bits_per_second(3);
         assert_eq!(rate.time_for(Bytes::new(1)), Some(Duration::from_nanos(2_666_666_667)));
         assert_eq!(Rate::of(Bytes::new(1), Duration::from_nanos(2_666_666_667)), Some(Rate(2)));
@@ -326,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_are_separated() {
         let shown = [7, 999, 1000, 48_211, 1_234_567].map(count);
         assert_eq!(shown, ["7", "999", "1,000", "48,211", "1,234,567"]);
         assert_eq!([1, 2].map(|number| counted(number, "flow")), ["1 flow", "2 flows"]);
@@ -351,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_in_every_unit() {
+    fn durations_are_parsed_in_every_unit() {
         let read = |text| duration_from_text(text).map(|time| time.as_nanos()).ok();
         assert_eq!(read("90 ns"), Some(90));
         assert_eq!(read("0.1us"), Some(100));
@@ -370,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_with_three_figures() {
+    fn amounts_and_rates_have_three_figures() {
         let shown: Vec<_> = [0, 1023, 1024, 1_536, 4 << 20, 1_048_500]
             .map(|n| Bytes::new(n).to_string())
             .into_iter()
@@ -381,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_three_figures_and_a_unit() {
+    fn durations_have_three_figures_and_a_unit() {
         let shown: Vec<_> =
             [0, 850, 12_345, 999_600, 250_000_000, 999_700_000, 12_345_000_000, 59_960_000_000]
                 .map(|nanos| duration_text(Duration::from_nanos(nanos)))

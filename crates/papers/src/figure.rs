@@ -5,38 +5,38 @@
 pub struct Figure {
     /// Its name in the paper, with the part: `Plate 1(a)`.
     pub name: &'static str,
-    /// What it shows.
+    /// Its subject.
     pub about: &'static str,
-    /// What lies to the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What lies upwards.
+    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn, in the order of the legend.
+    /// The series, in the order of the legend.
     pub series: Vec<Series>,
-    /// What the paper says of it, in our words.
+    /// What the paper says about it, in our words.
     pub says: &'static str,
     /// What ours shows.
     pub seen: String,
 }
 
-/// What is along an axis.
+/// An axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// What it is: `throughput`.
+    /// The quantity: `throughput`.
     pub title: &'static str,
-    /// In which unit the numbers are: `Mbit/s`. Nothing for a count.
+    /// The unit: `Mbit/s`. Empty for a count.
     pub unit: &'static str,
     /// Whether its scale is logarithmic; otherwise it is linear.
     pub logarithmic: bool,
 }
 
 impl Axis {
-    /// One with a linear scale.
+    /// An axis with a linear scale.
     pub const fn linear(title: &'static str, unit: &'static str) -> Self {
         Self { title, unit, logarithmic: false }
     }
 
-    /// One with a logarithmic scale.
+    /// An axis with a logarithmic scale.
     pub const fn logarithmic(title: &'static str, unit: &'static str) -> Self {
         Self { title, unit, logarithmic: true }
     }
@@ -45,9 +45,9 @@ impl Axis {
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
-    /// As straight lines from point to point, each of which was measured by itself.
+    /// As straight lines between points that were measured separately.
     Line,
-    /// As a course over time: one line, too many points for marks.
+    /// As a course over time: one line, with too many points for marks.
     Course,
     /// As steps: a value holds until the next point.
     Steps,
@@ -58,35 +58,36 @@ pub enum Drawn {
 /// One series of a figure: columns of the same length, in the order of `x`.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What the legend says.
+    /// Its name in the legend.
     pub name: String,
     /// How it is drawn.
     pub drawn: Drawn,
     /// The letter of a series of marks.
     pub letter: Option<char>,
-    /// Whether these are the paper's own numbers.
+    /// Whether these are the paper's numbers.
     pub published: bool,
-    /// Where its points lie to the right.
+    /// The horizontal coordinates.
     pub x: Vec<f64>,
-    /// Where they lie upwards: the median, where there were several runs.
+    /// The vertical coordinates: the median of several runs.
     pub y: Vec<f64>,
-    /// The least of several runs; empty if there was one.
+    /// The minimum of several runs; empty if there was one.
     pub least: Vec<f64>,
-    /// The most of them.
+    /// The maximum of several runs.
     pub most: Vec<f64>,
-    /// How many values the points stand for: more than there are points where a [`Course`] thinned them out.
+    /// How many values the points stand for: more than the points if a [`Course`] thinned them out.
     pub of: u64,
 }
 
 impl Series {
-    /// Of single values.
+    /// A series of single values.
     pub fn new(name: impl Into<String>, drawn: Drawn, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
         let (name, of) = (name.into(), x.len() as u64);
         Self { name, drawn, letter: None, published: false, x, y, least: Vec::new(), most: Vec::new(), of }
     }
 
-    /// Of the least, the median and the most of several runs at each `x` ([`measure::spread`](crate::measure::spread)).
+    /// A series of the minimum, median and maximum of several runs at each `x`
+    /// ([`measure::spread`](crate::measure::spread)).
     pub fn of_runs(name: impl Into<String>, points: impl IntoIterator<Item = (f64, [f64; 3])>) -> Self {
         let mut series = Self::new(name, Drawn::Line, []);
         for (x, [least, median, most]) in points {
@@ -98,7 +99,7 @@ impl Series {
         Self { of: series.x.len() as u64, ..series }
     }
 
-    /// Of the paper's own numbers.
+    /// A series of the paper's numbers.
     pub fn published(name: impl Into<String>, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self { published: true, ..Self::new(name, Drawn::Line, points) }
     }
@@ -109,9 +110,9 @@ impl Series {
     }
 }
 
-/// A course over time of any length, kept in bounded memory: of each of a number of stretches that are equally long the
-/// first, the least, the greatest and the last value, each at its own instant. Drawn no wider than it has stretches, it
-/// looks as if all values were there.
+/// A course over time of any length, in bounded memory: for each of a number of equal stretches it keeps the first,
+/// minimum, maximum and last value, each with its time. At a width of at most that many pixels, it looks as if all
+/// values were drawn.
 #[derive(Clone, Debug)]
 pub struct Course {
     from: f64,
@@ -120,7 +121,7 @@ pub struct Course {
     of: u64,
 }
 
-/// The first, the least, the greatest and the last value of a stretch, each with the number that it is of the course.
+/// The first, minimum, maximum and last value of a stretch, each with its number in the course.
 #[derive(Clone, Copy, Debug)]
 struct Stretch([Value; 4]);
 
@@ -135,7 +136,7 @@ impl Course {
     /// Stretches of a course that is drawn over the whole width of a page.
     pub const USUAL: usize = 240;
 
-    /// One from `from` to `to`, in so many stretches. What lies outside is in the first or the last of them.
+    /// A course from `from` to `to` with this many stretches. Values outside belong to the first or the last one.
     pub fn new([from, to]: [f64; 2], stretches: usize) -> Self {
         let count = stretches.max(1);
         Self { from, stretch: (to - from) / count as f64, stretches: vec![None; count], of: 0 }
@@ -145,7 +146,7 @@ impl Course {
     pub fn push(&mut self, x: f64, y: f64) {
         let value = Value { number: self.of, x, y };
         self.of += 1;
-        // A conversion from a float saturates: what is before the first stretch is in it.
+        // A conversion from a float saturates: values before the first stretch belong to it.
         let place = (((x - self.from) / self.stretch) as usize).min(self.stretches.len() - 1);
         match &mut self.stretches[place] {
             Some(Stretch([_, least, greatest, last])) => {
@@ -161,7 +162,7 @@ impl Course {
         }
     }
 
-    /// The series: at most four points for a stretch, and of a line's that are as high as their neighbours none.
+    /// The series: at most four points per stretch; points of a line that equal both neighbours are dropped.
     pub fn series(&self, name: impl Into<String>, drawn: Drawn) -> Series {
         let kept = self.stretches.iter().flatten().flat_map(|Stretch(values)| {
             let mut values = *values;
@@ -183,7 +184,7 @@ impl Course {
         Series { of: self.of, ..series }
     }
 
-    /// A series drawn as marks, each with this letter.
+    /// The series drawn as marks with this letter.
     pub fn marks(&self, name: impl Into<String>, letter: char) -> Series {
         Series { letter: Some(letter), ..self.series(name, Drawn::Marks) }
     }
@@ -194,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_course_is_whole() {
+    fn short_course_keeps_all_values() {
         let mut course = Course::new([0.0, 20.0], 10);
         let values = [(0.0, 5.0), (3.0, 1.0), (3.1, 9.0), (3.1, 9.0), (19.9, 2.0)];
         values.iter().for_each(|(x, y)| course.push(*x, *y));
@@ -203,9 +204,9 @@ mod tests {
         assert_eq!(series.of, 5);
     }
 
-    /// Whatever is left out, the peaks of every stretch are there, at their instants and in order.
+    /// The minimum and maximum of every stretch are kept, in order and with their times.
     #[test]
-    fn a_long_course_keeps_its_peaks() {
+    fn long_course_keeps_its_peaks() {
         let of = |number: u64| (number as f64 / 1000.0, (number * 7919 % 1009) as f64);
         let mut course = Course::new([0.0, 100.0], 50);
         (0..100_000).map(of).for_each(|(x, y)| course.push(x, y));
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_change_is_two_points() {
+    fn constant_course_is_two_points() {
         let mut course = Course::new([0.0, 20.0], 200);
         (0..1000).for_each(|number| course.push(f64::from(number) / 100.0, 7.0));
         course.push(10.0, 8.0);
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_at_the_edge() {
+    fn values_outside_belong_to_the_edge_stretches() {
         let mut course = Course::new([1.0, 2.0], 4);
         [(0.0, 1.0), (1.5, 2.0), (9.0, 3.0)].into_iter().for_each(|(x, y)| course.push(x, y));
         assert_eq!(course.series("", Drawn::Steps).x, [0.0, 1.5, 9.0]);

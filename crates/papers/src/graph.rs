@@ -3,24 +3,24 @@
 use slowpath_cost::subgraph::{Edge, Node, Subgraph};
 use slowpath_cost::{Function, Functions};
 
-/// A graph of who calls whom.
+/// A call graph.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// Its name in the paper.
     pub name: &'static str,
-    /// What it shows.
+    /// Its subject.
     pub about: &'static str,
-    /// What the paper says of it, in our words.
+    /// What the paper says about it, in our words.
     pub says: &'static str,
-    /// The high-level function below which everything works.
+    /// The high-level function at the top.
     pub root: &'static str,
     /// All samples.
     pub samples: u64,
-    /// Functions with fewer samples in them and below, for the root, are left out.
+    /// Functions with fewer samples in them and below, for the root, are omitted.
     pub least: u64,
-    /// How many those are.
+    /// How many are omitted.
     pub left_out: usize,
-    /// The functions: the root first, then by what was seen for it, the greatest first.
+    /// The functions: the root first, then by samples for the root, in descending order.
     pub nodes: Vec<Worker>,
     /// The calls, the heaviest first.
     pub edges: Vec<Call>,
@@ -29,32 +29,32 @@ pub struct Graph {
 /// A function below the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worker {
-    /// The paper's name for what it does, or its own.
+    /// The paper's name for its work, or its own name.
     pub name: String,
-    /// Samples in which it ran itself, for any operation.
+    /// Samples in the function itself, for any operation.
     pub own: u64,
     /// The part of these that belongs to the root.
     pub own_here: u64,
-    /// Samples in which it or its callees ran, for any operation; for the root, also those in which what belongs to it did.
+    /// Samples in the function or its callees, for any operation; for the root, also those that belong to it.
     pub all: u64,
     /// The part of these that belongs to the root; for the root, all that do.
     pub here: u64,
 }
 
-/// A function that had another called, for the root.
+/// A call, for the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The caller, by its place among the nodes.
+    /// The caller's index among the nodes.
     pub from: usize,
     /// The callee.
     pub to: usize,
     /// Samples in the callee and below, on stacks with both.
     pub samples: u64,
-    /// The part of these with no function in between that is left out.
+    /// The part of these without an omitted function in between.
     pub direct: u64,
 }
 
-/// What is shown of a graph besides its contents.
+/// The texts of a graph.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About {
     pub name: &'static str,
@@ -93,7 +93,7 @@ impl Graph {
         }
     }
 
-    /// The subgraph with its own numbers, as it was counted: but for the root, a function's number is its place among the nodes.
+    /// The subgraph as counted: except for the root, a function's number is its index among the nodes.
     pub fn below(&self) -> Subgraph {
         let node = |(at, node): (usize, &Worker)| Node {
             function: u32::try_from(at).ok().filter(|at| *at > 0).map(Function),

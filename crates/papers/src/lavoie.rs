@@ -1,31 +1,31 @@
-//! LaVoie, Nahum and Flynn, Profiling TCP: An In-depth Analysis of Processing Costs (IBM Research Report): where the CPU of a busy
-//! web server goes, and for which part of TCP.
+//! LaVoie, Nahum and Flynn, Profiling TCP: An In-depth Analysis of Processing Costs (IBM Research Report): where a busy
+//! web server spends its CPU time, and for which part of TCP.
 //!
-//! Unlike the other papers' experiments these are not simulated: a real server is loaded and its CPU profiled, elsewhere. Here is
-//! what the paper says, and what profiles and counters say to that. The paper's figures came without numbers: what can be held
-//! against it is what its text says, most of it of Linux 2.6.14, some of 2.4.16.
+//! Unlike the other papers' experiments, these are not simulated: a real server is loaded and its CPU profiled,
+//! elsewhere. This compares the paper's claims with profiles and counters. The paper's figures have no numbers, so only
+//! its text can be compared, most of it about Linux 2.6.14, some about 2.4.16.
 //!
-//! - `measured`: what a profile has of each operation, and who each belongs to.
-//! - `claims`, `judge`: what the paper says, and whether it is still so; `tables`, `figures`, `graphs`.
-//! - `beside`: two kernels compared.
+//! - `measured`: each operation in a profile, and its owner.
+//! - `claims`, `judge`: the paper's claims, and whether they still hold; `tables`, `figures`, `graphs`.
+//! - `two_kernels`: two kernels compared.
 //!
 //! # Decisions
 //!
-//! Each host receives on a CPU of its own. A timer polls its veth device there, as a NIC of the paper's time
-//! interrupted (`web/card.rs` in the lab). Super-packets cannot wait in that ring and are steered between CPUs by
-//! interrupts that no NIC needs, so that CPU shares are judged with these interrupts and without. A share that
-//! depends on them is not reported, nor one that chance can explain (`judge`).
+//! Each host receives on its own CPU. A timer polls its veth device there, as a NIC of the paper's time interrupted
+//! (`web/card.rs` in the lab). Super-packets cannot wait in that ring and are steered between CPUs by interrupts that
+//! no NIC needs, so CPU shares are judged with and without these interrupts. A share that depends on them is not
+//! reported, nor one that chance can explain (`judge`).
 
-mod beside;
 mod claims;
 mod figures;
 mod graphs;
 mod judge;
 mod measured;
 mod tables;
+mod two_kernels;
 
-pub use beside::{Side, compared_cases, put_beside};
 pub use measured::{Excluded, Owner, ServerSamples};
+pub use two_kernels::{Side, add_comparison, compared_cases};
 
 use crate::report::Report;
 use slowpath_cost::{Profile, Share};
@@ -33,7 +33,7 @@ use std::fmt;
 
 /// Sizes of the files, in KiB.
 pub const FILES_KIB: [u32; 3] = [1, 8, 64];
-/// Requests on a connection: HTTP/1.0's one, and the ten of the persistent ones (section 3).
+/// Requests per connection: one with HTTP/1.0, and ten with persistent connections (section 3).
 pub const REQUESTS: [u32; 2] = [1, 10];
 
 /// An experiment.
@@ -41,7 +41,7 @@ pub const REQUESTS: [u32; 2] = [1, 10];
 pub struct ServerCase {
     /// The file's size, in KiB.
     pub file_kib: u32,
-    /// Requests on a connection.
+    /// Requests per connection.
     pub requests: u32,
     /// Whether the server uses sendfile, as the paper's does.
     pub sendfile: bool,
@@ -49,7 +49,7 @@ pub struct ServerCase {
     pub tso: bool,
 }
 
-/// As `--only` names them: `8K ten sendfile TSO`, `64K one write no-TSO`.
+/// As in `--only`: `8K ten sendfile TSO`, `64K one write no-TSO`.
 impl fmt::Display for ServerCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}K {}", self.file_kib, if self.requests == 1 { "one" } else { "ten" })?;
@@ -58,7 +58,8 @@ impl fmt::Display for ServerCase {
     }
 }
 
-/// All of them: each size of a file, with one and with ten requests on a connection, with and without sendfile, with and without TSO.
+/// All of them: each file size, with one and with ten requests per connection, with and without sendfile, with and
+/// without TSO.
 pub fn cases() -> Vec<ServerCase> {
     let mut cases = Vec::new();
     for requests in REQUESTS {
@@ -69,19 +70,19 @@ pub fn cases() -> Vec<ServerCase> {
     cases
 }
 
-/// As most of the paper's figures are: a connection for each request, sendfile, no TSO.
+/// The case of most of the paper's figures: one request per connection, sendfile, no TSO.
 const fn plain(file_kib: u32) -> ServerCase {
     ServerCase { file_kib, requests: 1, sendfile: true, tso: false }
 }
 
-/// What was counted while a case was profiled.
+/// Counters of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// For how long.
+    /// Its duration.
     pub seconds: f64,
-    /// Requests that were answered.
+    /// Requests answered.
     pub requests: u64,
-    /// Connections that were accepted.
+    /// Connections accepted.
     pub connections: u64,
     /// Requests that failed.
     pub errors: u64,
@@ -91,18 +92,18 @@ pub struct Counters {
     pub segments_out: u64,
     /// ACKs without data among those that it received.
     pub pure_acks_in: u64,
-    /// The part of its CPU's time in which that had nothing to do.
+    /// The idle share of its CPU's time.
     pub idle: f64,
-    /// The part in which it was not there: another virtual machine had it.
+    /// The stolen share: another virtual machine had the CPU.
     pub stolen: f64,
 }
 
 /// A case that was run.
 #[derive(Debug)]
 pub struct Run<'a> {
-    /// Which.
+    /// The case.
     pub case: ServerCase,
-    /// What was counted.
+    /// Its counters.
     pub counters: Counters,
     /// The profile of the server's CPU.
     pub profile: &'a Profile,
@@ -110,10 +111,10 @@ pub struct Run<'a> {
     pub server: &'a str,
 }
 
-/// What is said of a share of samples, and the share.
+/// A remark about a share of samples, and the share.
 type Note<'a> = (&'static str, &'a dyn Fn(&ServerSamples) -> Share);
 
-/// The cases that were run, with what their profiles have.
+/// The cases that were run, with the evaluated profiles.
 pub(crate) struct Runs {
     all: Vec<(ServerCase, Counters, ServerSamples)>,
 }
@@ -133,31 +134,32 @@ impl Runs {
         self.all().find(|(of, ..)| *of == case).map(|(.., measured)| measured)
     }
 
-    /// As figures 8 to 10.
+    /// The cases of figures 8 to 10.
     fn plain(&self, file_kib: u32) -> Option<&ServerSamples> {
         self.get(plain(file_kib))
     }
 
-    /// As figures 11 to 13.
+    /// The cases of figures 11 to 13.
     fn tso(&self, file_kib: u32) -> Option<&ServerSamples> {
         self.get(ServerCase { file_kib, requests: 1, sendfile: true, tso: true })
     }
 
-    /// Ten requests on a connection.
+    /// Ten requests per connection.
     fn persistent(&self, file_kib: u32) -> Option<&ServerSamples> {
         self.get(ServerCase { file_kib, requests: 10, sendfile: true, tso: false })
     }
 
-    /// What the server took of its CPU for each request, in nanoseconds: of the time that the CPU was there the part of the samples
-    /// that are the server's.
-    fn ns_a_request(&self, case: ServerCase) -> Option<f64> {
+    /// The server's CPU time per request, in nanoseconds: the server's share of samples, of the time that the CPU was
+    /// available.
+    fn ns_per_request(&self, case: ServerCase) -> Option<f64> {
         let (_, counters, measured) = self.all().find(|(of, ..)| *of == case)?;
         let part = Share { part: measured.total, of: measured.sampled() }.value()?;
         let took = counters.seconds * (1.0 - counters.stolen) * part;
         (counters.requests > 0).then(|| took * 1e9 / counters.requests as f64)
     }
 
-    /// The parts of the samples that the paper did not measure, or that are not the server's: minimum and maximum of all cases.
+    /// Shares of samples that the paper did not measure, or that are not the server's: minimum and maximum of all
+    /// cases.
     fn notes(&self) -> Vec<String> {
         let of_servers = |measured: &ServerSamples, part| Share { part, of: measured.total };
         let of_all = |measured: &ServerSamples, part| Share { part, of: measured.sampled() };
@@ -178,18 +180,18 @@ impl Runs {
                 &|measured| of_all(measured, measured.excluded.others),
             ),
         ];
-        let told = |(says, share): Note<'_>| {
+        let remark = |(says, share): Note<'_>| {
             let values: Vec<f64> = self.all().filter_map(|(.., measured)| share(measured).value()).collect();
             let least = values.iter().copied().reduce(f64::min)? * 100.0;
             let most = values.iter().copied().reduce(f64::max)? * 100.0;
             (most > 0.0).then(|| format!("{least:.1} to {most:.1} % {says}"))
         };
-        notes.into_iter().filter_map(told).collect()
+        notes.into_iter().filter_map(remark).collect()
     }
 }
 
-/// What the paper says next to what was measured in the cases that were run. `measured_on` says where and with what, in lines;
-/// `command` runs a case by itself.
+/// The paper's claims next to the results of the cases that were run. `measured_on` says where and with what, in lines;
+/// `command` is the command of a case.
 pub fn report(runs: &[Run<'_>], measured_on: Vec<String>, command: impl Fn(ServerCase) -> String) -> Report {
     let measured = Runs::of(runs);
     Report {

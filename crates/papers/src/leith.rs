@@ -1,8 +1,8 @@
-//! Leith 2004, Linux TCP implementation issues in high-speed networks: what keeps the sender of 2.4 from filling a long fat path,
-//! each change compared with what was there before.
+//! Leith 2004, Linux TCP implementation issues in high-speed networks: why the 2.4 sender does not fill a long fat
+//! path, with and without each change.
 //!
-//! The paper's text has no numbers but RTTs, and its figures are pictures of cwnd: what can be held against it are its
-//! claims. Nothing is fitted.
+//! The paper's text has no numbers but RTTs, and its figures are pictures of cwnd, so only its claims can be compared.
+//! Nothing is fitted.
 //!
 //! - `figures`: cwnd and ssthresh over time, before and after.
 
@@ -29,7 +29,7 @@ const REPEATS: usize = 1;
 const HOLES: usize = 2;
 const UNTHROTTLED: usize = 3;
 const LONGER: usize = 4;
-/// Figure 2: from CERN to Stanford, and without what the figure is about.
+/// Figure 2: from CERN to Stanford, and without the effect in the figure.
 const CERN: usize = 5;
 const CERN_CHANGED: usize = 6;
 /// Figures 8, 3, 4 and 5, 6 and 7: from Dublin to Stanford.
@@ -41,7 +41,7 @@ const MODERATED: usize = 10;
 const LBL: usize = 11;
 const CERN_FROM_DUBLIN: usize = 12;
 
-/// All cases are traced: every one is in a figure.
+/// All cases are traced, since every one is in a figure.
 pub const TRACED: usize = 13;
 
 /// The paper's experiments.
@@ -69,7 +69,7 @@ pub fn cases() -> Vec<PaperCase> {
     ]
 }
 
-/// The paper's figures and claims next to what was measured in the runs of each case, and traced in one of each.
+/// The paper's figures and claims next to the results of each case's runs, one of which is traced.
 pub fn report(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
     Report {
         figures: figures::figures(traces),

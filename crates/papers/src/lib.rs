@@ -1,28 +1,28 @@
-//! Published experiments, reproduced: what a paper reports, next to our results.
+//! Published experiments, reproduced: a paper's results, next to ours.
 //!
-//! A [`Paper`] is a list of [`PaperCase`]s, each a scenario with some keys set, and a function that makes a [`Report`] of what
-//! was [measured](mod@measure) in all of their runs: [tables and claims](report), and [figures](figure), some of them over
-//! the time of a run that was [traced](trace). The costs of some testbeds are not published. For these, one cell of the
-//! paper is used to fit them, and marked; all other cells must follow from the scenario and the mechanism.
+//! A [`Paper`] is a list of [`PaperCase`]s, each a scenario with some keys set, and a function that makes a [`Report`]
+//! of the [measurements](mod@measure) of their runs: [tables and claims](report), and [figures](figure), some over the
+//! time of a run that was [traced](trace). The costs of some testbeds are not published. They are fitted to one cell of
+//! the paper, which is marked; all other cells must follow from the scenario and the mechanism.
 //!
 //! - [`ubik`]: Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems.
-//! - [`lavoie`]: LaVoie, Nahum and Flynn, Profiling TCP: measured on a real kernel instead, and handed over as profiles.
+//! - [`lavoie`]: LaVoie, Nahum and Flynn, Profiling TCP: measured on a real kernel instead, and passed in as profiles.
 //! - [`leith`]: Leith 2004, Linux TCP implementation issues in high-speed networks.
 //! - [`weigle`]: Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing.
 //! - [`wu`]: Wu and Crawford 2007, Potential performance bottleneck in Linux TCP.
 //!
 //! # Decisions
 //!
-//! **An experiment is a scenario with some keys set**, in the form that `--set` takes. The crate is pure; `runs` makes
-//! the runs on all CPUs. Figures are numbers in the report, bounded however long the run is, and the views
-//! draw them: the JSON and the page have the same values.
+//! **An experiment is a scenario with some keys set**, in the form of `--set`. The crate is pure; `runs` makes the runs
+//! on all CPUs. Figures are numbers in the report, bounded however long the run is, and the views draw them: the JSON
+//! and the page have the same values.
 //!
-//! **One factor of one cost table is fitted, to one marked cell.** A test fails when that cell is no longer
-//! reproduced (`tests/wu.rs`).
+//! **One factor of one cost table is fitted, to one marked cell.** A test fails when that cell is no longer reproduced
+//! (`tests/wu.rs`).
 //!
 //! **Processes that ran before the measurement run in the simulation too.** The O(1) scheduler remembers for seconds
-//! who slept. Only one process of a make job runs at a time, so that a chain of them is one task, for which the
-//! scheduler keeps the parents that wait for a child (`O1::begin_child`, `reap`).
+//! who slept. Only one process of a make job runs at a time, so a chain of them is one task, for which the scheduler
+//! keeps the parents that wait for a child (`O1::begin_child`, `reap`).
 
 pub mod comparison;
 pub mod figure;
@@ -60,7 +60,7 @@ pub enum Paper {
 }
 
 impl Paper {
-    /// Runs per experiment, each with another seed, that its report needs.
+    /// Runs per experiment that its report needs, each with another seed.
     pub const fn seeds(self) -> u64 {
         match self {
             Self::Wu | Self::Ubik => 5,
@@ -79,7 +79,7 @@ impl Paper {
         }
     }
 
-    /// The number of experiments, counted from the first, that are traced in a run for the paper's figures.
+    /// The number of experiments, from the first, that are traced for the paper's figures.
     pub const fn traced(self) -> usize {
         match self {
             Self::Wu => wu::TRACED,
@@ -88,7 +88,7 @@ impl Paper {
         }
     }
 
-    /// Compares the runs of each experiment, and the traces of those that were traced, with the paper.
+    /// Compares the runs of each experiment, and the traces, with the paper.
     pub fn report(self, runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
         match self {
             Self::Wu => wu::report(runs, traces),
@@ -99,33 +99,33 @@ impl Paper {
     }
 }
 
-/// One of a paper's experiments: a scenario, and what of it is set otherwise.
+/// One of a paper's experiments: a scenario, and the keys that are set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperCase {
-    /// As the paper calls it.
+    /// The paper's name for it.
     pub name: String,
-    /// The scenario file, in the repository.
+    /// The scenario file in the repository.
     pub file: &'static str,
     /// Its text.
     pub text: &'static str,
-    /// What `--set` takes.
+    /// Overrides, as for `--set`.
     pub sets: Vec<String>,
 }
 
 impl PaperCase {
-    /// Its scenario; without a seed, with the file's own.
+    /// Its scenario; without a seed, with the file's.
     ///
     /// # Errors
     ///
-    /// If it is none.
+    /// If it is invalid.
     pub fn scenario(&self, seed: Option<u64>) -> Result<Scenario, Rejected> {
         let sets = self.sets.iter().map(|set| set.parse().expect("a case's keys are written KEY=VALUE"));
         let sets: Vec<_> = sets.collect();
         Ok(slowpath_scenario::check(self.file, self.text, &sets, seed)?.scenario)
     }
 
-    /// Bounds every buffer of a host to `most` bytes; where TCP has sysctls of its own for that, receive and send buffers
-    /// begin with so much.
+    /// Limits every buffer of a host to `most` bytes; if TCP has its own sysctls, `first` are the initial sizes of
+    /// receive and send buffers.
     fn bound_buffers(&mut self, host: &str, most: u64, first: Option<[u64; 2]>) {
         for (sysctl, first) in ["tcp_rmem", "tcp_wmem"].into_iter().zip(first.into_iter().flatten()) {
             self.sets.push(format!("hosts.{host}.sysctl.{sysctl}=4096 {} {most}", first.min(most)));
@@ -135,7 +135,7 @@ impl PaperCase {
         }
     }
 
-    /// Has the processes set both of their buffers.
+    /// Makes the processes set both of their buffers.
     fn set_buffers(&mut self, size: u64) {
         self.sets.push(format!("flows.sender.socket.SO_SNDBUF={size}B"));
         self.sets.push(format!("flows.receiver.socket.SO_RCVBUF={size}B"));

@@ -1,4 +1,4 @@
-//! The measurements of a run, with the instruments of the papers.
+//! The measurements of a run, with the papers' instruments.
 
 use crate::PaperCase;
 use crate::trace::{Trace, Tracer};
@@ -10,10 +10,10 @@ use slowpath_simulator::report::DatagramCounts;
 use slowpath_simulator::{Nobody, Observer, Occurrence, Sight, Simulation, Wants};
 use std::time::Duration;
 
-/// What was measured of a scenario's first flow, from its start for as long as it lasts.
+/// The measurements of a scenario's first flow, from its start for its duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowMeasures {
-    /// How long that was.
+    /// The duration.
     pub seconds: f64,
     /// What the sender's process had written by then, in bytes, as iperf's client reports it.
     pub written: u64,
@@ -23,27 +23,27 @@ pub struct FlowMeasures {
     pub retransmits: u32,
     /// Retransmission timeouts.
     pub timeouts: u16,
-    /// Packets that were lost on the way or in a host.
+    /// Packets lost on the path or in a host.
     pub lost: u64,
-    /// Packets to the receiver's TCP, by how long they waited on prequeue or backlog: less than 1 ms, 10 ms, 100 ms, 200 ms
-    /// and 1 s, and longer (wu, section 4).
+    /// Packets to the receiver's TCP, by how long they waited on prequeue or backlog: less than 1 ms, 10 ms, 100 ms,
+    /// 200 ms and 1 s, and longer (wu, section 4).
     pub waited: [u64; 6],
-    /// What happened to its datagrams, if that is what it is of.
+    /// The counters of its datagrams, if it has datagrams.
     pub datagrams: Option<DatagramCounts>,
-    /// What the backlog of the sender's CPUs had no room for (`netdev_max_backlog`).
+    /// Drops of the sender's CPU backlog (`netdev_max_backlog`).
     pub sender_backlog: Backlog,
-    /// CPU time of the receiver's process in user space and in the kernel, by the ticks that found it running, in seconds.
+    /// CPU time of the receiver's process in user space and in the kernel, by ticks that found it running, in seconds.
     pub cpu: [f64; 2],
 }
 
 impl FlowMeasures {
-    /// What the receiver's process read, in Mbit/s.
+    /// The rate at which the receiver's process read, in Mbit/s.
     pub fn rate(&self) -> f64 {
         self.read as f64 * 8.0 / self.seconds / 1e6
     }
 }
 
-/// What a backlog did not take.
+/// Drops of a backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Packets dropped.
@@ -56,16 +56,16 @@ pub struct Backlog {
 ///
 /// # Errors
 ///
-/// If its scenario is none.
+/// If its scenario is invalid.
 pub fn measure(case: &PaperCase, seed: u64) -> Result<FlowMeasures, Rejected> {
     Ok(run(&case.scenario(Some(seed))?, &mut Nobody))
 }
 
-/// Runs a case, and keeps what it looked like over time.
+/// Runs a case, and traces it over time.
 ///
 /// # Errors
 ///
-/// If its scenario is none.
+/// If its scenario is invalid.
 pub fn traced(case: &PaperCase, seed: u64) -> Result<(FlowMeasures, Trace), Rejected> {
     let scenario = case.scenario(Some(seed))?;
     let mut tracer = Tracer::new(&scenario, lasts(&scenario, &scenario.flows[0]));
@@ -80,7 +80,7 @@ fn lasts(scenario: &Scenario, flow: &Flow) -> Duration {
     }
 }
 
-/// Measures, while somebody else watches too.
+/// Measures, with another observer.
 fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
     let flow = &scenario.flows[0];
     let mut simulation = Simulation::new(scenario);
@@ -104,7 +104,7 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
             *sum += packets;
         }
     }
-    // The rest was processed as it came.
+    // The rest was processed immediately.
     waited[0] += report.sockets.processed.saturating_sub(waited.iter().sum());
     let cpu = simulation.hosts()[receiver]
         .ticks_of(0)
@@ -112,7 +112,7 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
     FlowMeasures {
         seconds: match &flow.workload {
             Workload::Bulk(Bulk::Time(_)) => lasts,
-            // What is counted ends with the last of it.
+            // Counting ends with the last datagram.
             _ => total.lasted(),
         }
         .as_secs_f64(),
@@ -139,7 +139,7 @@ fn lost(simulation: &Simulation) -> u64 {
     in_hosts.sum::<u64>() + on_paths.sum::<u64>()
 }
 
-/// What is reported as it happens.
+/// Counts reported events.
 struct Watch<'a> {
     sender: HostId,
     receiver: HostId,
@@ -177,7 +177,7 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// The middle of several runs, and the least and the most of them.
+/// The minimum, median and maximum of several runs.
 pub fn spread(runs: &[FlowMeasures], of: impl Fn(&FlowMeasures) -> f64) -> [f64; 3] {
     let values: Vec<f64> = runs.iter().map(of).collect();
     let least = values.iter().copied().reduce(f64::min);

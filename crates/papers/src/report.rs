@@ -1,4 +1,4 @@
-//! What a paper reports, next to our results.
+//! A paper's results, next to ours.
 
 use crate::comparison::Comparison;
 use crate::figure::Figure;
@@ -8,25 +8,25 @@ use crate::measure::FlowMeasures;
 /// All of a paper's tables, figures and claims.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The paper, in short.
+    /// The paper's short name.
     pub paper: &'static str,
     /// Its authors, year and title.
     pub title: &'static str,
-    /// How often each experiment was simulated, each time with another seed; 0 of one that was measured on a real kernel.
+    /// How often each experiment was simulated, each time with another seed; 0 if measured on a real kernel.
     pub seeds: u64,
-    /// For a paper that was measured: the machine, the tools, and what interfered.
+    /// For a measured paper: the machine, the tools, and the interference.
     pub measured_on: Vec<String>,
     /// Its tables.
     pub tables: Vec<Table>,
     /// Its figures.
     pub figures: Vec<Figure>,
-    /// Its graphs of who calls whom.
+    /// Its call graphs.
     pub graphs: Vec<Graph>,
-    /// For a paper that was measured twice: both side by side.
+    /// For a paper that was measured twice: the comparison.
     pub comparison: Option<Comparison>,
-    /// What it says that has a direction and no number.
+    /// Its claims without a number.
     pub claims: Vec<Claim>,
-    /// The experiments: the paper's name of each, and the command that runs it.
+    /// The experiments: the paper's name of each, and its command.
     pub runs: Vec<(String, String)>,
 }
 
@@ -35,22 +35,22 @@ pub struct Report {
 pub struct Table {
     /// Its name in the paper.
     pub name: &'static str,
-    /// What it shows.
+    /// Its subject.
     pub about: &'static str,
     /// Its cells, row by row.
     pub cells: Vec<Cell>,
 }
 
-/// How far a cell may be from the paper's.
+/// The tolerance of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// By a quarter of it.
+    /// A quarter of the paper's value.
     Share,
-    /// By a factor of two; an empty cell has to be empty.
+    /// A factor of two; an empty cell must be empty.
     Factor,
-    /// Not at all: it was used to fit a cost.
+    /// Not judged: it was used to fit a cost.
     Fitted,
-    /// Not at all: it is shown for what it explains.
+    /// Not judged: shown as an explanation.
     Shown,
 }
 
@@ -59,22 +59,22 @@ pub enum Judged {
 pub struct Cell {
     /// The table's row.
     pub row: String,
-    /// What it counts, with its unit.
+    /// The quantity, with its unit.
     pub quantity: &'static str,
-    /// What the paper has; `None` where it gives no number.
+    /// The paper's value; `None` if it gives none.
     pub published: Option<f64>,
-    /// The median of our runs; or a part that was measured by samples.
+    /// The median of our runs; or a sampled share.
     pub ours: f64,
-    /// The least of them; or below which it is not, by chance of one in twenty.
+    /// The minimum; or the lower confidence bound (one in twenty).
     pub least: f64,
-    /// The most; or above which.
+    /// The maximum; or the upper confidence bound.
     pub most: f64,
     /// How it is judged.
     pub judged: Judged,
 }
 
 impl Report {
-    /// One of a paper whose experiments were simulated, with nothing in it yet.
+    /// An empty report of a paper whose experiments were simulated.
     pub(crate) fn simulated(paper: &'static str, title: &'static str, runs: &[Vec<FlowMeasures>]) -> Self {
         Self {
             paper,
@@ -90,7 +90,7 @@ impl Report {
         }
     }
 
-    /// What is said of a claim: of a paper that was measured on a real kernel, whether it still is so.
+    /// The verdict on a claim; for a paper measured on a real kernel, whether it still holds.
     pub const fn verdict(&self, claim: &Claim) -> &'static str {
         match (claim.holds, self.measured_on.is_empty()) {
             (Some(true), true) => "holds",
@@ -103,7 +103,7 @@ impl Report {
 }
 
 impl Cell {
-    /// A cell from the least, the median and the most of our runs.
+    /// A cell from the minimum, median and maximum of our runs.
     pub fn new(
         row: impl Into<String>,
         quantity: &'static str,
@@ -114,13 +114,13 @@ impl Cell {
         Self { row: row.into(), quantity, published: published.into(), ours, least, most, judged }
     }
 
-    /// How much larger ours is, as a share of the paper's; `None` where the paper has nothing.
+    /// The relative error of ours; `None` without a value in the paper.
     pub fn error(&self) -> Option<f64> {
         let published = self.published.filter(|published| *published != 0.0)?;
         Some(self.ours / published - 1.0)
     }
 
-    /// Whether it is as near as it is to be.
+    /// Whether it is within the tolerance.
     pub fn is_near(&self) -> bool {
         match (self.judged, self.error()) {
             (Judged::Share, Some(error)) => error.abs() <= 0.25,
@@ -131,15 +131,15 @@ impl Cell {
     }
 }
 
-/// Something that a paper says.
+/// A claim of the paper.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// Where it says so.
+    /// Its place in the paper.
     pub place: &'static str,
-    /// What, in our words.
+    /// The claim, in our words.
     pub says: &'static str,
-    /// What we saw.
+    /// Our observation.
     pub seen: String,
-    /// Whether it is so here. `None` where that is undecided.
+    /// Whether it holds here. `None` if undecided.
     pub holds: Option<bool>,
 }

@@ -1,7 +1,6 @@
-//! A run over time: the queues of its receiver's socket, and the time–sequence diagram and the congestion
-//! window of its sender.
+//! A run over time: the queues of its receiver's socket, and its sender's time–sequence diagram and congestion window.
 //!
-//! Both are taken from the run that is measured, of its first connection. Watching changes nothing in it.
+//! Both come from the measured run, of its first connection. Tracing changes nothing in it.
 
 use crate::figure::Course;
 use slowpath_model::{CaState, End, EventKind, Flags, Instant, SocketSample, StreamOffset};
@@ -9,8 +8,8 @@ use slowpath_scenario::{HostId, Scenario};
 use slowpath_simulator::{Observer, Occurrence, Sight, Wants, shown};
 use std::time::Duration;
 
-/// How often queues are looked at. No multiple of a scheduler's tick or of what lasts for some of them, which would be
-/// seen at the same place of its course each time.
+/// The sampling interval of queues. Not a multiple of a scheduler's tick or period, which would always be sampled at
+/// the same phase.
 const EVERY: Duration = Duration::from_micros(997);
 /// Marks are letters, of which fewer can be distinguished than points of a line.
 const STRETCHES_OF_MARKS: usize = 100;
@@ -20,24 +19,24 @@ const STRETCHES_OF_MARKS: usize = 100;
 pub struct Trace {
     /// The receiver's queues.
     pub queues: Queues,
-    /// What its sender saw.
+    /// The sender's time–sequence diagram.
     pub sequence: Sequence,
     /// The sender's congestion window.
     pub window: CongestionWindow,
 }
 
-/// The queues of the receiver's socket, in bytes of memory (`skb->truesize`), as they are charged.
+/// The queues of the receiver's socket, in bytes of memory (`skb->truesize`), as charged.
 #[derive(Clone, Debug)]
 pub struct Queues {
     /// Received in order and not read.
     pub receive: Queue,
-    /// Waiting for the process that has locked the socket.
+    /// Waiting for the process that owns the socket lock.
     pub backlog: Queue,
     /// Waiting for the process that sleeps in its call.
     pub prequeue: Queue,
     /// Received beyond a hole.
     pub out_of_order: Queue,
-    /// The limit of what is received (`sk_rcvbuf`), the last that was seen.
+    /// The limit of received data (`sk_rcvbuf`), as last sampled.
     pub limit: f64,
 }
 
@@ -46,11 +45,11 @@ pub struct Queues {
 pub struct Queue {
     /// Its length.
     pub course: Course,
-    /// The longest that it was seen.
+    /// The maximum length.
     pub most: f64,
-    /// For how long it had something at a stretch, at most, in seconds.
+    /// The longest time without being empty, in seconds.
     pub longest_stretch: f64,
-    /// Since when it has something.
+    /// Since when it is not empty.
     since: Option<f64>,
     sum: f64,
     seen: u64,
@@ -64,15 +63,15 @@ pub struct CongestionWindow {
     pub cwnd: Course,
     /// ssthresh, once it was set.
     pub ssthresh: Course,
-    /// The largest cwnd that was seen.
+    /// The maximum cwnd.
     pub most: f64,
-    /// The least that a fast recovery left of the cwnd that it began with, as a part of that; `None` if there was none.
+    /// The lowest cwnd in a fast recovery, as a share of cwnd before; `None` without a recovery.
     pub least_left: Option<f64>,
-    /// For how long it was below ssthresh, in seconds: less than what congestion left of it.
+    /// How long it was below ssthresh, in seconds.
     pub recovering: f64,
-    /// Since when it was below at the last look.
+    /// Since when it is below; `None` if it was not at the last sample.
     below_since: Option<f64>,
-    /// The last that was seen outside of a fast recovery.
+    /// The last cwnd outside fast recovery.
     before: f64,
     sum: f64,
     seen: u64,
@@ -121,27 +120,27 @@ impl CongestionWindow {
     }
 }
 
-/// ssthresh before it was ever set (`TCP_INFINITE_SSTHRESH`).
+/// ssthresh before it was first set (`TCP_INFINITE_SSTHRESH`).
 const UNSET: u32 = 0x7fff_ffff;
 
-/// What a capture at the sender has, in bytes of the stream.
+/// What a capture at the sender shows, in bytes of the stream.
 #[derive(Clone, Debug)]
 pub struct Sequence {
-    /// Segments of data as they leave, each at its first byte.
+    /// Data segments sent, each at its first byte.
     pub sent: Course,
-    /// What is acknowledged by then.
+    /// Acknowledged bytes.
     pub acknowledged: Course,
     /// The end of the receiver's window.
     pub window: Course,
-    /// Segments that had been sent before.
+    /// Retransmitted segments.
     pub again: Course,
-    /// ACKs whose window is 0.
+    /// ACKs with a zero window.
     pub closed: Course,
-    /// How many segments had been sent before.
+    /// The number of retransmitted segments.
     pub sent_again: u64,
-    /// How many ACKs had a window of 0.
+    /// The number of ACKs with a zero window.
     pub zero_windows: u64,
-    /// The longest time in which the sender sent no data between two segments, in seconds.
+    /// The longest pause between two data segments, in seconds.
     pub longest_pause: f64,
 }
 
@@ -175,20 +174,20 @@ impl Queue {
         self.sum / self.seen.max(1) as f64
     }
 
-    /// The share of the time in which it has anything.
+    /// The share of time in which it is not empty.
     pub fn share_not_empty(&self) -> f64 {
         self.not_empty as f64 / self.seen.max(1) as f64
     }
 }
 
-/// Watches a run.
+/// Traces a run.
 pub struct Tracer {
     sender: HostId,
     receiver: HostId,
     /// The end that sends data.
     from: End,
     began: Instant,
-    /// What the receiver's window is shifted by.
+    /// The receiver's window scale.
     shift: u8,
     highest: StreamOffset,
     last_data: f64,
@@ -196,7 +195,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// For a scenario's first flow, which lasts so long.
+    /// For a scenario's first flow, which lasts this long.
     pub fn new(scenario: &Scenario, lasts: Duration) -> Self {
         let flow = &scenario.flows[0];
         let span = [0.0, lasts.as_secs_f64()];
@@ -231,7 +230,7 @@ impl Tracer {
         }
     }
 
-    /// What it saw.
+    /// The trace.
     pub fn finish(self) -> Trace {
         self.trace
     }
@@ -265,7 +264,7 @@ impl Tracer {
 
     fn sample(&mut self, at: f64, sample: &SocketSample) {
         let [in_order, beyond] = [sample.receive_queue, sample.ofo_queue].map(|bytes| bytes.map(f64::from));
-        // Memory is reported for both together; with segments that are alike each has its share.
+        // Memory is reported for both queues together; it is divided as if segments were alike.
         let memory = sample.rmem_alloc.map(f64::from).zip(in_order).zip(beyond);
         let queues = &mut self.trace.queues;
         if let Some(((memory, in_order), beyond)) = memory {

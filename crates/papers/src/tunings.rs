@@ -1,12 +1,11 @@
-//! weigle's question for any path: which buffers does each technique find, how fast is the transfer then, and what does
-//! it cost in memory.
+//! weigle's question for any path: which buffer sizes each technique reaches, how fast the transfer is then, and how
+//! much memory it takes.
 //!
-//! All techniques run on the same kernel, today's, which differs in nothing but what the technique is about.
+//! All techniques run on the same kernel, today's, which differs only in the technique's choices.
 //!
-//! What weigle compares are not kernels but three choices of the receiver: how a buffer finds its size
-//! (`receive-tuning`), how the window is advertised from it (`window-growth`), and for which buffer the window scale
-//! is chosen (`window-scale`). `papers weigle` runs the kernels that were measured; `compare-tunings` runs today's
-//! kernel with only these choices changed.
+//! weigle does not compare kernels but three choices of the receiver: how the buffer is sized (`receive-tuning`), how
+//! the window grows (`window-growth`), and for which buffer the window scale is chosen (`window-scale`). `papers
+//! weigle` runs the kernels that were measured; `compare-tunings` runs today's kernel with only these choices changed.
 
 use crate::PaperCase;
 use slowpath_model::{Bytes, EventKind, Instant, Rate};
@@ -17,33 +16,33 @@ use std::time::Duration;
 const FILE: &str = "scenarios/weigle/tunings.toml";
 const TEXT: &str = include_str!("../../../scenarios/weigle/tunings.toml");
 
-/// The most that `SO_RCVBUF` may ask for: an `int`, doubled.
+/// The maximum `SO_RCVBUF`: an `int`, doubled.
 const MOST: u64 = (1 << 30) - 1;
-/// The buffers of a kernel that tunes nothing (`SK_RMEM_MAX` of 2.2).
+/// The buffers of a kernel without autotuning (`SK_RMEM_MAX` of 2.2).
 const UNTUNED: u64 = 64 << 10;
 
-/// A path, and what is to be transferred over it.
+/// A path, and the transfer over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     /// Rate of its bottleneck.
     pub rate: Rate,
     /// Its RTT.
     pub delay: Duration,
-    /// Connections side by side.
+    /// Parallel connections.
     pub streams: u32,
-    /// Memory for the buffers of all of them, on each host; `None`: as much as they ask for.
+    /// Memory for the buffers of all connections, on each host; `None`: unlimited.
     pub memory: Option<Bytes>,
-    /// What all of them carry together.
+    /// Data of all connections together.
     pub amount: Bytes,
 }
 
 impl Path {
-    /// The product of its rate and its delay.
+    /// The bandwidth-delay product.
     pub fn bdp(&self) -> Bytes {
         self.rate.amount_in(self.delay)
     }
 
-    /// The most that one buffer may be: its share of the memory, or a bound that is never reached.
+    /// The maximum size of one buffer: its share of the memory, or a limit that is never reached.
     fn bound(&self) -> u64 {
         let wanted = match self.memory {
             Some(memory) => memory.get() / u64::from(self.streams),
@@ -52,8 +51,8 @@ impl Path {
         wanted.clamp(8 << 10, MOST)
     }
 
-    /// What a person sets a buffer to: twice the product of rate and delay (weigle, section II-A), where there is memory for
-    /// it. The kernel doubles it.
+    /// Buffers set by hand: twice the bandwidth-delay product (weigle, section II-A), if memory allows. The kernel
+    /// doubles it.
     fn by_hand(&self) -> u64 {
         (2 * self.bdp().get()).max(16 << 10).min(self.bound() / 2)
     }
@@ -62,17 +61,17 @@ impl Path {
 /// A technique of weigle's section II, none, and today's kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Technique {
-    /// Buffers stay as they are.
+    /// Buffers keep their size.
     None,
     /// A person measures the path and sets both buffers.
     Manual,
-    /// PSC: the receiver offers all it can, the sender's buffer follows its congestion window.
+    /// PSC: the receiver offers its maximum, the sender's buffer follows its congestion window.
     Psc,
     /// Linux 2.4: by the memory that arrives.
     Linux24,
     /// Dynamic Right-Sizing.
     Drs,
-    /// A daemon measures, a database remembers, the program sets.
+    /// A daemon measures, a database stores the results, the program sets buffers.
     Enable,
     /// The program measures before it transfers.
     AutoNcFtp,
@@ -82,21 +81,21 @@ pub enum Technique {
     Today,
 }
 
-/// What table I says of a technique.
+/// The properties of a technique in table I.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TuningKind {
-    /// Whether the kernel does it, the program, or both have to be changed.
+    /// Whether the kernel does it, the program, or both must be changed.
     pub level: &'static str,
-    /// Whether a size stays once it is set.
+    /// Whether a size stays once set.
     pub changes: &'static str,
-    /// Whether what it knows of the path comes from the connection itself.
+    /// Whether it learns about the path from the connection itself.
     pub band: &'static str,
     /// What a user notices.
     pub visibility: &'static str,
 }
 
 impl Technique {
-    /// All of them, in table I's order behind none and before today's.
+    /// All techniques, in table I's order between none and today's.
     pub const ALL: [Self; 9] = [
         Self::None,
         Self::Psc,
@@ -124,7 +123,7 @@ impl Technique {
         }
     }
 
-    /// What table I says of it; of none there is nothing to say, and today's kernel is not in it.
+    /// Its properties in table I, which has neither none nor today's kernel.
     pub const fn kind(self) -> Option<TuningKind> {
         let [level, changes, band, visibility] = match self {
             Self::None => return None,
@@ -139,7 +138,7 @@ impl Technique {
         Some(TuningKind { level, changes, band, visibility })
     }
 
-    /// What it does, in a line.
+    /// What it does, in one line.
     pub const fn does(self) -> &'static str {
         match self {
             Self::None => "64 KiB at both ends, whatever comes",
@@ -165,7 +164,7 @@ impl Technique {
             format!("flows.amount={}B", (path.amount.get() / streams).max(1)),
         ];
         let mut case = PaperCase { name: self.name().to_owned(), file: FILE, text: TEXT, sets };
-        // A card that is no bottleneck.
+        // A NIC that is not the bottleneck.
         let card = rate.saturating_mul(2).clamp(10_000_000_000, 1_000_000_000_000);
         let (most, first) = match self {
             Self::None => (UNTUNED, [UNTUNED, UNTUNED]),
@@ -196,7 +195,7 @@ impl Technique {
             Self::Drs => Some(
                 "receive-tuning = \"sender-window\", window-growth = \"twice-received\", buffer-arithmetic = \"adv-win-scale 1\"",
             ),
-            // A program sets the buffer; what of it is offered, and how it gets there, is the kernel's.
+            // A program sets the buffer; the kernel decides how much window it offers, and how it grows.
             Self::DrsFtp => Some("receive-tuning = \"sender-window\""),
             Self::Manual | Self::Enable | Self::AutoNcFtp | Self::Today => None,
         }
@@ -206,25 +205,25 @@ impl Technique {
 /// The result of a technique.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Data that was read, in bytes.
+    /// Data read, in bytes.
     pub bytes: u64,
     /// From the first connection's opening to the last byte read, in nanoseconds.
     pub lasted_ns: u64,
-    /// That, over this: in bit/s.
+    /// The resulting rate in bit/s.
     pub rate: u64,
     /// Retransmitted segments.
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// The most memory that the sender's sockets held at once, all together, in bytes.
+    /// The maximum memory of all the sender's sockets together, in bytes.
     pub sender_memory: u64,
-    /// The most memory that the receiver's sockets held at once, all together, in bytes.
+    /// The maximum memory of all the receiver's sockets together, in bytes.
     pub receiver_memory: u64,
-    /// The largest send buffer that any connection came to, in bytes of memory.
+    /// The largest send buffer of any connection, in bytes of memory.
     pub send_buffer: u64,
     /// The largest receive buffer.
     pub receive_buffer: u64,
-    /// The largest window that was advertised, in bytes.
+    /// The largest advertised window, in bytes.
     pub window: u64,
 }
 
@@ -232,14 +231,14 @@ pub struct Outcome {
 ///
 /// # Errors
 ///
-/// If the path makes no scenario.
+/// If the path gives no valid scenario.
 pub fn measure(technique: Technique, path: &Path) -> Result<Outcome, Rejected> {
     Ok(run(&technique.case(path).scenario(None)?, path.delay))
 }
 
 fn run(scenario: &Scenario, delay: Duration) -> Outcome {
     let mut simulation = Simulation::new(scenario);
-    // Often enough to see a buffer at its fullest, seldom enough to cost little.
+    // Often enough to sample a buffer at its fullest, rarely enough to cost little.
     let every = (delay / 4).clamp(Duration::from_micros(200), Duration::from_millis(50));
     let sender = scenario.flows[0].sender_host().0;
     let mut watch = Watch { every, sender, at: Instant::START, now: [0; 2], outcome: Outcome::default() };
@@ -256,18 +255,18 @@ fn run(scenario: &Scenario, delay: Duration) -> Outcome {
     }
 }
 
-/// Looks at the sockets, all at the same instants.
+/// Samples the sockets, all at the same instants.
 struct Watch {
     every: Duration,
     sender: usize,
     at: Instant,
-    /// Memory at that instant, of the sender's sockets and the receiver's.
+    /// Memory at the current instant, of the sender's sockets and the receiver's.
     now: [u64; 2],
     outcome: Outcome,
 }
 
 impl Watch {
-    /// What was held at an instant is known when the next has come.
+    /// The total of an instant is known when the next one begins.
     fn sum_up(&mut self) {
         let [sender, receiver] = std::mem::take(&mut self.now);
         self.outcome.sender_memory = self.outcome.sender_memory.max(sender);

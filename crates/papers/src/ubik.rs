@@ -1,7 +1,7 @@
-//! Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems: how large windows should be on a
-//! path of a gigabit and 40 ms, and what becomes of a buffer's size in Linux 2.2 and 2.4.
+//! Ubik and Cimbal 2003, Debugging end-to-end performance in commodity operating systems: the best window on a path of
+//! 1 Gbit/s and 40 ms, and the window that a buffer size gives in Linux 2.2 and 2.4.
 //!
-//! - `claims`: what the paper says, and whether it is so here.
+//! - `claims`: the paper's claims, and whether they hold here.
 
 mod claims;
 
@@ -21,26 +21,26 @@ const RUDE_TEXT: &str = include_str!("../../../scenarios/ubik/rude.toml");
 const TABLE_I: [(u32, f64); 4] = [(1, 135.0), (2, 230.0), (4, 153.0), (8, 115.0)];
 const TABLE_II: [(u32, f64); 5] = [(1, 138.0), (2, 244.0), (4, 357.0), (8, 262.0), (16, 149.0)];
 
-/// The lengths of the sender's queue: 2.4's own, that of table II, and one that is longer than any window.
+/// The lengths of the sender's queue: 2.4's default, table II's, and one longer than any window.
 const QUEUES: [u32; 3] = [100, 1000, 20_000];
-/// The queue of the receiver's CPU as 2.4 has it, instead of the scenario's.
+/// 2.4's default backlog of the receiver's CPU, instead of the scenario's.
 const SHORT_BACKLOG: u32 = 300;
 
-/// The rates at which RUDE sent, in Mbit/s of packets of 1500 bytes, for a second each.
+/// RUDE's sending rates, in Mbit/s of packets of 1500 bytes, for a second each.
 fn rude_rates() -> impl Iterator<Item = u32> {
     (300..=1000).step_by(20)
 }
 
-/// What is run.
+/// An experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Experiment {
-    /// iperf from PC to PC without the path between them.
+    /// iperf from PC to PC without a path between them.
     BackToBack,
     /// RUDE at a rate in Mbit/s.
     Rude(u32),
     /// iperf over Géant, with the sender's queue and a window in MB.
     Iperf { queue: u32, window: u32 },
-    /// iperf over Géant, with the queue of the receiver's CPU as 2.4 has it.
+    /// iperf over Géant, with 2.4's default backlog of the receiver's CPU.
     IperfShortBacklog { queue: u32, window: u32 },
 }
 
@@ -84,7 +84,7 @@ pub fn cases() -> Vec<PaperCase> {
 }
 
 fn sets_of(queue: u32, window: u32) -> Vec<String> {
-    // Doubled, and a quarter kept back. iperf's -w sets the buffers of both ends.
+    // Doubled, and a quarter reserved. iperf's -w sets the buffers of both ends.
     let asked = (u64::from(window << 20) * 2).div_ceil(3);
     vec![
         format!("flows.receiver.socket.SO_RCVBUF={asked}B"),
@@ -103,7 +103,7 @@ impl<'r> Results<'r> {
         Self { runs: Experiment::all().into_iter().zip(runs.iter().map(Vec::as_slice)).collect() }
     }
 
-    /// The least, the median and the most of a figure of an experiment; not numbers where it was not run.
+    /// The minimum, median and maximum of a measurement of an experiment; NaN if it was not run.
     fn of(&self, experiment: Experiment, of: impl Fn(&FlowMeasures) -> f64) -> [f64; 3] {
         self.runs.get(&experiment).map_or([f64::NAN; 3], |runs| spread(runs, of))
     }
@@ -113,17 +113,17 @@ impl<'r> Results<'r> {
         self.of(Experiment::Iperf { queue, window }, FlowMeasures::rate)
     }
 
-    /// The rate over Géant with the receiver's short queue, in Mbit/s.
+    /// The rate over Géant with the receiver's short backlog, in Mbit/s.
     fn short(&self, queue: u32, window: u32) -> [f64; 3] {
         self.of(Experiment::IperfShortBacklog { queue, window }, FlowMeasures::rate)
     }
 
-    /// What was received of RUDE's rate, in Mbit/s of packets.
+    /// The received part of RUDE's rate, in Mbit/s of packets.
     fn received(&self, rate: u32) -> [f64; 3] {
         self.of(Experiment::Rude(rate), |run| megabits(run, |counts| counts.read))
     }
 
-    /// The highest rate of RUDE's of which less than one packet in a thousand was lost, and the most that was received.
+    /// RUDE's highest rate with less than one packet in a thousand lost, and the maximum received.
     fn udp(&self) -> [[f64; 3]; 2] {
         let of = |pick: fn(f64, f64) -> f64| {
             [0, 1, 2].map(|at| rude_rates().map(|rate| self.received(rate)[at]).fold(0.0, pick))
@@ -143,12 +143,12 @@ impl<'r> Results<'r> {
     }
 }
 
-/// Datagrams of a run in Mbit/s of packets of 1500 bytes, in the second that it lasts.
+/// Datagrams of a run in Mbit/s of packets of 1500 bytes, over its second.
 fn megabits(run: &FlowMeasures, of: impl Fn(&DatagramCounts) -> u64) -> f64 {
     run.datagrams.as_ref().map_or(f64::NAN, |counts| of(counts) as f64 * 1500.0 * 8.0 / 1e6)
 }
 
-/// The paper's tables and claims next to what was measured in the runs of each case.
+/// The paper's tables and claims next to the results of each case's runs.
 pub fn report(runs: &[Vec<FlowMeasures>]) -> Report {
     let results = Results::new(runs);
     let [short, long, _] = QUEUES;
@@ -192,7 +192,7 @@ fn windows_table(
     Table { name, about, cells: cells.collect() }
 }
 
-/// What was measured of the PCs themselves.
+/// Measurements of the PCs themselves.
 fn baselines(results: &Results<'_>) -> Table {
     let near = results.of(Experiment::BackToBack, FlowMeasures::rate);
     let fastest = results.of(Experiment::Rude(1000), |run| megabits(run, |counts| counts.sent));

@@ -1,9 +1,9 @@
-//! Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing: 128 messages of a megabyte over a
-//! gigabit, by three kernels that find the sizes of their buffers in three ways.
+//! Weigle 2002, A Comparison of TCP Automatic Tuning Techniques for Distributed Computing: 128 messages of a megabyte
+//! over a gigabit link, with three kernels that size their buffers in three ways.
 //!
 //! - `grid`: the experiments.
-//! - `results`: what came of them, and which sizes were the best.
-//! - `claims`: what the paper says, and whether it is so here.
+//! - `results`: their results, and the best sizes.
+//! - `claims`: the paper's claims, and whether they hold here.
 
 mod claims;
 mod grid;
@@ -17,7 +17,7 @@ use crate::report::{Cell, Judged, Report, Table};
 use grid::{ALL_SIZES, AUTO, DELAYS, DRS, KERNELS, NONE, STREAMS, Tuned};
 use results::Results;
 
-/// The paper's tables, figures and claims next to what was measured in the runs of each case.
+/// The paper's tables, figures and claims next to the results of each case's runs.
 pub fn report(runs: &[Vec<FlowMeasures>]) -> Report {
     let results = Results::new(runs);
     Report {
@@ -33,12 +33,13 @@ pub fn report(runs: &[Vec<FlowMeasures>]) -> Report {
     }
 }
 
-/// The coefficients of the three equations for untuned buffers, in kbit: the rate is processes times it over the delay.
+/// The coefficients of the three equations for untuned buffers, in kbit: the rate is processes times the coefficient
+/// over the delay.
 const COEFFICIENTS: [f64; 3] = [214.0, 467.0, 355.0];
 
 fn equations(results: &Results) -> Table {
     let cells = KERNELS.iter().zip(COEFFICIENTS).enumerate().map(|(kernel, (named, published))| {
-        // Half of a buffer as window is what this coefficient was used to find out.
+        // This coefficient was used to determine that half of a buffer is window.
         let judged = if kernel == DRS { Judged::Fitted } else { Judged::Share };
         Cell::new(
             named.name,
@@ -61,10 +62,10 @@ fn eight_processes(results: &Results) -> Table {
     Table { name: "Section IV-C", about, cells: cells.into() }
 }
 
-/// A figure over the number of processes: its name, what it shows, its delay, what was tuned, and what the paper says.
+/// A figure over the number of processes: its name, subject, delay, tuning, and what the paper says.
 type OverProcesses = (&'static str, &'static str, u32, Shown, &'static str);
 
-/// What a figure over the number of processes shows.
+/// The content of a figure over the number of processes.
 #[derive(Clone, Copy)]
 enum Shown {
     Untuned,

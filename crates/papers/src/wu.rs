@@ -1,5 +1,5 @@
-//! Wu and Crawford 2007, Potential performance bottleneck in Linux TCP: packets that wait on prequeue and backlog while the
-//! process that is to see to them is off the CPU, and a change to the scheduler of Linux 2.6.14.
+//! Wu and Crawford 2007, Potential performance bottleneck in Linux TCP: packets that wait on prequeue and backlog while
+//! the process that should handle them is off the CPU, and a change to the scheduler of Linux 2.6.14.
 
 pub mod equations;
 mod figures;
@@ -15,13 +15,13 @@ const TEXT: &str = include_str!("../../../scenarios/wu/receiver.toml");
 
 /// The receiver does nothing else (BL0), with either kernel.
 const IDLE: usize = 0;
-/// It compiles a kernel (BL10): the kernel of the time, and with the paper's change.
+/// It compiles a kernel (BL10): with the original kernel, and with the paper's change.
 const OLD: usize = 1;
 const NEW: usize = 2;
 /// The first of table VII's.
 const FAIR: usize = 3;
 
-/// The processes of table VII that compute without a pause next to iperf.
+/// Table VII's processes that compute without a pause next to iperf.
 const HOGS: [u32; 4] = [1, 3, 4, 9];
 
 const WITH_CHANGE: &str = "hosts.receiver.kernel.base=2.6.14-wu";
@@ -45,12 +45,11 @@ pub fn cases() -> Vec<PaperCase> {
     .collect()
 }
 
-/// The cases of which the paper has figures: the first ones. One run of each is to be
-/// [traced](crate::measure::traced).
+/// The cases with figures in the paper: the first ones. One run of each must be [traced](crate::measure::traced).
 pub const TRACED: usize = 3;
 
-/// The paper's tables, figures and claims next to what was measured in the runs of each case, and traced in one of the
-/// first [`TRACED`].
+/// The paper's tables, figures and claims next to the results of each case's runs, and the traces of the first
+/// [`TRACED`].
 pub fn report(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
     let described = cases().iter().map(|case| (case.name.clone(), case.command())).collect();
     Report {
@@ -68,7 +67,7 @@ pub fn report(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
     }
 }
 
-/// A row of tables III and V: its name, its case, what was transmitted in 20 s (in MiB), and the rate in Mbit/s.
+/// A row of tables III and V: its name, its case, the data transmitted in 20 s (in MiB), and the rate in Mbit/s.
 type Throughput = (&'static str, usize, f64, f64);
 const III: [Throughput; 2] = [("BL0", IDLE, 1.17 * 1024.0, 504.0), ("BL10", OLD, 174.0, 72.1)];
 const V: [Throughput; 3] =
@@ -128,7 +127,7 @@ fn cpu_share(run: &FlowMeasures) -> f64 {
 fn fairness(runs: &[Vec<FlowMeasures>]) -> Table {
     let rows = cases().into_iter().zip(runs).skip(FAIR);
     let cells = rows.zip(VII).flat_map(|((case, runs), [rate, share, _])| {
-        // The column has the name that it has in tables III and V, where it is what the sender says.
+        // The column has the same name as in tables III and V, where it is the sender's rate.
         let mbit = spread(runs, |run| run.written as f64 * 8.0 / run.seconds / 1e6);
         [
             Cell::new(&case.name, "throughput, Mbit/s", rate, mbit, Judged::Share),
@@ -151,7 +150,7 @@ fn claims(runs: &[Vec<FlowMeasures>]) -> Vec<Claim> {
     let rate = |run: &FlowMeasures| run.written as f64 * 8.0 / run.seconds / 1e6;
     let count = |number: f64| format!("{number:.0}");
     let of = |case: usize, quantity: &dyn Fn(&FlowMeasures) -> f64| median(case, quantity);
-    // Seed by seed: what the jobs of the make do is the same in both.
+    // Seed by seed: the make jobs are the same in both.
     let gains = runs[OLD].iter().zip(&runs[NEW]).map(|(old, new)| rate(new) / rate(old));
     let gain = statistics::median(gains).unwrap_or(f64::NAN);
     let timeouts = |run: &FlowMeasures| f64::from(run.timeouts);

@@ -1,12 +1,11 @@
-//! lavoie on profiles that are written by hand: shares and claims.
+//! lavoie on hand-written profiles: shares and claims.
 
 use slowpath_cost::functions::{Function, Image};
 use slowpath_cost::profile::{Entry, Event, Frame};
 use slowpath_cost::{Operation, Profile, Share};
 use slowpath_papers::lavoie::{self, Counters, Owner, Run, ServerCase, ServerSamples, Side};
 
-/// Stacks as folded text has them, the outermost function first: how often each was seen, by which task. What is in brackets
-/// is part of a program.
+/// Folded stacks, the outermost function first: their counts and tasks. Names in brackets belong to a program.
 fn profile(stacks: &[(u64, &str, &str)]) -> Profile {
     let mut profile = Profile {
         events: vec![Event { name: "cpu-clock".to_owned(), unit: "ns" }],
@@ -47,32 +46,32 @@ fn share(part: u64, of: u64) -> Share {
 }
 
 #[test]
-fn a_sample_belongs_to_the_innermost_of_the_high_level_functions() {
+fn sample_belongs_to_the_innermost_high_level_function() {
     let receive = format!("{SOFTIRQ};net_rx_action;process_backlog;ip_rcv;tcp_v4_rcv;tcp_v4_do_rcv");
     let of = |text: String| {
         let measured = measured(&[(1, "nginx", &text)]);
         Owner::ALL.into_iter().find(|owner| measured.owned(*owner) == share(1, 1)).expect("somebody's")
     };
     assert_eq!(of(format!("{receive};tcp_ack")), Owner::Receive);
-    // Below what was interrupted, and not for it.
+    // Below the interrupted function, but not for it.
     assert_eq!(of(format!("{SEND};{receive};kfree")), Owner::Receive);
     assert_eq!(of(format!("{SEND};{SOFTIRQ};net_rx_action;ip_rcv")), Owner::Interrupt);
     assert_eq!(
         of(format!("{WRITE};__local_bh_enable_ip;do_softirq;handle_softirqs;net_rx_action")),
         Owner::Interrupt
     );
-    // Sendfile's pages go through tcp_sendmsg since 6.5; in 2.6 they had a function of their own.
+    // Sendfile's pages go through tcp_sendmsg since 6.5; in 2.6 they had their own function.
     assert_eq!(of(format!("{SEND};{DOWN}")), Owner::Pages);
     assert_eq!(of("[main];sys_sendfile;do_tcp_sendpages;alloc_skb".to_owned()), Owner::Pages);
     assert_eq!(of(format!("{WRITE};{DOWN}")), Owner::Message);
     assert_eq!(of(format!("{SOFTIRQ};tcp_sendmsg;kfree")), Owner::Message);
-    // What came meanwhile is handled as the lock is given up.
+    // Packets that arrived meanwhile are processed when the lock is released.
     assert_eq!(of(format!("{SEND};release_sock;__release_sock;tcp_v4_do_rcv;tcp_ack")), Owner::Receive);
     assert_eq!(of("[main];do_syscall_64;do_epoll_wait".to_owned()), Owner::Nobody);
 }
 
 #[test]
-fn parts_sum_to_the_whole_and_each_operation_is_counted_once_a_stack() {
+fn parts_sum_to_the_whole_and_operations_count_once_per_stack() {
     let receive = format!("{SOFTIRQ};net_rx_action;tcp_v4_rcv;tcp_v4_do_rcv;tcp_rcv_established");
     let measured = measured(&[
         (10, "nginx", &format!("{receive};tcp_ack;__kfree_skb;skb_release_data;kfree")),
@@ -98,16 +97,16 @@ fn parts_sum_to_the_whole_and_each_operation_is_counted_once_a_stack() {
     assert_eq!(measured.rank("sk buffer clone"), None);
 }
 
-/// `__tcp_send_ack` jumps into `__tcp_transmit_skb`: on the stack it is not, but who called for it is.
+/// `__tcp_send_ack` jumps into `__tcp_transmit_skb`: it is not on the stack, but its caller is.
 #[test]
-fn an_ack_is_known_by_who_called_for_it() {
+fn ack_is_identified_by_its_caller() {
     let receive = format!("{SOFTIRQ};net_rx_action;tcp_v4_rcv;tcp_v4_do_rcv");
     let measured = measured(&[
         (1, "nginx", &format!("{receive};__tcp_transmit_skb;__ip_queue_xmit;ip_output")),
         (2, "nginx", &format!("{receive};tcp_rcv_established;__tcp_transmit_skb;__ip_queue_xmit;ip_output")),
         (4, "nginx", &format!("{receive};__tcp_send_ack.part.0;__tcp_transmit_skb")),
         (8, "nginx", &format!("{receive};tcp_rcv_established;__tcp_push_pending_frames;{DOWN}")),
-        // In TIME_WAIT there is no socket to transmit by.
+        // In TIME_WAIT there is no socket to transmit with.
         (
             16,
             "nginx",
@@ -116,7 +115,7 @@ fn an_ack_is_known_by_who_called_for_it() {
         // An ACK's output interrupts what sends data.
         (32, "nginx", &format!("{SEND};{DOWN};{receive};__tcp_transmit_skb;ip_output")),
         (64, "nginx", &format!("{receive};__tcp_transmit_skb;{SOFTIRQ};tcp_v4_rcv;tcp_ack;{DOWN}")),
-        // What comes on top of sending, an interrupt or a softirq that may run again, is no cost of it.
+        // An interrupt or a softirq on top of sending is not part of its cost.
         (
             128,
             "nginx",
@@ -130,7 +129,7 @@ fn an_ack_is_known_by_who_called_for_it() {
 }
 
 #[test]
-fn what_is_not_the_servers_is_left_out_and_told() {
+fn other_samples_are_excluded_and_reported() {
     let measured = measured(&[
         (1, "other", "do_idle;cpu_startup_entry;pv_native_safe_halt"),
         (2, "other", "[main]"),
@@ -159,7 +158,7 @@ fn report(profiles: &[(ServerCase, Profile)]) -> slowpath_papers::Report {
     lavoie::report(&runs, vec!["by hand".to_owned()], |case| format!("run {case}"))
 }
 
-/// Profiles of a server that is as the paper says where `is_so`, and otherwise is not.
+/// Profiles of a server that agrees with the paper if `is_so`, and contradicts it otherwise.
 fn of_sizes(is_so: bool) -> Vec<(ServerCase, Profile)> {
     let receive = format!("{SOFTIRQ};net_rx_action;tcp_v4_rcv;tcp_v4_do_rcv;tcp_rcv_established");
     let (many, few) = if is_so { (9600, 400) } else { (400, 9600) };
@@ -184,7 +183,7 @@ fn verdict<'a>(report: &'a slowpath_papers::Report, part: &str) -> (Option<bool>
 }
 
 #[test]
-fn claims_are_still_so_no_longer_so_or_cannot_be_told() {
+fn claims_hold_no_longer_hold_or_are_undecided() {
     let so = report(&of_sizes(true));
     assert_eq!(verdict(&so, "96 % of TCP push pending frames").0, Some(true), "{so:?}");
     assert_eq!(verdict(&so, "dominates the cost").0, Some(true));
@@ -194,7 +193,7 @@ fn claims_are_still_so_no_longer_so_or_cannot_be_told() {
     let not = report(&of_sizes(false));
     assert_eq!(verdict(&not, "96 % of TCP push pending frames").0, Some(false));
     assert_eq!(verdict(&not, "dominates the cost").0, Some(false));
-    // No card, no persistent connections, no TSO: these are undecided.
+    // No NIC, no persistent connections, no TSO: these are undecided.
     for part in ["Ethernet type", "handling interrupts", "polling takes more", "with TSO TCP costs less"] {
         assert_eq!(verdict(&so, part).0, None, "{part}");
     }
@@ -206,7 +205,7 @@ fn claims_are_still_so_no_longer_so_or_cannot_be_told() {
 }
 
 #[test]
-fn too_few_samples_tell_nothing() {
+fn too_few_samples_leave_claims_undecided() {
     let receive = format!("{SOFTIRQ};tcp_v4_rcv;tcp_rcv_established;__tcp_push_pending_frames;kfree");
     let few = report(
         &[1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, profile(&[(10, "nginx", &receive)]))),
@@ -219,14 +218,14 @@ fn too_few_samples_tell_nothing() {
 }
 
 #[test]
-fn tables_and_figures_are_of_what_was_run() {
+fn tables_and_figures_cover_the_cases_run() {
     let report = report(&of_sizes(true));
     assert_eq!((report.paper, report.seeds), ("lavoie", 0));
     assert_eq!(report.measured_on[0], "by hand");
     let names: Vec<_> = report.tables.iter().map(|table| table.name).collect();
     assert!(names.contains(&"Figure 8") && !names.contains(&"Figure 11"), "{names:?}");
     let table = |name: &str| report.tables.iter().find(|table| table.name == name).expect("a table");
-    // What belongs to whom is all of the CPU, in each column.
+    // The owners' shares sum to the whole CPU, in each column.
     for column in ["1K", "8K", "64K"] {
         let parts = table("The whole").cells.iter().filter(|cell| cell.quantity == column);
         let sum: f64 = parts.map(|cell| cell.ours).sum();
@@ -239,7 +238,7 @@ fn tables_and_figures_are_of_what_was_run() {
     let pushed = cell("Figures 18 and 19", "TCP push pending frames", "to TCP receive");
     assert_eq!((pushed.published, pushed.ours), (Some(96.0), 96.0));
     assert!(pushed.least < 96.0 && 96.0 < pushed.most && pushed.most - pushed.least < 1.0, "{pushed:?}");
-    // 2 s, of which a quarter was stolen, for 1000 requests: no sample is of anybody else.
+    // 2 s, of which a quarter was stolen, for 1000 requests: all samples are the server's.
     let cost = cell("The runs", "1K one sendfile no-TSO", "µs of CPU a request");
     assert!((cost.ours - 1500.0).abs() < 1e-9, "{cost:?}");
     assert_eq!(
@@ -252,7 +251,7 @@ fn tables_and_figures_are_of_what_was_run() {
     assert_eq!(report.figures.len(), 4, "none with TSO");
 }
 
-/// A server with something of everything: ACKs, what waits, the backlog, interrupts on top of sending, and both ways to send.
+/// A server with everything: ACKs, queued data, the backlog, interrupts on top of sending, and both ways to send.
 fn busy() -> Profile {
     let receive = format!("{SOFTIRQ};net_rx_action;ip_rcv;tcp_v4_rcv;tcp_v4_do_rcv;tcp_rcv_established");
     let push = "__tcp_push_pending_frames;tcp_write_xmit;__tcp_transmit_skb";
@@ -280,7 +279,7 @@ fn busy_report() -> slowpath_papers::Report {
 }
 
 #[test]
-fn a_graphs_boxes_say_what_the_tables_say() {
+fn graph_boxes_agree_with_the_tables() {
     let (report, measured) = (busy_report(), ServerSamples::of(&busy(), "nginx"));
     let (receive, pages) = ((Owner::Receive, "to TCP receive"), (Owner::Pages, "to TCP send pages"));
     let of = [receive, (Owner::Message, "to TCP send message"), receive, pages, receive, pages];
@@ -290,10 +289,10 @@ fn a_graphs_boxes_say_what_the_tables_say() {
     for (graph, (owner, column)) in report.graphs.iter().zip(of) {
         assert!(column.ends_with(graph.root));
         let share = |part| share(part, graph.samples);
-        // What belongs to the one on top is what the table of the whole has.
+        // The samples of the top box are those in the table of the whole.
         assert_eq!(share(graph.nodes[0].here), measured.owned(owner), "{}", graph.name);
         if owner != Owner::Receive {
-            // TCP receive has the backlog too, without being there itself.
+            // TCP receive includes the backlog, without being on that stack.
             assert_eq!(share(graph.nodes[0].all), measured.with_callees(graph.root), "{}", graph.name);
         }
         assert_eq!(graph.nodes.iter().map(|node| node.own_here).sum::<u64>(), graph.nodes[0].here);
@@ -335,7 +334,7 @@ fn a_graphs_boxes_say_what_the_tables_say() {
 }
 
 #[test]
-fn a_graph_has_who_called_whom_for_the_root() {
+fn graph_has_the_calls_for_its_root() {
     let report = busy_report();
     let graph = |name: &str| report.graphs.iter().find(|graph| graph.name == name).expect("a graph");
     let edge = |name: &str, from: &str, to: &str| {
@@ -348,13 +347,13 @@ fn a_graph_has_who_called_whom_for_the_root() {
             .find(|edge| (edge.from, edge.to) == (from, to))
             .map(|edge| (edge.samples, edge.direct))
     };
-    // Segments of the backlog are TCP receive's, which is not on that stack.
+    // Segments of the backlog belong to TCP receive, which is not on that stack.
     assert_eq!(edge("Figure 14", "TCP receive", "TCP do receive"), Some((100 + 150 + 200 + 350 + 400, 800)));
-    // An ACK is known by who called for it.
+    // An ACK is identified by its caller.
     assert_eq!(edge("Figure 14", "TCP receive established", "TCP send ACK"), Some((150, 150)));
     assert_eq!(edge("Figure 14", "TCP send ACK", "TCP transmit sk buffer"), Some((150, 150)));
     assert_eq!(edge("Figure 14", "lock sock", "TCP do receive"), None);
-    // Sendfile's pages come through tcp_sendmsg. What came on top of sending is nobody's here.
+    // Sendfile's pages come through tcp_sendmsg. Interrupts on top of sending belong to nobody here.
     assert_eq!(edge("Figure 19", "TCP send message", "TCP push pending frames"), Some((250, 250)));
     assert_eq!(edge("Figure 19", "TCP send message", "lock sock"), Some((400, 400)));
     let has = |name: &str, function: &str| graph(name).nodes.iter().any(|node| node.name == function);
@@ -369,7 +368,7 @@ fn side<'a>(runs: &'a [Run<'a>], release: &'a str) -> Side<'a> {
     Side { runs, release, machine: Some("2 × CPU") }
 }
 
-/// A profile of each size in which these functions cost so many samples.
+/// A profile of each size in which these functions have these samples.
 fn costs(functions: &[(u64, &str)]) -> Vec<(ServerCase, Profile)> {
     let stacks: Vec<(u64, &str, String)> =
         functions.iter().map(|(samples, name)| (*samples, "nginx", format!("{SOFTIRQ};{name}"))).collect();
@@ -385,7 +384,7 @@ fn runs(profiles: &[(ServerCase, Profile)], requests: u64) -> Vec<Run<'_>> {
 
 fn put(before: &[Run<'_>], after: &[Run<'_>], releases: [&str; 2]) -> slowpath_papers::Report {
     let mut report = lavoie::report(after, Vec::new(), |case| format!("run {case}"));
-    lavoie::put_beside(&mut report, side(before, releases[0]), side(after, releases[1]));
+    lavoie::add_comparison(&mut report, side(before, releases[0]), side(after, releases[1]));
     report
 }
 
@@ -411,8 +410,8 @@ fn two_kernels_are_compared_function_by_function() {
     assert_eq!((transmit.shares, transmit.places), ([Some(25.0), Some(15.0)], [Some(2), Some(3)]));
     let us = transmit.us_a_request.map(|us| us.expect("known"));
     assert!((us[0] - 500.0).abs() < 1e-9 && (us[1] - 150.0).abs() < 1e-9, "{us:?}");
-    assert!(transmit.is_told() && of("tcp_v4_rcv").is_told());
-    // 1,100 and 1,000 of 2,000: by Fisher's test 0.2 % by itself, and of five functions that is 0.8 % at most.
+    assert!(transmit.is_significant() && of("tcp_v4_rcv").is_significant());
+    // 1,100 and 1,000 of 2,000: 0.2 % by Fisher's test for one function, at most 0.8 % for five.
     let chance = of("tcp_ack").by_chance.expect("tested");
     assert!((0.0005..0.005).contains(&chance), "{chance}");
     assert_eq!((of("new_one").places, of("__spin_lost").places), ([None, Some(4)], [Some(4), None]));
@@ -426,7 +425,7 @@ fn of_two(report: &slowpath_papers::Report) -> Vec<(&str, Option<bool>)> {
 }
 
 #[test]
-fn the_paper_is_asked_of_an_older_and_a_newer_kernel_only() {
+fn claims_about_two_kernels_need_an_older_and_a_newer_one() {
     let before = costs(&[(3000, "tcp_v4_rcv"), (3000, "kfree"), (4000, "tcp_ack")]);
     let after = costs(&[(4000, "tcp_v4_rcv"), (3000, "kfree"), (3000, "tcp_ack")]);
     let (before, after) = (runs(&before, 1000), runs(&after, 1000));
@@ -448,7 +447,7 @@ fn the_paper_is_asked_of_an_older_and_a_newer_kernel_only() {
 }
 
 #[test]
-fn what_makes_numbers_differ_is_said_before() {
+fn remarks_name_differences_between_the_measurements() {
     let first = costs(&[(300, "tcp_ack")]);
     let mut second = costs(&[(300, "tcp_ack")]);
     for (_, profile) in &mut second {
@@ -457,17 +456,17 @@ fn what_makes_numbers_differ_is_said_before() {
     let (first, second) = (runs(&first, 10), runs(&second, 10));
     let mut report = lavoie::report(&second, Vec::new(), |case| case.to_string());
     let (before, after) = (side(&first, "6.1"), side(&second, "6.2"));
-    lavoie::put_beside(&mut report, Side { machine: Some("4 × other"), ..before }, after);
+    lavoie::add_comparison(&mut report, Side { machine: Some("4 × other"), ..before }, after);
     let remarks = report.comparison.as_ref().expect("compared").remarks.concat();
     assert!(remarks.contains("on different machines, 4 × other and 2 × CPU"), "{remarks}");
     assert!(remarks.contains("sampled by different events, cpu-clock before and cycles after"), "{remarks}");
-    lavoie::put_beside(&mut report, Side { machine: None, ..before }, after);
+    lavoie::add_comparison(&mut report, Side { machine: None, ..before }, after);
     let remarks = report.comparison.expect("compared").remarks.concat();
     assert!(remarks.contains("whether both were measured on one machine was not kept"), "{remarks}");
 }
 
 #[test]
-fn the_cases_are_all_that_differ() {
+fn cases_are_distinct() {
     let mut names: Vec<String> = lavoie::cases().iter().map(ServerCase::to_string).collect();
     assert_eq!(names.len(), 24);
     names.sort();

@@ -4,7 +4,7 @@ use slowpath_papers::{FlowMeasures, Report, Trace, leith, measure};
 use std::sync::LazyLock;
 use std::thread;
 
-/// One run of each experiment, as long as the paper's command has it: its timeouts are several losses apart.
+/// One run of each experiment, as long as in the paper's command: its timeouts are several losses apart.
 static FOUND: LazyLock<(Vec<Vec<FlowMeasures>>, Vec<Trace>)> = LazyLock::new(|| {
     let cases = leith::cases();
     let (runs, traces): (Vec<_>, Vec<_>) = thread::scope(|scope| {
@@ -17,7 +17,7 @@ static FOUND: LazyLock<(Vec<Vec<FlowMeasures>>, Vec<Trace>)> = LazyLock::new(|| 
 static REPORT: LazyLock<Report> = LazyLock::new(|| leith::report(&FOUND.0, &FOUND.1));
 
 #[test]
-fn what_the_handbook_says_to_hold_holds() {
+fn leith_claims_in_the_handbook_hold() {
     let handbook = include_str!("../../../docs/src/leith.md");
     let failing: Vec<&str> =
         REPORT.claims.iter().filter(|claim| claim.holds != Some(true)).map(|claim| claim.place).collect();
@@ -26,14 +26,14 @@ fn what_the_handbook_says_to_hold_holds() {
 }
 
 #[test]
-fn the_report_has_all_figures_of_the_paper() {
+fn leith_report_has_all_figures() {
     let names: Vec<&str> = REPORT.figures.iter().map(|figure| figure.name).collect();
     assert_eq!(
         names,
         ["Figure 1", "Figure 2", "Figure 3", "Figures 4 and 5", "Figures 6 and 7", "Figure 8", "Section 2"]
     );
     for figure in &REPORT.figures {
-        // cwnd and ssthresh of each; a sender that never lost anything has no ssthresh.
+        // cwnd and ssthresh of each; a sender without a loss has no ssthresh.
         assert!(
             figure.series.len() >= 2 && figure.series.iter().any(|series| series.x.len() > 50),
             "{figure:?}"
@@ -43,9 +43,9 @@ fn the_report_has_all_figures_of_the_paper() {
     assert_eq!(leith::cases().len(), leith::TRACED);
 }
 
-/// An undo to three quarters, the cap, the moderation by what is in flight: the window is the smaller for each, in the mean.
+/// Undo to three quarters, the cap, and moderation by in-flight data: each lowers the mean cwnd.
 #[test]
-fn each_change_leaves_more_window() {
+fn each_leith_change_keeps_more_cwnd() {
     let mean = |name: &str| {
         let at = leith::cases().iter().position(|case| case.name == name).expect("a case");
         FOUND.1[at].window.mean()

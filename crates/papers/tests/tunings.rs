@@ -4,7 +4,7 @@ use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::{Outcome, Path, Technique, measure};
 use std::time::Duration;
 
-/// A gigabit over 40 ms: a product of 5 MB, eighty times an untuned buffer.
+/// A gigabit over 40 ms: a bandwidth-delay product of 5 MB, eighty times an untuned buffer.
 fn long() -> Path {
     Path {
         rate: Rate::mbit(1000),
@@ -20,7 +20,7 @@ fn on(path: &Path, technique: Technique) -> Outcome {
 }
 
 #[test]
-fn every_technique_moves_all_of_the_data() {
+fn every_technique_transfers_all_data() {
     let path = Path { amount: Bytes::new(20_000_000), streams: 2, ..long() };
     for technique in Technique::ALL {
         let outcome = on(&path, technique);
@@ -30,7 +30,7 @@ fn every_technique_moves_all_of_the_data() {
 }
 
 #[test]
-fn what_tunes_nothing_has_one_buffer_in_a_round_trip() {
+fn untuned_transfer_moves_one_buffer_per_rtt() {
     let path = Path { amount: Bytes::new(20_000_000), ..long() };
     let outcome = on(&path, Technique::None);
     // Half to all of 64 KiB is window.
@@ -39,17 +39,17 @@ fn what_tunes_nothing_has_one_buffer_in_a_round_trip() {
     assert_eq!((outcome.receive_buffer, outcome.send_buffer), (64 << 10, 64 << 10));
 }
 
-/// The bug that weigle found (section IV-B): the scale is chosen for the first buffer, and the window cannot say what the
-/// buffer has become.
+/// The bug that weigle found (section IV-B): the scale is chosen for the first buffer, and the window field cannot
+/// express the grown buffer's size.
 #[test]
-fn linux_2_4_cannot_say_what_its_buffer_has_become() {
+fn linux_2_4_window_scale_is_too_small_for_the_grown_buffer() {
     let outcome = on(&long(), Technique::Linux24);
     assert!(outcome.window <= 65_535, "{}", outcome.window);
     assert!(outcome.rate < 20_000_000, "{}", outcome.rate);
 }
 
 #[test]
-fn those_that_follow_the_path_fill_it() {
+fn techniques_that_follow_the_path_fill_it() {
     let path = long();
     for technique in [Technique::Manual, Technique::Psc, Technique::Drs, Technique::DrsFtp, Technique::Today]
     {
@@ -60,7 +60,7 @@ fn those_that_follow_the_path_fill_it() {
 }
 
 #[test]
-fn no_technique_takes_more_memory_than_there_is() {
+fn no_technique_exceeds_the_memory_limit() {
     let memory = 4 << 20;
     let path =
         Path { memory: Some(Bytes::new(memory)), streams: 4, amount: Bytes::new(100_000_000), ..long() };

@@ -3,8 +3,8 @@
 use slowpath_papers::{Cell, FlowMeasures, Judged, Report, measure, ubik};
 use std::sync::LazyLock;
 
-/// Runs of each experiment: five of the tables' cells, as the report has them, one of the others, and none of the queue that is
-/// longer than any window.
+/// Runs of each experiment: five of the tables' cells, as in the report, one of the others, and none of the queue that
+/// is longer than any window.
 static RUNS: LazyLock<Vec<Vec<FlowMeasures>>> = LazyLock::new(|| {
     let run = |case, seed| measure::measure(case, seed).unwrap_or_else(|error| panic!("{error}"));
     let seeds = |name: &str| {
@@ -25,10 +25,10 @@ fn cells(table: &str) -> &'static [Cell] {
     &REPORT.tables.iter().find(|one| one.name == table).expect("a table").cells
 }
 
-/// Whoever changes the machine's costs, or what a packet costs, has to fit the one factor again
+/// A change of the machine's costs, or of a packet's cost, requires fitting the one factor again
 /// (`slowpath_scenario::machines::UBIK_PC_PERCENT`).
 #[test]
-fn the_machine_is_fitted_to_the_cell_that_says_so() {
+fn machine_costs_are_fitted_to_the_marked_cell() {
     let fitted: Vec<_> = REPORT
         .tables
         .iter()
@@ -44,10 +44,10 @@ fn the_machine_is_fitted_to_the_cell_that_says_so() {
     );
 }
 
-/// What is fitted to TCP receives what UDP did at most, and a sender that costs what a `pc-2002` does keeps up with 1000 Mbit/s.
-/// Where it begins to lose is not as in the paper: its receiver wrote a log.
+/// The costs fitted to TCP receive as much as UDP's maximum, and a sender with the costs of a `pc-2002` keeps up with
+/// 1000 Mbit/s. Losses do not begin at the paper's rate: its receiver wrote a log.
 #[test]
-fn datagrams_cost_what_the_paper_found() {
+fn udp_rates_match_the_paper() {
     let [_, sent, most, whole] = cells("Section V") else { panic!("four rows") };
     assert!(sent.error().expect("published").abs() < 0.001, "{}", sent.ours);
     assert!(most.error().expect("published").abs() < 0.05, "{}", most.ours);
@@ -56,7 +56,7 @@ fn datagrams_cost_what_the_paper_found() {
 
 /// The predicted cells: the median of their errors, and the peaks.
 #[test]
-fn the_tables_come_out() {
+fn tables_i_and_ii_are_reproduced() {
     let mut errors: Vec<f64> = cells("Table I")
         .iter()
         .chain(cells("Table II"))
@@ -71,9 +71,10 @@ fn the_tables_come_out() {
     assert_eq!((best("Table I"), best("Table II")), (Some("2 MB"), Some("4 MB")));
 }
 
-/// What a window of 4 MB puts into a queue of 100 packets is refused there, and with 1000 it is not; nothing is lost on the way.
+/// Segments of a 4 MB window are dropped by a queue of 100 packets, and not by one of 1000; nothing is lost on the
+/// path.
 #[test]
-fn a_short_queue_holds_large_windows_back() {
+fn short_queue_limits_large_windows() {
     let of = |name: &str| {
         let at = ubik::cases().iter().position(|case| case.name == name).expect("a case");
         RUNS[at][0]
@@ -84,7 +85,7 @@ fn a_short_queue_holds_large_windows_back() {
 }
 
 #[test]
-fn the_handbook_says_what_comes_out() {
+fn handbook_states_the_results() {
     let handbook = include_str!("../../../docs/src/ubik.md");
     // Every published figure is in its tables.
     for cell in cells("Table I").iter().chain(cells("Table II")) {
@@ -94,7 +95,7 @@ fn the_handbook_says_what_comes_out() {
 }
 
 #[test]
-fn the_report_has_all_of_the_paper() {
+fn report_covers_the_whole_paper() {
     let names: Vec<&str> = REPORT.tables.iter().map(|table| table.name).collect();
     assert_eq!(names, ["Section V", "Table I", "Table II", "Table I, 300", "Table II, 300"]);
     assert_eq!((cells("Table I").len(), cells("Table II").len()), (4, 5));

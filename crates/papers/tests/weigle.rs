@@ -1,9 +1,9 @@
-//! The results of some of weigle's experiments, since all take minutes. What is not tried is not a number in a report.
+//! The results of some of weigle's experiments, since all take minutes. Experiments not run are NaN in a report.
 
 use slowpath_papers::{FlowMeasures, Judged, PaperCase, Report, measure, weigle};
 use std::sync::LazyLock;
 
-/// What is tried: the untuned buffers, and one bound and one size with one process and eight.
+/// The experiments run: the untuned buffers, and one limit and one size with one process and eight.
 fn is_tried(case: &PaperCase) -> bool {
     let tuned = ["kernel up to 1 MiB", "user and kernel, 1 MiB"];
     let processes = ["1 process", "8 processes"];
@@ -31,7 +31,7 @@ fn rate(name: &str) -> f64 {
 }
 
 #[test]
-fn every_experiment_is_named_once_and_moves_all_messages() {
+fn experiment_names_are_unique_and_all_messages_are_transferred() {
     let names: std::collections::BTreeSet<String> =
         weigle::cases().into_iter().map(|case| case.name).collect();
     assert_eq!(names.len(), weigle::cases().len());
@@ -40,9 +40,9 @@ fn every_experiment_is_named_once_and_moves_all_messages() {
     assert!(moved.iter().all(|bytes| *bytes == 128 << 20), "{moved:?}");
 }
 
-/// The paper's equations, which follow from windows and nothing else.
+/// The paper's equations, which follow from windows alone.
 #[test]
-fn untuned_buffers_give_what_the_paper_measured() {
+fn untuned_rates_match_the_papers_equations() {
     for (kernel, coefficient) in [("2.2.20-none", 214.0), ("2.4.17-Auto", 467.0), ("2.4.17-DRS", 355.0)] {
         for delay in [25.0, 50.0] {
             for processes in [1.0, 2.0, 4.0, 8.0] {
@@ -59,7 +59,7 @@ fn untuned_buffers_give_what_the_paper_measured() {
 }
 
 #[test]
-fn the_handbook_says_what_comes_out() {
+fn handbook_states_the_results() {
     let handbook = include_str!("../../../docs/src/weigle.md");
     let [none, auto, drs] = ["2.2.20-none", "2.4.17-Auto", "2.4.17-DRS"]
         .map(|kernel| rate(&format!("{kernel}, 25 ms, 1 process, no tuning")));
@@ -68,7 +68,7 @@ fn the_handbook_says_what_comes_out() {
 }
 
 #[test]
-fn a_larger_bound_helps_drs_alone() {
+fn larger_kernel_limit_helps_only_drs() {
     for (kernel, [least, most]) in [("2.4.17-Auto", [0.9, 1.1]), ("2.4.17-DRS", [5.0, 40.0])] {
         let untuned = rate(&format!("{kernel}, 25 ms, 1 process, no tuning"));
         let tuned = rate(&format!("{kernel}, 25 ms, 1 process, kernel up to 1 MiB"));
@@ -78,7 +78,7 @@ fn a_larger_bound_helps_drs_alone() {
 
 /// With 2.4 both processors work for several processes; with 2.2 one process at a time is in the kernel.
 #[test]
-fn near_by_2_4_is_ahead_of_2_2_with_any_number_of_processes() {
+fn nearby_2_4_is_faster_than_2_2_for_any_number_of_processes() {
     for processes in ["1 process", "2 processes", "4 processes", "8 processes"] {
         let [none, auto] = ["2.2.20-none", "2.4.17-Auto"]
             .map(|kernel| rate(&format!("{kernel}, 0.5 ms, {processes}, no tuning")));
@@ -87,7 +87,7 @@ fn near_by_2_4_is_ahead_of_2_2_with_any_number_of_processes() {
 }
 
 #[test]
-fn set_by_hand_all_are_faster() {
+fn buffers_set_by_hand_make_all_kernels_faster() {
     for kernel in ["2.2.20-none", "2.4.17-Auto", "2.4.17-DRS"] {
         let untuned = rate(&format!("{kernel}, 25 ms, 1 process, no tuning"));
         let tuned = rate(&format!("{kernel}, 25 ms, 1 process, user and kernel, 1 MiB"));
@@ -96,7 +96,7 @@ fn set_by_hand_all_are_faster() {
 }
 
 #[test]
-fn the_report_has_all_of_the_paper() {
+fn report_covers_the_whole_paper() {
     let figures: Vec<&str> = REPORT.figures.iter().map(|figure| figure.name).collect();
     assert_eq!(
         figures,
@@ -116,7 +116,7 @@ fn the_report_has_all_of_the_paper() {
         REPORT.tables.iter().flat_map(|table| &table.cells).filter(|cell| cell.judged == Judged::Fitted);
     assert_eq!(fitted.count(), 1, "the share of a buffer that DRS advertises");
     assert!(REPORT.claims.len() >= 25);
-    // What was tried is there, and what was not is no number.
+    // Experiments run have values, and those not run are NaN.
     let two = &REPORT.figures[0];
     assert!(two.series.iter().all(|series| series.y.iter().all(|rate| *rate > 0.0)));
     let ten = &REPORT.figures[8];

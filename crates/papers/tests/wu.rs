@@ -3,7 +3,7 @@
 use slowpath_papers::{Drawn, Figure, FlowMeasures, Judged, Report, Series, Trace, measure, wu};
 use std::sync::LazyLock;
 
-/// One run of each experiment, and what those looked like over time of which the paper has figures.
+/// One run of each experiment, and traces of those with figures in the paper.
 static FOUND: LazyLock<(Vec<Vec<FlowMeasures>>, Vec<Trace>)> = LazyLock::new(|| {
     let (mut runs, mut traces) = (Vec::new(), Vec::new());
     for (number, case) in wu::cases().iter().enumerate() {
@@ -21,10 +21,10 @@ static FOUND: LazyLock<(Vec<Vec<FlowMeasures>>, Vec<Trace>)> = LazyLock::new(|| 
 
 static REPORT: LazyLock<Report> = LazyLock::new(|| wu::report(&FOUND.0, &FOUND.1));
 
-/// Whoever changes the machine's costs, or what a packet costs, has to fit the one factor again
+/// A change of the machine's costs, or of a packet's cost, requires fitting the one factor again
 /// (`slowpath_scenario::machines::WU_RECEIVER_PERCENT`).
 #[test]
-fn the_machine_is_fitted_to_the_cell_that_says_so() {
+fn machine_costs_are_fitted_to_the_marked_cell() {
     let fitted: Vec<_> = REPORT
         .tables
         .iter()
@@ -47,13 +47,13 @@ fn the_machine_is_fitted_to_the_cell_that_says_so() {
 }
 
 #[test]
-fn what_table_vii_has_comes_out_of_the_mechanism() {
+fn table_vii_is_reproduced() {
     let table = REPORT.tables.iter().find(|table| table.name == "Table VII").expect("a table");
     assert_eq!(table.cells.len(), 8);
     for cell in &table.cells {
         assert_eq!(cell.judged, Judged::Share);
         let error = cell.error().expect("it is published");
-        // What is shared of the CPU follows from slices, a rate also from what a packet costs.
+        // CPU shares follow from slices; a rate also depends on the cost of a packet.
         let most = if cell.quantity.contains("CPU") { 0.05 } else { 0.06 };
         assert!(
             error.abs() < most,
@@ -66,9 +66,9 @@ fn what_table_vii_has_comes_out_of_the_mechanism() {
     }
 }
 
-/// What a make's jobs are is from outside the paper, and so is what they leave iperf.
+/// The parameters of the make jobs are not from the paper, and so neither is their effect on iperf.
 #[test]
-fn a_make_leaves_iperf_what_the_paper_says() {
+fn rate_next_to_make_matches_the_paper() {
     let table = REPORT.tables.iter().find(|table| table.name == "Table III").expect("a table");
     for cell in table.cells.iter().filter(|cell| cell.row == "BL10") {
         let error = cell.error().expect("it is published");
@@ -81,15 +81,15 @@ fn a_make_leaves_iperf_what_the_paper_says() {
         );
     }
     let timeouts = [1, 2].map(|case: usize| FOUND.0[case][0].timeouts);
-    assert!(timeouts[1] < timeouts[0], "the changed scheduler spares the sender some: {timeouts:?}");
+    assert!(timeouts[1] < timeouts[0], "the changed scheduler avoids some timeouts: {timeouts:?}");
 }
 
 #[test]
-fn every_packet_is_in_a_class_and_none_is_lost() {
+fn waits_cover_every_packet_and_none_is_lost() {
     for (case, runs) in wu::cases().iter().zip(&FOUND.0) {
         for run in runs {
             assert_eq!(run.lost, 0, "{}", case.name);
-            // What was read has been processed, and what was processed had been written, nearly all of it in full segments.
+            // Data read was processed, and data processed had been written, nearly all in full segments.
             let processed = run.waited.iter().sum::<u64>() * 1448;
             assert!(
                 (run.read..=run.written / 50 * 51 + 1_000_000).contains(&processed),
@@ -102,7 +102,7 @@ fn every_packet_is_in_a_class_and_none_is_lost() {
 }
 
 #[test]
-fn what_the_paper_is_about_is_seen() {
+fn packets_wait_longer_than_the_rto_next_to_make() {
     let holds = |place: &str| {
         let claim = REPORT.claims.iter().find(|claim| claim.place == place).expect("a claim");
         assert_eq!(claim.holds, Some(true), "{}: {}", claim.says, claim.seen);
@@ -117,9 +117,9 @@ fn what_the_paper_is_about_is_seen() {
     holds("section 4, plate 1");
 }
 
-/// The figures are of the very runs that the tables are of.
+/// The figures show the same runs as the tables.
 #[test]
-fn who_traces_a_run_changes_nothing_in_it() {
+fn tracing_does_not_change_a_run() {
     for (case, runs) in wu::cases().iter().zip(&FOUND.0).take(wu::TRACED) {
         let alone = measure::measure(case, 1).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(alone, runs[0], "{}", case.name);
@@ -127,38 +127,34 @@ fn who_traces_a_run_changes_nothing_in_it() {
 }
 
 #[test]
-fn traces_agree_with_what_was_measured() {
+fn traces_agree_with_the_measurements() {
     for (trace, runs) in FOUND.1.iter().zip(&FOUND.0) {
         let (queues, sequence, run) = (&trace.queues, &trace.sequence, &runs[0]);
-        assert_eq!(
-            sequence.sent_again,
-            u64::from(run.retransmits),
-            "what the capture shows is what was counted"
-        );
+        assert_eq!(sequence.sent_again, u64::from(run.retransmits), "the capture agrees with the counters");
         assert_eq!(sequence.again.marks("", 'R').of, sequence.sent_again);
         assert_eq!(sequence.closed.marks("", 'Z').of, sequence.zero_windows);
         assert_eq!(queues.out_of_order.most, 0.0, "nothing was lost");
         assert_eq!(queues.limit, 80e6, "the kernel doubles what SO_RCVBUF asks for");
-        // One packet more than the limit is taken (`tcp_try_rmem_schedule`).
+        // One packet beyond the limit is accepted (`tcp_try_rmem_schedule`).
         assert!(queues.receive.most <= queues.limit + 4096.0, "{}", queues.receive.most);
         let last = |series: Series| *series.y.last().expect("a point");
         let acknowledged = last(sequence.acknowledged.series("", Drawn::Steps));
         let sent = sequence.sent.series("", Drawn::Course).y.into_iter().fold(0.0, f64::max);
-        // What a call has handed over is reported when it returns.
+        // A call's data is reported when it returns.
         let written = run.written as f64 + 8192.0;
         assert!(run.read as f64 <= acknowledged && acknowledged <= written, "{run:?}");
         assert!(acknowledged <= sent + 1448.0 && sent <= written, "{acknowledged} {sent}");
-        // What is acknowledged and not read lies in the receive queue, as data: packets take more memory.
+        // Data acknowledged and not read is in the receive queue, without overhead: packets take more memory.
         let unread = acknowledged - run.read as f64;
         let memory = last(queues.receive.course.series("", Drawn::Course));
         assert!((1.0..2.0).contains(&(memory / unread)), "{memory} for {unread}");
         let window = sequence.window.series("", Drawn::Steps);
-        assert!(window.y.windows(2).all(|two| two[0] <= two[1]), "the window is never taken back");
+        assert!(window.y.windows(2).all(|two| two[0] <= two[1]), "the window never shrinks");
     }
 }
 
 #[test]
-fn every_figure_of_the_paper_is_there_and_bounded() {
+fn every_figure_is_present_and_bounded() {
     let names: Vec<&str> = REPORT.figures.iter().map(|figure| figure.name).collect();
     assert_eq!(
         names,
@@ -186,20 +182,20 @@ fn every_figure_of_the_paper_is_there_and_bounded() {
 }
 
 /// While the process is off the CPU with the socket locked, the backlog holds what the sender could send, and then only
-/// what it sends again: section 4's explanation, to be seen in figure 9 and plate 1(b).
+/// its retransmissions: section 4's explanation, visible in figure 9 and plate 1(b).
 #[test]
-fn the_backlog_stands_while_the_sender_times_out() {
+fn backlog_stays_full_while_the_sender_times_out() {
     let [idle, busy] = [0, 1].map(|case| &FOUND.1[case]);
-    // Not of one packet: it is looked at once a millisecond, and one or the other is there.
+    // Not the same packet: sampled once a millisecond, there is always one or another.
     assert!(idle.queues.backlog.longest_stretch < 0.05, "{}", idle.queues.backlog.longest_stretch);
     assert!(busy.queues.backlog.longest_stretch > 1.0, "{}", busy.queues.backlog.longest_stretch);
-    // The sender's buffer of 128 KiB (2.6.14's tcp_wmem) bounds what is in flight.
+    // The sender's buffer of 128 KiB (2.6.14's tcp_wmem) limits the data in flight.
     assert!((100e3..200e3).contains(&busy.queues.backlog.most), "{}", busy.queues.backlog.most);
     assert!(busy.sequence.longest_pause > 0.5 && idle.sequence.longest_pause < 0.1);
 }
 
 #[test]
-fn the_handbook_says_what_the_figures_show() {
+fn handbook_states_what_the_figures_show() {
     let handbook = include_str!("../../../docs/src/wu.md");
     let [idle, old, new] = [0, 1, 2].map(|case| &FOUND.1[case]);
     for trace in [idle, old, new] {

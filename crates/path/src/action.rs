@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Bytes, Ecn};
 
-/// Why the path lost a packet. (Why a host dropped one: [`slowpath_model::DropReason`].)
+/// Why the path lost a packet. ([`slowpath_model::DropReason`] is why a host dropped one.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossReason {
@@ -19,11 +19,11 @@ pub enum LossReason {
     Policed,
     /// It was longer than a link's MTU.
     Mtu,
-    /// It was in a super-packet that a middlebox could not forward.
+    /// It was part of a super-packet that a middlebox could not forward.
     SuperPacket,
     /// It was a SYN with data.
     SynData,
-    /// Its data ended beyond the window that a firewall unaware of scaling knew of.
+    /// Its data ended beyond the window as seen by a firewall unaware of window scaling.
     BeyondWindow,
     /// A middlebox had forgotten its connection.
     Forgotten,
@@ -39,11 +39,11 @@ pub enum Action {
 }
 
 impl Action {
-    /// It passes as it is.
+    /// It passes unchanged.
     pub const UNCHANGED: Self = Self::Pass(Changes::NONE);
 }
 
-/// What a packet is after the path, where it is not what it was before.
+/// The fields of a packet that differ after the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// The ECN field of its IP header.
@@ -52,11 +52,11 @@ pub struct Changes {
     pub id: Option<u16>,
     /// Its window scale option.
     pub window_scale: Option<Replacement>,
-    /// What is added to each edge of its SACK blocks, modulo 2^32.
+    /// Added to each edge of its SACK blocks, modulo 2^32.
     pub sack_shift: u32,
     /// Its TCP checksum is wrong.
     pub is_damaged: bool,
-    /// A RST follows it, that many bytes beyond its end.
+    /// A RST follows it, this many bytes beyond its end.
     pub reset_beyond: Option<u32>,
 }
 
@@ -71,12 +71,12 @@ impl Changes {
         reset_beyond: None,
     };
 
-    /// Whether the packet itself is another: a RST that follows it does not change it.
+    /// Whether the packet itself changes: a RST that follows does not change it.
     pub fn change_it(&self) -> bool {
         Self { reset_beyond: None, ..*self } != Self::NONE
     }
 
-    /// These changes, and then others.
+    /// These changes followed by `later`.
     #[must_use]
     pub(crate) fn and(self, later: Self) -> Self {
         Self {
@@ -95,14 +95,14 @@ impl Changes {
 pub enum Answer {
     /// ICMP "fragmentation needed" (RFC 1191) or ICMPv6 "packet too big" (RFC 8201), from an address of the path.
     TooBig {
-        /// The MTU in it.
+        /// The reported MTU.
         mtu: Bytes,
     },
     /// A RST, as if the peer had sent it.
     Reset,
 }
 
-/// What takes the place of a window scale option.
+/// What replaces a window scale option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replacement {

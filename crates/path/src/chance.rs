@@ -1,11 +1,11 @@
-//! Seeded random numbers for the path. Integer only, so that every machine draws the same.
+//! Seeded random numbers for the path. Integers only, so that every machine draws the same numbers.
 
 /// A probability, exact to one in 2^64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// A probability in millionths; a million and more is certain.
+    /// A probability in millionths; a million or more is certain.
     pub fn from_ppm(ppm: u32) -> Self {
         if ppm >= 1_000_000 {
             return Self(u64::MAX);
@@ -19,8 +19,8 @@ impl Chance {
     }
 }
 
-/// Bits behind the point of a logarithm: finer than a nanosecond for means up to a millisecond, finer than a
-/// millionth of any mean.
+/// Fraction bits of a logarithm: finer than a nanosecond for means up to a millisecond, finer than a millionth of any
+/// mean.
 const FRACTION_BITS: u32 = 24;
 /// ln 2 · 2^32.
 const LN_2_OF_2_TO_32: u128 = 2_977_044_472;
@@ -30,7 +30,7 @@ const LN_2_OF_2_TO_32: u128 = 2_977_044_472;
 pub struct Draws(u64);
 
 impl Draws {
-    /// Starts the stream of a seed.
+    /// Starts the stream for a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -44,14 +44,14 @@ impl Draws {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, all about equally likely; 0 if `bound` is 0.
+    /// A number below `bound`, uniformly distributed within 2^-64; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         // The high half of the product is below `bound`, which fits.
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number from the exponential distribution of that mean, rounded down. No floating point, whose logarithm is
-    /// not the same on every machine: the logarithm of a uniform number, bit by bit.
+    /// A number from the exponential distribution with this mean, rounded down. Computed from the logarithm of a
+    /// uniform number, bit by bit: floating-point logarithms differ between machines.
     pub fn exponential(&mut self, mean: u64) -> u64 {
         let uniform = self.bits() | 1;
         let whole = u128::from(uniform.leading_zeros());
@@ -69,8 +69,8 @@ impl Draws {
         u64::try_from((minus_ln * u128::from(mean)) >> FRACTION_BITS).unwrap_or(u64::MAX)
     }
 
-    /// Draws once, unless the chance is nil: then nothing is drawn, so that switching an element on does
-    /// not depend on elements that are switched off.
+    /// Draws once, unless the chance is zero: then nothing is drawn, so that elements do not depend on others that are
+    /// off.
     pub fn happens(&mut self, chance: Chance) -> bool {
         !chance.is_never() && self.bits() <= chance.0
     }
@@ -81,20 +81,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_numbers_of_seed_zero_are_the_published_ones() {
+    fn splitmix64_of_seed_0_matches_published_values() {
         let mut draws = Draws::new(0);
         assert_eq!([draws.bits(), draws.bits()], [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4]);
     }
 
     #[test]
-    fn never_and_always_hold() {
+    fn chances_0_and_1_are_certain() {
         let mut draws = Draws::new(7);
         assert!((0..1000).all(|_| !draws.happens(Chance::from_ppm(0))));
         assert!((0..1000).all(|_| draws.happens(Chance::from_ppm(1_000_000))));
     }
 
     #[test]
-    fn numbers_below_a_bound_stay_there_and_reach_all_of_it() {
+    fn numbers_below_a_bound_cover_the_whole_range() {
         let mut draws = Draws::new(7);
         let mut seen = [0; 5];
         for _ in 0..10_000 {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn exponential_numbers_have_their_mean_and_their_tail() {
+    fn exponential_numbers_have_the_expected_mean_and_tail() {
         let mut draws = Draws::new(7);
         let numbers: Vec<u64> = (0..100_000).map(|_| draws.exponential(1_000_000)).collect();
         let mean = numbers.iter().sum::<u64>() / 100_000;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn exponential_numbers_agree_with_the_logarithm() {
+    fn exponential_numbers_match_the_floating_point_logarithm() {
         let (mut draws, mut uniform) = (Draws::new(3), Draws::new(3));
         for _ in 0..1000 {
             let expected = -((uniform.bits() | 1) as f64 / 18_446_744_073_709_551_616.0).ln() * 1e9;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_a_hundred_is_about_that() {
+    fn chance_of_one_percent_happens_about_1_percent_of_the_time() {
         let mut draws = Draws::new(7);
         let hits = (0..100_000).filter(|_| draws.happens(Chance::from_ppm(10_000))).count();
         assert!((900..1100).contains(&hits), "{hits} of 100000 at 1 %");

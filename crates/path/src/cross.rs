@@ -1,65 +1,70 @@
-//! Cross traffic: packets of others that share the link and its queue, and are seen by nobody else.
+//! Cross traffic: other hosts' packets that share the link and its queue.
 
 use crate::chance::Draws;
-use crate::written;
+use crate::serde_units;
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Bytes, Rate, nanos};
 use std::time::Duration;
 
-/// How the packets of others come.
+/// The arrival process of cross traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum CrossPattern {
-    /// One after the other at equal distances.
+    /// At equal intervals.
     Constant,
-    /// At random, independently of each other (a Poisson process).
+    /// Independently at random (a Poisson process).
     Poisson,
-    /// At equal distances for a while, then not at all; how long is drawn anew each time, exponentially distributed.
-    /// The rate is that of the spells that are on.
+    /// At equal intervals during on periods, none during off periods; both have exponentially distributed lengths. The
+    /// rate is that of the on periods.
     OnOff {
-        /// How long a spell of packets lasts on average.
-        #[serde(rename = "on_ns", with = "written::ns")]
+        /// Mean length of an on period.
+        #[serde(rename = "on_ns", with = "serde_units::ns")]
         on: Duration,
-        /// How long the pause after it lasts on average.
-        #[serde(rename = "off_ns", with = "written::ns")]
+        /// Mean length of an off period.
+        #[serde(rename = "off_ns", with = "serde_units::ns")]
         off: Duration,
     },
 }
 
-/// Traffic of others.
+/// One source of cross traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrossConfig {
-    /// How its packets come.
+    /// Its arrival process.
     #[serde(flatten)]
     pub pattern: CrossPattern,
-    /// Its rate, of IP packets.
-    #[serde(rename = "rate_bit_per_s", with = "written::bit_per_s")]
+    /// Its rate in IP bits.
+    #[serde(rename = "rate_bit_per_s", with = "serde_units::bit_per_s")]
     pub rate: Rate,
-    /// Length of each of its IP packets.
-    #[serde(rename = "packet_bytes", with = "written::bytes")]
+    /// Length of each IP packet.
+    #[serde(rename = "packet_bytes", with = "serde_units::bytes")]
     pub packet: Bytes,
-    /// Start, counted like the link's stalls.
-    #[serde(rename = "from_ns", with = "written::ns")]
+    /// Start, relative to the same instant as the link's stalls.
+    #[serde(rename = "from_ns", with = "serde_units::ns")]
     pub from: Duration,
-    /// End, counted likewise; never if `None`.
-    #[serde(rename = "to_ns", with = "written::maybe_ns", skip_serializing_if = "Option::is_none", default)]
+    /// End, relative to the same instant; `None`: no end.
+    #[serde(
+        rename = "to_ns",
+        with = "serde_units::maybe_ns",
+        skip_serializing_if = "Option::is_none",
+        default
+    )]
     pub to: Option<Duration>,
 }
 
-/// Traffic of others at work: the instants of its packets, counted from the beginning.
+/// The state of a cross traffic source: the instants of its packets, from the beginning.
 #[derive(Debug)]
 pub struct Cross {
     config: CrossConfig,
     draws: Draws,
-    /// Mean distance of two packets.
+    /// Mean interval between packets.
     gap_ns: u64,
     next_ns: u64,
-    /// When the spell that is on ends; always for patterns without spells.
+    /// When the on period ends; always on for other patterns.
     spell_ends_ns: u64,
 }
 
 impl Cross {
-    /// Traffic before its first packet. A rate of 0 is taken for 1 bit/s.
+    /// A source before its first packet. A rate of 0 counts as 1 bit/s.
     pub fn new(config: &CrossConfig, seed: u64) -> Self {
         let bits = u128::from(config.packet.get()) * 8 * 1_000_000_000;
         let gap_ns = bits.div_ceil(u128::from(config.rate.get().max(1)));
@@ -72,7 +77,7 @@ impl Cross {
         };
         match config.pattern {
             CrossPattern::Constant => {}
-            // The first packet of a process without memory is no different from the others.
+            // A memoryless process may start at any time.
             CrossPattern::Poisson => cross.next_ns = cross.next_ns.saturating_add(cross.distance()),
             CrossPattern::OnOff { on, .. } => {
                 cross.spell_ends_ns = cross.next_ns.saturating_add(cross.draws.exponential(nanos(on)));
@@ -81,14 +86,14 @@ impl Cross {
         cross
     }
 
-    /// When the next packet comes, after the beginning; `None` once there are no more.
+    /// When the next packet arrives, from the beginning; `None` if there are no more.
     pub fn next(&self) -> Option<Duration> {
         let next = Duration::from_nanos(self.next_ns);
         let over = self.config.to.is_some_and(|to| next >= to);
         (!over && self.next_ns < u64::MAX).then_some(next)
     }
 
-    /// Takes the next packet; its length.
+    /// Takes the next packet; returns its length.
     pub fn take(&mut self) -> Bytes {
         self.next_ns = self.next_ns.saturating_add(self.distance());
         if let CrossPattern::OnOff { on, off } = self.config.pattern
@@ -100,7 +105,7 @@ impl Cross {
         self.config.packet
     }
 
-    /// From one packet to the next: at least a nanosecond, so that time goes on.
+    /// The interval to the next packet: at least a nanosecond, so that time advances.
     fn distance(&mut self) -> u64 {
         match self.config.pattern {
             CrossPattern::Poisson => self.draws.exponential(self.gap_ns).max(1),
@@ -116,7 +121,7 @@ mod tests {
     const MS: u64 = 1_000_000;
     const SECOND: u64 = 1000 * MS;
 
-    /// 12 Mbit/s in packets of 1500 bytes: one a millisecond.
+    /// 12 Mbit/s in packets of 1500 bytes: one per millisecond.
     fn config(pattern: CrossPattern) -> CrossConfig {
         CrossConfig {
             pattern,
@@ -138,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_traffic_has_equal_distances_between_start_and_end() {
+    fn constant_traffic_has_equal_intervals_from_start_to_end() {
         let config = CrossConfig {
             from: Duration::from_millis(3),
             to: Some(Duration::from_millis(6)),
@@ -148,23 +153,23 @@ mod tests {
     }
 
     #[test]
-    fn poisson_traffic_has_its_rate_and_the_spread_of_one_without_memory() {
+    fn poisson_traffic_has_its_rate_and_exponential_intervals() {
         let instants = instants(&config(CrossPattern::Poisson), 20 * SECOND);
-        assert!((19_600..20_400).contains(&instants.len()), "{} in 20 s at 1000 a second", instants.len());
+        assert!((19_600..20_400).contains(&instants.len()), "{} in 20 s at 1000 per second", instants.len());
         let long = instants.windows(2).filter(|pair| pair[1] - pair[0] > 2 * MS).count();
         // exp(-2) = 13.5 %
-        assert!((2500..2900).contains(&long), "{long} distances of more than twice the mean");
+        assert!((2500..2900).contains(&long), "{long} intervals longer than twice the mean");
     }
 
     #[test]
-    fn on_off_traffic_is_on_for_its_share_of_the_time() {
+    fn on_off_traffic_is_on_for_the_configured_share() {
         let pattern = CrossPattern::OnOff { on: Duration::from_millis(100), off: Duration::from_millis(300) };
         let sent = instants(&config(pattern), 400 * SECOND).len();
         assert!((85_000..115_000).contains(&sent), "{sent} of 100000");
     }
 
     #[test]
-    fn traffic_of_any_configuration_moves_on() {
+    fn any_cross_traffic_configuration_advances_time() {
         let hasty = CrossConfig { rate: Rate::bits_per_second(u64::MAX), ..config(CrossPattern::Constant) };
         assert_eq!(instants(&hasty, 100).len(), 100);
         let still = CrossConfig { rate: Rate::default(), ..config(CrossPattern::Constant) };

@@ -1,18 +1,18 @@
-//! Damage on the way: a packet arrives with other bytes than were sent, so that its TCP checksum is wrong.
+//! Corruption on the path: a packet arrives with other bytes than were sent, so that its TCP checksum is wrong.
 
 use crate::action::{Action, Changes};
 use crate::chance::{Chance, Draws};
 use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 
-/// How many packets are damaged.
+/// How many packets are corrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DamageConfig {
-    /// The chance, in millionths, for each TCP packet on its own.
+    /// The probability for each TCP packet, in millionths.
     pub probability_ppm: u32,
 }
 
-/// Damage at work.
+/// The state of a corrupting element.
 #[derive(Debug)]
 pub struct Damage(Chance);
 
@@ -22,7 +22,7 @@ impl Damage {
         Self(Chance::from_ppm(config.probability_ppm))
     }
 
-    /// Its action on a packet.
+    /// The action on a packet.
     pub(crate) fn pass(&self, packet: &Packet, draws: &mut Draws) -> Action {
         let is_damaged = packet.part.is_some() && draws.happens(self.0);
         Action::Pass(Changes { is_damaged, ..Changes::NONE })
@@ -35,7 +35,7 @@ mod tests {
     use crate::tests::segment;
 
     #[test]
-    fn about_the_fraction_asked_for_is_damaged() {
+    fn damaged_fraction_matches_the_probability() {
         let damage = Damage::new(&DamageConfig { probability_ppm: 100_000 });
         let mut draws = Draws::new(1);
         let damaged = (0..10_000).filter(|_| damage.pass(&segment(1, 1), &mut draws) != Action::UNCHANGED);

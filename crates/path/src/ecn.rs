@@ -1,5 +1,5 @@
-//! Explicit congestion notification (RFC 3168): a router that marks instead of dropping, and a middlebox that clears the
-//! field ("bleaching").
+//! Explicit congestion notification (RFC 3168): a router that marks instead of dropping, and a middlebox that clears
+//! the field ("bleaching").
 
 use crate::action::{Action, Changes};
 use crate::chance::{Chance, Draws};
@@ -7,21 +7,21 @@ use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 use slowpath_model::Ecn;
 
-/// What is done to the ECN field.
+/// What happens to the ECN field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "does")]
 pub enum EcnConfig {
-    /// ECN-capable packets are marked with a chance.
+    /// ECN-capable packets are marked at random.
     MarkByChance {
-        /// The chance, in millionths.
+        /// The probability, in millionths.
         probability_ppm: u32,
     },
     /// Every nth ECN-capable packet is marked.
     MarkEvery {
-        /// The nth: 1 marks all.
+        /// The n: 1 marks all.
         packets: u64,
     },
-    /// The field is cleared: no packet is ECN-capable, or marked, from here on.
+    /// The field is cleared: no packet is ECN-capable or marked after this.
     Bleach,
 }
 
@@ -30,14 +30,14 @@ pub enum EcnConfig {
 pub enum EcnBox {
     /// See [`EcnConfig::MarkByChance`].
     ByChance(Chance),
-    /// See [`EcnConfig::MarkEvery`]: the nth, and how many have come since the last mark.
+    /// See [`EcnConfig::MarkEvery`]: the n, and the packets since the last mark.
     Every(u64, u64),
     /// See [`EcnConfig::Bleach`].
     Bleach,
 }
 
 impl EcnBox {
-    /// One that has marked nothing yet.
+    /// The state before the first packet.
     pub fn new(config: &EcnConfig) -> Self {
         match config {
             EcnConfig::MarkByChance { probability_ppm } => Self::ByChance(Chance::from_ppm(*probability_ppm)),
@@ -46,7 +46,7 @@ impl EcnBox {
         }
     }
 
-    /// Its action on a packet.
+    /// The action on a packet.
     pub(crate) fn pass(&mut self, packet: &Packet, draws: &mut Draws) -> Action {
         if packet.ecn == Ecn::NotEct {
             return Action::UNCHANGED;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn every_nth_capable_packet_is_marked() {
+    fn every_nth_ecn_capable_packet_is_marked() {
         let mut ecn = EcnBox::new(&EcnConfig::MarkEvery { packets: 3 });
         let marks: Vec<bool> = (0..7).map(|_| becomes(&mut ecn, Ecn::Ect0) == Some(Ecn::Ce)).collect();
         assert_eq!(marks, [false, false, true, false, false, true, false]);
@@ -91,10 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn a_certain_chance_marks_all_and_bleaching_clears_all() {
+    fn probability_1_marks_all_and_bleaching_clears_all() {
         let mut marks = EcnBox::new(&EcnConfig::MarkByChance { probability_ppm: 1_000_000 });
         assert_eq!(becomes(&mut marks, Ecn::Ect1), Some(Ecn::Ce));
-        assert_eq!(becomes(&mut marks, Ecn::Ce), None, "it is marked");
+        assert_eq!(becomes(&mut marks, Ecn::Ce), None, "already marked");
         let mut bleaches = EcnBox::new(&EcnConfig::Bleach);
         assert_eq!(becomes(&mut bleaches, Ecn::Ce), Some(Ecn::NotEct));
         assert_eq!(becomes(&mut bleaches, Ecn::NotEct), None);

@@ -1,25 +1,25 @@
-//! A NAT, a firewall or a load balancer that forgets connections without traffic, and then knows nothing of their packets.
+//! A NAT, a firewall or a load balancer that forgets idle connections, and then drops or resets their packets.
 
 use crate::action::LossReason;
 use crate::action::{Action, Answer};
 use crate::packet::{Packet, StreamPart};
-use crate::written;
+use crate::serde_units;
 use serde::{Deserialize, Serialize};
 use slowpath_model::Instant;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// A middlebox that forgets.
+/// A middlebox that forgets idle connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForgetConfig {
-    /// How long a connection may be without a packet in either direction.
-    #[serde(rename = "idle_ns", with = "written::ns")]
+    /// How long a connection may be idle in both directions.
+    #[serde(rename = "idle_ns", with = "serde_units::ns")]
     pub idle: Duration,
-    /// Whether packets of a forgotten connection are answered by a RST; otherwise there is no answer.
+    /// Whether a RST answers packets of a forgotten connection; otherwise there is no answer.
     pub reset: bool,
 }
 
-/// Such a middlebox at work.
+/// The state of such a middlebox.
 #[derive(Debug)]
 pub struct Forget {
     config: ForgetConfig,
@@ -28,18 +28,18 @@ pub struct Forget {
 
 #[derive(Clone, Copy, Debug)]
 enum Entry {
-    /// When its last packet came.
+    /// When its last packet arrived.
     Known(Instant),
     Forgotten,
 }
 
 impl Forget {
-    /// One that knows no connection yet.
+    /// The state without connections.
     pub fn new(config: &ForgetConfig) -> Self {
         Self { config: *config, connections: HashMap::new() }
     }
 
-    /// Its action on a packet.
+    /// The action on a packet.
     pub(crate) fn pass(&mut self, at: Instant, packet: &Packet) -> Action {
         let Some(part) = packet.part else { return Action::UNCHANGED };
         if self.knows(at, &part) {
@@ -50,14 +50,14 @@ impl Forget {
         Action::Drop(LossReason::Forgotten, answer)
     }
 
-    /// A packet of the other direction, which has passed.
+    /// Observes a packet that passed in the other direction.
     pub(crate) fn overhear(&mut self, at: Instant, packet: &Packet) {
         if let Some(part) = packet.part {
             self.knows(at, &part);
         }
     }
 
-    /// Whether it knows the connection of a packet that comes now; a first packet makes it known, and so does a new SYN.
+    /// Whether the connection of a packet arriving now is known; its first packet and a new SYN make it known.
     fn knows(&mut self, at: Instant, part: &StreamPart) -> bool {
         let entry = self.connections.entry(part.flow).or_insert(Entry::Known(at));
         *entry = match *entry {
@@ -83,10 +83,10 @@ mod tests {
     }
 
     #[test]
-    fn connection_without_a_packet_for_so_long_is_forgotten_for_good() {
+    fn idle_connection_is_forgotten_for_good() {
         let mut nat = forget(false);
         assert_eq!(nat.pass(at(0), &segment(1, 100)), Action::UNCHANGED);
-        // A packet of the other direction keeps it known.
+        // A packet in the other direction keeps it known.
         nat.overhear(at(4 * S), &ack(101, 1000));
         assert_eq!(nat.pass(at(9 * S), &segment(101, 100)), Action::UNCHANGED);
         let dropped = Action::Drop(LossReason::Forgotten, None);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn packet_of_a_forgotten_connection_is_answered_by_a_rst_if_asked_for() {
+    fn packet_of_a_forgotten_connection_gets_a_rst_if_configured() {
         let mut firewall = forget(true);
         assert_eq!(firewall.pass(at(0), &segment(1, 100)), Action::UNCHANGED);
         let answered = Action::Drop(LossReason::Forgotten, Some(Answer::Reset));

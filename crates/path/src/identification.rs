@@ -1,5 +1,5 @@
-//! IPv4 identifications (RFC 6864) as hosts other than Linux choose them. The path gives them to the packets of the host
-//! that sends in a direction, so that a capture behind it shows them.
+//! IPv4 identifications (RFC 6864) as chosen by hosts other than Linux. The path assigns them to the packets of a
+//! direction's sender, so that a capture behind it shows them.
 
 use crate::action::{Action, Changes};
 use crate::chance::Draws;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 pub enum IdentificationConfig {
     /// One counter for all packets of the host, of which the path carries only some.
     PerHost {
-        /// Packets that the host sends elsewhere between two of these, at most; any number up to this is as likely.
+        /// The maximum number of packets that the host sends elsewhere between two of these; uniformly distributed.
         others: u16,
     },
-    /// Each at random.
+    /// Random.
     Random,
     /// All 0.
     Zero,
-    /// The sender's own, with its bytes in the other order.
+    /// The sender's own, with the bytes swapped.
     ByteSwapped,
 }
 
-/// Such a host at work.
+/// The state of such a host.
 #[derive(Debug)]
 pub struct Identification {
     config: IdentificationConfig,
@@ -31,7 +31,7 @@ pub struct Identification {
 }
 
 impl Identification {
-    /// A host whose counter has come to any number.
+    /// A host whose counter has a random value.
     pub fn new(config: &IdentificationConfig, draws: &mut Draws) -> Self {
         let last = match config {
             IdentificationConfig::PerHost { .. } => draws.bits() as u16,
@@ -40,7 +40,7 @@ impl Identification {
         Self { config: *config, last }
     }
 
-    /// Its action on a packet; one of IPv6 has no identification.
+    /// The action on a packet; IPv6 has no identification.
     pub(crate) fn pass(&mut self, packet: &Packet, draws: &mut Draws) -> Action {
         let Some(own) = packet.id else { return Action::UNCHANGED };
         let id = match self.config {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn identifications_are_those_of_the_policy() {
+    fn identifications_follow_the_policy() {
         let swapped = ids(IdentificationConfig::ByteSwapped);
         assert_eq!(swapped[..3], [0x0001, 0x0101, 0x0201]);
         assert!(ids(IdentificationConfig::Zero).iter().all(|id| *id == 0));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_has_none() {
+    fn ipv6_has_no_identification() {
         let mut draws = Draws::new(1);
         let mut host = Identification::new(&IdentificationConfig::Random, &mut draws);
         assert_eq!(host.pass(&segment(1, 100), &mut draws), Action::UNCHANGED);

@@ -1,22 +1,22 @@
-//! Jitter: a delay of its own for every packet.
+//! Jitter: an independent delay for every packet.
 
 use crate::chance::Draws;
-use crate::written;
+use crate::serde_units;
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Instant, nanos};
 use std::time::Duration;
 
-/// A delay of its own for every packet, uniform between nothing and a bound.
+/// An independent delay for every packet, uniform between zero and a maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JitterConfig {
-    /// The most it adds.
-    #[serde(rename = "up_to_ns", with = "written::ns")]
+    /// The maximum delay added.
+    #[serde(rename = "up_to_ns", with = "serde_units::ns")]
     pub up_to: Duration,
-    /// Whether a packet may overtake the one before it; otherwise it arrives together with it at the earliest.
+    /// Whether packets may be reordered; otherwise a packet arrives no earlier than the one before it.
     pub overtakes: bool,
 }
 
-/// Jitter at work.
+/// The state of jitter.
 #[derive(Debug)]
 pub struct Jitter {
     up_to_ns: u64,
@@ -25,7 +25,7 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// Jitter before its first packet.
+    /// The state before the first packet.
     pub fn new(config: &JitterConfig) -> Self {
         Self {
             up_to_ns: nanos(config.up_to),
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_are_uniform_up_to_the_bound() {
+    fn delays_are_uniform_up_to_the_maximum() {
         let delays: Vec<i64> = arrivals(true).iter().zip(0..).map(|(due, n)| due - n * MS).collect();
         assert!(delays.iter().all(|delay| *delay <= 10 * MS));
         let small = delays.iter().filter(|delay| **delay < MS).count();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_kept_unless_overtaking_is_asked_for() {
+    fn order_is_kept_unless_jitter_may_reorder() {
         let overtaken = |due: &[i64]| due.windows(2).filter(|pair| pair[1] < pair[0]).count();
         assert_eq!(overtaken(&arrivals(false)), 0);
         assert!(overtaken(&arrivals(true)) > 1000);

@@ -1,9 +1,9 @@
 //! The emulated path: what happens to a packet between the two hosts, and when.
 //!
-//! Pure and deterministic: the model's units, a seed, no clock and no I/O. The relay asks
-//! [`Path::schedule`] once per packet, in arrival order, and does what the [`Verdict`] says.
+//! Pure and deterministic: the model's units, a seed, no clock and no I/O. The relay calls [`Path::schedule`] once per
+//! packet, in arrival order, and carries out the [`Verdict`].
 //!
-//! One direction of the path is these elements, in this order; each is optional:
+//! One direction of the path consists of these elements, in this order; each is optional:
 //!
 //! ```text
 //! middleboxes -> policer -> loss (scripted, random, bursty)
@@ -11,15 +11,15 @@
 //!             -> propagation delay -> jitter -> reordering -> duplication
 //! ```
 //!
-//! - [`middlebox`]: devices that look into packets, and drop, change or answer them. To drop: [`mtu`], [`super_packets`],
+//! - [`middlebox`]: devices that inspect packets, and drop, change or answer them. To drop: [`mtu`], [`super_packets`],
 //!   [`syn_data`], [`unscaled_window`], [`forget`]; to change: [`window_scale`], [`sack_shift`], [`ecn`],
 //!   [`identification`], [`damage`]; to add a RST: [`resets`].
 //! - [`packet`], [`action`]: a packet as these elements see it, and what they do to it.
-//! - [`policer`]: a token bucket that drops what is over its rate.
+//! - [`policer`]: a token bucket that drops what exceeds its rate.
 //! - [`loss`]: emulated loss: random, in bursts, or scripted.
-//! - [`link`]: a serial link with a drop-tail queue, and times at which it does not serve.
+//! - [`link`]: a serial link with a drop-tail queue, and stalls.
 //! - [`cross`]: cross traffic on the link.
-//! - [`jitter`]: a delay of its own for every packet.
+//! - [`jitter`]: an independent delay for every packet.
 //! - [`chance`]: the seeded random numbers.
 
 pub mod action;
@@ -38,11 +38,11 @@ pub mod packet;
 pub mod policer;
 pub mod resets;
 pub mod sack_shift;
+mod serde_units;
 pub mod super_packets;
 pub mod syn_data;
 pub mod unscaled_window;
 pub mod window_scale;
-mod written;
 
 pub use action::LossReason;
 pub use packet::{Packet, StreamPart};
@@ -63,11 +63,11 @@ use std::time::Duration;
 /// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It leaves the path at `due`, on the same clock as the arrival.
+    /// It leaves the path at `due`, on the clock of the arrivals.
     Deliver {
         /// When it leaves the path.
         due: Instant,
-        /// How long a reordering held it back, on top of what it would have taken. Zero if it kept its place.
+        /// The extra delay of reordering. Zero if it was not reordered.
         held_back: Duration,
         /// Whether a second copy follows directly.
         twice: bool,
@@ -78,7 +78,7 @@ pub enum Verdict {
     Drop {
         /// Why.
         reason: LossReason,
-        /// What its sender gets, over the other direction of the path.
+        /// What its sender gets, in the other direction of the path.
         answer: Option<Answer>,
     },
 }
@@ -86,48 +86,48 @@ pub enum Verdict {
 /// Reordering: some packets are delayed, so that later ones arrive before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReorderConfig {
-    /// Chance, in millionths, that a packet takes the longer way.
+    /// The probability, in millionths, that a packet is delayed.
     pub probability_ppm: u32,
-    /// What the longer way adds.
-    #[serde(rename = "extra_ns", with = "written::ns")]
+    /// The extra delay.
+    #[serde(rename = "extra_ns", with = "serde_units::ns")]
     pub extra: Duration,
 }
 
-/// One direction of a path. The default delivers everything at once.
+/// One direction of a path. The default delivers everything immediately.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathConfig {
-    /// What looks into packets, in this order; before everything else.
+    /// Devices that inspect packets, in this order; before everything else.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub middleboxes: Vec<MiddleboxConfig>,
-    /// Drops what is over its rate.
+    /// Drops what exceeds its rate.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub policer: Option<PolicerConfig>,
-    /// Loss processes, asked in this order; a packet lost by one is not shown to the next.
+    /// Loss processes, applied in this order; a packet lost by one is not seen by the next.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub loss: Vec<LossConfig>,
     /// The bottleneck; `None` is an infinitely fast link.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub link: Option<LinkConfig>,
-    /// Packets of others that share the link; without a link they are nowhere.
+    /// Cross traffic on the link; without a link it has no effect.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub cross: Vec<CrossConfig>,
     /// Propagation delay, one way.
-    #[serde(rename = "delay_ns", with = "written::ns")]
+    #[serde(rename = "delay_ns", with = "serde_units::ns")]
     pub delay: Duration,
-    /// A delay of its own for every packet.
+    /// An independent delay for every packet.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub jitter: Option<JitterConfig>,
-    /// Packets that are reordered.
+    /// Reordering.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reorder: Option<ReorderConfig>,
-    /// Chance, in millionths, that a packet arrives twice.
+    /// The probability, in millionths, that a packet is duplicated.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub duplicate_ppm: u32,
 }
 
 impl PathConfig {
-    /// The most that can be in the queue and on the way, with packets of at most this size; `None` without a link, whose
-    /// rate would bound it.
+    /// The maximum data queued and in flight, with packets of at most this size; `None` without a link, whose rate
+    /// would limit it.
     pub fn most_in_flight(&self, mtu: Bytes) -> Option<Bytes> {
         let link = self.link.as_ref()?;
         let queue = match link.queue {
@@ -152,53 +152,53 @@ fn is_none_of(n: &u64) -> bool {
     *n == 0
 }
 
-/// How many packets went which way: `offered + duplicated + made == scheduled + dropped`, always.
+/// Packets by fate: `offered + duplicated + made == scheduled + dropped`, always.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Packets shown to the path.
+    /// Packets offered to the path.
     pub offered_packets: u64,
     /// Their IP bytes.
     pub offered_bytes: u64,
-    /// Copies the path made.
+    /// Duplicates made by the path.
     pub duplicated_packets: u64,
-    /// Packets that middleboxes sent behind others: RSTs. Answers to the other direction's packets are offered here.
+    /// Packets that middleboxes added: RSTs. Answers to the other direction's packets count as offered here.
     #[serde(skip_serializing_if = "is_none_of", default)]
     pub made_packets: u64,
     /// Packets that middleboxes changed.
     #[serde(skip_serializing_if = "is_none_of", default)]
     pub changed_packets: u64,
-    /// Deliveries promised, copies included.
+    /// Deliveries scheduled, duplicates included.
     pub scheduled_packets: u64,
-    /// Packets dropped, by reason; a reason that is absent dropped none.
+    /// Packets dropped, by reason; a missing reason dropped none.
     pub dropped_packets: BTreeMap<LossReason, u64>,
-    /// Packets of others that came to the link.
+    /// Cross traffic packets offered to the link.
     #[serde(skip_serializing_if = "is_none_of", default)]
     pub cross_packets: u64,
-    /// Packets of others that the queue had no room for.
+    /// Cross traffic packets dropped by the queue.
     #[serde(skip_serializing_if = "is_none_of", default)]
     pub cross_dropped_packets: u64,
     /// Packets held back by reordering.
     pub held_back_packets: u64,
-    /// Most packets the queue ever held, the one in service included.
+    /// The longest queue in packets, including the one in service.
     pub longest_queue_packets: u64,
-    /// Most bytes the queue ever held, the packet in service included.
+    /// The longest queue in bytes, including the packet in service.
     pub longest_queue_bytes: u64,
 }
 
 impl Totals {
-    /// Packets dropped for any reason.
+    /// Packets dropped, for all reasons.
     pub fn dropped(&self) -> u64 {
         self.dropped_packets.values().sum()
     }
 
-    /// Whether no packet was made or lost without being counted.
+    /// Whether every packet is accounted for.
     pub fn are_conserved(&self) -> bool {
         self.offered_packets + self.duplicated_packets + self.made_packets
             == self.scheduled_packets + self.dropped()
     }
 }
 
-/// One direction of the emulated path at work.
+/// The state of one direction of the emulated path.
 #[derive(Debug)]
 pub struct Path {
     middleboxes: Middleboxes,
@@ -234,7 +234,7 @@ impl Path {
         }
     }
 
-    /// Sets the instant that stalls and cross traffic are counted from, which is otherwise that of the first packet.
+    /// Sets the instant that stalls and cross traffic are relative to; by default, the first packet's.
     pub fn begin(&mut self, at: Instant) {
         self.begin = Some(at);
         if let Some(link) = &mut self.link {
@@ -242,8 +242,8 @@ impl Path {
         }
     }
 
-    /// Decides about one packet that arrives at `arrival`. Arrivals must not go back in time; one that
-    /// does is taken to arrive together with the one before it as far as the link is concerned.
+    /// Decides the fate of a packet that arrives at `arrival`. Arrivals must not go back in time; for the link, one
+    /// that does counts as arriving with the one before it.
     pub fn schedule(&mut self, arrival: Instant, packet: &Packet) -> Verdict {
         self.totals.offered_packets += 1;
         self.totals.offered_bytes += packet.length.get();
@@ -262,12 +262,13 @@ impl Path {
         verdict
     }
 
-    /// Whether it wants to [overhear](Self::overhear) packets, and whether its verdicts may ask for more than delivery.
+    /// Whether it needs to [overhear](Self::overhear) packets, and whether its verdicts may require more than delivery.
     pub fn has_middleboxes(&self) -> bool {
         !self.middleboxes.is_empty()
     }
 
-    /// Shows it a packet that came to the other direction of the path and was not dropped there. Middleboxes know both.
+    /// Shows it a packet offered to the other direction of the path and not dropped there. Middleboxes see both
+    /// directions.
     pub fn overhear(&mut self, arrival: Instant, packet: &Packet) {
         self.middleboxes.overhear(arrival, packet);
     }
@@ -316,7 +317,7 @@ impl Path {
         Verdict::Deliver { due: due + held_back, held_back, twice, changes }
     }
 
-    /// Lets the packets of others that came since the last arrival take their places in the queue.
+    /// Queues the cross traffic packets that arrived since the last packet.
     fn serve_others(&mut self, now: Instant) {
         let begin = *self.begin.get_or_insert(now);
         let Some(link) = &mut self.link else { return };
@@ -335,7 +336,7 @@ impl Path {
         }
     }
 
-    /// The fate of all packets so far.
+    /// The totals so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }

@@ -1,56 +1,56 @@
 //! A serial link with a drop-tail queue before it.
 
-use crate::written;
+use crate::serde_units;
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Bytes, Instant, Rate};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How much may wait for the link, the packet in service included.
+/// The queue limit, including the packet in service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueLimit {
     /// At most this many packets.
     Packets(u32),
     /// At most this many IP bytes.
-    Bytes(#[serde(with = "written::bytes")] Bytes),
+    Bytes(#[serde(with = "serde_units::bytes")] Bytes),
 }
 
-/// A time at which the link serves nobody; what arrives waits in the queue.
+/// A period in which the link does not serve; arriving packets wait in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {
-    /// Start, counted from the path's begin ([`crate::Path::begin`]).
-    #[serde(rename = "from_ns", with = "written::ns")]
+    /// Start, relative to the path's begin ([`crate::Path::begin`]).
+    #[serde(rename = "from_ns", with = "serde_units::ns")]
     pub from: Duration,
-    /// End, counted likewise.
-    #[serde(rename = "to_ns", with = "written::ns")]
+    /// End, relative to the same instant.
+    #[serde(rename = "to_ns", with = "serde_units::ns")]
     pub to: Duration,
 }
 
 /// A link and its queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkConfig {
-    /// Rate of IP packets.
-    #[serde(rename = "rate_bit_per_s", with = "written::bit_per_s")]
+    /// Rate in IP bits.
+    #[serde(rename = "rate_bit_per_s", with = "serde_units::bit_per_s")]
     pub rate: Rate,
-    /// Room before the link.
+    /// The queue before the link.
     pub queue: QueueLimit,
-    /// Times at which it does not serve, in order.
+    /// Periods without service, in order.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub stalls: Vec<Stall>,
 }
 
 const PS_PER_NS: u64 = 1000;
 
-/// An instant to the picosecond: in one number of 64 bits these would last seven months.
+/// An instant in picoseconds: a single 64-bit number would last only seven months.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Fine {
     at: Instant,
-    /// Less than a nanosecond.
+    /// Picoseconds, less than a nanosecond.
     ps: u64,
 }
 
-/// A service time to the picosecond.
+/// A service time in picoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Service {
     ns: i64,
@@ -73,7 +73,7 @@ impl Fine {
     }
 }
 
-/// A link at work. Service times are kept in picoseconds: at 100 Gbit/s a byte takes 80 ps.
+/// The state of a link. Service times are in picoseconds: at 100 Gbit/s a byte takes 80 ps.
 #[derive(Debug)]
 pub struct Link {
     /// At least 1 bit/s.
@@ -82,14 +82,14 @@ pub struct Link {
     stalls: Vec<Stall>,
     begin: Option<Instant>,
     free: Fine,
-    /// A length and its service time: most packets are of one length, and wide divisions are slow.
+    /// A length and its service time, cached: most packets have the same length, and wide divisions are slow.
     last_service: (Bytes, Service),
     waiting: VecDeque<(Instant, Bytes)>,
     backlog: Bytes,
 }
 
 impl Link {
-    /// An idle link. A rate of 0 is taken for 1 bit/s.
+    /// An idle link. A rate of 0 counts as 1 bit/s.
     pub fn new(config: &LinkConfig) -> Self {
         Self {
             rate: config.rate.max(Rate::bits_per_second(1)),
@@ -103,12 +103,12 @@ impl Link {
         }
     }
 
-    /// Sets the instant that stalls are counted from, which is otherwise that of the first packet.
+    /// Sets the instant that stalls are relative to; by default, the first packet's.
     pub fn begin(&mut self, at: Instant) {
         self.begin = Some(at);
     }
 
-    /// When a packet that arrives now has left the link entirely; `None` if the queue has no room.
+    /// When a packet that arrives now has left the link; `None` if the queue has no room.
     pub fn departure(&mut self, arrival: Instant, length: Bytes) -> Option<Instant> {
         let begin = *self.begin.get_or_insert(arrival);
         while let Some(&(departure, bytes)) = self.waiting.front()
@@ -144,7 +144,7 @@ impl Link {
         Some(departure)
     }
 
-    /// Packets and their amount that wait or are in service, as of the last arrival.
+    /// Packets and bytes waiting or in service, at the last arrival.
     pub fn backlog(&self) -> (u64, Bytes) {
         (self.waiting.len() as u64, self.backlog)
     }
@@ -161,7 +161,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// When a packet of so many bytes that arrives at `at` departs, in nanoseconds.
+    /// When a packet of `bytes` bytes that arrives at `at` departs, in nanoseconds.
     fn departure(link: &mut Link, at: u64, bytes: u64) -> Option<u64> {
         let departure = link.departure(Instant::START + Duration::from_nanos(at), Bytes::new(bytes));
         departure.map(|at| at.nanos().cast_unsigned())
@@ -173,12 +173,12 @@ mod tests {
         assert_eq!(departure(&mut link, 0, 1500), Some(MS));
         assert_eq!(departure(&mut link, 0, 1500), Some(2 * MS));
         assert_eq!(departure(&mut link, MS / 2, 750), Some(2 * MS + MS / 2));
-        // Idle from 2.5 ms on, so this one is served at once.
+        // Idle from 2.5 ms on, so this one is served immediately.
         assert_eq!(departure(&mut link, 10 * MS, 1500), Some(11 * MS));
     }
 
     #[test]
-    fn third_packet_finds_a_queue_of_two_full_until_the_first_has_left() {
+    fn queue_of_two_drops_the_third_packet_until_the_first_departs() {
         let mut link = link(QueueLimit::Packets(2), vec![]);
         assert_eq!(departure(&mut link, 0, 1500), Some(MS));
         assert_eq!(departure(&mut link, 0, 1500), Some(2 * MS));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_queue_lets_a_small_packet_in_where_a_large_one_is_dropped() {
+    fn byte_queue_accepts_a_small_packet_where_it_drops_a_large_one() {
         let mut link = link(QueueLimit::Bytes(Bytes::new(3100)), vec![]);
         assert_eq!(departure(&mut link, 0, 1500), Some(MS));
         assert_eq!(departure(&mut link, 0, 1500), Some(2 * MS));
@@ -197,21 +197,21 @@ mod tests {
     }
 
     #[test]
-    fn stalled_link_serves_at_its_rate_once_the_stall_is_over() {
+    fn link_serves_at_its_rate_after_a_stall() {
         let mut link = link(
             QueueLimit::Packets(100),
             vec![Stall { from: Duration::from_millis(1), to: Duration::from_millis(5) }],
         );
-        // The stall counts from the first packet, which came at 7 ms.
+        // Stalls are relative to the first packet, which arrived at 7 ms.
         assert_eq!(departure(&mut link, 7 * MS, 1500), Some(8 * MS));
-        // Would start at 8 ms, which is in the stall [8, 12).
+        // It would start at 8 ms, during the stall [8, 12).
         assert_eq!(departure(&mut link, 7 * MS, 1500), Some(13 * MS));
         assert_eq!(departure(&mut link, 9 * MS, 1500), Some(14 * MS));
         assert_eq!(departure(&mut link, 20 * MS, 1500), Some(21 * MS));
     }
 
     #[test]
-    fn fractions_of_a_nanosecond_do_not_add_up_to_a_wrong_rate() {
+    fn rounding_of_service_times_does_not_accumulate() {
         let mut link =
             Link::new(&LinkConfig { rate: Rate::mbit(7), queue: QueueLimit::Packets(2000), stalls: vec![] });
         let mut last = 0;

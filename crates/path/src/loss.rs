@@ -6,7 +6,7 @@ use crate::packet::{Packet, StreamPart};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// A stretch of a stream.
+/// A range of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
     /// First byte.
@@ -19,23 +19,23 @@ pub struct Stretch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum LossConfig {
-    /// Every packet is lost with the same chance.
+    /// Every packet is lost with the same probability.
     Random {
-        /// The chance, in millionths.
+        /// The probability, in millionths.
         probability_ppm: u32,
     },
-    /// Gilbert's two-state chain (E. N. Gilbert, 1960; Elliott, 1963), moved on before every packet.
+    /// Gilbert's two-state chain (E. N. Gilbert, 1960; Elliott, 1963), advanced before every packet.
     Bursts {
-        /// Chance, in millionths, that the next packet is the first of a bad spell.
+        /// The probability, in millionths, that the next packet enters the bad state.
         good_to_bad_ppm: u32,
-        /// Chance, in millionths, that a bad spell is over with the next packet.
+        /// The probability, in millionths, that the next packet leaves the bad state.
         bad_to_good_ppm: u32,
-        /// Chance, in millionths, to lose a packet in a bad spell.
+        /// The probability, in millionths, of losing a packet in the bad state.
         bad_loss_ppm: u32,
     },
-    /// The first `times` packets of every flow that carry SYN (so SYN one way, SYN-ACK the other).
+    /// The first `times` packets of every flow with SYN set (SYN in one direction, SYN-ACK in the other).
     Syn {
-        /// How many in a row.
+        /// How many.
         times: u32,
     },
     /// The nth packets with payload of every flow, counted from 1, retransmissions included.
@@ -43,29 +43,29 @@ pub enum LossConfig {
         /// Which ones, in any order.
         packets: Vec<u64>,
     },
-    /// Segments that start inside one of these stretches, the first `times` times each.
+    /// Segments that start in one of these ranges, the first `times` times each.
     Stretches {
-        /// The stretches of the stream, which must not overlap.
+        /// The ranges of the stream, which must not overlap.
         stretches: Vec<Stretch>,
-        /// How often the same segment is lost; 1 loses the first transmission only.
+        /// How often the same segment is lost; 1 loses only the first transmission.
         times: u32,
     },
 }
 
-/// A loss process at work.
+/// The state of a loss process.
 #[derive(Debug)]
 pub enum Loss {
     /// See [`LossConfig::Random`].
     Random(Chance),
     /// See [`LossConfig::Bursts`].
     Bursts {
-        /// Whether a bad spell is on.
+        /// Whether it is in the bad state.
         bad: bool,
-        /// Chance to enter one.
+        /// Probability of entering it.
         enter: Chance,
-        /// Chance to leave one.
+        /// Probability of leaving it.
         leave: Chance,
-        /// Chance of loss inside.
+        /// Probability of loss in it.
         lose: Chance,
     },
     /// See [`LossConfig::Syn`]. SYNs lost so far, per flow.
@@ -95,7 +95,7 @@ impl Loss {
         }
     }
 
-    /// Whether this process loses the packet, and as what.
+    /// Whether this process loses the packet, and the reason to report.
     pub fn takes(&mut self, packet: &Packet, draws: &mut Draws) -> Option<LossReason> {
         match self {
             Self::Random(chance) => draws.happens(*chance).then_some(LossReason::Random),
@@ -120,7 +120,7 @@ impl Loss {
             }
             Self::Stretches(stretches, times, lost) => {
                 let segment = packet.part.filter(|s| s.len > 0)?;
-                // Stretches count from the first byte of data.
+                // Ranges count from the first byte of data.
                 let byte = u64::try_from(segment.start.0 - 1).unwrap_or(0);
                 stretches.iter().find(|s| (s.from_byte..s.to_byte).contains(&byte))?;
                 let lost = lost.entry((segment.flow, byte)).or_default();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn stretch_loses_each_of_its_segments_as_often_as_asked() {
+    fn each_segment_of_a_stretch_is_lost_the_configured_number_of_times() {
         let stretch = Stretch { from_byte: 1448, to_byte: 4344 };
         let mut loss = Loss::new(&LossConfig::Stretches { stretches: vec![stretch], times: 2 });
         assert!(!takes(&mut loss, &data(0)));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nth_counts_packets_with_payload_only() {
+    fn nth_counts_only_packets_with_payload() {
         let mut loss = Loss::new(&LossConfig::Nth { packets: vec![2] });
         assert!(!takes(&mut loss, &syn()));
         assert!(!takes(&mut loss, &data(0)));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_lose_in_runs_of_the_length_the_chain_says() {
+    fn burst_lengths_match_the_gilbert_chain() {
         let config =
             LossConfig::Bursts { good_to_bad_ppm: 5_000, bad_to_good_ppm: 250_000, bad_loss_ppm: 1_000_000 };
         let (mut loss, mut draws) = (Loss::new(&config), Draws::new(3));

@@ -1,8 +1,8 @@
-//! Middleboxes: devices on a path that look into packets, and drop, change or answer them.
+//! Middleboxes: devices on a path that inspect packets, and drop, change or answer them.
 //!
-//! A packet meets them in the order of the configuration, before the policer. They stand half way between the hosts: a
-//! packet is shown to them when it enters the path, and so are the packets of the other direction
-//! ([`Path::overhear`](crate::Path::overhear)), so that each side's packets have been under way for as long.
+//! A packet meets them in configuration order, before the policer. They are half way between the hosts: they see a
+//! packet when it enters the path, and so they see those of the other direction
+//! ([`Path::overhear`](crate::Path::overhear)). Thus the packets of both sides have been in flight for the same time.
 
 use crate::action::{Action, Changes};
 use crate::chance::Draws;
@@ -26,25 +26,25 @@ pub enum MiddleboxConfig {
     SuperPackets,
     /// Drops SYNs that carry data.
     SynData,
-    /// Drops data beyond the window as it is on the wire.
+    /// Drops data beyond the unscaled window field.
     UnscaledWindow,
-    /// Drops, or resets, connections that were idle for too long.
+    /// Drops or resets connections that were idle for too long.
     Forget(ForgetConfig),
     /// Changes the window scale of a SYN or SYN-ACK.
     WindowScale(window_scale::WindowScaleConfig),
     /// Shifts SACK blocks.
     SackShift(sack_shift::SackShiftConfig),
-    /// Marks ECN-capable packets, or makes them incapable.
+    /// Marks ECN-capable packets, or clears the field.
     Ecn(EcnConfig),
-    /// Gives IPv4 packets other identifications.
+    /// Replaces IPv4 identifications.
     Identification(IdentificationConfig),
     /// Sends a RST to the receiver.
     Reset(ResetConfig),
-    /// Damages packets, so that their checksum is wrong.
+    /// Corrupts packets, so that their checksum is wrong.
     Damage(damage::DamageConfig),
 }
 
-/// Middleboxes at work.
+/// The state of a middlebox.
 #[derive(Debug)]
 enum Middlebox {
     Mtu(mtu::MtuConfig),
@@ -104,8 +104,8 @@ impl Middlebox {
     }
 }
 
-/// All middleboxes of a direction, with random numbers of their own: what else is on the path draws the same with them and
-/// without.
+/// All middleboxes of a direction, with their own random numbers: other elements draw the same numbers with and without
+/// middleboxes.
 #[derive(Debug)]
 pub(crate) struct Middleboxes {
     boxes: Vec<Middlebox>,
@@ -123,7 +123,7 @@ impl Middleboxes {
         self.boxes.is_empty()
     }
 
-    /// What all of them together do to a packet: the next sees what the one before has made of it.
+    /// The combined action: each sees what the one before has made of the packet.
     pub(crate) fn pass(&mut self, at: Instant, packet: &Packet) -> Action {
         let (mut packet, mut changes) = (*packet, Changes::NONE);
         for middlebox in &mut self.boxes {

@@ -2,7 +2,7 @@
 
 use slowpath_model::{Bytes, Ecn, Flags, StreamOffset};
 
-/// What the path knows about one packet. All lengths are IP lengths: no Ethernet header, no VLAN tag.
+/// What the path knows of a packet. All lengths are IP lengths: no Ethernet header, no VLAN tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Length of the IP packet.
@@ -11,25 +11,25 @@ pub struct Packet {
     pub ecn: Ecn,
     /// IPv4 identification; `None` for IPv6.
     pub id: Option<u16>,
-    /// What scripted loss and middleboxes may look at; `None` for anything that is not TCP, and for what a middlebox
-    /// itself sends.
+    /// What scripted loss and middleboxes may inspect; `None` for packets other than TCP, and for packets sent by a
+    /// middlebox.
     pub part: Option<StreamPart>,
 }
 
 /// The part of a TCP stream that a packet carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamPart {
-    /// A number for the connection, the same for all of its packets in both directions.
+    /// The connection's number, the same for both directions.
     pub flow: u64,
-    /// Where its first byte is in the stream: the SYN is at 0, data begins at 1.
+    /// The offset of its first byte in the stream: the SYN is at 0, data begins at 1.
     pub start: StreamOffset,
     /// Bytes of payload.
     pub len: u32,
-    /// Bytes of payload in the super-packet that it was cut from; not more than `len` if it came alone.
+    /// Payload bytes of the super-packet that it was cut from; at most `len` if it was sent alone.
     pub super_packet: u32,
     /// Control bits.
     pub flags: Flags,
-    /// What it acknowledges of the stream of the other direction, if it has the ACK flag.
+    /// The acknowledgment number in the other direction's stream, if it has the ACK flag.
     pub ack: Option<StreamOffset>,
     /// The window field as on the wire.
     pub window: u16,
@@ -40,7 +40,7 @@ pub struct StreamPart {
 }
 
 impl StreamPart {
-    /// A part without options of a packet that came alone.
+    /// A part without options, of a packet sent alone.
     pub fn new(flow: u64, flags: Flags, start: StreamOffset, len: u32) -> Self {
         Self {
             flow,
@@ -65,7 +65,7 @@ impl StreamPart {
         self.flags.has(Flags::RST)
     }
 
-    /// Where its payload ends in the stream.
+    /// The end of its payload in the stream.
     pub fn end(&self) -> StreamOffset {
         self.start + self.len + u32::from(self.is_syn())
     }

@@ -1,23 +1,23 @@
-//! A policer: a token bucket that drops what is over its rate and delays nothing.
+//! A policer: a token bucket that drops what exceeds its rate and delays nothing.
 
-use crate::written;
+use crate::serde_units;
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Bytes, Instant, Rate};
 
 /// A token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicerConfig {
-    /// Rate at which the bucket fills, of IP packets.
-    #[serde(rename = "rate_bit_per_s", with = "written::bit_per_s")]
+    /// The rate at which the bucket fills, in IP bits.
+    #[serde(rename = "rate_bit_per_s", with = "serde_units::bit_per_s")]
     pub rate: Rate,
-    /// What the bucket holds; it starts full.
-    #[serde(rename = "burst_bytes", with = "written::bytes")]
+    /// The bucket size; it starts full.
+    #[serde(rename = "burst_bytes", with = "serde_units::bytes")]
     pub burst: Bytes,
 }
 
 const BIT_NS_PER_BYTE: u128 = 8 * 1_000_000_000;
 
-/// A policer at work. Tokens are kept in bit-nanoseconds per second, so no rounding ever happens.
+/// The state of a policer. Tokens are in bit-nanoseconds per second, so nothing is ever rounded.
 #[derive(Debug)]
 pub struct Policer {
     rate: Rate,
@@ -33,7 +33,7 @@ impl Policer {
         Self { rate: config.rate, capacity, tokens: capacity, last: None }
     }
 
-    /// Whether the packet passes; if so its tokens are spent.
+    /// Whether the packet passes; if so, its tokens are spent.
     pub fn admits(&mut self, arrival: Instant, length: Bytes) -> bool {
         let last = self.last.unwrap_or(arrival);
         let gained =

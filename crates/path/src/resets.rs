@@ -1,21 +1,21 @@
-//! A middlebox that sends a RST in the name of the sender: one that is accepted, or a stray one that is not.
+//! A middlebox that sends a RST in the sender's name: a valid one, or a stray one that is not accepted.
 
 use crate::action::{Action, Changes};
 use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// A RST to the receiver, once for each connection.
+/// A RST to the receiver, once per connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResetConfig {
-    /// It follows the packet with this byte of the stream, the first being 0.
+    /// It follows the packet with this byte of the stream, counted from 0.
     pub at_byte: u64,
-    /// How far its sequence number is beyond the end of that packet. Only 0 is what the receiver expects; another inside
-    /// its window gets a challenge ACK (RFC 5961, section 3.2).
+    /// How far its sequence number is beyond the end of that packet. The receiver expects 0; another number in its
+    /// window gets a challenge ACK (RFC 5961, section 3.2).
     pub beyond: u32,
 }
 
-/// Such a middlebox at work.
+/// The state of such a middlebox.
 #[derive(Debug)]
 pub struct Resets {
     config: ResetConfig,
@@ -23,12 +23,12 @@ pub struct Resets {
 }
 
 impl Resets {
-    /// One that has sent none yet.
+    /// The state before the first RST.
     pub fn new(config: &ResetConfig) -> Self {
         Self { config: *config, done: HashSet::new() }
     }
 
-    /// Its action on a packet.
+    /// The action on a packet.
     pub(crate) fn pass(&mut self, packet: &Packet) -> Action {
         let is_it = packet.part.is_some_and(|part| {
             let first = u64::try_from(part.start.0 - 1).unwrap_or(0);
@@ -45,7 +45,7 @@ mod tests {
     use crate::tests::segment;
 
     #[test]
-    fn a_rst_follows_the_packet_with_that_byte_once() {
+    fn rst_follows_the_packet_with_the_configured_byte_once() {
         let mut resets = Resets::new(&ResetConfig { at_byte: 150, beyond: 5 });
         assert_eq!(resets.pass(&segment(1, 100)), Action::UNCHANGED);
         let followed = Changes { reset_beyond: Some(5), ..Changes::NONE };

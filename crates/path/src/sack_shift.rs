@@ -1,18 +1,18 @@
-//! A firewall that gives connections other sequence numbers and does not translate SACK blocks (RFC 2018): the host that
-//! reads them finds them shifted by a constant.
+//! A firewall that rewrites sequence numbers and does not translate SACK blocks (RFC 2018): the receiving host finds
+//! them shifted by a constant.
 
 use crate::action::{Action, Changes};
 use crate::packet::Packet;
 use serde::{Deserialize, Serialize};
 
-/// By how much blocks are off.
+/// The shift of SACK blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SackShiftConfig {
-    /// What is added to each edge, modulo 2^32.
+    /// Added to each edge, modulo 2^32.
     pub shift: u32,
 }
 
-/// Its action on a packet.
+/// The action on a packet.
 pub(crate) fn pass(config: &SackShiftConfig, packet: &Packet) -> Action {
     let has_blocks = packet.part.is_some_and(|part| part.has_sack);
     Action::Pass(Changes { sack_shift: if has_blocks { config.shift } else { 0 }, ..Changes::NONE })
@@ -25,7 +25,7 @@ mod tests {
     use crate::tests::ack;
 
     #[test]
-    fn packets_with_blocks_are_changed_and_no_others() {
+    fn only_packets_with_sack_blocks_are_changed() {
         let config = SackShiftConfig { shift: 7 };
         let bare = ack(1, 1000);
         let part = bare.part.map(|part| StreamPart { has_sack: true, ..part });

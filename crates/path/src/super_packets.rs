@@ -1,11 +1,11 @@
-//! Offload on the way: a middlebox that gets packets of one burst as a super-packet (GSO, or merged by its own GRO or LRO)
-//! and cannot forward that. A segment that comes alone passes.
+//! Offload on the path: a middlebox that gets packets of a burst as a super-packet (GSO, or merged by its own GRO or
+//! LRO) and cannot forward that. A segment that arrives alone passes.
 
 use crate::action::Action;
 use crate::action::LossReason;
 use crate::packet::Packet;
 
-/// Its action on a packet, which is one of a super-packet or came alone.
+/// The action on a packet, which is part of a super-packet or was sent alone.
 pub(crate) fn pass(packet: &Packet) -> Action {
     match packet.part {
         Some(part) if part.super_packet > part.len => Action::Drop(LossReason::SuperPacket, None),

@@ -1,10 +1,10 @@
-//! A firewall that drops SYNs with data, as TCP Fast Open sends them (RFC 7413, section 7.1). SYNs without pass.
+//! A firewall that drops SYNs with data, as sent by TCP Fast Open (RFC 7413, section 7.1). Other SYNs pass.
 
 use crate::action::Action;
 use crate::action::LossReason;
 use crate::packet::Packet;
 
-/// Its action on a packet.
+/// The action on a packet.
 pub(crate) fn pass(packet: &Packet) -> Action {
     match packet.part {
         Some(part) if part.is_syn() && part.len > 0 => Action::Drop(LossReason::SynData, None),

@@ -73,7 +73,7 @@ fn serialisation_and_delay_add_up() {
 }
 
 #[test]
-fn burst_of_ten_into_a_queue_of_four_delivers_four() {
+fn queue_of_four_delivers_four_of_a_burst_of_ten() {
     let config = PathConfig { link: link(12, 4), ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
     let delivered = (0..10).filter(|_| due(path.schedule(at(0), &packet(1500))).is_some()).count();
@@ -84,7 +84,7 @@ fn burst_of_ten_into_a_queue_of_four_delivers_four() {
 }
 
 #[test]
-fn reordered_packet_arrives_late_and_nothing_else_moves() {
+fn reordering_delays_only_the_reordered_packet() {
     let config = PathConfig {
         delay: ms(10),
         reorder: Some(ReorderConfig { probability_ppm: 200_000, extra: ms(5) }),
@@ -107,7 +107,7 @@ fn reordered_packet_arrives_late_and_nothing_else_moves() {
 }
 
 #[test]
-fn policer_comes_before_the_link_so_its_drops_take_no_service() {
+fn policed_packets_take_no_link_time() {
     let config = PathConfig {
         policer: Some(PolicerConfig { rate: Rate::mbit(1), burst: Bytes::new(1500) }),
         link: link(12, 10),
@@ -121,7 +121,7 @@ fn policer_comes_before_the_link_so_its_drops_take_no_service() {
 }
 
 #[test]
-fn cross_traffic_takes_its_share_of_the_link_and_of_the_queue() {
+fn cross_traffic_shares_the_link_and_the_queue() {
     let others = |mbit| CrossConfig {
         pattern: CrossPattern::Constant,
         rate: Rate::mbit(mbit),
@@ -129,16 +129,16 @@ fn cross_traffic_takes_its_share_of_the_link_and_of_the_queue() {
         from: Duration::ZERO,
         to: Some(ms(50)),
     };
-    // Six packets a millisecond on a link that carries one: the queue of four is always full.
+    // Six packets per millisecond on a link that serves one: the queue of four is always full.
     let config = PathConfig { link: link(12, 4), cross: vec![others(72)], ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
     path.begin(at(0));
     assert_eq!(path.schedule(at(10 * MS + MS / 2), &packet(1500)), dropped(LossReason::Queue));
     assert_eq!((path.totals().cross_packets, path.totals().cross_dropped_packets), (63, 49));
-    // When they have gone, the link is its own again.
+    // After the cross traffic ends, the whole link is free.
     assert_eq!(due(path.schedule(at(100 * MS), &packet(1500))), Some(101 * MS));
     assert_eq!(path.totals().cross_packets, 300);
-    // Half a link is left next to traffic that takes half of it.
+    // Cross traffic at half the link rate leaves half the link.
     let config = PathConfig { link: link(12, 10_000), cross: vec![others(6)], ..PathConfig::default() };
     let mut path = Path::new(&config, 1);
     path.begin(at(0));
@@ -147,7 +147,7 @@ fn cross_traffic_takes_its_share_of_the_link_and_of_the_queue() {
 }
 
 #[test]
-fn a_stall_counts_from_the_begin_that_was_set() {
+fn stalls_are_relative_to_the_configured_begin() {
     let stalls = vec![link::Stall { from: Duration::ZERO, to: ms(5) }];
     let config = PathConfig {
         link: Some(LinkConfig { rate: Rate::mbit(12), queue: QueueLimit::Packets(10), stalls }),
@@ -159,7 +159,7 @@ fn a_stall_counts_from_the_begin_that_was_set() {
 }
 
 #[test]
-fn same_seed_same_verdicts_and_other_seed_others() {
+fn same_seed_gives_the_same_verdicts_and_another_seed_others() {
     let config = everything();
     let run = |seed| {
         let mut path = Path::new(&config, seed);
@@ -170,7 +170,7 @@ fn same_seed_same_verdicts_and_other_seed_others() {
 }
 
 #[test]
-fn nothing_is_made_or_lost_uncounted() {
+fn packets_are_conserved() {
     for seed in 0..50 {
         let mut path = Path::new(&everything(), seed);
         let mut arrivals = Draws::new(seed + 1000);
@@ -178,7 +178,7 @@ fn nothing_is_made_or_lost_uncounted() {
         for order in 0..5000u64 {
             now += arrivals.below(1_000_000).cast_signed();
             if let Verdict::Deliver { due, twice, .. } = path.schedule(at(now), &packet(1500)) {
-                assert!(due >= at(now), "seed {seed}: delivered before it arrived");
+                assert!(due >= at(now), "seed {seed}: delivered before its arrival");
                 pending.insert((due, order), 1 + u64::from(twice));
             }
             let later = pending.split_off(&(at(now), u64::MAX));
@@ -193,7 +193,7 @@ fn nothing_is_made_or_lost_uncounted() {
             );
             assert!(totals.are_conserved(), "seed {seed}: {totals:?}");
         }
-        assert_eq!(path.totals().dropped_packets.len(), 4, "seed {seed}: every element took its share");
+        assert_eq!(path.totals().dropped_packets.len(), 4, "seed {seed}: every element dropped packets");
     }
 }
 
@@ -217,7 +217,7 @@ fn middleboxes() -> Vec<MiddleboxConfig> {
 }
 
 #[test]
-fn middlebox_sees_what_the_one_before_it_made_of_a_packet() {
+fn middlebox_sees_the_changes_of_the_one_before_it() {
     let marks = MiddleboxConfig::Ecn(ecn::EcnConfig::MarkEvery { packets: 1 });
     let bleaches = MiddleboxConfig::Ecn(ecn::EcnConfig::Bleach);
     let capable = Packet { ecn: Ecn::Ect0, ..segment(1, 100) };
@@ -244,7 +244,7 @@ fn middlebox_drops_before_the_policer_spends_tokens() {
 }
 
 #[test]
-fn rst_that_a_middlebox_sends_is_counted_as_made() {
+fn middlebox_rst_counts_as_made() {
     let config = PathConfig {
         middleboxes: vec![MiddleboxConfig::Reset(resets::ResetConfig { at_byte: 0, beyond: 0 })],
         ..PathConfig::default()
@@ -257,9 +257,9 @@ fn rst_that_a_middlebox_sends_is_counted_as_made() {
     assert!(totals.are_conserved());
 }
 
-/// What the rest of the path draws does not depend on middleboxes.
+/// The random numbers of other elements do not depend on middleboxes.
 #[test]
-fn middleboxes_that_drop_nothing_change_no_other_fate() {
+fn middleboxes_do_not_change_other_elements_random_numbers() {
     let run = |middleboxes| {
         let mut path = Path::new(&PathConfig { middleboxes, ..everything() }, 9);
         (0..5000).map(|n| due(path.schedule(at(n * MS / 2), &packet(1500)))).collect::<Vec<_>>()
@@ -291,7 +291,7 @@ fn everything() -> PathConfig {
 }
 
 #[test]
-fn a_configuration_is_written_as_numbers_with_their_units_and_read_again() {
+fn configuration_round_trips_with_units_in_its_keys() {
     let spells = CrossConfig {
         pattern: CrossPattern::OnOff { on: ms(1), off: ms(2) },
         to: Some(ms(9)),

@@ -1,4 +1,4 @@
-//! A stateful firewall that does not know window scaling (RFC 7323): it takes the window field as bytes, and drops data
+//! A stateful firewall that ignores window scaling (RFC 7323): it reads the window field as bytes, and drops data
 //! beyond it.
 
 use crate::action::Action;
@@ -7,12 +7,12 @@ use crate::packet::Packet;
 use slowpath_model::StreamOffset;
 use std::collections::HashMap;
 
-/// Such a firewall at work: of each connection, the last ACK and the window field that came with it.
+/// The state of such a firewall: each connection's last ACK and its window field.
 #[derive(Debug, Default)]
 pub struct UnscaledWindow(HashMap<u64, (StreamOffset, u16)>);
 
 impl UnscaledWindow {
-    /// Its action on a packet. Before the first ACK it knows no window.
+    /// The action on a packet. Before the first ACK no window is known.
     pub(crate) fn pass(&self, packet: &Packet) -> Action {
         let beyond = packet.part.filter(|part| part.len > 0).is_some_and(|part| {
             self.0.get(&part.flow).is_some_and(|(ack, window)| part.end() > *ack + u32::from(*window))
@@ -20,7 +20,7 @@ impl UnscaledWindow {
         if beyond { Action::Drop(LossReason::BeyondWindow, None) } else { Action::UNCHANGED }
     }
 
-    /// A packet of the other direction, whose ACK counts unless it is reordered: an older one.
+    /// A packet in the other direction, whose ACK counts unless it is reordered (older).
     pub(crate) fn overhear(&mut self, packet: &Packet) {
         let Some((part, ack)) = packet.part.and_then(|part| Some((part, part.ack?))) else { return };
         let last = self.0.entry(part.flow).or_insert((ack, part.window));

@@ -1,4 +1,4 @@
-//! What the kernel's work costs: CPU time, by machine.
+//! CPU costs of the kernel's work, by machine.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ impl Cost {
     /// No time.
     pub const ZERO: Self = Self(0);
 
-    /// So many picoseconds.
+    /// `picos` picoseconds.
     pub const fn picos(picos: u64) -> Self {
         Self(picos)
     }
 
-    /// So many nanoseconds.
+    /// `nanos` nanoseconds.
     pub const fn nanos(nanos: u64) -> Self {
         Self(nanos.saturating_mul(1000))
     }
@@ -25,17 +25,17 @@ impl Cost {
         self.0
     }
 
-    /// So many pieces of this work; saturates.
+    /// The cost of `pieces` pieces of this work; saturates.
     pub const fn times(self, pieces: u64) -> Self {
         Self(self.0.saturating_mul(pieces))
     }
 
-    /// This work and that; saturates.
+    /// The sum of two costs; saturates.
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// Its nanoseconds, rounded up.
+    /// Nanoseconds, rounded up.
     pub const fn as_nanos(self) -> u64 {
         self.0.div_ceil(1000)
     }
@@ -49,7 +49,7 @@ impl Cost {
 /// One of the costs of a table, by name.
 #[derive(Clone, Copy, Debug)]
 pub struct CostKind {
-    /// Its name, as `[hosts.NAME.costs]` takes it.
+    /// Its key in `[hosts.NAME.costs]`.
     pub name: &'static str,
     meaning: &'static str,
     get: fn(&CostTable) -> Cost,
@@ -57,17 +57,17 @@ pub struct CostKind {
 }
 
 impl CostKind {
-    /// What work it is.
+    /// The work that it is the cost of.
     pub fn meaning(&self) -> &'static str {
         self.meaning.trim()
     }
 
-    /// What it costs on a machine.
+    /// The cost on a machine.
     pub fn of(&self, table: &CostTable) -> Cost {
         (self.get)(table)
     }
 
-    /// Changes what it costs.
+    /// Changes the cost.
     pub fn put(&self, table: &mut CostTable, cost: Cost) {
         (self.set)(table, cost);
     }
@@ -76,11 +76,11 @@ impl CostKind {
 /// Declares the table and, next to it, the list of its costs by name.
 macro_rules! costs {
     ($(#[doc = $doc:literal] $name:literal $field:ident,)+) => {
-        /// What the kernel's work costs on one machine. Work of a kind is charged where the host does it, in interrupt,
+        /// CPU costs of the kernel's work on one machine. A cost is charged where the host does the work, in interrupt,
         /// softirq or process context.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct CostTable {
-            /// The machine's name, with a plus sign behind it if the scenario changed a cost.
+            /// The machine's name, followed by a plus sign if the scenario changed a cost.
             pub machine: String,
             $(#[doc = $doc] pub $field: Cost,)+
         }

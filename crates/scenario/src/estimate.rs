@@ -1,4 +1,4 @@
-//! What a run will need, before it starts: upper bounds from rates, amounts and time.
+//! The needs of a run, before it starts: upper bounds from rates, amounts and times.
 
 use crate::flow::{Bulk, Flow, Workload};
 use crate::host::LoadKind;
@@ -11,35 +11,35 @@ use slowpath_path::link::QueueLimit;
 use std::fmt;
 use std::time::Duration;
 
-/// The upper bound of a run's needs.
+/// Upper bounds of a run's needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Packets with data, and those of others on the path.
+    /// Data packets, and cross traffic packets.
     pub packets: u64,
-    /// Events that the simulator handles for these and for the tasks.
+    /// Events that the simulator handles for these packets and for tasks.
     pub events: u64,
-    /// Memory for what is in flight and for the connections, in bytes.
+    /// Memory for packets in flight and connections, in bytes.
     pub memory_bytes: u64,
 }
 
-/// Events for a data packet: link, two cards, two softirqs, its share of an ACK and of two system calls.
+/// Events per data packet: link, two NICs, two softirqs, its share of an ACK and of two system calls.
 const EVENTS_PER_PACKET: u64 = 10;
-/// Events for each burst of a task: wake-up, begin, end.
+/// Events per burst of a task: wake-up, start, end.
 const EVENTS_PER_BURST: u64 = 3;
-/// Memory for a packet on the path or in a queue, at both ends and on the way.
+/// Memory per packet on the path or in a queue, at both ends and in flight.
 const BYTES_PER_PACKET: u64 = 512;
 /// Memory for a connection's two sockets and two tasks.
 const BYTES_PER_STREAM: u64 = 16 * 1024;
 
-/// A run of so many events takes a day, at a million a second.
+/// A run with this many events takes a day, at a million per second.
 const MOST_EVENTS: u64 = 100_000_000_000;
-/// More than this is not on every machine.
+/// Not every machine has more than this.
 const MOST_MEMORY_BYTES: u64 = 8 << 30;
 
-/// A run that needs more than is sane.
+/// A run that needs too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuch {
-    /// What it would need.
+    /// Its needs.
     pub estimate: Estimate,
 }
 
@@ -69,31 +69,31 @@ impl Estimate {
         Self { packets, events, memory_bytes }
     }
 
-    /// Whether a machine of today can do this in a day.
+    /// Whether today's machines can do this in a day.
     ///
     /// # Errors
     ///
-    /// If it cannot: with the estimate.
+    /// The estimate, if they cannot.
     pub fn is_sane(self) -> Result<(), TooMuch> {
         let sane = self.events <= MOST_EVENTS && self.memory_bytes <= MOST_MEMORY_BYTES;
         if sane { Ok(()) } else { Err(TooMuch { estimate: self }) }
     }
 }
 
-/// The rate that a direction can carry at most.
+/// The maximum rate of a direction.
 fn rate(scenario: &Scenario, path: &Path, direction: &PathConfig) -> Rate {
     let cards = path.ends.iter().map(|end| scenario.host(*end).nic.rate.get()).min().unwrap_or(0);
     Rate::bits_per_second(direction.link.as_ref().map_or(cards, |link| link.rate.get().min(cards)))
 }
 
-/// What all flows together can send from one end of a path.
+/// The data that all flows together can send from one end of a path.
 fn carried(scenario: &Scenario, path: &Path, from: HostId, rate: Rate) -> Bytes {
     let of_path = |flow: &&Flow| scenario.path(flow.path).name == path.name && flow.sender_host() == from;
     let wanted = scenario.flows.iter().filter(of_path).map(wanted).fold(0, u64::saturating_add);
     Bytes::new(wanted.min(rate.amount_in(scenario.duration).get()))
 }
 
-/// What a flow wants to send; without a bound, everything there is.
+/// The data that a flow wants to send; unlimited without a limit.
 fn wanted(flow: &Flow) -> u64 {
     let each = match &flow.workload {
         Workload::Bulk(Bulk::Amount(amount)) => amount.get(),
@@ -112,14 +112,14 @@ fn wanted(flow: &Flow) -> u64 {
     each.saturating_mul(u64::from(flow.streams))
 }
 
-/// The packets of others on a direction.
+/// Cross traffic packets in a direction.
 fn others(direction: &PathConfig, duration: Duration) -> u64 {
     let packets =
         direction.cross.iter().map(|cross| cross.rate.amount_in(duration).get() / cross.packet.get().max(1));
     packets.fold(0, u64::saturating_add)
 }
 
-/// What the queue of a direction holds.
+/// The data that the queue of a direction holds.
 fn queued(direction: &PathConfig, mtu: u64) -> u64 {
     match direction.link.as_ref().map(|link| link.queue) {
         None => 0,
@@ -128,8 +128,8 @@ fn queued(direction: &PathConfig, mtu: u64) -> u64 {
     }
 }
 
-/// The events of background loads: each CPU is switched at most once in the shortest burst of its tasks, and a hog runs
-/// for a scheduler's slice.
+/// Events of background loads: each CPU switches at most once per shortest burst of its tasks, and a hog runs for a
+/// scheduler's slice.
 fn task_events(scenario: &Scenario) -> u64 {
     const SLICE: Duration = Duration::from_micros(700);
     let bursts = scenario.hosts.iter().flat_map(|host| &host.load).map(|load| {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_link_carries_its_rate() {
+    fn estimate_of_unlimited_data_is_the_link_rate() {
         let text = "duration = \"60 s\"\n[path]\nrate = \"1 Gbit/s\"\ndelay = \"20 ms\"\n";
         let estimate = estimate(text);
         // 7.5 GB in packets of 1500 bytes, and a bandwidth-delay product on the path and one in the queue.
@@ -197,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_is_no_more_than_itself() {
+    fn estimate_is_limited_by_the_amount() {
         let estimate = estimate("[flows]\namount = \"15 kB\"\nstreams = 4\n");
         assert_eq!(estimate.packets, 42);
     }
 
     #[test]
-    fn what_no_machine_does_in_a_day_is_refused_with_the_estimate() {
+    fn runs_longer_than_a_day_are_refused_with_the_estimate() {
         let text = "duration = \"24 h\"\n[hosts.sender.nic]\nrate = \"1 Tbit/s\"\n\
                     [hosts.receiver.nic]\nrate = \"1 Tbit/s\"\n";
         let error = check("x.toml", text, &[], None).unwrap_err().to_string();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_fills_the_memory_is_refused() {
+    fn queue_larger_than_memory_is_refused() {
         let text = "[path]\nrate = \"1 Tbit/s\"\nqueue = \"1000 bdp\"\ndelay = \"100 s\"\n\
                     [hosts.sender.nic]\nrate = \"1 Tbit/s\"\n[hosts.receiver.nic]\nrate = \"1 Tbit/s\"\n";
         let error = check("x.toml", text, &[], None).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What is transferred between two processes, and how these behave.
+//! The data transferred between two processes, and their behaviour.
 
 use crate::host::Priority;
 use crate::id::{HostId, PathId};
@@ -6,7 +6,7 @@ use slowpath_model::{Bytes, Rate};
 use slowpath_tcp::choices::CongestionControl;
 use std::time::Duration;
 
-/// One or more connections that do the same.
+/// One or more connections with the same workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Its name in the file.
@@ -15,17 +15,17 @@ pub struct Flow {
     pub client: HostId,
     /// The host that accepts them.
     pub server: HostId,
-    /// The path that joins them.
+    /// The path between them.
     pub path: PathId,
     /// When the first connection is opened.
     pub start: Duration,
-    /// How many connections do this side by side, at least 1.
+    /// The number of parallel connections, at least 1.
     pub streams: u32,
-    /// How long after one connection the next is opened.
+    /// The time from opening one connection to opening the next.
     pub stagger: Duration,
     /// What is transferred.
     pub workload: Workload,
-    /// The process that sends the data: the client's, except for request and response, whose data the server sends.
+    /// The process that sends the data: the client's, except for requests and responses, where it is the server's.
     pub sender: Process,
     /// The process that receives it.
     pub receiver: Process,
@@ -37,7 +37,7 @@ impl Flow {
         if matches!(self.workload, Workload::RequestResponse(_)) { self.server } else { self.client }
     }
 
-    /// Whether it is of TCP.
+    /// Whether it uses TCP.
     pub fn is_tcp(&self) -> bool {
         !matches!(self.workload, Workload::Datagrams(_))
     }
@@ -51,24 +51,24 @@ impl Flow {
 /// What is transferred.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
-    /// Data as fast as it goes, from client to server.
+    /// Bulk data at full speed, from client to server.
     Bulk(Bulk),
     /// Messages of one size, from client to server over one connection.
     Messages(Messages),
-    /// The client asks, the server answers.
+    /// The client sends requests, the server responses.
     RequestResponse(RequestResponse),
     /// UDP at a rate, from client to server.
     Datagrams(Datagrams),
 }
 
-/// When a bulk transfer is over.
+/// When a bulk transfer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bulk {
     /// After this much data, for each stream.
     Amount(Bytes),
     /// This long after the connection was opened; the sender then closes it.
     Time(Duration),
-    /// With the run.
+    /// At the end of the run.
     Endless,
 }
 
@@ -77,49 +77,49 @@ pub enum Bulk {
 pub struct Messages {
     /// Length of a message, at least 1 B.
     pub size: Bytes,
-    /// How many, for each stream; with the run if `None`.
+    /// How many, for each stream; `None`: until the end of the run.
     pub count: Option<u64>,
-    /// From one message's begin to the next one's; zero writes the next as soon as the one before is written. A message
-    /// that could not be written in time delays those behind it.
+    /// From the start of a message to the start of the next; zero writes the next as soon as the previous one is
+    /// written. A message written late delays the following ones.
     pub interval: Duration,
 }
 
 /// Bytes of an IPv4 header and a UDP header.
 pub const DATAGRAM_HEADERS: u64 = 28;
 
-/// UDP at a rate: what a generator sends that looks at the clock between one datagram and the next, and does not listen.
+/// UDP at a rate: a generator that reads the clock between two datagrams, and does not receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagrams {
     /// Payload of each, at least 1 B.
     pub size: Bytes,
-    /// Bits of IP packets in a second. One that could not be sent in time delays those behind it.
+    /// IP bits per second. A datagram sent late delays the following ones.
     pub rate: Rate,
-    /// For how long; with the run if `None`.
+    /// For how long; `None`: until the end of the run.
     pub lasts: Option<Duration>,
 }
 
 impl Datagrams {
-    /// From the begin of one to the begin of the next, in picoseconds.
+    /// The interval between two datagrams, in picoseconds.
     pub fn interval_picos(&self) -> u128 {
         let bits = u128::from(self.size.get() + DATAGRAM_HEADERS) * 8;
         bits * 1_000_000_000_000 / u128::from(self.rate.get().max(1))
     }
 }
 
-/// The client asks, the server answers.
+/// The client sends requests, the server responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestResponse {
     /// Length of a request, at least 1 B.
     pub request: Bytes,
-    /// Lengths of the answers, taken in turn and from the beginning again; not empty, each at least 1 B.
+    /// Lengths of the responses, used cyclically; not empty, each at least 1 B.
     pub responses: Vec<Bytes>,
-    /// How many exchanges, for each stream; with the run if `None`.
+    /// How many exchanges, for each stream; `None`: until the end of the run.
     pub count: Option<u64>,
-    /// How long the server computes before it answers: it waits, it does not use CPU.
+    /// How long the server waits before its response, without using CPU.
     pub server_time: Duration,
-    /// How long the client waits after an answer before it asks again.
+    /// How long the client waits after a response before its next request.
     pub client_time: Duration,
-    /// Whether each exchange has a connection of its own.
+    /// Whether each exchange has its own connection.
     pub connection_each: bool,
 }
 
@@ -128,34 +128,33 @@ pub struct RequestResponse {
 pub struct Process {
     /// How it is scheduled.
     pub priority: Priority,
-    /// The CPU it is bound to, if to one.
+    /// The CPU it is pinned to, if any.
     pub cpu: Option<u32>,
     /// Its socket's options.
     pub socket: SocketOptions,
-    /// How many bytes one call of `write` or `read` takes, at least 1 B.
+    /// Bytes per call of `write` or `read`, at least 1 B.
     pub call_size: Bytes,
-    /// The rate at which it makes or uses up data, if that is bound: after each call it sleeps as long as is needed to
-    /// keep to it.
+    /// The rate limit for producing or consuming data: after each call it sleeps as long as needed to keep it.
     pub rate: Option<Rate>,
-    /// Spells in which it neither writes nor reads, in order, without overlap.
+    /// Pauses in which it neither writes nor reads, in order, without overlap.
     pub pauses: Vec<Pause>,
 }
 
-/// A spell in which a process sleeps.
+/// A pause of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// From here on, since the connection was opened: the call in progress is finished first.
+    /// Its start, since the connection was opened: the call in progress is finished first.
     pub at: Duration,
-    /// For so long; for ever if `None`.
+    /// Its duration; `None`: forever.
     pub lasts: Option<Duration>,
 }
 
-/// What a process sets on its socket before it connects or listens. `None` leaves the kernel's default.
+/// The options that a process sets on its socket before it connects or listens. `None` leaves the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
-    /// `SO_SNDBUF`, the value passed to `setsockopt` (the kernel doubles it). Switches send tuning off.
+    /// `SO_SNDBUF`, the value passed to `setsockopt` (the kernel doubles it). Disables send buffer autotuning.
     pub send_buffer: Option<Bytes>,
-    /// `SO_RCVBUF`, likewise. Switches receive tuning off.
+    /// `SO_RCVBUF`, likewise. Disables receive buffer autotuning.
     pub receive_buffer: Option<Bytes>,
     /// `TCP_NODELAY`.
     pub no_delay: bool,
@@ -173,6 +172,6 @@ pub struct SocketOptions {
     pub not_sent_low_water: Option<Bytes>,
     /// `SO_MAX_PACING_RATE`.
     pub max_pacing_rate: Option<Rate>,
-    /// `SO_BUSY_POLL`, whole microseconds: how long a reader of the empty socket polls the card before it sleeps.
+    /// `SO_BUSY_POLL`, whole microseconds: how long a reader of an empty socket polls the NIC before it sleeps.
     pub busy_poll: Option<Duration>,
 }

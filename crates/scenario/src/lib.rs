@@ -1,16 +1,16 @@
 //! Scenario files: hosts, paths and flows, checked before anything runs.
 //!
-//! [`check`] turns a file's text into a [`Scenario`] in which nothing is left to decide, or says everything that is wrong
-//! with it. What a file may hold is declared once, key by key, in [`read`]; the errors, the defaults and
-//! the reference page all come from there, and what a view explains of a run.
+//! [`check`] turns a file's text into a complete [`Scenario`], or returns all its errors. Each key of a file is
+//! declared once, in [`read`]; the errors, the defaults, the reference page, and a view's explanation of a run are
+//! generated from that.
 //!
-//! - [`scenario`]: a run with everything filled in, which is what the simulator and the lab work from.
+//! - [`scenario`]: a run with every value set, the input of the simulator and the lab.
 //! - [`host`], [`path`], [`flow`], [`record`]: its parts.
-//! - [`sweep`]: the runs that are made of one scenario, each with other values.
-//! - [`costs`], [`machines`]: what the kernel's work costs, by machine.
+//! - [`sweep`]: the runs made from one scenario with different values.
+//! - [`costs`], [`machines`]: CPU costs of the kernel's work, by machine.
 //! - [`mod@file`], [`schema`], [`read`]: from text to a scenario.
-//! - [`estimate`]: what a run will need.
-//! - [`reference`](mod@reference), [`template`]: what people read.
+//! - [`estimate`]: the needs of a run.
+//! - [`reference`](mod@reference), [`template`]: documentation and a file to start from.
 
 pub mod costs;
 pub mod estimate;

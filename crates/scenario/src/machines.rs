@@ -1,14 +1,14 @@
-//! The machines whose costs are known, by name.
+//! Machines with known costs, by name.
 //!
-//! Only the order of these figures is right. A testbed whose throughput is known fits its own table, and says so where it
-//! does.
+//! These figures are only right in their order of magnitude. A testbed with known throughput has its own fitted table,
+//! which says so.
 
 use crate::costs::{COSTS, Cost, CostTable};
 
 /// The names of all machines.
 pub const MACHINES: &[&str] = &["free", "server-2020", "pc-2002", "wu-receiver", "ubik-pc"];
 
-/// The costs of the machine of that name; `None` if there is none.
+/// The costs of the machine with this name; `None` if there is none.
 pub fn machine(name: &str) -> Option<CostTable> {
     match name {
         "free" => Some(free()),
@@ -20,7 +20,7 @@ pub fn machine(name: &str) -> Option<CostTable> {
     }
 }
 
-/// A machine for which nothing takes time: only network, cards and protocol are left.
+/// A machine on which nothing takes time: only network, NICs and protocol matter.
 fn free() -> CostTable {
     CostTable {
         machine: "free".to_owned(),
@@ -82,7 +82,7 @@ fn server_2020() -> CostTable {
 }
 
 /// A PC of about 2002, such as wu's receiver (Pentium III, 1 GHz): some 20 µs for a packet of 1500 bytes from interrupt
-/// to copy, so about half a gigabit a second (wu, table III, BL0: 504 Mbit/s; ubik, section V: 531 Mbit/s).
+/// to copy, so about half a gigabit per second (wu, table III, BL0: 504 Mbit/s; ubik, section V: 531 Mbit/s).
 fn pc_2002() -> CostTable {
     CostTable {
         machine: "pc-2002".to_owned(),
@@ -112,17 +112,17 @@ fn pc_2002() -> CostTable {
     }
 }
 
-/// How much slower wu's receiver is than `pc_2002`, in percent: a Pentium III of 1 GHz with a card on a 32-bit PCI bus
-/// (table II). Fitted: `scenarios/wu/receiver.toml` without load takes what wu's receiver took (table III, BL0,
-/// 504 Mbit/s). `slowpath-papers` has the test that it still does.
+/// The cost of wu's receiver relative to `pc_2002`, in percent: a Pentium III of 1 GHz with a NIC on a 32-bit PCI bus
+/// (table II). Fitted: `scenarios/wu/receiver.toml` without load receives as much as wu's receiver (table III, BL0, 504
+/// Mbit/s). A test in `slowpath-papers` checks that it still does.
 pub const WU_RECEIVER_PERCENT: u64 = 187;
 
-/// The costs of ubik's PCs when they receive: Pentium III of 850 MHz with a card on a 64-bit bus of 66 MHz (section V). Fitted:
-/// `scenarios/ubik/geant.toml` back to back carries what they carried, 531 Mbit/s. `slowpath-papers` has the test. When they
-/// send they are a `pc_2002`: they sent 1000 Mbit/s of UDP, and what a program has just written is in the cache.
+/// The costs of ubik's PCs when receiving: Pentium III of 850 MHz with a NIC on a 64-bit bus of 66 MHz (section V).
+/// Fitted: `scenarios/ubik/geant.toml` back to back carries the same, 531 Mbit/s; the test is in `slowpath-papers`.
+/// When sending they are a `pc_2002`: they sent 1000 Mbit/s of UDP, and data just written is in the cache.
 pub const UBIK_PC_PERCENT: u64 = 156;
 
-/// `pc_2002`, with every cost at so many percent.
+/// `pc_2002`, with every cost at `percent` percent.
 fn slower_pc(name: &str, percent: u64) -> CostTable {
     let mut table = pc_2002();
     for kind in COSTS {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_machine_is_there_by_its_name() {
+    fn every_machine_name_has_a_table() {
         for name in MACHINES {
             assert_eq!(machine(name).unwrap().machine, *name);
         }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_costs_what_the_source_of_the_table_says() {
+    fn packet_costs_match_the_sources_of_the_tables() {
         let nanos = |table: &CostTable, work: &[(Cost, u64)]| {
             let sum = work.iter().fold(table.softirq, |sum, (cost, times)| sum.plus(cost.times(*times)));
             sum.duration().as_nanos() as u64
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cost_can_be_changed_by_its_name() {
+    fn every_cost_can_be_changed_by_name() {
         let mut table = machine("free").unwrap();
         for (kind, picos) in COSTS.iter().zip(1..) {
             kind.put(&mut table, Cost::picos(picos));

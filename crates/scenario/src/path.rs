@@ -8,7 +8,7 @@ use slowpath_path::PathConfig;
 pub struct Path {
     /// Its name in the file.
     pub name: String,
-    /// The hosts it joins; never the same twice.
+    /// The hosts that it connects; never the same twice.
     pub ends: [HostId; 2],
     /// From the first end to the second.
     pub forward: PathConfig,
@@ -17,7 +17,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// The direction that begins at `from`; `None` if the path does not end there.
+    /// The direction that begins at `from`; `None` if `from` is not an end of the path.
     pub fn direction(&self, from: HostId) -> Option<&PathConfig> {
         match self.ends {
             [first, _] if first == from => Some(&self.forward),

@@ -6,16 +6,16 @@ use std::time::Duration;
 /// What a run records. The command line says where to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The hosts at which it is; not empty, in the order of the file.
+    /// The hosts to record; not empty, in the order of the file.
     pub hosts: Vec<HostId>,
-    /// Whether every packet is, as it passes the host's network card, and every one that the host drops.
+    /// Whether to record every packet that passes the host's NIC, and every one that the host drops.
     pub packets: bool,
-    /// Whether every call of `write` and `read` is.
+    /// Whether to record every call of `write` and `read`.
     pub calls: bool,
-    /// Whether every wait of a packet or task is.
+    /// Whether to record every wait of a packet or task.
     pub waits: bool,
-    /// Whether every turn of a socket is.
+    /// Whether to record every mark of a socket.
     pub marks: bool,
-    /// How often the state of every socket is; never if `None`.
+    /// How often to record the state of every socket; `None`: never.
     pub samples: Option<Duration>,
 }

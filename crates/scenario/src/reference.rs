@@ -1,4 +1,4 @@
-//! The reference page of the file format, made from the declarations of the keys.
+//! The reference page of the file format, generated from the declarations of the keys.
 
 use crate::costs::{COSTS, Cost};
 use crate::machines::{MACHINES, machine};
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_default_and_every_range_is_a_value_of_its_key() {
+    fn every_default_and_range_is_valid_for_its_key() {
         for section in SECTIONS {
             for key in section.keys {
                 assert!(key.is_sound(), "{} of {}", key.name(), section.heading);

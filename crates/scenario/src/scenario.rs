@@ -1,4 +1,4 @@
-//! A run: its hosts, paths and flows, everything filled in.
+//! A run: its hosts, paths and flows, with every value set.
 
 use crate::flow::Flow;
 use crate::host::Host;
@@ -9,30 +9,29 @@ use crate::sweep::Sweep;
 use slowpath_path::chance::Draws;
 use std::time::Duration;
 
-/// A checked scenario: nothing in it is left to decide, and every [`HostId`] and [`PathId`] in it leads somewhere.
+/// A checked scenario: every value is set, and every [`HostId`] and [`PathId`] is valid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// What it is about, in one line.
+    /// Its subject, in one line.
     pub title: String,
     /// How long it runs, in simulated time; it ends earlier if all of its flows do.
     pub duration: Duration,
-    /// What all chance in it is drawn from.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// The hosts; at least two.
     pub hosts: Vec<Host>,
-    /// The paths, each between two of the hosts; no two join the same two.
+    /// The paths, each between two of the hosts; no two have the same ends.
     pub paths: Vec<Path>,
     /// The flows; at least one.
     pub flows: Vec<Flow>,
-    /// What is written down.
+    /// What is recorded.
     pub record: Record,
     /// What a sweep of it varies.
     pub sweep: Sweep,
 }
 
 impl Scenario {
-    /// What all chance in it is drawn from: first the seed of each direction of each path, in order, then one for each
-    /// host.
+    /// The random numbers: first the seed of each direction of each path, in order, then one for each host.
     pub fn draws(&self) -> Draws {
         Draws::new(self.seed)
     }
@@ -42,37 +41,36 @@ impl Scenario {
         if self.title.is_empty() { "A run" } else { &self.title }
     }
 
-    /// The host from which a run is looked at: the one that sends the data of the first flow of TCP, or the datagrams where there is
-    /// none.
+    /// The host whose view is analysed: the sender of the first TCP flow, or of the datagrams if there is none.
     pub fn vantage(&self) -> HostId {
         self.flows.iter().find(|flow| flow.is_tcp()).unwrap_or(&self.flows[0]).sender_host()
     }
 
-    /// Whether there is TCP in it.
+    /// Whether it has TCP flows.
     pub fn has_tcp(&self) -> bool {
         self.flows.iter().any(Flow::is_tcp)
     }
 
-    /// The flow of each stream, counted over all flows in order.
+    /// The flow of each stream, numbered over all flows in order.
     pub fn flow_of_streams(&self) -> Vec<usize> {
         let of = |(index, flow): (usize, &Flow)| std::iter::repeat_n(index, flow.streams as usize);
         self.flows.iter().enumerate().flat_map(of).collect()
     }
 
-    /// The host of that place.
+    /// The host with this id.
     ///
     /// # Panics
     ///
-    /// If the place is not one of this scenario's.
+    /// If the id is not of this scenario.
     pub fn host(&self, id: HostId) -> &Host {
         &self.hosts[id.0]
     }
 
-    /// The path of that place.
+    /// The path with this id.
     ///
     /// # Panics
     ///
-    /// If the place is not one of this scenario's.
+    /// If the id is not of this scenario.
     pub fn path(&self, id: PathId) -> &Path {
         &self.paths[id.0]
     }

@@ -1,30 +1,30 @@
-//! The runs that are made of one scenario, each with other values.
+//! The runs made from one scenario with different values.
 
 use crate::file::Override;
 use std::str::FromStr;
 
-/// What differs from run to run.
+/// The differences between the runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
-    /// Every value of each of these with every value of the others.
+    /// All combinations of the values of these.
     pub vary: Vec<Vary>,
-    /// Runs in addition to those, each of the scenario as it stands but for some values.
+    /// Further runs, each the scenario with some values changed.
     pub tries: Vec<Try>,
 }
 
 /// A key and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vary {
-    /// The key, as `--set` names it.
+    /// The key, as in `--set`.
     pub key: String,
-    /// For each value what puts it there.
+    /// The override for each value.
     pub values: Vec<Override>,
 }
 
 impl FromStr for Vary {
     type Err = String;
 
-    /// `path.delay=5ms,50ms`: commas inside of quotes and brackets belong to a value.
+    /// `path.delay=5ms,50ms`: commas inside quotes and brackets belong to a value.
     fn from_str(text: &str) -> Result<Self, String> {
         let (key, values) =
             text.split_once('=').ok_or("write a key, = and values, such as path.delay=5ms,50ms")?;
@@ -44,10 +44,10 @@ impl FromStr for Vary {
     }
 }
 
-/// A run with some other values.
+/// A run with some values changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Try {
-    /// What it is about.
+    /// Its name.
     pub name: String,
     /// The values.
     pub set: Vec<Override>,
@@ -56,29 +56,29 @@ pub struct Try {
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepCase {
-    /// The name of what is tried, if it is none of the grid.
+    /// The name of its `[[try]]`; `None` in the grid.
     pub name: Option<String>,
-    /// What it puts in the place of the scenario's values: of the grid one for each key, in their order.
+    /// The overrides of the scenario's values: in the grid, one per key, in their order.
     pub set: Vec<Override>,
 }
 
-/// More runs than this are several sweeps.
+/// More runs than this should be several sweeps.
 pub const MOST_CASES: usize = 100_000;
 
 impl Sweep {
-    /// How many runs there are.
+    /// The number of runs.
     pub fn len(&self) -> usize {
         let each = self.vary.iter().map(|vary| vary.values.len());
         let grid = if self.vary.is_empty() { 0 } else { each.fold(1, usize::saturating_mul) };
         grid.saturating_add(self.tries.len())
     }
 
-    /// Whether nothing differs.
+    /// Whether nothing is varied.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The runs: the grid, the last key's values the fastest, and then what is tried.
+    /// The runs: the grid, with the last key's values changing fastest, and then the `[[try]]` runs.
     pub fn cases(&self) -> Vec<SweepCase> {
         let mut grid = if self.vary.is_empty() { Vec::new() } else { vec![Vec::new()] };
         for vary in &self.vary {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_between_commas() {
+    fn vary_values_are_separated_by_commas() {
         let vary = |text: &str| text.parse::<Vary>();
         let texts = |text: &str| -> Vec<String> {
             vary(text).unwrap().values.iter().map(|value| value.text().to_owned()).collect()
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_has_every_value_with_every_other() {
+    fn grid_combines_all_values() {
         let of = |text: &str| text.parse::<Override>().unwrap();
         let vary = |key: &str, values: &[&str]| Vary {
             key: key.to_owned(),

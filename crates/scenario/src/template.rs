@@ -1,8 +1,8 @@
 //! The file that `slowpath scenario new` writes.
 
-/// A scenario to start from: the keys that most people change, with their defaults or near them, and comments.
+/// A scenario to start from: the most commonly changed keys, with their defaults or near them, and comments.
 pub fn template(name: &str) -> String {
-    // Nothing that a name may hold can end the TOML text early.
+    // No character of a name can end the TOML string early.
     let name: String = name.chars().filter(|c| !c.is_control() && *c != '"' && *c != '\\').collect();
     TEMPLATE.replace("NAME", &name)
 }
@@ -56,7 +56,7 @@ mod tests {
     use crate::read::check;
 
     #[test]
-    fn the_template_is_a_scenario_whatever_its_name() {
+    fn template_is_a_valid_scenario_for_any_name() {
         for name in ["my-path", "", "\"]\n\\", "日本"] {
             if let Err(error) = check("x.toml", &template(name), &[], None) {
                 panic!("{error}");

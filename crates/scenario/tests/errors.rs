@@ -7,7 +7,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn everything_wrong_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let error = refused(
         r#"duration = 60
 sead = 1
@@ -62,7 +62,7 @@ hosts = []
 }
 
 #[test]
-fn contradictions_are_told() {
+fn contradictions_are_reported() {
     let error = refused(
         r#"duration = "10 s"
 [[path]]
@@ -100,13 +100,13 @@ pauses = [{ at = "1 s" }, { at = "2 s", lasts = "1 s" }]
 }
 
 #[test]
-fn what_is_not_toml_does_not_hide_the_rest() {
+fn toml_errors_do_not_hide_other_errors() {
     let error = refused("duration = 10 s\n[path\nrate = \"1 Gbit/s\"\n[flows]\nstreams = many\nsream = 1\n");
     insta::assert_snapshot!(error);
 }
 
 #[test]
-fn overrides_are_checked_as_the_file_is_and_shown() {
+fn errors_in_overrides_are_shown_like_those_in_the_file() {
     let with = |text: &str| text.parse().expect("a key and a value");
     let overrides =
         [with("path.delay=50"), with("path.dealy=50ms"), with("seed.x=1"), with("hosts.sender.kernel.hz=0")];
@@ -114,9 +114,9 @@ fn overrides_are_checked_as_the_file_is_and_shown() {
     insta::assert_snapshot!(error.to_string());
 }
 
-/// What a kernel has not got yet cannot be asked of it, and what it counts in microseconds has no part of one.
+/// A kernel before 3.11 has no busy polling, and the time is in whole microseconds.
 #[test]
-fn busy_polling_came_with_3_11() {
+fn busy_polling_requires_linux_3_11() {
     let error = refused(
         "[hosts.receiver]\nkernel = \"2.6.14\"\nsysctl = { busy_read = 50 }\n\
          [flows.receiver.socket]\nSO_BUSY_POLL = \"50 us\"\n[flows.sender.socket]\nSO_BUSY_POLL = \"1500 ns\"\n",

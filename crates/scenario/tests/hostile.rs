@@ -1,4 +1,4 @@
-//! Whatever a file holds, the answer is a scenario or a list of errors, and soon.
+//! Any file quickly gives a scenario or a list of errors.
 
 use proptest::prelude::*;
 use slowpath_scenario::{Override, check};
@@ -9,7 +9,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn huge_numbers_are_refused_where_they_stand() {
+fn huge_numbers_are_refused_at_their_place() {
     for text in [
         "seed = 99999999999999999999999999",
         "seed = 0xffffffffffffffffffffffff",
@@ -32,7 +32,7 @@ fn huge_numbers_are_refused_where_they_stand() {
 }
 
 #[test]
-fn the_largest_values_of_every_key_make_no_overflow() {
+fn largest_values_of_every_key_do_not_overflow() {
     let text = "
         duration = \"24 h\"
         [path]
@@ -70,13 +70,13 @@ fn deep_nesting_is_refused() {
 }
 
 #[test]
-fn a_file_of_ten_megabytes_is_refused_at_once() {
+fn ten_megabyte_file_is_refused_immediately() {
     let error = refused(&"# nothing\n".repeat(1_000_000));
     assert!(error.contains("a scenario has at most"), "{error}");
 }
 
 #[test]
-fn as_many_errors_as_fit_into_a_file_are_counted() {
+fn any_number_of_errors_is_counted() {
     let text: String = (0..80_000).map(|n| format!("k{n} = 1\n")).collect();
     let error = refused(&text);
     assert!(error.contains("and 79970 more"), "{}", error.lines().last().unwrap_or_default());
@@ -85,26 +85,26 @@ fn as_many_errors_as_fit_into_a_file_are_counted() {
 }
 
 #[test]
-fn text_that_is_no_text_is_shown_without_harm() {
+fn control_characters_are_escaped_in_errors() {
     let error = refused("title = \"\u{1b}[31m\"\nx\u{200b} = 1\n\u{0} = 2");
     assert!(!error.contains('\u{1b}'), "{error:?}");
 }
 
-/// A key that there is.
+/// An existing key.
 const KEY: &str = "(duration|seed|path|path\\.(rate|delay|queue|loss|lose|stalls|forward)|hosts|\
                    hosts\\.sender(\\.nic|\\.kernel)?|flows(\\.sender|\\.streams)?)";
-/// A value that may or may not be one of it.
+/// A value that may or may not be valid for it.
 const VALUE: &str = "(-?[0-9]{1,20}|\"[0-9.]{0,8} ?(s|ms|Gbit/s|MiB|%|bdp|packets)\"|\
                      \\[.{0,9}\\]|\\{.{0,9}\\}|true|1\\.5|\"x\")";
 
 proptest! {
     #[test]
-    fn any_text_has_an_answer(text in "\\PC{0,200}") {
+    fn any_text_gives_a_scenario_or_errors(text in "\\PC{0,200}") {
         let _ = check("x.toml", &text, &[], None).map_err(|error| error.to_string());
     }
 
     #[test]
-    fn any_value_of_any_key_has_an_answer(
+    fn any_value_of_any_key_gives_a_scenario_or_errors(
         key in KEY,
         value in VALUE,
     ) {

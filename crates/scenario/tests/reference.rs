@@ -1,11 +1,11 @@
-//! The reference page in the handbook is what the code declares.
+//! The reference page in the handbook is generated from the declarations.
 
 use slowpath_scenario::reference;
 use std::fs;
 use std::path::Path;
 
 #[test]
-fn the_page_is_current() {
+fn reference_page_is_current() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/scenario-reference.md");
     let page = fs::read_to_string(file).expect("the page");
     assert!(

@@ -1,4 +1,4 @@
-//! The scenarios of the repository are scenarios, and say what one learns from them.
+//! The repository's scenarios are valid, and begin with what they show.
 
 use slowpath_scenario::{Estimate, check};
 use std::fs;
@@ -17,23 +17,23 @@ fn scenarios() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_shipped_scenario_is_one() {
+fn every_shipped_scenario_is_valid() {
     let files = scenarios();
     assert!(files.len() >= 20, "only {} scenarios", files.len());
     for file in files {
         let text = fs::read_to_string(&file).expect("a text");
         let name = file.file_name().expect("a name").to_string_lossy();
         let checked = check(&name, &text, &[], None).unwrap_or_else(|error| panic!("{error}"));
-        assert!(text.starts_with("# "), "{name} does not begin with what one learns from it");
+        assert!(text.starts_with("# "), "{name} does not begin with what it shows");
         assert!(!checked.scenario.title.is_empty(), "{name} has no title");
-        // A full run of all of them is minutes, not hours.
+        // A full run of all of them takes minutes, not hours.
         assert!(Estimate::of(&checked.scenario).packets < 20_000_000, "{name}");
     }
 }
 
 /// A hint in a comment such as `--set hosts.receiver.kernel=6.18` must work.
 #[test]
-fn what_the_comments_say_to_set_can_be_set() {
+fn overrides_suggested_in_comments_are_valid() {
     let mut tried = 0;
     for file in scenarios() {
         let text = fs::read_to_string(&file).expect("a text");

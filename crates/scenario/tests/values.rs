@@ -1,4 +1,4 @@
-//! What is understood is what was written.
+//! Values are read as written.
 
 use slowpath_kernels::BottomHalves;
 use slowpath_model::{Bytes, Rate};
@@ -23,7 +23,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 #[test]
-fn an_empty_file_is_a_scenario() {
+fn empty_file_is_a_scenario() {
     let scenario = scenario("");
     let names: Vec<&str> = scenario.hosts.iter().map(|host| host.name.as_str()).collect();
     assert_eq!(names, ["sender", "receiver"]);
@@ -36,7 +36,7 @@ fn an_empty_file_is_a_scenario() {
 }
 
 #[test]
-fn a_direction_has_its_own_values_and_else_the_paths() {
+fn direction_keys_override_those_of_the_path() {
     let scenario = scenario(
         "[path]\nrate = \"100 Mbit/s\"\ndelay = \"10 ms\"\nloss = \"1 %\"\n\
          [path.forward]\nrate = \"50 Mbit/s\"\nloss = \"0 %\"\n[path.reverse]\ndelay = \"30 ms\"\n",
@@ -55,7 +55,7 @@ fn a_direction_has_its_own_values_and_else_the_paths() {
 }
 
 #[test]
-fn datagrams_are_as_written() {
+fn datagrams_are_read_as_written() {
     let plan = |text: &str| match scenario(text).flows[0].workload {
         Workload::Datagrams(plan) => plan,
         ref other => panic!("{other:?}"),
@@ -80,7 +80,7 @@ fn datagrams_are_as_written() {
 }
 
 #[test]
-fn queues_are_as_written() {
+fn queues_are_read_as_written() {
     let queue = |text: &str| {
         let text = format!("[path]\nrate = \"12 Mbit/s\"\ndelay = \"50 ms\"\n{text}");
         scenario(&text).paths[0].forward.link.as_ref().unwrap().queue
@@ -92,7 +92,7 @@ fn queues_are_as_written() {
 }
 
 #[test]
-fn a_kernel_of_ones_own_is_its_base_but_for_its_choices() {
+fn custom_kernel_is_its_base_with_its_choices() {
     let scenario = scenario(
         "[hosts.receiver]\nkernel = { base = \"2.6.14\", scheduler = \"eevdf 3 ms\", prequeue = false }\n\
          sysctl = { tcp_sack = 0, net.core.rmem_max = 1000000, tcp_congestion_control = \"cubic\" }\n",
@@ -108,7 +108,7 @@ fn a_kernel_of_ones_own_is_its_base_but_for_its_choices() {
 }
 
 #[test]
-fn costs_and_loads_are_as_written() {
+fn costs_and_loads_are_read_as_written() {
     let scenario = scenario(
         "[hosts.receiver]\nmachine = \"pc-2002\"\ncosts = { copy-byte = \"1.25 ns\" }\n\
          [[hosts.receiver.load]]\nhogs = 3\nnice = -5\ncpu = 1\n[[hosts.receiver.load]]\nmake = 10\nstop = \"5 s\"\n\
@@ -125,7 +125,7 @@ fn costs_and_loads_are_as_written() {
 }
 
 #[test]
-fn flows_are_as_written() {
+fn flows_are_read_as_written() {
     let scenario = scenario(
         "[[flows]]\namount = \"1 GiB\"\nstreams = 4\n\
          [flows.sender.socket]\nSO_SNDBUF = \"1 MiB\"\nTCP_CONGESTION = \"reno\"\nTCP_QUICKACK = true\n\
@@ -138,13 +138,13 @@ fn flows_are_as_written() {
     let Workload::RequestResponse(exchange) = &requests.workload else { panic!("requests") };
     assert_eq!(exchange.responses, [Bytes::kib(1), Bytes::kib(2)]);
     assert!(exchange.connection_each);
-    // The server sends, and here that is the host called sender.
+    // The server sends, which here is the host called sender.
     assert_eq!(scenario.host(requests.client).name, "receiver");
     assert_eq!(scenario.host(requests.sender_host()).name, "sender");
 }
 
 #[test]
-fn which_cpus_take_interrupts_is_as_written() {
+fn interrupt_affinity_is_read_as_written() {
     let scenario =
         scenario("[hosts.receiver]\nkernel = \"2.2.20\"\nnic = { interrupt-affinity = \"in-turn\" }\n");
     let [sender, receiver] = scenario.hosts.as_slice() else { panic!("two hosts") };
@@ -156,7 +156,7 @@ fn which_cpus_take_interrupts_is_as_written() {
 }
 
 #[test]
-fn how_long_a_reader_polls_is_as_written() {
+fn busy_poll_time_is_read_as_written() {
     let scenario = scenario(
         "[hosts.receiver.sysctl]\nnet.core.busy_read = 30\n\
          [flows.sender.socket]\nSO_BUSY_POLL = \"0 us\"\n[flows.receiver.socket]\nSO_BUSY_POLL = \"50 us\"\n",
@@ -169,7 +169,7 @@ fn how_long_a_reader_polls_is_as_written() {
 }
 
 #[test]
-fn overrides_take_the_files_place_and_are_told_apart() {
+fn overrides_replace_file_values_and_have_their_own_origin() {
     let text = "[path]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n[[flows]]\n[[flows]]\n";
     let checked =
         checked(text, &["path.delay=50ms", "flows.streams=8", "hosts.sender.nic.rate=1 Gbit/s", "seed=7"]);
@@ -237,7 +237,7 @@ fn every_declared_key_is_read() {
 }
 
 #[test]
-fn middleboxes_keep_their_order_and_have_one_kind_each() {
+fn middleboxes_keep_their_order_and_have_exactly_one_kind() {
     let text = r#"
         [[path.forward.middleboxes]]
         window-scale = 3

@@ -1,15 +1,15 @@
-//! What an ACK with SACK blocks costs the sender, by how it looks for what they are about: buffers looked at besides those of the
-//! segments that have just arrived, and time, for windows of 100 to 100,000 segments and 1 to 1,000 losses, evenly spread (leith, section 1.1).
+//! Cost per ACK with SACK blocks, by how the sender searches its queue: buffers visited besides those of newly arrived
+//! segments, and time, for windows of 100 to 100,000 segments and 1 to 1,000 losses, evenly spread (leith, section
+//! 1.1).
 //!
-//! A step of a walk from the head is of the write queue, one of `holes` of the list of what is not sacked; a look-up in the
-//! index counts as many as a balanced tree of the window has levels, which is what the kernel's red-black tree takes at
-//! least. Walks that grow with the window cost too much to be made for each of 100,000 ACKs: of those, only some reach the
-//! sender there, the same ones for all.
+//! A step from the head is over the write queue, a step of `holes` over the list of what is not SACKed. An index lookup
+//! counts the levels of a balanced tree of the window, the minimum of the kernel's red-black tree. Walks that grow with
+//! the window are too expensive for 100,000 ACKs: only some ACKs reach the sender there, the same for all walks.
 //!
 //! `cargo bench -p slowpath-tcp --bench sack`
 
 #[path = "../tests/scoreboard/script.rs"]
-#[expect(dead_code, reason = "tests do more with it")]
+#[expect(dead_code, reason = "tests use more of it")]
 mod script;
 
 use script::{Script, choices};
@@ -24,10 +24,10 @@ const WALKS: [(&str, SackWalk); 4] = [
 ];
 const WINDOWS: [u32; 4] = [100, 1_000, 10_000, 100_000];
 const LOSSES: [u32; 4] = [1, 10, 100, 1_000];
-/// ACKs that reach the sender of a window, at most.
+/// The maximum number of ACKs that reach the sender of a window.
 const ACKS: u32 = 2_000;
 
-/// What the ACKs of a recovery took together.
+/// The total cost of a recovery's ACKs.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     acks: u32,
@@ -46,7 +46,7 @@ impl Cost {
     }
 }
 
-/// A window of which some segments are lost, until all has arrived.
+/// Sends a window with some segments lost, until all data has arrived.
 fn recover(walk: SackWalk, window: u32, losses: u32) -> Cost {
     let mut script = Script::new(choices(walk), window);
     let apart = script.wire.len() / losses as usize;
@@ -61,7 +61,7 @@ fn recover(walk: SackWalk, window: u32, losses: u32) -> Cost {
     let (mut arrived, mut told) = (0, 0);
     while let Some(ack) = script.arrive() {
         arrived += 1;
-        // The last of what is on the wire is reported in any case, or nothing more would be sent.
+        // The last segment in flight is always acknowledged, or nothing more would be sent.
         if arrived % u64::from(reaches) != 0 && !script.wire.is_empty() {
             continue;
         }
@@ -70,7 +70,7 @@ fn recover(walk: SackWalk, window: u32, losses: u32) -> Cost {
         let took = began.elapsed();
         let steps = script.sender.take_work().queue_steps;
         script.collect();
-        // One look at each segment that is new is the least.
+        // Each newly arrived segment must be visited once.
         let beside = steps.saturating_sub(arrived - told);
         told = arrived;
         if !ack.sack().is_empty() {
@@ -80,18 +80,18 @@ fn recover(walk: SackWalk, window: u32, losses: u32) -> Cost {
             cost.time += took;
         }
         while script.wire.is_empty() && !script.is_complete(window) {
-            // Nothing is on its way: a timer sends it.
+            // Nothing is in flight: a timer sends it.
             let Some(next) = script.sender.poll_timeout() else { break };
             script.now = script.now.max(next);
             script.sender.handle_timeout(script.now);
             script.collect();
         }
     }
-    assert!(script.is_complete(window), "{walk:?}: not all of {window} has arrived");
+    assert!(script.is_complete(window), "{walk:?}: not all of {window} segments have arrived");
     cost
 }
 
-/// By which power of the window something grows, from the second to the last.
+/// The exponent of growth from the second to the last window.
 fn power(first: f64, last: f64) -> f64 {
     let windows = f64::from(WINDOWS[WINDOWS.len() - 1]) / f64::from(WINDOWS[1]);
     (last.max(1e-9) / first.max(1e-9)).ln() / windows.ln()
@@ -99,12 +99,12 @@ fn power(first: f64, last: f64) -> f64 {
 
 fn main() {
     println!(
-        "For an ACK with SACK blocks: steps besides one for each segment that is new, the most, and time. Of windows of"
+        "Per ACK with SACK blocks: steps besides one per new segment, the maximum, and time. For windows of"
     );
     println!(
-        "10,000 and 100,000 one ACK in 5 and in 50 reaches the sender. The last columns: by which power of the window"
+        "10,000 and 100,000, one ACK in 5 and in 50 reaches the sender. The last columns: the power of the window"
     );
-    println!("steps and time grow, from 1,000 to 100,000.\n");
+    println!("with which steps and time grow, from 1,000 to 100,000.\n");
     print!("{:16} {:>6}", "", "losses");
     for window in WINDOWS {
         print!(" {:>30}", format!("{window} segments"));

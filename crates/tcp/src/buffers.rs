@@ -1,8 +1,8 @@
-//! A buffer, step by step: from `setsockopt` to the window that is advertised to the peer, and to the bytes in flight.
+//! A buffer step by step: from `setsockopt` to the window advertised to the peer, and to the bytes in flight.
 //!
-//! Nothing is computed here that a connection does not compute: a [`Connection`] is led through its handshake and through
-//! as many full segments as it needs, by the functions that it uses anyway, and asked after each step. So what is shown
-//! is what the simulator does, kernel by kernel.
+//! Nothing is computed here that a connection does not compute: a [`Connection`] is led through its handshake and as
+//! many full segments as it needs, by its own functions, and read after each step. So this shows what the simulator
+//! does, kernel by kernel.
 
 use crate::choices::{ReceiveTuning, SendTuning, WindowGrowth};
 use crate::connection::{Connection, State};
@@ -16,96 +16,96 @@ use crate::socket::options::SocketOptions;
 use slowpath_model::Instant;
 use std::sync::Arc;
 
-/// What `setsockopt` makes of what it is asked for (`sk_setsockopt`, net/core/sock.c).
+/// What `setsockopt` makes of the requested value (`sk_setsockopt`, net/core/sock.c).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AskedBuffer {
-    /// Bytes, after the bound of `rmem_max` or `wmem_max`.
+    /// Bytes, after the limit of `rmem_max` or `wmem_max`.
     pub bounded: u32,
-    /// The buffer, in bytes of memory: twice that, as half is left for overhead.
+    /// The buffer, in bytes of memory: twice `bounded`, as half is left for overhead.
     pub kept: u32,
 }
 
 impl AskedBuffer {
-    /// Bounds and doubles the `int` of the system call. A negative one is a big `u32`, cut to the sysctl.
+    /// Limits and doubles the `int` of the system call. A negative value is a big `u32`, cut to the sysctl.
     pub fn of(value: i64, most: u32, least: u32) -> Self {
         let bounded = (value as u32).min(most);
         Self { bounded, kept: bounded.min(i32::MAX as u32 / 2).max(least / 2) * 2 }
     }
 }
 
-/// A receive buffer, step by step. All are bytes but where it says otherwise.
+/// A receive buffer, step by step. All fields are bytes unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiveBuffer {
-    /// What `SO_RCVBUF` came to; `None` for a buffer of the kernel's own.
+    /// The result of `SO_RCVBUF`; `None` if the kernel sizes the buffer.
     pub asked: Option<AskedBuffer>,
-    /// The buffer as the SYN goes out (`sk_rcvbuf`), and what `getsockopt` says then.
+    /// The buffer when the SYN is sent (`sk_rcvbuf`), and what `getsockopt` returns then.
     pub first: u32,
     /// See [`first`](Self::first).
     pub getsockopt: i64,
-    /// The window that it stands for as a whole (`tcp_full_space`).
+    /// The window of that whole buffer (`tcp_full_space`).
     pub first_space: u32,
-    /// The bound that the SYN's window sets (`window_clamp`, `tcp_select_initial_window`).
+    /// The clamp set by the SYN's window (`window_clamp`, `tcp_select_initial_window`).
     pub syn_clamp: u32,
-    /// The window that the shift count has to reach, and the shift count in the SYN; `None` without the option.
+    /// The window that the scale must reach, and the shift count in the SYN; `None` without the option.
     pub scale: Option<(u32, u8)>,
     /// The window of the SYN.
     pub syn_window: u32,
-    /// The buffer when the connection is made (`tcp_fixup_rcvbuf`).
+    /// The buffer when the connection is established (`tcp_fixup_rcvbuf`).
     pub made: u32,
-    /// The bound on the window then (`tcp_init_buffer_space`).
+    /// The window clamp then (`tcp_init_buffer_space`).
     pub made_clamp: u32,
     /// The window of the first ACK.
     pub first_window: u32,
-    /// Payload of a full segment, and the memory that it is charged with (`truesize`).
+    /// Payload of a full segment, and the memory it is charged (`truesize`).
     pub payload: u32,
     /// See [`payload`](Self::payload).
     pub truesize: u32,
-    /// Payload for 256 bytes of memory, where it is measured (`scaling_ratio`): before and after.
+    /// Payload per 256 bytes of memory, where it is measured (`scaling_ratio`): before and after.
     pub ratio: Option<[u8; 2]>,
-    /// The buffer at its largest, by tuning or because it stays.
+    /// The buffer at its largest: after tuning, or because it is fixed.
     pub most: u32,
-    /// The window that it stands for then.
+    /// The window of that whole buffer.
     pub most_space: u32,
-    /// The bound on the window then.
+    /// The window clamp then.
     pub most_clamp: u32,
-    /// The largest window that is advertised to the peer, by the scale's unit.
+    /// The largest window advertised to the peer, in units of the scale.
     pub most_window: u32,
-    /// Full segments until then, if the reader takes each at once.
+    /// Full segments until then, if the reader takes each immediately.
     pub segments: u32,
-    /// Payload that the buffer at its largest has room for, in full segments that are not merged.
+    /// Payload that the largest buffer has room for, in full segments that are not merged.
     pub holds: u64,
 }
 
-/// A send buffer, step by step. All are bytes but where it says otherwise.
+/// A send buffer, step by step. All fields are bytes unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendBuffer {
-    /// What `SO_SNDBUF` came to; `None` for a buffer of the kernel's own.
+    /// The result of `SO_SNDBUF`; `None` if the kernel sizes the buffer.
     pub asked: Option<AskedBuffer>,
-    /// The buffer as the SYN goes out (`sk_sndbuf`), and what `getsockopt` says then.
+    /// The buffer when the SYN is sent (`sk_sndbuf`), and what `getsockopt` returns then.
     pub first: u32,
     /// See [`first`](Self::first).
     pub getsockopt: i64,
-    /// At its largest, by tuning or because it stays.
+    /// The buffer at its largest: after tuning, or because it is fixed.
     pub most: u32,
-    /// Congestion windows that tuning makes room for; `None` for a buffer that stays.
+    /// Congestion windows that tuning makes room for; `None` for a fixed buffer.
     pub windows: Option<u32>,
-    /// Payload of a full segment, and its memory in a buffer of its own (`truesize`).
+    /// Payload of a full segment, and its memory in its own buffer (`truesize`).
     pub payload: u32,
     /// See [`payload`](Self::payload).
     pub truesize: u32,
-    /// Buffers of one segment until there is no memory for another, and their payload: in flight at most.
+    /// One-segment buffers until memory runs out, and their payload: the most in flight.
     pub buffers: u32,
     /// See [`buffers`](Self::buffers).
     pub holds: u64,
-    /// Payload of a super-packet as it is written, and what the buffer takes of these; `None` where none are made.
+    /// Payload of a super-packet as written, and what the buffer takes of these; `None` if none are made.
     pub super_packet: Option<[u64; 2]>,
 }
 
-/// A connection that has not sent its SYN, with the option set if one is.
+/// A connection that has not sent its SYN, with the option set if requested.
 fn socket(settings: &Settings, option: SocketOption, asked: Option<i64>) -> Connection {
     let mut connection = Connection::new(Arc::new(settings.clone()), SocketOptions::default());
     if let Some(value) = asked {
-        // Only values that these options take: all.
+        // These options accept any value.
         let _ = connection.setsockopt(Instant::START, option, value);
     }
     connection
@@ -119,14 +119,14 @@ fn segment(settings: &Settings) -> (u32, u32) {
 }
 
 impl ReceiveBuffer {
-    /// What becomes of a buffer for which `SO_RCVBUF` asks before the SYN; `None` asks for none. The peer scales as well,
-    /// and sends full segments that `memory` charges.
+    /// The buffer after `SO_RCVBUF` asks for `asked` bytes before the SYN; `None` asks for none. The peer scales its
+    /// window too, and sends full segments charged as `memory` says.
     pub fn of(settings: &Settings, asked: Option<i64>, memory: PacketMemory) -> Self {
         let (payload, headers) = segment(settings);
         Self::of_segments(settings, asked, memory.of_segment(payload, headers))
     }
 
-    /// The buffer for which `SO_RCVBUF` asks, as [`of`](Self::of) has it, where a full segment is charged with `truesize` bytes.
+    /// The same as [`of`](Self::of), where a full segment is charged with `truesize` bytes.
     pub fn of_segments(settings: &Settings, asked: Option<i64>, truesize: u32) -> Self {
         let (payload, _) = segment(settings);
         let [least, _] = settings.choices.buffer_memory.least_buffers();
@@ -172,7 +172,7 @@ impl ReceiveBuffer {
 }
 
 impl SendBuffer {
-    /// What becomes of a buffer for which `SO_SNDBUF` asks; `None` asks for none.
+    /// The buffer after `SO_SNDBUF` asks for `asked` bytes; `None` asks for none.
     pub fn of(settings: &Settings, asked: Option<i64>) -> Self {
         let (payload, _) = segment(settings);
         let [_, least] = settings.choices.buffer_memory.least_buffers();
@@ -193,7 +193,7 @@ impl SendBuffer {
         }
         let most = end.snd.sndbuf;
         let truesize = settings.choices.buffer_memory.send_head() + payload;
-        // A buffer is begun as long as there is memory left, and then it is there as a whole (`sk_stream_memory_free`).
+        // A buffer is started while any memory is left, and is then allocated whole (`sk_stream_memory_free`).
         let buffers = most.div_ceil(truesize);
         let super_packet = settings.choices.super_packets.then(|| {
             let goal = end.size_goal(payload);
@@ -216,17 +216,17 @@ impl SendBuffer {
 }
 
 impl Connection {
-    /// What the buffer stands for, as a window.
+    /// The window of the whole buffer.
     fn full_window(&self) -> u32 {
         u32::try_from(self.rcv.full_space(&self.settings).max(0)).unwrap_or(u32::MAX)
     }
 
-    /// The bound on the window before the SYN, without what its scale allows.
+    /// The window clamp before the SYN, without the limit of the scale.
     fn unscaled_clamp(&self) -> u32 {
         if self.rcv.buffer_locked { self.full_window() } else { u32::MAX }
     }
 
-    /// As if the peer had answered the SYN, scaling and stamping as we do, with a window that never fills.
+    /// As if the peer had answered the SYN, with the same options as ours and a window that never fills.
     fn complete_handshake(&mut self, payload: u32) {
         let sysctls = &self.settings.sysctls;
         self.negotiated.timestamps = sysctls.tcp_timestamps != 0;
@@ -248,7 +248,7 @@ impl Connection {
         self.init_receive_buffer(Instant::START);
     }
 
-    /// The buffer as large as its tuning makes it for a sender that could use any.
+    /// Tunes the buffer to the size it reaches for a sender that could use any window.
     fn tune_to_the_most(&mut self) {
         let is_tuned = match self.settings.choices.receive_tuning {
             ReceiveTuning::Fixed | ReceiveTuning::Memory => false,
@@ -260,11 +260,11 @@ impl Connection {
         }
     }
 
-    /// Lets full segments arrive until the window grows no more; says how many that takes.
+    /// Receives full segments until the window stops growing; returns how many that takes.
     fn arrive_until_grown(&mut self, payload: u32, truesize: u32) -> u32 {
         self.rcv.ack.rcv_mss = payload.min(self.rcv.advmss);
         if self.settings.choices.window_growth == WindowGrowth::TwiceReceived {
-            // By what arrives in an RTT, up to its bound.
+            // Set by what arrives in an RTT, up to the clamp.
             self.rcv.ssthresh = self.rcv.window_clamp;
         }
         let mut segments = 0;

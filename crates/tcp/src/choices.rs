@@ -1,7 +1,7 @@
 //! The differences between kernels' TCP, as choices.
 //!
-//! The types are here, since this crate acts on them and depends on no crate of kernels. Which kernel has which value, since
-//! which version and where in its source, is declared in `slowpath-kernels`.
+//! The types are here because this crate acts on them and depends on no crate of kernels. `slowpath-kernels` declares
+//! which kernel has which value, since which version, and where in its source.
 
 use crate::clock::Clock;
 use std::time::Duration;
@@ -10,51 +10,50 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossDetection {
     /// By counting: segments more than `reordering` below the highest SACKed one are lost (forward acknowledgment,
-    /// Mathis and Mahdavi 1996; `tcp_update_scoreboard` with `IsFack`); without SACK, three duplicate
-    /// ACKs (RFC 5681).
+    /// Mathis and Mahdavi 1996; `tcp_update_scoreboard` with `IsFack`); without SACK, three duplicate ACKs (RFC 5681).
     ForwardAck,
     /// By time: segments sent more than a reordering window before a delivered one are lost (RFC 8985;
     /// `tcp_rack_detect_loss`).
     Rack,
 }
 
-/// How a SACK block finds the buffers that it is about, a count those that are lost, and a retransmission what to send.
+/// How the queue is searched: for the buffers of a SACK block, for those that are lost, and for what to retransmit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SackWalk {
     /// From the head of the write queue, for every block, and each time (`for_retrans_queue`).
     FromHead,
-    /// Where only the end of the first block differs from the last ACK's, from where that block's last walk ended; else
-    /// from the head, once for all blocks. The searches for losses and retransmissions start where the last ones ended
-    /// (Kelly 2003; `fastpath_skb_hint`, `lost_skb_hint`, `retransmit_skb_hint`).
+    /// If only the end of the first block changed since the last ACK: from where that block's last walk ended.
+    /// Otherwise from the head, once for all blocks. The searches for losses and retransmissions start where the last
+    /// ones ended (Kelly 2003; `fastpath_skb_hint`, `lost_skb_hint`, `retransmit_skb_hint`).
     Repeats,
-    /// Once for all blocks, over a list of what is not sacked. Where that has become long, blocks of several ACKs are put
-    /// together first. The searches for losses and retransmissions use that list, and start where the last ones ended
-    /// (leith, section 1.1).
+    /// Once for all blocks, over a list of what is not SACKed. Once that list is long, blocks of several ACKs are
+    /// batched. The searches for losses and retransmissions use that list, and start where the last ones ended (leith,
+    /// section 1.1).
     Holes,
-    /// By an index, for what the last ACK did not report already; the search for retransmissions starts where the last one
-    /// ended (`tcp_sacktag_bsearch`).
+    /// By an index, for what the last ACK did not report already; the search for retransmissions starts where the last
+    /// one ended (`tcp_sacktag_bsearch`).
     Index,
 }
 
 /// How cwnd is reduced to ssthresh in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowReduction {
-    /// By one for every second ACK, to a least that is the congestion control's: half of ssthresh for Reno (rate halving;
-    /// `tcp_cwnd_down`).
+    /// By one for every second ACK, down to a minimum set by the congestion control: half of ssthresh for Reno (rate
+    /// halving; `tcp_cwnd_down`).
     RateHalving,
-    /// In proportion to what is delivered (RFC 6937, RFC 9937; `tcp_cwnd_reduction`).
+    /// In proportion to the data delivered (RFC 6937, RFC 9937; `tcp_cwnd_reduction`).
     Proportional,
 }
 
 /// What prevents a burst after an ACK that acknowledges or SACKs much data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BurstModeration {
-    /// Nothing but pacing, if there is any.
+    /// Nothing but pacing, if the sender paces.
     No,
-    /// cwnd is cut to three segments beyond what is in flight, whenever an ACK says more than that all goes well, outside
-    /// fast recovery, and after an undo (`tcp_moderate_cwnd`; leith, section 1.5).
+    /// cwnd is cut to three segments more than the segments in flight, on every ACK that reports trouble outside fast
+    /// recovery, and after an undo (`tcp_moderate_cwnd`; leith, section 1.5).
     InFlight,
-    /// Three segments are sent for an ACK in recovery, and cwnd stays (leith, section 1.5: `tcp_htcp_moderation`).
+    /// An ACK in recovery sends three segments, and cwnd is not cut (leith, section 1.5: `tcp_htcp_moderation`).
     ByAck,
 }
 
@@ -70,50 +69,51 @@ pub enum PriorThreshold {
 /// Where RTT samples come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundTrips {
-    /// What its timestamp echoes, if it acknowledges something; without timestamps when that was sent, if once only
-    /// (`tcp_ack_update_rtt`).
+    /// From the echoed timestamp, if the ACK acknowledges something. Without timestamps, from the send time of what was
+    /// sent only once (`tcp_ack_update_rtt`).
     Echoed,
-    /// When what it acknowledges or sacks was sent, if once only; the echo where nothing was (`tcp_ack_update_rtt`). What
-    /// is sacked starts the timeout anew if it had been sent before the head was last.
+    /// From the send time of what is acknowledged or SACKed and was sent only once; otherwise from the echo
+    /// (`tcp_ack_update_rtt`). A SACK restarts the timeout if its segment was sent before the head was last sent.
     Sent,
 }
 
 /// What is undone when a late original fills one hole while others are open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialUndo {
-    /// The window, for the time being: the recovery goes on, and comes to its end with the threshold that an undo restores
-    /// (`tcp_try_undo_partial` with `tcp_undo_cwr(tp, 0)`).
+    /// Only the window: the recovery goes on, and ends with the ssthresh that an undo restores (`tcp_try_undo_partial`
+    /// with `tcp_undo_cwr(tp, 0)`).
     Window,
-    /// All, and the recovery is over, once nothing that was retransmitted is out (`tcp_try_undo_partial`).
+    /// Everything: the recovery ends once no retransmitted segment is in flight (`tcp_try_undo_partial`).
     All,
 }
 
 /// The sender's reaction to SACK reneging (RFC 2018, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reneging {
-    /// It counts as a timeout at once: nothing is sacked any more, and cwnd is one segment (`tcp_check_sack_reneging`).
+    /// It counts as a timeout immediately: all SACK marks are cleared, and cwnd is one segment
+    /// (`tcp_check_sack_reneging`).
     AsTimeout,
-    /// Nothing is sacked any more, and everything is retransmitted in the Loss state, but cwnd and ssthresh stay (leith, section
-    /// 1.3).
+    /// All SACK marks are cleared, and everything is retransmitted in the Loss state, but cwnd and ssthresh stay
+    /// (leith, section 1.3).
     Forget,
-    /// It waits for half an RTT, and if no ACK comes takes it for a timeout (`tcp_check_sack_reneging`).
+    /// It waits for half an RTT. If no ACK comes, it counts as a timeout (`tcp_check_sack_reneging`).
     Wait,
 }
 
 /// What happens to freed packet memory (`sk_forward_alloc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardAlloc {
-    /// The socket keeps it for the next ones, until its timer for delayed ACKs runs (`tcp_rfree` of 2.4, `sk_stream_rfree`,
-    /// `sk_mem_uncharge` until 5.19, which returned what was beyond 2 MiB).
+    /// The socket keeps it for the next packets until its delayed ACK timer runs (`tcp_rfree` of 2.4,
+    /// `sk_stream_rfree`, `sk_mem_uncharge` until 5.19, which returned what was beyond 2 MiB).
     Kept,
-    /// Whole pages of it are returned at once (`sk_mem_uncharge` with `sk_mem_reclaim`).
+    /// Whole pages are returned immediately (`sk_mem_uncharge` with `sk_mem_reclaim`).
     Returned,
 }
 
 /// How spurious timeouts are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardRto {
-    /// Not by the order of ACKs; only by timestamps and DSACK.
+    /// Not by the order of ACKs: only by timestamps and DSACK.
     No,
     /// F-RTO (RFC 4138; `tcp_enter_frto`).
     Rfc4138,
@@ -124,19 +124,19 @@ pub enum ForwardRto {
 /// The number of segments sent before the first ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// Two to four, by the MSS (RFC 3390; `tcp_init_cwnd`). With metrics by routes it is two until
-    /// the RTT of the path is known (`tcp_init_metrics` of 2.4 and 2.6.14).
+    /// Two to four, by the MSS (RFC 3390; `tcp_init_cwnd`). With metrics by routes, two until the path's RTT is known
+    /// (`tcp_init_metrics` of 2.4 and 2.6.14).
     Rfc3390,
-    /// So many (RFC 6928: ten; `TCP_INIT_CWND`).
+    /// This many (RFC 6928: ten; `TCP_INIT_CWND`).
     Segments(u32),
 }
 
-/// How much window a buffer stands for.
+/// How much window a buffer allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferArithmetic {
     /// A fixed share is kept for overhead: `tcp_adv_win_scale` (`tcp_win_from_space`).
     AdvertisedScale(i32),
-    /// The share is measured: payload over true size of what arrives (`scaling_ratio`).
+    /// The share is measured: payload over truesize of what arrives (`scaling_ratio`).
     ScalingRatio,
 }
 
@@ -148,15 +148,15 @@ const OLD_MAX_TCP_HEADER: u32 = 128 + 32 + 48;
 /// Which part of a packet's buffer counts as its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferMemory {
-    /// The bytes that its driver asked for, room for a whole frame, and `struct sk_buff` (`alloc_skb`).
+    /// The bytes that its driver requested (room for a whole frame), and `struct sk_buff` (`alloc_skb`).
     AsAsked,
     /// What was allocated for them, `struct skb_shared_info` included (`SKB_TRUESIZE`, `ksize`).
     AsAllocated,
 }
 
 impl BufferMemory {
-    /// The least receive and send buffers that `setsockopt` makes (`SOCK_MIN_RCVBUF`, `SOCK_MIN_SNDBUF`; include/net/sock.h):
-    /// 256 and 2048 bytes until 3.11; one and two of the smallest buffers as they are allocated since 3.12.
+    /// The minimum receive and send buffers of `setsockopt` (`SOCK_MIN_RCVBUF`, `SOCK_MIN_SNDBUF`; include/net/sock.h):
+    /// 256 and 2048 bytes until 3.11; one and two of the smallest buffers as allocated since 3.12.
     pub const fn least_buffers(self) -> [u32; 2] {
         match self {
             Self::AsAsked => [256, 2048],
@@ -164,12 +164,13 @@ impl BufferMemory {
         }
     }
 
-    /// The memory of a buffer that is to be sent, besides its payload.
+    /// The memory of a buffer to send, besides its payload.
     ///
-    /// Until 3.2 it is `MAX_TCP_HEADER` (128 bytes, a link's header of 32, and 48 for one of IPv6, which distributions built) and
-    /// `struct sk_buff`, as `alloc_skb` counts them, and what is missing to a whole cache line behind an Ethernet's segment. A buffer
-    /// was taken for a whole segment then, so that one that is not filled takes more than this and its payload. Since then it is what a head of the cache for small ones takes (`SKB_TRUESIZE`: `struct sk_buff`, room for the headers and
-    /// `struct skb_shared_info`), as `SK_MEMINFO_WMEM_QUEUED` shows it on x86-64, 6.18.
+    /// Until 3.2: `MAX_TCP_HEADER` (128 bytes, a link's header of 32, and 48 for one of IPv6, which distributions
+    /// built) and `struct sk_buff`, as `alloc_skb` counts them, rounded up to a whole cache line after an Ethernet
+    /// segment. Buffers were sized for a whole segment then, so a partly filled one takes more than this and its
+    /// payload. Since then: a head from the cache of small heads (`SKB_TRUESIZE`: `struct sk_buff`, room for the
+    /// headers and `struct skb_shared_info`), as `SK_MEMINFO_WMEM_QUEUED` shows it on x86-64, 6.18.
     pub const fn send_head(self) -> u32 {
         match self {
             Self::AsAsked => OLD_MAX_TCP_HEADER + 8 + OLD_SK_BUFF,
@@ -177,7 +178,7 @@ impl BufferMemory {
         }
     }
 
-    /// What `tcp_sndbuf_expand` (`tcp_new_space` in 2.4) takes for a segment with so much payload.
+    /// The memory that `tcp_sndbuf_expand` (`tcp_new_space` in 2.4) assumes for a segment with this payload.
     pub(crate) const fn expected_segment(self, payload: u32) -> u32 {
         match self {
             Self::AsAsked => payload + OLD_MAX_TCP_HEADER + 16 + OLD_SK_BUFF,
@@ -189,30 +190,30 @@ impl BufferMemory {
 /// The buffer size that determines the window scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowScale {
-    /// The one that the socket has when its SYN goes out, though tuning may make it larger (`tcp_select_initial_window`;
-    /// weigle, section IV-B).
+    /// The buffer when the SYN is sent, though tuning may enlarge it (`tcp_select_initial_window`; weigle, section
+    /// IV-B).
     FirstBuffer,
-    /// The largest that tuning or `setsockopt` may make of it (LANL's patch for 2.4).
+    /// The largest size that tuning or `setsockopt` may give it (LANL's patch for 2.4).
     LargestBuffer,
 }
 
 /// The initial receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstWindow {
-    /// All that the buffer stands for.
+    /// The window of the whole buffer.
     Whole,
-    /// All that the buffer stands for, up to what a field holds that the peer takes for signed (`MAX_TCP_WINDOW`).
+    /// The window of the whole buffer, up to the largest value of a signed field (`MAX_TCP_WINDOW`).
     Signed,
-    /// At most what a signed field holds, and at most two to four segments, by the MSS (RFC 2414).
+    /// At most the largest value of a signed field, and at most two to four segments, by the MSS (RFC 2414).
     Rfc2414,
 }
 
-/// When a small window is closed instead, so that the sender waits for a larger one.
+/// When a small window is advertised as zero, so that the sender waits for a larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZeroWindow {
     /// When less than a segment is free (`__tcp_select_window`).
     BelowSegment,
-    /// Also when less than a sixteenth of the buffer is, before memory runs out with the window open
+    /// Also when less than a sixteenth of the buffer is free, before memory runs out with the window open
     /// (`__tcp_select_window`).
     BelowSixteenth,
 }
@@ -220,27 +221,26 @@ pub enum ZeroWindow {
 /// How the window grows from its initial value to the size that the buffer allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowGrowth {
-    /// With the first ACK (`tcp_select_window` of 2.2).
+    /// Completely, with the first ACK (`tcp_select_window` of 2.2).
     AtOnce,
-    /// By up to two segments for each one that arrives, if it is worth its memory (`tcp_grow_window`).
+    /// By up to two segments for each arriving segment that is worth its memory (`tcp_grow_window`).
     WithArrivals,
-    /// It is twice what arrived in the RTT that brought the most (Dynamic Right-Sizing, Fisk and Feng 2001).
+    /// To twice what arrived in the RTT that brought the most (Dynamic Right-Sizing, Fisk and Feng 2001).
     TwiceReceived,
 }
 
 /// How the receive buffer is sized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveTuning {
-    /// It stays.
+    /// Not tuned: its size is fixed.
     Fixed,
-    /// By memory alone: when more arrives than it has room for, and part of that is beyond a hole, it is made as large as
-    /// what is there (`tcp_clamp_window` of 2.4).
+    /// By memory alone: when more arrives than it has room for, some of it beyond a hole, the buffer grows to the
+    /// memory in use (`tcp_clamp_window` of 2.4).
     Memory,
-    /// For the sender's window as the receiver sees it: twice what arrived in an RTT, and as much again for overhead
+    /// For the sender's window as the receiver sees it: twice what arrived in an RTT, and the same again for overhead
     /// (Dynamic Right-Sizing, LANL's patch for 2.4; up to `net.core.rmem_max`).
     SenderWindow,
-    /// It is as large as it may be from the start, so that the sender's buffer decides (PSC's tuning, Semke, Mahdavi and
-    /// Mathis 1998).
+    /// It starts at its maximum, so that the sender's buffer decides (PSC's tuning, Semke, Mahdavi and Mathis 1998).
     Largest,
     /// Dynamic right-sizing: twice what the application read in an RTT (`tcp_rcv_space_adjust`).
     RightSizing,
@@ -251,13 +251,13 @@ pub enum ReceiveTuning {
 /// How the send buffer is sized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendTuning {
-    /// Nothing: what `SO_SNDBUF` or `tcp_wmem[1]` say.
+    /// Not tuned: `SO_SNDBUF` or `tcp_wmem[1]`.
     Fixed,
     /// Room for this many congestion windows (`tcp_new_space` in 2.4 and 2.6, `tcp_sndbuf_expand` today: 2).
     Windows(u32),
 }
 
-/// Which clock stamps segments (`tcp_time_stamp`).
+/// The clock of the timestamps option (`tcp_time_stamp`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampClock {
     /// One tick.
@@ -266,7 +266,7 @@ pub enum TimestampClock {
     Milliseconds,
 }
 
-/// Where segments for a process that waits in `recv` are processed.
+/// Where segments are processed for a process that waits in `recv`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prequeue {
     /// Segments for a sleeping reader wait until it runs and processes them itself.
@@ -278,18 +278,17 @@ pub enum Prequeue {
 /// Where the metrics of a destination are cached for the next connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MetricsCache {
-    /// Nowhere.
+    /// Not cached.
     No,
-    /// With the route (`struct rtable`): a known RTT is where the next connection begins to measure.
+    /// With the route (`struct rtable`): the next connection starts with a known RTT.
     Routes,
-    /// By destination (`struct tcp_metrics_block`): it only makes the first timeout longer.
+    /// By destination (`struct tcp_metrics_block`): it only lengthens the first timeout.
     Destinations,
 }
 
 impl MetricsCache {
-    /// How long an entry lasts: with the route, until that is forgotten with all others
-    /// (`ip_rt_secret_interval`, 2.6.14), whatever happens to it; or since it was last added to
-    /// (`TCP_METRICS_TIMEOUT`, 6.18).
+    /// How long an entry lasts. With routes: until all routes are flushed (`ip_rt_secret_interval`, 2.6.14), whether
+    /// used or not. By destination: since it was last updated (`TCP_METRICS_TIMEOUT`, 6.18).
     pub const fn lifetime(self) -> Duration {
         match self {
             Self::No => Duration::ZERO,
@@ -299,16 +298,16 @@ impl MetricsCache {
     }
 }
 
-/// What makes cwnd grow.
+/// What cwnd growth counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowIncrease {
-    /// ACKs, however much they acknowledge: a receiver that acknowledges every other segment halves it.
+    /// ACKs, however much they acknowledge: a receiver that acknowledges every other segment halves the growth.
     ByAck,
-    /// The segments that are acknowledged (`tcp_slow_start`, `tcp_cong_avoid_ai`).
+    /// The segments acknowledged (`tcp_slow_start`, `tcp_cong_avoid_ai`).
     BySegment,
 }
 
-/// A congestion control that this crate has.
+/// A congestion control of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CongestionControl {
     /// NewReno (RFC 5681, RFC 6582).
@@ -345,7 +344,7 @@ impl CongestionControl {
         Self::Westwood,
     ];
 
-    /// The name that `TCP_CONGESTION` takes.
+    /// The name for `TCP_CONGESTION`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Reno => "reno",
@@ -360,7 +359,7 @@ impl CongestionControl {
         }
     }
 
-    /// The one of that name.
+    /// The congestion control with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|control| control.name() == name)
     }
@@ -375,31 +374,30 @@ pub struct Choices {
     pub loss_detection: LossDetection,
     /// How SACK walks the queue of what was sent.
     pub sack_walk: SackWalk,
-    /// Whether sacked buffers that lie side by side become one (`tcp_shift_skb_data`).
+    /// Whether adjacent SACKed buffers are merged (`tcp_shift_skb_data`).
     pub sack_merging: bool,
     /// How cwnd is reduced in recovery.
     pub window_reduction: WindowReduction,
     /// How spurious timeouts are detected.
     pub forward_rto: ForwardRto,
-    /// Whether the end of a flight is probed before the timeout (RFC 8985, section 7).
+    /// Whether the tail of a flight is probed before the timeout (RFC 8985, section 7).
     pub tail_loss_probe: bool,
     /// Segments before the first ACK.
     pub initial_window: InitialWindow,
-    /// The retransmission timeout before the first measurement (`TCP_TIMEOUT_INIT`): 1 s by RFC 6298, 3 s
-    /// by RFC 1122.
+    /// The RTO before the first RTT measurement (`TCP_TIMEOUT_INIT`): 1 s by RFC 6298, 3 s by RFC 1122.
     pub initial_rto: Duration,
     /// The minimum RTO (`TCP_RTO_MIN`).
     pub min_rto: Duration,
-    /// Whether the variation's floor is `min_rto` itself rather than the whole timeout (`tcp_rtt_estimator`:
-    /// rttvar is at least `tcp_rto_min`).
+    /// Whether `min_rto` is the floor of the variation rather than of the whole RTO (`tcp_rtt_estimator`: rttvar is at
+    /// least `tcp_rto_min`).
     pub rttvar_floor: bool,
     /// Whether RTTs are measured in microseconds instead of ticks.
     pub microsecond_rtt: bool,
     /// Where RTT samples come from.
     pub round_trips: RoundTrips,
-    /// Which clock stamps segments.
+    /// The clock of the timestamps option.
     pub timestamp_clock: TimestampClock,
-    /// How much window a buffer stands for.
+    /// How much window a buffer allows.
     pub buffer_arithmetic: BufferArithmetic,
     /// How the receive buffer is sized.
     pub receive_tuning: ReceiveTuning,
@@ -415,22 +413,22 @@ pub struct Choices {
     pub first_window: FirstWindow,
     /// When the window is closed.
     pub zero_window: ZeroWindow,
-    /// How it grows from there.
+    /// How the window grows from there.
     pub window_growth: WindowGrowth,
-    /// Whether it grows with data beyond a hole too (`tcp_data_queue_ofo`). To an old sender an ACK with
-    /// another window is no duplicate.
+    /// Whether it also grows with data beyond a hole (`tcp_data_queue_ofo`). To an old sender, an ACK with a changed
+    /// window is not a duplicate.
     pub window_growth_beyond_holes: bool,
     /// What prevents bursts.
     pub burst_moderation: BurstModeration,
-    /// Whether cwnd is held to one segment beyond what is in flight while it is halved with the rate
-    /// (`tcp_cwnd_down`; leith, section 1.5: `tcp_htcp_cap` takes it away).
+    /// Whether cwnd is limited to one segment more than the segments in flight during rate halving (`tcp_cwnd_down`;
+    /// leith, section 1.5: `tcp_htcp_cap` removes the limit).
     pub reduction_cap: bool,
-    /// The threshold that an undo restores.
+    /// The ssthresh that an undo restores.
     pub prior_threshold: PriorThreshold,
     /// What is undone when a late original fills a hole.
     pub partial_undo: PartialUndo,
-    /// Whether a recovery that begins while the window is being reduced already can be undone like another
-    /// (`tcp_enter_recovery` of no kernel; leith, section 1.4).
+    /// Whether a recovery that begins during another window reduction can be undone (in `tcp_enter_recovery` of no
+    /// kernel; leith, section 1.4).
     pub undo_again: bool,
     /// The reaction to SACK reneging.
     pub reneging: Reneging,
@@ -438,30 +436,30 @@ pub struct Choices {
     pub super_packets: bool,
     /// Whether the PSH flag is on every super-packet (`__tcp_transmit_skb`).
     pub push_super_packets: bool,
-    /// Whether a connection keeps no more than about a millisecond of data in the queues below it
+    /// Whether a connection limits its data in the qdisc and device queues to about a millisecond
     /// (`tcp_small_queue_check`).
     pub small_queues: bool,
-    /// Whether segments wait for more while one of the same socket is still in the queue of the device
+    /// Whether small writes wait for more data while a segment of the socket is still in the device's queue
     /// (`tcp_autocorking`).
     pub autocorking: bool,
     /// Whether ACKs for data beyond a hole are thinned by time (`tcp_comp_sack_*`).
     pub compressed_acks: bool,
-    /// Whether the ACK that reports the last hole filled is sent immediately (`ICSK_ACK_NOW` in `tcp_data_queue`).
+    /// Whether the ACK for the last filled hole is sent immediately (`ICSK_ACK_NOW` in `tcp_data_queue`).
     pub ack_repairs_at_once: bool,
-    /// Whether resets, SYNs and ACKs that may be forged are answered with a challenge (RFC 5961). Without,
-    /// any reset or SYN in the window ends the connection.
+    /// Whether RSTs, SYNs and ACKs that may be forged are answered with a challenge ACK (RFC 5961). Without it, any RST
+    /// or SYN in the window ends the connection.
     pub challenges: bool,
-    /// Whether a segment that reaches beyond the window is taken whole (`tcp_sequence`).
+    /// Whether a segment that extends beyond the window is accepted whole (`tcp_sequence`).
     pub data_beyond_window: bool,
-    /// What makes cwnd grow.
+    /// What cwnd growth counts.
     pub window_increase: WindowIncrease,
-    /// Whether the congestion window is left alone while the application does not fill it
-    /// (`tcp_is_cwnd_limited` with `max_packets_out`; RFC 7661).
+    /// Whether cwnd stays while the application does not fill it (`tcp_is_cwnd_limited` with `max_packets_out`; RFC
+    /// 7661).
     pub window_validation: bool,
     /// Whether waiting readers process segments themselves.
     pub prequeue: Prequeue,
-    /// Where what one connection learned is kept for the next to the same host, unless `tcp_no_metrics_save` says not.
+    /// Where metrics of a connection are kept for the next one to the same host, unless `tcp_no_metrics_save` is set.
     pub metrics: MetricsCache,
-    /// What new sockets start with.
+    /// The congestion control of new sockets.
     pub congestion_control: CongestionControl,
 }

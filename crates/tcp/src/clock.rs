@@ -1,24 +1,24 @@
-//! The clocks of a kernel: its ticks, and what its timers make of them.
+//! A kernel's ticks and timers.
 
 use slowpath_model::Instant;
 use std::time::Duration;
 
-/// A kernel's tick rate (`CONFIG_HZ`), and how exactly its timers fire.
+/// A kernel's tick rate (`CONFIG_HZ`), and the resolution of its timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
-    /// Ticks a second.
+    /// Ticks per second.
     pub hz: u32,
-    /// How timers of many ticks are kept.
+    /// How timers many ticks ahead are kept.
     pub wheel: TimerWheel,
 }
 
-/// How far apart timers may be when they are far away.
+/// The resolution of timers far ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerWheel {
-    /// Cascading: every timer fires on the tick it asked for (before 4.8).
+    /// Cascading: every timer fires on the requested tick (before 4.8).
     Exact,
-    /// Levels of 64 buckets, each eight times as coarse as the one below, and never cascaded: a timer fires on the
-    /// next bucket's edge at or after the tick it asked for (`calc_wheel_index`, kernel/time/timer.c, since 4.8).
+    /// Levels of 64 buckets, each eight times as coarse as the one below, never cascaded: a timer fires on the next
+    /// bucket edge at or after the requested tick (`calc_wheel_index`, kernel/time/timer.c, since 4.8).
     Levels,
 }
 
@@ -35,15 +35,15 @@ const LEVEL_SHIFT: u32 = 3;
 const LEVELS: u32 = 9;
 
 impl Clock {
-    /// Nanoseconds of a tick.
+    /// Nanoseconds per tick.
     #[inline]
     pub const fn tick_nanos(self) -> i64 {
         // `NANOS` fits: a narrow division.
         (NANOS as u32 / self.hz) as i64
     }
 
-    /// Whole ticks in so many nanoseconds, rounded down. By the tick rates that there are, since to divide by what is
-    /// known is to multiply: ticks are counted several times for each packet.
+    /// Whole ticks in `nanos`, rounded down. A `match` on the known tick rates turns the division into a
+    /// multiplication: ticks are computed several times per packet.
     #[inline]
     const fn whole_ticks(self, nanos: i64) -> i64 {
         match self.hz {
@@ -54,7 +54,7 @@ impl Clock {
         }
     }
 
-    /// The tick that has begun last.
+    /// The tick that began last.
     pub const fn jiffies(self, now: Instant) -> Jiffies {
         Jiffies(self.whole_ticks(now.nanos()))
     }
@@ -66,14 +66,14 @@ impl Clock {
 
     /// A span in whole ticks, rounded up (`usecs_to_jiffies`).
     pub fn ticks(self, span: Duration) -> i64 {
-        // Not `as_nanos`: 128 bits, several times for each packet.
+        // Not `as_nanos`, which is 128-bit: this runs several times per packet.
         let seconds = i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
         let nanos = seconds.saturating_mul(NANOS).saturating_add(i64::from(span.subsec_nanos()));
         let whole = self.whole_ticks(nanos);
         whole + i64::from(whole * self.tick_nanos() != nanos)
     }
 
-    /// When a timer fires that is set now to expire `ticks` from the current tick (`mod_timer(jiffies + ticks)`).
+    /// When a timer fires that is set now to expire `ticks` after the current tick (`mod_timer(jiffies + ticks)`).
     pub fn fires(self, now: Instant, ticks: i64) -> Instant {
         let current = self.jiffies(now).0;
         let expires = current.saturating_add(ticks.max(0));
@@ -85,7 +85,7 @@ impl Clock {
     }
 }
 
-/// The tick on which a bucket of the wheel is emptied (`calc_wheel_index` and `calc_index`).
+/// The tick on which a timer's bucket of the wheel expires (`calc_wheel_index` and `calc_index`).
 fn levels_edge(current: i64, expires: i64) -> i64 {
     let delta = expires - current;
     let mut level = 0;
@@ -94,7 +94,7 @@ fn levels_edge(current: i64, expires: i64) -> i64 {
         level += 1;
     }
     let shift = level * LEVEL_SHIFT;
-    // The bucket after the one asked for: a timer never fires early.
+    // The next bucket: a timer never fires early.
     ((expires + (1 << shift)) >> shift) << shift
 }
 
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn near_timers_fire_within_a_tick_and_far_ones_within_an_eighth() {
+    fn timer_wheel_is_exact_nearby_and_within_an_eighth_far_ahead() {
         assert_eq!(CLOCK.fires(millis(1000), 40), millis(1041));
         assert_eq!(CLOCK.fires(millis(1000), 200), millis(1208));
         assert_eq!(CLOCK.fires(millis(1001), 200), millis(1208));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn cascading_timers_fire_on_their_tick() {
+    fn cascading_timers_fire_on_the_requested_tick() {
         let clock = Clock { hz: 100, wheel: TimerWheel::Exact };
         assert_eq!(clock.fires(millis(1005), 20), millis(1200));
     }

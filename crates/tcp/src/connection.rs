@@ -31,14 +31,14 @@ pub enum State {
     TimeWait,
 }
 
-/// Events that an application or a host may wait for.
+/// Events that an application or host may wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wakeups {
-    /// There is something to read, or the end of it (`sk_data_ready`).
+    /// There is data or EOF to read (`sk_data_ready`).
     pub readable: bool,
     /// There is room to write (`sk_write_space`).
     pub writable: bool,
-    /// The state changed, or an error is to be reported (`sk_state_change`, `sk_error_report`).
+    /// The state changed, or there is an error to report (`sk_state_change`, `sk_error_report`).
     pub state: bool,
 }
 
@@ -49,9 +49,9 @@ pub struct Connection {
     pub(crate) options: SocketOptions,
     pub(crate) state: State,
     pub(crate) negotiated: Negotiated,
-    /// What this end sends: `send/`.
+    /// The sending half: `send/`.
     pub(crate) snd: Sender,
-    /// What it receives: `receive/`.
+    /// The receiving half: `receive/`.
     pub(crate) rcv: Receiver,
     pub(crate) congestion: Congestion,
     pub(crate) timers: Timers,
@@ -59,19 +59,18 @@ pub struct Connection {
     pub(crate) out: VecDeque<Packet>,
     pub(crate) wakeups: Wakeups,
     pub(crate) work: Work,
-    /// What the next system call fails with (`sk_err`), and what it would be if the connection timed out
-    /// (`sk_err_soft`).
+    /// The error of the next system call (`sk_err`), and the error if the connection timed out (`sk_err_soft`).
     pub(crate) error: Option<Errno>,
     pub(crate) soft_error: Option<Errno>,
-    /// The application has said it will write no more, read no more (`sk_shutdown`).
+    /// The application has shut down writing or reading (`sk_shutdown`).
     pub(crate) send_shutdown: bool,
     pub(crate) receive_shutdown: bool,
-    /// No process holds it any more (`SOCK_DEAD`).
+    /// No process has it open any more (`SOCK_DEAD`).
     pub(crate) orphaned: bool,
 }
 
 impl Connection {
-    /// The next segment for the network.
+    /// The next segment to transmit.
     pub fn poll_transmit(&mut self) -> Option<Packet> {
         self.out.pop_front()
     }
@@ -118,12 +117,12 @@ impl Connection {
         }
     }
 
-    /// The host's settings have changed (`sysctl`, `ip route`). What a socket took over when it was made stays.
+    /// The host's settings have changed (`sysctl`, `ip route`). Settings copied when the socket was created stay.
     pub fn set_settings(&mut self, settings: Arc<Settings>) {
         self.settings = settings;
     }
 
-    /// What `setsockopt` has set on it.
+    /// The options set with `setsockopt`.
     pub const fn options(&self) -> &SocketOptions {
         &self.options
     }
@@ -133,7 +132,7 @@ impl Connection {
         self.congestion.name()
     }
 
-    /// Goes on with another congestion control (`tcp_reinit_congestion_control`).
+    /// Switches to another congestion control (`tcp_reinit_congestion_control`).
     pub fn set_congestion_control(&mut self, now: Instant, kind: CongestionControl) {
         self.options.congestion = Some(kind);
         self.congestion = Congestion::new(kind);

@@ -89,7 +89,7 @@ errnos! {
 }
 
 impl Errno {
-    /// The one of a number, as `SO_ERROR` has it.
+    /// The error with this number, as in `SO_ERROR`.
     pub fn of(number: i64) -> Option<Self> {
         Self::ALL.iter().copied().find(|errno| i64::from(errno.number()) == number)
     }

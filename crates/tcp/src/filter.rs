@@ -1,14 +1,14 @@
-//! The extreme value of late (lib/win_minmax.c, 6.18): its best three samples, each from a part of a window of time.
+//! The windowed extreme value (lib/win_minmax.c, 6.18): the best three samples, each from a part of a time window.
 
-/// The largest value of a window; what time is, is the caller's choice.
+/// The largest value in a window; the caller chooses the unit of time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RunningMax {
-    /// When, and what.
+    /// Time and value.
     samples: [Option<(i64, i64)>; 3],
 }
 
 impl RunningMax {
-    /// The largest; `None` before the first.
+    /// The largest value; `None` before the first.
     pub fn get(&self) -> Option<i64> {
         self.samples[0].map(|(_, value)| value)
     }

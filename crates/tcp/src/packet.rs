@@ -1,29 +1,29 @@
-//! A TCP segment between two endpoints, as small as a simulation wants it.
+//! A TCP segment between two endpoints, as small as a simulation needs it.
 //!
-//! Sequence numbers are [`StreamOffset`]s from the initial sequence number of the direction they count, so the SYN
-//! of either side is 0 and its first byte 1. The code at the edge to real packets wraps and unwraps them.
+//! Sequence numbers are [`StreamOffset`]s from the initial sequence number of their direction: either side's SYN is 0
+//! and its first byte 1. The code at the edge to real packets wraps and unwraps them.
 
 use slowpath_model::{Ecn, Flags, StreamOffset, Timestamps};
 
-/// The MSS that every host takes (`TCP_MSS_DEFAULT`, RFC 9293, section 3.7.1).
+/// The MSS that every host accepts (`TCP_MSS_DEFAULT`, RFC 9293, section 3.7.1).
 pub(crate) const DEFAULT_MSS: u32 = 536;
 /// The TCP header without options.
 pub(crate) const TCP_HEADER: u32 = 20;
 
-/// One segment, or a super-packet that the network device will cut into segments of [`gso_size`](Self::gso_size).
+/// One segment, or a super-packet that the network device cuts into segments of [`gso_size`](Self::gso_size).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The first sequence number: of the SYN, or of the first byte.
     pub seq: StreamOffset,
-    /// The next byte expected from the other side; means something only with the ACK flag.
+    /// The next byte expected from the other side; valid only with the ACK flag.
     pub ack: StreamOffset,
     /// Bytes of payload.
     pub len: u32,
     /// The window field as on the wire, unscaled.
     pub window: u16,
-    /// The urgent pointer; means something only with the URG flag.
+    /// The urgent pointer; valid only with the URG flag.
     pub urgent: u16,
-    /// Bytes of payload in each segment of a super-packet; 0 when it is no super-packet.
+    /// Bytes of payload in each segment of a super-packet; 0 if it is not a super-packet.
     pub gso_size: u16,
     /// Control bits.
     pub flags: Flags,
@@ -31,12 +31,12 @@ pub struct Packet {
     pub ecn: Ecn,
     /// The timestamps option.
     pub timestamps: Option<Timestamps>,
-    /// The options that only some segments have.
+    /// Options that only some segments have.
     pub options: TcpOptions,
 }
 
-/// Options other than timestamps. A SYN has no SACK blocks and only a SYN has the others (RFC 2018, RFC 7323,
-/// RFC 7413), so one place serves both.
+/// Options other than timestamps. A SYN has no SACK blocks and only a SYN has the others (RFC 2018, RFC 7323, RFC
+/// 7413), so they share one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TcpOptions {
     /// None.
@@ -57,11 +57,11 @@ pub struct SynOptions {
     pub window_scale: Option<u8>,
     /// SACK permitted.
     pub sack_permitted: bool,
-    /// TCP Fast Open: a cookie, or the wish for one (RFC 7413).
+    /// TCP Fast Open: a cookie, or a request for one (RFC 7413).
     pub fast_open: Option<Cookie>,
 }
 
-/// A Fast Open cookie; empty asks for one (RFC 7413, section 4.1.1).
+/// A Fast Open cookie; an empty one requests a cookie (RFC 7413, section 4.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cookie {
     bytes: [u8; 16],
@@ -82,7 +82,7 @@ impl Cookie {
     }
 }
 
-/// A block of sequence numbers, from its first to the one after its last.
+/// A range of sequence numbers, with an exclusive end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// The left edge.
@@ -94,13 +94,13 @@ pub struct Block {
 /// Up to four SACK blocks in the order of the option (RFC 2018, section 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sack {
-    // Distances from the packet's own `ack`: half the size of offsets, in a struct that is copied at every hop.
+    // Distances from the packet's own `ack`: half the size of offsets, in a struct copied at every hop.
     blocks: [(i32, i32); 4],
     count: u8,
 }
 
 impl Sack {
-    /// Adds a block of a packet that acknowledges `ack`; says whether there was room and the block within reach.
+    /// Adds a block of a packet that acknowledges `ack`; returns whether there was room and the distance fits.
     pub fn push(&mut self, ack: StreamOffset, block: Block) -> bool {
         let distance = |edge: StreamOffset| i32::try_from(edge.distance_from(ack)).ok();
         let (Some(start), Some(end)) = (distance(block.start), distance(block.end)) else { return false };
@@ -130,7 +130,7 @@ impl Sack {
 }
 
 impl Packet {
-    /// A segment with nothing but its place and flags.
+    /// A segment with only flags, sequence number and length.
     pub const fn new(flags: Flags, seq: StreamOffset, len: u32) -> Self {
         Self {
             seq,
@@ -165,7 +165,7 @@ impl Packet {
         }
     }
 
-    /// What a SYN offers; nothing for other segments.
+    /// The options of a SYN; empty for other segments.
     pub fn syn_options(&self) -> SynOptions {
         match self.options {
             TcpOptions::Syn(syn) => syn,
@@ -178,7 +178,7 @@ impl Packet {
         if self.gso_size == 0 { 1 } else { self.len.div_ceil(u32::from(self.gso_size)).max(1) }
     }
 
-    /// The segments that a network device makes of it (`tcp_gso_segment`): the first has CWR, the last FIN and PSH.
+    /// The segments that a network device cuts it into (`tcp_gso_segment`): the first has CWR, the last FIN and PSH.
     pub fn cut(self) -> impl Iterator<Item = Self> {
         let size = if self.gso_size == 0 { self.len } else { u32::from(self.gso_size) };
         let count = self.segments();
@@ -208,7 +208,7 @@ impl Packet {
 }
 
 impl SynOptions {
-    /// Bytes on the wire. SACK-permitted takes the padding of the timestamps when there are any.
+    /// Bytes on the wire. SACK-permitted takes the place of the timestamps' padding, if there are timestamps.
     fn bytes(self, timestamps: bool) -> u32 {
         let word = |present: bool| if present { 4 } else { 0 };
         let fast_open = self.fast_open.map_or(0, |cookie| (2 + u32::from(cookie.len)).next_multiple_of(4));
@@ -223,14 +223,14 @@ impl SynOptions {
 mod tests {
     use super::*;
 
-    /// Copied into and out of every queue of a simulated path.
+    /// It is copied into and out of every queue of a simulated path.
     #[test]
-    fn size_of_the_hot_struct() {
+    fn packet_stays_small() {
         assert_eq!(size_of::<Packet>(), 88);
     }
 
     #[test]
-    fn a_super_packet_is_cut_into_segments() {
+    fn gso_cuts_a_super_packet_into_segments() {
         let flags = Flags::ACK.with(Flags::PSH).with(Flags::FIN).with(Flags::CWR);
         let packet = Packet { gso_size: 1000, ..Packet::new(flags, StreamOffset(1), 2500) };
         let cut: Vec<_> = packet.cut().map(|segment| (segment.seq.0, segment.len, segment.flags)).collect();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn sack_blocks_come_back_as_they_went_in() {
+    fn sack_blocks_round_trip() {
         let ack = StreamOffset(1000);
         let blocks = [(3000, 4000), (500, 600), (5000, 5001), (2000, 2500)]
             .map(|(start, end)| Block { start: StreamOffset(start), end: StreamOffset(end) });
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn options_take_the_room_they_take_in_linux() {
+    fn option_lengths_match_linux() {
         let mut packet = Packet::new(Flags::SYN, StreamOffset(0), 0);
         packet.timestamps = Some(Timestamps { val: 1, ecr: 0 });
         packet.options = TcpOptions::Syn(SynOptions {

@@ -1,34 +1,34 @@
-//! What a route says about the connections over it (`struct dst_entry`'s metrics, `ip-route(8)`).
+//! What a route sets for its connections (`struct dst_entry`'s metrics, `ip-route(8)`).
 
 use crate::choices::CongestionControl;
 use std::time::Duration;
 
-/// The metrics of a route that an endpoint reads, besides its MTU; `None` where the route says nothing.
+/// The metrics of a route that an endpoint reads, besides its MTU; `None` if not set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     /// Segments before the first ACK (`RTAX_INITCWND`).
     pub initcwnd: Option<u32>,
-    /// Segments of the first window that is offered (`RTAX_INITRWND`).
+    /// The initial receive window, in segments (`RTAX_INITRWND`).
     pub initrwnd: Option<u32>,
-    /// The receive window at most, in bytes (`RTAX_WINDOW`).
+    /// The maximum receive window, in bytes (`RTAX_WINDOW`).
     pub window: Option<u32>,
-    /// The least retransmission timeout (`RTAX_RTO_MIN`; iproute2 locks it).
+    /// The minimum RTO (`RTAX_RTO_MIN`; iproute2 locks it).
     pub rto_min: Option<Duration>,
-    /// The MSS that is advertised to the peer (`RTAX_ADVMSS`).
+    /// The advertised MSS (`RTAX_ADVMSS`).
     pub advmss: Option<u32>,
     /// ACKs are never delayed (`RTAX_QUICKACK`).
     pub quickack: bool,
-    /// The congestion control, whatever else is asked for (`RTAX_CC_ALGO`).
+    /// The congestion control; overrides the socket's (`RTAX_CC_ALGO`).
     pub congestion: Option<CongestionControl>,
-    /// ECN is asked for and accepted (`RTAX_FEATURE_ECN`).
+    /// ECN is requested and accepted (`RTAX_FEATURE_ECN`).
     pub ecn: bool,
     /// Fast Open needs no cookie (`RTAX_FASTOPEN_NO_COOKIE`).
     pub fast_open_no_cookie: bool,
-    /// What earlier connections learned of the destination (`struct tcp_metrics_block`).
+    /// Metrics cached from earlier connections to the destination (`struct tcp_metrics_block`).
     pub known: Metrics,
 }
 
-/// One destination's metrics; `None` where nothing was learned.
+/// One destination's cached metrics; `None` if not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
     /// Eight times the smoothed RTT, in microseconds.

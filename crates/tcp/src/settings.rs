@@ -1,4 +1,4 @@
-//! What connections are made with: what the sockets of a host share, and what a handshake agrees on.
+//! The configuration of connections: settings shared by a host's sockets, and options negotiated in a handshake.
 
 use crate::choices::Choices;
 use crate::packet::TCP_HEADER;
@@ -6,7 +6,7 @@ use crate::route::Route;
 use crate::socket::options::SocketOptions;
 use crate::sysctl::Sysctls;
 
-/// What the sockets of a host share.
+/// Settings shared by the sockets of a host.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The kernel's choices.
@@ -17,19 +17,19 @@ pub struct Settings {
     pub mtu: u32,
     /// Bytes of the IP header: 20, or 40 for IPv6.
     pub ip_header: u32,
-    /// Segments of a super-packet at most (`gso_max_segs`), and its bytes (`gso_max_size`).
+    /// The maximum segments of a super-packet (`gso_max_segs`), and its maximum bytes (`gso_max_size`).
     pub gso_max: (u32, u32),
     /// What the route sets besides its MTU.
     pub route: Route,
 }
 
 impl Settings {
-    /// Whether the route is one of IPv6.
+    /// Whether this is an IPv6 route.
     pub const fn is_ipv6(&self) -> bool {
         self.ip_header == 40
     }
 
-    /// The MSS that a socket advertises to its peer: what the route carries, or less by `TCP_MAXSEG`
+    /// The MSS that a socket advertises to its peer: what fits the route, or less with `TCP_MAXSEG`
     /// (`dst_metric_advmss`, `tcp_mss_clamp`).
     pub(crate) fn advmss(&self, options: &SocketOptions) -> u32 {
         // IPV4_MAX_PMTU less headers, and ip_rt_min_advmss.
@@ -39,17 +39,17 @@ impl Settings {
     }
 }
 
-/// What is negotiated in the handshake (`struct tcp_options_received`).
+/// What the handshake negotiated (`struct tcp_options_received`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Negotiated {
-    /// Both sides stamp their segments.
+    /// Both sides send timestamps.
     pub timestamps: bool,
-    /// Both sides know SACK.
+    /// Both sides support SACK.
     pub sack: bool,
-    /// Both sides scale; the peer's shift and ours.
+    /// Both sides scale their windows; the peer's shift and ours.
     pub window_scale: Option<(u8, u8)>,
-    /// The peer's MSS option (`mss_clamp` after capping); 536 if it gave none.
+    /// The peer's MSS option (`mss_clamp` after capping); 536 without the option.
     pub mss: u16,
-    /// Both sides do ECN (RFC 3168).
+    /// Both sides support ECN (RFC 3168).
     pub ecn: bool,
 }

@@ -4,32 +4,32 @@ use std::time::Duration;
 
 /// `SOCK_MIN_RCVBUF` (include/net/sock.h): `TCP_SKB_MIN_TRUESIZE`.
 pub(crate) const MIN_RECEIVE_BUFFER: u32 = 2304;
-/// `SOCK_MIN_SNDBUF`: two of them.
+/// `SOCK_MIN_SNDBUF`: twice that.
 pub(crate) const MIN_SEND_BUFFER: u32 = 2 * MIN_RECEIVE_BUFFER;
 
-/// Least, default and most of a buffer, in bytes (`tcp_rmem`, `tcp_wmem`).
+/// Minimum, default and maximum of a buffer, in bytes (`tcp_rmem`, `tcp_wmem`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferSizes {
-    /// What a socket is sure to get under memory pressure.
+    /// The size guaranteed to a socket under memory pressure.
     pub min: u32,
-    /// What a socket starts with.
+    /// The initial size.
     pub default: u32,
-    /// What tuning may grow it to; not a bound on `setsockopt`.
+    /// The maximum size by autotuning; does not limit `setsockopt`.
     pub max: u32,
 }
 
-/// The sysctls, with the meaning that `Documentation/networking/ip-sysctl.rst` gives them.
+/// The sysctls, as defined in `Documentation/networking/ip-sysctl.rst`.
 ///
-/// Times of the kernel in seconds or microseconds are [`Duration`]s here.
+/// The kernel's seconds and microseconds are [`Duration`]s here.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "each is documented under its own name in the kernel's ip-sysctl.rst")]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of the kernel's switches")]
 pub struct Sysctls {
     pub tcp_rmem: BufferSizes,
     pub tcp_wmem: BufferSizes,
-    /// Most that `SO_RCVBUF` may ask for (`net.core.rmem_max`).
+    /// The maximum request of `SO_RCVBUF` (`net.core.rmem_max`).
     pub rmem_max: u32,
-    /// Most that `SO_SNDBUF` may ask for (`net.core.wmem_max`).
+    /// The maximum request of `SO_SNDBUF` (`net.core.wmem_max`).
     pub wmem_max: u32,
     pub somaxconn: u32,
     pub tcp_window_scaling: bool,

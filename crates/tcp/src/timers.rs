@@ -1,8 +1,8 @@
-//! The timers of a connection, as the kernel shares them out.
+//! The timers of a connection, as the kernel shares them.
 
 use slowpath_model::Instant;
 
-/// What the one retransmission timer of a connection waits for (`icsk_pending`).
+/// The current purpose of the one retransmission timer (`icsk_pending`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pending {
     /// The retransmission timeout (`ICSK_TIME_RETRANS`).
@@ -15,23 +15,23 @@ pub(crate) enum Pending {
     WindowProbe,
 }
 
-/// When what is due. A timer that is not set is `None`.
+/// When each timer is due; `None` if not set.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timers {
-    /// The retransmission timer, with what it is for.
+    /// The retransmission timer, with its purpose.
     pub retransmit: Option<(Pending, Instant)>,
     /// The delayed acknowledgment.
     pub delayed_ack: Option<Instant>,
-    /// The ACK that stands for several about data beyond a hole.
+    /// The compressed ACK for out-of-order data.
     pub compressed_ack: Option<Instant>,
-    /// When pacing lets the next segment go.
+    /// When pacing allows the next segment.
     pub pacing: Option<Instant>,
     /// Keepalive, and the wait in FIN-WAIT-2 and TIME-WAIT.
     pub keepalive: Option<Instant>,
 }
 
 impl Timers {
-    /// The first that is due.
+    /// The earliest timer.
     pub fn next(&self) -> Option<Instant> {
         [
             self.retransmit.map(|(_, due)| due),

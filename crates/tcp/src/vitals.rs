@@ -1,18 +1,18 @@
-//! What an observer of a socket can ask besides `TCP_INFO`: a sample, and what shows that the socket took a turn.
+//! What an observer of a socket can read besides `TCP_INFO`: a sample, and what reveals a state change.
 
 use crate::connection::Connection;
 use slowpath_model::{CaState, End, Instant, SocketSample, measured};
 
-/// What changes when a socket takes a turn. Cheap enough to be compared after every packet.
+/// Values that change when the socket's state does. Cheap enough to compare after every packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Vitals {
-    /// The congestion machine's state.
+    /// The congestion state.
     pub ca_state: CaState,
     /// Retransmission timeouts so far.
     pub timeouts: u16,
-    /// Reductions taken back so far.
+    /// Reductions undone so far.
     pub undos: u32,
-    /// How often the advertised window has closed and opened.
+    /// How often the advertised window has closed and reopened.
     pub zero_windows: [u32; 2],
     /// Sizes of the send and the receive buffer, in bytes of memory.
     pub buffers: [u32; 2],
@@ -31,12 +31,12 @@ impl Connection {
         }
     }
 
-    /// Where the receive queue begins and ends: what the process reads next, and what is expected next.
+    /// Range of the receive queue: from the next byte to read to the next byte expected.
     pub fn receive_queue(&self) -> std::ops::Range<slowpath_model::StreamOffset> {
         self.rcv.copied..self.rcv.nxt
     }
 
-    /// The state of the socket, as far as TCP knows it: what waits before it is the host's to say.
+    /// The state of the socket as TCP knows it: the host adds what is queued before TCP.
     pub fn sample(&self, end: End, now: Instant) -> SocketSample {
         let info = self.info(now);
         let queue = self.receive_queue();

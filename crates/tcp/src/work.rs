@@ -1,13 +1,12 @@
-//! Work of calls beyond the plain path, counted so that a host can charge CPU time for it.
+//! Work of calls beyond the fast path, counted so that a host can charge CPU time for it.
 
-/// Work done since it was last asked for.
+/// Work since the last query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Buffers of the send queue looked at to tag what is sacked, to mark what is lost and to find what is to be sent
-    /// again.
+    /// Send queue buffers visited to tag what is SACKed, to mark what is lost and to find what to retransmit.
     pub queue_steps: u64,
-    /// Buffers of the send queue freed, for they are acknowledged.
+    /// Send queue buffers freed because they were acknowledged.
     pub freed: u64,
-    /// Segments with data that were not the next.
+    /// Data segments received out of order.
     pub out_of_order: u64,
 }

@@ -1,13 +1,13 @@
 //! Structures of the kernel's user API, as bytes and as values: [`TcpInfo`], [`netlink`] messages, [`sock_diag`].
 //!
-//! Pure: sockets are opened and asked where the answers are needed.
+//! Pure: the callers open the sockets and send the requests.
 //!
 //! # Decisions
 //!
-//! **netlink is read by hand.** What is needed of it is framing, attributes and one fixed message. Measured in November
-//! 2026 on two cores, a cold debug build of `neli` 0.7 takes 35 crates and 16 s of CPU time, and one of
-//! `netlink-packet-core`, `-route`, `-generic`, `-sock-diag` and `netlink-sys` 20 crates and 14 s. Neither knows
-//! tcp_metrics, and the second's attributes would still be picked one by one.
+//! **netlink is decoded by hand.** Only framing, attributes and one fixed message are needed. Measured in November 2026
+//! on two cores, a cold debug build of `neli` 0.7 takes 35 crates and 16 s of CPU time, and one of
+//! `netlink-packet-core`, `-route`, `-generic`, `-sock-diag` and `netlink-sys` 20 crates and 14 s. Neither supports
+//! tcp_metrics, and the second's attributes would still be selected one by one.
 
 pub mod netlink;
 pub mod sock_diag;

@@ -1,13 +1,13 @@
-//! netlink(7): how messages and their attributes are laid out (include/uapi/linux/netlink.h). All numbers are in the
-//! machine's byte order.
+//! netlink(7): the layout of messages and attributes (include/uapi/linux/netlink.h). All numbers are in the machine's
+//! byte order.
 
 use std::net::IpAddr;
 
 /// The length of `struct nlmsghdr`.
 pub const HEADER_BYTES: usize = 16;
-/// `NLM_F_REQUEST`, which every question has.
+/// `NLM_F_REQUEST`, set in every request.
 const REQUEST: u16 = 1;
-/// `NLM_F_DUMP`: asks for all there are of a kind.
+/// `NLM_F_DUMP`: requests all objects of a kind.
 pub const DUMP: u16 = 0x300;
 /// `NLMSG_ERROR` and `NLMSG_DONE`.
 const ERROR: u16 = 2;
@@ -17,15 +17,15 @@ const TYPE_MASK: u16 = 0x3fff;
 /// The length of `struct nlattr` (`struct rtattr` is the same).
 const ATTRIBUTE_HEADER: usize = 4;
 
-/// The kernel answered a question with an error.
+/// The kernel answered a request with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("netlink error {0}")]
 pub struct Refused(
-    /// The error's number, positive.
+    /// The errno, positive.
     pub i32,
 );
 
-/// A question: `struct nlmsghdr` and `body`. Its answers carry `sequence` again.
+/// A request: `struct nlmsghdr` and `body`. Its answers repeat `sequence`.
 pub fn request(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     let length = HEADER_BYTES + body.len();
     let mut message = Vec::with_capacity(length);
@@ -33,18 +33,18 @@ pub fn request(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     message.extend(kind.to_ne_bytes());
     message.extend((REQUEST | flags).to_ne_bytes());
     message.extend(sequence.to_ne_bytes());
-    // The kernel fills in the port.
+    // The kernel fills in the port id.
     message.extend(0_u32.to_ne_bytes());
     message.extend(body);
     message
 }
 
-/// Hands out the answers to question `sequence` in a datagram, by type and body. Returns whether the last one was among
-/// them.
+/// Passes the answers to request `sequence` in a datagram to `take`, by type and body. Returns whether the last one was
+/// among them.
 ///
 /// # Errors
 ///
-/// If the kernel refuses the question.
+/// If the kernel refuses the request.
 pub fn answers(mut bytes: &[u8], sequence: u32, mut take: impl FnMut(u16, &[u8])) -> Result<bool, Refused> {
     while let Some(header) = bytes.get(..HEADER_BYTES) {
         let length = number(header, 0) as usize;
@@ -60,7 +60,7 @@ pub fn answers(mut bytes: &[u8], sequence: u32, mut take: impl FnMut(u16, &[u8])
     Ok(false)
 }
 
-/// The attributes of a message behind its fixed part, by type and value.
+/// The attributes of a message after its fixed part, by type and value.
 pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -73,7 +73,7 @@ pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// Adds an attribute to a question.
+/// Adds an attribute to a request.
 pub fn attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
     message.extend(((ATTRIBUTE_HEADER + value.len()) as u16).to_ne_bytes());
     message.extend(kind.to_ne_bytes());
@@ -91,13 +91,13 @@ pub fn wide(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |chunk| u64::from_ne_bytes(*chunk))
 }
 
-/// Text up to its NUL.
+/// Text up to the NUL.
 pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// An address of either family; `None` if its length is neither's.
+/// An address of either family; `None` for another length.
 pub fn address(bytes: &[u8]) -> Option<IpAddr> {
     let four = <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from);
     four.or_else(|| <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from))
@@ -109,17 +109,17 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn attributes_are_read_as_they_are_written() {
+    fn netlink_attributes_round_trip() {
         let mut bytes = Vec::new();
         attribute(&mut bytes, 7, b"abc");
         attribute(&mut bytes, 9 | 1 << 15, &5_u32.to_ne_bytes());
         let found: Vec<_> = attributes(&bytes).collect();
         assert_eq!(found, [(7, &b"abc"[..]), (9, &5_u32.to_ne_bytes()[..])]);
-        assert_eq!(attributes(&bytes[..bytes.len() - 1]).count(), 1, "half a value is none");
+        assert_eq!(attributes(&bytes[..bytes.len() - 1]).count(), 1, "a truncated value is skipped");
     }
 
     #[test]
-    fn an_error_is_the_systems() {
+    fn netlink_error_is_the_errno() {
         const ENODEV: i32 = 19;
         let answer = |kind: u16, body: &[u8]| request(kind, 0, 3, body);
         let mut bytes = answer(20, b"1234");
@@ -133,7 +133,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_is_too_strange(mut bytes in prop::collection::vec(any::<u8>(), 0..200), length in 0_u32..100) {
+        fn decoding_any_answer_does_not_panic(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..200),
+            length in 0_u32..100,
+        ) {
             bytes.splice(..bytes.len().min(4), length.to_ne_bytes());
             if let Some(kind) = bytes.get_mut(4..12) {
                 kind.copy_from_slice(&[16, 0, 0, 0, 1, 0, 0, 0]);

@@ -2,7 +2,7 @@
 
 use crate::netlink::number;
 
-/// `SOCK_DIAG_BY_FAMILY`: the type of the question and of its answers.
+/// `SOCK_DIAG_BY_FAMILY`: the type of the request and of its answers.
 pub const BY_FAMILY: u16 = 20;
 /// `INET_DIAG_INFO`: `struct tcp_info`.
 pub const INFO: u16 = 2;
@@ -14,7 +14,7 @@ const REQUEST_BYTES: usize = 56;
 /// Of `struct inet_diag_msg`.
 const MESSAGE_BYTES: usize = 72;
 
-/// `SK_MEMINFO_VARS` in their order, 32 bits each, in bytes but for the last (include/uapi/linux/sock_diag.h).
+/// `SK_MEMINFO_VARS` in order, 32 bits each, in bytes except for the last (include/uapi/linux/sock_diag.h).
 pub const MEMINFO: [&str; 9] = [
     "SK_MEMINFO_RMEM_ALLOC",
     "SK_MEMINFO_RCVBUF",
@@ -27,13 +27,13 @@ pub const MEMINFO: [&str; 9] = [
     "SK_MEMINFO_DROPS",
 ];
 
-/// Reads [`MEMINFO`]; what a kernel does not have yet is 0.
+/// Decodes [`MEMINFO`]; fields that the kernel does not have are 0.
 pub fn meminfo(bytes: &[u8]) -> [u32; MEMINFO.len()] {
     std::array::from_fn(|place| number(bytes, place * 4))
 }
 
-/// `struct inet_diag_req_v2` for the TCP sockets of an address family in these states (a bit each), whatever their ports
-/// and addresses, with [`INFO`] and [`SKMEMINFO`].
+/// `struct inet_diag_req_v2` for the TCP sockets of an address family in these states (a bit each), with any ports and
+/// addresses, with [`INFO`] and [`SKMEMINFO`].
 pub fn tcp_sockets(family: u8, states: u32) -> [u8; REQUEST_BYTES] {
     let mut request = [0; REQUEST_BYTES];
     request[..4].copy_from_slice(&[family, IPPROTO_TCP, 1 << (INFO - 1) | 1 << (SKMEMINFO - 1), 0]);
@@ -41,7 +41,7 @@ pub fn tcp_sockets(family: u8, states: u32) -> [u8; REQUEST_BYTES] {
     request
 }
 
-/// `struct inet_diag_msg`: a socket as the kernel describes it.
+/// `struct inet_diag_msg`: the kernel's description of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The address family of the socket.
@@ -50,20 +50,20 @@ pub struct Message<'a> {
     pub state: u8,
     /// The ports, its own and its peer's.
     pub ports: [u16; 2],
-    /// The addresses, its own and its peer's; those of IPv4 in the first four bytes.
+    /// The addresses, its own and its peer's; IPv4 addresses in the first four bytes.
     pub addresses: [[u8; 16]; 2],
-    /// A number that is never used again.
+    /// A number that is never reused.
     pub cookie: u64,
     /// `idiag_rqueue`: `rcv_nxt - copied_seq`, in bytes.
     pub receive_queue: u32,
-    /// The number of its file.
+    /// The inode of its file.
     pub inode: u32,
-    /// What follows, for [`attributes`](crate::netlink::attributes).
+    /// The rest, for [`attributes`](crate::netlink::attributes).
     pub attributes: &'a [u8],
 }
 
 impl<'a> Message<'a> {
-    /// Reads an answer's body; `None` if it is cut short.
+    /// Decodes an answer's body; `None` if it is cut short.
     pub fn decode(body: &'a [u8]) -> Option<Self> {
         let (fixed, attributes) = body.split_first_chunk::<MESSAGE_BYTES>()?;
         let port = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_where_the_kernel_has_them() {
+    fn sock_diag_fields_are_at_the_kernels_offsets() {
         let mut body: Vec<u8> = (0..MESSAGE_BYTES as u8).collect();
         body.extend([1, 2, 3]);
         let message = Message::decode(&body).expect("whole");
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_asks_for_both_extensions() {
+    fn sock_diag_request_has_both_extensions() {
         let request = tcp_sockets(2, 1 << 1);
         assert_eq!(
             request[..8],

@@ -1,6 +1,6 @@
-//! `struct tcp_info`, which `getsockopt(TCP_INFO)` and `INET_DIAG_INFO` fill (include/uapi/linux/tcp.h, Linux 6.18).
+//! `struct tcp_info`, as filled by `getsockopt(TCP_INFO)` and `INET_DIAG_INFO` (include/uapi/linux/tcp.h, Linux 6.18).
 //!
-//! The struct only grows at its end. A kernel fills what it knows, and its length says how much that is: [`filled_by`].
+//! The struct only grows at its end. A kernel fills the fields it has, and the length says how many: [`filled_by`].
 
 /// How many bytes a kernel fills, by the release that added the last of them.
 pub mod filled_by {
@@ -15,18 +15,18 @@ pub mod filled_by {
 /// The bytes of the whole struct.
 const LENGTH: usize = filled_by::LINUX_6_7;
 
-/// A field of at least a byte: its name in the kernel, where it begins, and its length.
+/// A field of at least a byte: its kernel name, offset, and length.
 type Field = (&'static str, usize, usize);
 
-/// Where the shift counts are: `tcpi_snd_wscale` in the low four bits, `tcpi_rcv_wscale` in the high ones.
+/// The offset of the shift counts: `tcpi_snd_wscale` in the low four bits, `tcpi_rcv_wscale` in the high ones.
 const SCALES: usize = 6;
 /// `tcpi_delivery_rate_app_limited` in the lowest bit, `tcpi_fastopen_client_fail` in the two above.
 const BITS: usize = 7;
 
-/// Declares the struct, and reads and writes it, from one list: each field with its type and its offset.
+/// Declares the struct, its decoder and encoder from one list: each field with its type and offset.
 macro_rules! layout {
     ($($name:ident: $type:ident = $offset:literal $kernel:literal,)*) => {
-        /// The fields of `struct tcp_info` without their `tcpi_`; times, amounts and rates in the kernel's units:
+        /// The fields of `struct tcp_info` without `tcpi_`; times, amounts and rates are in the kernel's units:
         /// microseconds (`last_*` and `total_rto_time`: milliseconds), bytes or segments, bytes per second.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each is documented under its own name in the kernel's header")]
@@ -53,7 +53,7 @@ macro_rules! layout {
                 $(bytes[$offset..][..size_of::<$type>()].copy_from_slice(&self.$name.to_ne_bytes());)*
             }
 
-            /// In the order of [`FIELDS`], by their bits: a rate of ~0 is unlimited, and -1 in scripts too.
+            /// In the order of [`FIELDS`], as signed: a rate of ~0 is unlimited, and -1 in scripts too.
             fn values(&self) -> [i64; FIELDS.len()] {
                 [$(self.$name as i64),*]
             }
@@ -122,11 +122,10 @@ layout! {
 }
 
 impl TcpInfo {
-    /// The bytes of the struct. A newer kernel fills no more of a buffer than that.
+    /// The length of the struct. A newer kernel fills no more of a buffer than that.
     pub const LENGTH: usize = LENGTH;
 
-    /// Reads what a kernel filled, which may be shorter or longer than the struct is here. Fields that the bytes do not
-    /// reach are 0.
+    /// Decodes what a kernel filled, which may be shorter or longer than this struct. Missing fields are 0.
     pub fn decode(bytes: &[u8]) -> Self {
         let mut whole = [0; LENGTH];
         let filled = bytes.len().min(LENGTH);
@@ -151,7 +150,7 @@ impl TcpInfo {
         bytes
     }
 
-    /// The fields within the first `filled` bytes, by their names in the kernel.
+    /// The fields within the first `filled` bytes, by their kernel names.
     pub fn measures(&self, filled: usize) -> Vec<(&'static str, i64)> {
         let bits = [
             ("tcpi_snd_wscale", SCALES, i64::from(self.snd_wscale)),
@@ -175,14 +174,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layout_is_the_kernels() {
+    fn tcp_info_layout_matches_pahole() {
         // From pahole on the 6.18 header.
         let offset = |name| FIELDS.iter().find(|field| field.0 == name).map(|field| field.1);
         assert_eq!(offset("tcpi_pacing_rate"), Some(104));
         assert_eq!(offset("tcpi_busy_time"), Some(168));
         assert_eq!(offset("tcpi_bytes_sent"), Some(200));
         assert_eq!(offset("tcpi_snd_wnd"), Some(228));
-        // No field overlaps another, and none is left out but the two bytes of bit fields.
+        // No field overlaps another, and none is missing except the two bytes of bit fields.
         let mut next = 0;
         for (name, at, width) in FIELDS {
             let gap = if *name == "tcpi_rto" { 2 } else { 0 };
@@ -193,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn fields_come_back_as_they_went_in() {
+    fn tcp_info_fields_round_trip() {
         let mut whole: [u8; LENGTH] = std::array::from_fn(|at| at as u8);
         whole[BITS] = 5;
         assert_eq!(TcpInfo::decode(&whole).encode(), whole);
     }
 
     #[test]
-    fn fields_that_an_older_kernel_does_not_fill_are_left_out() {
+    fn fields_beyond_an_older_kernels_length_are_omitted() {
         let info = TcpInfo::decode(&[0xff; 104]);
         assert_eq!((info.total_retrans, info.pacing_rate), (u32::MAX, 0));
         let measures = info.measures(104);

@@ -1,6 +1,6 @@
-//! Integers out of bytes, in either order.
+//! Integers from bytes, in either order.
 
-/// The order in which a file's writer laid out its integers.
+/// The byte order of a file's writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The least significant byte first.
@@ -10,7 +10,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The integer at `at`. The caller has checked that it is there.
+    /// The integer at `at`. The caller has checked the bounds.
     #[inline]
     pub fn u32(self, bytes: &[u8], at: usize) -> u32 {
         let four = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
@@ -20,7 +20,7 @@ impl Order {
         }
     }
 
-    /// The integer at `at`. The caller has checked that it is there.
+    /// The integer at `at`. The caller has checked the bounds.
     #[inline]
     pub fn u16(self, bytes: &[u8], at: usize) -> u16 {
         match self {
@@ -38,19 +38,19 @@ impl Order {
     }
 }
 
-/// The integer at `at` in network order. The caller has checked that it is there.
+/// The integer at `at` in network order. The caller has checked the bounds.
 #[inline]
 pub fn be16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-/// The integer at `at` in network order. The caller has checked that it is there.
+/// The integer at `at` in network order. The caller has checked the bounds.
 #[inline]
 pub fn be32(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The address at `at` in network order. The caller has checked that it is there.
+/// The address at `at` in network order. The caller has checked the bounds.
 #[inline]
 pub fn be128(bytes: &[u8], at: usize) -> u128 {
     let mut sixteen = [0; 16];

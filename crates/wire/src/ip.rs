@@ -19,7 +19,7 @@ pub const UDP: u8 = 17;
 /// ICMPv6.
 pub const ICMPV6: u8 = 58;
 
-/// Of an IPv4 header's flags and offset: not to be fragmented.
+/// The DF bit in an IPv4 header's flags and offset.
 const DONT_FRAGMENT: u16 = 0x4000;
 
 /// The fixed part of an IPv4 header.
@@ -31,13 +31,13 @@ pub struct V4<'a>(pub &'a [u8; V4_BYTES]);
 pub struct V6<'a>(pub &'a [u8; V6_BYTES]);
 
 impl V4<'_> {
-    /// 4, if it is sound.
+    /// 4 in a valid header.
     #[inline(always)]
     pub fn version(self) -> u8 {
         self.0[0] >> 4
     }
 
-    /// The header's length by itself, in bytes: less than 20 if it is malformed.
+    /// The header length field, in bytes: less than 20 if it is malformed.
     #[inline(always)]
     pub fn header_bytes(self) -> usize {
         usize::from(self.0[0] & 0xf) * 4
@@ -49,7 +49,7 @@ impl V4<'_> {
         self.0[1]
     }
 
-    /// The packet's length, header included. 0 in a capture of a packet that a network card is to cut.
+    /// The packet's length, including the header. 0 in a capture of a packet that a NIC will segment.
     #[inline(always)]
     pub fn total_bytes(self) -> usize {
         usize::from(be16(self.0, 2))
@@ -61,13 +61,13 @@ impl V4<'_> {
         be16(self.0, 4)
     }
 
-    /// The fragment's offset in units of 8 bytes; 0 of a whole packet and of the first fragment.
+    /// The fragment's offset in units of 8 bytes; 0 in a whole packet and in the first fragment.
     #[inline(always)]
     pub fn fragment_offset(self) -> u16 {
         be16(self.0, 6) & 0x1fff
     }
 
-    /// Whether it is a fragment, be it the first.
+    /// Whether it is a fragment, including the first.
     #[inline(always)]
     pub fn is_fragment(self) -> bool {
         be16(self.0, 6) & 0x3fff != 0
@@ -79,7 +79,7 @@ impl V4<'_> {
         self.0[8]
     }
 
-    /// What is inside.
+    /// The protocol number.
     #[inline(always)]
     pub fn protocol(self) -> u8 {
         self.0[9]
@@ -99,7 +99,7 @@ impl V4<'_> {
 }
 
 impl V6<'_> {
-    /// 6, if it is sound.
+    /// 6 in a valid header.
     #[inline(always)]
     pub fn version(self) -> u8 {
         self.0[0] >> 4
@@ -117,13 +117,13 @@ impl V6<'_> {
         be32(self.0, 0) & 0xf_ffff
     }
 
-    /// What follows the header, in bytes. 0 in a jumbogram.
+    /// The payload length, in bytes. 0 in a jumbogram.
     #[inline(always)]
     pub fn payload_bytes(self) -> usize {
         usize::from(be16(self.0, 4))
     }
 
-    /// What is inside, or the first extension header.
+    /// The protocol number, or the first extension header.
     #[inline(always)]
     pub fn next_header(self) -> u8 {
         self.0[6]
@@ -148,7 +148,7 @@ impl V6<'_> {
     }
 }
 
-/// A header of either version, for readers that take only ordinary packets: no fragments, no extension headers.
+/// A header of either version, for readers of ordinary packets only: no fragments, no extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ip<'a> {
     /// IPv4.
@@ -158,8 +158,8 @@ pub enum Ip<'a> {
 }
 
 impl<'a> Ip<'a> {
-    /// The header at the start of `packet`; `None` if it is cut short, of another version, or shorter than a header by
-    /// itself.
+    /// The header at the start of `packet`; `None` if it is cut short, of another version, or states a length shorter
+    /// than a header.
     pub fn parse(packet: &'a [u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => packet.first_chunk().map(V4).filter(|v4| v4.header_bytes() >= V4_BYTES).map(Self::V4),
@@ -176,7 +176,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// What is inside.
+    /// The protocol number.
     pub fn protocol(self) -> u8 {
         match self {
             Self::V4(v4) => v4.protocol(),
@@ -208,7 +208,7 @@ impl<'a> Ip<'a> {
         }
     }
 
-    /// The packet's length, header included.
+    /// The packet's length, including the header.
     pub fn total_bytes(self) -> usize {
         match self {
             Self::V4(v4) => v4.total_bytes(),
@@ -217,24 +217,24 @@ impl<'a> Ip<'a> {
     }
 }
 
-/// What a header to be written says. Not fragmented, without options or extension headers.
+/// The fields of a header to write: not fragmented, without options or extension headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     /// The traffic class.
     pub class: u8,
-    /// The flow label; only of IPv6.
+    /// The flow label; IPv6 only.
     pub flow_label: u32,
-    /// The identification; only of IPv4.
+    /// The identification; IPv4 only.
     pub id: u16,
     /// Time to live, or hop limit.
     pub ttl: u8,
-    /// What is inside.
+    /// The protocol number.
     pub protocol: u8,
 }
 
 impl Fields {
-    /// Writes the header of a packet with so many bytes behind it; of IPv6 unless both addresses are of IPv4. Of a packet
-    /// that is longer than IP can say, the length field holds the low 16 bits.
+    /// Writes the header of a packet with `payload` bytes after it; IPv6 unless both addresses are IPv4. If the packet
+    /// is too long for IP, the length field holds the low 16 bits.
     pub fn put(&self, into: &mut Vec<u8>, (source, destination): (IpAddr, IpAddr), payload: u32) {
         let begin = into.len();
         match (source, destination) {
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_read_as_they_are_written() {
+    fn ip_headers_round_trip() {
         let fields = Fields { class: 0xb9, flow_label: 0xabcde, id: 0x1234, ttl: 63, protocol: TCP };
         for between in [
             ("192.0.2.1".parse().unwrap(), "198.51.100.2".parse().unwrap()),

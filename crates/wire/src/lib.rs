@@ -7,8 +7,8 @@
 //! # Decisions
 //!
 //! **Headers are read in place.** A reader of captures spends most of its time on them, so [`ip::V4`], [`ip::V6`] and
-//! [`tcp::Fixed`] are the bytes themselves, and each field is read when it is asked for. What a header means (fragments,
-//! lengths that contradict each other, tunnels) is for the reader to judge.
+//! [`tcp::Fixed`] are the bytes themselves, and each field is decoded when accessed. Interpreting a header (fragments,
+//! contradictory lengths, tunnels) is up to the reader.
 
 pub mod bytes;
 pub mod checksum;

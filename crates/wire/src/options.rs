@@ -25,30 +25,30 @@ pub const ACCECN0: u8 = 172;
 pub const ACCECN1: u8 = 174;
 /// For experiments (RFC 6994).
 pub const EXPERIMENTAL: u8 = 254;
-/// What the experimental option of Fast Open begins with (RFC 7413, appendix).
+/// The first bytes of the experimental Fast Open option (RFC 7413, appendix).
 pub const FAST_OPEN_MAGIC: [u8; 2] = [0xf9, 0x89];
 
-/// Why an option cannot be read.
+/// Why an option is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// It goes on beyond the bytes.
+    /// It extends beyond the bytes.
     Beyond,
     /// Its length is below 2.
     Length,
 }
 
-/// An option, and what follows it.
+/// An option, and the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raw<'a> {
     /// Its kind.
     pub kind: u8,
-    /// What follows kind and length; nothing for [`END`] and [`NOP`].
+    /// The data after kind and length; empty for [`END`] and [`NOP`].
     pub data: &'a [u8],
-    /// What follows the option.
+    /// The bytes after the option.
     pub rest: &'a [u8],
 }
 
-/// The option at the start of `bytes`; `None` if there are none.
+/// The option at the start of `bytes`; `None` if `bytes` is empty.
 ///
 /// # Errors
 ///
@@ -67,7 +67,7 @@ pub fn first(bytes: &[u8]) -> Result<Option<Raw<'_>>, Broken> {
     }
 }
 
-/// Writes an option of a kind that has a length.
+/// Writes an option with a length.
 pub fn put(into: &mut Vec<u8>, kind: u8, data: impl IntoIterator<Item = u8>) {
     let begin = into.len();
     into.extend([kind, 0]);
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_option_is_read_as_it_is_written() {
+    fn tcp_option_round_trips() {
         let mut bytes = vec![NOP];
         put(&mut bytes, MSS, 1460_u16.to_be_bytes());
         put(&mut bytes, SACK_PERMITTED, []);

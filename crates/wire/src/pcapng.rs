@@ -7,7 +7,7 @@ use crate::bytes::Order;
 pub const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// Type and total length before a block's body, total length after it.
 pub const FRAME: usize = 12;
-/// What a section header's body begins with, in the byte order of the section.
+/// The first bytes of a section header's body, in the section's byte order.
 pub const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 // Block types (section 10.1).
@@ -33,7 +33,7 @@ pub const OPT_END: u16 = 0;
 pub const OPT_COMMENT: u16 = 1;
 /// `if_name`.
 pub const IF_NAME: u16 = 2;
-/// `if_tsresol`: a negative power of ten, or of two where the highest bit is set.
+/// `if_tsresol`: a negative power of ten, or of two if the highest bit is set.
 pub const IF_TSRESOL: u16 = 9;
 /// `if_tsoffset`: seconds to add.
 pub const IF_TSOFFSET: u16 = 14;
@@ -42,7 +42,7 @@ pub const ISB_IFDROP: u16 = 5;
 /// `isb_osdrop`.
 pub const ISB_OSDROP: u16 = 7;
 
-/// The options of a block behind its fixed part, by code and value, up to their end.
+/// The options of a block after its fixed part, by code and value, up to their end.
 pub fn options(order: Order, bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -56,20 +56,20 @@ pub fn options(order: Order, bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
     })
 }
 
-/// Writes a section header block, whose length is not stated.
+/// Writes a section header block without a section length.
 pub fn put_section(file: &mut Vec<u8>, options: &[(u16, &[u8])]) {
     let [magic, version] = [BYTE_ORDER_MAGIC, 1].map(u32::to_le_bytes);
     put_block(file, u32::from_le_bytes(SECTION), &[&magic, &version, &[0xff; 8], &encoded(options)]);
 }
 
-/// Writes an interface description block, without a limit to what is kept of a frame.
+/// Writes an interface description block without a snapshot length.
 pub fn put_interface(file: &mut Vec<u8>, link_type: u16, options: &[(u16, &[u8])]) {
     let link_type = u32::from(link_type).to_le_bytes();
     put_block(file, INTERFACE, &[&link_type, &[0; 4], &encoded(options)]);
 }
 
-/// Writes an enhanced packet block: a frame that was so long on the wire, and of which `kept` is kept. The stamp is in
-/// ticks of the interface's clock.
+/// Writes an enhanced packet block: a frame with its length on the wire, and its captured bytes `kept`. The timestamp
+/// is in ticks of the interface's clock.
 pub fn put_packet(file: &mut Vec<u8>, interface: u32, ticks: u64, length: u32, kept: &[u8]) {
     let words = [interface, (ticks >> 32) as u32, ticks as u32, kept.len() as u32, length];
     let mut fixed = [0; 20];
@@ -89,7 +89,7 @@ fn encoded(options: &[(u16, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// Writes a block with the parts of its body.
+/// Writes a block whose body consists of `parts`.
 fn put_block(file: &mut Vec<u8>, kind: u32, parts: &[&[u8]]) {
     let body: usize = parts.iter().map(|part| part.len()).sum();
     let length = ((body.next_multiple_of(4) + FRAME) as u32).to_le_bytes();
@@ -107,13 +107,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_read_as_they_are_written() {
+    fn pcapng_options_round_trip() {
         let options: [(u16, &[u8]); 2] = [(IF_NAME, b"eth0+"), (IF_TSRESOL, &[9])];
         assert_eq!(super::options(Order::Little, &encoded(&options)).collect::<Vec<_>>(), options);
     }
 
     #[test]
-    fn blocks_follow_each_other_by_the_lengths_they_state() {
+    fn pcapng_block_lengths_lead_to_the_next_block() {
         let mut file = Vec::new();
         put_section(&mut file, &[(OPT_COMMENT, b"a comment")]);
         put_interface(&mut file, crate::pcap::ETHERNET, &[]);

@@ -1,7 +1,7 @@
 //! The TCP header and its options.
 //!
-//! Reading list: RFC 9293 section 3.1 (header) and 3.2 (options), RFC 7323 (window scale, timestamps), RFC 2018
-//! (SACK), Linux `tcp_parse_options` in `net/ipv4/tcp_input.c` (what a receiver makes of nonsense).
+//! Reading list: RFC 9293 section 3.1 (header) and 3.2 (options), RFC 7323 (window scale, timestamps), RFC 2018 (SACK),
+//! Linux `tcp_parse_options` in `net/ipv4/tcp_input.c` (how a receiver treats invalid options).
 
 use crate::bytes::{be16, be32};
 use crate::options::{
@@ -13,7 +13,7 @@ use slowpath_model::{Checksum, Flags, Timestamps};
 
 /// The length of a header without options.
 pub const HEADER: usize = 20;
-/// Where the checksum is in it.
+/// The offset of the checksum.
 pub const CHECKSUM: usize = 16;
 
 /// The fixed part of a header, read in place.
@@ -39,26 +39,26 @@ impl Fixed<'_> {
         be32(self.0, 4)
     }
 
-    /// Acknowledgment number; means something only with the ACK flag.
+    /// Acknowledgment number; valid only with the ACK flag.
     #[inline(always)]
     pub fn ack(self) -> u32 {
         be32(self.0, 8)
     }
 
-    /// The header's length by itself, in bytes: less than 20 if it is malformed.
+    /// The header length field, in bytes: less than 20 if it is malformed.
     #[inline(always)]
     pub fn header_bytes(self) -> usize {
         usize::from(self.0[12] >> 4) * 4
     }
 
-    /// The header's length, if it is sound: at least 20 bytes, and within a segment of `length`.
+    /// The header's length, if valid: at least 20 bytes, and within a segment of `length`.
     #[inline(always)]
     pub fn sound_header_bytes(self, length: u32) -> Option<usize> {
         let header = self.header_bytes();
         (header >= HEADER && header as u32 <= length).then_some(header)
     }
 
-    /// Control bits: those of RFC 9293, AE of RFC 9768, and above them the three that are reserved.
+    /// Control bits: those of RFC 9293, AE of RFC 9768, and above them the three reserved ones.
     #[inline(always)]
     pub fn control(self) -> Flags {
         Flags(be16(self.0, 12) & 0xfff)
@@ -83,11 +83,11 @@ impl Fixed<'_> {
     }
 }
 
-/// Whether the checksum of a whole segment is right, with the sum of the addresses of its packet.
+/// Whether the checksum of a whole segment is correct, given the sum of its packet's addresses.
 ///
-/// Where a network card is to fill it in, the field holds the sum of the pseudo-header, whose length is left out by some
-/// for segments that the card cuts (Windows, "large send offload"). After receive offload it holds the same (Linux
-/// `tcp_gro_complete`). 0 is what tools write that make packets up or change them. None of these was verified.
+/// With checksum offload, the field holds the sum of the pseudo-header; some systems leave out its length for segments
+/// that the NIC splits (Windows, "large send offload"). After receive offload it holds the same (Linux
+/// `tcp_gro_complete`). Tools that generate or modify packets write 0. All of these are unverified.
 pub fn verify(segment: &[u8], addresses: u64) -> Checksum {
     let (Some(fixed), Ok(length)) = (segment.first_chunk().map(Fixed), u32::try_from(segment.len())) else {
         return Checksum::Unknown;
@@ -101,7 +101,7 @@ pub fn verify(segment: &[u8], addresses: u64) -> Checksum {
     if unfinished.contains(&be16(fixed.0, CHECKSUM)) { Checksum::Unknown } else { Checksum::Wrong }
 }
 
-/// What a header to be written says in its fixed part.
+/// The fixed fields of a header to write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     /// The sender's port.
@@ -112,7 +112,7 @@ pub struct Fields {
     pub seq: u32,
     /// Acknowledgment number.
     pub ack: u32,
-    /// Control bits, the reserved ones included.
+    /// Control bits, including the reserved ones.
     pub control: Flags,
     /// The window field.
     pub window: u16,
@@ -121,8 +121,8 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Writes the header with these options, padded, without a checksum. Options beyond the 40 bytes that a header has
-    /// room for are left out.
+    /// Writes the header with these options, padded, without a checksum. Options beyond the 40 bytes of a header are
+    /// dropped.
     pub fn put(&self, into: &mut Vec<u8>, options: &[u8]) {
         let words = (HEADER + options.len()).div_ceil(4).min(15);
         let end = into.len() + words * 4;
@@ -139,7 +139,7 @@ impl Fields {
     }
 }
 
-/// Why a header cannot be read.
+/// Why a header is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderFault {
     /// The snapshot length cut it off.
@@ -157,7 +157,7 @@ pub struct Header<'a> {
     pub destination: u16,
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgment number; means something only with the ACK flag.
+    /// Acknowledgment number; valid only with the ACK flag.
     pub ack: u32,
     /// Control bits.
     pub flags: Flags,
@@ -181,7 +181,7 @@ pub enum OptionFault {
     Malformed,
 }
 
-/// The options that slowpath knows; the last of a kind counts, as in Linux.
+/// The known options; the last of a kind counts, as in Linux.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options<'a> {
     /// Maximum segment size.
@@ -190,7 +190,7 @@ pub struct Options<'a> {
     pub window_scale: Option<u8>,
     /// SACK permitted.
     pub sack_permitted: bool,
-    /// Fast Open, with a cookie or without, in the option's number or the experimental one.
+    /// Fast Open, with or without a cookie, under the option's number or the experimental one.
     pub fast_open: bool,
     /// Timestamps.
     pub timestamps: Option<Timestamps>,
@@ -200,21 +200,20 @@ pub struct Options<'a> {
     pub fault: OptionFault,
 }
 
-/// How the timestamps option starts where it stands alone, aligned (RFC 7323, appendix A; Linux
-/// `TCPOLEN_TSTAMP_ALIGNED`).
+/// The start of an aligned timestamps option on its own (RFC 7323, appendix A; Linux `TCPOLEN_TSTAMP_ALIGNED`).
 const STAMPS_ALIGNED: [u8; 4] = [NOP, NOP, TIMESTAMPS, 10];
-/// Its length then.
+/// Its length.
 const STAMPED: usize = 12;
-/// How SACK blocks start behind it, before their length (Linux `TCPOLEN_SACK_BASE_ALIGNED`).
+/// The start of SACK blocks after it, before their length (Linux `TCPOLEN_SACK_BASE_ALIGNED`).
 const SACK_ALIGNED: [u8; 3] = [NOP, NOP, SACK];
 
 impl<'a> Header<'a> {
-    /// Reads the header at the start of `data`. `length` is that of the whole segment by its IP header, which may
-    /// be more than was captured.
+    /// Parses the header at the start of `data`. `length` is that of the whole segment by its IP header, which may
+    /// exceed the captured part.
     ///
     /// # Errors
     ///
-    /// If its fixed part was not captured, or its length is wrong.
+    /// If its fixed part was not captured, or its length is invalid.
     pub fn parse(data: &'a [u8], length: u32) -> Result<Self, HeaderFault> {
         let Some(fixed) = data.first_chunk().map(Fixed) else {
             return Err(if length < HEADER as u32 { HeaderFault::Malformed } else { HeaderFault::Truncated });
@@ -225,7 +224,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// From the fixed part of a header, and what was read of the rest.
+    /// From the fixed part of a header, and the parsed options.
     #[inline(always)]
     pub fn new(fixed: Fixed<'_>, payload: u32, options: Options<'a>) -> Self {
         Self {
@@ -242,14 +241,14 @@ impl<'a> Header<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Reads options. `cut` says that the snapshot length left only a part of them.
+    /// Parses options. `cut`: the snapshot length left only part of them.
     pub fn parse(bytes: &'a [u8], cut: bool) -> Self {
         let mut options = Self::default();
         options.walk(bytes, cut);
         options
     }
 
-    /// Reads the options of a header of `header` bytes at the start of `data`.
+    /// Parses the options of a header of `header` bytes at the start of `data`.
     fn of_header(data: &'a [u8], header: usize) -> Self {
         match data.get(HEADER..header) {
             Some(bytes) => Self::parse(bytes, false),
@@ -257,8 +256,8 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Reads the options of a header of `header` bytes at the start of `data` if there are none, or timestamps alone or
-    /// before SACK blocks, as in nearly every segment of an established connection. `None` for others.
+    /// Parses the options of a header of `header` bytes at the start of `data` if there are none, or only timestamps
+    /// with or without SACK blocks, as in nearly every segment of an established connection. `None` for others.
     #[inline(always)]
     pub fn usual(data: &'a [u8], header: usize) -> Option<Self> {
         if header == HEADER {
@@ -273,7 +272,7 @@ impl<'a> Options<'a> {
         Some(Self { timestamps, sack, ..Self::default() })
     }
 
-    /// The SACK blocks, if `options` are them, aligned, and nothing else.
+    /// The SACK blocks, if `options` consist of them, aligned, and nothing else.
     #[cold]
     fn sack_alone(options: &'a [u8]) -> Option<&'a [u8]> {
         let (length, blocks) = options.strip_prefix(&SACK_ALIGNED)?.split_first()?;
@@ -281,7 +280,7 @@ impl<'a> Options<'a> {
         sound.then_some(blocks)
     }
 
-    /// Takes the options one by one, whatever their layout.
+    /// Parses the options one by one, whatever their layout.
     fn walk(&mut self, bytes: &'a [u8], cut: bool) {
         let mut rest = bytes;
         self.fault = loop {
@@ -298,7 +297,7 @@ impl<'a> Options<'a> {
         };
     }
 
-    /// An option of a wrong length is passed over, as Linux does.
+    /// An option with an invalid length is skipped, as in Linux.
     fn take(&mut self, kind: u8, body: &'a [u8]) {
         match (kind, body) {
             (MSS, [a, b]) => self.mss = Some(u16::from_be_bytes([*a, *b])),
@@ -326,7 +325,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_syn_of_linux() {
+    fn linux_syn_is_parsed() {
         let bytes = [2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 100, 0, 0, 0, 0, 1, 3, 3, 7];
         let options = Options::parse(&bytes, false);
         assert_eq!(options.mss, Some(1460));
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_open_with_a_cookie_or_without() {
+    fn fast_open_option_is_parsed_with_and_without_a_cookie() {
         let fast_open = |bytes: &[u8]| Options::parse(bytes, false).fast_open;
         assert!(fast_open(&[34, 2, 1, 1]));
         assert!(fast_open(&[34, 10, 1, 2, 3, 4, 5, 6, 7, 8]));
@@ -346,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_is_good_wrong_or_unfinished() {
+    fn checksum_is_good_wrong_or_offloaded() {
         for between in [
             ("192.0.2.1".parse().unwrap(), "198.51.100.2".parse().unwrap()),
             ("2001:db8::1".parse().unwrap(), "2001:db8::2".parse().unwrap()),
@@ -365,16 +364,20 @@ mod tests {
             let right = checksum::of(pseudo + checksum::sum(&segment));
             assert_eq!(with(right), Checksum::Good);
             assert_eq!(with(right ^ 0x100), Checksum::Wrong);
-            assert_eq!(with(checksum::folded(pseudo)), Checksum::Unknown, "left to the network card");
+            assert_eq!(with(checksum::folded(pseudo)), Checksum::Unknown, "checksum offload");
             let unknown_length = checksum::folded(pseudo - u64::from(length));
-            assert_eq!(with(unknown_length), Checksum::Unknown, "left to a card that cuts the segment");
+            assert_eq!(
+                with(unknown_length),
+                Checksum::Unknown,
+                "checksum offload of a NIC that splits the segment"
+            );
             assert_eq!(with(0), Checksum::Unknown);
         }
         assert_eq!(verify(&[0; 19], 0), Checksum::Unknown);
     }
 
     #[test]
-    fn sack_beside_timestamps() {
+    fn sack_next_to_timestamps_is_parsed() {
         let mut bytes = vec![1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 5, 26];
         for edge in [10u32, 20, 30, 40, 50, 60] {
             bytes.extend(edge.to_be_bytes());
@@ -385,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_keeps_what_came_before_it() {
+    fn invalid_option_keeps_earlier_options() {
         let fault = |bytes: &[u8], cut| {
             let options = Options::parse(bytes, cut);
             (options.mss, options.fault)
@@ -428,7 +431,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_short_cut_for_timestamps_and_sack_is_the_long_way(
+        fn fast_path_for_timestamps_and_sack_agrees_with_the_full_parser(
             words in 0usize..=10, mut bytes in prop::collection::vec(prop_oneof![0u8..12, any::<u8>()], 60),
             aligned: bool, blocks in 0u8..4, missing in prop_oneof![Just(0usize), 0usize..20],
         ) {

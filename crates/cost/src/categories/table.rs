@@ -1,7 +1,7 @@
 //! The table of kernel functions and their categories, for kernels 2.4, 2.6 and later, on x86 and arm64.
 //!
-//! A name that ends in `*` is the beginning of names. The longest that fits decides, and a whole name before all beginnings: so a
-//! line may be broad, and what a broader one has wrong is named where it belongs.
+//! A name that ends in `*` is a prefix. The longest match decides, and a full name before all prefixes: so a line may
+//! be broad, and its exceptions are listed in their own category.
 
 use super::Category;
 
@@ -241,7 +241,7 @@ pub const PATTERNS: &[(Category, &str)] = &[
     ),
 ];
 
-/// Modules that drive a card or stand for one, and what queues before it.
+/// Modules that drive a NIC or stand for one, and qdiscs.
 pub const DRIVERS: &str = "
     acenic e100 e1000 e1000e igb igbvf igc ixgbe ixgbevf i40e iavf ice idpf mlx4_core mlx4_en mlx5_core
     mlx5_ib bnx2 bnx2x bnxt_en tg3 ena gve r8169 r8125 cxgb3 cxgb4 qede qed nfp sfc sfc_siena hns3 hclge

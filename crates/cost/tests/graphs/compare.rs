@@ -1,4 +1,4 @@
-//! Two profiles side by side.
+//! Comparison of two profiles.
 
 use crate::folded::profile;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn part<'a>(comparison: &'a Comparison<Known>, name: &str) -> &'a Part<Known> {
 
 /// The paper's two kernels and a new one have the same function under three names.
 #[test]
-fn functions_are_matched_across_renames_and_compilers_parts() {
+fn functions_are_matched_across_renames_and_compiler_suffixes() {
     let old = profile(
         "tcp_sendmsg;tcp_transmit_skb 30
          tcp_sendmsg 20
@@ -57,7 +57,7 @@ fn functions_are_matched_across_renames_and_compilers_parts() {
 }
 
 #[test]
-fn a_program_s_functions_are_matched_in_their_program_only() {
+fn program_functions_are_matched_only_within_their_program() {
     let with = |image: Image| {
         let mut profile = profile("x 1");
         let function = profile.functions.of("tcp_sendmsg", &image);
@@ -69,14 +69,14 @@ fn a_program_s_functions_are_matched_in_their_program_only() {
     let (module, kernel) = (with(Image::Kernel(Some("tcp".to_owned()))), with(Image::Kernel(None)));
     let user = with(Image::User("nc".to_owned()));
     assert_eq!(part(&functions(&run(&module), &run(&kernel)), "tcp_sendmsg_locked").difference(), Some(0.0));
-    // A program's function of the same name is another, and keeps its name.
+    // A program's function with the same name is another one, and keeps its name.
     let comparison = functions(&run(&user), &run(&kernel));
     assert_eq!(part(&comparison, "tcp_sendmsg").difference(), Some(-0.9));
     assert_eq!(part(&comparison, "tcp_sendmsg_locked").difference(), Some(0.9));
 }
 
 #[test]
-fn costs_are_for_the_same_work_where_it_is_known() {
+fn costs_are_per_unit_of_work_if_known() {
     let (before, after) = (profile("f 300\ng 100"), profile("f 300\ng 500"));
     let comparison = functions(&run(&before).with_work(100.0), &run(&after).with_work(300.0));
     let f = part(&comparison, "f");
@@ -94,11 +94,11 @@ fn costs_are_for_the_same_work_where_it_is_known() {
 }
 
 #[test]
-fn a_large_difference_of_few_samples_is_told_from_a_small_one_of_many() {
+fn significance_depends_on_the_number_of_samples() {
     let before = profile("many 100000\nfew 3\nrest 900000");
     let after = profile("many 103000\nfew 9\nrest 897000");
     let comparison = functions(&run(&before), &run(&after));
-    // 3 against 9 is what chance makes one time in seven or so: 2 · P(≤ 3 of 12 at one half) = 2 · 299 / 4096.
+    // 3 against 9 happens by chance one time in seven or so: 2 · P(≤ 3 of 12 at one half) = 2 · 299 / 4096.
     let few = part(&comparison, "few").by_chance.unwrap();
     assert!((few / (2.0 * 299.0 / 4096.0) - 1.0).abs() < 1e-2, "{few}");
     assert!(part(&comparison, "many").among_all.unwrap() < 1e-9);
@@ -121,9 +121,9 @@ fn categories_are_compared_like_functions() {
     assert_eq!(share(None), (0.2, 0.1));
 }
 
-/// What OProfile reports without stacks: figures 20 to 22 side by side are two such lists.
+/// OProfile's report without stacks: figures 20 to 22 compare two such lists.
 #[test]
-fn lists_of_functions_are_compared_without_stacks() {
+fn function_lists_are_compared_without_stacks() {
     let (old, new) =
         (profile("tcp_v4_rcv 5\nalloc_skb 3\nidle 92"), profile("tcp_v4_rcv 8\n__alloc_skb 2\nidle 90"));
     let own = |profile: &Profile| profile.own(0).iter().map(|cost| cost.samples).collect::<Vec<_>>();
@@ -131,17 +131,17 @@ fn lists_of_functions_are_compared_without_stacks() {
     let lists =
         functions(&Run::of_samples(&old.functions, &old_own), &Run::of_samples(&new.functions, &new_own));
     let stacks = functions(&run(&old), &run(&new));
-    let told = |comparison: &Comparison<Known>| {
+    let parts = |comparison: &Comparison<Known>| {
         comparison.parts.iter().map(|part| (part.of.clone(), part.cost, part.by_chance)).collect::<Vec<_>>()
     };
-    assert_eq!(told(&lists), told(&stacks));
+    assert_eq!(parts(&lists), parts(&stacks));
     assert_eq!(part(&lists, "__alloc_skb").functions.before.len(), 1);
-    // It does not say what was counted.
+    // It does not state the event.
     assert!(!lists.is_same_event && stacks.is_same_event);
 }
 
 #[test]
-fn an_empty_profile_has_no_shares() {
+fn empty_profile_has_no_shares() {
     let (empty, some) = (profile(""), profile("f 3"));
     let comparison = functions(&run(&empty), &run(&some));
     let f = part(&comparison, "f");
@@ -150,7 +150,7 @@ fn an_empty_profile_has_no_shares() {
 }
 
 proptest! {
-    /// What is drawn from one distribution differs by no more than chance as often as chance says, and all parts are there.
+    /// Samples of one distribution differ by chance as often as stated, and all parts are present.
     #[test]
     fn parts_sum_to_both_profiles(before in counts(), after in counts()) {
         let (first, second) = (of_counts(&before), of_counts(&after));
@@ -179,10 +179,10 @@ fn of_counts(counts: &[u64]) -> Profile {
     profile(&lines.map(|(number, count)| format!("f{number} {count}\n")).collect::<String>())
 }
 
-/// Two profiles of the same machine doing the same work: as many of the differences are below 10 % as chance makes, or fewer, since counts
-/// are whole.
+/// Two profiles of the same machine doing the same work: as many differences are below 10 % as chance makes, or fewer,
+/// since counts are whole.
 #[test]
-fn chance_alone_makes_as_many_differences_as_it_says() {
+fn random_differences_are_as_frequent_as_their_probability() {
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     let mut draw = |functions: u64| {
         let mut counts = vec![0; 200];
@@ -206,7 +206,8 @@ fn chance_alone_makes_as_many_differences_as_it_says() {
         );
     }
     assert_eq!(tested, 4000);
-    // Of 4,000 tests with a probability of 0.1, less what whole counts take: between five deviations (19) of 0.07 and of 0.1.
+    // 4,000 tests with a probability of 0.1, less because counts are whole: between five deviations (19) of 0.07 and of
+    // 0.1.
     assert!((200..=495).contains(&small), "{small} of 4,000");
     // Any at all in a run: with Holm one run in ten.
     assert!(surely <= 7, "{surely} of 20");

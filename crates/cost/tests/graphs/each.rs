@@ -1,4 +1,4 @@
-//! What a packet, a byte and an ACK cost: by hand.
+//! Hand-computed costs of a packet, a byte and an ACK.
 
 use crate::folded::profile;
 use slowpath_cost::Work;
@@ -6,7 +6,7 @@ use slowpath_cost::each::{Each, Found, KINDS, WITHIN, costs};
 use slowpath_cost::work::Carried;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Each sample is a unit of weight. What sends an ACK is below what received a segment or read it, and is the ACK's.
+/// Each sample has weight one. Sending an ACK is below receiving or reading a segment, and belongs to the ACK.
 const STACKS: &str = "
     asm_common_interrupt;handle_softirqs;__napi_poll 100
     asm_common_interrupt;handle_softirqs;__napi_poll;e1000_clean;napi_gro_receive;tcp4_gro_receive 50
@@ -61,27 +61,27 @@ fn unknown(each: &[Each], name: &str) -> String {
 }
 
 #[test]
-fn known_counts_give_the_costs_worked_by_hand() {
+fn known_counts_give_hand_computed_costs() {
     let profile = profile(STACKS);
     let found = costs(&profile.calls(), 0, &work(), 10.0);
     let nanos = |name| nanos(&found.each, name);
-    // 100 samples of 10 ns, 25 packets of the card's; merging likewise.
+    // 100 samples of 10 ns, 25 packets received by the NIC; the same for merging.
     assert_eq!(nanos("driver-receive"), Some(1000.0 / 25.0));
     assert_eq!(nanos("merge"), Some(500.0 / 25.0));
     assert_eq!(nanos("ip-receive"), Some(400.0 / 20.0));
-    // 20 segments came, 10 were ACKs; what wakes the reader is not TCP's.
+    // 20 segments arrived, 10 were ACKs; waking the reader is not TCP's.
     assert_eq!(nanos("tcp-receive"), Some(600.0 / 10.0));
     assert_eq!(nanos("ack-receive"), Some(300.0 / 10.0));
-    // 12 segments were sent, 5 of them with data. `__tcp_send_ack` is on no stack, as compilers make it.
+    // 12 segments were sent, 5 of them with data. `__tcp_send_ack` is on no stack, as compilers make it a jump.
     assert_eq!(nanos("ack-send"), Some(350.0 / 7.0));
-    // 10,560 octets of IP in 30 packets with 52 bytes of headers; what an interrupt took meanwhile is not copying's.
+    // 10,560 octets of IP in 30 packets with 52 bytes of headers; an interrupt's time is not copying's.
     assert_eq!(nanos("copy-byte"), Some(800.0 / 9_000.0));
     // In the order of the stacks: 100 + 50 + 40 + 60 + 30 + 35 + 80 of 1266.
     assert!((found.share - 395.0 / 1266.0).abs() < 1e-12, "{}", found.share);
 }
 
 #[test]
-fn what_is_not_known_says_why() {
+fn unknown_cost_has_a_reason() {
     let profile = profile(STACKS);
     let found = costs(&profile.calls(), 0, &work(), 10.0);
     assert_eq!(unknown(&found.each, "driver-send"), "24 of the 25 samples that it takes were seen");
@@ -98,9 +98,9 @@ fn what_is_not_known_says_why() {
     assert_eq!(unknown(&costs(&profile.calls(), 0, &none, 10.0).each, "ip-receive"), "not once: Tcp.InSegs");
 }
 
-/// Of chance alone a cost is as far off as it says: the error falls with the root of the samples.
+/// The stated error is that of chance: it falls with the square root of the samples.
 #[test]
-fn an_error_is_that_of_the_samples() {
+fn standard_error_falls_with_the_root_of_the_samples() {
     let profile = profile("tcp_v4_rcv 400");
     let found = costs(&profile.calls(), 0, &work(), 10.0);
     let Found::Measured(of) = &found.each.iter().find(|each| each.name == "ip-receive").unwrap().found else {

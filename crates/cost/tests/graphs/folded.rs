@@ -1,9 +1,10 @@
-//! Profiles as text: one stack a line, the outermost function first, and how often it was seen.
+//! Profiles as text: one stack per line, the outermost function first, and its count.
 
 use slowpath_cost::edges::Edges;
 use slowpath_cost::{Entry, Event, Frame, Function, Image, Profile, Root, Roots};
 
-/// A profile of such lines. A stack that begins with `…` was cut off there. `name@program` is a program's, all else is the kernel's.
+/// A profile of such lines. A stack that begins with `…` was cut off there. `name@program` is a program's function, all
+/// others are the kernel's.
 pub fn profile(text: &str) -> Profile {
     let mut profile =
         Profile { events: vec![Event { name: "cycles".to_owned(), unit: "cycles" }], ..Profile::default() };
@@ -26,19 +27,19 @@ pub fn profile(text: &str) -> Profile {
     profile
 }
 
-/// The function of that name.
+/// The function with this name.
 pub fn function(profile: &Profile, name: &str) -> Function {
     profile.functions.named(name).next().unwrap_or_else(|| panic!("{name} is not in the profile"))
 }
 
-/// A root for each of these functions, and their places.
+/// A root for each of these functions, and their indices.
 pub fn roots<const N: usize>(profile: &Profile, names: [&str; N]) -> (Roots, [Root; N]) {
     let mut roots = Roots::new();
     let places = names.map(|name| roots.add(name, [function(profile, name)]).expect("few roots"));
     (roots, places)
 }
 
-/// Edges by name, as `opreport --callgraph` has them: own costs, then caller, callee and weight.
+/// Edges by name, as in `opreport --callgraph`: own costs, then caller, callee and weight.
 pub fn call_graph(own: &[(&str, u64)], arcs: &[(&str, &str, u64)]) -> (Profile, Edges) {
     let mut profile = Profile::default();
     let mut number = |name| profile.functions.of(name, &Image::Kernel(None));

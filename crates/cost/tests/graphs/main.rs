@@ -1,10 +1,10 @@
-//! Call graphs and who a cost belongs to: worked by hand, and against slow and obvious counting.
+//! Call graphs and attribution: computed by hand, and compared with slow and obvious counting.
 
-mod agree;
-mod called;
+mod against_counting;
+mod by_hand;
+mod callers;
 mod compare;
 mod each;
 mod folded;
 mod names;
 mod subgraph;
-mod worked;

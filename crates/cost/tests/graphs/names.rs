@@ -1,4 +1,4 @@
-//! Functions by what they are called.
+//! Functions by name.
 
 use crate::folded::profile;
 use slowpath_cost::categories::table::{DRIVERS, PATTERNS};
@@ -13,20 +13,24 @@ fn no_pattern_is_in_two_categories() {
     let mut category_of: BTreeMap<&str, Category> = BTreeMap::new();
     for (category, patterns) in PATTERNS {
         for pattern in patterns.split_whitespace() {
-            assert_eq!(category_of.insert(pattern, *category), None, "{pattern} is there twice");
-            assert!(pattern.trim_end_matches('*').len() > 1, "{pattern} fits nearly all names");
-            assert!(!pattern.trim_end_matches('*').contains('*'), "{pattern}: only an end can be open");
+            assert_eq!(category_of.insert(pattern, *category), None, "{pattern} is listed twice");
+            assert!(pattern.trim_end_matches('*').len() > 1, "{pattern} matches nearly all names");
+            assert!(
+                !pattern.trim_end_matches('*').contains('*'),
+                "{pattern}: a star is only allowed at the end"
+            );
         }
     }
     let mut drivers = BTreeSet::new();
     for module in DRIVERS.split_whitespace() {
-        assert!(drivers.insert(module), "{module} is there twice");
+        assert!(drivers.insert(module), "{module} is listed twice");
     }
 }
 
-/// Functions that lead profiles of these kernels under network load, the paper's among them (figures 2 to 4 and 8 to 13).
+/// Functions at the top of profiles of these kernels under network load, including the paper's (figures 2 to 4 and 8 to
+/// 13).
 #[test]
-fn the_top_functions_of_real_kernels_have_their_category() {
+fn top_functions_of_real_kernels_have_their_category() {
     use Category::*;
     #[rustfmt::skip]
     let known: &[(Category, &[&str])] = &[
@@ -89,7 +93,7 @@ fn the_top_functions_of_real_kernels_have_their_category() {
 }
 
 #[test]
-fn a_longer_pattern_decides_over_a_shorter_one() {
+fn longest_pattern_decides() {
     // skb_* against skb_copy_datagram_*; dev_* against dev_alloc_skb*.
     assert_eq!(Category::of_kernel("skb_trim"), Some(Category::SocketBuffers));
     assert_eq!(Category::of_kernel("skb_copy_datagram_iter"), Some(Category::Copies));
@@ -114,7 +118,7 @@ fn programs_are_applications_and_drivers_modules_are_drivers() {
 }
 
 #[test]
-fn categories_and_what_is_in_none_sum_to_all() {
+fn categories_and_unknown_functions_sum_to_the_total() {
     let mut functions = Functions::default();
     let names = ["tcp_ack", "tcp_v4_rcv", "kfree", "frobnicate", "[0xffffffff81000000]", "never"];
     for name in names {
@@ -134,7 +138,7 @@ fn categories_and_what_is_in_none_sum_to_all() {
 }
 
 #[test]
-fn what_compilers_add_is_not_part_of_a_name() {
+fn compiler_suffixes_are_removed_from_names() {
     for (name, expected) in [
         ("tcp_ack.isra.0.cold", "tcp_ack"),
         ("tcp_ack.isra.34", "tcp_ack"),
@@ -151,7 +155,7 @@ fn what_compilers_add_is_not_part_of_a_name() {
 }
 
 #[test]
-fn renames_lead_on_and_never_back() {
+fn renames_have_no_cycles() {
     assert_eq!(newest("__do_softirq"), "handle_softirqs");
     assert_eq!(newest("kfree_skb"), "sk_skb_reason_drop");
     assert_eq!(newest("netif_receive_skb"), "__netif_receive_skb_core");
@@ -160,17 +164,22 @@ fn renames_lead_on_and_never_back() {
     for rename in RENAMES {
         assert!(from.insert(rename.from), "{} has two newer names", rename.from);
         let newest = newest(rename.from);
-        assert!(RENAMES.iter().all(|other| other.from != newest), "{} is renamed in a circle", rename.from);
+        assert!(RENAMES.iter().all(|other| other.from != newest), "{} is renamed in a cycle", rename.from);
         assert_eq!(Category::of_kernel(rename.from), Category::of_kernel(rename.to), "{rename:?}");
     }
 }
 
 #[test]
-fn a_function_is_of_one_operation() {
+fn each_function_belongs_to_one_operation() {
     let mut seen = BTreeMap::new();
     for operation in OPERATIONS {
         for named in operation.functions {
-            assert_eq!(seen.insert(named.name, operation.name), None, "{} is of two operations", named.name);
+            assert_eq!(
+                seen.insert(named.name, operation.name),
+                None,
+                "{} belongs to two operations",
+                named.name
+            );
             assert!(named.since.is_none() || named.until.is_none() || named.since < named.until, "{named:?}");
             assert!(Category::of_kernel(named.name).is_some(), "{} is in no category", named.name);
         }
@@ -180,9 +189,9 @@ fn a_function_is_of_one_operation() {
     }
 }
 
-/// Where both tables state a release they state the same.
+/// Where both tables state a release, it is the same.
 #[test]
-fn operations_and_renames_agree() {
+fn releases_of_operations_and_renames_agree() {
     let mut compared = 0;
     for rename in RENAMES {
         let (Some(from), Some(to)) = (Operation::of_kernel(rename.from), Operation::of_kernel(rename.to))
@@ -200,7 +209,7 @@ fn operations_and_renames_agree() {
 }
 
 #[test]
-fn every_kernel_of_the_papers_and_of_today_has_each_operation() {
+fn every_operation_exists_in_old_and_new_kernels() {
     for release in [Release(2, 4, 16), Release(2, 6, 14), Release(4, 19, 0), Release(6, 18, 0)] {
         for operation in OPERATIONS {
             assert!(
@@ -220,7 +229,7 @@ fn every_kernel_of_the_papers_and_of_today_has_each_operation() {
 }
 
 #[test]
-fn an_operation_is_found_by_all_of_its_names_in_the_kernel_only() {
+fn operations_are_found_by_all_names_in_the_kernel_only() {
     let mut profile = profile(
         "entry;tcp_sendmsg;tcp_sendmsg_locked;tcp_write_xmit;__tcp_transmit_skb.isra.0 7
          tcp_v4_rcv;tcp_ack;__tcp_transmit_skb.isra.0 3",

@@ -1,6 +1,6 @@
-//! What works below a root: by hand, and against the attribution of the same profile.
+//! The subgraph below a root: computed by hand, and compared with the attribution of the same profile.
 
-use crate::agree::{profiles, some_roots};
+use crate::against_counting::{profiles, some_roots};
 use crate::folded::{function, profile, roots};
 use proptest::prelude::*;
 use slowpath_cost::subgraph::{Edge, Place, Way};
@@ -26,23 +26,23 @@ fn edge(graph: &Subgraph, profile: &Profile, from: &str, to: &str) -> Option<Edg
 }
 
 #[test]
-fn the_part_of_a_function_that_belongs_to_a_root_and_how_it_comes_there() {
+fn subgraph_has_the_roots_part_of_each_function_and_its_calls() {
     let profile = profile(STACKS);
     let (roots, [receive, _]) = roots(&profile, ["receive", "send"]);
     let graph = profile.calls().below(0, &roots, receive, 11, 40);
-    let told = |name: &str| {
+    let costs = |name: &str| {
         let node =
             graph.nodes.iter().find(|node| node.function == Some(function(&profile, name))).expect(name);
         (node.own, node.own_here, node.all, node.here)
     };
-    // What sending costs, for whom it was called or not, is that root's; who called for it has it below itself.
+    // The cost of sending belongs to that root, whoever called it; its caller has it below itself.
     let root = &graph.nodes[0];
     assert_eq!((root.own, root.own_here, root.all, root.here), (0, 0, 75, 60));
-    assert_eq!(told("established"), (20, 20, 75, 75));
-    assert_eq!(told("ack"), (0, 0, 40, 40));
-    assert_eq!(told("clone"), (75, 40, 75, 40));
+    assert_eq!(costs("established"), (20, 20, 75, 75));
+    assert_eq!(costs("ack"), (0, 0, 40, 40));
+    assert_eq!(costs("clone"), (75, 40, 75, 40));
     assert_eq!((graph.nodes.len(), graph.left_out), (4, 1));
-    // What is too small is bridged, and one sees how much of it is.
+    // Omitted functions are bridged, and `direct` shows how much.
     let edge = |from, to| edge(&graph, &profile, from, to).map(|edge| (edge.weight, edge.direct));
     assert_eq!(edge("ack", "clone"), Some((40, 30)));
     assert_eq!(edge("receive", "established"), Some((75, 75)));
@@ -50,7 +50,7 @@ fn the_part_of_a_function_that_belongs_to_a_root_and_how_it_comes_there() {
 }
 
 #[test]
-fn no_more_than_are_wanted_the_greatest() {
+fn subgraph_is_limited_to_the_greatest_functions() {
     let profile = profile(STACKS);
     let (roots, [receive]) = roots(&profile, ["receive"]);
     let graph = profile.calls().below(0, &roots, receive, 0, 2);
@@ -59,10 +59,10 @@ fn no_more_than_are_wanted_the_greatest() {
     assert_eq!((names, graph.left_out), (vec!["established", "clone"], 3));
 }
 
-/// Segments from the backlog are handled for TCP receive, which is not on that stack; and who belongs to whom may be decided by more
-/// than names: `f1` is the root's on one stack and on the other it is not.
+/// Backlog segments are processed for TCP receive, which is not on that stack; and ownership may depend on more than
+/// names: `f1` belongs to the root on one stack and not on the other.
 #[test]
-fn what_was_not_called_by_the_root_hangs_on_it() {
+fn functions_not_called_by_the_root_are_joined_to_it() {
     let place = |number: u32, is_here| Place { function: Some(Function(number)), is_here };
     let ways = [
         Way { places: vec![place(1, true), place(2, true), place(3, false)], weight: 10 },
@@ -73,8 +73,8 @@ fn what_was_not_called_by_the_root_hangs_on_it() {
         },
     ];
     let graph = Subgraph::of(&ways, 0, 40);
-    let told: Vec<_> = graph.nodes.iter().map(|node| (node.function, node.all, node.here)).collect();
-    assert_eq!(told, [(None, 11, 11), (Some(Function(1)), 16, 11), (Some(Function(2)), 11, 11)]);
+    let costs: Vec<_> = graph.nodes.iter().map(|node| (node.function, node.all, node.here)).collect();
+    assert_eq!(costs, [(None, 11, 11), (Some(Function(1)), 16, 11), (Some(Function(2)), 11, 11)]);
     assert_eq!(graph.nodes[1].own, 16);
     let edges: Vec<_> =
         graph.edges.iter().map(|edge| (edge.from, edge.to, edge.weight, edge.direct)).collect();
@@ -82,9 +82,10 @@ fn what_was_not_called_by_the_root_hangs_on_it() {
 }
 
 proptest! {
-    /// Whole, it is the attribution; every node has a caller that is shown, and no edge has more than its callee.
+    /// The whole subgraph is the attribution; every node has a caller that is shown, and no edge weighs more than its
+    /// callee.
     #[test]
-    fn nothing_is_lost_below_a_root(profile in profiles(), roots in some_roots(), least in 0_u64..12) {
+    fn subgraph_agrees_with_the_attribution(profile in profiles(), roots in some_roots(), least in 0_u64..12) {
         let own = profile.calls().attribute(0, &roots, Count::Own);
         let with = profile.calls().attribute(0, &roots, Count::WithCallees);
         for root in roots.iter() {
@@ -105,7 +106,7 @@ proptest! {
             prop_assert!(graph.nodes.len() <= 6);
             for (place, node) in graph.nodes.iter().enumerate() {
                 let into: Vec<_> = graph.edges.iter().filter(|edge| edge.to == place).collect();
-                // What called the root again may have been for another that it called in turn.
+                // A function that called the root again may have been called for another root in between.
                 let most = if place == 0 { node.all } else { node.here };
                 prop_assert!(into.iter().all(|edge| edge.direct <= edge.weight && edge.weight <= most));
                 prop_assert!(place == 0 || into.iter().map(|edge| edge.weight).sum::<u64>() >= node.here);

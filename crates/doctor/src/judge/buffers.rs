@@ -1,4 +1,4 @@
-//! Socket buffers against the bandwidth-delay product (ubik IV-A, IV-B; V).
+//! Socket buffers compared with the bandwidth-delay product (ubik IV-A, IV-B; V).
 
 use super::Examination;
 use crate::finding::{Check, Finding, Severity, sysctl};
@@ -19,10 +19,11 @@ pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     found.extend(own_buffers(exam));
 }
 
-/// The part of a buffer that is advertised, as a window.
+/// The window that a buffer allows.
 ///
-/// Before 6.6 it is `tcp_adv_win_scale`'s (`tcp_win_from_space`, 6.5): for positive values 1 - 1/2^n, else 1/2^-n.
-/// Since 6.6 it follows the packets' memory, of which only the start is known ([`arithmetic::BUFFER_PER_WINDOW`]).
+/// Before 6.6 `tcp_adv_win_scale` determines it (`tcp_win_from_space`, 6.5): 1 - 1/2^n for positive values, otherwise
+/// 1/2^-n. Since 6.6 it depends on the packets' memory, of which only the initial value is known
+/// ([`arithmetic::BUFFER_PER_WINDOW`]).
 fn window_of(exam: &Examination<'_>, buffer: u64) -> Bytes {
     let scale = exam.host.number(ADV_WIN_SCALE).filter(|_| !exam.host.since(6, 6));
     let window = match scale {
@@ -59,7 +60,7 @@ fn window_scaling(exam: &Examination<'_>) -> Option<Finding> {
 fn receive_buffer(exam: &Examination<'_>) -> Option<Finding> {
     let most = exam.host.part(RMEM, 2)?;
     let severity = exam.limits(exam.goal.rate_with(window_of(exam, most))?)?;
-    // What the part takes away is reported with the part.
+    // A limit by the advertised part is reported there.
     if advertised_part(exam).is_some() {
         return None;
     }
@@ -86,7 +87,7 @@ fn receive_buffer(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// `tcp_adv_win_scale` takes more than half of a buffer that would do.
+/// `tcp_adv_win_scale` reserves more than half of a sufficient buffer.
 fn advertised_part(exam: &Examination<'_>) -> Option<Finding> {
     let most = exam.host.part(RMEM, 2)?;
     let half = Bytes::new(most / arithmetic::BUFFER_PER_WINDOW);
@@ -113,7 +114,7 @@ fn advertised_part(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// Buffers stay as they begin.
+/// Buffers keep their initial size.
 fn fixed_buffers(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_moderate_rcvbuf";
     (exam.host.number(NAME)? == 0).then_some(())?;
@@ -135,7 +136,7 @@ fn fixed_buffers(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// Quarters of a send buffer that are outstanding, as an estimate: between two thirds, at which its writer is woken
+/// Outstanding quarters of a send buffer, an estimate: between two thirds, where the writer is woken
 /// (`sk_stream_min_wspace`, 6.18), and all. Measured: 0.64 to 0.72 (docs/src/doctor.md).
 const SENT_QUARTERS: u64 = 3;
 
@@ -194,18 +195,18 @@ fn memory(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// A bound on what programs may ask for, too low for the goal.
+/// A limit for `setsockopt` that is too low for the goal.
 struct Low {
     setting: &'static str,
     option: &'static str,
     most: u64,
-    /// What is outstanding with it.
+    /// The data outstanding with it.
     window: Bytes,
 }
 
-/// What programs get that set their buffers themselves.
+/// The limits for programs that set their buffers themselves.
 fn own_buffers(exam: &Examination<'_>) -> Option<Finding> {
-    // The kernel doubles what is asked for; half of that is window, or three quarters are outstanding.
+    // The kernel doubles the request; half of that is window, or three quarters are outstanding.
     const BOUNDS: [(&str, &str, u64); 2] =
         [("net.core.rmem_max", "SO_RCVBUF", 2), ("net.core.wmem_max", "SO_SNDBUF", SENT_QUARTERS)];
     let counts = [exam.goal.role.receives(), exam.goal.role.sends()];
@@ -243,10 +244,10 @@ fn seen(exam: &Examination<'_>, name: &str) -> String {
     format!("{name} = {}", words.join(" "))
 }
 
-/// A setting of three numbers with another third.
+/// A setting of three numbers with a new third.
 fn third(exam: &Examination<'_>, name: &str, value: Bytes) -> Option<Fix> {
     let (first, second) = (exam.host.part(name, 0)?, exam.host.part(name, 1)?);
-    // The kernel takes no more than a C `int`.
+    // The kernel accepts at most a C `int`.
     let value = value.get().min(i32::MAX as u64);
     Some(sysctl(name, &format!("{first} {second} {value}"), exam.host.word(name)?))
 }

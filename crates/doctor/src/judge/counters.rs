@@ -1,4 +1,4 @@
-//! What TCP has counted since boot (nstat(8)). A count says that something was, not when: a hint, never a verdict.
+//! TCP's counters since boot (nstat(8)). A counter shows that something happened, not when: a hint, never a verdict.
 
 use super::{Examination, percent};
 use crate::finding::{Check, Finding, Severity, look};
@@ -7,7 +7,7 @@ use crate::finding::{Check, Finding, Severity, look};
 struct Counter {
     counter: &'static str,
     check: Check,
-    /// The counter that it is a share of.
+    /// The counter that it is related to.
     of: &'static str,
     /// The smallest share that is reported. `None`: the loss that CUBIC tolerates at the goal.
     least: Option<f64>,
@@ -123,7 +123,7 @@ fn finding(exam: &Examination<'_>, counter: &Counter) -> Option<Finding> {
     (if counter.receiving { role.receives() } else { role.sends() }).then_some(())?;
     let counted = *exam.host.counters.get(counter.counter)?;
     let of = *exam.host.counters.get(counter.of)?;
-    // A handful may be anything.
+    // Small counts are not significant.
     let few = if counter.least == Some(0.0) { 0 } else { 10 };
     let share = counted as f64 / of.max(1) as f64;
     let least = counter.least.or_else(|| exam.bearable_loss())?;

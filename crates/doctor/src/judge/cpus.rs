@@ -1,4 +1,4 @@
-//! The CPUs: their clocks, and what their softirqs could not keep up with.
+//! The CPUs: their clocks, and overloaded softirqs.
 
 use super::{Examination, percent};
 use crate::finding::{Check, Finding, Severity, change, sysctl};
@@ -37,8 +37,7 @@ fn backlog(exam: &Examination<'_>) -> Option<Finding> {
     })
 }
 
-/// A softirq may end its round with work left once in so many packets: more often than it has to be
-/// (`netdev_budget` is 300 packets).
+/// A softirq may run out of budget once in this many packets; more often is reported (`netdev_budget` is 300 packets).
 const PACKETS_PER_SQUEEZE: u64 = 1000;
 
 fn budget(exam: &Examination<'_>) -> Option<Finding> {
@@ -63,9 +62,9 @@ fn budget(exam: &Examination<'_>) -> Option<Finding> {
 }
 
 fn clock(exam: &Examination<'_>) -> Option<Finding> {
-    // Below, a slow CPU is fast enough.
+    // At lower packet rates, a slow CPU is fast enough.
     exam.has_many_packets().then_some(())?;
-    // The drivers with P-states of their own choose clocks themselves under this name.
+    // Drivers with their own P-states choose clocks themselves under this name.
     let slow = |driver: &str, governor: &str| governor == "powersave" && !driver.contains("pstate");
     let bounded = |allowed: Option<u64>, most: Option<u64>| {
         allowed.zip(most).is_some_and(|(allowed, most)| allowed < most / 10 * 9)

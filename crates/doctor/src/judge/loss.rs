@@ -21,7 +21,7 @@ fn sack(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_sack";
     (exam.host.number(NAME)? == 0).then_some(())?;
     let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
-    // Without holes in it there is nothing to report.
+    // In a window this small there is hardly a hole to report.
     (window > 4).then_some(())?;
     Some(
         Finding::new(Check::Sack, Severity::Costs, "selective acknowledgments are off")
@@ -38,7 +38,7 @@ fn sack(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// A segment may live so long in the network (RFC 9293, section 3.4.2).
+/// The maximum segment lifetime (RFC 9293, section 3.4.2).
 const SEGMENT_LIFETIME: Duration = Duration::from_secs(120);
 
 fn timestamps(exam: &Examination<'_>) -> Option<Finding> {
@@ -69,7 +69,7 @@ fn timestamps(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// A setting that is off, and what is missing then.
+/// A setting that is off, and its effect.
 struct Switch {
     setting: &'static str,
     check: Check,
@@ -78,7 +78,7 @@ struct Switch {
     title: &'static str,
     why: &'static str,
     source: &'static str,
-    /// The first kernel in which it does nothing.
+    /// The first kernel in which it has no effect.
     gone: Option<(u32, u32)>,
 }
 

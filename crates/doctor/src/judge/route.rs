@@ -1,4 +1,4 @@
-//! What the route imposes on its connections (`RTAX_*`, ip-route(8)).
+//! The route's attributes for its connections (`RTAX_*`, ip-route(8)).
 
 use super::Examination;
 use crate::finding::{Check, Finding, Severity, change};
@@ -23,13 +23,13 @@ pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     found.extend(packet_size(exam, route));
 }
 
-/// The route as `ip route` names it.
+/// The route as in `ip route`.
 fn place(route: &Route) -> String {
     route.to.map_or_else(|| "the default route".to_owned(), |to| format!("the route to {to}"))
 }
 
-/// A route without an attribute: to the destination alone, so that others keep theirs; the default route itself
-/// where no destination is known. What else the route lays on its connections stays.
+/// A route without an attribute: only to the destination, so that other routes keep theirs; the default route itself if
+/// no destination is known. Its other attributes are kept.
 pub(super) fn without(exam: &Examination<'_>, attribute: &str) -> Option<Fix> {
     let route = exam.host.route.as_ref()?;
     let device = &exam.host.outgoing()?.name;
@@ -48,7 +48,7 @@ pub(super) fn without(exam: &Examination<'_>, attribute: &str) -> Option<Fix> {
     })
 }
 
-/// The attributes of a route but one, as `ip route` takes them.
+/// The attributes of a route except one, as `ip route` arguments.
 fn attributes(route: &Route, but: &str) -> String {
     let mut text = String::new();
     for (name, value) in route.attributes.iter().filter(|(name, _)| *name != but) {
@@ -96,7 +96,7 @@ fn window(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     )
 }
 
-/// Ten segments are the least that a host offers by itself (`tcp_default_init_rwnd`, 6.18).
+/// A host's default initial window is at least ten segments (`tcp_default_init_rwnd`, 6.18).
 fn first_window(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     let segments =
         attribute(route, "initrwnd").filter(|segments| *segments < arithmetic::INITIAL_SEGMENTS)?;
@@ -112,7 +112,8 @@ fn first_window(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     )
 }
 
-/// Segments below this are more headers and more packets than any path asks for: what IPv6 guarantees (RFC 8200).
+/// The minimum segment size: smaller ones have more headers and packets than any path requires (IPv6's minimum MTU, RFC
+/// 8200).
 const LEAST_PACKET: u64 = 1280;
 
 fn segment(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
@@ -129,7 +130,7 @@ fn segment(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
 }
 
 fn congestion_window(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
-    // Without the lock it limits nothing (`tcp_init_metrics`, 6.18).
+    // Without the lock it has no effect (`tcp_init_metrics`, 6.18).
     let packets = attribute(route, "cwnd").filter(|_| route.locked.iter().any(|name| name == "cwnd"))?;
     let window = Bytes::new(packets.saturating_mul(u64::from(exam.mss())));
     let severity = exam.limits(exam.goal.rate_with(window)?)?;
@@ -184,7 +185,7 @@ fn first_flight(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     )
 }
 
-/// Of the timeout's least, a second is what the RFC asks for; more helps nobody.
+/// The RFC's minimum RTO is one second; more has no benefit.
 const LONG_TIMEOUT_MS: u64 = 1000;
 
 fn least_timeout(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
@@ -203,7 +204,7 @@ fn least_timeout(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     )
 }
 
-/// A small packet size of the route: put there, or learned from an ICMP message on the way.
+/// A small MTU of the route: configured, or learned from an ICMP message.
 fn packet_size(exam: &Examination<'_>, route: &Route) -> Option<Finding> {
     let bytes = attribute(route, "mtu").filter(|bytes| *bytes < LEAST_PACKET)?;
     let device = u64::from(exam.host.outgoing()?.mtu?);

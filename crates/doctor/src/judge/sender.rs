@@ -1,5 +1,4 @@
-//! What a sender does with its window: congestion control, the parameter cache (ubik IV-E), and how much it hands
-//! down at a time.
+//! The sender: congestion control, the parameter cache (ubik IV-E), and small queues.
 
 use super::Examination;
 use crate::finding::{Check, Finding, Severity, change, look, sysctl};
@@ -23,9 +22,9 @@ pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     found.extend(sock_ops(exam));
 }
 
-/// A loss may cost so much time before it is a fault of the control.
+/// A recovery longer than this is the congestion control's fault.
 const LONG_RECOVERY: Duration = Duration::from_secs(10);
-/// An RTT beyond which a control for data centers is out of place.
+/// The maximum RTT for a data center congestion control.
 const FAR: Duration = Duration::from_millis(5);
 
 fn congestion_control(exam: &Examination<'_>) -> Option<Finding> {
@@ -33,7 +32,7 @@ fn congestion_control(exam: &Examination<'_>) -> Option<Finding> {
     let of_route = exam.host.route.as_ref().and_then(|route| route.congestion_control.as_deref());
     let control = of_route.or_else(|| exam.host.word(NAME))?;
     let window = exam.goal.window_of_each().get().div_ceil(u64::from(exam.mss()));
-    // Reno grows by a segment per RTT, and has to come from half its window (RFC 5681, section 3.1).
+    // Reno grows by a segment per RTT, from half its window (RFC 5681, section 3.1).
     let rounds = u32::try_from(window / 2).unwrap_or(u32::MAX);
     let recovery = exam.goal.rtt.saturating_mul(rounds);
     let why = match control {
@@ -65,7 +64,7 @@ fn congestion_control(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// A control for long paths that this host has, first one that may be set in any namespace.
+/// A control of this host for long paths, preferably one that any namespace may set.
 fn better(exam: &Examination<'_>) -> &'static str {
     let lists = ["net.ipv4.tcp_allowed_congestion_control", "net.ipv4.tcp_available_congestion_control"];
     let mut has = lists.into_iter().flat_map(|list| {
@@ -110,9 +109,9 @@ fn parameter_cache(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// Interrupts of a card say that packets were sent after up to this, as drivers set them up.
+/// The maximum delay of a NIC's completion interrupt with drivers' defaults.
 const COMPLETION: Duration = Duration::from_micros(100);
-/// Two super-packets of 64 KiB: one that is sent, and one behind it.
+/// Two super-packets of 64 KiB: one being sent, and one queued.
 const TWO_SUPER_PACKETS: u64 = 128 << 10;
 
 fn small_output(exam: &Examination<'_>) -> Option<Finding> {
@@ -140,7 +139,7 @@ fn small_output(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// A process that can write is running again after about so long.
+/// The approximate wake-up latency of a writing process.
 const WAKE_UP: Duration = Duration::from_micros(100);
 
 fn small_lowat(exam: &Examination<'_>) -> Option<Finding> {
@@ -186,7 +185,7 @@ fn after_idle(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// Pacing below what the window allows.
+/// A pacing rate below what the window allows.
 fn pacing(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_pacing_ca_ratio";
     let ratio = exam.host.part(NAME, 0)?;
@@ -206,7 +205,7 @@ fn pacing(exam: &Examination<'_>) -> Option<Finding> {
     )
 }
 
-/// Packet sizes are searched for from below.
+/// The MTU search starts from below.
 fn probing(exam: &Examination<'_>) -> Option<Finding> {
     const NAME: &str = "net.ipv4.tcp_mtu_probing";
     let base = exam.host.part("net.ipv4.tcp_base_mss", 0)?;

@@ -14,13 +14,13 @@ const GET_STRINGS: u32 = 0x1b;
 const GET_SET_INFO: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
 const GET_CHANNELS: u32 = 0x3c;
-/// The set of names of features (`ETH_SS_FEATURES`), and bytes of a name (`ETH_GSTRING_LEN`).
+/// The set of feature names (`ETH_SS_FEATURES`), and bytes per name (`ETH_GSTRING_LEN`).
 const FEATURES: u32 = 4;
 const NAME_BYTES: usize = 32;
-/// More names than any kernel has features.
+/// The maximum number of features, more than any kernel has.
 const MOST_FEATURES: u32 = 1024;
 
-/// A socket to ask by, in the network namespace of the thread that opened it.
+/// A socket for queries, in the network namespace of the thread that opened it.
 pub struct Ethtool(OwnedFd);
 
 impl Ethtool {
@@ -34,12 +34,12 @@ impl Ethtool {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(raw) }))
     }
 
-    /// Fills in what the driver knows, and gives what it did not say, with the reason.
+    /// Fills in what the driver reports; returns what it did not, with the reason.
     pub fn describe(&self, interface: &mut Interface) -> Vec<(&'static str, io::Error)> {
         let name = interface.name.clone();
         let mut unseen = Vec::new();
         let mut note = |what, result: io::Result<()>| {
-            // A device that has no such thing has nothing to be seen.
+            // A feature that a device does not have is not unseen.
             let is_none = |error: &io::Error| error.raw_os_error() == Some(libc::EOPNOTSUPP);
             unseen.extend(result.err().filter(|error| !is_none(error)).map(|error| (what, error)));
         };
@@ -60,7 +60,7 @@ impl Ethtool {
         unseen
     }
 
-    /// Passes a question, in which the answer comes back.
+    /// Sends a query; the answer replaces the message.
     fn ask(&self, interface: &str, message: &mut [u8]) -> io::Result<()> {
         // SAFETY: all zeros are a valid `ifreq`: numbers, arrays and a pointer that may be null.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -69,7 +69,7 @@ impl Ethtool {
             *place = byte as libc::c_char;
         }
         request.ifr_ifru.ifru_data = message.as_mut_ptr().cast();
-        // SAFETY: the request is live and names memory that is live; each command's answer has the size that its
+        // SAFETY: the request is live and refers to memory that is live; each command's answer has the size that its
         // callers give the message (the kernel writes no more than the counts that are in it).
         let asked = unsafe { libc::ioctl(self.0.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
         if asked < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -95,7 +95,7 @@ impl Ethtool {
         Ok((ring(4, 20), ring(16, 32)))
     }
 
-    /// `struct ethtool_channels`: queues that receive.
+    /// `struct ethtool_channels`: receive queues.
     fn queues(&self, interface: &str) -> io::Result<u32> {
         let mut message = [0; 36];
         message[..4].copy_from_slice(&GET_CHANNELS.to_ne_bytes());
@@ -114,15 +114,15 @@ impl Ethtool {
         Ok(features(&names, &message))
     }
 
-    /// The names of features, by their numbers.
+    /// The names of features, by number.
     fn names(&self, interface: &str) -> io::Result<Vec<String>> {
-        // `struct ethtool_sset_info`: command, reserved, mask, and a count for each set asked for.
+        // `struct ethtool_sset_info`: command, reserved, mask, and a count for each requested set.
         let mut message = [0; 20];
         message[..4].copy_from_slice(&GET_SET_INFO.to_ne_bytes());
         message[8..16].copy_from_slice(&(1_u64 << FEATURES).to_ne_bytes());
         self.ask(interface, &mut message)?;
         let count = number(&message, 16).min(MOST_FEATURES);
-        // `struct ethtool_gstrings`: command, set, count, and the names. Room for as many as may be.
+        // `struct ethtool_gstrings`: command, set, count, and the names. With room for the maximum.
         let mut message = vec![0; 12 + MOST_FEATURES as usize * NAME_BYTES];
         message[..4].copy_from_slice(&GET_STRINGS.to_ne_bytes());
         message[4..8].copy_from_slice(&FEATURES.to_ne_bytes());
@@ -132,11 +132,11 @@ impl Ethtool {
     }
 }
 
-/// Rate and duplex; a rate of all ones is not known, and one of zero means no link.
+/// Rate and duplex; a rate of all ones is unknown, and zero means no link.
 fn settings(message: &[u8]) -> (Option<u64>, Option<bool>) {
     let half = |at: usize| u64::from(number(message, at) & 0xffff);
     let mbit = half(12) | half(28) << 16;
-    // Some drivers know only the lower half.
+    // Some drivers only fill the lower half.
     let speed = Some(mbit).filter(|mbit| !matches!(mbit, 0 | 0xffff | 0xffff_ffff));
     let full = match message.get(14) {
         Some(0) => Some(false),
@@ -163,23 +163,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_that_nobody_knows_is_not_known() {
-        let told = |low: u16, high: u16, duplex: u8| {
+    fn unknown_link_rate_is_none() {
+        let parsed = |low: u16, high: u16, duplex: u8| {
             let mut message = [0; 44];
             message[12..14].copy_from_slice(&low.to_ne_bytes());
             message[14] = duplex;
             message[28..30].copy_from_slice(&high.to_ne_bytes());
             settings(&message)
         };
-        assert_eq!(told(1000, 0, 1), (Some(1_000_000_000), Some(true)));
-        assert_eq!(told(34_464, 1, 0), (Some(100_000_000_000), Some(false)), "100 Gbit/s takes both halves");
-        assert_eq!(told(0xffff, 0xffff, 0xff), (None, None));
-        assert_eq!(told(0, 0, 0xff).0, None, "no link");
+        assert_eq!(parsed(1000, 0, 1), (Some(1_000_000_000), Some(true)));
+        assert_eq!(
+            parsed(34_464, 1, 0),
+            (Some(100_000_000_000), Some(false)),
+            "100 Gbit/s takes both halves"
+        );
+        assert_eq!(parsed(0xffff, 0xffff, 0xff), (None, None));
+        assert_eq!(parsed(0, 0, 0xff).0, None, "no link");
         assert_eq!(settings(&[]), (None, None));
     }
 
     #[test]
-    fn features_by_their_bits() {
+    fn features_are_read_by_their_bits() {
         let names: Vec<String> = (0..40).map(|number| format!("f{number}")).collect();
         let mut message = vec![0; 8 + 32];
         // Number 33: available, active; number 1: active, never changed.
@@ -194,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_says_what_it_does() {
+    fn loopback_reports_its_features() {
         let mut interface = Interface { name: "lo".to_owned(), ..Interface::default() };
         let unseen = Ethtool::open().expect("a socket").describe(&mut interface);
         assert!(unseen.is_empty(), "{unseen:?}");

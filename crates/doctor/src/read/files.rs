@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where /proc and /sys are.
+/// The folders /proc and /sys.
 #[derive(Clone, Debug)]
 pub struct Files {
     /// Of processes.
@@ -21,7 +21,7 @@ impl Default for Files {
     }
 }
 
-/// The settings that are judged, or that remedies are computed from.
+/// The settings that are checked, or used to compute fixes.
 const SYSCTLS: [&str; 30] = [
     "net.core.netdev_budget",
     "net.core.netdev_max_backlog",
@@ -55,11 +55,11 @@ const SYSCTLS: [&str; 30] = [
     "net.ipv4.tcp_wmem",
 ];
 
-/// Those that belong to the whole machine: another network namespace than the first does not show them.
+/// Settings of the whole machine: only the first network namespace shows them.
 const OF_THE_MACHINE: [&str; 3] =
     ["net.core.netdev_budget", "net.core.netdev_max_backlog", "net.ipv4.tcp_mem"];
 
-/// A file is no longer than this; what is is not one of these.
+/// The maximum length of these files.
 const LONGEST: u64 = 1 << 20;
 
 fn text(path: &Path) -> io::Result<String> {
@@ -68,7 +68,7 @@ fn text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&text).trim_end().to_owned())
 }
 
-/// Why a file did not say anything, for people.
+/// Why a file could not be read, for people.
 fn why(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!("there is no {}", path.display()),
@@ -91,7 +91,7 @@ pub fn settings(files: &Files, host: &mut Host) {
             }
             Ok(_) => host.missed(name, "it is empty", None),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // A kernel of another age has others; but what every kernel has is elsewhere.
+                // Other kernels have other settings; those of every kernel are shown in the first namespace.
                 if OF_THE_MACHINE.contains(&name) {
                     host.missed(name, "only the first network namespace shows it", None);
                 }
@@ -125,7 +125,7 @@ fn pairs(text: &str) -> BTreeMap<String, u64> {
             continue;
         }
         for (name, number) in names.split_whitespace().zip(numbers.split_whitespace()) {
-            // Some are signed: -1 stands for no bound.
+            // Some are signed: -1 means no limit.
             if let Ok(number) = number.parse() {
                 found.insert(format!("{first}{name}"), number);
             }
@@ -134,7 +134,7 @@ fn pairs(text: &str) -> BTreeMap<String, u64> {
     found
 }
 
-/// What softirqs did.
+/// Softirq counters.
 pub fn softnet(files: &Files, host: &mut Host) {
     let path = files.proc.join("net/softnet_stat");
     match text(&path) {
@@ -150,7 +150,7 @@ fn row(line: &str) -> Option<Softnet> {
     Some(Softnet { processed: next()?, dropped: next()?, squeezed: next()? })
 }
 
-/// The CPUs' clocks. A machine whose firmware sees to them has none.
+/// The CPUs' clocks. A machine with firmware-controlled clocks has none.
 pub fn clocks(files: &Files, host: &mut Host) {
     let folder = files.sys.join("devices/system/cpu");
     let Ok(entries) = fs::read_dir(&folder) else {
@@ -175,7 +175,7 @@ pub fn clocks(files: &Files, host: &mut Host) {
     }
 }
 
-/// What /sys says of an interface.
+/// What /sys has about an interface.
 #[derive(Debug, Default)]
 pub struct OfDevice {
     pub steered_queues: Option<u32>,
@@ -183,7 +183,7 @@ pub struct OfDevice {
 }
 
 /// An interface's queues and interrupts, if /sys shows this one: it shows those of the namespace in which it was
-/// mounted, where another may have the same name.
+/// mounted, where another one may have the same name.
 pub fn device(files: &Files, name: &str, index: u32, address: &[u8]) -> Option<OfDevice> {
     let folder = files.sys.join("class/net").join(name);
     let hex = address.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(":");
@@ -224,14 +224,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_by_their_group() {
+    fn counters_are_read_by_group() {
         let found = pairs("TcpExt: A B C\nTcpExt: 1 -1 x\nIpExt: A\nIpExt: 7\nTcp: D\nUdp: 1\nodd");
         assert_eq!(found, [("IpExtA".to_owned(), 7), ("TcpExtA".to_owned(), 1)].into());
         assert!(pairs("").is_empty());
     }
 
     #[test]
-    fn softirqs_in_hexadecimal() {
+    fn softnet_stat_is_hexadecimal() {
         assert_eq!(
             row("0000000a 00000001 00000010 0"),
             Some(Softnet { processed: 10, dropped: 1, squeezed: 16 })

@@ -5,13 +5,13 @@ use crate::host::{Interface, Statistics};
 use slowpath_uapi::netlink::{attributes, number, text, wide};
 use std::io;
 
-/// An interface as rtnetlink describes it, and what it stands on.
+/// An interface from rtnetlink, and the interfaces below it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Link {
     pub interface: Interface,
     /// The interface beneath it (`IFLA_LINK`), of this namespace.
     pub beneath: Option<u32>,
-    /// The one that it is a part of (`IFLA_MASTER`).
+    /// Its master (`IFLA_MASTER`).
     pub master: Option<u32>,
     /// Its hardware address.
     pub address: Vec<u8>,
@@ -49,7 +49,7 @@ fn link(message: &[u8]) -> Option<Link> {
                 interface.kind = attributes(value).find(|(kind, _)| *kind == 1).map(|(_, value)| text(value));
             }
             23 => interface.statistics = statistics(value),
-            // The number of another namespace: what is beneath is not here.
+            // The number of another namespace: the lower interface is not here.
             37 => is_elsewhere = true,
             40 => interface.gso_max_segments = one(),
             41 => interface.gso_max_bytes = one(),
@@ -79,15 +79,15 @@ fn statistics(value: &[u8]) -> Statistics {
     }
 }
 
-/// The interface of a number and those that it stands on: what a VLAN is on, what a bond is made of.
+/// The interface with this number and those below it: a VLAN's parent, a bond's slaves.
 pub fn chain(links: &[Link], index: u32) -> Vec<&Link> {
-    /// More than any stack of devices is deep.
+    /// The maximum depth, more than any stack of devices has.
     const DEEPEST: usize = 8;
     let mut chain: Vec<&Link> = links.iter().filter(|link| link.interface.index == index).collect();
     let mut next = 0;
     while let Some(above) = chain.get(next).copied() {
         next += 1;
-        // A bridge's ports lead to others too, and which one is ours does not show here.
+        // A bridge's ports lead to other hosts too, and which one is ours is not known here.
         let is_bond = above.interface.kind.as_deref() == Some("bond");
         let of = |link: &&Link| {
             Some(link.interface.index) == above.beneath
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_interface_stands_on() {
+    fn chain_lists_lower_interfaces() {
         let links = [
             at(2, "card", None, Some(4)),
             at(3, "card", None, Some(4)),
@@ -126,12 +126,12 @@ mod tests {
         let numbers =
             |index| -> Vec<u32> { chain(&links, index).iter().map(|link| link.interface.index).collect() };
         assert_eq!(numbers(5), [5, 4, 2, 3]);
-        assert_eq!(numbers(6), [6, 7], "a circle ends");
+        assert_eq!(numbers(6), [6, 7], "a cycle ends");
         assert!(numbers(9).is_empty());
     }
 
     #[test]
-    fn a_message_is_read() {
+    fn link_message_is_decoded() {
         let mut message = vec![0; FIXED_BYTES];
         message[4] = 7;
         message[8..12].copy_from_slice(&(1_u32 | 1 << 16).to_ne_bytes());
@@ -141,7 +141,7 @@ mod tests {
         let link = link(&message).expect("whole");
         assert_eq!((link.interface.name.as_str(), link.interface.mtu), ("eth0", Some(1500)));
         assert_eq!((link.interface.running, link.beneath), (Some(true), Some(9)));
-        assert_eq!(link.interface.queue_length, None, "not reported is not known");
+        assert_eq!(link.interface.queue_length, None, "unreported values are unknown");
         attribute(&mut message, 37, &0_u32.to_ne_bytes());
         assert_eq!(super::link(&message).expect("whole").beneath, None, "it is in another namespace");
         assert_eq!(super::link(&message[..10]), None);

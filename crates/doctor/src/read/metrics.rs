@@ -1,4 +1,4 @@
-//! The parameter cache (ubik IV-E), by generic netlink: what `ip tcp_metrics` shows.
+//! The parameter cache (ubik IV-E), by generic netlink: the data of `ip tcp_metrics`.
 
 use super::netlink::Netlink;
 use crate::host::Metrics;
@@ -6,7 +6,7 @@ use slowpath_uapi::netlink::{address, attribute, attributes, number};
 use std::io;
 
 const HEADER_BYTES: usize = 4;
-/// The family of families (`GENL_ID_CTRL`), and its question for one by name.
+/// The controller family (`GENL_ID_CTRL`), and its query for a family by name.
 const CONTROL: u16 = 16;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
@@ -14,7 +14,7 @@ const FAMILY_NAME: u16 = 2;
 /// `TCP_METRICS_CMD_GET` (include/uapi/linux/tcp_metrics.h).
 const GET: u8 = 1;
 
-/// All that the kernel keeps of destinations.
+/// All cached metrics of the kernel.
 pub fn all() -> io::Result<Vec<Metrics>> {
     let mut netlink = Netlink::open(libc::NETLINK_GENERIC)?;
     let mut question = vec![GET_FAMILY, 1, 0, 0];
@@ -36,12 +36,12 @@ fn entry(message: &[u8]) -> Option<Metrics> {
     for (kind, value) in attributes(message.get(HEADER_BYTES..)?) {
         match kind {
             1 | 2 => entry.to = address(value),
-            // Each by its number in `enum tcp_metric_index` and one.
+            // Each has its number in `enum tcp_metric_index` plus one.
             6 => {
                 for (kind, value) in attributes(value) {
                     match kind {
                         3 => entry.ssthresh = Some(number(value, 0)),
-                        // Kept in eighths, as `srtt_us` is.
+                        // Stored in eighths, like `srtt_us`.
                         6 => entry.rtt_us = Some(number(value, 0) / 8),
                         _ => {}
                     }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_is_read() {
+    fn metrics_entry_is_decoded() {
         let mut message = vec![GET, 1, 0, 0];
         attribute(&mut message, 1, &[192, 0, 2, 9]);
         let mut values = Vec::new();

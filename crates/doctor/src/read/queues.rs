@@ -1,4 +1,4 @@
-//! Queueing disciplines, by rtnetlink(7), with the options of each kind.
+//! Qdiscs, by rtnetlink(7), with the options of each kind.
 
 use super::netlink::Netlink;
 use crate::host::Queue;
@@ -8,10 +8,10 @@ use std::io;
 const RTM_GETQDISC: u16 = 38;
 const RTM_GETTCLASS: u16 = 42;
 const FIXED_BYTES: usize = 20;
-/// Nanoseconds of a tick of tc's (`PSCHED_SHIFT`, include/net/pkt_sched.h).
+/// Nanoseconds per tick of tc (`PSCHED_SHIFT`, include/net/pkt_sched.h).
 const TICK_NS: u64 = 64;
 
-/// The queueing disciplines of an interface, the root first.
+/// The qdiscs of an interface, the root first.
 pub fn of(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<Queue>> {
     let mut question = vec![0; FIXED_BYTES];
     question[4..8].copy_from_slice(&interface.to_ne_bytes());
@@ -33,14 +33,14 @@ pub fn of(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<Queue>> {
     Ok(found)
 }
 
-/// A class of HTB's: its own number, what it hangs under, and what it may borrow up to, in bit/s.
+/// An HTB class: its number, its parent, and its ceiling in bit/s.
 struct Class {
     handle: u32,
     parent: u32,
     ceiling: u64,
 }
 
-/// What HTB lets through that is in no other class: the least ceiling on the way from the default class to the root.
+/// HTB's rate for unclassified packets: the lowest ceiling from the default class to the root.
 fn class_rate(netlink: &mut Netlink, question: &[u8], default: u32) -> io::Result<Option<u64>> {
     let mut classes = Vec::new();
     netlink.dump(RTM_GETTCLASS, question, |message| classes.extend(class(message)))?;
@@ -50,7 +50,7 @@ fn class_rate(netlink: &mut Netlink, question: &[u8], default: u32) -> io::Resul
 fn least_ceiling(classes: &[Class], default: u32) -> Option<u64> {
     let mut least = None;
     let mut at = default;
-    // A class is below at most so many (`TC_HTB_MAXDEPTH`).
+    // The maximum depth of classes (`TC_HTB_MAXDEPTH`).
     for _ in 0..8 {
         let Some(class) = classes.iter().find(|class| class.handle == at) else { break };
         least = Some(least.map_or(class.ceiling, |before: u64| before.min(class.ceiling)));
@@ -75,7 +75,7 @@ fn bits(bytes_per_s: u64) -> u64 {
     bytes_per_s.saturating_mul(8)
 }
 
-/// `struct tcmsg` and its attributes, if it is of this interface; with HTB's default class.
+/// `struct tcmsg` and its attributes, if it is for this interface; with HTB's default class.
 fn queue(message: &[u8], interface: u32) -> Option<(Queue, Option<u32>)> {
     let fixed = message.get(..FIXED_BYTES)?;
     (number(fixed, 4) == interface).then_some(())?;
@@ -89,13 +89,13 @@ fn queue(message: &[u8], interface: u32) -> Option<(Queue, Option<u32>)> {
             _ => {}
         }
     }
-    // What packets pass as they come in.
+    // Not for ingress packets.
     (!matches!(queue.kind.as_str(), "ingress" | "clsact")).then_some(())?;
     let class = describe(options, &mut queue);
     Some((queue, class))
 }
 
-/// TCA_STATS2: `struct gnet_stats_basic`, `struct gnet_stats_queue`, and packets in 64 bits.
+/// TCA_STATS2: `struct gnet_stats_basic`, `struct gnet_stats_queue`, and a 64-bit packet count.
 fn counted(value: &[u8], queue: &mut Queue) {
     for (kind, value) in attributes(value) {
         match kind {
@@ -107,7 +107,7 @@ fn counted(value: &[u8], queue: &mut Queue) {
     }
 }
 
-/// TCA_OPTIONS, by the kind (include/uapi/linux/pkt_sched.h). Gives HTB's default class.
+/// TCA_OPTIONS, by kind (include/uapi/linux/pkt_sched.h). Returns HTB's default class.
 fn describe(options: &[u8], queue: &mut Queue) -> Option<u32> {
     let option = |wanted: u16| attributes(options).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
     let packets = |wanted: u16| option(wanted).and_then(|value| fixed(value, 0));
@@ -117,7 +117,7 @@ fn describe(options: &[u8], queue: &mut Queue) -> Option<u32> {
         "sfq" => queue.limit_packets = fixed(options, 8),
         "fq" => {
             queue.limit_packets = packets(1);
-            // All ones mean no bound.
+            // All ones mean no limit.
             queue.flow_rate = packets(7).filter(|rate| *rate < u32::MAX.into()).map(bits);
         }
         "fq_codel" | "codel" => queue.limit_packets = packets(2),
@@ -137,12 +137,12 @@ fn describe(options: &[u8], queue: &mut Queue) -> Option<u32> {
     None
 }
 
-/// A number of a structure; `None` where it is cut short.
+/// A number of a structure; `None` if it is cut short.
 fn fixed(options: &[u8], at: usize) -> Option<u64> {
     options.get(at..at + 4).map(|_| number(options, at).into())
 }
 
-/// `struct tc_netem_qopt`, and its attributes behind: the rate, and the delay in nanoseconds.
+/// `struct tc_netem_qopt`, followed by attributes: the rate, and the delay in nanoseconds.
 fn netem(options: &[u8], queue: &mut Queue) {
     const QOPT_BYTES: usize = 24;
     queue.delay_ns = fixed(options, 0).map(|ticks| ticks * TICK_NS);
@@ -164,7 +164,7 @@ mod tests {
     use slowpath_uapi::netlink::attribute;
 
     /// An answer of a kind with its options.
-    fn told(kind: &str, options: &[u8]) -> (Queue, Option<u32>) {
+    fn parsed(kind: &str, options: &[u8]) -> (Queue, Option<u32>) {
         let mut message = vec![0; FIXED_BYTES];
         message[4] = 3;
         message[8..12].copy_from_slice(&0x0001_0000_u32.to_ne_bytes());
@@ -181,31 +181,31 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_in_its_own_form() {
-        assert_eq!(told("pfifo", &7_u32.to_ne_bytes()).0.limit_packets, Some(7));
-        assert_eq!(told("bfifo", &9000_u32.to_ne_bytes()).0.limit_bytes, Some(9000));
-        assert_eq!(told("fq_codel", &nested(2, &10_240_u32.to_ne_bytes())).0.limit_packets, Some(10_240));
-        assert_eq!(told("fq", &nested(7, &125_000_u32.to_ne_bytes())).0.flow_rate, Some(1_000_000));
-        assert_eq!(told("fq", &nested(7, &u32::MAX.to_ne_bytes())).0.flow_rate, None);
-        assert_eq!(told("cake", &nested(2, &125_000_u64.to_ne_bytes())).0.rate, Some(1_000_000));
+    fn qdisc_options_are_read_by_kind() {
+        assert_eq!(parsed("pfifo", &7_u32.to_ne_bytes()).0.limit_packets, Some(7));
+        assert_eq!(parsed("bfifo", &9000_u32.to_ne_bytes()).0.limit_bytes, Some(9000));
+        assert_eq!(parsed("fq_codel", &nested(2, &10_240_u32.to_ne_bytes())).0.limit_packets, Some(10_240));
+        assert_eq!(parsed("fq", &nested(7, &125_000_u32.to_ne_bytes())).0.flow_rate, Some(1_000_000));
+        assert_eq!(parsed("fq", &nested(7, &u32::MAX.to_ne_bytes())).0.flow_rate, None);
+        assert_eq!(parsed("cake", &nested(2, &125_000_u64.to_ne_bytes())).0.rate, Some(1_000_000));
         let mut parms = [0; 36];
         parms[8..12].copy_from_slice(&1_250_000_u32.to_ne_bytes());
-        assert_eq!(told("tbf", &nested(1, &parms)).0.rate, Some(10_000_000));
+        assert_eq!(parsed("tbf", &nested(1, &parms)).0.rate, Some(10_000_000));
         let mut netem = vec![0; 24];
         netem[..4].copy_from_slice(&15_625_u32.to_ne_bytes());
         netem[4..8].copy_from_slice(&1000_u32.to_ne_bytes());
-        let (queue, _) = told("netem", &netem);
+        let (queue, _) = parsed("netem", &netem);
         assert_eq!((queue.delay_ns, queue.limit_packets, queue.loss), (Some(1_000_000), Some(1000), Some(0)));
         let mut glob = [0; 20];
         glob[8] = 0x30;
-        assert_eq!(told("htb", &nested(2, &glob)).1, Some(0x0001_0030));
+        assert_eq!(parsed("htb", &nested(2, &glob)).1, Some(0x0001_0030));
     }
 
     #[test]
-    fn what_is_cut_short_is_not_known() {
+    fn truncated_options_are_unknown() {
         for kind in ["pfifo", "bfifo", "sfq", "fq", "fq_codel", "tbf", "htb", "cake", "netem", "mq", ""] {
             for options in [&[][..], &[1], &[255; 3]] {
-                let (queue, class) = told(kind, options);
+                let (queue, class) = parsed(kind, options);
                 assert_eq!((queue.limit_packets, queue.rate, class), (None, None, None), "{kind}");
             }
         }
@@ -213,15 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn a_class_has_what_all_above_it_allow() {
+    fn htb_class_rate_is_the_lowest_ceiling_above_it() {
         let class = |handle, parent, ceiling| Class { handle, parent, ceiling };
         let classes = [class(0x1_0030, 0x1_0001, 80), class(0x1_0001, 0x1_0000, 50)];
         assert_eq!(least_ceiling(&classes, 0x1_0030), Some(50));
-        assert_eq!(
-            least_ceiling(&classes, 0x1_0099),
-            None,
-            "a default class that is not there shapes nothing"
-        );
+        assert_eq!(least_ceiling(&classes, 0x1_0099), None, "a missing default class shapes nothing");
     }
 
     proptest::proptest! {

@@ -10,7 +10,7 @@ const RTM_GETROUTE: u16 = 26;
 const FIXED_BYTES: usize = 12;
 const RTA_DST: u16 = 1;
 
-/// `RTAX_*` that matter, by their numbers (include/uapi/linux/rtnetlink.h).
+/// The relevant `RTAX_*`, by number (include/uapi/linux/rtnetlink.h).
 const ATTRIBUTES: [(u16, &str); 10] = [
     (2, "mtu"),
     (3, "window"),
@@ -24,7 +24,7 @@ const ATTRIBUTES: [(u16, &str); 10] = [
     (15, "quickack"),
 ];
 
-/// The way that packets to `to` take.
+/// The route of packets to `to`.
 pub fn to(netlink: &mut Netlink, to: IpAddr) -> io::Result<Option<Route>> {
     let (family, bytes) = match to {
         IpAddr::V4(four) => (libc::AF_INET, four.octets().to_vec()),
@@ -38,7 +38,7 @@ pub fn to(netlink: &mut Netlink, to: IpAddr) -> io::Result<Option<Route>> {
     Ok(found.map(|RouteMessage { route, .. }| Route { to: Some(to), ..route }))
 }
 
-/// The default route, of IPv4 or else of IPv6; of one interface, if that is asked for.
+/// The default route, of IPv4 or otherwise of IPv6; through one interface, if given.
 pub fn default(netlink: &mut Netlink, interface: Option<u32>) -> io::Result<Option<Route>> {
     const MAIN: u32 = libc::RT_TABLE_MAIN as u32;
     for family in [libc::AF_INET, libc::AF_INET6] {
@@ -60,10 +60,10 @@ pub fn default(netlink: &mut Netlink, interface: Option<u32>) -> io::Result<Opti
     Ok(None)
 }
 
-/// A route and where it stands.
+/// A route and its place in the table.
 struct RouteMessage {
     route: Route,
-    /// Bits of its prefix.
+    /// Its prefix length.
     length: u8,
     table: u32,
     priority: u32,
@@ -80,7 +80,7 @@ fn route(message: &[u8]) -> Option<RouteMessage> {
             5 => parsed.route.gateway = address(value),
             6 => parsed.priority = number(value, 0),
             8 => metrics(value, &mut parsed.route),
-            // Several ways: `struct rtnexthop`, of which the first stands for all.
+            // Multipath: the first `struct rtnexthop` represents all.
             9 if parsed.route.interface == 0 => parsed.route.interface = number(value, 4),
             15 => parsed.table = number(value, 0),
             _ => {}
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_read() {
+    fn link_message_is_decoded() {
         let mut message = vec![2, 0, 0, 0, 254, 0, 0, 0, 0, 0, 0, 0];
         attribute(&mut message, 4, &3_u32.to_ne_bytes());
         attribute(&mut message, 5, &[192, 0, 2, 1]);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn this_host_knows_its_way_to_itself() {
+    fn route_to_this_host_is_found() {
         let mut netlink = Netlink::open(libc::NETLINK_ROUTE).expect("a socket");
         let found = to(&mut netlink, IpAddr::from([127, 0, 0, 1])).expect("it answers").expect("a way");
         assert_ne!(found.interface, 0);

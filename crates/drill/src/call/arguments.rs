@@ -1,9 +1,9 @@
-//! Arguments of a call, one after the other, as numbers and structs.
+//! Arguments of a call, in order, as numbers and structs.
 
 use crate::script::Expr;
 use crate::symbols;
 
-/// Why an argument cannot be used.
+/// Why an argument is invalid.
 pub type Fault = String;
 
 /// The arguments of a call.
@@ -38,13 +38,13 @@ impl<'a> Arguments<'a> {
         self.list.get(index).ok_or_else(|| format!("{} has no argument {}", self.call, index + 1))
     }
 
-    /// A number of 64 bits.
+    /// A 64-bit number.
     pub fn long(&self, index: usize) -> Result<i64, Fault> {
         let argument = self.get(index)?;
         number(argument).map_err(|fault| format!("argument {} of {}: {fault}", index + 1, self.call))
     }
 
-    /// A number of 32 bits, signed or not.
+    /// A 32-bit number, signed or not.
     pub fn int(&self, index: usize) -> Result<i32, Fault> {
         let value = self.long(index)?;
         as_int(value).ok_or_else(|| {
@@ -58,12 +58,12 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// A number of 32 bits, signed or not.
+/// A 32-bit number, signed or not.
 pub fn as_int(value: i64) -> Option<i32> {
     i32::try_from(value).ok().or_else(|| u32::try_from(value).ok().map(|value| value as i32))
 }
 
-/// The number that an expression stands for.
+/// The value of a numeric expression.
 pub fn number(expr: &Expr) -> Result<i64, Fault> {
     match expr {
         Expr::Integer(value) => Ok(*value),
@@ -77,7 +77,7 @@ pub fn number(expr: &Expr) -> Result<i64, Fault> {
             [Expr::Text(text)] => {
                 let address: Option<std::net::Ipv4Addr> =
                     std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-                // In network order in memory, which is little-endian.
+                // In network byte order in little-endian memory.
                 address
                     .map(|address| i64::from(u32::from_le_bytes(address.octets())))
                     .ok_or_else(|| "inet_addr takes an IPv4 address".to_owned())
@@ -94,7 +94,7 @@ fn unknown(word: &str) -> Fault {
     format!("the constant {word} is not known{hint}")
 }
 
-/// What an expression is, in words.
+/// The kind of an expression, in words.
 pub fn kind(expr: &Expr) -> &'static str {
     match expr {
         Expr::Ellipsis => "...",

@@ -4,18 +4,18 @@ use super::message::{ControlMessage, Statistic, TIMES};
 use super::{EpollEvent, Output, Returned};
 use crate::symbols;
 
-/// What a script expects of a call.
+/// The expected result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// Its value; `None` for `...`.
     pub result: Option<i64>,
-    /// The error that it fails with.
+    /// The expected error.
     pub errno: Option<i32>,
-    /// What it writes.
+    /// The expected output.
     pub output: ExpectedOutput,
 }
 
-/// What a script expects a call to write.
+/// The expected output of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExpectedOutput {
     /// Nothing that is compared.
@@ -39,12 +39,12 @@ pub enum ExpectedOutput {
     Pipe(i64, i64),
 }
 
-/// What was expected, and what came instead.
+/// The expected and the actual value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What the script says.
+    /// The script's value.
     pub expected: String,
-    /// What the kernel says.
+    /// The kernel's value.
     pub actual: String,
 }
 
@@ -57,7 +57,7 @@ fn same<T: PartialEq>(expected: T, actual: T, show: impl Fn(T) -> String) -> Res
 }
 
 impl Expected {
-    /// Compares. A call that opens a file may return any number of it. Times are compared within `tolerance_us`.
+    /// Compares a result. A call that opens a file may return any descriptor. Times are compared within `tolerance_us`.
     ///
     /// # Errors
     /// The first difference.
@@ -115,7 +115,7 @@ fn name(errno: i32) -> String {
     symbols::errno_name(errno).map_or_else(|| format!("errno {errno}"), str::to_owned)
 }
 
-/// An option of four bytes is a number; shorter values of scripts are compared as far as they go.
+/// An option of four bytes is a number; shorter values are compared up to their length.
 fn check_option(expected: &[u8], len: i32, actual: &[u8]) -> Result<(), Difference> {
     if len != actual.len() as i32 {
         return differ(format!("a value of {len} bytes"), format!("a value of {} bytes", actual.len()));
@@ -157,7 +157,7 @@ fn poll_bits(bits: u32) -> String {
     if names.is_empty() { "0".to_owned() } else { names.join("|") }
 }
 
-/// A script may state only the first event of several; with none, it states none.
+/// A script may state only the first of several events; if it states none, none may occur.
 fn check_epoll(expected: &[EpollEvent], actual: &[EpollEvent]) -> Result<(), Difference> {
     let none = EpollEvent { events: 0, data: 0 };
     for (index, event) in expected.iter().enumerate() {
@@ -209,7 +209,7 @@ fn check_statistics(
         };
         same(expected.kind, actual.kind, |kind| format!("statistic {kind} at place {index}"))?;
         let (Some(value), Some(own)) = (expected.value, actual.value) else { continue };
-        // Zero is exact: a time that was never taken.
+        // Zero is exact: it means that there was no such time.
         let tolerance = if TIMES.contains(&expected.kind) && value != 0 { tolerance_us } else { 0 };
         if value.abs_diff(own) > tolerance {
             return differ(

@@ -3,7 +3,7 @@
 /// A control message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlMessage {
-    /// A number, as of `TCP_CM_INQ` or `SO_TXTIME`.
+    /// A number, such as `TCP_CM_INQ` or `SO_TXTIME`.
     Integer {
         /// `cmsg_level`
         level: i32,
@@ -12,12 +12,12 @@ pub enum ControlMessage {
         /// The number.
         value: i32,
     },
-    /// Time stamps of a packet (`SCM_TIMESTAMPING`): the first of the three, in microseconds of the run.
+    /// Timestamps of a packet (`SCM_TIMESTAMPING`): the first of the three, in microseconds of the run.
     Stamp {
         /// Microseconds since the script's start; 0 is not compared.
         micros: i64,
     },
-    /// What the error queue says (`IP_RECVERR`, `IPV6_RECVERR`).
+    /// A report of the error queue (`IP_RECVERR`, `IPV6_RECVERR`).
     Error(ErrorReport),
     /// Statistics of a connection (`SCM_TIMESTAMPING_OPT_STATS`), in their order.
     Statistics(Vec<Statistic>),
@@ -49,7 +49,7 @@ pub struct ErrorReport {
     pub data: u32,
 }
 
-/// An attribute of a connection; without a value where a script wrote `...`.
+/// A statistic of a connection; without a value where a script has `...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistic {
     /// Its number (`TCP_NLA_*`).
@@ -58,5 +58,5 @@ pub struct Statistic {
     pub value: Option<u64>,
 }
 
-/// Attributes that are times in microseconds, and compared with a tolerance.
+/// Statistics that are times in microseconds, compared with a tolerance.
 pub(super) const TIMES: &[i32] = &[1, 2, 3];

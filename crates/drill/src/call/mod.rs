@@ -1,4 +1,4 @@
-//! System calls: request, result, and the result that a script expects.
+//! System calls: request, result, and expected result.
 
 mod arguments;
 mod check;
@@ -16,9 +16,9 @@ pub type Fd = i32;
 /// The address that a call names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// The remote address and port of the run.
+    /// The run's remote address and port.
     Usual,
-    /// No address of a family: `AF_UNSPEC` disconnects.
+    /// An address of only a family: `AF_UNSPEC` disconnects.
     Family(i32),
 }
 
@@ -27,11 +27,11 @@ pub enum Peer {
 pub struct Buffer {
     /// Whether it is `NULL`.
     pub null: bool,
-    /// Bytes that it is said to have.
+    /// Its length in bytes, as stated.
     pub len: usize,
 }
 
-/// By which of several calls data is moved.
+/// Which of several calls moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
     /// `read` or `write`.
@@ -46,12 +46,12 @@ pub enum Via {
     Message,
 }
 
-/// An event of a file, and what epoll(7) gives back with it.
+/// An event of a file, and the data that epoll(7) returns with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EpollEvent {
     /// Its bits.
     pub events: u32,
-    /// The application's own.
+    /// The application's data.
     pub data: u64,
 }
 
@@ -174,13 +174,13 @@ pub enum Call {
 /// What a call returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Returned {
-    /// Its value, or the number of its error.
+    /// Its value, or its errno.
     pub result: Result<i64, i32>,
-    /// What it wrote besides.
+    /// Its output.
     pub output: Output,
 }
 
-/// What a call wrote into memory of the application, besides data.
+/// The output of a call, besides data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Output {
     /// Nothing.
@@ -190,7 +190,7 @@ pub enum Output {
     Option(Vec<u8>),
     /// The value of a request.
     Value(i64),
-    /// Events that came, for each file that was polled.
+    /// Events of each polled file.
     Polled(Vec<i16>),
     /// Events of epoll.
     Epoll(Vec<EpollEvent>),
@@ -206,7 +206,7 @@ pub enum Output {
 }
 
 impl Returned {
-    /// A value and nothing else.
+    /// A value without output.
     pub const fn value(value: i64) -> Self {
         Self { result: Ok(value), output: Output::None }
     }

@@ -1,9 +1,9 @@
-//! Values of socket options, as a script writes them and as the kernel has them.
+//! Values of socket options, as scripts write them and as the kernel stores them.
 
 use super::arguments::{Fault, Fields, as_int, kind, number};
 use crate::script::Expr;
 
-/// The bytes of an option's value, on a little-endian machine of 64 bits.
+/// The bytes of an option's value, on a 64-bit little-endian machine.
 pub fn bytes(expr: &Expr) -> Result<Vec<u8>, Fault> {
     match expr {
         Expr::Text(text) => Ok(text.clone()),
@@ -27,7 +27,7 @@ pub fn bytes(expr: &Expr) -> Result<Vec<u8>, Fault> {
 
 fn int(expr: &Expr) -> Result<Vec<u8>, Fault> {
     let value = number(expr)?;
-    // Wider values are for options of 64 bits, such as SO_MAX_PACING_RATE.
+    // Wider values are for 64-bit options, such as SO_MAX_PACING_RATE.
     Ok(as_int(value).map_or_else(|| value.to_le_bytes().to_vec(), |value| value.to_le_bytes().to_vec()))
 }
 

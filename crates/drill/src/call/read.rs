@@ -1,4 +1,4 @@
-//! Converts a call as written into one that can be made.
+//! Converts a written call into one that can be made.
 
 use super::arguments::{Arguments, Fault, Fields, as_int, boxed, items, number};
 use super::check::{Expected, ExpectedOutput};
@@ -7,26 +7,26 @@ use super::{Buffer, Call, EpollEvent, Fd, Peer, Via, option_value};
 use crate::script::{CallSpec, Expr};
 use crate::symbols;
 
-/// A call that can be made, and what a script expects of it.
+/// A call that can be made, and its expected result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
     /// The call.
     pub call: Call,
-    /// What it is to return and to write.
+    /// Its expected result and output.
     pub expected: Expected,
 }
 
-/// `MSG_*` and `SOCK_*` that matter here have their numbers from the table of constants; `AF_UNSPEC` is none of them.
+/// The numbers of `MSG_*` and `SOCK_*` come from the table of constants, which lacks `AF_UNSPEC`.
 const AF_UNSPEC: i32 = 0;
-/// Room for control messages: more than any is.
+/// Buffer size for control messages: more than any needs.
 const CONTROL_ROOM: usize = 4096;
 /// The largest buffer: scripts move megabytes, not gigabytes.
 const LARGEST_BUFFER: i64 = 1 << 30;
 
-/// Prepares a call; `live` gives the kernel's file descriptor for a script's.
+/// Prepares a call; `live` maps a script's file descriptor to the kernel's.
 ///
 /// # Errors
-/// The part of the call that cannot be understood.
+/// The part of the call that is invalid.
 pub fn prepare(spec: &CallSpec, live: &dyn Fn(i64) -> Option<Fd>) -> Result<Prepared, Fault> {
     let mut reader = Reader { spec, live, output: ExpectedOutput::Nothing };
     let call = reader.call()?;
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     }
 
     fn live_fd(&self, script: i64) -> Result<Fd, Fault> {
-        // A descriptor that is none at all may be what a script tries.
+        // A script may use an invalid descriptor deliberately.
         if script < 0 {
             return Ok(-1);
         }

@@ -21,7 +21,7 @@ fn fault(text: &str) -> String {
 }
 
 #[test]
-fn calls_are_understood() {
+fn calls_are_parsed() {
     assert_eq!(
         call("socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3"),
         Call::Socket { domain: None, kind: 0o4001, protocol: 6 }
@@ -52,7 +52,7 @@ fn calls_are_understood() {
 }
 
 #[test]
-fn faults_are_named() {
+fn invalid_calls_name_the_invalid_part() {
     for (text, part) in [
         ("read(3, ...) = 1", "takes 3 arguments, not 2"),
         ("read(30, ..., 5) = 1", "opened file descriptor 30"),
@@ -67,7 +67,7 @@ fn faults_are_named() {
 }
 
 #[test]
-fn results_are_compared() {
+fn results_are_compared_with_expected_ones() {
     let expected = |text: &str| prepared(text).unwrap().expected;
     let read = expected("read(3, ..., 5) = -1 EAGAIN (x)");
     assert!(read.check(&Returned::error(11), false, 0).is_ok());

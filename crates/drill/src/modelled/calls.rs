@@ -10,7 +10,7 @@ use slowpath_tcp::socket::{Listener, Peer, Shutdown, SocketOption};
 use slowpath_tcp::{Connection, Errno, State};
 use std::time::Duration;
 
-/// The first file descriptor: those below are the standard streams.
+/// The first file descriptor after the standard streams.
 const FIRST_FD: Fd = 3;
 const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0o4000;
@@ -33,7 +33,7 @@ fn done(result: Result<(), Errno>) -> Returned {
 }
 
 impl Modelled {
-    /// When a call that blocks gives up, if it does.
+    /// When a blocking call times out, if it does.
     pub(super) fn deadline(&self, call: &Call) -> Option<Instant> {
         let time = match call {
             Call::Poll { timeout_ms, .. } | Call::EpollWait { timeout_ms, .. } => {
@@ -72,7 +72,7 @@ impl Modelled {
         fd
     }
 
-    /// Makes a call, or goes on with one that blocks; `None` while it does.
+    /// Makes a call, or continues a blocked one; `None` while it blocks.
     pub(super) fn attempt(&mut self, waiting: &mut Waiting) -> Option<Returned> {
         let call = waiting.call.clone();
         Some(match call {
@@ -140,7 +140,7 @@ impl Modelled {
         let (key, addresses) = (self.fast_open_key, self.addresses.clone());
         done(self.socket(fd).and_then(|socket| match &socket.stage {
             Stage::Fresh(listener) => {
-                // A negative backlog is a large one.
+                // A negative backlog counts as a large one.
                 let backlog = u32::try_from(backlog).unwrap_or(most);
                 let options = listener.options().clone();
                 let mut listener = Listener::listen(settings, options, backlog);
@@ -227,7 +227,7 @@ impl Modelled {
         Some(done(result))
     }
 
-    /// `connect` to no address: the socket is as if it had never been connected (`tcp_disconnect`).
+    /// `connect` to `AF_UNSPEC`: as if the socket had never been connected (`tcp_disconnect`).
     fn disconnect(&mut self, fd: Fd) -> Returned {
         let now = self.now;
         let settings = self.settings.clone();
@@ -254,7 +254,7 @@ impl Modelled {
         socket.connecting = false;
         for (ports, packet) in out {
             self.put_out(ports, &packet);
-            // The next connection from here has numbers of its own.
+            // The next connection from this port has its own sequence numbers.
             self.flows.remove(&ports);
         }
         Returned::value(0)
@@ -290,7 +290,7 @@ impl Modelled {
                 (Stage::Listening(listener), _) => listener.close(now),
                 (Stage::Fresh(_), _) => {}
             }
-            // What is left to send leaves before the file is gone.
+            // Its remaining output is sent before the file is gone.
             let mut out = Vec::new();
             socket.collect(&mut out);
             for (ports, packet) in out {

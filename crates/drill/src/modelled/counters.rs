@@ -1,4 +1,4 @@
-//! The counters of the namespace (`nstat`) that the model has.
+//! The namespace's counters (`nstat`) that the model supports.
 
 use super::Modelled;
 use super::sockets::{File, Stage};
@@ -9,10 +9,10 @@ use slowpath_tcp::Connection;
 use slowpath_tcp::socket::Counters as Received;
 use slowpath_uapi::TcpInfo;
 
-/// Reads one of them off a connection.
+/// Reads one counter of a connection.
 type Count = fn(&TcpInfo, &Received) -> u32;
 
-/// Those that are kept.
+/// The supported counters.
 const KEPT: &[(&str, Count)] = &[
     ("TcpRetransSegs", |info, _| info.total_retrans),
     ("TcpExtTCPTimeouts", |info, _| info.total_rto.into()),
@@ -29,7 +29,7 @@ const KEPT: &[(&str, Count)] = &[
     ("TcpExtTCPFromZeroWindowAdv", |_, received| received.from_zero_window),
 ];
 
-/// Adds what a connection has counted.
+/// Adds the counters of a connection.
 pub fn add(counters: &mut Counters, connection: &Connection, now: Instant) {
     let (info, received) = (connection.info(now), connection.counters());
     for (name, count) in KEPT {
@@ -38,7 +38,7 @@ pub fn add(counters: &mut Counters, connection: &Connection, now: Instant) {
 }
 
 impl Modelled {
-    /// All of them, for a script that asks for some.
+    /// The counters, for a script that queries some.
     pub(super) fn counted(&self, asked: &[String]) -> Result<Counters, KernelError> {
         let mut counters = self.counted.clone();
         let held = self.files.values().filter_map(|file| match file {

@@ -1,4 +1,4 @@
-//! The error queue of a socket (`sk_error_queue`): time stamps of what was sent, and buffers that are free again.
+//! The error queue of a socket (`sk_error_queue`): timestamps of sent data, and zero-copy completions.
 
 use super::sockets::{File, Ports};
 use super::transfer::ERROR_QUEUE;
@@ -19,9 +19,9 @@ const TX_ACK: u32 = 1 << 9;
 const OPT_TSONLY: u32 = 1 << 11;
 const OPT_STATS: u32 = 1 << 12;
 const OPT_ID_TCP: u32 = 1 << 16;
-/// All flags that 6.18 knows (`SOF_TIMESTAMPING_MASK`): 19 bits.
+/// All flags of 6.18 (`SOF_TIMESTAMPING_MASK`): 19 bits.
 const ALL_FLAGS: u32 = (1 << 19) - 1;
-/// `SOF_TIMESTAMPING_TX_RECORD_MASK`: what a message may ask for by itself.
+/// `SOF_TIMESTAMPING_TX_RECORD_MASK`: the flags that a single message may set.
 const RECORD: u32 = 1 | TX_SOFTWARE | TX_SCHED | TX_ACK | 1 << 18;
 
 /// `SCM_TSTAMP_SND`, `SCM_TSTAMP_SCHED`, `SCM_TSTAMP_ACK` (include/uapi/linux/errqueue.h).
@@ -31,23 +31,23 @@ const STAMP_ACKNOWLEDGED: u32 = 2;
 const ENOMSG: u32 = 42;
 const ORIGIN_TIMESTAMPING: u8 = 4;
 const ORIGIN_ZEROCOPY: u8 = 5;
-/// `SO_EE_CODE_ZEROCOPY_COPIED`: what every device of a script's does, since its reader wants bytes.
+/// `SO_EE_CODE_ZEROCOPY_COPIED`: every device of a script copies, since its reader needs bytes.
 const COPIED: u8 = 1;
-/// Bytes and messages that one completion stands for at most (`msg_zerocopy_realloc`).
+/// The maximum bytes and messages per completion (`msg_zerocopy_realloc`).
 const MOST_BYTES: i64 = 1 << 19;
 const MOST_MESSAGES: u32 = u16::MAX as u32 - 1;
 const TRUNCATED: i32 = 0x20;
 
-/// What waits to be read, and what will come.
+/// Queued and future reports.
 #[derive(Debug, Default)]
 pub struct Errors {
     queue: VecDeque<Entry>,
     /// `SO_TIMESTAMPING`.
     pub flags: u32,
-    /// Where bytes are counted from (`sk_tskey`).
+    /// Where byte numbers start (`sk_tskey`).
     base: StreamOffset,
     stamps: Vec<Stamp>,
-    /// `SO_ZEROCOPY`, the number of the next message, and those whose buffers are still in use.
+    /// `SO_ZEROCOPY`, the number of the next message, and messages with buffers still in use.
     pub zero_copy: bool,
     next_message: u32,
     lent: VecDeque<Lent>,
@@ -61,16 +61,16 @@ struct Entry {
     statistics: Vec<Statistic>,
 }
 
-/// A byte whose way is to be stamped.
+/// A byte whose transmission is to be timestamped.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     at: StreamOffset,
     flags: u32,
-    /// Payload of the packet that it left in, once it has.
+    /// Payload of the packet that carried it, once sent.
     sent_in: Option<u32>,
 }
 
-/// Messages whose buffers are sent from (`MSG_ZEROCOPY`), by their numbers, and the data they end at.
+/// Messages with buffers in use (`MSG_ZEROCOPY`): their numbers, and the end of their data.
 #[derive(Clone, Copy, Debug)]
 struct Lent {
     first: u32,
@@ -86,12 +86,12 @@ impl Errors {
         self.queue.is_empty()
     }
 
-    /// What a connection takes over from its listener.
+    /// The state that a connection inherits from its listener.
     pub fn of_child(listener: &Self) -> Self {
         Self { flags: listener.flags, zero_copy: listener.zero_copy, ..Self::default() }
     }
 
-    /// Sets `SO_TIMESTAMPING` (`sock_set_timestamping`); `written` is where the connection is, if there is one.
+    /// Sets `SO_TIMESTAMPING` (`sock_set_timestamping`); `written` is the connection's position, if there is one.
     pub fn set_timestamping(
         &mut self,
         flags: u32,
@@ -109,7 +109,7 @@ impl Errors {
         Ok(())
     }
 
-    /// A message was written whose last byte is before `end` (`tcp_tx_timestamp`).
+    /// A message was written that ends at `end` (`tcp_tx_timestamp`).
     pub fn note_written(&mut self, end: StreamOffset, own: Option<u32>) {
         let flags = match own {
             Some(own) => self.flags & !RECORD | own & RECORD,
@@ -120,8 +120,7 @@ impl Errors {
         }
     }
 
-    /// The buffers of a message were lent; `tail` is where the last unsent buffer began before it
-    /// (`msg_zerocopy_realloc`).
+    /// A message's buffers are in use; `tail` is where the last unsent buffer began before it (`msg_zerocopy_realloc`).
     pub fn note_lent(&mut self, start: StreamOffset, end: StreamOffset, tail: Option<StreamOffset>) {
         let number = self.next_message;
         self.next_message = self.next_message.wrapping_add(1);
@@ -137,14 +136,14 @@ impl Errors {
         self.lent.push_back(Lent { first: number, last: number, start, end, sent: false });
     }
 
-    /// A packet leaves: stamps of its last message, by the queue and by the device. Says whether there were any.
+    /// A packet is sent: timestamps of its last message, by qdisc and device. Returns whether there were any.
     pub fn packet_left(&mut self, packet: &Packet, header: u32, micros: i64, info: &TcpInfo) -> bool {
         let (start, end) = (packet.seq, packet.seq + packet.len);
         for lent in self.lent.iter_mut().filter(|lent| lent.start < end && start < lent.end) {
             lent.sent = true;
         }
         let inside = |stamp: &Stamp| stamp.at >= start && stamp.at < end;
-        // A buffer has room for one message's stamps: the last one's.
+        // A buffer has room for one message's timestamps: the last one's.
         let Some(last) = self.stamps.iter().filter(|stamp| inside(stamp)).map(|stamp| stamp.at).max() else {
             return false;
         };
@@ -156,7 +155,7 @@ impl Errors {
             self.stamp(at, STAMP_SCHEDULED, header + packet.len, micros, info);
         }
         if flags & TX_SOFTWARE != 0 {
-            // Of a super-packet the device sees the segment that the byte is in.
+            // The device sees the segment of a super-packet that contains the byte.
             let size = if packet.gso_size == 0 { packet.len } else { u32::from(packet.gso_size) }.max(1);
             let before = u32::try_from(at.distance_from(start)).unwrap_or(0) / size * size;
             let len = (packet.len - before).min(size);
@@ -165,7 +164,7 @@ impl Errors {
         flags & (TX_SCHED | TX_SOFTWARE) != 0
     }
 
-    /// What was acknowledged, or purged, up to `una`. Says whether something came of it.
+    /// Data up to `una` was acknowledged or purged. Returns whether that gave reports.
     pub fn acknowledged(&mut self, una: StreamOffset, gone: bool, micros: i64, info: &TcpInfo) -> bool {
         let before = self.queue.len();
         let (done, left) = std::mem::take(&mut self.stamps).into_iter().partition(|stamp| stamp.at < una);
@@ -192,7 +191,7 @@ impl Errors {
             _ => info::statistics(info, kind == STAMP_ACKNOWLEDGED),
         };
         self.queue.push_back(Entry {
-            // Statistics take the packet's place.
+            // Statistics replace the packet.
             len: match self.flags & OPT_TSONLY {
                 0 => len,
                 _ => statistics.iter().map(info::attribute_bytes).sum(),
@@ -209,7 +208,7 @@ impl Errors {
         });
     }
 
-    /// A message's buffers are free again; one report stands for several in a row (`__msg_zerocopy_callback`).
+    /// A message's buffers are free; one report covers several consecutive messages (`__msg_zerocopy_callback`).
     fn give_back(&mut self, lent: Lent) {
         if let Some(last) = self.queue.back_mut()
             && last.report.origin == ORIGIN_ZEROCOPY
@@ -228,7 +227,7 @@ impl Errors {
         self.queue.push_back(Entry { len: 0, report, stamp: None, statistics: Vec::new() });
     }
 
-    /// Takes the first (`inet_recv_error`).
+    /// Takes the first report (`inet_recv_error`).
     pub fn receive(&mut self, room: u32) -> Returned {
         let Some(entry) = self.queue.pop_front() else {
             return Returned::error(Errno::EAGAIN.number());
@@ -246,7 +245,7 @@ impl Errors {
 }
 
 impl Modelled {
-    /// Notifies the socket of a connection that a packet leaves.
+    /// Notifies a connection's socket that a packet is sent.
     pub(super) fn note_left(&mut self, ports: Ports, packet: &Packet, now: Instant) {
         let micros = now.nanos() / 1000;
         let header = self.settings.ip_header + 20 + packet.option_bytes();

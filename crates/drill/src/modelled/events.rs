@@ -19,13 +19,13 @@ const WRITE_NORMAL: u32 = 0x100;
 const READ_HUP: u32 = 0x2000;
 const ONE_SHOT: u32 = 1 << 30;
 const EDGE: u32 = 1 << 31;
-/// Reported whether they are asked for or not.
+/// Always reported, requested or not.
 const ALWAYS: u32 = ERR | HUP;
-/// Flags of epoll that are no events.
+/// Flags of epoll that are not events.
 const FLAGS: u32 = ONE_SHOT | EDGE | 1 << 29 | 1 << 28;
 const EEXIST: i32 = 17;
 
-/// An epoll instance: what is watched, and what was reported.
+/// An epoll instance: the watched files, and what was reported.
 #[derive(Default)]
 pub struct Epoll {
     watched: BTreeMap<Fd, Watched>,
@@ -33,9 +33,9 @@ pub struct Epoll {
 
 struct Watched {
     event: EpollEvent,
-    /// The generation of the socket when it was last reported; none since it was asked for.
+    /// The socket's generation when last reported; `None` since the request.
     told: Option<u64>,
-    /// Reported once, and not again (`EPOLLONESHOT`).
+    /// Reported once, and disabled then (`EPOLLONESHOT`).
     spent: bool,
 }
 
@@ -137,7 +137,7 @@ impl Modelled {
                 events.extend(entry.tell(ready, generation));
             }
         }
-        // A file that was closed is watched no longer.
+        // A closed file is no longer watched.
         watched.retain(|fd, _| self.files.contains_key(fd));
         if let Some(File::Epoll(instance)) = self.files.get_mut(&epoll) {
             instance.watched = watched;
@@ -161,7 +161,7 @@ impl Watched {
     }
 }
 
-/// How long a wait of so many milliseconds lasts; negative is for ever.
+/// The duration of a timeout in milliseconds; `None` if negative: forever.
 pub fn timeout(millis: i32) -> Option<Duration> {
     u64::try_from(millis).ok().map(Duration::from_millis)
 }

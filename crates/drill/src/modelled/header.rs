@@ -1,4 +1,4 @@
-//! The IP header of packets that a connection sends: traffic class, time to live, flow label.
+//! The IP header of a connection's packets: traffic class, TTL, flow label.
 
 use super::Modelled;
 use super::levels::{IP, IPV6};
@@ -13,21 +13,21 @@ const IP_MTU: i32 = 14;
 const IPV6_UNICAST_HOPS: i32 = 16;
 const IPV6_MTU: i32 = 24;
 const IPV6_TCLASS: i32 = 67;
-/// `INET_ECN_MASK`: the bits of a stream's traffic class that TCP sets itself.
+/// `INET_ECN_MASK`: the bits of the traffic class that TCP sets itself.
 const ECN: u8 = 3;
-/// Any label but 0, which says that there is none (RFC 6437).
+/// Any label but 0, which means none (RFC 6437).
 const FIRST_LABEL: u32 = 0x10001;
 
-/// What a socket says of its packets; `None` where the host's default stands.
+/// A socket's header fields; `None` for the host's default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Header {
     class: u8,
     hops: Option<u8>,
-    /// Changes with the path that the connection chose by its hash.
+    /// Changes with the path chosen by the connection's hash.
     rehashes: u32,
 }
 
-/// Those of a socket, one for each IP version.
+/// A socket's header fields, one set for each IP version.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Headers {
     v4: Header,
@@ -39,7 +39,7 @@ impl Headers {
         if level == IPV6 { &mut self.v6 } else { &mut self.v4 }
     }
 
-    /// Sets an option of IP; `None` if it is none of these.
+    /// Sets an IP option; `None` if it is another option.
     pub fn set(&mut self, level: i32, name: i32, value: i32) -> Option<Result<(), Errno>> {
         let header = self.of(level);
         match (level, name) {
@@ -60,7 +60,7 @@ impl Headers {
         Some(Ok(()))
     }
 
-    /// The value of an option; `None` if it is none of these.
+    /// The value of an IP option; `None` if it is another option.
     pub fn get(&mut self, level: i32, name: i32) -> Option<i32> {
         let header = self.of(level);
         match (level, name) {
@@ -76,14 +76,14 @@ impl Modelled {
         if self.settings.is_ipv6() { IPV6 } else { IP }
     }
 
-    /// Takes over what a socket says of its packets.
+    /// Adopts a socket's header fields.
     pub(super) fn use_headers(&mut self, ports: Ports, mut headers: Headers) {
         let rehashes = self.headers.get(&ports).map_or(0, |header| header.rehashes);
         let header = Header { rehashes, ..*headers.of(self.version()) };
         self.headers.insert(ports, header);
     }
 
-    /// A listener got a SYN: what it sends in answer, and what the connection begins with (`tcp_reflect_tos`).
+    /// A listener received a SYN: sets the fields of its answer and of the new connection (`tcp_reflect_tos`).
     pub(super) fn reflect(&mut self, ports: Ports, mut headers: Headers, class: u8) {
         if self.settings.sysctls.tcp_reflect_tos {
             headers.of(self.version()).class = class & !ECN;
@@ -91,7 +91,7 @@ impl Modelled {
         self.use_headers(ports, headers);
     }
 
-    /// An accepted connection begins as its handshake went.
+    /// An accepted connection inherits its handshake's fields.
     pub(super) fn inherit(&mut self, ports: Ports, headers: &mut Headers) {
         let version = self.version();
         if let Some(header) = self.headers.get(&ports) {
@@ -104,7 +104,7 @@ impl Modelled {
         self.headers.entry(ports).or_default().rehashes = rehashes;
     }
 
-    /// Puts the fields of the IP header into a datagram.
+    /// Sets the fields of a datagram's IP header.
     pub(super) fn dress(&self, ports: Ports, datagram: &mut Datagram) {
         let header = self.headers.get(&ports).copied().unwrap_or_default();
         datagram.class |= header.class;
@@ -125,7 +125,7 @@ impl Modelled {
         Some(connection.map(|connection| connection.info(now).pmtu as i32))
     }
 
-    /// The socket between two ports that an application holds.
+    /// The open socket between two ports.
     pub(super) fn socket_of(&mut self, ports: Ports) -> Option<&mut Socket> {
         self.files.values_mut().find_map(|file| match file {
             File::Socket(socket) if socket.ports == Some(ports) => Some(&mut **socket),

@@ -1,4 +1,4 @@
-//! Options that change no segment here: marks, priorities, polling, repair. What the kernel refuses of them is refused
+//! Options that change no segment here: marks, priorities, polling, repair. Values that the kernel refuses are refused
 //! (`sk_setsockopt`, net/core/sock.c, and `do_tcp_setsockopt`, net/ipv4/tcp.c, 6.18).
 
 use super::levels::{IP, IPV6, SOCKET, TCP};
@@ -15,7 +15,7 @@ const READ_ONLY_OF_SOCKETS: &[i32] = &[3, 4, 17, SO_SNDLOWAT, 28, 30, 31, 38, 39
 /// `TCP_INFO`, `TCP_CC_INFO`, `TCP_SAVED_SYN`, `TCP_ZEROCOPY_RECEIVE`, `TCP_IS_MPTCP`.
 const READ_ONLY_OF_TCP: &[i32] = &[11, 26, 28, 35, 43];
 const TCP_MD5SIG: i32 = 14;
-/// `TCP_COOKIE_TRANSACTIONS`, which 3.10 took out.
+/// `TCP_COOKIE_TRANSACTIONS`, removed in 3.10.
 const REMOVED: i32 = 15;
 const TCP_THIN_DUPACK: i32 = 17;
 const TCP_REPAIR: i32 = 19;
@@ -43,7 +43,7 @@ pub fn is_known(level: i32, name: i32) -> bool {
     }
 }
 
-/// What an option is before it is set.
+/// The initial value of an option.
 pub fn initial(level: i32, name: i32) -> i32 {
     match (level, name) {
         (SOCKET, SO_SNDLOWAT) => 1,
@@ -74,7 +74,7 @@ pub fn check(socket: &Socket, level: i32, name: i32, value: &[u8], number: i32) 
                 TCP_REPAIR_QUEUE => only((0..3).contains(&number)),
                 TCP_QUEUE_SEQ | TCP_REPAIR_OPTIONS => only(repairing),
                 TCP_TX_DELAY => only(number >= 0),
-                // No protocol above TCP is built in.
+                // No upper layer protocol is built in.
                 TCP_ULP => Err(Errno::ENOENT),
                 _ => Ok(()),
             }

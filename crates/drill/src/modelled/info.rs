@@ -1,4 +1,4 @@
-//! Measurements of a connection, by the names in the code of scripts.
+//! Measurements of a connection, by their names in the code of scripts.
 
 use crate::call::Statistic;
 use crate::wire;
@@ -12,7 +12,7 @@ const CLOSE: u8 = 7;
 /// `TCP_INIT_CWND`.
 const INITIAL_CWND: u32 = 10;
 
-/// A listener's queue: how many wait, and how many may.
+/// A listener's accept queue: its length, and its limit.
 pub fn of_listener((waiting, backlog): (u32, u32)) -> TcpInfo {
     TcpInfo { state: LISTEN, unacked: waiting, sacked: backlog, ..TcpInfo::default() }
 }
@@ -22,8 +22,8 @@ pub fn of_closed() -> TcpInfo {
     TcpInfo { state: CLOSE, snd_ssthresh: i32::MAX as u32, snd_cwnd: INITIAL_CWND, ..TcpInfo::default() }
 }
 
-/// `SO_MEMINFO` (`sk_get_meminfo`, net/core/sock.c). The device takes what is sent at once, and nothing waits before
-/// the socket.
+/// `SO_MEMINFO` (`sk_get_meminfo`, net/core/sock.c). The device takes sent packets immediately, and nothing waits
+/// before the socket.
 pub fn memory(sample: &SocketSample) -> [(&'static str, i64); 7] {
     let bytes = |value: Option<u32>| i64::from(value.unwrap_or(0));
     [
@@ -37,8 +37,8 @@ pub fn memory(sample: &SocketSample) -> [(&'static str, i64); 7] {
     ]
 }
 
-/// Attributes of `SCM_TIMESTAMPING_OPT_STATS`, in their order (`tcp_get_timestamping_opt_stats`, net/ipv4/tcp.c,
-/// 6.18); `acknowledged` says that an ACK is what they are about, which has a time to live.
+/// Attributes of `SCM_TIMESTAMPING_OPT_STATS`, in their order (`tcp_get_timestamping_opt_stats`, net/ipv4/tcp.c, 6.18);
+/// `acknowledged`: they are for an ACK, which has a TTL.
 pub fn statistics(info: &TcpInfo, acknowledged: bool) -> Vec<Statistic> {
     let value = |kind: i32, value: u64| Statistic { kind, value: Some(value) };
     let mut all = vec![
@@ -79,9 +79,9 @@ pub fn statistics(info: &TcpInfo, acknowledged: bool) -> Vec<Statistic> {
     all
 }
 
-/// Bytes of an attribute, its header and padding with it.
+/// Bytes of an attribute, including header and padding.
 pub fn attribute_bytes(statistic: &Statistic) -> u32 {
-    // Times, rates, and counts of bytes or segments have 64 bits.
+    // Times, rates, and counts of bytes or segments are 64-bit.
     const LONG: [i32; 10] = [1, 2, 3, 4, 5, 6, 7, 18, 19, 25];
     if LONG.contains(&statistic.kind) { 12 } else { 8 }
 }

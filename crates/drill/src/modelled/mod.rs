@@ -38,27 +38,27 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where in its tick a kernel is when a script begins: in the middle, away from both edges.
+/// The phase of the kernel's tick when a script begins: in the middle, away from both edges.
 const START_IN_TICK: i64 = 2;
-/// The first local port of connections that are opened (`ip_local_port_range`).
+/// The first local port of active opens (`ip_local_port_range`).
 const FIRST_LOCAL_PORT: u16 = 32_768;
-/// Steps in one wait: a model that does not come to rest is wrong, and must not hang its caller.
+/// The maximum steps in one wait: a model that does not settle is wrong, and must not hang its caller.
 const MOST_STEPS: u32 = 1_000_000;
 
-/// A kernel that is modelled, with its sockets.
+/// A modelled kernel, with its sockets.
 pub struct Modelled {
     profile: KernelProfile,
     settings: Arc<Settings>,
     family: i32,
     bind_port: u16,
     connect_port: u16,
-    /// The time by the model's clock; the run's is `offset` less.
+    /// The time by the model's clock; the run's time is `offset` less.
     now: Instant,
     offset: Duration,
     files: BTreeMap<Fd, File>,
-    /// Connections that no file has any more, and what is left of listeners.
+    /// Connections that no file has open, and remains of listeners.
     orphans: Vec<(Ports, Connection)>,
-    /// What connections have counted that are gone.
+    /// Counters of closed connections.
     counted: Counters,
     flows: BTreeMap<Ports, Numbers>,
     sent: VecDeque<(Instant, Datagram)>,
@@ -66,23 +66,23 @@ pub struct Modelled {
     next_port: u16,
     way: Way,
     headers: BTreeMap<Ports, Header>,
-    /// Cookies of servers, the secret of our own, and the addresses that they are about, the client's first.
+    /// Cookies of servers, our own secret, and the addresses that they depend on, the client's first.
     cookies: CookieCache,
     fast_open_key: Key,
     addresses: Vec<u8>,
 }
 
-/// A call that blocks.
+/// A blocked call.
 struct Waiting {
     call: Call,
-    /// Bytes that it has moved so far.
+    /// Bytes moved so far.
     moved: u32,
-    /// When it gives up.
+    /// When it times out.
     until: Option<Instant>,
 }
 
 impl Modelled {
-    /// A kernel as its profile has it, on the network that a script describes.
+    /// A kernel with this profile, on the network that a script describes.
     pub fn new(profile: KernelProfile, config: &Config) -> Self {
         let settings = Arc::new(settings(&profile, config));
         let tick = 1_000_000_000 / i64::from(profile.hz().max(1));
@@ -114,7 +114,7 @@ impl Modelled {
         at - self.offset
     }
 
-    /// Takes what every connection sends.
+    /// Takes the output of every connection.
     fn flush(&mut self) {
         let mut out: Vec<(Ports, Packet)> = Vec::new();
         let known = self.way.metrics;
@@ -149,7 +149,7 @@ impl Modelled {
         self.note_acknowledged();
     }
 
-    /// A packet goes to the network.
+    /// Sends a packet to the network.
     fn put_out(&mut self, ports: Ports, packet: &Packet) {
         let at = self.script_time(self.now);
         self.note_left(ports, packet, at);
@@ -184,7 +184,7 @@ impl Modelled {
         }
     }
 
-    /// Tries the call that blocks again.
+    /// Tries the blocked call again.
     fn resume(&mut self) -> Option<Returned> {
         let mut waiting = self.blocked.take()?;
         let returned = self.attempt(&mut waiting);
@@ -200,7 +200,7 @@ impl Modelled {
                 let ports = Ports { local: packet.destination_port, remote: packet.source_port };
                 let numbers = self.flows.entry(ports).or_default();
                 let model = numbers.model(packet.class, segment);
-                // Digests that no key was set for are refused (`tcp_inbound_hash`).
+                // Digests without a key are refused (`tcp_inbound_hash`).
                 if segment.options.iter().any(|option| matches!(option, TcpOption::Md5(_))) {
                     return;
                 }
@@ -253,7 +253,7 @@ impl Modelled {
         }
     }
 
-    /// The connection between two ports, held or not.
+    /// The connection between two ports, open or orphaned.
     fn connection(&mut self, ports: Ports) -> Option<&mut Connection> {
         let held = self.files.values_mut().find_map(|file| match file {
             File::Socket(socket) if socket.ports == Some(ports) => socket.connection(),
@@ -303,7 +303,7 @@ impl Modelled {
     }
 }
 
-/// The remote address, then the local one, in bytes: those of the run, or the usual ones.
+/// The remote address, then the local one, in bytes: the run's, or the defaults.
 fn usual_addresses(config: &Config) -> Vec<u8> {
     let (remote, local) = match config.ip_version {
         IpVersion::V6 => ("fd3d:fa7b:d17d::1", "fd3d:a0b:17d6::1"),
@@ -317,7 +317,7 @@ fn usual_addresses(config: &Config) -> Vec<u8> {
     [bytes(config.remote, remote), bytes(config.local, local)].concat()
 }
 
-/// sysctl(8) takes numbers in hexadecimal too.
+/// sysctl(8) accepts hexadecimal numbers too.
 fn decimal(value: &str) -> String {
     let number = value.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
     number.map_or_else(|| value.to_owned(), |number| number.to_string())
@@ -334,7 +334,7 @@ fn settings(profile: &KernelProfile, config: &Config) -> Settings {
     }
 }
 
-/// What an ICMP message says of a packet (RFC 792, RFC 4443).
+/// What an ICMP message reports about a packet (RFC 792, RFC 4443).
 fn unreachable(message: &Icmp, v6: bool) -> Option<Unreachable> {
     Some(match (v6, message.kind, message.code) {
         (false, 3, 4) | (true, 2, _) => Unreachable::TooBig(message.mtu?),
@@ -415,7 +415,7 @@ impl Kernel for Modelled {
     fn command(&mut self, command: &Command) -> Result<Understood, KernelError> {
         match command {
             Command::Sysctl { name, value } => self.set(name, value),
-            // Queues and offloads of a device that takes everything at once change nothing.
+            // Qdiscs and offloads of a device that takes everything immediately have no effect.
             Command::Tc(_) | Command::Ethtool(_) | Command::Nothing | Command::Sleep(_) => {
                 Ok(Understood::Yes)
             }

@@ -1,4 +1,5 @@
-//! Packets of the model and packets of the wire: offsets and sequence numbers, super-packets and segments.
+//! Conversion between the model's packets and those on the wire: offsets and sequence numbers, super-packets and
+//! segments.
 
 use super::sockets::Ports;
 use crate::packet::{Body, Datagram, Segment, TcpOption};
@@ -6,19 +7,19 @@ use crate::wire;
 use slowpath_model::{Ecn, Flags, StreamOffset};
 use slowpath_tcp::packet::{Block, Cookie, Packet, Sack, SynOptions, TcpOptions};
 
-/// The initial sequence number of every local end. Not 0, so that a number that was not mapped shows.
+/// The initial sequence number of every local end. Not 0, so that an unmapped number is noticed.
 const LOCAL_ISN: u32 = 0x4000_0000;
 
-/// How offsets of one connection become sequence numbers.
+/// Maps offsets of one connection to sequence numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Numbers {
     remote_isn: u32,
-    /// The furthest offsets seen each way: numbers are placed near them.
+    /// The furthest offsets seen in each direction: numbers are unwrapped near them.
     sent: StreamOffset,
     received: StreamOffset,
 }
 
-/// The offset nearest to `near` that a sequence number can be.
+/// The offset nearest to `near` with this sequence number.
 fn place(number: u32, isn: u32, near: StreamOffset) -> StreamOffset {
     let distance = number.wrapping_sub(isn).wrapping_sub(near.0 as u32) as i32;
     StreamOffset(near.0 + i64::from(distance))
@@ -29,12 +30,12 @@ fn number(offset: StreamOffset, isn: u32) -> u32 {
 }
 
 impl Numbers {
-    /// The offset of a sequence number of ours.
+    /// The offset of a local sequence number.
     pub fn local_offset(&self, number: u32) -> StreamOffset {
         place(number, LOCAL_ISN, self.sent)
     }
 
-    /// A segment from the wire. A SYN sets the number from which the peer counts.
+    /// Converts a segment from the wire. A SYN sets the peer's initial sequence number.
     pub fn model(&mut self, class: u8, segment: &Segment) -> Packet {
         if segment.has(Flags::SYN) && self.received == StreamOffset(0) {
             self.remote_isn = segment.seq;
@@ -70,7 +71,7 @@ impl Numbers {
             let TcpOption::Sack(blocks) = option else { continue };
             for (start, end) in blocks {
                 let block = Block { start: self.local_offset(*start), end: self.local_offset(*end) };
-                // What is out of reach is no block of this connection.
+                // Blocks out of reach do not belong to this connection.
                 sack.push(ack, block);
             }
         }
@@ -84,7 +85,7 @@ impl Numbers {
         datagrams
     }
 
-    /// A reset of what belongs to nothing: where no number was acknowledged, it has none of its own.
+    /// A RST for a segment without a connection: without an acknowledgment number, it has no sequence number.
     pub fn wire_reset(&self, ports: Ports, reset: &Packet) -> Datagram {
         let mut datagram = self.datagram(ports, reset);
         if let Some(segment) = datagram.segment_mut().filter(|segment| segment.has(Flags::ACK)) {
@@ -114,7 +115,7 @@ impl Numbers {
         }
     }
 
-    /// TcpOptions as Linux lays them out (`tcp_options_write`, net/ipv4/tcp_output.c).
+    /// TCP options as laid out by Linux (`tcp_options_write`, net/ipv4/tcp_output.c).
     fn wire_options(&self, packet: &Packet) -> Vec<TcpOption> {
         let mut options = Vec::new();
         let timestamps = packet.timestamps.map(TcpOption::Timestamps);
@@ -154,7 +155,7 @@ impl Numbers {
     }
 }
 
-/// The reset for a segment that belongs to nothing (RFC 9293, section 3.10.7.1).
+/// The RST for a segment without a connection (RFC 9293, section 3.10.7.1).
 pub fn reset_for(packet: &Packet) -> Option<Packet> {
     if packet.flags.has(Flags::RST) {
         return None;

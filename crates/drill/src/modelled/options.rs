@@ -1,4 +1,4 @@
-//! Options of sockets: the model's, and those that are the socket layer's own.
+//! Socket options: the model's, and those of the socket layer.
 
 use super::levels::{IP, IPV6, SOCKET, TCP};
 use super::sockets::{Socket, Stage};
@@ -27,10 +27,10 @@ const TCP_CONGESTION: i32 = 13;
 const TCP_FASTOPEN_KEY: i32 = 33;
 const IP_MTU_DISCOVER: i32 = 10;
 const IPV6_MTU_DISCOVER: i32 = 23;
-/// Bytes of the name of a congestion control (`TCP_CA_NAME_MAX`).
+/// Length of a congestion control's name (`TCP_CA_NAME_MAX`).
 const NAME_ROOM: usize = 16;
 
-/// The model's option of a level and a number.
+/// The model's option for a level and a number.
 fn option(level: i32, number: i32) -> Option<SocketOption> {
     let prefix = match level {
         SOCKET => "SO_",
@@ -52,14 +52,14 @@ fn long(value: &[u8], at: usize) -> i64 {
     value.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, i64::from_le_bytes)
 }
 
-/// A time as `SO_RCVTIMEO` has it; none for zero.
+/// A time as in `SO_RCVTIMEO`; `None` for zero.
 fn time(value: &[u8]) -> Option<Duration> {
     let time = Duration::from_secs(u64::try_from(long(value, 0)).unwrap_or(0))
         + Duration::from_micros(u64::try_from(long(value, 8)).unwrap_or(0));
     (!time.is_zero()).then_some(time)
 }
 
-/// A time as `getsockopt` returns it: `struct timeval`, zero for none.
+/// A time as returned by `getsockopt`: `struct timeval`, zero for `None`.
 fn time_bytes(time: Option<Duration>) -> Vec<u8> {
     let time = time.unwrap_or_default();
     [(time.as_secs() as i64).to_le_bytes(), i64::from(time.subsec_micros()).to_le_bytes()].concat()
@@ -184,7 +184,7 @@ impl Modelled {
     }
 }
 
-/// A number of an option that the model has, or that changes nothing here.
+/// Sets a numeric option that the model has, or that has no effect here.
 fn set_number(
     socket: &mut Socket,
     now: slowpath_model::Instant,
@@ -209,7 +209,7 @@ fn set_number(
     Ok(())
 }
 
-/// Options of IP may have one byte only.
+/// IP options may be one byte long.
 fn set_ip(
     socket: &mut Socket,
     now: slowpath_model::Instant,
@@ -232,7 +232,7 @@ fn set_ip(
     Ok(())
 }
 
-/// One key or two of 16 bytes (`tcp_fastopen_reset_cipher`); cookies are made with the first.
+/// One or two keys of 16 bytes (`tcp_fastopen_reset_cipher`); cookies are generated with the first.
 fn set_fast_open_key(socket: &mut Socket, value: &[u8]) -> Result<(), Errno> {
     if !matches!(value.len(), 16 | 32) {
         return Err(Errno::EINVAL);

@@ -1,4 +1,4 @@
-//! Routes and the device, as ip(8) sets them.
+//! Routes and the device, as set by ip(8).
 
 use super::Modelled;
 use super::sockets::{File, Stage};
@@ -10,10 +10,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// `tcp_min_advmss` apart, what `ip` refuses: an MTU below what IP must carry (RFC 791).
+/// What `ip` refuses, apart from `tcp_min_advmss`: an MTU below IP's minimum (RFC 791).
 const LEAST_MTU: u32 = 68;
-/// Words of a route that have a value and concern no endpoint here. RTT, window and reordering would be the
-/// beginning of an entry in the cache of metrics (`tcpm_suck_dst`), which here begins empty.
+/// Words of a route that take a value and have no effect here. RTT, window and reordering would initialise an entry of
+/// the metrics cache (`tcpm_suck_dst`), which starts empty here.
 const PLACES: &[&str] = &[
     "via",
     "dev",
@@ -39,7 +39,7 @@ const PLACES: &[&str] = &[
     "ttl-propagate",
 ];
 
-/// The way to the only other host: what the device and its route say.
+/// The route to the only other host, with its device.
 #[derive(Clone, Debug)]
 pub struct Way {
     device_mtu: u32,
@@ -47,7 +47,7 @@ pub struct Way {
     pub hop_limit: Option<u8>,
     route: Route,
     gso_max: (u32, u32),
-    /// What connections learned; it is no part of a route, and stays when that is changed.
+    /// Cached metrics of connections; not part of a route, so a route change keeps them.
     pub metrics: Metrics,
 }
 
@@ -64,14 +64,14 @@ impl Way {
         }
     }
 
-    /// Puts what it says into the settings of sockets.
+    /// Applies it to the settings of sockets.
     pub fn put(&self, settings: &mut Settings) {
         settings.mtu = self.route_mtu.unwrap_or(self.device_mtu);
         settings.gso_max = self.gso_max;
         settings.route = Route { known: self.metrics, ..self.route };
     }
 
-    /// One word of a route and its value; whether there is such a word.
+    /// Sets one word of a route; `None` if there is no such word.
     fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
         let number = || value.parse::<u32>().map_err(|_| format!("{name} takes a number, not {value}"));
         let flag = || number().map(|number| number != 0);
@@ -143,7 +143,7 @@ fn covers(destination: &str, address: &[u8]) -> bool {
 }
 
 impl Modelled {
-    /// `ip`: routes to the other host and the device change the settings; what else there is changes nothing here.
+    /// `ip`: routes to the other host and the device change the settings; anything else has no effect here.
     pub(super) fn ip(&mut self, words: &[String]) -> Result<Understood, KernelError> {
         let words: Vec<&str> =
             words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
@@ -213,7 +213,7 @@ impl Modelled {
         Ok(())
     }
 
-    /// Settings have changed: for sockets that are there, and those to come.
+    /// Settings have changed, for existing and future sockets.
     pub(super) fn apply_settings(&mut self) {
         let mut settings = (*self.settings).clone();
         settings.choices = self.profile.tcp.clone();
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_destination_covers_the_addresses_of_its_network() {
+    fn route_destination_covers_its_network() {
         for (destination, holds) in [
             ("default", true),
             ("192.0.2.0/24", true),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_units() {
+    fn route_times_have_units() {
         assert_eq!(time("20ms"), Some(Duration::from_millis(20)));
         assert_eq!(time("0.5s"), Some(Duration::from_millis(500)));
         assert_eq!(time("7"), Some(Duration::from_millis(7)));

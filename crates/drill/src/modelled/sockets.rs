@@ -26,21 +26,21 @@ pub enum File {
     Socket(Box<Socket>),
     Epoll(Epoll),
     Udp(Udp),
-    /// Either end of a pipe, by the number of the pipe's first end.
+    /// Either end of a pipe, by the descriptor of its first end.
     Pipe {
         bytes: u32,
     },
-    /// The end of a pipe that is written to; its bytes are at the other.
+    /// The write end of a pipe; its bytes are at the other.
     PipeWrite {
         to: i32,
     },
-    /// A file on a disk that has as many bytes as anybody wants.
+    /// A file on disk with unlimited bytes.
     Plain,
 }
 
-/// How far a socket has come.
+/// The state of a socket.
 pub enum Stage {
-    /// Neither listening nor connected. A listener that never listens keeps its options.
+    /// Neither listening nor connected. A listener that never listens stores the options.
     Fresh(Listener),
     Listening(Listener),
     Connected(Box<Connection>),
@@ -66,20 +66,20 @@ pub struct Socket {
     pub receive_timeout: Option<Duration>,
     pub send_timeout: Option<Duration>,
     pub linger: Option<Duration>,
-    /// A connection that was opened and is not yet known to the application.
+    /// An active open whose result the application does not know yet.
     pub connecting: bool,
-    /// Counts what may wake somebody; edge-triggered events are reported once per count.
+    /// Counts events that may wake a waiter; edge-triggered events are reported once per count.
     pub generation: u64,
     pub congestion: String,
     pub inq: bool,
-    /// What its packets have in their IP headers.
+    /// The IP header fields of its packets.
     pub headers: Headers,
     pub errors: Errors,
-    /// What a connection that was given up leaves behind for the next call to report.
+    /// The error of a failed connection, for the next call to report.
     pub left_error: Option<Errno>,
-    /// The key of Fast Open cookies that is this socket's own (`TCP_FASTOPEN_KEY`).
+    /// This socket's own Fast Open key (`TCP_FASTOPEN_KEY`).
     pub fast_open_key: Option<Key>,
-    /// Options that change nothing here, as they were set.
+    /// Options without effect here, as set.
     pub kept: BTreeMap<(i32, i32), i32>,
 }
 
@@ -105,7 +105,7 @@ impl Socket {
         }
     }
 
-    /// A connection that a listener hands out.
+    /// A connection returned by `accept`.
     pub fn accepted(connection: Connection, ports: Ports, nonblocking: bool, parent: &Self) -> Self {
         Self {
             stage: Stage::Connected(Box::new(connection)),
@@ -134,7 +134,7 @@ impl Socket {
         }
     }
 
-    /// Whether the handshake of a connection that we open is under way.
+    /// Whether the handshake of an active open is in progress.
     pub fn is_opening(&self) -> bool {
         match &self.stage {
             Stage::Connected(connection) => matches!(connection.state(), State::SynSent | State::SynReceived),
@@ -142,7 +142,7 @@ impl Socket {
         }
     }
 
-    /// What it sends, and whether somebody is to be woken.
+    /// Takes its output, and notes whether to wake waiters.
     pub fn collect(&mut self, out: &mut Vec<(Ports, Packet)>) {
         match &mut self.stage {
             Stage::Fresh(_) => {}

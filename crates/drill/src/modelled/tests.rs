@@ -1,4 +1,4 @@
-//! A script on the model.
+//! Scripts on the model.
 
 use super::Modelled;
 use crate::{Config, Outcome, Script, Source, run};
@@ -21,13 +21,13 @@ const HANDSHAKE: &str = "
 ";
 
 #[test]
-fn a_handshake_and_a_write() {
+fn handshake_and_write_pass() {
     let text = format!("{HANDSHAKE}+0 write(4, ..., 3000) = 3000\n+0 > P. 1:3001(3000) ack 1\n");
     assert_eq!(outcome(&text), Outcome::Passed);
 }
 
 #[test]
-fn a_failure_says_expected_actual_and_tolerance() {
+fn failure_reports_expected_actual_and_tolerance() {
     let text = format!("{HANDSHAKE}+.1 < P. 1:11(10) ack 1 win 257\n+.5 > . 1:1(0) ack 11\n");
     let Outcome::Failed(failure) = outcome(&text) else { panic!("it passed") };
     assert_eq!((failure.line, failure.file.as_str()), (10, "t.pkt"));
@@ -40,7 +40,7 @@ fn a_failure_says_expected_actual_and_tolerance() {
 }
 
 #[test]
-fn what_nobody_expects_is_a_note() {
+fn unexpected_packet_is_a_note() {
     let text = format!("{HANDSHAKE}+0 write(4, ..., 10) = 10\n");
     let script = Script::parse(&Source::new("t.pkt", &text), &Config::default()).unwrap();
     let profile = registry::named("linux-6.18").expect("today's kernel");

@@ -15,12 +15,12 @@ const END_OF_RECORD: i32 = 0x80;
 const WAIT_ALL: i32 = 0x100;
 pub(super) const ERROR_QUEUE: i32 = 0x2000;
 const ZERO_COPY: i32 = 0x400_0000;
-/// Pieces of memory that one buffer may be sent from (`MAX_SKB_FRAGS`).
+/// The maximum memory fragments of one buffer (`MAX_SKB_FRAGS`).
 const MOST_PIECES: usize = 17;
 const SO_TIMESTAMPING: i32 = 37;
 const MORE: i32 = 0x8000;
 const FAST_OPEN: i32 = 0x2000_0000;
-/// The only server there is, as the cache of cookies knows it.
+/// The only server in the cookie cache.
 pub(super) const SERVER: Peer = Peer(0);
 const TCP_CM_INQ: i32 = 36;
 
@@ -126,7 +126,7 @@ impl Modelled {
         Some(result.map_or_else(failed, |written| Returned::value(i64::from(written))))
     }
 
-    /// Notes what is to be reported of a message: when it leaves, and when its buffers are free.
+    /// Notes what to report of a message: when it is sent, and when its buffers are free.
     fn note_written(
         &mut self,
         fd: Fd,
@@ -152,8 +152,8 @@ impl Modelled {
         }
     }
 
-    /// Opens a connection with data in its SYN (`tcp_sendmsg_fastopen`); `None` where the call goes on as another
-    /// write: the socket is connected already, or blocks until it is.
+    /// Opens a connection with data in its SYN (`tcp_sendmsg_fastopen`); `None` if the call continues as an ordinary
+    /// write: the socket is already connected, or blocks until it is.
     fn open_fast(&mut self, fd: Fd, len: u32, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
         let (now, settings) = (self.now, self.settings.clone());
         let (remote, local, known) = (self.connect_port, self.next_port, self.cookies.get(SERVER));
@@ -204,7 +204,7 @@ impl Modelled {
             out_of_band: flags & OUT_OF_BAND != 0,
         };
         if flags & ZERO_COPY != 0 && socket.errors.zero_copy && waiting.moved == 0 {
-            // More pieces than one buffer is sent from go into several.
+            // More fragments than one buffer holds go into several.
             for piece in buffers.chunks(MOST_PIECES).rev().skip(1).rev() {
                 let how = WriteFlags { end_of_record: true, ..how };
                 match connection.write(now, length(piece), how) {

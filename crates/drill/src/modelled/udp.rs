@@ -8,7 +8,7 @@ use crate::wire;
 use slowpath_tcp::Errno;
 use std::collections::VecDeque;
 
-/// Datagrams that wait to be read, at most; more are dropped.
+/// The maximum number of queued datagrams; more are dropped.
 const MOST_WAITING: usize = 1024;
 /// The longest payload (RFC 768 over IPv4).
 const LONGEST: u32 = 65_507;
@@ -31,7 +31,7 @@ impl Modelled {
         }
     }
 
-    /// Gives a socket a port of its own, if it has none.
+    /// Binds a socket to a free port, if it has none.
     fn name_udp(&mut self, fd: Fd) -> u16 {
         let next = self.next_port;
         let Some(udp) = self.udp(fd) else { return 0 };

@@ -1,4 +1,4 @@
-//! A place in a script's tokens.
+//! A position in a script's tokens.
 
 use crate::config::Config;
 use crate::lexer::{self, Kind, Token};
@@ -6,7 +6,7 @@ use crate::source::{Place, ScriptError, Source};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// A place in a script's tokens, from which the next are taken.
+/// A position in a script's tokens, from which the next are taken.
 pub struct Cursor<'a> {
     source: &'a Source,
     tokens: Vec<Token>,
@@ -39,7 +39,7 @@ impl<'a> Cursor<'a> {
         self.at += 1;
     }
 
-    /// Where the next token begins; after the last one, where that began.
+    /// Where the next token begins; at the end, where the last one began.
     pub fn place(&self) -> Place {
         let token = self.tokens.get(self.at).or(self.tokens.last());
         token.map_or(Place { line: 1, column: 1 }, |token| token.place)
@@ -89,12 +89,12 @@ impl<'a> Cursor<'a> {
         matches!(self.peek(), Some(Kind::Word(next)) if next == word)
     }
 
-    /// A sign that must come next; `before` says what it introduces or ends.
+    /// A required sign; `before` says what it introduces or ends.
     pub fn sign(&mut self, sign: char, before: &str) -> Result<(), ScriptError> {
         if self.take_sign(sign) { Ok(()) } else { Err(self.expected(&format!("{sign} ({before})"))) }
     }
 
-    /// A word that must come next.
+    /// A required word.
     pub fn word(&mut self, what: &str) -> Result<String, ScriptError> {
         match self.peek() {
             Some(Kind::Word(word)) => {
@@ -152,7 +152,7 @@ impl<'a> Cursor<'a> {
         Ok(Some(time))
     }
 
-    /// Hexadecimal digits that may begin with a decimal one, so that they are one or two tokens that touch.
+    /// Hexadecimal digits: up to two adjacent tokens, as they may begin with a decimal digit.
     pub fn hex_blob(&mut self) -> Option<String> {
         let mut blob = String::new();
         let mut end = None;
@@ -161,9 +161,9 @@ impl<'a> Cursor<'a> {
                 break;
             }
             match &token.kind {
-                // A definition stands where the word stood.
+                // A definition replaces its word.
                 Kind::Word(text) | Kind::Text(text) => blob.push_str(text),
-                // As written: a number knows nothing of the zeros before it.
+                // As written: a number has no leading zeros.
                 Kind::Integer(_) => blob.push_str(&self.source.text()[token.start..token.end]),
                 _ => break,
             }
@@ -173,7 +173,7 @@ impl<'a> Cursor<'a> {
         (!blob.is_empty()).then_some(blob)
     }
 
-    /// The value of an option: what is written up to the end of the word, string or command.
+    /// The value of an option: the text up to the end of the word, string or command.
     pub fn raw_value(&mut self) -> Result<String, ScriptError> {
         let Some(first) = self.tokens.get(self.at) else { return Err(self.expected("the option's value")) };
         if let Kind::Text(text) = &first.kind {
@@ -192,7 +192,7 @@ impl<'a> Cursor<'a> {
         Ok(self.source.text()[start..end].to_owned())
     }
 
-    /// Puts definitions in the place of the words that they define.
+    /// Replaces words with their definitions.
     pub fn substitute(&mut self, config: &Config) -> Result<(), ScriptError> {
         for index in self.at..self.tokens.len() {
             let Kind::Word(word) = &self.tokens[index].kind else { continue };
@@ -207,7 +207,7 @@ impl<'a> Cursor<'a> {
                 (Some(Kind::Word(word)), None) if !word.starts_with(|c: char| c.is_ascii_digit()) => {
                     Kind::Word(word)
                 }
-                // Digits of a cookie: no name, and too long for a number.
+                // Digits of a cookie: not a name, and too long for a number.
                 _ => Kind::Text(value.to_owned()),
             };
         }
@@ -215,7 +215,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The longest time that means anything: a year.
+/// The longest meaningful time: a year.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Decimal seconds without rounding; digits beyond nanoseconds are dropped.
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_exact() {
+    fn seconds_are_parsed_exactly() {
         assert_eq!(seconds(".1"), Some(Duration::from_millis(100)));
         assert_eq!(seconds("12.000345678"), Some(Duration::from_nanos(12_000_345_678)));
         assert_eq!(seconds("3"), Some(Duration::from_secs(3)));

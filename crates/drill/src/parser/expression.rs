@@ -5,12 +5,12 @@ use crate::lexer::{self, Kind};
 use crate::script::Expr;
 use crate::source::ScriptError;
 
-/// How deep brackets may be nested: deeper than any call needs, and no stack can be exhausted.
+/// The maximum nesting of brackets: more than any call needs, without exhausting the stack.
 const DEEPEST: u32 = 32;
-/// How many values `|` may join: more than there are bits.
+/// The maximum number of values joined by `|`: more than there are bits.
 const MOST_TERMS: u32 = 64;
 
-/// Expressions with commas between, up to a closing sign, which is taken.
+/// Comma-separated expressions, including the closing sign.
 pub fn list(cursor: &mut Cursor<'_>, close: char) -> Result<Vec<Expr>, ScriptError> {
     list_at(cursor, close, 0)
 }
@@ -72,7 +72,7 @@ fn operand(cursor: &mut Cursor<'_>, depth: u32) -> Result<Expr, ScriptError> {
             list_at(cursor, '}', depth + 1).map(Expr::Struct)
         }
         Some(Kind::Sign('(')) => {
-            // Labels of MPLS stacks stand in parentheses.
+            // Labels of MPLS stacks are in parentheses.
             cursor.advance();
             list_at(cursor, ')', depth + 1).map(Expr::Struct)
         }
@@ -89,7 +89,7 @@ fn operand(cursor: &mut Cursor<'_>, depth: u32) -> Result<Expr, ScriptError> {
 
 /// What begins with a name: a constant, a field with its value, or a function.
 fn named(cursor: &mut Cursor<'_>, word: String, depth: u32) -> Result<Expr, ScriptError> {
-    // A result is followed by its errno and a remark in parentheses; inside of brackets that cannot be.
+    // A result is followed by its errno and a comment in parentheses; not inside brackets.
     if depth > 0 || is_function(&word) {
         if cursor.take_sign('(') {
             let arguments = list_at(cursor, ')', depth + 1)?;
@@ -106,7 +106,7 @@ fn named(cursor: &mut Cursor<'_>, word: String, depth: u32) -> Result<Expr, Scri
     Ok(Expr::Word(word))
 }
 
-/// The value of a field, one level deeper so that chains of `=` end.
+/// The value of a field, one level deeper to limit chains of `=`.
 fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Expr, ScriptError> {
     if depth > DEEPEST {
         return Err(cursor.error("values are nested too deeply here"));
@@ -118,7 +118,7 @@ fn is_function(word: &str) -> bool {
     ["htons", "htonl", "inet_addr", "inet6_addr"].contains(&word)
 }
 
-/// Strings side by side are one; an ellipsis after one says that more follows.
+/// Adjacent strings are joined; an ellipsis after one means that more follows.
 fn text(cursor: &mut Cursor<'_>) -> Result<Expr, ScriptError> {
     let mut bytes = Vec::new();
     while let Some(Kind::Text(raw)) = cursor.peek() {

@@ -1,4 +1,4 @@
-//! ICMP messages, of either version.
+//! ICMP messages of both versions.
 
 use super::cursor::Cursor;
 use super::tcp;

@@ -1,4 +1,4 @@
-//! Reads a script: options first, then events.
+//! Parses a script: options first, then events.
 
 mod cursor;
 mod expression;
@@ -16,11 +16,11 @@ use cursor::Cursor;
 use std::time::Duration;
 
 impl Script {
-    /// Reads a script. `given` holds what stands before the script's own options: defaults, or what a command line
-    /// says. The script's own options go before it.
+    /// Parses a script. `given` holds the settings before the script's own options: defaults, or the command line's.
+    /// The script's own options override it.
     ///
     /// # Errors
-    /// At the first place that cannot be understood.
+    /// At the first error.
     pub fn parse(source: &Source, given: &Config) -> Result<Self, ScriptError> {
         let tokens = lexer::tokens(source)?;
         let mut cursor = Cursor::new(source, tokens);
@@ -69,7 +69,7 @@ fn event(cursor: &mut Cursor<'_>, config: &Config, is_first: bool) -> Result<Eve
     Ok(Event { place, when, action })
 }
 
-/// A time with a tolerance of its own only makes sense for what is waited for.
+/// A time with its own tolerance only makes sense for expected events.
 fn check_time(
     cursor: &Cursor<'_>,
     place: crate::source::Place,
@@ -103,7 +103,7 @@ fn event_time(cursor: &mut Cursor<'_>) -> Result<When, ScriptError> {
         return Ok(if relative { When::After(from) } else { When::At(from) });
     }
     if relative {
-        // packetdrill asks for the second sign; its absence has one meaning only.
+        // packetdrill requires the second sign; its absence has only one meaning.
         cursor.take_sign('+');
     }
     let to_place = cursor.place();
@@ -164,7 +164,7 @@ fn call(cursor: &mut Cursor<'_>, returns: Option<Duration>) -> Result<CallSpec, 
         }
         _ => None,
     };
-    // What strerror(3) says of it: a remark.
+    // The strerror(3) text is a comment.
     if cursor.take_sign('(') {
         while !cursor.take_sign(')') {
             cursor.any("a closing parenthesis")?;

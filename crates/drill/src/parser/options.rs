@@ -1,4 +1,4 @@
-//! Options of a segment.
+//! TCP options of a segment.
 
 use super::cursor::Cursor;
 use crate::lexer::Kind;
@@ -7,17 +7,17 @@ use crate::source::ScriptError;
 use crate::wire::options as wire;
 use slowpath_model::Timestamps;
 
-/// Bytes that options may take in a header (RFC 9293, section 3.1).
+/// The maximum length of options in a header (RFC 9293, section 3.1).
 pub const ROOM: usize = 40;
 
-/// The bytes that options take on the wire.
+/// The length of options on the wire.
 pub fn length(options: &[TcpOption]) -> usize {
     wire::encode(options).len()
 }
 
-/// The options in `<...>`; none where there are no brackets, `None` for `<...>` itself.
+/// The options in `<...>`; empty without brackets, `None` for `<...>` itself.
 pub fn options(cursor: &mut Cursor<'_>) -> Result<Option<Vec<TcpOption>>, ScriptError> {
-    // An event may begin with `<` too, but not directly behind a packet: its time comes first.
+    // An event may begin with `<` too, but not directly after a packet: its time comes first.
     if !cursor.take_sign('<') {
         return Ok(Some(Vec::new()));
     }
@@ -82,7 +82,7 @@ fn timestamps(cursor: &mut Cursor<'_>) -> Result<TcpOption, ScriptError> {
     Ok(TcpOption::Timestamps(Timestamps { val, ecr: cursor.u32("an echoed timestamp")? }))
 }
 
-/// Counters by their names; the first selects the order (RFC 9768, section 3.2.3).
+/// Counters by name; the first selects the order (RFC 9768, section 3.2.3).
 fn accurate_ecn(cursor: &mut Cursor<'_>) -> Result<TcpOption, ScriptError> {
     let ect1_first = cursor.is_word("e1b");
     let order = if ect1_first { ["e1b", "ceb", "e0b"] } else { ["e0b", "ceb", "e1b"] };

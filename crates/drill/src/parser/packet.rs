@@ -1,4 +1,4 @@
-//! Packets: headers around them, the IP header, and what they carry.
+//! Packets: encapsulating headers, the IP header, and the body.
 
 use super::cursor::Cursor;
 use super::{icmp, tcp};
@@ -60,7 +60,7 @@ fn encapsulations(cursor: &mut Cursor<'_>) -> Result<Vec<Encapsulation>, ScriptE
     }
 }
 
-/// The fields of a tunnel's header, which no endpoint here looks at.
+/// The fields of a tunnel's header, which no endpoint here inspects.
 fn skip_header(cursor: &mut Cursor<'_>) -> Result<(), ScriptError> {
     while !cursor.take_sign(':') {
         cursor.any("a colon after the header")?;
@@ -78,7 +78,7 @@ fn address(cursor: &mut Cursor<'_>) -> Result<IpAddr, ScriptError> {
     Ok(address)
 }
 
-/// What stands in brackets, or parentheses, about the IP header.
+/// IP header fields in brackets or parentheses.
 fn ip_spec(cursor: &mut Cursor<'_>) -> Result<IpSpec, ScriptError> {
     let mut ip = IpSpec::default();
     let close = match cursor.peek() {

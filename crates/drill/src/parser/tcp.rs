@@ -45,7 +45,7 @@ pub fn segment(cursor: &mut Cursor<'_>, direction: Direction) -> Result<(Segment
     Ok((segment, any))
 }
 
-/// Letters, and a dot for ACK; a digit stands for the counter of Accurate ECN.
+/// Letters, and a dot for ACK; a digit is the counter of Accurate ECN.
 fn flags(cursor: &mut Cursor<'_>) -> Result<(Flags, bool), ScriptError> {
     let place = cursor.place();
     if cursor.take_sign('-') {

@@ -1,4 +1,4 @@
-//! Scripts that are understood, and those that are not.
+//! Valid and invalid scripts.
 
 use crate::config::{Config, IpVersion};
 use crate::packet::{Body, ClassSpec, Echoed, TcpOption};
@@ -29,7 +29,7 @@ fn segment(event: &Event) -> &crate::packet::Segment {
 }
 
 #[test]
-fn times() {
+fn event_times_are_parsed() {
     let ms = Duration::from_millis;
     let when = |time: &str| one(&format!("{time} > . 1:1(0) ack 1")).when;
     assert_eq!(when(".1"), When::At(ms(100)));
@@ -42,7 +42,7 @@ fn times() {
 }
 
 #[test]
-fn options_and_definitions() {
+fn options_and_definitions_are_parsed() {
     let text =
         "--ip_version=ipv6 --local_ip=fd00::1\n--define=PORT=\"x\"\n--tolerance_usecs=10000\n0 `PORT`\n";
     let config = script(text).config;
@@ -65,7 +65,7 @@ fn options_and_definitions() {
 }
 
 #[test]
-fn segments() {
+fn segments_are_parsed() {
     let event = one("+0 < FSRPUEWA. 1:1001(1000) ack 7 win 257 urg 5 <mss 1460,sackOK,wscale 7,nop,nop,nop>");
     let tcp = segment(&event);
     assert_eq!((tcp.seq, tcp.len, tcp.ack, tcp.window, tcp.urgent), (1, 1000, 7, 257, 5));
@@ -87,7 +87,7 @@ fn segments() {
 }
 
 #[test]
-fn messages() {
+fn icmp_messages_are_parsed() {
     let Action::Inject(packet) = one("+0 < icmp unreachable frag_needed mtu 1200 [1:1001(1000)]").action
     else {
         panic!()
@@ -100,7 +100,7 @@ fn messages() {
 }
 
 #[test]
-fn calls() {
+fn calls_are_parsed_with_their_results() {
     let Action::Call(call) =
         one("+0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{..., 1000}], msg_flags=MSG_TRUNC|MSG_EOR,
                        msg_control=[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=0}]}, 0) = 1000")
@@ -126,14 +126,14 @@ fn calls() {
 }
 
 #[test]
-fn commands_stand_first_last_or_have_a_time() {
+fn commands_come_first_or_last_or_have_a_time() {
     let script = script("`a`\n0 `b`\n+1 `c`\n`d`");
     let whens: Vec<When> = script.events.iter().map(|event| event.when).collect();
     assert_eq!((whens[0], whens[3]), (When::Outside, When::Outside));
 }
 
 #[test]
-fn errors_say_where_why_and_what_to_write() {
+fn errors_have_place_reason_and_hint() {
     assert_eq!(
         refused("0 > Q 1:1(0)\n"),
         "t.pkt:1:5: Q is not a flag of TCP\n 1 | 0 > Q 1:1(0)\n   |     ^ flags are S F R P U E W A and . for ACK"
@@ -162,7 +162,7 @@ fn errors_say_where_why_and_what_to_write() {
 }
 
 #[test]
-fn deep_nesting_ends() {
+fn deep_nesting_is_refused() {
     let text = format!("0 x({} = 0", "[".repeat(100_000));
     assert!(refused(&text).contains("too deeply"));
     let text = format!("0 x([{}1]) = 0", "a=".repeat(100_000));

@@ -5,7 +5,7 @@ use super::syntax::{Expression, Statement};
 use super::value::Value;
 use std::collections::BTreeMap;
 
-/// The longest range.
+/// The maximum length of a range.
 const LONGEST_RANGE: i64 = 1 << 16;
 
 pub struct Machine<'a> {

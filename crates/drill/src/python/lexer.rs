@@ -1,4 +1,4 @@
-//! Splits code into tokens. There are no blocks, so indentation means nothing.
+//! Splits code into tokens. There are no blocks, so indentation has no meaning.
 
 use super::CodeError;
 
@@ -8,7 +8,7 @@ pub enum Kind {
     Integer(i64),
     Float(f64),
     Text(String),
-    /// The raw inside of an f-string.
+    /// The raw text inside an f-string.
     Format(String),
     Sign(&'static str),
     /// The end of a statement's line.
@@ -30,7 +30,7 @@ const SIGNS: &[&str] = &[
     "|", "^", "~",
 ];
 
-/// The most tokens of one piece of code, so that no stack is exhausted by what they make.
+/// The maximum number of tokens in one piece of code, so that no expression exhausts the stack.
 const MOST: usize = 4000;
 
 pub fn tokens(code: &str) -> Result<Vec<Token>, CodeError> {
@@ -49,7 +49,7 @@ struct Lexer<'a> {
     code: &'a str,
     at: usize,
     line: u32,
-    /// Open brackets: line ends mean nothing inside.
+    /// Open brackets: line ends have no meaning inside.
     depth: u32,
     tokens: Vec<Token>,
 }

@@ -1,8 +1,9 @@
-//! The code of scripts: the part of Python in which they state what must hold.
+//! The code in scripts: the subset of Python in which they state assertions.
 //!
-//! Assertions, assignments and `print`; numbers, strings, booleans, tuples and lists; the usual operators, and a few functions. A
-//! name that is not known is an error that says so, never a value. There are no blocks: the 89 pieces of code in `scripts` assert and
-//! print, and do nothing else. No interpreter is embedded, since an assertion that fails has to show the values of its names.
+//! Assertions, assignments and `print`; numbers, strings, booleans, tuples and lists; the usual operators, and a few
+//! functions. An unknown name is always an error, never a value. There are no blocks: the 89 pieces of code in
+//! `scripts` only assert and print. No interpreter is embedded, since a failed assertion must show the values of its
+//! names.
 
 mod eval;
 mod lexer;
@@ -14,18 +15,18 @@ pub use value::Value;
 
 use std::collections::BTreeMap;
 
-/// Why code did not hold, or could not be run.
+/// Why code failed, or could not be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodeError {
-    /// An assertion does not hold.
+    /// An assertion failed.
     #[error("assert {condition}{}{message}", if message.is_empty() { "" } else { ": " })]
     Assertion {
         /// The condition as written, with the values of the names in it.
         condition: String,
-        /// What the assertion says of itself.
+        /// The assertion's message.
         message: String,
     },
-    /// The code is not understood, or not the part of Python that is.
+    /// Invalid syntax, or outside the supported subset.
     #[error("line {line} of the code: {message}")]
     Syntax {
         /// The line within the code, from 1.
@@ -33,12 +34,12 @@ pub enum CodeError {
         /// What is wrong.
         message: String,
     },
-    /// The code is understood but cannot be run.
+    /// The code is valid but cannot be run.
     #[error("{0}")]
     Runtime(String),
 }
 
-/// Variables that live as long as a script: what one piece of code assigns, a later one can read.
+/// Variables that live as long as a script: later code can read what earlier code assigned.
 #[derive(Clone, Debug, Default)]
 pub struct Interpreter {
     variables: BTreeMap<String, Value>,
@@ -54,13 +55,13 @@ impl Interpreter {
     /// Runs code.
     ///
     /// # Errors
-    /// At the first assertion that does not hold, or what cannot be run.
+    /// At the first failed assertion, or at code that cannot be run.
     pub fn run(&mut self, code: &str) -> Result<(), CodeError> {
         let program = parser::parse(code)?;
         eval::Machine::new(&mut self.variables, &mut self.printed).run(&program)
     }
 
-    /// The lines that the code has printed since this was last asked.
+    /// The lines printed since the last call.
     pub fn take_printed(&mut self) -> Vec<String> {
         std::mem::take(&mut self.printed)
     }
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_mean_what_they_mean_in_python() {
+    fn expressions_evaluate_as_in_python() {
         for condition in [
             "tcpi_snd_cwnd == 10",
             "1 + 2 * 3 == 7 and not 7 // 2 == 4",
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn statements() {
+    fn statements_are_run() {
         let code = "
 total = 2; total += 2
 a, b = 1, 2
@@ -121,13 +122,13 @@ print('%d of %s, {}'.format(7) % (a, 'b'),
     }
 
     #[test]
-    fn a_failed_assertion_shows_the_values() {
+    fn failed_assertion_shows_the_values() {
         let error = run("assert tcpi_snd_cwnd == 11, tcpi_snd_cwnd").unwrap_err();
         assert_eq!(error.to_string(), "assert tcpi_snd_cwnd == 11 (tcpi_snd_cwnd = 10): 10");
     }
 
     #[test]
-    fn what_is_not_known_is_named() {
+    fn unknown_names_and_syntax_are_named() {
         let error = |code: &str| run(code).unwrap_err().to_string();
         assert!(error("assert tcpi_cwnd == 1").contains("tcpi_cwnd"));
         assert!(error("import os").contains("import"));
@@ -142,7 +143,7 @@ print('%d of %s, {}'.format(7) % (a, 'b'),
     }
 
     #[test]
-    fn code_that_would_exhaust_memory_or_the_stack_is_refused() {
+    fn code_that_exhausts_memory_or_stack_is_refused() {
         assert!(run("x = 'a' * 10 ** 12").is_err());
         assert!(run("x = 9 ** 9 ** 9").is_err());
         assert!(run(&format!("x = {}1", "(".repeat(10_000))).is_err());

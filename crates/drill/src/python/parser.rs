@@ -4,10 +4,10 @@ use super::CodeError;
 use super::lexer::{self, Kind, Token};
 use super::syntax::{Comparison, Expression, Operator, Statement};
 
-/// How deep expressions may be nested, so that no stack is exhausted.
+/// The maximum nesting of expressions, so that the stack is not exhausted.
 const DEEPEST: u32 = 50;
 
-/// Reads code.
+/// Parses code.
 pub fn parse(code: &str) -> Result<Vec<Statement>, CodeError> {
     let mut parser = Parser { code, tokens: lexer::tokens(code)?, at: 0, depth: 0 };
     let mut program = Vec::new();
@@ -26,7 +26,7 @@ pub(super) struct Parser<'a> {
 
 type Parsed<T> = Result<T, CodeError>;
 
-/// What Python has and this has not; named, so that the message is not about punctuation.
+/// Python keywords that are not supported, so that the error can name them.
 const BEYOND: &[&str] = &[
     "import", "from", "def", "class", "lambda", "return", "with", "try", "raise", "global", "yield", "del",
     "async", "await", "nonlocal", "match", "if", "for", "while", "pass", "break", "continue",
@@ -72,7 +72,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Does something one level deeper.
+    /// Parses something one level deeper.
     fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= DEEPEST {
             return self.error("this is nested too deeply");
@@ -231,7 +231,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Operators by how tightly they bind, the loosest first.
+    /// Binary operators by precedence, the lowest first.
     fn binary(&mut self, level: usize) -> Parsed<Expression> {
         const LEVELS: &[&[&str]] =
             &[&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "//", "%"]];
@@ -353,7 +353,7 @@ impl Parser<'_> {
         let mut rest = raw;
         while let Some((before, after)) = rest.split_once('{') {
             let Some((inside, next)) = after.split_once('}') else { return self.error("} is expected") };
-            // A format after the colon only changes how it looks.
+            // A format after the colon only changes the output.
             let text = inside.split(':').next().unwrap_or("");
             let depth = self.depth;
             let mut inner = Parser { code: text, tokens: lexer::tokens(text)?, at: 0, depth };

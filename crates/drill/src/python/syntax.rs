@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     Expression(Expression),
-    /// The condition, its text, and what it says of itself.
+    /// The condition, its text, and its message.
     Assert(Expression, String, Option<Expression>),
-    /// Several names take the parts of a tuple.
+    /// Several names are assigned the items of a tuple.
     Assign(Vec<String>, Expression),
     /// `name += value`
     Update(String, Operator, Expression),
@@ -17,7 +17,7 @@ pub enum Expression {
     Integer(i64),
     Float(f64),
     Text(String),
-    /// `f"..."`: text and expressions in turns.
+    /// `f"..."`: text and expressions, alternating.
     Format(Vec<(String, Option<Expression>)>),
     True,
     False,

@@ -24,7 +24,7 @@ pub enum Value {
     List(Vec<Value>),
 }
 
-/// The longest string, and the most items of a list, that an operator makes.
+/// The maximum length of a string or list made by an operator.
 const LARGEST: usize = 1 << 16;
 
 fn failed<T>(message: impl Into<String>) -> Result<T, CodeError> {
@@ -44,7 +44,7 @@ impl Value {
         }
     }
 
-    /// A whole number, of a number or a boolean.
+    /// The whole number of a number or boolean.
     pub fn integer(&self) -> Result<i64, CodeError> {
         match self {
             Self::Integer(value) => Ok(*value),
@@ -74,7 +74,7 @@ impl Value {
         }
     }
 
-    /// An item, counted from the end where the index is negative.
+    /// An item, counted from the end if the index is negative.
     pub fn item(&self, index: &Self) -> Result<Self, CodeError> {
         let items = self.items()?;
         let index = index.integer()?;
@@ -83,7 +83,7 @@ impl Value {
         item.ok_or_else(|| CodeError::Runtime(format!("{self:#} has no index {index}")))
     }
 
-    /// What an operator makes of two values.
+    /// The result of an operator.
     pub fn operate(&self, operator: Operator, other: &Self) -> Result<Self, CodeError> {
         match (operator, self, other) {
             (Operator::Add, Self::Text(a), Self::Text(b)) => Ok(Self::Text(format!("{a}{b}"))),
@@ -133,7 +133,7 @@ impl Value {
         }
     }
 
-    /// The outer `None`: of kinds that have no order.
+    /// The outer `None`: for kinds without an order.
     fn order(&self, other: &Self) -> Option<Option<Ordering>> {
         match (self, other) {
             (Self::Text(a), Self::Text(b)) => Some(Some(a.cmp(b))),
@@ -202,7 +202,7 @@ fn whole(operator: Operator, a: i64, b: i64) -> Result<Value, CodeError> {
     }
 }
 
-/// `"%d of %s" % (1, 2)`: every conversion shows the value as it is.
+/// `"%d of %s" % (1, 2)`: every conversion shows the plain value.
 fn percent_format(text: &str, values: &Value) -> Result<Value, CodeError> {
     let mut values = match values {
         Value::Tuple(values) => values.clone().into_iter(),

@@ -9,10 +9,10 @@ use crate::script::{CallSpec, Event, When};
 use slowpath_model::Instant;
 use std::time::Duration;
 
-/// How long a call may take that is not said to block.
+/// The maximum time of a call that is not expected to block.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// `SOCK_TYPE_MASK` (include/linux/net.h), and the two types that are told apart.
+/// `SOCK_TYPE_MASK` (include/linux/net.h), and the two types distinguished here.
 const SOCKET_TYPES: i32 = 0xf;
 const DATAGRAM: i32 = 2;
 const ICMP_PROTOCOLS: [i32; 2] = [1, 58];
@@ -48,7 +48,7 @@ impl Runner<'_> {
     }
 
     fn block(&mut self, event: &Event, due: &Due, prepared: Prepared, returns: Duration) {
-        // The time of the return is relative where the time of the call is.
+        // The return time is relative if the time of the call is.
         let returns = match event.when {
             When::After(after) => due.from - after + returns,
             _ => Instant::START + returns,
@@ -56,7 +56,7 @@ impl Runner<'_> {
         self.blocked = Some(Blocked { prepared, event: event.clone(), started: due.from, returns });
     }
 
-    /// A call that blocks though the script does not say so: it has until the patience ends.
+    /// A call that blocks unexpectedly: waits for its return up to the limit.
     fn await_return(&mut self, event: &Event, prepared: Prepared) -> Step {
         let started = self.kernel.now();
         let until = started + PATIENCE;
@@ -74,7 +74,7 @@ impl Runner<'_> {
         Err(self.failure(event, "the call blocks, though no time is written at which it returns"))
     }
 
-    /// What a call changes before it is made: packets may leave before it returns.
+    /// State changes before a call is made: packets may be sent before it returns.
     fn before(&mut self, call: &Call) {
         let (fd, to) = match call {
             Call::Connect { fd, to } => (*fd, *to),
@@ -94,7 +94,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Compares what a call returned, and learns from it.
+    /// Compares the result of a call, and updates the state.
     pub(super) fn finish_call(
         &mut self,
         event: &Event,
@@ -131,7 +131,7 @@ impl Runner<'_> {
         }
     }
 
-    /// What a call that succeeded changes: files, and the socket that packets are about.
+    /// State changes by a successful call: files, and the socket under test.
     fn after(&mut self, event: &Event, prepared: &Prepared, value: i64, output: &Output) -> Step {
         match prepared.call {
             Call::Socket { kind, protocol, .. } => {

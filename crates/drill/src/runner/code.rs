@@ -4,7 +4,7 @@ use super::{Note, Runner, Step};
 use crate::python::{CodeError, Interpreter, Value};
 use crate::script::Event;
 
-/// Names that code may use for numbers: states, congestion states and options of `tcp_info` (include/net/tcp_states.h,
+/// Named numbers for code: states, congestion states and options of `tcp_info` (include/net/tcp_states.h,
 /// include/uapi/linux/tcp.h).
 const NAMES: &[(&str, i64)] = &[
     ("TCP_ESTABLISHED", 1),
@@ -33,7 +33,7 @@ const NAMES: &[(&str, i64)] = &[
     ("TCPI_OPT_TFO_CHILD", 128),
 ];
 
-/// An interpreter that knows the names.
+/// An interpreter with these names.
 pub fn interpreter() -> Interpreter {
     let mut interpreter = Interpreter::default();
     for (name, value) in NAMES {
@@ -52,7 +52,7 @@ impl Runner<'_> {
         for (name, value) in measures {
             self.interpreter.assign(name, Value::Integer(value));
         }
-        // What stands on the first line is not indented by the space before it.
+        // The first line is not indented by the space before it.
         let result = self.interpreter.run(code.trim_matches([' ', '\t']));
         for text in self.interpreter.take_printed() {
             self.notes.push(Note { line: event.place.line, text });

@@ -7,11 +7,11 @@ use crate::shell::{self, Command};
 use slowpath_model::Instant;
 use std::time::Duration;
 
-/// How deep shell scripts may name others.
+/// The maximum nesting of shell scripts.
 const DEEPEST: u32 = 4;
 
-/// What the file `defaults.sh`, which scripts from Linux's tree expect next to them, sets where it is missing: settings of
-/// production hosts, on which their expectations are.
+/// The settings of `defaults.sh`, used if that file is missing. Scripts from Linux's tree expect it next to them:
+/// settings of production hosts, on which their expectations are based.
 const DEFAULTS: &str = "\
 sysctl -q net.ipv4.tcp_rmem='4096 540000 15728640'
 sysctl -q net.ipv4.tcp_wmem='4096 262144 4194304'
@@ -59,7 +59,7 @@ impl Runner<'_> {
         self.shell_at(&text, line, depth + 1)
     }
 
-    /// Looks at the counters; it fails where the command does.
+    /// Queries the counters; fails if the command does.
     fn look(&mut self, query: &Query, line: u32) -> Step {
         let names = query.names();
         let now = self.kernel.counters(&names).map_err(|error| self.failure_at(line, error.to_string()))?;

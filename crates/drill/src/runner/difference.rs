@@ -14,7 +14,7 @@ fn same<T: PartialEq + Display>(name: &str, expected: T, actual: T) -> Compared 
     Err(Difference { expected: format!("{name} {expected}"), actual: format!("{name} {actual}") })
 }
 
-/// Compares a packet with what a script expects; timestamps are compared elsewhere.
+/// Compares a packet with the expected one; timestamps are compared elsewhere.
 pub fn compare_headers(expected: &PacketSpec, actual: &Datagram) -> Compared {
     match (&expected.body, &actual.body) {
         (Body::Tcp(script), Body::Tcp(live)) => compare_segments(expected, script, live)?,
@@ -81,7 +81,7 @@ fn compare_flags(script: Flags, live: Flags) -> Compared {
     same("flags", letters(script), letters(live))
 }
 
-/// Options in their order. The values of timestamps are compared elsewhere.
+/// Compares options in order. The values of timestamps are compared elsewhere.
 fn compare_options(script: &[TcpOption], live: &[TcpOption]) -> Compared {
     let show = |options: &[TcpOption]| {
         let names: Vec<String> = options.iter().map(ToString::to_string).collect();
@@ -97,7 +97,7 @@ fn compare_options(script: &[TcpOption], live: &[TcpOption]) -> Compared {
     Err(Difference { expected: show(script), actual: show(live) })
 }
 
-/// Whether a packet can be put behind the one before, as two parts of one that was cut.
+/// Compares a packet with the one before, as two parts of a segmented packet.
 pub fn compare_parts(before: &Datagram, part: &Datagram) -> Compared {
     let (Some(before), Some(part)) = (before.segment(), part.segment()) else { return Ok(()) };
     // Only the last part has FIN and PSH, only the first CWR.

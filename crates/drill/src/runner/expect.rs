@@ -46,7 +46,7 @@ impl Runner<'_> {
             .map_err(|late| self.failure(event, "the packet was not sent in time").of_time(late))
     }
 
-    /// Packets until they carry as much as is expected, put together, with the script's numbers.
+    /// Collects packets until they carry the expected payload, merged, with the script's numbers.
     fn gather(
         &mut self,
         event: &Event,
@@ -172,7 +172,7 @@ fn payload(body: &Body) -> u32 {
     }
 }
 
-/// Puts a packet behind the one before. PSH and FIN are those of the last.
+/// Appends a packet to the one before. PSH and FIN are the last one's.
 fn append(whole: &mut Datagram, part: &Datagram) {
     if let (Some(whole), Some(part)) = (whole.segment_mut(), part.segment()) {
         whole.len = whole.len.saturating_add(part.len);

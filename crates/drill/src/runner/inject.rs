@@ -31,7 +31,7 @@ impl Runner<'_> {
     }
 }
 
-/// What an injected packet shows of the connection.
+/// Updates the socket's state from an injected packet.
 fn advance(socket: &mut Socket, packet: &PacketSpec) {
     let Body::Tcp(segment) = &packet.body else { return };
     let acknowledges = segment.has(Flags::ACK);
@@ -52,7 +52,7 @@ fn live(socket: &Socket, packet: &PacketSpec, scaled_echoes: bool) -> Result<Dat
         Body::Tcp(segment) => socket.to_live(segment, scaled_echoes)?,
         Body::Udp { .. } => {}
         Body::Icmp(message) => {
-            // The ports are those of the packet that it is about, which went the other way.
+            // The ports of the quoted packet, which went in the other direction.
             ports = (local, remote);
             if let Echoed::Tcp { seq, .. } = &mut message.echoed {
                 *seq = seq.wrapping_add(socket.live_isn);

@@ -1,8 +1,8 @@
 //! Runs a script against a kernel.
 //!
-//! As packetdrill does it: an injected packet and a system call wait for their time, an expected packet is waited for
-//! and its time compared; what the kernel sends before it is expected is kept until it is. One connection is under
-//! test at a time: the one that was opened last.
+//! As in packetdrill: injected packets and system calls wait for their time; an expected packet is waited for and its
+//! time compared; packets sent before they are expected are kept. One connection is under test at a time: the one
+//! opened last.
 
 mod calls;
 mod code;
@@ -28,16 +28,16 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use time::Due;
 
-/// Reads a file that a script names, such as a shell script next to it.
+/// Reads a file named by a script, such as a shell script next to it.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// How long a call is waited for that should have returned before the next one (packetdrill: `await_idle_thread`).
+/// How long to wait for a call that should have returned before the next one (packetdrill: `await_idle_thread`).
 const PATIENCE_FOR_CALLS: Duration = Duration::from_secs(1);
-/// How long past its time a packet is waited for, so that a failure can report when it came.
+/// How long to wait for a late packet, so that a failure can report its time.
 const PATIENCE_FOR_PACKETS: Duration = Duration::from_secs(1);
-/// How long a packet is waited for that may come at any time.
+/// How long to wait for a packet that may be sent at any time.
 const PATIENCE_FOR_ANY: Duration = Duration::from_secs(60);
-/// Packets that a kernel may send and a script not expect; a script that long ends.
+/// The maximum number of unexpected packets; more end the script.
 const MOST_UNEXPECTED: usize = 100_000;
 
 /// Runs a script.
@@ -65,7 +65,7 @@ pub fn run(script: &Script, kernel: &mut dyn Kernel, read_file: ReadFile<'_>) ->
     ScriptReport { outcome, notes: runner.notes, trace: runner.trace, ended }
 }
 
-/// A call that blocks, and when it is to return.
+/// A blocked call, and when it must return.
 struct Blocked {
     prepared: Prepared,
     event: Event,
@@ -73,12 +73,12 @@ struct Blocked {
     returns: Instant,
 }
 
-/// The event before.
+/// The previous event.
 #[derive(Clone, Copy)]
 struct Last {
     /// Its time in the script.
     at: Instant,
-    /// Whether it was an injected packet: times after it are counted from its time, not from now.
+    /// Whether it was an injected packet: later times are relative to its time, not to now.
     injected: bool,
 }
 
@@ -87,12 +87,12 @@ struct Runner<'a> {
     kernel: &'a mut dyn Kernel,
     read_file: ReadFile<'a>,
     sockets: Sockets,
-    /// What the kernel has sent and nothing has expected yet.
+    /// Packets sent and not expected yet.
     sent: VecDeque<(Instant, Datagram)>,
     blocked: Option<Blocked>,
     last: Option<Last>,
     interpreter: Interpreter,
-    /// What the last look at the counters saw.
+    /// The counters at the last query.
     counted: Counters,
     notes: Vec<Note>,
     trace: Vec<TraceLine>,
@@ -144,8 +144,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// When an event is due, from when it is written relative to: now, or the time of the injected packet before, so
-    /// that the time that packets take does not add up.
+    /// When an event is due, from the time it is relative to: now, or the time of the previous injected packet, so that
+    /// packet processing times do not add up.
     fn due(&mut self, event: &Event) -> Due {
         let base = match self.last {
             Some(last) if last.injected && matches!(event.action, Action::Inject(_)) => last.at,
@@ -164,7 +164,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Lets time pass until an event is due.
+    /// Waits until an event is due.
     fn wait_for(&mut self, event: &Event, due: &Due) -> Step {
         self.pass_until(event, due.from)?;
         // The first event defines the start; it cannot be late.
@@ -185,7 +185,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Takes note of what happened while time passed.
+    /// Records what happened while time passed.
     fn take(&mut self, event: &Event, happening: Happening) -> Step {
         match happening {
             Happening::Nothing => Ok(()),
@@ -200,7 +200,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Waits until no call blocks, but not for long.
+    /// Waits briefly until no call blocks.
     fn await_call(&mut self) -> Step {
         let until = self.kernel.now() + PATIENCE_FOR_CALLS;
         while let Some(blocked) = &self.blocked {
@@ -222,10 +222,10 @@ impl Runner<'_> {
             .map_err(|late| self.failure(&blocked.event, "the call did not return in time").of_time(late))
     }
 
-    /// What the kernel sent and no line expected is no failure, as it is none of packetdrill's.
+    /// A packet that no line expects is not a failure, as in packetdrill.
     fn note_leftovers(&mut self) {
         let now = self.kernel.now();
-        // A kernel that cannot be watched any longer has said so before.
+        // If the kernel cannot be observed any more, that was reported before.
         while let Ok(Happening::Sent(at, packet)) = self.kernel.wait(now) {
             self.sent.push_back((at, packet));
             if self.sent.len() > MOST_UNEXPECTED {
@@ -239,7 +239,7 @@ impl Runner<'_> {
             let text = format!("{number}{what} sent that no line expects: {} > {packet}", seconds(*at));
             self.notes.push(Note { line: 0, text });
         }
-        // What was sent is reported all the same, in the script's numbers where it is of the connection under test.
+        // Sent packets are still reported, in the script's numbers if they belong to the connection under test.
         for (at, mut packet) in std::mem::take(&mut self.sent) {
             if let Some(socket) = self.sockets.under_test_mut()
                 && socket.sent(&packet)
@@ -261,7 +261,7 @@ impl Runner<'_> {
     }
 }
 
-/// A time as scripts write it: seconds with six decimals.
+/// A time as in scripts: seconds with six decimals.
 fn seconds(at: Instant) -> String {
     format!("{:.6}", at.seconds())
 }

@@ -10,9 +10,9 @@ use std::time::Duration;
 /// The result of running a script.
 #[derive(Clone, Debug)]
 pub struct ScriptReport {
-    /// Whether everything happened as it should.
+    /// Whether the script passed.
     pub outcome: Outcome,
-    /// What else is to be known: commands that were not understood, packets that no line expects.
+    /// Notes: unsupported commands, unexpected packets.
     pub notes: Vec<Note>,
     /// What happened, as lines of a script.
     pub trace: Vec<TraceLine>,
@@ -20,16 +20,16 @@ pub struct ScriptReport {
     pub ended: Instant,
 }
 
-/// Whether everything happened as it should.
+/// Whether the script passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did.
+    /// Everything happened as expected.
     Passed,
-    /// It did not.
+    /// Something did not.
     Failed(Box<Failure>),
 }
 
-/// What did not happen as it should.
+/// What did not happen as expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The script's name.
@@ -40,17 +40,17 @@ pub struct Failure {
     pub text: String,
     /// What is wrong.
     pub what: String,
-    /// What the script says.
+    /// The expected value.
     pub expected: Option<String>,
-    /// What the kernel did.
+    /// The actual value.
     pub actual: Option<String>,
-    /// How far from its time it might have been.
+    /// The tolerance of its time.
     pub tolerance: Option<Duration>,
-    /// Whether it was not the kernel that was late, but who runs the script: it says nothing, and may be run again.
+    /// Whether the runner was late, not the kernel: the result is invalid, and the script may be run again.
     pub runner_late: bool,
 }
 
-/// A remark about a line; line 0 is about the whole.
+/// A note about a line; line 0 is the whole script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The line, from 1; 0 for the whole script.
@@ -64,12 +64,12 @@ pub struct Note {
 pub struct TraceLine {
     /// When.
     pub at: Instant,
-    /// What, as a script would write it.
+    /// The event, in script syntax.
     pub text: String,
 }
 
 impl ScriptReport {
-    /// Whether everything happened as it should.
+    /// Whether the script passed.
     pub fn passed(&self) -> bool {
         self.outcome == Outcome::Passed
     }
@@ -89,7 +89,7 @@ impl Failure {
         })
     }
 
-    /// With the expected and the actual value.
+    /// Adds the expected and the actual value.
     #[must_use]
     pub(super) fn between(
         mut self: Box<Self>,
@@ -107,7 +107,7 @@ impl Failure {
         failure
     }
 
-    /// It was not the kernel that was late.
+    /// Marks that the runner was late, not the kernel.
     pub(super) fn of_runner(mut self: Box<Self>) -> Box<Self> {
         self.runner_late = true;
         self

@@ -1,11 +1,11 @@
-//! The script's numbers and the run's: file descriptors, ports, sequence numbers, timestamps.
+//! Mapping between the script's numbers and the run's: file descriptors, ports, sequence numbers, timestamps.
 
 use crate::call::Fd;
 use crate::packet::{Body, Datagram, PacketSpec, Segment};
 use slowpath_model::{Flags, Timestamps};
 use std::collections::BTreeMap;
 
-/// How far a connection has come, by what the script did and saw (packetdrill: `enum socket_state_t`).
+/// The state of a connection, from the script's actions and observations (packetdrill: `enum socket_state_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     New,
@@ -19,7 +19,7 @@ pub enum State {
     SynAcked,
 }
 
-/// A protocol that a socket speaks.
+/// The protocol of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     Tcp,
@@ -27,7 +27,7 @@ pub enum Protocol {
     Icmp,
 }
 
-/// A socket, or a connection that is not accepted yet.
+/// A socket, or a connection not accepted yet.
 #[derive(Clone, Debug)]
 pub struct Socket {
     pub state: State,
@@ -35,7 +35,7 @@ pub struct Socket {
     pub fd: Option<Fd>,
     pub local_port: Option<u16>,
     pub remote_port: Option<u16>,
-    /// Initial sequence numbers, the script's and the run's. The remote one is the script's own.
+    /// Initial sequence numbers, the script's and the run's. The remote one is the script's.
     pub script_isn: u32,
     pub live_isn: u32,
     pub remote_isn: u32,
@@ -44,10 +44,10 @@ pub struct Socket {
     flow_label: Option<(u32, u32)>,
 }
 
-/// The first remote port; each connection has one of its own, so that none meets another's remains.
+/// The first remote port; each connection has its own, so that none meets another's leftovers.
 const FIRST_REMOTE_PORT: u16 = 40_001;
 
-/// All sockets of a run, and which of them packets are about.
+/// All sockets of a run, and the one under test.
 #[derive(Debug, Default)]
 pub struct Sockets {
     files: BTreeMap<i64, Fd>,
@@ -62,7 +62,7 @@ impl Sockets {
         self.files.get(&script).copied()
     }
 
-    /// Remembers a file descriptor; says whether the script's number was free.
+    /// Stores a file descriptor; returns whether the script's number was free.
     pub fn open(&mut self, script: i64, live: Fd) -> bool {
         self.files.insert(script, live).is_none()
     }
@@ -71,7 +71,7 @@ impl Sockets {
         self.files.retain(|_, fd| *fd != live);
     }
 
-    /// Adds a socket, which is then the one under test.
+    /// Adds a socket, which becomes the one under test.
     pub fn add(&mut self, protocol: Protocol, fd: Option<Fd>) -> &mut Socket {
         self.under_test = Some(self.all.len());
         self.all.push(Socket {
@@ -104,7 +104,7 @@ impl Sockets {
         self.all.iter_mut().rev().find(|socket| socket.fd == Some(fd))
     }
 
-    /// The connection that a call to accept gets: the last one that is ready. The socket under test stays.
+    /// The connection returned by `accept`: the last one that is ready. The socket under test does not change.
     pub fn accepted(&mut self, fd: Fd) {
         let ready = |socket: &&mut Socket| {
             matches!(socket.state, State::SynAckSent | State::SynAckAcked) && socket.fd.is_none()
@@ -114,7 +114,7 @@ impl Sockets {
         }
     }
 
-    /// A connection for a packet that a listener, or nobody, gets.
+    /// A connection for a packet to a listener, or to no socket.
     pub fn passive(&mut self, packet: &PacketSpec, bind_port: u16) {
         let port = FIRST_REMOTE_PORT.wrapping_add(self.connections);
         self.connections = self.connections.wrapping_add(1);
@@ -138,7 +138,7 @@ pub fn protocol_of(body: &Body) -> Protocol {
 }
 
 impl Socket {
-    /// Whether a script's packet can be about it.
+    /// Whether a script's packet can belong to it.
     pub fn speaks(&self, body: &Body) -> bool {
         match body {
             Body::Icmp(_) => true,
@@ -146,7 +146,7 @@ impl Socket {
         }
     }
 
-    /// Whether the kernel sent a packet from it. The local port of a connection that we open shows in its SYN.
+    /// Whether the kernel sent a packet from it. The local port of an active open is known from its SYN.
     pub fn sent(&mut self, packet: &Datagram) -> bool {
         if matches!(packet.body, Body::Icmp(_)) {
             return true;
@@ -172,8 +172,8 @@ impl Socket {
         opens
     }
 
-    /// Puts the script's numbers in the place of the run's. The numbers of a SYN are absolute in a script, all
-    /// others relative to it.
+    /// Replaces the run's numbers with the script's. A SYN's numbers are absolute in a script, all others relative to
+    /// it.
     pub fn to_script(&self, segment: &mut Segment) {
         let syn = segment.has(Flags::SYN);
         let base = if syn { self.script_isn } else { 0 };
@@ -182,10 +182,10 @@ impl Socket {
         segment.shift_acknowledged(0u32.wrapping_sub(base));
     }
 
-    /// Puts the run's numbers in the place of the script's.
+    /// Replaces the script's numbers with the run's.
     ///
     /// # Errors
-    /// If a timestamp is echoed that was never sent.
+    /// If it echoes a timestamp that was never sent.
     pub fn to_live(&self, segment: &mut Segment, scaled_echoes: bool) -> Result<(), String> {
         let syn = segment.has(Flags::SYN);
         if !syn {
@@ -212,14 +212,14 @@ impl Socket {
         Ok(())
     }
 
-    /// Learns which timestamp of the run stands for a script's; gives the run's value in the script's terms.
+    /// Maps a script's timestamp to the run's; returns the run's value in the script's terms.
     pub fn learn_timestamps(&mut self, script: Timestamps, live: Timestamps) -> u32 {
         self.timestamps.insert(script.val, live.val);
         let (first_script, first_live) = *self.first_timestamps.get_or_insert((script.val, live.val));
         live.val.wrapping_sub(first_live).wrapping_add(first_script)
     }
 
-    /// Whether a flow label is the same as, or another than, the one before, as the script's labels are.
+    /// Whether a flow label changed, or stayed, as the script's labels do.
     pub fn flow_label_fits(&mut self, script: u32, live: u32) -> bool {
         let fits = match self.flow_label {
             None => live != 0,

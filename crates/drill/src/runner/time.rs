@@ -1,4 +1,4 @@
-//! The time at which events are due, and whether they were on time.
+//! When events are due, and whether they were on time.
 
 use crate::config::Config;
 use crate::script::When;
@@ -33,7 +33,7 @@ pub struct Late {
 }
 
 impl Due {
-    /// When an event is due whose relative times are counted from `base`.
+    /// When an event is due, with relative times based on `base`.
     pub fn of(when: When, base: Instant) -> Self {
         let start = Instant::START;
         let (kind, from, to) = match when {
@@ -46,8 +46,7 @@ impl Due {
         Self { kind, from, to }
     }
 
-    /// Whether something that happened at `actual` was in time; `last` is the time of the event before, from which
-    /// the tolerance grows.
+    /// Whether an event at `actual` was on time; the tolerance grows with the time since `last`, the previous event.
     pub fn check(&self, actual: Instant, last: Option<Instant>, config: &Config) -> Result<(), Late> {
         if self.kind == TimeKind::Any {
             return Ok(());

@@ -6,8 +6,7 @@ use slowpath_wire::bytes::be16;
 use slowpath_wire::ip::{ICMP, ICMPV6, Ip, TCP, UDP};
 use slowpath_wire::tcp::{Fixed, HEADER};
 
-/// A packet that the kernel sent from its address to the network's; `None` for what is none, is cut short, or is
-/// between other addresses.
+/// A packet sent by the kernel from its address to the network's; `None` for anything else, or if it is cut short.
 pub fn datagram(bytes: &[u8], addresses: Addresses) -> Option<Datagram> {
     let ip = Ip::parse(bytes)?;
     if ip.between() != (addresses.local, addresses.remote) {
@@ -59,7 +58,7 @@ fn tcp(bytes: &[u8]) -> Option<Segment> {
     })
 }
 
-/// What an ICMP message is about is not compared, and not read.
+/// The packet quoted by an ICMP message is not compared, and not parsed.
 fn icmp(bytes: &[u8]) -> Option<Icmp> {
     let len = u32::try_from(bytes.len()).ok()?;
     Some(Icmp {

@@ -14,7 +14,7 @@ pub struct TooLong(usize);
 /// A packet with its IP header and its checksums.
 ///
 /// # Errors
-/// If it is longer than IP can say.
+/// If it is too long for IP.
 pub fn datagram(datagram: &Datagram, addresses: Addresses) -> Result<Vec<u8>, TooLong> {
     let v6 = addresses.local.is_ipv6();
     let (protocol, payload) = match &datagram.body {
@@ -49,7 +49,7 @@ fn tcp_header(ports: (u16, u16), segment: &Segment) -> Vec<u8> {
     header
 }
 
-/// The checksum of a transport's packet, with the addresses that it covers. The sum is the same both ways.
+/// The checksum of a transport packet, including the addresses. It is the same in both directions.
 fn checksum_of(addresses: Addresses, protocol: u8, packet: &[u8]) -> u16 {
     let between = checksum::addresses(addresses.remote, addresses.local);
     let length = u32::try_from(packet.len()).unwrap_or(u32::MAX);
@@ -78,8 +78,8 @@ fn datagram_bytes(datagram: &Datagram, len: u32, addresses: Addresses) -> Vec<u8
     bytes
 }
 
-/// An ICMP message with what it says of the packet that it is about: that one's IP header and its first eight bytes.
-/// The ports of the datagram are that packet's own.
+/// An ICMP message with the quoted packet: its IP header and first eight bytes. The datagram's ports are the quoted
+/// packet's.
 fn icmp(datagram: &Datagram, message: &Icmp, addresses: Addresses) -> Vec<u8> {
     let v6 = addresses.local.is_ipv6();
     let mut bytes = vec![message.kind, message.code, 0, 0];
@@ -107,7 +107,7 @@ fn echoed(datagram: &Datagram, echoed: Echoed, addresses: Addresses) -> Vec<u8> 
     };
     start.truncate(8);
     let about = Datagram { class: 0, flow_label: 0, ..datagram.clone() };
-    // It was sent the other way; one too long to be sent cannot be echoed either.
+    // It was sent in the other direction; one too long to send cannot be quoted either.
     let mut bytes =
         ip(&about, protocol, len as usize, (addresses.local, addresses.remote)).unwrap_or_default();
     bytes.extend(start);

@@ -9,13 +9,13 @@ use std::net::IpAddr;
 /// The two addresses of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// Of the kernel under test.
+    /// The address of the kernel under test.
     pub local: IpAddr,
-    /// Of the network, which the script plays.
+    /// The address of the network, played by the script.
     pub remote: IpAddr,
 }
 
-/// What a packet has where a script says nothing: what Linux sends itself.
+/// The TTL if the script states none: Linux's default.
 pub(crate) const TTL: u8 = 64;
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encoded_is_decoded() {
+    fn packets_round_trip() {
         let segment = Segment {
             flags: Flags(0x112),
             seq: u32::MAX,
@@ -58,14 +58,14 @@ mod tests {
         for addresses in [v4(), v6()] {
             let sent = datagram(Body::Tcp(segment.clone()));
             let bytes = encode::datagram(&sent, addresses).unwrap();
-            // What the script's side sends has the script's side as its source.
+            // Packets from the script's side have its address as source.
             let back = Addresses { local: addresses.remote, remote: addresses.local };
             assert_eq!(decode::datagram(&bytes, back), Some(sent));
         }
     }
 
     #[test]
-    fn checksums_hold() {
+    fn checksums_are_correct() {
         let bytes = encode::datagram(&datagram(Body::Udp { len: 5 }), v4()).unwrap();
         assert_eq!(checksum::of(checksum::sum(&bytes[..20])), 0);
         let message =
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_or_for_others_is_no_packet() {
+    fn truncated_or_foreign_packets_are_ignored() {
         let whole = encode::datagram(&datagram(Body::Tcp(Segment::default())), v4()).unwrap();
         let back = Addresses { local: v4().remote, remote: v4().local };
         for length in 0..whole.len() {

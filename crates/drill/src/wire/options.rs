@@ -8,7 +8,7 @@ use slowpath_wire::options::{
     TIMESTAMPS, WINDOW_SCALE, first, put,
 };
 
-/// The options as they stand in a header, without padding of ours.
+/// The options as in a header, without extra padding.
 pub fn encode(options: &[TcpOption]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for option in options {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_come_back_as_they_went_in() {
+    fn tcp_options_round_trip() {
         let options = vec![
             TcpOption::Mss(1460),
             TcpOption::Nop,
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_none() {
+    fn truncated_options_are_rejected() {
         for bytes in [&[2u8][..], &[2, 4, 5], &[8, 1], &[5, 0]] {
             assert_eq!(decode(bytes), None, "{bytes:?}");
         }

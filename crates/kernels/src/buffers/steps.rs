@@ -11,11 +11,11 @@ use slowpath_tcp::choices::{
 pub struct Step {
     /// Its result.
     pub name: &'static str,
-    /// The function that takes it, with its file, and since or until when.
+    /// The kernel function, with its file, and since or until when.
     pub function: &'static str,
     /// Its formula, in numbers.
     pub formula: String,
-    /// What went in; `None` where nothing of the steps before did.
+    /// Its input; `None` if it uses no earlier step's output.
     pub from: Option<u64>,
     /// Its output.
     pub to: u64,
@@ -91,7 +91,7 @@ impl Host {
         };
         let least = self.settings.choices.buffer_memory.least_buffers()[least];
         let floor = ["SOCK_MIN_RCVBUF", "SOCK_MIN_SNDBUF"][usize::from(direction == Direction::Send)];
-        // As the kernel sees a negative int.
+        // As the kernel interprets a negative int.
         let value = u64::from(value as u32);
         vec![
             Step {
@@ -124,7 +124,7 @@ impl Host {
         }
     }
 
-    /// What a buffer stands for: `at` is the ratio's place, before or after it was measured.
+    /// The window of a buffer: `at` selects the ratio before or after it was measured.
     fn window_step(&self, name: &'static str, from: u32, to: u32, at: usize, buffer: &ReceiveBuffer) -> Step {
         let (function, formula) = match self.settings.choices.buffer_arithmetic {
             BufferArithmetic::ScalingRatio => {
@@ -212,7 +212,7 @@ impl Host {
         steps
     }
 
-    /// What arrivals make of it.
+    /// Growth by arriving segments.
     fn growing_steps(&self, buffer: &ReceiveBuffer) -> Vec<Step> {
         let choices = &self.settings.choices;
         let mut steps = vec![Step {

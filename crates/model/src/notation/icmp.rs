@@ -1,4 +1,4 @@
-//! An ICMP error, and the segment that it is about.
+//! An ICMP error, and the segment that it quotes.
 
 use super::{NotationError, Words, error};
 use crate::flow::End;
@@ -6,7 +6,7 @@ use crate::icmp::{IcmpError, IcmpKind};
 use crate::sequence::StreamOffset;
 use std::fmt;
 
-/// Kinds that are their name alone.
+/// Kinds without parameters.
 const NAMED: [IcmpKind; 7] = [
     IcmpKind::NetworkUnreachable,
     IcmpKind::HostUnreachable,
@@ -48,7 +48,7 @@ impl fmt::Display for IcmpError {
     }
 }
 
-/// Reads one, behind `icmp`, to the end of the line.
+/// Parses one, after `icmp`, to the end of the line.
 pub(super) fn read(words: &mut Words<'_>) -> Result<IcmpError, NotationError> {
     let kind = kind(words)?;
     if !words.keyword("about") {

@@ -15,10 +15,10 @@
 //! 1.500000000 missed 12
 //! ```
 //!
-//! `>` is from end A (the initiator) to end B, `<` from B to A. Sequence numbers are [`StreamOffset`]s, so that
-//! the SYN is 0 and the first byte 1; the window is the field on the wire, unscaled. Padding options are not
-//! kept. Behind `//` stands what packetdrill has no words for. What a host reports begins with the end that it is of;
-//! waits are in seconds, amounts in bytes. [`Event`]'s `Display` writes such a line and its `FromStr` reads it back.
+//! `>` is from end A (the initiator) to end B, `<` from B to A. Sequence numbers are [`StreamOffset`]s: the SYN is 0
+//! and the first byte 1; the window is the field on the wire, unscaled. Padding options are not kept. Text after `//`
+//! has no packetdrill notation. A host's events begin with the letter of its end; waits are in seconds, amounts in
+//! bytes. [`Event`]'s `Display` writes such a line and its `FromStr` parses it.
 
 mod icmp;
 mod segment;

@@ -1,4 +1,4 @@
-//! A segment, as packetdrill writes it.
+//! A segment in packetdrill's notation.
 
 use super::{NotationError, Words, error};
 use crate::flow::End;
@@ -6,7 +6,7 @@ use crate::segment::{Checksum, Ecn, Flags, SackBlock, SackBlocks, Segment, Times
 use crate::sequence::StreamOffset;
 use std::fmt;
 
-/// The letter of each flag, in the order they are written.
+/// The letter of each flag, in the order of writing.
 const LETTERS: [(Flags, char); 9] = [
     (Flags::SYN, 'S'),
     (Flags::FIN, 'F'),
@@ -24,7 +24,7 @@ const ECN_WORDS: [(Ecn, &str); 3] = [(Ecn::Ect0, "ect0"), (Ecn::Ect1, "ect1"), (
 const CHECKSUM_WORDS: [(Checksum, &str); 2] = [(Checksum::Good, "good"), (Checksum::Wrong, "wrong")];
 
 impl fmt::Display for Flags {
-    /// `S.`, `P.`, `FP.`; `-` where no flag is set, as packetdrill has it.
+    /// `S.`, `P.`, `FP.`; `-` without flags, as in packetdrill.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letters: String =
             LETTERS.iter().filter(|(flag, _)| self.has(*flag)).map(|(_, letter)| letter).collect();
@@ -96,7 +96,7 @@ fn write_options(segment: &Segment, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if separator == "," { f.write_str(">") } else { Ok(()) }
 }
 
-/// Reads an arrow: which end sent.
+/// Parses an arrow: which end sent.
 pub(super) fn sender(words: &mut Words<'_>) -> Result<End, NotationError> {
     match words.word() {
         ">" => Ok(End::A),
@@ -105,7 +105,7 @@ pub(super) fn sender(words: &mut Words<'_>) -> Result<End, NotationError> {
     }
 }
 
-/// Reads one, to the end of the line.
+/// Parses one, to the end of the line.
 pub(super) fn read(words: &mut Words<'_>) -> Result<Segment, NotationError> {
     let from = sender(words)?;
     let mut segment = Segment::new(from, flags(words.word())?, StreamOffset(0), 0);

@@ -1,4 +1,4 @@
-//! What the host at one end reports, behind that end's letter.
+//! Events reported by the host at one end, after that end's letter.
 
 use super::{NotationError, Words, error};
 use crate::event::EventKind;
@@ -9,9 +9,9 @@ use crate::units::Bytes;
 use std::fmt;
 use std::time::Duration;
 
-/// Writes one; nothing for what has a notation of its own.
-pub(super) fn write(told: &EventKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match told {
+/// Writes one; nothing for events with their own notation.
+pub(super) fn write(kind: &EventKind, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match kind {
         EventKind::Seen(_) | EventKind::IcmpError(_) | EventKind::Dropped(..) | EventKind::Missed { .. } => {
             Ok(())
         }
@@ -43,7 +43,7 @@ fn write_sample(sample: &SocketSample, f: &mut fmt::Formatter<'_>) -> fmt::Resul
     Ok(())
 }
 
-/// Reads one, behind its end.
+/// Parses one, after its end.
 pub(super) fn read(end: End, words: &mut Words<'_>) -> Result<EventKind, NotationError> {
     match words.word() {
         "wrote" => Ok(EventKind::Written { end, amount: amount(words)? }),

@@ -1,4 +1,4 @@
-//! Tests that written events are read back.
+//! Tests that written events are parsed back.
 
 use crate::event::{Event, EventKind};
 use crate::flow::End;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use std::time::Duration;
 
 #[test]
-fn lines_are_read_back_as_written() {
+fn event_lines_round_trip() {
     for line in [
         "0.000000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 100 ecr 0,wscale 7> // frame 1 id 4660 ttl 64",
         "0.020113004 < S. 0:0(0) ack 1 win 65160 <mss 1460> // frame 2 id 0 ttl 63 ect0",
@@ -42,7 +42,7 @@ fn lines_are_read_back_as_written() {
 }
 
 #[test]
-fn a_script_line_by_hand_needs_no_remarks() {
+fn script_lines_need_no_remarks() {
     let event: Event = "1 < . 1:1(0) ack 1001 win 257 <nop,nop,sack 2001:3001>".parse().unwrap();
     let EventKind::Seen(segment) = event.kind else { panic!("a segment") };
     assert_eq!(segment.ack, Some(StreamOffset(1001)));
@@ -50,7 +50,7 @@ fn a_script_line_by_hand_needs_no_remarks() {
 }
 
 #[test]
-fn an_error_names_the_field_and_the_text() {
+fn notation_error_names_the_field_and_the_text() {
     let error = |line: &str| line.parse::<Event>().unwrap_err().to_string();
     assert_eq!(error("soon > . 1:1(0)"), "cannot read the time in seconds at \"soon\"");
     assert_eq!(error("1 > Q 1:1(0)"), "cannot read the flags at \"Q\"");
@@ -61,7 +61,7 @@ fn an_error_names_the_field_and_the_text() {
 
 proptest! {
     #[test]
-    fn any_segment_survives_the_round_trip(
+    fn any_segment_round_trips(
         at: i64, a: bool, bits in 0u16..512, seq in -(1i64 << 40)..(1 << 40), len: u32,
         ack: Option<u32>, window: u16, mss: Option<u16>, window_scale: Option<u8>, sack_permitted: bool,
         stamps: Option<(u32, u32)>, edges in prop::collection::vec((any::<u32>(), any::<u32>()), 0..=4),
@@ -86,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn any_icmp_error_survives_the_round_trip(
+    fn any_icmp_error_round_trips(
         v6: bool, kind: u8, code: u8, word: u32, seq: Option<i64>, from: Option<std::net::IpAddr>, frame: u64,
     ) {
         let read = if v6 { IcmpKind::of_v6 } else { IcmpKind::of_v4 };
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_host_tells_survives_the_round_trip(
+    fn any_host_event_round_trips(
         at: i64, b: bool, amount: u64, nanos in 0..=i64::MAX as u64, mark in 0..Mark::all().count(),
         wait in prop::sample::select(Wait::ALL), ca_state in prop::option::of(prop::sample::select(CaState::ALL)),
         numbers in prop::collection::vec(any::<Option<u32>>(), SocketSample::FIELDS.len()),
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn no_line_panics(line in "\\PC*") {
+    fn parsing_any_line_does_not_panic(line in "\\PC*") {
         let _ = line.parse::<Event>();
     }
 }

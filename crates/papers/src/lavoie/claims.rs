@@ -7,13 +7,13 @@ use crate::report::Claim;
 use slowpath_cost::Share;
 use slowpath_cost::categories::Category;
 
-/// What was seen, and whether it is as the paper says.
+/// The observation, and whether it agrees with the paper.
 pub(super) type Answer = (String, Option<bool>);
 
 struct Asked {
     place: &'static str,
     says: &'static str,
-    /// `None` if a case that it needs was not run.
+    /// `None` if a required case was not run.
     ask: fn(&Runs) -> Option<Answer>,
 }
 
@@ -126,18 +126,18 @@ const ASKED: &[Asked] = &[
     asked("section 2.2", "handling interrupts takes 2 to 5 % of the CPU (2.4)", interrupts),
 ];
 
-/// All of them; those that need cases that were not run are undecided.
+/// All of them; those whose cases were not run are undecided.
 pub fn claims(runs: &Runs) -> Vec<Claim> {
     ASKED.iter().map(|asked| claim(asked.place, asked.says, (asked.ask)(runs))).collect()
 }
 
-/// A claim with what was seen; without an answer a case that it needs was not run.
+/// A claim with the observation; without an answer, a required case was not run.
 pub(super) fn claim(place: &'static str, says: &'static str, answer: Option<Answer>) -> Claim {
     let (seen, holds) = answer.unwrap_or_else(|| ("a case that it needs was not run".to_owned(), None));
     Claim { place, says, seen, holds }
 }
 
-/// Asks a question of each size of a file: so only if it is of all.
+/// Evaluates a claim for each file size: it must hold for all.
 pub(super) fn each_size(ask: impl Fn(u32) -> Option<Answer>) -> Option<Answer> {
     let answers: Vec<(u32, Answer)> =
         FILES_KIB.into_iter().map(|kib| Some((kib, ask(kib)?))).collect::<Option<_>>()?;
@@ -145,14 +145,14 @@ pub(super) fn each_size(ask: impl Fn(u32) -> Option<Answer>) -> Option<Answer> {
     Some((seen.join(", "), all(answers.into_iter().map(|(_, (_, holds))| holds))))
 }
 
-/// Asks a question of each of the plain cases.
+/// Evaluates a claim for each of the plain cases.
 fn each(runs: &Runs, ask: impl Fn(&ServerSamples) -> Answer) -> Option<Answer> {
     each_size(|kib| Some(ask(runs.plain(kib)?)))
 }
 
-/// A share of the CPU, and what it is of the CPU without steering.
+/// A share of the CPU, with and without steering.
 fn of_cpu(measured: &ServerSamples, share: Share) -> String {
-    // A hundredth is less than what chance makes.
+    // A hundredth is less than the uncertainty.
     if measured.steering * 100 < measured.total {
         return share.to_string();
     }
@@ -227,11 +227,11 @@ fn send_message(runs: &Runs) -> Option<Answer> {
     Some((seen, near_of_cpu(measured, share, 0.0125)))
 }
 
-/// What TCP costs for each request: of the CPU time of a request the part that is TCP's.
+/// TCP's cost per request: its share of a request's CPU time.
 fn tso_lessens(runs: &Runs) -> Option<Answer> {
     let case = |tso| ServerCase { file_kib: 64, requests: 1, sendfile: true, tso };
     let cost = |measured: &ServerSamples, tso| {
-        let ns = runs.ns_a_request(case(tso))?;
+        let ns = runs.ns_per_request(case(tso))?;
         let [least, most] = measured.category(Category::Tcp).interval()?;
         Some([least * ns, most * ns])
     };
@@ -259,7 +259,7 @@ fn send_pages_is_eleventh(runs: &Runs) -> Option<Answer> {
          tcp_sendmsg_locked since 6.5",
         measured.owned(Owner::Pages)
     );
-    // The function that had 1.6 % is gone; where it is still there, it can be compared.
+    // The function that took 1.6 % was removed; the claim can only be tested where it exists.
     let is_there = measured.functions.iter().any(|(name, _)| name == "do_tcp_sendpages");
     Some((seen, if is_there { near_of_cpu(measured, own, 0.016) } else { None }))
 }
@@ -304,7 +304,7 @@ fn memory(runs: &Runs) -> Option<Answer> {
         part: measured.category(Category::Memory).part + measured.category(Category::SocketBuffers).part,
         of: measured.total,
     };
-    // Interrupts are no card's, and programs are not of the kernel.
+    // Interrupts are not a NIC's, and programs are not the kernel's.
     let others = Category::ALL.into_iter().filter(|category| {
         use Category::{Application, Interrupts, Memory, OtherKernel, SocketBuffers};
         !matches!(category, Application | Interrupts | Memory | OtherKernel | SocketBuffers)
@@ -363,7 +363,7 @@ fn at_the_device(runs: &Runs) -> Option<Answer> {
     Some((format!("{}, {}", eight.0, sixty_four.0), all([eight.1, sixty_four.1])))
 }
 
-/// Operations of figures 14 to 19 that cost enough to be divided.
+/// Operations of figures 14 to 19 that cost enough to be attributed.
 const DIVIDED: [&str; 4] =
     ["TCP transmit sk buffer", "sk buffer clone", "kernel memory allocation", "kernel memory deallocation"];
 
@@ -377,7 +377,7 @@ fn attribution_with_tso(runs: &Runs) -> Option<Answer> {
         let per_cent = |share: Share| share.value().map_or(f64::NAN, |value| value * 100.0);
         format!("{operation} {:.0} and {:.0} %", per_cent(without), per_cent(with))
     });
-    // Similar is within ten points; that it is more takes intervals that are farther apart.
+    // Similar is within ten points; more requires intervals that are further apart.
     let similar = |(_, without, with): (_, Share, Share)| {
         let ([least, most], [from, to]) = (without.interval()?, with.interval()?);
         let (nearest, farthest) = ((from - most).max(least - to), (to - least).max(most - from));

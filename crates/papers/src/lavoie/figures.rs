@@ -1,4 +1,4 @@
-//! Figures: shares over the size of the file.
+//! Figures: shares over the file size.
 
 use super::measured::{Owner, ServerSamples};
 use super::tables::per_cent;
@@ -10,7 +10,7 @@ use slowpath_cost::categories::Category;
 const FILE: Axis = Axis::logarithmic("file", "KiB");
 const CPU: Axis = Axis::linear("of the CPU", "%");
 
-/// Which run of a size a figure is of.
+/// The run of a size for a figure.
 type Of = for<'a> fn(&'a Runs, u32) -> Option<&'a ServerSamples>;
 
 fn series(runs: &Runs, of: Of, name: &str, share: impl Fn(&ServerSamples) -> Share) -> Option<Series> {
@@ -20,7 +20,7 @@ fn series(runs: &Runs, of: Of, name: &str, share: impl Fn(&ServerSamples) -> Sha
     (!points.is_empty()).then(|| Series::of_runs(name, points))
 }
 
-/// Those that there are runs for.
+/// The figures whose cases were run.
 pub fn figures(runs: &Runs) -> Vec<Figure> {
     let figures = [
         categories(runs),

@@ -1,6 +1,6 @@
-//! Figures 14 to 19: what works below TCP receive and below sending, for each size of a file.
+//! Figures 14 to 19: the functions below TCP receive and below sending, for each file size.
 //!
-//! A box is one of the paper's operations, or a function that is of none. To whom a sample belongs is what the tables have.
+//! A box is one of the paper's operations, or a function that belongs to none. Samples are attributed as in the tables.
 
 use super::Runs;
 use super::measured::{Owner, ServerSamples};
@@ -10,7 +10,8 @@ use slowpath_cost::names::plain;
 use slowpath_cost::operations::Operation;
 use slowpath_cost::subgraph::{Place, Subgraph, Way};
 
-/// Functions with less than this of the CPU in them and below are left out; and more than so many in one graph nobody reads.
+/// Functions with less than this share of the CPU in them and below are omitted; and nobody reads more than that many
+/// in one graph.
 const LEAST: f64 = 0.005;
 const MOST: usize = 40;
 
@@ -75,7 +76,7 @@ const BELOW: [Below; 6] = [
     ),
 ];
 
-/// Those that there are runs for.
+/// The graphs whose cases were run.
 pub fn graphs(measured: &Runs) -> Vec<Graph> {
     let graph = |of: &Below| {
         let graph = graph(of, measured.plain(of.kib)?);

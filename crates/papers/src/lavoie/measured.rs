@@ -1,8 +1,8 @@
-//! The share of each operation in a profile of a server's CPU, and the operation that each cost belongs to.
+//! The share of each operation in a profile of a server's CPU, and the high-level operation that each cost belongs to.
 //!
-//! To whom a cost belongs is decided as everywhere ([`slowpath_cost::exact`]), by whole stacks of what was called. Functions are counted by
-//! operations here, of which one may have several on a stack, and samples that are not the server's are left out: what these are, the
-//! stacks say as they were seen.
+//! The owner of a cost is determined as everywhere ([`slowpath_cost::exact`]), by whole call stacks. Here functions are
+//! counted by operations, which may have several functions on one stack, and samples that are not the server's are
+//! excluded, based on the stacks as recorded.
 
 use slowpath_cost::categories::Category;
 use slowpath_cost::functions::{Function, Functions, Image};
@@ -11,7 +11,7 @@ use slowpath_cost::operations::{OPERATIONS, Operation};
 use slowpath_cost::{Calls, Frame, Profile, Root, Roots, Share, Stack};
 use std::collections::{BTreeMap, HashMap};
 
-/// To which of the paper's high-level functions a cost belongs.
+/// The high-level function of the paper that a cost belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
     /// TCP receive.
@@ -20,7 +20,7 @@ pub enum Owner {
     Message,
     /// TCP send pages.
     Pages,
-    /// An interrupt or a softirq, before TCP receive.
+    /// An interrupt or softirq, before TCP receive.
     Interrupt,
     /// None of them: other system calls, programs.
     Nobody,
@@ -34,60 +34,60 @@ impl Owner {
         [Self::Receive, Self::Message, Self::Pages, Self::Interrupt, Self::Nobody, Self::CannotTell];
 }
 
-/// Samples that are not the server's, by why.
+/// Samples that are not the server's, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Excluded {
     /// The CPU had nothing to do.
     pub idle: u64,
     /// Other programs and kernel threads.
     pub others: u64,
-    /// What the client's buffers cost here: both hosts are one machine. What its reads give up comes back to the CPU that
-    /// allocated it (`skb_attempt_defer_free`, 5.19), and what its sockets have sent is taken off their account where it is received
-    /// (`skb_orphan` in `ip_rcv_core`).
+    /// The cost of the client's buffers here: both hosts are on one machine. Buffers freed by its reads return to the
+    /// CPU that allocated them (`skb_attempt_defer_free`, 5.19), and buffers that its sockets sent are uncharged where
+    /// they are received (`skb_orphan` in `ip_rcv_core`).
     pub clients: u64,
 }
 
-/// What an operation cost.
+/// The cost of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cost {
     own: u64,
     owned: [u64; Owner::ALL.len()],
 }
 
-/// What was called on a stack of the server's, the innermost first, and to whom that and all that it called belongs.
+/// A call stack of the server, innermost first, and the owner of that function and all its callees.
 #[derive(Clone, Debug)]
 pub(super) struct Called {
     pub places: Vec<(Function, Owner)>,
     pub samples: u64,
 }
 
-/// What was seen of a server.
+/// The evaluated samples of a server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerSamples {
-    /// Samples that are the server's.
+    /// The server's samples.
     pub total: u64,
-    /// Of these, what steering costs, which has no counterpart with a card: interrupts between CPUs, sent and taken.
+    /// The part of these for steering, which a NIC does not need: interrupts between CPUs, sent and taken.
     pub steering: u64,
     /// Samples that are not the server's.
     pub excluded: Excluded,
-    /// Of the server's, those that the clock put on a function that turns interrupts on again.
+    /// The server's samples that the clock attributed to a function enabling interrupts.
     pub irqs_on_again: u64,
     owned: [u64; Owner::ALL.len()],
     operations: HashMap<&'static str, Cost>,
     categories: BTreeMap<Category, u64>,
     /// The stacks.
     pub(super) stacks: Vec<Called>,
-    /// What their functions are: those of the profile, and behind these what was put back on stacks.
+    /// The functions on the stacks: those of the profile, followed by those put back on stacks.
     pub(super) called: Functions,
-    /// What functions cost themselves, the greatest first; equals by name.
+    /// Functions by their own cost, in descending order; equal ones by name.
     pub functions: Vec<(String, u64)>,
-    /// What is below TCP transmit sk buffer, and the part of that for ACKs.
+    /// The samples below TCP transmit sk buffer, and the part of these for ACKs.
     acks: Share,
-    /// What is below IP output, and the part of that for ACKs, those of connections in TIME_WAIT among them.
+    /// The samples below IP output, and the part of these for ACKs, including those of connections in TIME_WAIT.
     acks_of_output: Share,
 }
 
-/// Innermost functions of a CPU that waits for work.
+/// Innermost functions of an idle CPU.
 const IDLE: &[&str] = &[
     "acpi_idle_do_entry",
     "acpi_safe_halt",
@@ -102,7 +102,7 @@ const IDLE: &[&str] = &[
     "pv_native_safe_halt",
 ];
 
-/// What is asked of a function, once for each.
+/// Properties of a function, computed once.
 struct Known {
     function: Function,
     name: String,
@@ -130,7 +130,7 @@ impl Known {
     }
 }
 
-/// A stack as it was seen, with what is known of its functions, the innermost first.
+/// A stack as recorded, with the properties of its functions, innermost first.
 struct Chain<'a> {
     known: Vec<&'a Known>,
 }
@@ -140,7 +140,7 @@ impl Chain<'_> {
         self.known.iter().any(|known| known.is_one_of(names))
     }
 
-    /// What the client's buffers cost on the server's CPU.
+    /// The cost of the client's buffers on the server's CPU.
     fn is_clients(&self) -> bool {
         let orphaned =
             self.known.iter().position(|known| known.is_one_of(&["tcp_wfree", "__sock_wfree", "sock_wfree"]));
@@ -157,8 +157,8 @@ impl Chain<'_> {
         self.known.first().is_some_and(|known| known.is_one_of(IDLE))
     }
 
-    /// An interrupt to or from the other CPU. The clock's own interrupt waits while one is entered, and is taken where the softirq
-    /// allows interrupts again.
+    /// An interrupt to or from the other CPU. The clock's own interrupt waits while one is entered, and is taken where
+    /// the softirq enables interrupts.
     fn is_steering(&self) -> bool {
         let innermost = self.known.first().is_some_and(|known| known.is_softirq());
         self.has(&["net_rps_send_ipi"])
@@ -172,7 +172,7 @@ impl Chain<'_> {
     }
 }
 
-/// What a stack has of what was called, the innermost first, and whose that is.
+/// The call stack, innermost first, with owners.
 struct Owned<'a> {
     known: Vec<&'a Known>,
     on: Vec<(usize, Owner)>,
@@ -181,7 +181,7 @@ struct Owned<'a> {
 }
 
 impl Owned<'_> {
-    /// The owner of the function at that place, and of all that it called.
+    /// The owner of the function at that place, and of all its callees.
     fn owner(&self, from: usize) -> Owner {
         self.on.iter().find(|(at, _)| *at >= from).map_or(self.without, |(_, owner)| *owner)
     }
@@ -191,7 +191,7 @@ impl Owned<'_> {
     }
 }
 
-/// A profile, and what is asked of each function and root of it.
+/// A profile, with the properties of each of its functions and roots.
 struct Read<'a> {
     seen: &'a Profile,
     calls: Calls,
@@ -237,7 +237,8 @@ impl<'a> Read<'a> {
 }
 
 impl ServerSamples {
-    /// Of a profile of the server's CPU alone, in which the server's processes have this name. Of several events the first counts.
+    /// Evaluates a profile of only the server's CPU, where the server's processes have this name. The first of several
+    /// events counts.
     pub fn of(profile: &Profile, server: &str) -> Self {
         let read = Read::of(profile);
         let categories: Vec<Option<Category>> =
@@ -266,7 +267,7 @@ impl ServerSamples {
 
     /// Whether these are not the server's.
     fn exclude(&mut self, chain: &Chain<'_>, is_servers: bool, samples: u64) -> bool {
-        // Softirqs come on top of whatever runs, and all that is received here is the server's.
+        // Softirqs interrupt anything, and everything received here is the server's.
         let is_ours = is_servers || chain.known.iter().any(|known| known.is_softirq());
         let kind = if chain.is_idle() {
             &mut self.excluded.idle
@@ -311,12 +312,12 @@ impl ServerSamples {
         count(&mut self.acks_of_output, "IP output");
     }
 
-    /// The server's samples without those of steering.
+    /// The server's samples without steering.
     pub fn bare(&self) -> u64 {
         self.total - self.steering
     }
 
-    /// Of the CPU what belongs to an owner.
+    /// An owner's share of the CPU.
     pub fn owned(&self, owner: Owner) -> Share {
         Share { part: self.owned[owner as usize], of: self.total }
     }
@@ -326,28 +327,28 @@ impl ServerSamples {
         self.operations.get(operation).copied().unwrap_or_default()
     }
 
-    /// Of the CPU what an operation's functions cost themselves.
+    /// An operation's own share of the CPU.
     pub fn own(&self, operation: &str) -> Share {
         Share { part: self.cost(operation).own, of: self.total }
     }
 
-    /// Of the CPU what they cost with all that they called.
+    /// An operation's share of the CPU, including callees.
     pub fn with_callees(&self, operation: &str) -> Share {
         Share { part: self.cost(operation).owned.iter().sum(), of: self.total }
     }
 
-    /// Of that what belongs to an owner.
+    /// The owner's part of that.
     pub fn attributed(&self, operation: &str, owner: Owner) -> Share {
         let cost = self.cost(operation);
         Share { part: cost.owned[owner as usize], of: cost.owned.iter().sum() }
     }
 
-    /// Of TCP transmit sk buffer, with all that it called, what is for ACKs.
+    /// The part of TCP transmit sk buffer, including callees, that is for ACKs.
     pub fn acks(&self) -> Share {
         self.acks
     }
 
-    /// Of IP output what is for ACKs, those too that connections in TIME_WAIT answer with.
+    /// The part of IP output that is for ACKs, including those of connections in TIME_WAIT.
     pub fn acks_of_output(&self) -> Share {
         self.acks_of_output
     }
@@ -357,7 +358,7 @@ impl ServerSamples {
         self.total + self.excluded.idle + self.excluded.others + self.excluded.clients
     }
 
-    /// Of the CPU what a category of functions cost.
+    /// A category's share of the CPU.
     pub fn category(&self, category: Category) -> Share {
         Share { part: self.categories.get(&category).copied().unwrap_or(0), of: self.total }
     }

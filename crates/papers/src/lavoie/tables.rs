@@ -1,11 +1,11 @@
-//! The paper's lists and figures as tables: what it gives in numbers, and what was measured.
+//! The paper's lists and figures as tables: its numbers, and ours.
 
 use super::measured::{Owner, ServerSamples};
 use super::{FILES_KIB, Runs};
 use crate::report::{Cell, Judged, Table};
 use slowpath_cost::Share;
 
-/// In per cent, with the interval.
+/// In percent, with the interval.
 pub(super) fn per_cent(share: Share) -> [f64; 3] {
     let [least, most] = share.interval().unwrap_or([0.0, 0.0]);
     [least, share.value().unwrap_or(0.0), most].map(|part| part * 100.0)
@@ -15,7 +15,7 @@ fn cell(row: impl Into<String>, quantity: &'static str, published: Option<f64>, 
     Cell::new(row, quantity, published, per_cent(share), Judged::Shown)
 }
 
-/// All of them that the runs have something for.
+/// The tables for which there are runs.
 pub fn tables(runs: &Runs) -> Vec<Table> {
     let mut tables = vec![candidates(runs), whole(runs)];
     const TOP: [[&str; 3]; 2] =
@@ -43,7 +43,7 @@ pub fn tables(runs: &Runs) -> Vec<Table> {
     tables
 }
 
-/// The list of section 2.2, of Linux 2.4.16: what the paper gives of each function.
+/// The list of section 2.2, of Linux 2.4.16: the paper's number for each function.
 const CANDIDATES: [(&str, f64); 8] = [
     ("TCP receive", 5.0),
     ("TCP send pages", 3.0),
@@ -54,7 +54,7 @@ const CANDIDATES: [(&str, f64); 8] = [
     ("TCP clone sock", 1.0),
     ("handle IRQ", 5.0),
 ];
-/// What these columns are called.
+/// The names of these columns.
 const ITSELF: [&str; 3] = ["1K, itself", "8K, itself", "64K, itself"];
 
 fn candidates(runs: &Runs) -> Table {
@@ -83,7 +83,7 @@ const OWNERS: [(&str, Owner); 6] = [
 ];
 const WHOLE: [[&str; 3]; 2] = [["1K", "8K", "64K"], ["1K with TSO", "8K with TSO", "64K with TSO"]];
 
-/// All of the CPU, divided: what each owner has in each case sums to the whole.
+/// The whole CPU, divided: the owners' shares sum to 100 % in each case.
 fn whole(runs: &Runs) -> Table {
     let mut cells = Vec::new();
     for (row, owner) in OWNERS {
@@ -119,8 +119,8 @@ const BELOW: [&str; 11] = [
     "kernel memory deallocation",
 ];
 
-/// Figures of a size: their name, the size, who else than TCP receive they are about, what the columns are called, and what the
-/// paper's text has of them: operation, column, per cent.
+/// Figures of a size: their name, the size, their owner besides TCP receive, the column names, and the numbers in the
+/// paper's text: operation, column, percent.
 struct Divided {
     name: &'static str,
     about: &'static str,
@@ -177,7 +177,7 @@ fn divided(runs: &Runs) -> Vec<Table> {
     DIVIDED.iter().filter_map(table).collect()
 }
 
-/// What each run did.
+/// Counters of each run.
 fn counters(runs: &Runs) -> Table {
     let mut cells = Vec::new();
     for (case, counted, measured) in runs.all() {
@@ -192,7 +192,7 @@ fn counters(runs: &Runs) -> Table {
                 "CPU with other programs, %",
                 per_cent(Share { part: measured.excluded.others, of: measured.sampled() })[1],
             ),
-            ("µs of CPU a request", runs.ns_a_request(*case).unwrap_or(0.0) / 1000.0),
+            ("µs of CPU a request", runs.ns_per_request(*case).unwrap_or(0.0) / 1000.0),
             ("segments sent a request", each(counted.segments_out)),
             ("segments received a request", each(counted.segments_in)),
             ("pure ACKs among these", each(counted.pure_acks_in)),

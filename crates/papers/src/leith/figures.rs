@@ -1,4 +1,4 @@
-//! Figures 1 to 8: the sender's window over time, before a change and after it.
+//! Figures 1 to 8: the sender's window over time, before and after a change.
 
 use super::{
     ALL, CAPPED, CERN, CERN_CHANGED, CERN_FROM_DUBLIN, HOLES, LBL, MODERATED, THREE_QUARTERS, WALKED,
@@ -11,52 +11,52 @@ use crate::trace::{CongestionWindow, Trace};
 const TIME: Axis = Axis::linear("time since the transfer began", "s");
 const SEGMENTS: Axis = Axis::linear("congestion window", "segments");
 
-/// A figure: its name, what it shows, the cases in it with what each is called, and what the paper says of it.
-struct Said {
+/// A figure: its name, subject, cases with their names, and what the paper says about it.
+struct FigureText {
     name: &'static str,
     about: &'static str,
     cases: &'static [(usize, &'static str)],
     says: &'static str,
 }
 
-const SAID: [Said; 7] = [
-    Said {
+const FIGURES: [FigureText; 7] = [
+    FigureText {
         name: "Figure 1",
         about: "cwnd of a sender that walks its write queue, and of one that walks holes",
         cases: &[(WALKED, "2.4.23"), (HOLES, "over holes")],
         says: "repeated timeouts in recovery with the walk, none over holes",
     },
-    Said {
+    FigureText {
         name: "Figure 2",
         about: "cwnd from CERN to Stanford",
         cases: &[(CERN, "2.4.23"), (CERN_CHANGED, "over holes, no throttle")],
         says: "slow recovery from timeouts that the throttle induced",
     },
-    Said {
+    FigureText {
         name: "Figure 3",
         about: "cwnd from Dublin to Stanford, with an undo to three quarters",
         cases: &[(THREE_QUARTERS, "three quarters"), (ALL, "exact")],
         says: "the inaccuracy of the undo is evident",
     },
-    Said {
+    FigureText {
         name: "Figures 4 and 5",
         about: "the same with the cap on cwnd",
         cases: &[(CAPPED, "capped"), (ALL, "not capped")],
         says: "cwnd falls far in recovery, and comes back to ssthresh by slow start",
     },
-    Said {
+    FigureText {
         name: "Figures 6 and 7",
         about: "the same with bursts moderated by what is in flight",
         cases: &[(MODERATED, "by what is in flight"), (ALL, "by ACK")],
         says: "undo and recovery leave cwnd low",
     },
-    Said {
+    FigureText {
         name: "Figure 8",
         about: "the same with all changes",
         cases: &[(ALL, "all changes")],
         says: "what the others are compared with",
     },
-    Said {
+    FigureText {
         name: "Section 2",
         about: "the other paths, with all changes",
         cases: &[(LBL, "Dublin to LBL"), (CERN_FROM_DUBLIN, "Dublin to CERN")],
@@ -64,26 +64,26 @@ const SAID: [Said; 7] = [
     },
 ];
 
-/// All of them, of as many cases as were traced.
+/// All figures whose cases were traced.
 pub fn figures(traces: &[Trace]) -> Vec<Figure> {
-    SAID.iter().filter_map(|said| figure(said, traces)).collect()
+    FIGURES.iter().filter_map(|text| figure(text, traces)).collect()
 }
 
-fn figure(said: &Said, traces: &[Trace]) -> Option<Figure> {
+fn figure(text: &FigureText, traces: &[Trace]) -> Option<Figure> {
     let mut series = Vec::new();
     let mut seen = Vec::new();
-    for (case, name) in said.cases {
+    for (case, name) in text.cases {
         let window = &traces.get(*case)?.window;
         series.push(window.cwnd.series(format!("cwnd, {name}"), Drawn::Course));
         let threshold: Series = window.ssthresh.series(format!("ssthresh, {name}"), Drawn::Steps);
         series.push(threshold);
-        seen.push(format!("{name}: {}", told(window)));
+        seen.push(format!("{name}: {}", summary(window)));
     }
     let (x, y) = (TIME, SEGMENTS);
-    Some(Figure { name: said.name, about: said.about, x, y, series, says: said.says, seen: seen.join("; ") })
+    Some(Figure { name: text.name, about: text.about, x, y, series, says: text.says, seen: seen.join("; ") })
 }
 
-fn told(window: &CongestionWindow) -> String {
+fn summary(window: &CongestionWindow) -> String {
     let least =
         window.least_left.map(|left| format!("down to {:.0} % of itself in a recovery", left * 100.0));
     let least = least.unwrap_or_else(|| "never in recovery".to_owned());
@@ -95,13 +95,13 @@ fn told(window: &CongestionWindow) -> String {
     )
 }
 
-/// What the paper says of these figures, as far as it can be counted: of figure 2 what else its transfer did (its throttles and
-/// timeouts, and the rates of both) is in the runs.
+/// The paper's claims about these figures, as far as they can be counted: the runs have the rest of figure 2 (its
+/// throttles and timeouts, and both rates).
 pub fn claims(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Vec<Claim> {
     let window = |case: usize| traces.get(case).map(|trace| &trace.window);
     let (Some(walked), Some(changed)) = (window(CERN), window(CERN_CHANGED)) else { return Vec::new() };
     let (Some(capped), Some(free)) = (window(CAPPED), window(ALL)) else { return Vec::new() };
-    // Without a recovery nothing is taken.
+    // Without a recovery cwnd is not reduced.
     let [left, left_free] = [capped, free].map(|window| window.least_left.unwrap_or(1.0));
     let median = |case: usize, of: &dyn Fn(&FlowMeasures) -> f64| spread(&runs[case], of)[1];
     let throttled = median(CERN, &|run| run.sender_backlog.throttled as f64);
@@ -130,7 +130,7 @@ pub fn claims(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Vec<Claim> {
                 left_free * 100.0,
                 free.recovering
             ),
-            // A loss by itself halves the window at most (H-TCP's beta).
+            // A single loss at most halves cwnd (H-TCP's beta).
             holds: Some(left < 0.5 && left_free >= 0.5 && capped.recovering > free.recovering),
         },
     ]

@@ -13,7 +13,7 @@ pub fn of(results: &Results<'_>) -> Vec<Claim> {
     claims
 }
 
-/// A size that both kernels let a program ask for, in bytes: the default bound of either.
+/// A size that a program may request in both kernels, in bytes: either's default limit.
 const ASKED: i64 = 65_535;
 
 fn arithmetic() -> Vec<Claim> {

@@ -54,7 +54,7 @@ fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Whether two are the same but for a tenth.
+/// Whether two are equal within a tenth.
 fn alike(one: [f64; 4], other: [f64; 4]) -> bool {
     ratios(one, other).iter().all(|ratio| (0.9..=1.1).contains(ratio))
 }

@@ -5,14 +5,14 @@ use crate::PaperCase;
 const FILE: &str = "scenarios/weigle/grid.toml";
 const TEXT: &str = include_str!("../../../../scenarios/weigle/grid.toml");
 
-/// A kernel, as the paper calls it and as slowpath does.
+/// A kernel, with the paper's name and slowpath's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
     pub name: &'static str,
     pub base: &'static str,
 }
 
-/// The three that are compared.
+/// The three kernels compared.
 pub const KERNELS: [Kernel; 3] = [
     Kernel { name: "2.2.20-none", base: "2.2.20" },
     Kernel { name: "2.4.17-Auto", base: "2.4.17" },
@@ -31,7 +31,7 @@ pub const STREAMS: [u32; 4] = [1, 2, 4, 8];
 /// Buffers, in bytes: 32 KiB to 32 MiB.
 pub const SIZES: [u32; 11] = sizes(32 << 10);
 
-/// Those of figure 5: 8 KiB to 64 MiB.
+/// The buffers of figure 5: 8 KiB to 64 MiB.
 pub const ALL_SIZES: [u32; 14] = sizes(8 << 10);
 
 const fn sizes<const N: usize>(first: u32) -> [u32; N] {
@@ -47,11 +47,11 @@ const fn sizes<const N: usize>(first: u32) -> [u32; N] {
 /// The buffers that were tuned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tuned {
-    /// Nothing: buffers are at their defaults, and so is what they may become.
+    /// None: buffers and their limits have their defaults.
     Nothing,
-    /// The kernel's bound on them.
+    /// The kernel's limit.
     Kernel(u32),
-    /// That, and each process has set both of its buffers to so much.
+    /// The kernel's limit, and each process sets both of its buffers to this size.
     Both(u32),
 }
 
@@ -80,7 +80,7 @@ pub fn points() -> Vec<Point> {
             for streams in STREAMS {
                 let mut add = |tuned| points.push(Point { kernel, delay, streams, tuned });
                 add(Tuned::Nothing);
-                // 2.2 makes no buffer larger than it was: one bound is as good as another.
+                // 2.2 never enlarges a buffer: one limit is as good as another.
                 let most = SIZES[SIZES.len() - 1];
                 for size in SIZES.into_iter().filter(|size| kernel != NONE || *size == most) {
                     add(Tuned::Kernel(size));
@@ -127,7 +127,7 @@ impl Point {
         ];
         let mut case = PaperCase { name: self.name(), file: FILE, text: TEXT, sets };
         if let Tuned::Kernel(most) | Tuned::Both(most) = self.tuned {
-            // 2.2 has no sysctls of TCP's own for this.
+            // 2.2 has no TCP sysctls for this.
             let first = (self.kernel != NONE).then_some([87_380, 16_384]);
             for host in ["sender", "receiver"] {
                 case.bound_buffers(host, most.into(), first);

@@ -4,7 +4,7 @@ use super::grid::{ALL_SIZES, DELAYS, DRS, NONE, Point, SIZES, STREAMS, Tuned, po
 use crate::measure::{FlowMeasures, spread};
 use std::collections::BTreeMap;
 
-/// The least, the median and the most of some runs.
+/// The minimum, median and maximum of some runs.
 type Spread = [f64; 3];
 
 /// The rate at each point of the grid, in Mbit/s.
@@ -13,7 +13,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// From the runs of each case, in their order.
+    /// From the runs of each case, in order.
     pub fn new(runs: &[Vec<FlowMeasures>]) -> Self {
         Self {
             rates: points()
@@ -24,7 +24,7 @@ impl Results {
         }
     }
 
-    /// The rate of a point; not a number where there is no such point.
+    /// The rate of a point; NaN if there is no such point.
     pub fn rate(&self, kernel: usize, delay: u32, streams: u32, tuned: Tuned) -> Spread {
         let point = Point { kernel, delay, streams, tuned };
         self.rates.get(&point).copied().unwrap_or([f64::NAN; 3])
@@ -40,28 +40,28 @@ impl Results {
         self.rates.values().map(|[_, _, most]| *most).fold(0.0, f64::max)
     }
 
-    /// The size that a user would set, being the best for this kernel, delay and number of processes, and its rate.
+    /// The best size for this kernel, delay and number of processes, as a user would set it, and its rate.
     pub fn ideal(&self, kernel: usize, delay: u32, streams: u32) -> (u32, Spread) {
         let tried = ALL_SIZES.into_iter().filter(|size| SIZES.contains(size));
         let rates = tried.map(|size| (size, self.rate(kernel, delay, streams, Tuned::Both(size))));
         rates.max_by(|(_, one), (_, other)| one[1].total_cmp(&other[1])).unwrap_or((0, [f64::NAN; 3]))
     }
 
-    /// The bound that an administrator would set for a delay, once for however many processes: the best for DRS on average
-    /// over their numbers, since it is the one that uses it.
+    /// The limit that an administrator would set for a delay, for any number of processes: the best for DRS on average
+    /// over their numbers, since DRS is the one that uses it.
     pub fn bound(&self, delay: u32) -> Tuned {
         let sum = |tuned| STREAMS.map(|streams| self.median(DRS, delay, streams, tuned)).iter().sum::<f64>();
         let bounds = SIZES.map(Tuned::Kernel).into_iter();
         bounds.max_by(|one, other| sum(*one).total_cmp(&sum(*other))).unwrap_or(Tuned::Nothing)
     }
 
-    /// The bound that a kernel was tried with: 2.2 was tried with one bound only, as it makes no difference to it.
+    /// The limit that a kernel was run with: 2.2 was run with only one, as it makes no difference.
     pub fn bound_of(&self, kernel: usize, delay: u32) -> Tuned {
         if kernel == NONE { Tuned::Kernel(SIZES[SIZES.len() - 1]) } else { self.bound(delay) }
     }
 
-    /// Rate times delay over processes of the untuned points from 25 ms on, as a geometric mean: what is wrong by the same
-    /// share at most of them. In kbit.
+    /// Rate times delay over processes of the untuned points from 25 ms on, as a geometric mean, since errors are
+    /// relative. In kbit.
     pub fn coefficient(&self, kernel: usize) -> Spread {
         [0, 1, 2].map(|of| {
             let logs = self.products(kernel, of).map(f64::ln);
@@ -70,7 +70,7 @@ impl Results {
         })
     }
 
-    /// How far the untuned points are from their coefficient, at most, as a share of them.
+    /// The largest relative error of the coefficient at the untuned points.
     pub fn coefficient_error(&self, kernel: usize) -> f64 {
         let coefficient = self.coefficient(kernel)[1];
         self.products(kernel, 1).map(|product| (coefficient / product - 1.0).abs()).fold(0.0, f64::max)

@@ -1,8 +1,8 @@
-//! The paper's equations (section 3): how long packets wait for a process that waits for a CPU, what the sender makes of that,
-//! and when it times out for nothing.
+//! The paper's equations (section 3): how long packets wait for a process that waits for a CPU, how the sender's RTT
+//! estimate reacts, and when it times out spuriously.
 //!
-//! The scheduler is 2.6's with its two arrays; tasks are given by their nice values, from −20 to 19. RTTs are
-//! times, losses chances from 0 to 1.
+//! The scheduler is 2.6's with its two arrays; tasks are given by their nice values, from −20 to 19. RTTs are times,
+//! loss probabilities are from 0 to 1.
 
 use slowpath_kernels::schedule::o1_time_slice;
 use slowpath_model::{Bytes, Rate, statistics};
@@ -12,34 +12,34 @@ use std::time::Duration;
 pub const RTO_MIN: Duration = Duration::from_millis(200);
 /// See [`RTO_MIN`].
 pub const RTO_MAX: Duration = Duration::from_secs(120);
-/// The constant of equation 8, of order 1: Mathis and others' for an ACK of each segment and losses at random.
+/// The constant of equation 8, of order 1: Mathis and others' value for an ACK per segment and random losses.
 pub const MATHIS: f64 = 1.22;
 
 fn slices(nice: &[i8]) -> Duration {
     nice.iter().map(|nice| o1_time_slice(*nice)).sum()
 }
 
-/// Equations 1 and 3a: the least that a packet waits on the backlog whose process used up its time slice with the socket
-/// locked, if everybody uses all of theirs: the tasks left in the active array, and those among the expired that are to run
+/// Equations 1 and 3a: the minimum wait of a packet on the backlog whose process used up its time slice with the socket
+/// locked, if all tasks use their whole slices: those left in the active array, and those among the expired that run
 /// before it.
 pub fn backlog_wait(active: &[i8], expired_before: &[i8]) -> Duration {
     slices(active) + slices(expired_before)
 }
 
-/// Equations 2 and 3b: the least that one waits on the prequeue whose process was woken for it: the tasks in the active
-/// array that are to run before it.
+/// Equations 2 and 3b: the minimum wait of a packet on the prequeue whose process was woken for it: the tasks in the
+/// active array that run before it.
 pub fn prequeue_wait(active_before: &[i8]) -> Duration {
     slices(active_before)
 }
 
-/// What an RTT is made of (equation 4).
+/// The components of an RTT (equation 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Putting the packet on the wire (T_t).
     pub transmission: Duration,
-    /// The way (T_pd).
+    /// Propagation (T_pd).
     pub propagation: Duration,
-    /// Queues on the way (T_q).
+    /// Queueing on the path (T_q).
     pub queueing: Duration,
     /// Processing at hosts and routers (T_pp).
     pub processing: Duration,
@@ -52,7 +52,7 @@ impl RoundTrip {
     }
 }
 
-/// Mean, and variance in seconds squared, of RTTs (equations 6 and 7); `None` of none.
+/// Mean, and variance in seconds squared, of RTTs (equations 6 and 7); `None` if there are none.
 pub fn mean_and_variance(round_trips: &[Duration]) -> Option<(Duration, f64)> {
     let seconds = || round_trips.iter().map(Duration::as_secs_f64);
     let mean = statistics::mean(seconds())?;
@@ -60,14 +60,14 @@ pub fn mean_and_variance(round_trips: &[Duration]) -> Option<(Duration, f64)> {
     Some((Duration::from_secs_f64(mean), variance))
 }
 
-/// Equation 8: the bandwidth that Reno reaches with this chance of loss; `None` without losses, for then nothing bounds it.
+/// Equation 8: Reno's throughput with this loss probability; `None` without losses, since nothing limits it then.
 pub fn bandwidth(mss: Bytes, round_trip: Duration, loss: f64) -> Option<Rate> {
     let factor = MATHIS / loss.sqrt();
     let bytes = (mss.get() as f64 * factor) as u64;
     (loss > 0.0).then(|| Rate::of(Bytes::new(bytes), round_trip)).flatten()
 }
 
-/// What a sender knows of its RTTs.
+/// A sender's RTT estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
     /// SRTT.
@@ -77,7 +77,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Equations 9 and 10: one more RTT was measured.
+    /// Equations 9 and 10: adds an RTT sample.
     #[must_use]
     pub fn after(self, measured: Duration) -> Self {
         Self {
@@ -87,14 +87,13 @@ impl Estimate {
         }
     }
 
-    /// Equation 11: the retransmission timeout. (Linux has the floor under RTTVAR instead: its RTO is 200 ms beyond SRTT at
-    /// least.)
+    /// Equation 11: the RTO. (Linux applies the minimum to RTTVAR instead: its RTO is at least 200 ms more than SRTT.)
     pub fn timeout(self) -> Duration {
         self.smoothed.saturating_add(self.variation.saturating_mul(4)).clamp(RTO_MIN, RTO_MAX)
     }
 }
 
-/// Equation 12: whether the sender times out for nothing.
+/// Equation 12: whether the sender times out spuriously.
 pub fn times_out(wait: Duration, timeout: Duration, round_trip: Duration) -> bool {
     wait > timeout.saturating_sub(round_trip)
 }
@@ -106,14 +105,14 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     #[test]
-    fn slices_are_those_of_table_i() {
+    fn time_slices_match_table_i() {
         for (nice, slice) in [(-20, 800), (-15, 700), (-10, 600), (0, 100), (19, 5)] {
             assert_eq!(o1_time_slice(nice), MS(slice), "nice {nice}");
         }
     }
 
     #[test]
-    fn ten_tasks_make_a_packet_wait_for_a_second() {
+    fn ten_tasks_delay_a_packet_by_a_second() {
         let wait = backlog_wait(&[0; 6], &[0; 4]);
         assert_eq!((wait, prequeue_wait(&[-10, 19])), (MS(1000), MS(605)));
         // The paper's example below equation 12.
@@ -123,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_raises_mean_variance_and_timeout() {
+    fn waits_raise_mean_variance_and_rto() {
         let parts = RoundTrip { propagation: MS(10), queueing: MS(2), ..RoundTrip::default() };
         let usual = [parts.with_wait(Duration::ZERO); 4];
         assert_eq!(usual[0], MS(12));
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn bandwidth_falls_with_the_round_trip_and_the_root_of_the_loss() {
+    fn bandwidth_is_inverse_to_rtt_and_root_of_loss() {
         let of = |ms, loss| bandwidth(Bytes::new(1448), MS(ms), loss).expect("there is loss").get();
         assert!((14_000_000..14_200_000).contains(&of(100, 1e-4)), "{}", of(100, 1e-4));
         assert_eq!(of(100, 1e-4) / of(200, 1e-4), 2);

@@ -1,4 +1,4 @@
-//! Figures 8 to 10, the receiver's queues, and plates 1 and 2, what a capture at the sender shows.
+//! Figures 8 to 10, the receiver's queues, and plates 1 and 2, a capture at the sender.
 
 use super::{IDLE, NEW, OLD};
 use crate::figure::{Axis, Drawn, Figure, Series};
@@ -9,19 +9,19 @@ const TIME: Axis = Axis::linear("time since the transfer began", "s");
 const MEGA: f64 = 1e6;
 const KILO: f64 = 1e3;
 
-/// What the paper says of a case's queues and of its plate.
-struct Said {
+/// What the paper says about a case's queues and plate.
+struct FigureText {
     case: usize,
     receive: Part,
     others: Part,
     plate: Part,
 }
 
-/// A part of a figure: its name, what it shows, and what the paper says of it.
+/// A part of a figure: its name, its subject, and what the paper says about it.
 type Part = [&'static str; 3];
 
-const SAID: [Said; 3] = [
-    Said {
+const FIGURES: [FigureText; 3] = [
+    FigureText {
         case: IDLE,
         receive: [
             "Figure 8, receive queue",
@@ -39,7 +39,7 @@ const SAID: [Said; 3] = [
             "the sender sends without a pause, is acknowledged in time, and never times out",
         ],
     },
-    Said {
+    FigureText {
         case: OLD,
         receive: [
             "Figure 9, receive queue",
@@ -57,7 +57,7 @@ const SAID: [Said; 3] = [
             "the sender sends with pauses, and quite a few segments again (R), though none was lost",
         ],
     },
-    Said {
+    FigureText {
         case: NEW,
         receive: [
             "Figure 10, receive queue",
@@ -77,11 +77,11 @@ const SAID: [Said; 3] = [
     },
 ];
 
-/// The figures of as many cases as were traced.
+/// The figures of the traced cases.
 pub fn figures(traces: &[Trace]) -> Vec<Figure> {
-    let said = || SAID.iter().filter_map(|said| Some((said, traces.get(said.case)?)));
-    let queues = said().flat_map(|(said, trace)| [receive(said.receive, trace), others(said.others, trace)]);
-    queues.chain(said().map(|(said, trace)| plate(said.plate, trace))).collect()
+    let text = || FIGURES.iter().filter_map(|text| Some((text, traces.get(text.case)?)));
+    let queues = text().flat_map(|(text, trace)| [receive(text.receive, trace), others(text.others, trace)]);
+    queues.chain(text().map(|(text, trace)| plate(text.plate, trace))).collect()
 }
 
 fn figure([name, about, says]: Part, y: Axis, series: Vec<Series>, seen: String) -> Figure {
@@ -119,11 +119,11 @@ fn others(part: Part, trace: &Trace) -> Figure {
         ("out-of-sequence queue", &queues.out_of_order),
     ];
     let series = named.map(|(name, queue)| per(KILO, queue.course.series(name, Drawn::Course)));
-    let seen = format!("the {}; {}; {}", told(named[0]), told(named[1]), told(named[2]));
+    let seen = format!("the {}; {}; {}", summary(named[0]), summary(named[1]), summary(named[2]));
     figure(part, Axis::linear("memory of the packets", "kB"), series.into(), seen)
 }
 
-fn told((name, queue): (&str, &Queue)) -> String {
+fn summary((name, queue): (&str, &Queue)) -> String {
     if queue.most == 0.0 {
         return format!("{name} is always empty");
     }
@@ -159,10 +159,10 @@ fn plate(part: Part, trace: &Trace) -> Figure {
     figure(part, Axis::linear("sequence number", "MB"), series, seen)
 }
 
-/// A receive queue is nearly full from this share of its limit on, in the mean: the paper gives no number.
+/// A receive queue is nearly full from this mean share of its limit on: the paper gives no number.
 const NEARLY_FULL: f64 = 0.8;
 
-/// What the paper says of these figures, as far as it can be counted.
+/// The paper's claims about these figures, as far as they can be counted.
 pub fn claims(traces: &[Trace]) -> Vec<Claim> {
     let [Some(idle), Some(old), Some(new)] = [IDLE, OLD, NEW].map(|case| traces.get(case)) else {
         return Vec::new();

@@ -6,7 +6,7 @@ use slowpath_lab::scratch::Scratch;
 use slowpath_lab::web::{self, Bench, Times, tools};
 use slowpath_lab::{privilege, signals};
 use slowpath_papers::Report;
-use slowpath_papers::lavoie::{self, Counters, FILES_KIB, Run, ServerCase, Side, put_beside};
+use slowpath_papers::lavoie::{self, Counters, FILES_KIB, Run, ServerCase, Side, add_comparison};
 use slowpath_profile::{Recorder, What};
 use std::fs;
 use std::path::Path;
@@ -58,7 +58,7 @@ pub fn report<D: FnMut()>(asked: &Asked<'_>, begin: impl FnOnce(usize) -> D) -> 
     if let Some(folder) = asked.compare {
         let before = kept::read_all(&comparable, folder)?;
         let before_runs: Vec<Run<'_>> = before.iter().map(as_run).collect();
-        put_beside(&mut report, side(&before, &before_runs), side(&done, &runs));
+        add_comparison(&mut report, side(&before, &before_runs), side(&done, &runs));
     }
     Ok(report)
 }

@@ -76,7 +76,7 @@ pub fn records(folder: &Path, scenario: &Scenario) -> Result<Vec<Tap<Writer>>, E
             main: *host == main,
         };
         let writer = Writer::create(&folder.join(name), about)?;
-        Ok(Tap::new(*host, writer).telling(packets, wants))
+        Ok(Tap::new(*host, writer).reporting(packets, wants))
     };
     scenario.record.hosts.iter().map(record).collect()
 }

@@ -3,25 +3,25 @@
 use crate::file::source::{Place, Sources};
 use std::fmt;
 
-/// One thing that is wrong with a scenario.
+/// One error in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What is wrong.
     pub message: String,
     /// Where.
     pub place: Place,
-    /// What to do about it; empty if the message says it.
+    /// How to fix it; empty if the message says that.
     pub hint: String,
 }
 
-/// A scenario that was refused: everything that is wrong with it, in the order of the file.
+/// A refused scenario: all its errors, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejected {
     sources: Sources,
     diagnostics: Vec<Diagnostic>,
 }
 
-/// One thing that is wrong, for programs.
+/// One error, for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding<'r> {
     /// The file, or `--set`.
@@ -32,24 +32,24 @@ pub struct Finding<'r> {
     pub column: usize,
     /// What is wrong.
     pub message: &'r str,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: &'r str,
 }
 
-/// More than this many errors are not read by anyone.
+/// Nobody reads more errors than this.
 const MOST_SHOWN: usize = 30;
-/// Characters of a line that are shown on each side of the place.
+/// Characters of a line shown on each side of the place.
 const MOST_CONTEXT: usize = 70;
 
 impl Rejected {
-    /// Everything that is wrong, sorted by place; of several things wrong with one place the first is kept.
+    /// All errors, sorted by place; of several errors at one place the first is kept.
     pub fn new(sources: Sources, mut diagnostics: Vec<Diagnostic>) -> Self {
         diagnostics.sort_by(|a, b| a.place.cmp(&b.place));
         diagnostics.dedup_by(|later, earlier| later.place == earlier.place);
         Self { sources, diagnostics }
     }
 
-    /// Everything that is wrong, for programs.
+    /// All errors, for programs.
     pub fn findings(&self) -> Vec<Finding<'_>> {
         self.diagnostics
             .iter()
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_shown_in_order_with_line_and_caret() {
+    fn errors_are_sorted_and_have_line_and_caret() {
         let rejected = rejected(
             "[path]\ndelay = \"40\"\nloss = 3\n",
             &[(23, 24, "loss is a number", "write \"3 %\""), (15, 19, "not a time", "write \"40 ms\"")],
@@ -143,7 +143,7 @@ error: loss is a number
     }
 
     #[test]
-    fn a_line_as_long_as_the_file_is_cut() {
+    fn long_lines_are_truncated() {
         let text = format!("x = \"{}\"", "a".repeat(100_000));
         let shown = rejected(&text, &[(4, 100_006, "too long", "")]).to_string();
         assert!(shown.len() < 600, "{} bytes", shown.len());
@@ -152,7 +152,7 @@ error: loss is a number
     }
 
     #[test]
-    fn the_thousandth_error_is_counted_only() {
+    fn errors_beyond_the_limit_are_only_counted() {
         let text = "a\n".repeat(1000);
         let many: Vec<_> = (0..1000).map(|n| (2 * n, 2 * n + 1, "wrong", "")).collect();
         let shown = rejected(&text, &many).to_string();

@@ -1,8 +1,8 @@
-//! Scenario files as text: what is written where, and what is wrong with it.
+//! Scenario files as text: values with their places, and errors.
 //!
 //! - [`source`]: the file and the overrides of the command line.
 //! - [`tree`]: their values, each with its place.
-//! - [`overrides`]: `--set KEY=VALUE` put into the tree.
+//! - [`overrides`]: applying `--set KEY=VALUE` to the tree.
 //! - [`diagnostic`]: errors with line, caret and hint.
 
 pub mod diagnostic;

@@ -1,18 +1,18 @@
-//! `--set KEY=VALUE` put into the tree.
+//! Applies `--set KEY=VALUE` to the tree.
 
 use crate::file::diagnostic::Diagnostic;
 use crate::file::source::Place;
 use crate::file::tree::{Entry, Node, Table, Value, parse_value};
 
-/// A value from the command line that takes the place of the file's.
+/// A value from the command line that replaces the file's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     text: String,
-    /// Where the `=` is.
+    /// The position of the `=`.
     equals: usize,
 }
 
-/// An override that is none.
+/// Text that is not an override.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" sets nothing; write a key, = and a value, such as path.delay=50ms")]
 pub struct NotAnOverride(String);
@@ -20,7 +20,7 @@ pub struct NotAnOverride(String);
 impl std::str::FromStr for Override {
     type Err = NotAnOverride;
 
-    /// `path.delay=50ms`: what is behind the first `=` is the value.
+    /// `path.delay=50ms`: everything after the first `=` is the value.
     fn from_str(text: &str) -> Result<Self, NotAnOverride> {
         let equals = text.find('=').ok_or_else(|| NotAnOverride(text.to_owned()))?;
         if text[..equals].trim().split('.').any(|part| part.trim().is_empty()) {
@@ -30,21 +30,21 @@ impl std::str::FromStr for Override {
     }
 }
 
-/// Tables deeper than this are in no scenario.
+/// No scenario has more deeply nested tables.
 const DEEPEST: usize = 16;
 
 impl Override {
-    /// As it was written.
+    /// The override as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Puts the value into a tree; tables that are missing on the way are made. In a list of tables it is put into all
-    /// of them, unless the key names one by its number, from 0, or by its `name`.
+    /// Applies the value to a tree, adding missing tables. In a list of tables it is applied to all of them, unless the
+    /// key selects one by its number, from 0, or by its `name`.
     ///
     /// # Errors
     ///
-    /// A key that leads through something that is no table.
+    /// A key that leads through a value that is not a table.
     pub fn apply(&self, table: &mut Table, source: usize) -> Result<(), Diagnostic> {
         let place = |from, to| Place { source, from, to };
         let value = self.text[self.equals + 1..].trim();
@@ -147,7 +147,7 @@ mod tests {
         Ok(table)
     }
 
-    /// A tree as text, without its places.
+    /// A tree as text, without places.
     fn shown(value: &Value) -> String {
         match value {
             Value::Text(text) => format!("'{text}'"),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn values_replace_or_are_added() {
+    fn overrides_replace_or_add_values() {
         let shown = |text, with| table_shown(&set(text, with).unwrap());
         assert_eq!(shown("path.delay = \"1 ms\"", "path.delay=50ms"), "{path={delay='50ms'}}");
         assert_eq!(shown("", "path.policer.rate=1 Mbit/s"), "{path={policer={rate='1 Mbit/s'}}}");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_list_all_or_one_is_meant() {
+    fn override_in_a_list_applies_to_all_or_one() {
         let text = "[[flows]]\nname = \"a\"\n[[flows]]\nname = \"b\"\n";
         let shown = |with| table_shown(&set(text, with).unwrap());
         assert_eq!(shown("flows.streams=8"), "{flows=[{name='a' streams=8} {name='b' streams=8}]}");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_lead_nowhere_are_refused() {
+    fn override_keys_through_other_values_are_refused() {
         assert_eq!(set("seed = 1", "seed.x=1").unwrap_err(), "seed is a number, not a table");
         assert!(set("", "path.delay").unwrap_err().contains("sets nothing"));
         assert!(set("", ".=1").unwrap_err().contains("sets nothing"));

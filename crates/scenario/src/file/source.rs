@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A stretch of text: of the file, or of one of the overrides.
+/// A range of text in the file or in an override.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// 0 for the file, n for the nth override.
@@ -14,7 +14,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A stretch of the file.
+    /// A range of the file.
     pub fn in_file(span: Range<usize>) -> Self {
         Self { source: 0, from: span.start, to: span.end }
     }
@@ -23,9 +23,9 @@ impl Place {
 /// One text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// What to call it: the file's name, or `--set`.
+    /// Its name: the file's, or `--set`.
     pub name: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
@@ -33,18 +33,18 @@ pub struct Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources(Vec<Source>);
 
-/// Where a place is for a reader: a line and a column, both from 1, and the line itself.
+/// A place for readers: line and column, both from 1, and the line's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position<'s> {
     /// The source's name.
     pub name: &'s str,
     /// Its line, from 1.
     pub line: usize,
-    /// The character in that line, from 1.
+    /// The character in the line, from 1.
     pub column: usize,
     /// The line's text.
     pub text: &'s str,
-    /// How many characters of that line the place covers, at least 1.
+    /// How many characters of the line the place covers, at least 1.
     pub width: usize,
 }
 
@@ -56,12 +56,12 @@ impl Sources {
         Self(std::iter::once(file).chain(overrides).collect())
     }
 
-    /// The text that a source has; empty if there is no such source.
+    /// The text of a source; empty if there is no such source.
     pub fn text(&self, source: usize) -> &str {
         self.0.get(source).map_or("", |source| &source.text)
     }
 
-    /// Where a place is for a reader.
+    /// The line and column of a place.
     pub fn position(&self, place: &Place) -> Position<'_> {
         let name = self.0.get(place.source).map_or("", |source| source.name.as_str());
         let text = self.text(place.source);
@@ -79,7 +79,7 @@ impl Sources {
     }
 }
 
-/// The last boundary of a character at or before `at`.
+/// The last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_lines_and_columns_of_characters() {
+    fn positions_count_lines_and_characters() {
         let sources = Sources::new("x.toml", "a = 1\r\nßb = \"wrong\"\n", ["k=v".to_owned()]);
         let position = sources.position(&Place::in_file(13..20));
         assert_eq!((position.line, position.column, position.width), (2, 6, 7));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn places_beyond_the_text_are_at_its_end() {
+    fn positions_beyond_the_text_are_at_its_end() {
         let sources = Sources::new("x.toml", "ß", []);
         for (from, to) in [(1, 9), (7, 2), (2, 2)] {
             let position = sources.position(&Place { source: 0, from, to });

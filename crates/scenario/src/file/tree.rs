@@ -1,4 +1,4 @@
-//! The values of a file, each with its place. TOML is read by the `toml` crate, which goes on after an error.
+//! The values of a file, each with its place. The `toml` crate parses TOML, and continues after an error.
 
 use crate::file::diagnostic::Diagnostic;
 use crate::file::source::Place;
@@ -13,7 +13,7 @@ pub enum Value {
     Text(String),
     /// `12`.
     Integer(i64),
-    /// `1.5`, or a date: written without quotes, of no use here, kept to be named in the error.
+    /// `1.5`, or a date: written without quotes, never valid, kept to be named in the error.
     Other(String),
     /// `true`.
     Bool(bool),
@@ -28,7 +28,7 @@ pub enum Value {
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Where it is written.
+    /// Its place.
     pub place: Place,
 }
 
@@ -37,7 +37,7 @@ pub struct Node {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where the key is written.
+    /// The key's place.
     pub place: Place,
     /// Its value.
     pub node: Node,
@@ -51,14 +51,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// The entry of that key.
+    /// The entry of a key.
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 }
 
 impl Value {
-    /// What kind of value it is, with an article.
+    /// The kind of value, with an article.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -70,7 +70,7 @@ impl Value {
         }
     }
 
-    /// The value that bare text stands for, as defaults and the command line write it: `true`, a whole number, or text.
+    /// The value of bare text, as in defaults and on the command line: `true`, a whole number, or text.
     pub fn bare(text: &str) -> Self {
         match (text, text.parse()) {
             ("true", _) => Self::Bool(true),
@@ -81,7 +81,7 @@ impl Value {
     }
 }
 
-/// Reads a whole file; what could be read, and what could not.
+/// Parses a whole file; returns the values, and the errors.
 pub fn parse(text: &str) -> (Table, Vec<Diagnostic>) {
     let (table, errors) = DeTable::parse_recoverable(text);
     let errors = errors.iter().map(|error| Diagnostic {
@@ -94,20 +94,20 @@ pub fn parse(text: &str) -> (Table, Vec<Diagnostic>) {
     (table, reading.diagnostics)
 }
 
-/// Reads the value of an override: TOML if it is any, otherwise bare text. All of it has the one place.
+/// Parses the value of an override: TOML if it is valid, otherwise bare text. All of it has the same place.
 pub fn parse_value(text: &str, place: &Place) -> Value {
     let Ok(value) = DeValue::parse(text) else { return Value::bare(text) };
     let mut reading = Reading { place: |_| place.clone(), diagnostics: Vec::new() };
     let node = reading.node(value);
     match node.value {
-        // 1.5 Gbit/s begins as a number does, and a date may be meant as a name.
+        // 1.5 Gbit/s begins like a number, and a date may be meant as a name.
         Value::Other(_) => Value::Text(text.to_owned()),
         value if reading.diagnostics.is_empty() => value,
         _ => Value::bare(text),
     }
 }
 
-/// The parser's tree on its way to ours.
+/// Converts the parser's tree to ours.
 struct Reading<P> {
     place: P,
     diagnostics: Vec<Diagnostic>,
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_keep_their_order_and_places() {
+    fn keys_keep_order_and_places() {
         let text = "b = 1\na.c = \"x\"\na.b = [true, 2]\n";
         let (table, diagnostics) = parse(text);
         assert!(diagnostics.is_empty());
@@ -171,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn reading_goes_on_after_an_error() {
+    fn parsing_continues_after_an_error() {
         let (table, diagnostics) = parse("a = \nb = 2\nc = 3 4\nd = 99999999999999999999\ne = 5\n");
         assert!(diagnostics.len() >= 3, "{diagnostics:?}");
         assert_eq!(table.entry("e").unwrap().node.value, Value::Integer(5));
     }
 
     #[test]
-    fn values_of_overrides_need_no_quotes() {
+    fn override_values_need_no_quotes() {
         let place = Place { source: 1, from: 0, to: 1 };
         let value = |text| parse_value(text, &place);
         assert_eq!(value("50ms"), Value::Text("50ms".to_owned()));

@@ -1,4 +1,4 @@
-//! What a host's kernel work costs: a machine, changed in some costs.
+//! A host's CPU costs: a machine, with some costs changed.
 
 use crate::costs::{COSTS, Cost, CostKind, CostTable};
 use crate::file::{Entry, Value};
@@ -7,7 +7,7 @@ use crate::schema::nearest::nearest;
 use crate::schema::table::origin;
 use crate::schema::{Key, Reader, Setting, Sub};
 
-/// Reads the machine and puts the single costs into its table.
+/// Reads the machine and applies single costs to its table.
 pub fn read(host: &Reader<'_>, key: &'static Key<String>, costs: &'static Sub) -> CostTable {
     let name = host.get(key);
     let mut table = machine(&name).unwrap_or_else(|| {
@@ -61,7 +61,7 @@ fn put(host: &Reader<'_>, key: &'static Sub, table: &mut CostTable, entry: &Entr
     true
 }
 
-/// The cost that text says, exact to a picosecond; `None` for text that says none, and for more than a second.
+/// Parses a cost, exact to a picosecond; `None` for other text, and for more than a second.
 fn cost(text: &str) -> Option<Cost> {
     const MOST_PICOS: f64 = 1e12;
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
@@ -78,7 +78,7 @@ fn cost(text: &str) -> Option<Cost> {
     (picos <= MOST_PICOS).then_some(Cost::picos(picos as u64))
 }
 
-/// A cost as a file would have it.
+/// A cost as written in a file.
 fn shown(cost: Cost) -> String {
     if cost.as_picos().is_multiple_of(1000) {
         format!("{} ns", cost.as_picos() / 1000)

@@ -1,8 +1,8 @@
-//! What is bound to a CPU.
+//! CPU pinning.
 
 use crate::schema::{Describe, Reader};
 
-/// A CPU that something is bound to, if it is one of the host's.
+/// Checks that the CPU that something is pinned to is one of the host's.
 pub fn check(reader: &Reader<'_>, key: &dyn Describe, cpu: Option<u32>, cpus: u32) {
     if let Some(cpu) = cpu
         && cpu >= cpus

@@ -111,7 +111,7 @@ static TIMES: Key<u32> = Key::new(
 .range("1", "100")
 .default("1", "the first transmission only");
 
-/// Named packets that are lost.
+/// Specific packets that are lost.
 pub static NAMED: Section = Section {
     heading: "[[path.lose]]",
     meaning: "Specific packets that are lost: exactly one of `syn`, `packets`, and `from` with `to`.",
@@ -137,7 +137,7 @@ pub static POLICER: Section = Section {
 static AT: Key<Duration> = Key::new("at", "Start time, from the start of the run.").range("0 s", "24 h");
 static LASTS: Key<Duration> = Key::new("lasts", "Duration.").range("1 ns", "24 h");
 
-/// A time at which the bottleneck serves nobody.
+/// A time at which the bottleneck sends nothing.
 pub static STALL: Section = Section {
     heading: "[[path.stalls]]",
     meaning: "A time at which the bottleneck sends nothing. Arriving packets wait in its queue.",
@@ -165,7 +165,7 @@ static CROSS_START: Key<Duration> =
 static CROSS_STOP: Key<Duration> =
     Key::new("stop", "End time.").range("0 s", "24 h").absent("the end of the run");
 
-/// Packets of others.
+/// Cross traffic.
 pub static CROSS: Section = Section {
     heading: "[[path.cross]]",
     meaning: "Cross traffic that shares the bottleneck and does not react to congestion. For TCP cross traffic, write a \
@@ -177,13 +177,13 @@ pub static CROSS: Section = Section {
 /// What the elements of a direction need to know of the whole path.
 #[derive(Clone, Copy)]
 pub struct Ends {
-    /// Both delays together.
+    /// The sum of both delays.
     pub round_trip: Duration,
     /// Largest packet that a host may send.
     pub mtu: Bytes,
 }
 
-/// The delay of a direction, without a word about it.
+/// The delay of a direction, without recording the setting.
 pub fn delay(reader: &Reader<'_>) -> Duration {
     reader.peek(&DELAY).unwrap_or_default()
 }
@@ -195,7 +195,7 @@ pub fn read(reader: &Reader<'_>, ends: Ends) -> PathConfig {
     reader.refuse_without(&CROSS_TRAFFIC, &RATE);
     reader.refuse_without(&REORDER_BY, &REORDER);
     reader.refuse_without(&JITTER_REORDERS, &JITTER);
-    // Where the rate is wrong, any will do to see what else is.
+    // If the rate is invalid, any value will do to check the rest.
     let rate = reader.optional(&RATE).or_else(|| reader.has(&RATE).then_some(Rate::mbit(1)));
     let link = rate.map(|rate| link(reader, rate, ends));
     let jitter = reader.get(&JITTER);
@@ -220,7 +220,7 @@ pub fn read(reader: &Reader<'_>, ends: Ends) -> PathConfig {
     }
 }
 
-/// More of one kind of element than this are made by a program, and each packet meets all of them.
+/// Only programs write more elements of one kind, and each packet passes all of them.
 const MOST_OF_A_KIND: usize = 1000;
 
 /// Reads every table under a key with its own section.
@@ -247,7 +247,7 @@ fn link(reader: &Reader<'_>, rate: Rate, ends: Ends) -> LinkConfig {
     let queue = match size {
         QueueSize::Packets(packets) => QueueLimit::Packets(packets),
         QueueSize::Bytes(bytes) => QueueLimit::Bytes(bytes),
-        // At most 2^63, which a float holds well enough for a queue.
+        // At most 2^63, which a float represents well enough for a queue.
         QueueSize::Bdp(products) => QueueLimit::Bytes(Bytes::new((bdp as f64 * products).round() as u64)),
     };
     match queue {
@@ -337,7 +337,7 @@ fn scripted(reader: &Reader<'_>) -> Option<LossConfig> {
     }
 }
 
-/// Numbers of packets in one list: each packet is looked up in it.
+/// Packet numbers per list: each packet is looked up in it.
 const MOST_NAMED: usize = 1000;
 
 fn policer(reader: &Reader<'_>) -> Option<PolicerConfig> {

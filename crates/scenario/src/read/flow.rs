@@ -50,10 +50,10 @@ pub static FLOW: Section = Section {
     also: None,
 };
 
-/// More flows than this are streams of one.
+/// More flows than this should be streams of one.
 const MOST_FLOWS: usize = 1000;
 
-/// Reads all flows; without any, there is one.
+/// Reads all flows; without any, there is one default flow.
 pub fn read_all(
     run: &Reader<'_>,
     key: &'static Sub,
@@ -115,7 +115,7 @@ fn read(
     Some(Flow { name, client, server, path, start, streams, stagger, workload, sender, receiver })
 }
 
-/// What datagrams cannot be: longer than a packet, or sent by a process with a rate of its own.
+/// Refuses datagrams longer than a packet, or sent by a process with its own rate.
 fn refuse_datagrams(reader: &Reader<'_>, datagrams: &Datagrams, hosts: [&Host; 2], sender: &Process) {
     let most =
         hosts.map(|host| host.nic.mtu.get()).into_iter().min().unwrap_or(0).saturating_sub(DATAGRAM_HEADERS);
@@ -136,7 +136,7 @@ fn refuse_datagrams(reader: &Reader<'_>, datagrams: &Datagrams, hosts: [&Host; 2
     }
 }
 
-/// Client, server and the path that joins them.
+/// Client, server and the path between them.
 fn read_ends(reader: &Reader<'_>, hosts: &[Host], paths: &[Path]) -> Option<(HostId, HostId, PathId)> {
     let first = paths.first()?;
     let client = chosen(reader, &FROM, hosts, first.ends[0], "the path's first host");

@@ -39,9 +39,9 @@ pub static HOST: Section = Section {
     also: None,
 };
 
-/// The hosts that there are without being written.
+/// The default hosts.
 const USUAL: [&str; 2] = ["sender", "receiver"];
-/// More hosts than this are not two ends and what lies between them.
+/// More hosts than this are not a scenario of two ends and a path.
 const MOST_HOSTS: usize = 64;
 
 /// Reads all hosts.
@@ -104,7 +104,7 @@ fn read(name: &str, reader: &Reader<'_>) -> Host {
     Host { name: name.to_owned(), kernel, cpus, costs, nic, load }
 }
 
-/// The host of that name; `None`, and an error at `key`, if there is none.
+/// The host with this name; `None`, and an error at `key`, if there is none.
 pub fn named(reader: &Reader<'_>, key: &dyn Describe, hosts: &[Host], name: &str) -> Option<HostId> {
     let found = hosts.iter().position(|host| host.name == name).map(HostId);
     if found.is_none() {

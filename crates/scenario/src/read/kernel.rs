@@ -1,4 +1,4 @@
-//! A host's kernel: a known one, changed in some choices and sysctls.
+//! A host's kernel: a known one, with some choices and sysctls changed.
 
 use crate::file::{Entry, Place, Table, Value};
 use crate::schema::nearest::nearest;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 static BASE: Key<String> = Key::new("base", "The kernel to start from.").default("6.18", "today's kernel");
 
-/// A kernel of one's own.
+/// A custom kernel.
 pub static KERNEL: Section = Section {
     heading: "[hosts.NAME.kernel]",
     meaning: "A custom kernel: a known one with some choices changed, such as `kernel = { base = \"6.18\", scheduler = \
@@ -18,10 +18,10 @@ pub static KERNEL: Section = Section {
     also: None,
 };
 
-/// What is used where the file's is unknown, so that the rest can be checked.
+/// Used if the file's kernel is unknown, so that the rest can be checked.
 const DEFAULT: &str = "linux-6.18";
 
-/// Reads the kernel and puts the sysctls into it.
+/// Reads the kernel and applies the sysctls.
 pub fn read(host: &Reader<'_>, key: &'static Sub, sysctl: &'static Sub) -> KernelProfile {
     let mut kernel = match host.entry(key) {
         None => {
@@ -50,7 +50,7 @@ pub fn read(host: &Reader<'_>, key: &'static Sub, sysctl: &'static Sub) -> Kerne
     kernel
 }
 
-/// The kernel of that name; today's, and an error, if there is none.
+/// The kernel with this name; today's, and an error, if there is none.
 fn known(context: &Context, name: &str, place: Option<&Place>) -> KernelProfile {
     if let Some(kernel) = registry::named(name) {
         return kernel;
@@ -105,7 +105,7 @@ fn put_choice(context: &Context, prefix: &str, kernel: &mut KernelProfile, entry
 }
 
 fn put_sysctl(host: &Reader<'_>, key: &'static Sub, kernel: &mut KernelProfile, entry: &Entry) {
-    // net.ipv4.tcp_sack without quotes is three tables in one another.
+    // net.ipv4.tcp_sack without quotes is three nested tables.
     if let Value::Table(inner) = &entry.node.value
         && matches!(entry.key.as_str(), "net" | "ipv4" | "core")
     {
@@ -145,7 +145,7 @@ fn put_sysctl(host: &Reader<'_>, key: &'static Sub, kernel: &mut KernelProfile, 
     });
 }
 
-/// A value as text; switches have words of their own.
+/// A value as text; switches have their own words.
 fn bare(value: &Value, yes: &str, no: &str) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),

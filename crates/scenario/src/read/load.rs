@@ -42,7 +42,7 @@ static TOOL_TIME: Key<Duration> = Key::new(
 .range("1 us", "1 h")
 .absent("a job is one process");
 
-/// Something else that wants a host's CPUs.
+/// Background load on a host's CPUs.
 pub static LOAD: Section = Section {
     heading: "[[hosts.NAME.load]]",
     meaning: "Other load on a host's CPUs: exactly one of `hogs` and `make`.",
@@ -62,7 +62,7 @@ pub static LOAD: Section = Section {
     also: None,
 };
 
-/// More loads than this are tasks of one.
+/// More loads than this should be tasks of one.
 const MOST_LOADS: usize = 100;
 
 /// Reads all loads of a host.

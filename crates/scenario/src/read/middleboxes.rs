@@ -1,4 +1,4 @@
-//! `[[path.middleboxes]]`: what on a path looks into packets.
+//! `[[path.middleboxes]]`: devices that inspect packets.
 
 use crate::schema::quantity::{Chance, Clearing, Dropping, HostIdentification, Scale};
 use crate::schema::{Describe, Key, Reader, Section};

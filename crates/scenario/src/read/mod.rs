@@ -1,15 +1,15 @@
 //! From a file's text to a checked scenario: the keys of each table next to the code that reads it.
 //!
-//! - `run`: what stands before the first heading, and the whole.
+//! - `run`: the keys before the first heading, and the whole.
 //! - `host`, `kernel`, `costs`, `nic`, `load`: `[hosts.NAME]`.
 //! - `path`, `elements`, `middleboxes`: `[path]` and its directions.
 //! - `flow`, `workload`, `process`: `[flows]`.
 //! - `sweep`: `[[vary]]` and `[[try]]`.
 //!
 //! A key is declared once, with its type, range, default and source, next to the code that reads it. The error
-//! messages, `scenario explain` and the handbook's reference page are generated from that declaration. Reading does
-//! not stop at an error: the wrong value is replaced by its default so that the rest is checked too, and no scenario
-//! is returned.
+//! messages, `scenario explain` and the handbook's reference page are generated from that declaration. Reading
+//! continues after an error: the wrong value is replaced by its default so that the rest is checked too, and no
+//! scenario is returned.
 
 mod costs;
 mod cpu;
@@ -36,7 +36,7 @@ use crate::schema::{Context, Section, Setting};
 pub struct Checked {
     /// The scenario.
     pub scenario: Scenario,
-    /// Every value that holds in it, with where it comes from.
+    /// Every value in effect, and where it comes from.
     pub settings: Vec<Setting>,
 }
 
@@ -67,15 +67,14 @@ pub const SECTIONS: &[&Section] = &[
     &sweep::TRY,
 ];
 
-/// A scenario's text may be so long; the longest that anyone has written by hand is some kilobytes.
+/// The maximum length of a scenario's text; the longest written by hand is some kilobytes.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Reads and checks a scenario. `name` is what errors call the file; `seed`, if there is one, takes the place of the
-/// file's.
+/// Reads and checks a scenario. `name` is the file's name in errors; `seed` replaces the file's, if given.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with it, with line, caret and hint.
+/// All its errors, with line, caret and hint.
 pub fn check(name: &str, text: &str, overrides: &[Override], seed: Option<u64>) -> Result<Checked, Rejected> {
     let sources = Sources::new(name, text, overrides.iter().map(|with| with.text().to_owned()));
     if text.len() > MOST_BYTES {

@@ -50,7 +50,7 @@ static CHECKSUM_OFFLOAD: Key<bool> = Key::new(
 )
 .default("true", "ethtool -k: tx-checksumming and rx-checksumming are on");
 
-/// A network card.
+/// A NIC.
 pub static NIC: Section = Section {
     heading: "[hosts.NAME.nic]",
     meaning: "A host's NIC and its driver. All paths of the host use it.",
@@ -70,7 +70,7 @@ pub static NIC: Section = Section {
     also: None,
 };
 
-/// Reads a host's network card.
+/// Reads a host's NIC.
 pub fn read(host: &Reader<'_>, key: &'static Sub, kernel: &KernelProfile, cpus: u32) -> Nic {
     let start = Place::in_file(0..0);
     let (table, place) = host.table(key).map_or((None, &start), |(table, place)| (Some(table), place));

@@ -25,10 +25,10 @@ pub static PATH: Section = Section {
     also: Some(&elements::DIRECTION),
 };
 
-/// More paths than this are not two ends and what lies between them.
+/// More paths than this are not a scenario of two ends and a path.
 const MOST_PATHS: usize = 100;
 
-/// Reads all paths; without any, there is one that only takes what its hosts' cards take.
+/// Reads all paths; without any, there is one that only its hosts' NICs limit.
 pub fn read_all(run: &Reader<'_>, key: &'static Sub, hosts: &[Host]) -> Vec<Path> {
     let start = Place::in_file(0..0);
     let tables = run.tables_up_to(key, MOST_PATHS);

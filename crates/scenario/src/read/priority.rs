@@ -16,7 +16,7 @@ pub static CLASS: Key<Class> = Key::new(
 )
 .default("other", "sched(7): the default class");
 
-/// Reads it, for a host with that kernel, if that is known.
+/// Reads it, for a host with this kernel, if known.
 pub fn read(reader: &Reader<'_>, kernel: Option<&KernelProfile>) -> Priority {
     let priority = Priority { class: reader.get(&CLASS), nice: reader.get(&NICE) };
     let knows_idle = |kernel: &KernelProfile| matches!(kernel.scheduler, Scheduler::Eevdf { .. });

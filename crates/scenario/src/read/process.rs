@@ -35,7 +35,7 @@ static AT: Key<Duration> =
 static LASTS: Key<Duration> =
     Key::new("lasts", "Duration.").range("1 us", "24 h").absent("until the run ends");
 
-/// A spell in which a process sleeps.
+/// A pause of a process.
 pub static PAUSE: Section = Section {
     heading: "[[flows.sender.pauses]], [[flows.receiver.pauses]]",
     meaning: "A pause in which a process neither writes nor reads. The call in progress is finished first.",
@@ -100,7 +100,7 @@ pub static SOCKET: Section = Section {
     also: None,
 };
 
-/// Reads one process; `host` is where it runs, if that is known.
+/// Reads one process; `host` is where it runs, if known.
 pub fn read(flow: &Reader<'_>, key: &'static Sub, host: Option<&Host>) -> Process {
     let start = Place::in_file(0..0);
     let (table, place) = flow.table(key).map_or((None, &start), |(table, place)| (Some(table), place));
@@ -120,7 +120,7 @@ pub fn read(flow: &Reader<'_>, key: &'static Sub, host: Option<&Host>) -> Proces
     }
 }
 
-/// More pauses than this are a rate.
+/// More pauses than this should be a rate.
 const MOST_PAUSES: usize = 10_000;
 
 fn read_pauses(process: &Reader<'_>) -> Vec<Pause> {
@@ -148,7 +148,7 @@ fn read_socket(process: &Reader<'_>, host: Option<&Host>) -> SocketOptions {
     let prefix = process.prefix_of(&OPTIONS);
     let reader = Reader::new(process.context(), &SOCKET, table, place, &prefix);
     let max_segment = reader.optional(&TCP_MAXSEG);
-    // 40 bytes are the least that IPv4's and TCP's headers take.
+    // IPv4 and TCP headers take at least 40 bytes.
     if let (Some(segment), Some(host)) = (max_segment, host)
         && segment.get() + 40 > host.nic.mtu.get()
     {

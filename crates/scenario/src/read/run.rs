@@ -1,4 +1,4 @@
-//! What stands before the first heading, what is recorded, and the scenario as a whole.
+//! The keys before the first heading, what is recorded, and the scenario as a whole.
 
 use crate::estimate::Estimate;
 use crate::file::{Place, Table};
@@ -27,7 +27,7 @@ static PATHS: Sub =
 static FLOWS: Sub = Sub::tables("flows", "What is transferred; a list `[[flows]]` for several flows.");
 static RECORDS: Sub = Sub::table("record", "What to record.");
 
-/// What stands before the first heading.
+/// The keys before the first heading.
 pub static RUN: Section = Section {
     heading: "",
     meaning: "Keys before the first heading.",
@@ -55,7 +55,7 @@ static SAMPLES: Key<Duration> =
         .range("1 us", "1 h")
         .absent("never");
 
-/// What is written down.
+/// What is recorded.
 pub static RECORD: Section = Section {
     heading: "[record]",
     meaning: "What `slowpath run --record` records. `--pcap` writes the packets of the same hosts.",
@@ -63,7 +63,7 @@ pub static RECORD: Section = Section {
     also: None,
 };
 
-/// Reads the whole; `None` if so much is missing that there is no scenario.
+/// Reads the scenario; `None` if too much is missing.
 pub fn read(context: &Context, table: &Table, seed: Option<u64>) -> Option<Scenario> {
     let start = Place::in_file(0..0);
     let reader = Reader::new(context, &RUN, Some(table), &start, "");

@@ -11,7 +11,7 @@ pub static TRIES: Sub = Sub::tables("try", "Further runs of `slowpath sweep`, ne
 static KEY: Key<String> = Key::new("key", "The key, as in `--set`, such as `path.delay`.");
 static VALUES: Key<Vec<String>> = Key::new("values", "Its values, each as in `--set`.");
 
-/// What a sweep varies.
+/// A key that a sweep varies.
 pub static VARY: Section = Section {
     heading: "[[vary]]",
     meaning: "A key that `slowpath sweep` varies. With several of these, every combination of their values is run.",
@@ -22,7 +22,7 @@ pub static VARY: Section = Section {
 static NAME: Key<String> = Key::new("name", "A name for the run.");
 static SET: Key<Vec<String>> = Key::new("set", "What differs, each `KEY=VALUE` as in `--set`.");
 
-/// What a sweep tries.
+/// A single run of a sweep.
 pub static TRY: Section = Section {
     heading: "[[try]]",
     meaning: "A single run of `slowpath sweep`, next to the grid: the scenario with some values changed.",
@@ -30,7 +30,7 @@ pub static TRY: Section = Section {
     also: None,
 };
 
-/// More tables than this nobody writes.
+/// Nobody writes more tables than this.
 const MOST_TABLES: usize = 1000;
 
 /// Reads both.

@@ -1,4 +1,4 @@
-//! What a flow transfers.
+//! The data that a flow transfers.
 
 use crate::flow::{Bulk, Datagrams, Messages, RequestResponse, Workload};
 use crate::schema::quantity::Connection;
@@ -6,11 +6,11 @@ use crate::schema::{Key, Reader, Section, Sub};
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
-/// Bulk of an amount.
+/// Bulk data by amount.
 pub static AMOUNT: Key<Bytes> = Key::new("amount", "Bulk data: the amount that each connection sends.")
     .range("1 B", "1048576 GiB")
     .absent("no limit");
-/// Bulk for a time.
+/// Bulk data by time.
 pub static LASTS: Key<Duration> = Key::new("lasts", "Bulk data: the time that each connection sends.")
     .range("1 us", "24 h")
     .absent("no limit");
@@ -90,10 +90,10 @@ pub static DATAGRAMS: Section = Section {
     also: None,
 };
 
-/// More lengths than this are a file of their own.
+/// More lengths than this should be in a file.
 const MOST_RESPONSES: usize = 10_000;
 
-/// Reads what a flow transfers.
+/// Reads the data that a flow transfers.
 pub fn read(flow: &Reader<'_>) -> Workload {
     flow.refuse_all_but_one(&[&AMOUNT, &LASTS, &MESSAGES_OF, &REQUESTS_OF, &DATAGRAMS_OF]);
     if let Some((table, place)) = flow.table(&DATAGRAMS_OF) {

@@ -1,18 +1,18 @@
-//! A key with its type, range, default and source: what reads the file, and what the reference page is made from.
+//! A key with its type, range, default and source, for reading files and for the reference page.
 
 use crate::schema::quantity::Quantity;
 use std::marker::PhantomData;
 
-/// What holds where a key is not written.
+/// What applies if a key is not written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallback {
     /// Nothing: it must be written.
     Required,
-    /// This value, written as in a file but without quotes.
+    /// This value, as written in a file but without quotes.
     Is(&'static str),
     /// A value that depends on others, in words.
     Computed(&'static str),
-    /// The thing is not there; in words, what that means.
+    /// The feature is off; in words, what that means.
     Absent(&'static str),
 }
 
@@ -27,12 +27,12 @@ pub struct Key<T> {
 }
 
 impl<T> Key<T> {
-    /// A key that must be written, of any value of its type.
+    /// A required key, with any value of its type.
     pub const fn new(name: &'static str, meaning: &'static str) -> Self {
         Self { name, meaning, range: None, fallback: Fallback::Required, source: "", value: PhantomData }
     }
 
-    /// Bounds, both allowed, written as in a file but without quotes.
+    /// Inclusive bounds, as written in a file but without quotes.
     pub const fn range(mut self, least: &'static str, most: &'static str) -> Self {
         self.range = Some((least, most));
         self
@@ -52,14 +52,14 @@ impl<T> Key<T> {
         self
     }
 
-    /// No default: without the key, the thing is not there.
+    /// No default: without the key, the feature is off.
     pub const fn absent(mut self, words: &'static str) -> Self {
         self.fallback = Fallback::Absent(words);
         self
     }
 }
 
-/// A key whose value is a table, or several.
+/// A key whose value is a table or a list of tables.
 pub struct Sub {
     name: &'static str,
     meaning: &'static str,
@@ -87,17 +87,17 @@ impl Sub {
 pub trait Describe: Sync {
     /// The key.
     fn name(&self) -> &'static str;
-    /// What its value says.
+    /// The meaning of its value.
     fn meaning(&self) -> &'static str;
     /// The kind of value.
     fn form(&self) -> String;
     /// The bounds of its value.
     fn range(&self) -> Option<(&'static str, &'static str)>;
-    /// What holds without it; `None` for tables, whose own keys say that.
+    /// What applies without it; `None` for tables, whose own keys say that.
     fn fallback(&self) -> Option<Fallback>;
     /// Where the default comes from; empty if there is none.
     fn source(&self) -> &'static str;
-    /// Whether its default and its bounds are values of its type.
+    /// Whether its default and its bounds are valid values of its type.
     fn is_sound(&self) -> bool;
 }
 
@@ -174,20 +174,20 @@ impl Describe for Sub {
     }
 }
 
-/// A kind of table: all of its keys.
+/// A kind of table, with all of its keys.
 pub struct Section {
-    /// Its heading, as it stands in a file; empty for what stands before the first heading.
+    /// Its heading, as in a file; empty for the keys before the first heading.
     pub heading: &'static str,
     /// What it describes, in a sentence or two.
     pub meaning: &'static str,
     /// Its keys, in the order of the reference page.
     pub keys: &'static [&'static dyn Describe],
-    /// A kind of table whose keys can stand here too.
+    /// A kind of table whose keys are allowed here too.
     pub also: Option<&'static Section>,
 }
 
 impl Section {
-    /// All keys that can stand here.
+    /// All keys that are allowed here.
     pub fn all_keys(&self) -> impl Iterator<Item = &'static dyn Describe> + Clone {
         let also = self.also.map_or(&[] as &[_], |section| section.keys);
         self.keys.iter().chain(also).copied()

@@ -1,9 +1,9 @@
-//! What a scenario file may hold: its keys, declared once, and the reading of tables by them.
+//! The keys of a scenario file, declared once, and reading tables with them.
 //!
 //! - [`key`]: a key with its type, range, default and source.
 //! - [`quantity`]: the types of values, and how each is written.
-//! - [`table`]: reading one table by its keys, so that everything wrong with it is found.
-//! - [`nearest`]: what was meant by a key that does not exist.
+//! - [`table`]: reading one table by its keys, collecting all errors.
+//! - [`nearest`]: suggestions for misspelt keys.
 
 pub mod key;
 pub mod nearest;

@@ -1,9 +1,8 @@
-//! What was meant by a name that does not exist.
+//! Suggestions for misspelt names.
 
-/// The candidate that differs least from `name`, if it differs so little that it can have been meant: by a third of its
-/// letters, and at least by two.
+/// The candidate closest to `name`, if it is close enough to be meant: within a third of the letters, or two.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    // What is much longer than any key was not meant to be one.
+    // Text much longer than any key was not meant as one.
     if name.len() > 64 {
         return None;
     }
@@ -17,8 +16,8 @@ pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be put in, left out, changed, or swapped with their neighbours (Damerau 1964, as optimal string
-/// alignment).
+/// How many letters must be inserted, deleted, changed, or swapped with their neighbours (Damerau 1964, as optimal
+/// string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
@@ -43,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_recognised_and_other_words_are_not() {
+    fn nearest_finds_misspellings_but_not_other_words() {
         let keys = ["delay", "rate", "queue", "reorder-by", "call-size"];
         let meant = |name| nearest(name, keys);
         assert_eq!(meant("dealy"), Some("delay"));
@@ -55,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_swap_is_one_slip() {
+    fn swapped_letters_count_as_one_edit() {
         assert_eq!(distance("dealy", "delay"), 1);
         assert_eq!(distance("", "ab"), 2);
         assert_eq!(distance("abc", "abc"), 0);

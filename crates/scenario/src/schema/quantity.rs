@@ -8,23 +8,23 @@ use std::time::Duration;
 
 /// A type of values.
 pub trait Quantity: Sized + PartialOrd {
-    /// What its values are, as the reference page says it: `time, such as "40 ms"`.
+    /// The form of its values on the reference page: `time, such as "40 ms"`.
     fn form() -> String;
 
-    /// The value of a node, or what is wrong with it and what to write instead.
+    /// The value of a node, or the error and what to write instead.
     fn read(node: &Node) -> Result<Self, Wrong>;
 
-    /// The value as a file would have it, without quotes.
+    /// The value as written in a file, without quotes.
     fn show(&self) -> String;
 
-    /// The value of bare text, as defaults are declared; `None` if it is none.
+    /// The value of bare text, as in declared defaults; `None` if it is invalid.
     fn bare(text: &str) -> Option<Self> {
         let place = crate::file::Place::in_file(0..0);
         Self::read(&Node { value: Value::bare(text), place }).ok()
     }
 }
 
-/// What is wrong with a value, and what to write instead.
+/// An error in a value, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
     /// What is wrong.
@@ -39,7 +39,7 @@ impl Wrong {
     }
 }
 
-/// Reads text, or refuses what is not text; a number gets the hint that its unit is missing.
+/// Reads text; refuses other values, with a hint that the unit is missing for a number.
 fn text<'n>(node: &'n Node, wanted: &str, example: &str) -> Result<&'n str, Wrong> {
     match &node.value {
         Value::Text(text) => Ok(text),
@@ -72,7 +72,7 @@ impl Quantity for Duration {
     }
 
     fn show(&self) -> String {
-        // Three figures are not enough where what was written is compared with what was understood.
+        // Three digits are too few to compare what was written with what was understood.
         let shown = duration_text(*self);
         if duration_from_text(&shown) == Ok(*self) { shown } else { format!("{} ns", self.as_nanos()) }
     }
@@ -153,14 +153,14 @@ impl Quantity for Chance {
     }
 }
 
-/// How much a queue holds.
+/// The size of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueSize {
-    /// So many packets.
+    /// Packets.
     Packets(u32),
-    /// So much data.
+    /// Bytes.
     Bytes(Bytes),
-    /// So many bandwidth-delay products of the path.
+    /// Bandwidth-delay products of the path.
     Bdp(f64),
 }
 
@@ -206,7 +206,7 @@ impl Quantity for QueueSize {
     }
 }
 
-/// Whole numbers of things that have no unit.
+/// Whole numbers without a unit.
 macro_rules! whole {
     ($($type:ty),+) => {$(
         impl Quantity for $type {
@@ -288,7 +288,7 @@ impl<T: Quantity> Quantity for Vec<T> {
     }
 }
 
-/// A congestion control, by the name that `TCP_CONGESTION` takes.
+/// A congestion control, by its `TCP_CONGESTION` name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control(pub CongestionControl);
 
@@ -386,23 +386,23 @@ words! {
 }
 
 words! {
-    /// Which CPUs take a card's interrupts.
+    /// Which CPUs take a NIC's interrupts.
     Affinity {
         /// One of them.
         One = "one",
-        /// Each the next.
+        /// All of them, round-robin.
         InTurn = "in-turn",
     }
 }
 
 words! {
-    /// How the packets of others come.
+    /// The arrival pattern of cross traffic.
     Pattern {
-        /// At equal distances.
+        /// At equal intervals.
         Constant = "constant",
         /// Independently of each other.
         Poisson = "poisson",
-        /// In spells.
+        /// In bursts.
         OnOff = "on-off",
     }
 }
@@ -432,7 +432,7 @@ words! {
     HostIdentification {
         /// One counter for all of its packets.
         PerHost = "per-host",
-        /// At random.
+        /// Random.
         Random = "random",
         /// Always 0.
         Zero = "zero",
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_are_at_most_certain_and_never_silently_nil() {
+    fn chances_are_at_most_1_and_never_rounded_to_0() {
         let ppm = |t| read::<Chance>(text(t)).map(|chance| chance.ppm);
         assert_eq!(ppm("0.1 %"), Ok(1000));
         assert_eq!(ppm("50ppm"), Ok(50));
@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_are_packets_bytes_or_products() {
+    fn queue_sizes_are_packets_bytes_or_bdps() {
         assert_eq!(read(text("1000 packets")), Ok(QueueSize::Packets(1000)));
         assert_eq!(read(text("1 packet")), Ok(QueueSize::Packets(1)));
         assert_eq!(read(text("1 MiB")), Ok(QueueSize::Bytes(Bytes::kib(1024))));
@@ -527,13 +527,13 @@ mod tests {
     }
 
     #[test]
-    fn one_value_stands_for_a_list_of_one() {
+    fn single_value_is_a_list_of_one() {
         assert_eq!(read(text("1 s")), Ok(vec![Duration::from_secs(1)]));
         assert_eq!(read::<Vec<u64>>(Value::List(vec![])), Ok(vec![]));
     }
 
     #[test]
-    fn what_is_shown_is_read_back() {
+    fn shown_values_round_trip() {
         for bytes in [0, 1, 1023, 1024, 174_760, 4 << 20] {
             assert_eq!(Bytes::bare(&Bytes::new(bytes).show()), Some(Bytes::new(bytes)));
         }

@@ -1,5 +1,5 @@
-//! Reading one table by its keys. Nothing stops at an error: what could not be read has its default, so that everything
-//! wrong with a file is found at once, and there is no scenario then.
+//! Reads one table by its keys. Reading continues after errors: an invalid value is replaced by its default, so that
+//! all errors of a file are found, and no scenario is returned.
 
 use crate::file::{Diagnostic, Entry, Node, Place, Table, Value};
 use crate::schema::key::{Describe, Fallback, Key, Section, Sub};
@@ -7,7 +7,7 @@ use crate::schema::nearest::nearest;
 use crate::schema::quantity::{Quantity, Wrong};
 use std::cell::RefCell;
 
-/// What reading a file collects.
+/// The errors and settings collected by reading a file.
 #[derive(Debug, Default)]
 pub struct Context {
     diagnostics: RefCell<Vec<Diagnostic>>,
@@ -15,40 +15,40 @@ pub struct Context {
 }
 
 impl Context {
-    /// Everything that was wrong, and every value that holds.
+    /// All errors, and all values in effect.
     pub fn into_parts(self) -> (Vec<Diagnostic>, Vec<Setting>) {
         (self.diagnostics.into_inner(), self.settings.into_inner())
     }
 
-    /// Notes that something is wrong.
+    /// Records an error.
     pub fn refuse(&self, place: Place, message: impl Into<String>, hint: impl Into<String>) {
         let diagnostic = Diagnostic { message: message.into(), place, hint: hint.into() };
         self.diagnostics.borrow_mut().push(diagnostic);
     }
 
-    /// Whether anything was wrong so far.
+    /// Whether there were any errors so far.
     pub fn has_errors(&self) -> bool {
         !self.diagnostics.borrow().is_empty()
     }
 
-    /// Notes a value that holds.
+    /// Records a value in effect.
     pub fn note(&self, setting: Setting) {
         self.settings.borrow_mut().push(setting);
     }
 }
 
-/// A value that holds in a run.
+/// A value in effect in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Its whole key, such as `path.forward.delay`.
     pub key: String,
-    /// Its value, as a file would have it; `None` where the thing is not there.
+    /// Its value, as written in a file; `None` if the feature is off.
     pub value: Option<String>,
     /// Where it comes from.
     pub origin: Origin,
-    /// What it says.
+    /// Its meaning.
     pub meaning: String,
-    /// For a default: why it is this, or what its absence means.
+    /// For a default: its reason, or what its absence means.
     pub reason: String,
 }
 
@@ -63,23 +63,23 @@ pub enum Origin {
     Default,
 }
 
-/// One table on its way to being read.
+/// Reads one table.
 #[derive(Clone, Copy)]
 pub struct Reader<'d> {
     context: &'d Context,
     section: &'static Section,
     /// The table; `None` if the file does not have it.
     table: Option<&'d Table>,
-    /// The table whose values hold where this one has none.
+    /// The table that provides values missing in this one.
     behind: Option<&'d Table>,
     place: &'d Place,
-    /// The table's key with a dot behind it, or nothing.
+    /// The table's key followed by a dot, or nothing.
     prefix: &'d str,
 }
 
 impl<'d> Reader<'d> {
-    /// A reader of a table that belongs at `prefix`; keys that it must not have are refused here. Without a table,
-    /// every default holds, and `place` is where something that must be written is missing.
+    /// A reader of the table at `prefix`; unknown keys are refused here. Without a table, every default applies, and
+    /// missing required keys are reported at `place`.
     pub fn new(
         context: &'d Context,
         section: &'static Section,
@@ -96,7 +96,7 @@ impl<'d> Reader<'d> {
         reader
     }
 
-    /// This reader, with another table's values where its own has none.
+    /// Takes missing values from another table.
     pub fn with_behind(mut self, behind: Option<&'d Table>) -> Self {
         self.behind = behind;
         self
@@ -112,7 +112,7 @@ impl<'d> Reader<'d> {
         self.context.refuse(entry.place.clone(), format!("there is no key \"{short}\" here"), hint);
     }
 
-    /// What reading collects.
+    /// The errors and settings collected so far.
     pub fn context(&self) -> &'d Context {
         self.context
     }
@@ -128,17 +128,17 @@ impl<'d> Reader<'d> {
         self.entry(key).is_some()
     }
 
-    /// Where a key's value is written, or where it is missing.
+    /// The place of a key's value, or where it is missing.
     pub fn place(&self, key: &dyn Describe) -> Place {
         self.entry(key).map_or_else(|| self.place.clone(), |entry| entry.node.place.clone())
     }
 
-    /// Notes that a key's value is wrong, where it is written.
+    /// Records that a key's value is wrong, at its place.
     pub fn refuse(&self, key: &dyn Describe, message: impl Into<String>, hint: impl Into<String>) {
         self.context.refuse(self.place(key), message, hint);
     }
 
-    /// Notes that of these keys, which exclude each other, more than one is written.
+    /// Records an error if more than one of these mutually exclusive keys is written.
     pub fn refuse_all_but_one(&self, keys: &[&dyn Describe]) {
         let mut written = keys.iter().filter_map(|key| self.entry(*key));
         let Some(first) = written.next() else { return };
@@ -151,7 +151,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Notes that a key is written which means nothing without another.
+    /// Records an error if a key is written that requires another.
     pub fn refuse_without(&self, key: &dyn Describe, needed: &dyn Describe) {
         if let Some(entry) = self.entry(key)
             && !self.has(needed)
@@ -165,18 +165,18 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// The value of a key that has a default; the default also if what is written is wrong.
+    /// The value of a key with a default; also the default if the written value is wrong.
     ///
     /// # Panics
     ///
-    /// If the key has no default, which no file can bring about; the tests of the reference page read every key.
+    /// If the key has no default, which no file can cause; the tests of the reference page read every key.
     pub fn get<T: Quantity>(&self, key: &Key<T>) -> T {
         let Some(Fallback::Is(text)) = key.fallback() else { panic!("{} has no default", key.name()) };
         let default = T::bare(text).unwrap_or_else(|| panic!("{text} is no value of {}", key.name()));
         self.or(key, default, key.source())
     }
 
-    /// The value of a key whose default depends on others; `why` says on what.
+    /// The value of a key whose default depends on others; `why` is the reason for the default.
     pub fn or<T: Quantity>(&self, key: &Key<T>, default: T, why: &str) -> T {
         let (value, origin) = match self.written(key) {
             Some((value, origin)) => (value, origin),
@@ -187,7 +187,7 @@ impl<'d> Reader<'d> {
         value
     }
 
-    /// The value of a key that may be left out.
+    /// The value of an optional key.
     pub fn optional<T: Quantity>(&self, key: &Key<T>) -> Option<T> {
         let written = self.written(key);
         let absent = match key.fallback() {
@@ -200,7 +200,7 @@ impl<'d> Reader<'d> {
         written.map(|(value, _)| value)
     }
 
-    /// The value of a key that must be written; `None`, and an error, if it is not.
+    /// The value of a required key; `None`, and an error, if it is missing.
     pub fn required<T: Quantity>(&self, key: &Key<T>) -> Option<T> {
         if !self.has(key) {
             let hint = format!("write {} = …: {}", key.name(), key.form().replace('`', ""));
@@ -212,7 +212,7 @@ impl<'d> Reader<'d> {
         Some(value)
     }
 
-    /// The value of a key, or its default, without noting anything: for what is needed before its turn.
+    /// The value of a key, or its default, without recording it: for values needed early.
     pub fn peek<T: Quantity>(&self, key: &Key<T>) -> Option<T> {
         let written = self.entry(key).and_then(|entry| T::read(&entry.node).ok());
         written.or_else(|| match key.fallback() {
@@ -221,7 +221,7 @@ impl<'d> Reader<'d> {
         })
     }
 
-    /// What is written for a key, if it is right.
+    /// The written value of a key, if it is valid.
     fn written<T: Quantity>(&self, key: &Key<T>) -> Option<(T, Origin)> {
         let entry = self.entry(key)?;
         match T::read(&entry.node).and_then(|value| within(key, value)) {
@@ -233,7 +233,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// Notes the value that a key has in the run.
+    /// Records the value of a key in the run.
     pub fn note(&self, key: &dyn Describe, value: Option<String>, origin: Origin, reason: &str) {
         self.context.note(Setting {
             key: format!("{}{}", self.prefix, key.name()),
@@ -244,7 +244,7 @@ impl<'d> Reader<'d> {
         });
     }
 
-    /// The table under a key, if it is written and is one.
+    /// The table under a key, if there is one.
     pub fn table(&self, key: &Sub) -> Option<(&'d Table, &'d Place)> {
         let entry = self.entry(key)?;
         self.as_table(&entry.node)
@@ -259,7 +259,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// The tables of a key; of more than `most`, the first too many is refused and none is read.
+    /// The tables of a key; with more than `most`, the first excess one is refused and none is read.
     pub fn tables_up_to(&self, key: &Sub, most: usize) -> Vec<(&'d Table, &'d Place)> {
         let tables = self.tables(key);
         let Some((_, place)) = tables.get(most) else { return tables };
@@ -281,7 +281,7 @@ impl<'d> Reader<'d> {
         None
     }
 
-    /// What stands before the keys of the table under a key: `path.forward.` for `forward`.
+    /// The prefix of the keys of the table under a key: `path.forward.` for `forward`.
     pub fn prefix_of(&self, key: &dyn Describe) -> String {
         format!("{}{}.", self.prefix, key.name())
     }

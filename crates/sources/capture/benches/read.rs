@@ -1,7 +1,7 @@
-//! How long a packet takes: CPU time from file to sink, with a sink that does nothing.
+//! The time per packet: CPU time from file to sink, with a sink that does nothing.
 //!
-//! `cargo bench -p slowpath-capture` writes captures of its own into the system's folder for temporary files and
-//! reads each of them five times; `cargo bench -p slowpath-capture -- FILE…` reads the given ones.
+//! `cargo bench -p slowpath-capture` writes its own captures into the system's folder for temporary files and reads
+//! each of them five times; `cargo bench -p slowpath-capture -- FILE…` reads the given ones.
 
 use slowpath_capture::Capture;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Adds up enough that nothing can be left out.
+/// Adds up enough that nothing can be optimised away.
 #[derive(Default)]
 struct Null(u64);
 
@@ -106,7 +106,7 @@ impl Writer {
     }
 }
 
-/// Bulk transfers over 9 connections, two segments and an acknowledgment in turn, in trains as they come.
+/// Bulk transfers over 9 connections, alternating two segments and an acknowledgment, in trains.
 fn bulk(path: &Path, snap: usize, packets: usize) -> io::Result<()> {
     let mut writer = Writer::create(path, snap)?;
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
@@ -136,7 +136,7 @@ fn bulk(path: &Path, snap: usize, packets: usize) -> io::Result<()> {
     writer.file.flush()
 }
 
-/// Connections of ten packets each, all of them alive at once and taking turns.
+/// Connections of ten packets each, all live at the same time, interleaved.
 fn short(path: &Path, connections: u32) -> io::Result<()> {
     let mut writer = Writer::create(path, 96)?;
     for step in 0..10u32 {
@@ -152,7 +152,7 @@ fn short(path: &Path, connections: u32) -> io::Result<()> {
     writer.file.flush()
 }
 
-/// The CPU time that reading the file takes on its own.
+/// The CPU time of only reading the file.
 fn read_only(path: &Path) -> io::Result<u64> {
     let mut file = File::open(path)?;
     let mut buffer = vec![0; 512 * 1024];

@@ -1,4 +1,4 @@
-//! Prints every event of a capture, one a line, and the summary: `cargo run --example events -- FILE`.
+//! Prints every event of a capture, one per line, and the summary: `cargo run --example events -- FILE`.
 
 use slowpath_capture::Capture;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};

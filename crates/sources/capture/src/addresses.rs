@@ -1,4 +1,4 @@
-//! Between whom a packet goes.
+//! Source and destination address of a packet.
 
 use slowpath_wire::checksum::sum;
 use std::net::IpAddr;

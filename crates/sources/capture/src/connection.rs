@@ -1,7 +1,7 @@
-//! One connection: which end is which, where its sequence numbers lie, and when a new one takes its place.
+//! One connection: which end is which, its sequence numbers, and when a new one replaces it.
 //!
 //! Reading list: RFC 9293 (section 3.5: establishing a connection, simultaneous open, old duplicates; section 3.10.7.3,
-//! what a SYN is answered with), RFC 5961 (section 4: challenge ACKs), RFC 7413 (data in a SYN).
+//! answers to a SYN), RFC 5961 (section 4: challenge ACKs), RFC 7413 (data in a SYN).
 
 use slowpath_model::{
     Checksum, End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper,
@@ -9,14 +9,14 @@ use slowpath_model::{
 use slowpath_wire::tcp::{Header, OptionFault, Options};
 
 /// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,
-/// section 2.3), so a single one is a stray, and two are a stretch of the connection that was not captured.
+/// section 2.3), so a single one is a stray, and two show that part of the connection was not captured.
 const FAR: i32 = 1 << 30;
 
-/// What belongs together is nearer than this: the window of 10 Gbit/s over 200 ms, and eight times that of an untuned
-/// Linux (`tcp_rmem`).
+/// Numbers of one connection are closer than this: the window of 10 Gbit/s over 200 ms, and eight times that of a
+/// default Linux (`tcp_rmem`).
 const NEAR: i64 = 1 << 28;
 
-/// More than an initial window is not captured before the SYN-ACK: 10 segments (RFC 6928) of the largest size.
+/// At most an initial window is captured before the SYN-ACK: 10 segments (RFC 6928) of the largest size.
 const INITIAL: i64 = 10 * 65_536;
 
 /// One direction's sequence numbers.
@@ -25,7 +25,7 @@ struct Stream {
     unwrapper: Unwrapper,
     /// The initial sequence number, if `syn`.
     isn: u32,
-    /// Whether `unwrapper` has a base that holds for what comes.
+    /// Whether `unwrapper` has a valid base.
     based: bool,
     /// Whether `isn` is known: from the SYN, or from the SYN-ACK that acknowledged it.
     syn: bool,
@@ -45,14 +45,14 @@ impl Stream {
         fin: false,
     };
 
-    /// Puts `nr` at `offset`, which is 0 or 1.
+    /// Sets the base: `nr` is at `offset`, which is 0 or 1.
     fn base(&mut self, nr: u32, offset: u32) {
         self.unwrapper = Unwrapper::starting_at(SeqNr(nr.wrapping_sub(offset)));
         self.unwrapper.advance(SeqNr(nr));
         self.based = true;
     }
 
-    /// The offset of a number that the connection has reached, with so many bytes behind it.
+    /// The offset of a number that the connection has reached, with `bytes` bytes after it.
     #[inline(always)]
     fn reach(&mut self, nr: u32, bytes: u32) -> StreamOffset {
         let offset = self.unwrapper.place(SeqNr(nr));
@@ -64,7 +64,7 @@ impl Stream {
         offset
     }
 
-    /// Takes in a number that is far ahead, or follows one that was.
+    /// Handles a number that is far ahead, or follows one that was.
     #[cold]
     fn reach_far(&mut self, nr: u32) {
         let far = self.unwrapper.ahead(SeqNr(nr)) >= FAR;
@@ -75,22 +75,22 @@ impl Stream {
     }
 }
 
-/// A connection's state: what is needed to number its bytes and to tell it from its successor.
+/// A connection's state: what is needed to number its bytes and to distinguish it from its successor.
 ///
-/// What is seldom done takes the fields of a header that it needs: for a reference to the header, or for all of it,
-/// every packet's would be written to memory, and read back in other pieces, which waits (5 ns a packet).
+/// Rarely called functions take only the header fields that they need: passing a reference to the header, or all of it,
+/// would write every packet's header to memory and reload it in other pieces, which stalls (5 ns per packet).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Connection {
     streams: [Stream; 2],
-    /// A SYN was answered with this acknowledgment number, which belongs to another connection between the same ends: by
-    /// a challenge ACK, or by an old duplicate. Until an answer of its own comes, no base holds: numbers are placed and not
-    /// followed.
+    /// A SYN was answered with this acknowledgment number, which belongs to another connection between the same ends:
+    /// by a challenge ACK, or by an old duplicate. Until its own answer arrives, no base is valid: numbers are placed
+    /// and not followed.
     stray: Option<u32>,
     reset: bool,
     data: bool,
 }
 
-/// What a header says that a connection's start depends on.
+/// The header fields that a connection's start depends on.
 #[derive(Clone, Copy)]
 struct Start {
     from: End,
@@ -116,10 +116,10 @@ impl Connection {
         let [a, b] = &self.streams;
         let over = self.reset || a.fin || b.fin;
         if flags.has(Flags::ACK) {
-            // A SYN-ACK belongs to the SYN before it; only if that one was not captured does it open anything.
+            // A SYN-ACK belongs to the SYN before it; it opens a connection only if that SYN was not captured.
             return match stream {
                 Stream { syn: true, isn, .. } => over && *isn != seq,
-                // It may be captured after data that follows it.
+                // It may be captured after the data that follows it.
                 Stream { based: true, unwrapper, .. } if self.stray.is_none() => {
                     !(-INITIAL..=0).contains(&unwrapper.place(SeqNr(seq)).0)
                 }
@@ -127,10 +127,11 @@ impl Connection {
             };
         }
         if self.stray.is_some() {
-            // The connection that it met is gone, and it is tried again, perhaps with another number.
+            // The old connection is gone, and the open is retried, perhaps with another number.
             false
         } else if stream.syn {
-            // A SYN with the number of the first is a retransmission, unless both sides had already said goodbye, or the other end had
+            // A SYN with the number of the first is a retransmission, unless both sides had already closed, or the
+            // other end had refused the first one.
             // refused the first one.
             let refused = self.reset && !self.streams[(!from).index()].syn;
             stream.isn != seq || (a.fin && b.fin) || refused
@@ -142,12 +143,12 @@ impl Connection {
         }
     }
 
-    /// The segment that `tcp`, sent by `from`, is in this connection's streams, without its options but timestamps; and
-    /// whether its data begins below what was seen before.
+    /// The segment of `tcp`, sent by `from`, in this connection's streams, with timestamps as the only option; and
+    /// whether its data begins below the highest seen before.
     #[inline(always)]
     pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> (Segment, bool) {
         let flags = tcp.flags;
-        // A reset's numbers may be anyone's guess; they are placed, but followed no further.
+        // A RST's numbers may be guesses; they are placed, but not followed.
         let mut loose = flags.has(Flags::RST);
         if !self.streams[from.index()].based {
             loose |= self.begin(Start { from, flags, seq: tcp.seq, ack: tcp.ack, payload: tcp.payload });
@@ -185,7 +186,7 @@ impl Connection {
         (segment, is_below)
     }
 
-    /// Where a number lies that `from` is said to have sent; `None` if it is nowhere near.
+    /// The offset of a number that `from` is said to have sent; `None` if it is far from its stream.
     #[cold]
     pub(crate) fn locate(&self, from: End, seq: u32) -> Option<StreamOffset> {
         let Stream { unwrapper, based, .. } = &self.streams[from.index()];
@@ -194,7 +195,7 @@ impl Connection {
         is_near.then(|| unwrapper.place(SeqNr(seq)))
     }
 
-    /// Adds to `segment` what few segments have: options but timestamps, and what SYN, FIN and RST mean.
+    /// Adds rare parts to `segment`: options other than timestamps, and the effects of SYN, FIN and RST.
     #[inline(always)]
     pub(crate) fn add_seldom(&mut self, tcp: &Header<'_>, segment: &mut Segment) {
         if tcp.flags.has_any(Flags::SYN.with(Flags::FIN).with(Flags::RST)) {
@@ -212,15 +213,15 @@ impl Connection {
         }
     }
 
-    /// Takes the first segment of an end, or any after one that belongs to another connection; says whether its numbers
-    /// are not to be followed for that reason.
+    /// Handles the first segment of an end, or any after one of another connection; returns whether its numbers must
+    /// therefore not be followed.
     #[cold]
     fn begin(&mut self, start: Start) -> bool {
         let Start { from, flags, seq, ack, .. } = start;
         let [stream, other] = [from, !from].map(|end| self.streams[end.index()]);
         match self.stray {
             Some(_) if flags.has(Flags::RST) => {}
-            // Tried again with another number.
+            // Retried with another number.
             Some(_) if flags.has(Flags::SYN) && stream.syn && stream.isn != seq => {
                 *self = Self::NEW;
                 self.streams[from.index()].base(seq, 0);
@@ -249,7 +250,7 @@ impl Connection {
                 let is_strange = !self.may_answer(start) && start.payload == 0;
                 let stream = &mut self.streams[from.index()];
                 stream.base(seq, 0);
-                // Nor does a RST show where the sequence numbers of an end are.
+                // A RST does not show an end's sequence numbers either.
                 stream.based = !flags.has(Flags::RST);
                 if is_strange && other.syn && stream.based {
                     self.stray = Some(ack);
@@ -260,22 +261,22 @@ impl Connection {
         self.stray.is_some()
     }
 
-    /// Whether a segment acknowledges something that the other end sent, its SYN at least.
+    /// Whether a segment acknowledges something that the other end sent, at least its SYN.
     fn may_answer(&self, Start { from, flags, ack, .. }: Start) -> bool {
         let other = &self.streams[(!from).index()];
-        // The SYN itself is not among what is reached.
+        // The SYN itself does not count as reached.
         let sent = other.unwrapper.ahead(SeqNr(other.isn)).wrapping_neg().wrapping_add(1);
         !flags.has(Flags::ACK) || !other.syn || (1..=sent).contains(&(ack.wrapping_sub(other.isn) as i32))
     }
 
-    /// The first that is known of the other end is what of it is acknowledged.
+    /// The first known position of the other end is what is acknowledged of it.
     #[cold]
     fn base_on_acknowledgment(&mut self, from: End, flags: Flags, seq: u32, ack: u32) {
         if self.stray.is_some() {
             return;
         }
         let own = self.streams[from.index()];
-        // In a handshake it acknowledges the other's SYN, so that it is at 1.
+        // In a handshake it acknowledges the other's SYN, so it is at 1.
         let third = own.syn && seq == own.isn.wrapping_add(1) && !flags.has(Flags::RST);
         let handshake = flags.has(Flags::SYN) || third;
         let other = &mut self.streams[(!from).index()];
@@ -283,7 +284,7 @@ impl Connection {
         other.based = !flags.has(Flags::RST);
     }
 
-    /// What SYN, FIN and RST mean to the connection.
+    /// The effects of SYN, FIN and RST on the connection.
     #[cold]
     fn control(&mut self, from: End, flags: Flags, seq: u32, ack: u32) {
         let answers_another = self.stray == Some(ack) && flags.has(Flags::ACK);

@@ -1,8 +1,8 @@
-//! From a frame to the TCP segment in it, if there is one.
+//! From a frame to its TCP segment, if there is one.
 //!
-//! Two ways lead there and agree (a property test holds them to it): [`fast`] takes the frame that nearly every
-//! frame is, TCP over IP over Ethernet with at most two VLAN tags, no options but TCP's timestamps and SACK, and
-//! nothing else unusual; [`headers`] takes any, one header after the other.
+//! There are two decoders that agree (checked by a property test): [`fast`] accepts the most common frame, TCP over IP
+//! over Ethernet with at most two VLAN tags, no options except TCP's timestamps and SACK, and nothing else unusual;
+//! [`headers`] accepts any, one header after the other.
 
 use crate::addresses::Addresses;
 use crate::icmp::QuotingError;
@@ -17,10 +17,10 @@ use slowpath_model::Checksum;
 use slowpath_wire::ip::{V4, V6};
 use slowpath_wire::tcp::{self, OptionFault};
 
-/// The short way, for Ethernet only, to the TCP segment in `frame`, which had `wire` bytes before the snapshot length
-/// cut it. `None` where the frame is not what nearly every frame is.
+/// The fast path, for Ethernet only, to the TCP segment in `frame`, whose length on the wire was `wire` bytes. `None`
+/// if the frame is not the common kind.
 ///
-/// `Frames` goes the same way, step by step, so as not to have the packet copied.
+/// `Frames` takes the same path, step by step, to avoid copying the packet.
 pub fn fast(frame: &[u8], wire: u32) -> Option<Packet<'_>> {
     match Datagram::of_ethernet(frame, wire)? {
         Datagram::V4(body) => short::packet::<V4<'_>>(body),
@@ -28,12 +28,12 @@ pub fn fast(frame: &[u8], wire: u32) -> Option<Packet<'_>> {
     }
 }
 
-/// The long way to the TCP segment in `frame`: whatever the headers are, each says what is inside it.
+/// The general path to the TCP segment in `frame`: each header determines the next.
 pub fn headers(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
     headers_and_whole(link, frame, wire).map(|(packet, _)| packet)
 }
 
-/// The long way, with what there is to verify the checksum by.
+/// The general path, with the data to verify the checksum.
 pub(crate) fn headers_and_whole(
     link: LinkType,
     frame: &[u8],
@@ -53,7 +53,7 @@ pub(crate) fn whole(link: LinkType, frame: &[u8], wire: u32) -> Option<Whole<'_>
     Whole::of(outer, layer, walk)
 }
 
-/// A TCP segment that was captured in full, and between whom it goes.
+/// A fully captured TCP segment, and its addresses.
 #[derive(Clone, Copy)]
 pub(crate) struct Whole<'a> {
     segment: &'a [u8],
@@ -61,21 +61,20 @@ pub(crate) struct Whole<'a> {
 }
 
 impl<'a> Whole<'a> {
-    /// A length that is only guessed, and an address that is not the last one of a source route, say nothing sure about
-    /// the checksum.
+    /// With a guessed length, or an address that is not the last one of a source route, the checksum is not conclusive.
     fn of(outer: Outer, layer: Layer<'a>, walk: &Walk) -> Option<Self> {
         let is_sure = layer.data.len() == layer.wire && walk.oddities.is_empty() && !walk.detour;
         is_sure.then_some(Self { segment: layer.data, addresses: outer.addresses })
     }
 
-    /// Whether the checksum is right.
+    /// Whether the checksum is correct.
     #[cold]
     pub(crate) fn verify(self) -> Checksum {
         tcp::verify(self.segment, self.addresses.sum())
     }
 }
 
-/// What is inside all headers before TCP's.
+/// The contents after all headers before TCP's.
 fn tcp_in<'a>(
     link: LinkType,
     frame: &'a [u8],
@@ -92,7 +91,7 @@ fn tcp_in<'a>(
     }
 }
 
-/// What is inside a header.
+/// The contents of a header.
 fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     match header {
         Header::Ethernet => link::ethernet(layer, walk),
@@ -125,7 +124,7 @@ fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     }
 }
 
-/// The segment that an ICMP error is about. It may have been inside a tunnel's packet, if enough of that is quoted.
+/// The segment that an ICMP error quotes. It may have been in a tunnel's packet, if enough of that is quoted.
 fn quote(protocol: u8, outer: Outer, layer: Layer<'_>, walk: &mut Walk) -> Option<Quote> {
     let error = QuotingError::parse(protocol, outer, layer)?;
     let (mut header, mut quoted) = error.quoted;

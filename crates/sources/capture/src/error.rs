@@ -4,8 +4,8 @@ use std::io;
 
 /// A capture that could not be read at all.
 ///
-/// One that breaks off half-way is not an error: what was readable is delivered, and
-/// [`CaptureSummary::stopped`](crate::CaptureSummary::stopped) says where and why the reading ended.
+/// A truncated one is not an error: the readable part is delivered, and
+/// [`CaptureSummary::stopped`](crate::CaptureSummary::stopped) says where and why reading ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
@@ -14,36 +14,36 @@ pub enum CaptureError {
     Open {
         /// The file.
         name: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The first bytes cannot be read or unpacked.
+    /// The first bytes cannot be read or decompressed.
     #[error("{name}: cannot be read at offset {offset}: {reason}")]
     Read {
         /// The file.
         name: String,
-        /// Where, in bytes of the unpacked capture.
+        /// The offset in the uncompressed capture, in bytes.
         offset: u64,
-        /// What the system or the decompressor says.
+        /// The error of the system or the decompressor.
         reason: String,
     },
-    /// There is nothing in it.
+    /// It is empty.
     #[error("{name}: empty; a capture has at least a header of 24 bytes")]
     Empty {
         /// The file.
         name: String,
     },
-    /// It is in a packing that is known, but not read.
+    /// It has a known compression that is not supported.
     #[error("{name}: packed with {packing}, which slowpath does not read; unpack it first (`{unpack}`)")]
     Packed {
         /// The file.
         name: String,
-        /// The packing.
+        /// The compression.
         packing: &'static str,
-        /// The command that unpacks it to standard output.
+        /// The command that decompresses it to standard output.
         unpack: &'static str,
     },
-    /// It is in a capture format that is known, but not read.
+    /// It has a known capture format that is not supported.
     #[error("{name}: a {format} capture; convert it first (`editcap -F pcapng {name} converted.pcapng`)")]
     Foreign {
         /// The file.
@@ -67,14 +67,14 @@ pub enum CaptureError {
     Damaged {
         /// The file.
         name: String,
-        /// Where, in bytes of the unpacked capture.
+        /// The offset in the uncompressed capture, in bytes.
         offset: u64,
-        /// What is wrong there.
+        /// The damage.
         reason: String,
     },
 }
 
-/// The first bytes of something, so that a person recognises them: text quoted, anything else in hex.
+/// The first bytes of a file, recognisable for people: text quoted, anything else in hex.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
     let bytes = &bytes[..bytes.len().min(4)];
     if bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ') {

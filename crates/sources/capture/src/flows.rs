@@ -1,8 +1,8 @@
 //! The table of live flows.
 //!
-//! Open addressing with linear probing over eight-byte buckets, flows in a slab next to it, and a seeded
-//! multiply-fold hash, so that nobody can craft a capture whose flows all collide. When the table is full, a
-//! clock's hand picks the flow to let go of: one that was silent since the hand last passed it.
+//! Open addressing with linear probing over eight-byte buckets, flows in a separate slab, and a seeded multiply-fold
+//! hash, so that nobody can craft a capture whose flows all collide. When the table is full, the clock algorithm picks
+//! the flow to evict: one that was silent since the hand last passed it.
 
 use crate::addresses::Addresses;
 use crate::connection::Connection;
@@ -10,10 +10,10 @@ use slowpath_model::{End, Endpoint, FlowId, FlowKey};
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The two ends of a flow, in an order of their own: the same whichever of them sent.
+/// The two ends of a flow in canonical order: the same whichever of them sent.
 ///
-/// IPv4: the two addresses with their ports, in one word each. IPv6: two words per address, then the ports. The
-/// last word has the IP version above the ports; in an empty slot it is 0.
+/// IPv4: the two addresses with their ports, in one word each. IPv6: two words per address, then the ports. The last
+/// word has the IP version above the ports; in an empty slot it is 0.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair([u64; 5]);
 
@@ -90,8 +90,8 @@ pub(crate) struct LiveFlow {
     pub(crate) id: FlowId,
     pub(crate) occurrence: u32,
     pub(crate) a_is_second: bool,
-    /// Whether it spoke, after its first segment, since the hand last passed. A flow of one segment has nothing
-    /// to speak for it: a flood of them pushes out itself, not the others.
+    /// Whether it sent, after its first segment, since the hand last passed. A flow of one segment is never marked: a
+    /// flood of them evicts its own flows, not the others.
     touched: bool,
 }
 
@@ -100,14 +100,14 @@ impl LiveFlow {
         Self { connection: Connection::NEW, id, occurrence, a_is_second, touched: false }
     }
 
-    /// Which end sent, if the pair's second end did.
+    /// The sending end, given whether the pair's second end sent.
     #[inline]
     pub(crate) fn sender(&self, second: bool) -> End {
         if second == self.a_is_second { End::A } else { End::B }
     }
 }
 
-/// Two cache lines, fetched as one pair.
+/// Two cache lines, prefetched as a pair.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(128))]
 struct Slot {
@@ -127,16 +127,16 @@ struct Bucket {
 pub(crate) struct Flows {
     buckets: Vec<Bucket>,
     slots: Vec<Slot>,
-    /// Slots that are empty.
+    /// Empty slots.
     free: Vec<u32>,
-    /// The slot found last: packets come in trains.
+    /// The last slot found: packets come in trains.
     last: usize,
     hand: usize,
     most: usize,
     seeds: [u64; 3],
 }
 
-/// The index starts with this many buckets, and doubles.
+/// The initial number of buckets; it doubles.
 const BUCKETS: usize = 1024;
 
 impl Flows {
@@ -196,7 +196,7 @@ impl Flows {
         }
     }
 
-    /// Adds a flow between ends that have none. Gives back the one that had to make room.
+    /// Adds a flow between ends that have none. Returns the evicted flow.
     #[cold]
     pub(crate) fn insert(&mut self, pair: Pair, flow: LiveFlow) -> Option<FlowId> {
         let evicted = if self.len() >= self.most { self.evict() } else { None };
@@ -220,12 +220,12 @@ impl Flows {
         evicted
     }
 
-    /// How many flows are alive.
+    /// The number of live flows.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// The flows that are alive, in their order of appearance.
+    /// The live flows, in order of appearance.
     pub(crate) fn into_ids(self) -> Vec<FlowId> {
         let live = self.slots.iter().filter(|slot| slot.pair != Pair::EMPTY);
         let mut ids: Vec<_> = live.map(|slot| slot.flow.id).collect();
@@ -233,7 +233,7 @@ impl Flows {
         ids
     }
 
-    /// Multiply and fold, as wyhash and foldhash do.
+    /// Multiply and fold, as in wyhash and foldhash.
     #[inline(always)]
     fn tag(&self, pair: &Pair) -> u32 {
         let [a, b, c, d, e] = pair.0;
@@ -266,9 +266,9 @@ impl Flows {
         }
     }
 
-    /// Lets go of a flow that was silent while the hand went round.
+    /// Evicts a flow that was silent while the hand went round.
     fn evict(&mut self) -> Option<FlowId> {
-        // Two rounds: the first one takes back every touch.
+        // Two rounds: the first one clears every mark.
         for _ in 0..self.slots.len() * 2 {
             self.hand = if self.hand + 1 < self.slots.len() { self.hand + 1 } else { 0 };
             let slot = &mut self.slots[self.hand];
@@ -284,7 +284,7 @@ impl Flows {
         None
     }
 
-    /// Takes a slot out of the index and closes the gap, so that no search stops short.
+    /// Removes a slot from the index and closes the gap, so that no search ends early.
     fn leave(&mut self, pair: &Pair, slot: u32) {
         let mask = self.buckets.len() - 1;
         let mut gap = self.tag(pair) as usize & mask;
@@ -299,7 +299,7 @@ impl Flows {
                 break;
             }
             let home = bucket.tag as usize & mask;
-            // It may move into the gap unless its home lies behind the gap.
+            // It may move into the gap unless its home is after the gap.
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(gap) & mask {
                 self.buckets[gap] = bucket;
                 gap = at;
@@ -320,12 +320,12 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_two_cache_lines() {
+    fn slot_is_two_cache_lines() {
         assert_eq!(size_of::<Slot>(), 128);
     }
 
     #[test]
-    fn both_directions_are_one_pair() {
+    fn both_directions_have_the_same_pair() {
         let v4 = Addresses::V4 { source: 0x0a00_0001, destination: 0x0a00_0002 };
         let back = Addresses::V4 { source: 0x0a00_0002, destination: 0x0a00_0001 };
         let (one, second) = Pair::of(v4, 1000, 80);
@@ -336,11 +336,15 @@ mod tests {
         let v6 = Addresses::V6 { source: 1, destination: 2 << 64 };
         assert_eq!(Pair::of(v6, 1000, 80).0.key(false, 0).to_string(), "[::1]:1000 > [0:0:0:2::]:80");
         let alone = Addresses::V4 { source: 7, destination: 7 };
-        assert_eq!(Pair::of(alone, 5, 5), (Pair::of(alone, 5, 5).0, false), "talking to itself");
+        assert_eq!(
+            Pair::of(alone, 5, 5),
+            (Pair::of(alone, 5, 5).0, false),
+            "an endpoint connected to itself"
+        );
     }
 
     #[test]
-    fn the_flow_silent_for_longest_makes_room() {
+    fn flow_silent_for_longest_is_evicted() {
         let mut flows = Flows::new(4);
         for n in 1..=4 {
             assert_eq!(flows.insert(pair(n, 1), LiveFlow::new(FlowId(n), 0, false)), None);
@@ -352,16 +356,16 @@ mod tests {
         assert_eq!(before.len(), 4);
         let active = before[0];
         for n in 6..=9 {
-            flows.find(&pair(active, 1)).expect("it speaks, so it stays");
+            flows.find(&pair(active, 1)).expect("an active flow stays");
             assert!(flows.insert(pair(n, 1), LiveFlow::new(FlowId(n), 0, false)).is_some());
         }
         assert_eq!(flows.len(), 4);
     }
 
     proptest! {
-        /// The table against a map, with insertions, look-ups and evictions in any order.
+        /// The table compared with a map, with insertions, lookups and evictions in any order.
         #[test]
-        fn finds_what_a_map_finds(
+        fn flow_table_agrees_with_a_map(
             most in 1usize..40, steps in prop::collection::vec((any::<bool>(), 0u32..80), 1..400),
         ) {
             let mut flows = Flows::new(most);

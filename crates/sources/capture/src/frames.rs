@@ -1,4 +1,4 @@
-//! Every frame passes here: it is numbered, dated, decoded, given to its flow, and handed on as an event.
+//! The path of every frame: it is numbered, timestamped, decoded, assigned to its flow, and passed on as an event.
 
 use crate::decode::{self, Whole};
 use crate::flows::{Flows, LiveFlow, Pair};
@@ -14,23 +14,23 @@ use slowpath_model::{Checksum, Event, EventKind, Flags, FlowEnd, FlowId, IcmpErr
 use slowpath_wire::ip::{V4, V6};
 use std::collections::BTreeMap;
 
-/// A frame as a file holds it.
+/// A frame in a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'a> {
     pub(crate) link: LinkType,
-    /// Nanoseconds since 1970; `None` where the format has no stamp for it.
+    /// Nanoseconds since 1970; `None` if the format has no timestamp for it.
     pub(crate) stamp: Option<i64>,
-    /// What was captured of it, as far as it is looked at.
+    /// The captured bytes, as far as they are examined.
     pub(crate) data: &'a [u8],
-    /// How much was captured of it.
+    /// The number of captured bytes.
     pub(crate) captured: u32,
-    /// Its length on the wire, as the file has it.
+    /// Its length on the wire, according to the file.
     pub(crate) wire: u32,
     /// The offset of its record.
     pub(crate) offset: u64,
 }
 
-/// What is counted on the way.
+/// Counters.
 #[derive(Debug)]
 pub(crate) struct Counts {
     pub(crate) frames: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Counts {
 pub(crate) struct Frames<'s, S> {
     sink: &'s mut S,
     flows: Flows,
-    /// The last stamp, since 1970.
+    /// The last timestamp, since 1970.
     last: i64,
     counts: Counts,
 }
@@ -77,7 +77,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         Self { sink, flows: Flows::new(most_flows), last: 0, counts }
     }
 
-    /// How many frames were taken so far.
+    /// The number of frames so far.
     pub(crate) fn count(&self) -> u64 {
         self.counts.frames
     }
@@ -104,8 +104,8 @@ impl<'s, S: Sink> Frames<'s, S> {
         }
     }
 
-    /// The short way, which most frames go; says whether this one does. One function takes a packet from its bytes to its
-    /// flow, so that its headers are not written to memory in between.
+    /// The fast path of most frames; returns whether this one took it. One function takes a packet from its bytes to
+    /// its flow, so that its headers are not written to memory in between.
     #[inline(never)]
     fn accept_short<'a, I: Ip<'a>>(&mut self, at: Instant, body: Body<'a>, frame: &Frame<'a>) -> bool {
         let Some(packet) = short::packet::<I>(body) else { return false };
@@ -113,7 +113,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         true
     }
 
-    /// The long way for the frames that need it.
+    /// The general path for other frames.
     #[inline(never)]
     fn accept_any(&mut self, at: Instant, frame: &Frame<'_>) {
         match decode::headers_and_whole(frame.link, frame.data, frame.wire) {
@@ -128,7 +128,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         }
     }
 
-    /// Takes a frame of which nothing can be used.
+    /// Counts an unusable frame.
     #[cold]
     pub(crate) fn reject(&mut self, oddity: Oddity, offset: u64) {
         self.counts.frames += 1;
@@ -140,7 +140,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         self.counts.notes.note(oddity, self.counts.frames, offset);
     }
 
-    /// The instant of a stamp. A frame without one is as late as the frame before it.
+    /// The instant of a timestamp. A frame without one gets the previous frame's.
     #[inline]
     fn date(&mut self, stamp: Option<i64>) -> Instant {
         let Some(epoch) = self.counts.epoch else { return self.first_date(stamp) };
@@ -170,7 +170,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         Instant::START
     }
 
-    /// Hands on a segment to its flow. Few need their checksum verified, for which `whole` is asked then.
+    /// Passes a segment to its flow. Few need their checksum verified; only for those is `whole` called.
     #[inline(always)]
     fn deliver<'a>(
         &mut self,
@@ -208,7 +208,7 @@ impl<'s, S: Sink> Frames<'s, S> {
         self.sink.accept(flow.id, &event);
     }
 
-    /// Hands on an ICMP error to the flow that it is about; says whether that is known.
+    /// Passes an ICMP error to the flow that it quotes; returns whether that is known.
     #[cold]
     fn deliver_error(&mut self, at: Instant, quote: &Quote) -> bool {
         let (pair, second) = Pair::of(quote.addresses, quote.ports.0, quote.ports.1);
@@ -226,13 +226,13 @@ impl<'s, S: Sink> Frames<'s, S> {
         true
     }
 
-    /// Opens a flow whose first segment came from the pair's `second` end or its first.
+    /// Opens a flow whose first segment was sent by the pair's `second` end or its first.
     #[cold]
     fn open(&mut self, pair: Pair, second: bool, flags: Flags) -> bool {
         let Some(number) = self.counts.flows.checked_add(1) else { return false };
         self.counts.flows = number;
         let id = FlowId(number);
-        // The end that answers a SYN did not initiate.
+        // The end that answers a SYN is not the initiator.
         let a_is_second = second ^ flags.has(Flags::SYN.with(Flags::ACK));
         let occurrence = match self.flows.peek(&pair) {
             Some(flow) => {

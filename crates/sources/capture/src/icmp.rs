@@ -1,6 +1,6 @@
-//! Errors of ICMP and ICMPv6, which quote the packet that they are about.
+//! Errors of ICMP and ICMPv6, which quote the packet that caused them.
 //!
-//! Reading list: RFC 792 (at least the first eight bytes behind the IP header are quoted), RFC 1812 (section 4.3.2.3),
+//! Reading list: RFC 792 (at least the first eight bytes after the IP header are quoted), RFC 1812 (section 4.3.2.3),
 //! RFC 4443 (section 2.4).
 
 use crate::layer::{Header, Layer, Outer, Quote};
@@ -9,15 +9,15 @@ use slowpath_wire::bytes::{be16, be32};
 use slowpath_wire::ip::ICMP;
 use std::net::IpAddr;
 
-/// The type, the code and four more bytes, or eight bytes of TCP.
+/// Type, code, checksum and four more bytes, or eight bytes of TCP.
 const HEADER: usize = 8;
 
-/// An ICMP error: what it says, and the packet that it quotes.
+/// An ICMP error: its kind, and the packet that it quotes.
 pub(crate) struct QuotingError<'a> {
     protocol: u8,
     from: IpAddr,
     kind: IcmpKind,
-    /// The header that the quoted packet begins with, and what is quoted of it.
+    /// The first header of the quoted packet, and the quoted bytes.
     pub(crate) quoted: (Header, Layer<'a>),
 }
 
@@ -34,7 +34,7 @@ impl<'a> QuotingError<'a> {
         Some(Self { protocol, from: outer.addresses.source(), kind, quoted })
     }
 
-    /// The error with what is quoted of a TCP segment, inside all headers before it.
+    /// The error with the quoted TCP segment, after all headers before it.
     pub(crate) fn about(&self, segment: Outer, layer: Layer<'_>) -> Option<Quote> {
         let tcp = layer.data.first_chunk::<HEADER>()?;
         Some(Quote {

@@ -1,23 +1,22 @@
-//! Where the bytes come from: a file or a stream, unpacked, seen through one buffer that never grows.
+//! The input: a file or a stream, decompressed, through one buffer of fixed size.
 
 use crate::summary::{Compression, Stop};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The buffer. Half of it is enough for any record that is looked at whole; all of it stays in a second-level
-/// cache, which is why reading into it again and again beats mapping the file.
+/// The buffer. Half of it is enough for any record that is examined whole; all of it stays in a second-level cache,
+/// which is why reading into it repeatedly is faster than mapping the file.
 const BUFFER: usize = 512 * 1024;
 
-/// A record up to this size is looked at whole. It is the largest snapshot length that libpcap and Wireshark
-/// allow (`MAXIMUM_SNAPLEN` in libpcap's `pcap-int.h`); what claims to be longer is looked at as far as this and
-/// skipped over.
+/// The maximum size of a record that is examined whole. It is the largest snapshot length that libpcap and Wireshark
+/// allow (`MAXIMUM_SNAPLEN` in libpcap's `pcap-int.h`); a longer record is examined up to this and the rest skipped.
 pub(crate) const WHOLE: usize = 256 * 1024;
 
-/// A record that claims to be longer than this is damage, not data.
+/// A record that claims to be longer than this is corrupt.
 pub(crate) const LARGEST: u64 = 256 * 1024 * 1024;
 
-/// What is read at first, to see what it is.
+/// The first read, to detect the format.
 const HEAD: usize = 64 * 1024;
 
 /// The decompressors read their input in pieces of this size.
@@ -26,22 +25,22 @@ const PACKED_BUFFER: usize = 128 * 1024;
 /// Called with the bytes read so far, and with the total if that is known.
 pub(crate) type Progress = Box<dyn FnMut(u64, Option<u64>) + Send>;
 
-/// Why no more bytes come.
+/// Why there are no more bytes.
 #[derive(Clone, Debug)]
 pub(crate) enum Ending {
-    /// The end, as it should be.
+    /// The proper end.
     Clean,
-    /// Reading or unpacking failed.
+    /// Reading or decompressing failed.
     Failed(String),
 }
 
-/// A window onto the unpacked bytes.
+/// A window onto the decompressed bytes.
 pub(crate) struct Input {
     source: Box<dyn Read + Send>,
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
-    /// The offset of `buffer[0]` in the unpacked capture.
+    /// The offset of `buffer[0]` in the decompressed capture.
     base: u64,
     ending: Option<Ending>,
     raw: Arc<AtomicU64>,
@@ -49,8 +48,8 @@ pub(crate) struct Input {
     progress: Option<Progress>,
 }
 
-/// What to say about an error. zstd's own limit for the window, 128 MiB, is kept, since a file must not decide how
-/// much memory is taken; what was packed with more needs `zstd`.
+/// The text of an error. zstd's own window limit, 128 MiB, is kept, since a file must not decide how much memory is
+/// used; files compressed with more need `zstd`.
 fn reason(error: &io::Error) -> String {
     match error.to_string() {
         large if large.contains("too much memory") => {
@@ -60,7 +59,7 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Counts the bytes that leave the file, packed or not.
+/// Counts the bytes read from the file, compressed or not.
 struct Counted {
     inner: Box<dyn Read + Send>,
     count: Arc<AtomicU64>,
@@ -75,7 +74,7 @@ impl Read for Counted {
 }
 
 impl Input {
-    /// Looks at the first bytes and puts the decompressor in place that they ask for.
+    /// Examines the first bytes and selects the decompressor.
     pub(crate) fn open(
         inner: Box<dyn Read + Send>,
         total: Option<u64>,
@@ -85,7 +84,7 @@ impl Input {
         let mut counted = Counted { inner, count: Arc::clone(&raw) };
         let mut head = vec![0; HEAD];
         let mut length = 0;
-        // Four bytes distinguish every packing.
+        // Four bytes distinguish all compressions.
         while length < 4 {
             match counted.read(&mut head[length..]) {
                 Ok(0) => break,
@@ -117,36 +116,36 @@ impl Input {
         Ok((input, compression))
     }
 
-    /// What is in the buffer and not consumed.
+    /// The bytes in the buffer that are not consumed.
     #[inline]
     pub(crate) fn available(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Done with the next `n` bytes, which are available.
+    /// Consumes the next `n` bytes, which are available.
     #[inline]
     pub(crate) fn consume(&mut self, n: usize) {
         debug_assert!(n <= self.end - self.start);
         self.start += n;
     }
 
-    /// The offset of the next byte in the unpacked capture.
+    /// The offset of the next byte in the decompressed capture.
     #[inline]
     pub(crate) fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
 
-    /// Bytes that left the file so far, packed or not.
+    /// Bytes read from the file so far, compressed or not.
     pub(crate) fn raw_bytes(&self) -> u64 {
         self.raw.load(Ordering::Relaxed)
     }
 
-    /// Why no more bytes come, once none do.
+    /// Why there are no more bytes, at the end.
     pub(crate) fn ending(&self) -> Option<&Ending> {
         self.ending.as_ref()
     }
 
-    /// Makes at least `want` bytes (at most [`WHOLE`] and some headers) available; says whether there are so many.
+    /// Makes at least `want` bytes (at most [`WHOLE`] and some headers) available; returns whether there are that many.
     pub(crate) fn fill(&mut self, want: usize) -> bool {
         debug_assert!(want <= BUFFER);
         if self.end - self.start >= want {
@@ -173,7 +172,7 @@ impl Input {
         self.end >= want
     }
 
-    /// Passes over the next `n` bytes, available or not; says whether there are so many.
+    /// Skips the next `n` bytes, available or not; returns whether there are that many.
     pub(crate) fn skip(&mut self, mut n: u64) -> bool {
         loop {
             let here = ((self.end - self.start) as u64).min(n);
@@ -190,7 +189,7 @@ impl Input {
 }
 
 impl Input {
-    /// Where and why reading ends when the next `want` bytes, of `what`, are not there; `None` at the proper end.
+    /// Where and why reading ends if the next `want` bytes, of `what`, are missing; `None` at the proper end.
     pub(crate) fn broken_off(&self, what: &str, want: usize) -> Option<Stop> {
         let here = self.available().len();
         match &self.ending {

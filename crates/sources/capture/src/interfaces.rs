@@ -7,36 +7,36 @@ use crate::summary::Interface;
 use slowpath_wire::bytes::Order;
 use slowpath_wire::pcapng::{IF_NAME, IF_TSOFFSET, IF_TSRESOL, ISB_IFDROP, ISB_OSDROP, options};
 
-/// Interfaces that are kept of one section. A capture on `any` of a large host has some hundreds; a file with
-/// more than this is no capture, and must not fill the memory.
+/// The maximum number of interfaces stored per section. A capture on `any` of a large host has some hundreds; a file
+/// with more than this is not a capture, and must not exhaust the memory.
 const MOST: usize = 1 << 16;
 
-/// Interfaces that the summary lists.
+/// The maximum number of interfaces in the summary.
 const LISTED: usize = 64;
 
-/// The longest interface name that is kept, in bytes. Linux allows 15 (`IFNAMSIZ`), Windows some 50.
+/// The longest stored interface name, in bytes. Linux allows 15 (`IFNAMSIZ`), Windows some 50.
 const LONGEST_NAME: usize = 256;
 
-/// How an interface counts time.
+/// The clock of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clock {
     tick: Tick,
-    /// Added to every stamp, in nanoseconds.
+    /// Added to every timestamp, in nanoseconds.
     offset: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tick {
-    /// So many nanoseconds.
+    /// This many nanoseconds per tick.
     Nanoseconds(u64),
-    /// So many of them are a nanosecond.
+    /// This many ticks per nanosecond.
     PerNanosecond(u64),
     /// 2 to the power of minus this many seconds.
     Binary(u32),
 }
 
 impl Clock {
-    /// Microseconds, unless an option says otherwise.
+    /// Microseconds, unless an option sets another unit.
     const DEFAULT: Self = Self { tick: Tick::Nanoseconds(1000), offset: 0 };
 
     /// By `if_tsresol`: a negative power of ten, or of two if the highest bit is set.
@@ -50,7 +50,7 @@ impl Clock {
         Self { tick, ..self }
     }
 
-    /// Nanoseconds since 1970, rounded down; the ends of the range where it is beyond them.
+    /// Nanoseconds since 1970, rounded down; saturates.
     #[inline]
     pub(crate) fn stamp(self, ticks: u64) -> i64 {
         let nanos = match self.tick {
@@ -74,11 +74,11 @@ pub(crate) struct Described {
     drops: Option<u64>,
 }
 
-/// The interfaces of the current section, and what is left of those before.
+/// The interfaces of the current section, and a summary of earlier ones.
 #[derive(Debug, Default)]
 pub(crate) struct Interfaces {
     current: Vec<Described>,
-    /// Names of those of the current section that will be listed.
+    /// Names in the current section that will be listed.
     names: Vec<Option<String>>,
     listed: Vec<Interface>,
     count: u64,
@@ -86,7 +86,7 @@ pub(crate) struct Interfaces {
 }
 
 impl Interfaces {
-    /// The interface of this number, which has captured a frame.
+    /// The interface with this number, which has captured a frame.
     #[inline]
     pub(crate) fn get(&mut self, number: u32) -> Option<&Described> {
         let interface = self.current.get_mut(number as usize)?;
@@ -94,21 +94,21 @@ impl Interfaces {
         Some(interface)
     }
 
-    /// The one interface of a format that has no more.
+    /// The single interface of a format without interface descriptions.
     pub(crate) fn only(&mut self, link: LinkType, snap_length: u32) {
         self.count += 1;
         self.names.push(None);
         self.current.push(Described { link, clock: Clock::DEFAULT, snap_length, frames: 0, drops: None });
     }
 
-    /// Sets the frames that the one interface captured.
+    /// Sets the frames captured by the single interface.
     pub(crate) fn only_captured(&mut self, frames: u64) {
         if let [interface] = self.current.as_mut_slice() {
             interface.frames = frames;
         }
     }
 
-    /// Takes the body of an interface description block, of at least 8 bytes; says whether there was room.
+    /// Handles the body of an interface description block, of at least 8 bytes; returns whether there was room.
     pub(crate) fn describe(&mut self, order: Order, body: &[u8]) -> bool {
         self.count += 1;
         if self.current.len() >= MOST {
@@ -138,8 +138,8 @@ impl Interfaces {
         true
     }
 
-    /// Takes the body of an interface statistics block. Its counts run from the capture's start, so that the last
-    /// one holds.
+    /// Handles the body of an interface statistics block. Its counts run from the capture's start, so the last one is
+    /// final.
     pub(crate) fn statistics(&mut self, order: Order, body: &[u8]) {
         if body.len() < 12 {
             return;
@@ -154,7 +154,7 @@ impl Interfaces {
         interface.drops = drops.or(interface.drops);
     }
 
-    /// A section's interfaces are numbered from 0 again.
+    /// A section numbers its interfaces from 0 again.
     pub(crate) fn new_section(&mut self) {
         let mut names = std::mem::take(&mut self.names).into_iter();
         for interface in self.current.drain(..) {
@@ -174,7 +174,7 @@ impl Interfaces {
         }
     }
 
-    /// The list, the number, and the drops of all of them.
+    /// The list, the number, and the total drops.
     pub(crate) fn finish(mut self) -> (Vec<Interface>, u64, Option<u64>) {
         self.new_section();
         (self.listed, self.count, self.drops)
@@ -186,14 +186,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resolutions() {
+    fn timestamp_resolutions_are_converted() {
         let stamp = |resolution, ticks| Clock::DEFAULT.with_resolution(resolution).stamp(ticks);
         assert_eq!(Clock::DEFAULT.stamp(1_500_000), 1_500_000_000);
         assert_eq!(stamp(0, 3), 3_000_000_000);
         assert_eq!(stamp(3, 3), 3_000_000);
         assert_eq!(stamp(9, 3), 3);
         assert_eq!(stamp(12, 3_999), 3);
-        assert_eq!(stamp(127, u64::MAX - 1), 0, "finer than any clock");
+        assert_eq!(stamp(127, u64::MAX - 1), 0, "below a nanosecond");
         assert_eq!(stamp(0x80, 2), 2_000_000_000);
         assert_eq!(stamp(0x8a, 1536), 1_500_000_000, "2^-10 s");
         assert_eq!(stamp(0xff, u64::MAX), 0);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn more_interfaces_than_any_host_has_do_not_fill_the_memory() {
+    fn number_of_stored_interfaces_is_limited() {
         let mut interfaces = Interfaces::default();
         let body = [1, 0, 0, 0, 0, 0, 4, 0];
         for n in 0..2_000_000 {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn names_offsets_and_drops() {
+    fn interface_names_offsets_and_drops_are_read() {
         let mut interfaces = Interfaces::default();
         let mut body = vec![0, 1, 0, 0, 0, 0, 0, 96];
         body.extend([0, 2, 0, 4, b'e', b't', b'h', b'0', 0, 9, 0, 1, 9, 0, 0, 0]);

@@ -10,7 +10,7 @@ use slowpath_model::{Ecn, IpFacts};
 use slowpath_wire::bytes::be16;
 use slowpath_wire::ip::{ICMP, ICMPV6, TCP, UDP, V4, V4_BYTES, V6, V6_BYTES};
 
-/// Whichever IP version the first four bits name.
+/// The IP version in the first four bits.
 pub(crate) fn any(layer: Layer<'_>) -> Step<'_> {
     match layer.need(1)?[0] >> 4 {
         4 => Ok((Header::Ipv4, layer)),
@@ -27,7 +27,7 @@ pub(crate) fn v4<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
         return Err(Skip::Malformed);
     }
     let total = match ip.total_bytes() {
-        // Linux sends 0 up the capture tap for packets above 64 KiB, and older drivers for offloaded ones.
+        // Linux passes 0 to captures for packets above 64 KiB, and older drivers for offloaded ones.
         0 => {
             walk.oddities.add(Oddity::LengthFromFrame);
             layer.wire
@@ -61,8 +61,8 @@ pub(crate) fn v6<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
         return Err(Skip::Malformed);
     }
     let total = match ip.payload_bytes() {
-        // A jumbogram (RFC 2675, section 3; Linux "BIG TCP"). The frame knows its length as well as the
-        // hop-by-hop option that may be there.
+        // A jumbogram (RFC 2675, section 3; Linux "BIG TCP"). The frame's length is as good as that of a possible
+        // hop-by-hop option.
         0 => {
             walk.oddities.add(Oddity::LengthFromFrame);
             layer.wire.max(V6_BYTES)
@@ -77,10 +77,10 @@ pub(crate) fn v6<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     Ok((Header::Inside(ip.next_header(), outer), body))
 }
 
-/// The part of the frame that the IP header claims; what is behind it is Ethernet's padding.
+/// The part of the frame within the IP header's length; the rest is Ethernet's padding.
 ///
-/// If it claims more than there was, it is believed nonetheless: tools that shorten frames often forget to leave
-/// their length on the wire. Only where the header before it states less, that one is believed.
+/// If the length exceeds the frame, it is used anyway: tools that truncate frames often do not record the length on the
+/// wire. Only if an outer header states less, that counts.
 fn claimed<'a>(layer: Layer<'a>, total: usize, walk: &mut Walk) -> Layer<'a> {
     let stated = std::mem::take(&mut walk.stated);
     if total <= layer.wire {
@@ -97,7 +97,7 @@ fn later_fragment(protocol: u8) -> Skip {
     if protocol == TCP { Skip::LaterFragment } else { Skip::NotTcp(protocol) }
 }
 
-/// What an IP header announces: an extension header, or what is carried. The numbers are IANA's.
+/// The header announced by an IP header: an extension header, or the payload's. The numbers are IANA's.
 pub(crate) fn inside<'a>(protocol: u8, outer: Outer, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
     let length = match protocol {
@@ -108,7 +108,7 @@ pub(crate) fn inside<'a>(protocol: u8, outer: Outer, layer: Layer<'a>, walk: &mu
         41 => return Ok((Header::Ipv6, layer)),
         47 => return Ok((Header::Gre, layer)),
         137 => return Ok((Header::Mpls, layer)),
-        // Routing; behind the length and the type is how many addresses are left (RFC 8200, section 4.4).
+        // Routing; after the length and the type is the number of addresses left (RFC 8200, section 4.4).
         43 => {
             let header = layer.need(4)?;
             walk.detour |= header[3] > 0;

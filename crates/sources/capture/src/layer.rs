@@ -1,4 +1,4 @@
-//! The headers of a frame, one inside the other: what each reads, and what it says is inside it.
+//! The nested headers of a frame: parsing each, and the type of the next.
 
 use crate::addresses::Addresses;
 use crate::link_type::LinkType;
@@ -8,10 +8,10 @@ use slowpath_model::{IcmpKind, IpFacts};
 use slowpath_wire::tcp::HeaderFault;
 use std::net::IpAddr;
 
-/// Why a frame holds no TCP segment that can be used.
+/// Why a frame has no usable TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
-    /// Neither IPv4 nor IPv6, but this.
+    /// Neither IPv4 nor IPv6, but this protocol.
     NotIp(Protocol),
     /// Another protocol over IP, by its IANA number.
     NotTcp(u8),
@@ -23,9 +23,9 @@ pub enum Skip {
     Truncated,
     /// A header contradicts itself.
     Malformed,
-    /// The link type is not known.
+    /// An unsupported link type.
     UnsupportedLink(LinkType),
-    /// More headers inside each other than are followed.
+    /// Too many nested headers.
     TooDeep,
 }
 
@@ -41,13 +41,13 @@ impl From<HeaderFault> for Skip {
 /// An ICMP error that quotes a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// The protocol that it came in: ICMP or ICMPv6.
+    /// The protocol that carried it: ICMP or ICMPv6.
     pub protocol: u8,
     /// The sender.
     pub from: IpAddr,
-    /// What it says.
+    /// The error.
     pub kind: IcmpKind,
-    /// Between whom the segment went.
+    /// The segment's addresses.
     pub addresses: Addresses,
     /// The ports of the segment's sender and receiver.
     pub ports: (u16, u16),
@@ -55,21 +55,20 @@ pub struct Quote {
     pub seq: u32,
 }
 
-/// Headers inside each other that are followed, of whatever kind. Ordinary traffic has 2 to 4, a provider's
-/// tunnel of tunnels some 12.
+/// The maximum number of nested headers, of any kind. Ordinary traffic has 2 to 4, a provider's nested tunnels some 12.
 const DEPTH: u8 = 24;
 
-/// The rest of a frame inside the headers passed so far.
+/// The rest of a frame after the parsed headers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layer<'a> {
-    /// What was captured of it.
+    /// The captured bytes.
     pub(crate) data: &'a [u8],
     /// Its length on the wire.
     pub(crate) wire: usize,
 }
 
 impl<'a> Layer<'a> {
-    /// The captured bytes, if the first `n` are among them.
+    /// The captured bytes, if they include the first `n`.
     pub(crate) fn need(self, n: usize) -> Result<&'a [u8], Skip> {
         if self.data.len() >= n { Ok(self.data) } else { Err(self.too_short(n)) }
     }
@@ -84,7 +83,7 @@ impl<'a> Layer<'a> {
         if self.wire >= n { Skip::Truncated } else { Skip::Malformed }
     }
 
-    /// What follows the first `n` bytes.
+    /// The part after the first `n` bytes.
     pub(crate) fn after(self, n: usize) -> Result<Self, Skip> {
         match self.data.get(n..) {
             Some(data) => Ok(Self { data, wire: self.wire.saturating_sub(n) }),
@@ -92,19 +91,19 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// The first `n` bytes at most.
+    /// At most the first `n` bytes.
     pub(crate) fn limit(self, n: usize) -> Self {
         Self { data: &self.data[..self.data.len().min(n)], wire: self.wire.min(n) }
     }
 }
 
-/// The way through one frame: what was odd so far, and how many more headers may follow.
+/// The path through one frame: oddities so far, and how many more headers may follow.
 #[derive(Debug)]
 pub(crate) struct Walk {
     pub(crate) oddities: Oddities,
-    /// Whether the layer's length was stated by the header before it, not only by the record.
+    /// Whether the previous header stated the layer's length, not only the record.
     pub(crate) stated: bool,
-    /// Whether the packet goes by way of other addresses than its last one.
+    /// Whether the packet is source-routed.
     pub(crate) detour: bool,
     left: u8,
 }
@@ -121,11 +120,11 @@ impl Walk {
     }
 }
 
-/// A header, by what announced it.
+/// A header, by its type in the previous one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Header {
     Ethernet,
-    /// What an EtherType announces.
+    /// By EtherType.
     Typed(u16),
     /// IEEE 802.2.
     Llc,
@@ -142,7 +141,7 @@ pub(crate) enum Header {
     Ipoib,
     Radiotap,
     Ppi,
-    /// IEEE 802.11, perhaps with padding behind its header.
+    /// IEEE 802.11, perhaps with padding after its header.
     Wifi {
         is_padded: bool,
     },
@@ -153,23 +152,23 @@ pub(crate) enum Header {
     Ip,
     Ipv4,
     Ipv6,
-    /// What an IP header announces, by IANA's number.
+    /// By IP protocol number.
     Inside(u8, Outer),
-    /// Of either version, by IANA's number.
+    /// ICMP of either version, by protocol number.
     Icmp(u8, Outer),
     Udp,
     GtpU,
     Gre,
-    /// The segment that was looked for.
+    /// The TCP segment.
     Tcp(Outer),
 }
 
-/// What an IP header says to the headers inside it.
+/// Fields of an IP header for the headers inside it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outer {
     pub(crate) addresses: Addresses,
     pub(crate) facts: IpFacts,
 }
 
-/// What is inside a header, and where it begins.
+/// The next header, and its bytes.
 pub(crate) type Step<'a> = Result<(Header, Layer<'a>), Skip>;

@@ -1,8 +1,8 @@
 //! pcap and pcapng captures as slowpath events.
 //!
-//! [`Capture`] reads a file or a stream, frame by frame, in bounded memory, and pushes what it finds into a
-//! [`Sink`]: a flow's `open`, its segments in the order of the file, its `close`. The [`CaptureSummary`] at the end says
-//! what was read, what was not, and what was odd.
+//! [`Capture`] reads a file or a stream, frame by frame, in bounded memory, and pushes its events into a [`Sink`]: a
+//! flow's `open`, its segments in the order of the file, its `close`. The [`CaptureSummary`] at the end reports what
+//! was read, what was not, and what was odd.
 //!
 //! ```no_run
 //! # use slowpath_capture::Capture;
@@ -13,40 +13,39 @@
 //! # }
 //! ```
 //!
-//! # What is where
+//! # Files
 //!
-//! - `input`: the bytes, unpacked; `pcap` and `pcapng`: the records in them; [`error`] and [`summary`]: what to
-//!   say about them.
-//! - [`decode`]: from a frame to the TCP [`packet`] in it; `short`: the short way; [`link`], `wifi`, `ip`,
-//!   `tunnel` and `icmp`: headers of the long way, each a [`layer`] inside another.
-//! - `flows`: the table of live flows; `connection`: one of them; `frames`: all of it together.
+//! - `input`: the decompressed bytes; `pcap` and `pcapng`: their records; [`error`] and [`summary`]: the reports about
+//!   them.
+//! - [`decode`]: from a frame to its TCP [`packet`]; `short`: the fast path; [`link`], `wifi`, `ip`, `tunnel` and
+//!   `icmp`: headers of the general path, each a [`layer`] inside another.
+//! - `flows`: the table of live flows; `connection`: one of them; `frames`: the path of a frame through all of these.
 //!
-//! # Where 0 is
+//! # Offset 0
 //!
-//! A direction's offset 0 is its SYN's sequence number, or, if the other end's SYN-ACK or the third step of the
-//! handshake is seen first, the number before the one that is acknowledged there. In a connection whose start was
-//! not captured it is the first number seen of that direction, be it a sequence number of its own or one that the
-//! other end acknowledged. A SYN captured after that keeps its place, at a negative offset if need be.
+//! A direction's offset 0 is its SYN's sequence number, or, if the other end's SYN-ACK or the third segment of the
+//! handshake is seen first, the number before the one acknowledged there. In a connection whose start was not captured,
+//! it is the first number seen of that direction: its own sequence number, or one that the other end acknowledged. A
+//! SYN captured later keeps its place, at a negative offset if necessary.
 //!
-//! A SYN may meet an old connection between the same ends, which answers it with a challenge ACK (RFC 5961, section 4)
-//! that is answered with a RST. The numbers of these are the old connection's: their acknowledgments and the RST have
-//! offsets far from 0, which nothing follows, and the SYN-ACK that acknowledges the SYN is at 0. A RST alone never says
-//! where an end's numbers are. SACK blocks nowhere near what was sent have no offsets; they are counted.
+//! A SYN may meet an old connection between the same ends, which answers with a challenge ACK (RFC 5961, section 4)
+//! that is answered with a RST. Their numbers belong to the old connection: their acknowledgments and the RST have
+//! offsets far from 0, which are not followed, and the SYN-ACK that acknowledges the SYN is at 0. A RST alone never
+//! shows an end's numbers. SACK blocks far from the data sent have no offsets; they are counted.
 //!
-//! # When a flow ends
+//! # The end of a flow
 //!
-//! A SYN (without ACK) is a new connection, with the next occurrence number, if its sequence number is not the
-//! one the connection started with; with the same number only if both ends had sent a FIN. So is a SYN into a
-//! connection whose start was not captured, and a SYN from the other end after FIN, RST or data. A SYN-ACK is one
-//! only after FIN or RST and with another number, or if it does not fit the numbers that its end had before. A SYN that
-//! follows a challenge ACK opens nothing, whatever its number: the connection is tried again. Beyond
-//! [`Capture::max_live_flows`] the flow silent for longest is closed as evicted; if it speaks again, it is a new flow
-//! whose occurrence number starts at 0.
+//! A SYN (without ACK) is a new connection, with the next occurrence number, if its sequence number differs from the
+//! one the connection started with; with the same number only if both ends had sent a FIN. So is a SYN in a connection
+//! whose start was not captured, and a SYN from the other end after FIN, RST or data. A SYN-ACK is one only after FIN
+//! or RST and with another number, or if it does not fit its end's earlier numbers. A SYN that follows a challenge ACK
+//! opens nothing, whatever its number: the open is retried. Beyond [`Capture::max_live_flows`] the flow silent for
+//! longest is closed as evicted; if it sends again, it is a new flow whose occurrence number starts at 0.
 //!
 //! # Decisions
 //!
 //! Sequence numbers are unwrapped in one place, the flow table. They become signed 64-bit offsets, because a capture
-//! may start in the middle of a connection. Nothing behind the flow table wraps.
+//! may start in the middle of a connection. Nothing after the flow table wraps.
 
 pub mod addresses;
 mod connection;
@@ -89,10 +88,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Flows watched at once by default: some 64 MB here, and more in the analyses behind.
+/// The default maximum of live flows: some 64 MB here, and more in the analyses.
 pub const DEFAULT_LIVE_FLOWS: usize = 500_000;
 
-/// A capture to be read.
+/// A capture to read.
 pub struct Capture {
     name: String,
     reader: Box<dyn Read + Send>,
@@ -115,7 +114,7 @@ impl Capture {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Open`] if it cannot be opened. What is in it is looked at by [`run`](Self::run).
+    /// [`CaptureError::Open`] if it cannot be opened. [`run`](Self::run) reads the contents.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -132,7 +131,7 @@ impl Capture {
         }
     }
 
-    /// A capture that comes as a stream; `name` is what messages call it.
+    /// A capture from a stream; `name` is its name in messages.
     pub fn from_reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
         Self {
             name: name.into(),
@@ -143,28 +142,28 @@ impl Capture {
         }
     }
 
-    /// How many flows to watch at once, at least 1; beyond that the one silent for longest is evicted.
+    /// The maximum number of live flows, at least 1; beyond that the one silent for longest is evicted.
     #[must_use]
     pub fn max_live_flows(mut self, flows: usize) -> Self {
         self.live_flows = flows;
         self
     }
 
-    /// Calls `callback` with the bytes read so far (packed, if the file is) and the file's size where it is known,
-    /// once per buffer: some thousand times per gigabyte.
+    /// Calls `callback` with the bytes read so far (compressed, if the file is) and the file's size if known, once per
+    /// buffer: some thousand times per gigabyte.
     #[must_use]
     pub fn on_progress(mut self, callback: impl FnMut(u64, Option<u64>) + Send + 'static) -> Self {
         self.progress = Some(Box::new(callback));
         self
     }
 
-    /// Reads all of it into `sink`.
+    /// Reads the whole capture into `sink`.
     ///
-    /// A capture that breaks off or is damaged half-way is delivered up to there; [`CaptureSummary::stopped`] says so.
+    /// A capture that is truncated or damaged is delivered up to there; [`CaptureSummary::stopped`] says so.
     ///
     /// # Errors
     ///
-    /// If not even one frame of it can be read: it is empty, no capture, or damaged from its start on.
+    /// If not even one frame can be read: it is empty, not a capture, or damaged from the start.
     pub fn run(self, sink: &mut impl Sink) -> Result<CaptureSummary, CaptureError> {
         let Self { name, reader, total, progress, live_flows } = self;
         let (mut input, compression) = match Input::open(reader, total, progress) {
@@ -215,7 +214,7 @@ impl Capture {
     }
 }
 
-/// What the first bytes announce.
+/// The format detected in the first bytes.
 enum Beginning {
     Pcap(pcap::Header),
     Pcapng,
@@ -244,7 +243,7 @@ impl Refusal {
     }
 }
 
-/// Looks at the first bytes, and past pcap's header.
+/// Examines the first bytes, and skips pcap's header.
 fn begin(input: &mut Input) -> Result<Beginning, Refusal> {
     input.fill(HEADER);
     let bytes = input.available();
@@ -272,7 +271,7 @@ fn begin(input: &mut Input) -> Result<Beginning, Refusal> {
     Ok(Beginning::Pcap(header))
 }
 
-/// What it is, if it is no capture that can be read.
+/// What a file is that is not a supported capture.
 fn foreign(bytes: &[u8]) -> Refusal {
     match bytes {
         [0xfd, b'7', b'z', b'X', b'Z', ..] => Refusal::Packed { packing: "xz", unpack: "xz -dc" },

@@ -1,4 +1,4 @@
-//! Link layers: what stands before the IP header.
+//! Link layers: the headers before the IP header.
 //!
 //! Reading list: the link-layer header types of the Tcpdump group, IEEE 802.1Q, 802.2 and 802.3, RFC 1042 (SNAP),
 //! RFC 2516 (PPPoE), RFC 1547 (section 4.3.1: Cisco HDLC), RFC 4391 (section 6: IP over InfiniBand), Linux
@@ -10,7 +10,7 @@ use crate::protocol::Protocol;
 use slowpath_wire::bytes::Order::{Big, Little};
 use slowpath_wire::bytes::{be16, be32};
 
-/// What a frame of this link type begins with.
+/// The first header of a frame with this link type.
 pub(crate) fn first(link: LinkType) -> Result<Header, Skip> {
     Ok(match link {
         LinkType::ETHERNET => Header::Ethernet,
@@ -51,17 +51,17 @@ pub(crate) fn fddi(layer: Layer<'_>) -> Step<'_> {
     Ok((Header::Llc, layer.after(13)?))
 }
 
-/// What an EtherType announces (IANA, "IEEE 802 numbers"); up to 1500 it is a length instead, and LLC follows.
+/// By EtherType (IANA, "IEEE 802 numbers"); up to 1500 it is a length instead, followed by LLC.
 pub(crate) fn typed<'a>(kind: u16, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     let header = match kind {
         0x0800 => Header::Ipv4,
         0x86dd => Header::Ipv6,
-        // 802.1Q, 802.1ad, and what came before it
+        // 802.1Q, 802.1ad, and their predecessors
         0x8100 | 0x88a8 | 0x9100 | 0x9200 => {
             walk.deeper()?;
             return Ok((Header::Typed(be16(layer.need(4)?, 2)), layer.after(4)?));
         }
-        // E-Tag (IEEE 802.1BR), and VN-Tag, which it came from
+        // E-Tag (IEEE 802.1BR), and its predecessor VN-Tag
         0x893f => {
             walk.deeper()?;
             return Ok((Header::Typed(be16(layer.need(8)?, 6)), layer.after(8)?));
@@ -106,8 +106,8 @@ pub(crate) fn llc<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     }
 }
 
-/// The loopback's address family: 2 is IPv4 everywhere; IPv6 is 10 in Linux, 24 in NetBSD and OpenBSD, 28 in
-/// FreeBSD, 30 in Darwin. In either byte order, as the file does not say which.
+/// The loopback's address family: 2 is IPv4 everywhere; IPv6 is 10 in Linux, 24 in NetBSD and OpenBSD, 28 in FreeBSD,
+/// 30 in Darwin. In either byte order, as the file does not say which.
 pub(crate) fn family(layer: Layer<'_>) -> Step<'_> {
     let family = be32(layer.need(4)?, 0);
     let family = if family > 0xffff { family.swap_bytes() } else { family };
@@ -126,11 +126,11 @@ pub(crate) fn cisco_hdlc(layer: Layer<'_>) -> Step<'_> {
     }
 }
 
-/// Of netfilter's attributes, the packet (`NFULA_PAYLOAD`).
+/// The packet among netfilter's attributes (`NFULA_PAYLOAD`).
 const NFULA_PAYLOAD: u16 = 9;
 
-/// An address family, a version, the group's number; then attributes, of which one is an IP packet. Their lengths and
-/// types are in the byte order of the host that captured, and the frame does not say which: types are below 256.
+/// An address family, a version, the group's number; then attributes, one of which is an IP packet. Their lengths and
+/// types are in the byte order of the capturing host, which the frame does not state: types are below 256.
 pub(crate) fn nflog(layer: Layer<'_>) -> Step<'_> {
     layer.need(4)?;
     let mut rest = layer.after(4)?;
@@ -148,11 +148,11 @@ pub(crate) fn nflog(layer: Layer<'_>) -> Step<'_> {
     }
 }
 
-/// How long what stands before the EtherType of IP over InfiniBand may be: the global route header as libpcap writes it
-/// (tcpdump's `print-ipoib.c`), the receiver's address as Linux puts it there (`IPOIB_PSEUDO_LEN`), or nothing.
+/// Possible lengths before the EtherType of IP over InfiniBand: the global route header written by libpcap (tcpdump's
+/// `print-ipoib.c`), the receiver's address added by Linux (`IPOIB_PSEUDO_LEN`), or nothing.
 const BEFORE_IPOIB: [usize; 3] = [40, 20, 0];
 
-/// An EtherType and two reserved bytes, behind an address or not: where they are, IP's version fits the type.
+/// An EtherType and two reserved bytes, with or without an address before: found where IP's version fits the type.
 pub(crate) fn ipoib(layer: Layer<'_>) -> Step<'_> {
     let fits = |at: &usize| match layer.data.get(*at..at + 5) {
         Some([0x08, 0x00, _, _, ip]) => ip >> 4 == 4,

@@ -1,4 +1,4 @@
-//! Link types, as capture files number them.
+//! Link types, by their numbers in capture files.
 
 /// A link-layer header type by its number in capture files (the Tcpdump group's `LINKTYPE_` values; a few old
 /// files have a `DLT_` value instead).
@@ -6,7 +6,7 @@
 pub struct LinkType(pub u16);
 
 impl LinkType {
-    /// BSD loopback: an address family in the byte order of the host that captured.
+    /// BSD loopback: an address family in the byte order of the capturing host.
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
@@ -42,9 +42,9 @@ impl LinkType {
     pub const IPV6: Self = Self(229);
     /// Linux "cooked" capture, version 2.
     pub const LINUX_SLL2: Self = Self(276);
-    /// Raw IP as OpenBSD and some BSDs number it (`DLT_RAW`).
+    /// Raw IP in the numbering of OpenBSD and some BSDs (`DLT_RAW`).
     pub const RAW_OPENBSD: Self = Self(14);
-    /// Raw IP as the other systems number it (`DLT_RAW`).
+    /// Raw IP in the numbering of the other systems (`DLT_RAW`).
     pub const RAW_BSD: Self = Self(12);
 
     /// Its name.

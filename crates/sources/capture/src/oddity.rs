@@ -1,14 +1,15 @@
-//! What can be odd about a frame or a block.
+//! Oddities of frames and blocks.
 
-/// Something odd about a frame or a block. Some keep a frame from becoming an event ([`Oddity::skips`]), the
-/// others are only noted.
+/// An oddity of a frame or block. Some keep a frame from becoming an event ([`Oddity::skips`]), the others are only
+/// noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Oddity {
-    /// Skipped: neither IPv4 nor IPv6; what it is, is in [`CaptureSummary::other_protocols`](crate::CaptureSummary::other_protocols).
+    /// Skipped: neither IPv4 nor IPv6; [`CaptureSummary::other_protocols`](crate::CaptureSummary::other_protocols) has
+    /// the protocol.
     NotIp,
-    /// Skipped: IP, but not TCP; which protocols is there as well.
+    /// Skipped: IP, but not TCP; the protocols are listed there too.
     NotTcp,
     /// Skipped: a fragment of a TCP segment other than its first.
     LaterFragment,
@@ -16,41 +17,41 @@ pub enum Oddity {
     TruncatedHeader,
     /// Skipped: a header contradicts itself, such as a TCP data offset below 5.
     MalformedHeader,
-    /// Skipped: the link type is not known to slowpath.
+    /// Skipped: an unsupported link type.
     UnsupportedLink,
-    /// Skipped: more headers inside each other than slowpath follows.
+    /// Skipped: too many nested headers.
     TooDeep,
     /// Skipped: captured on an interface that the capture does not describe.
     UnknownInterface,
     /// Skipped: a packet block that contradicts itself.
     MalformedBlock,
-    /// Skipped: a pcapng block that holds something else than a packet (a journal's entry, a system call, a custom
-    /// block), but that Wireshark numbers as a frame.
+    /// Skipped: a pcapng block that is not a packet (a journal entry, a system call, a custom block), but that
+    /// Wireshark numbers as a frame.
     NotAPacket,
     /// Skipped: flow numbers ran out.
     TooManyFlows,
     /// Noted: the first fragment of a TCP segment. Its length is the fragment's; the rest is not seen.
     FirstFragment,
-    /// Noted: the snapshot length cut TCP options off; those before the cut are there.
+    /// Noted: the snapshot length cut TCP options off; those before the cut are kept.
     OptionsCut,
-    /// Noted: a TCP option contradicts itself; those before it are there.
+    /// Noted: a TCP option contradicts itself; those before it are kept.
     MalformedOptions,
-    /// Noted: an IP length of 0 (segmentation offload, jumbograms); the frame's length was taken.
+    /// Noted: an IP length of 0 (segmentation offload, jumbograms); the frame's length is used.
     LengthFromFrame,
-    /// Noted: the IP header claims more bytes than the frame had.
+    /// Noted: the IP header states more bytes than the frame had.
     LengthBeyondFrame,
     /// Noted: a record's captured length exceeds its length on the wire.
     CapturedBeyondWire,
-    /// Noted: a record too large to look at whole; its headers were read.
+    /// Noted: a record too large to examine whole; its headers were read.
     LargeRecord,
-    /// Noted: a pcapng block of a type not known to slowpath.
+    /// Noted: a pcapng block of an unknown type.
     UnknownBlock,
-    /// Noted: more interfaces than slowpath keeps; frames on the rest are skipped.
+    /// Noted: more interfaces than are stored; frames on the rest are skipped.
     TooManyInterfaces,
 }
 
 impl Oddity {
-    /// How many kinds there are.
+    /// The number of kinds.
     pub const COUNT: usize = Self::TooManyInterfaces as usize + 1;
 
     /// All of them, in their order.
@@ -108,7 +109,7 @@ impl Oddity {
         }
     }
 
-    /// In words, to follow a number of frames: "12 frames: the snapshot length cut a header off".
+    /// In words, after a number of frames: "12 frames: the snapshot length cut a header off".
     pub const fn describe(self) -> &'static str {
         match self {
             Self::NotIp => "neither IPv4 nor IPv6",
@@ -143,13 +144,13 @@ impl Oddities {
     /// None.
     pub(crate) const NONE: Self = Self(0);
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether `oddity` is one of them.
+    /// Whether the set contains `oddity`.
     pub const fn has(self, oddity: Oddity) -> bool {
         self.0 & (1 << oddity as u32) != 0
     }

@@ -1,4 +1,4 @@
-//! A TCP segment as it was found in a frame.
+//! A TCP segment found in a frame.
 
 use crate::addresses::Addresses;
 use crate::oddity::Oddities;
@@ -8,12 +8,12 @@ use slowpath_wire::tcp;
 /// A TCP segment and the IP header around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Between whom.
+    /// Source and destination.
     pub addresses: Addresses,
-    /// What else the IP header says.
+    /// Other fields of the IP header.
     pub ip: IpFacts,
     /// The TCP header.
     pub tcp: tcp::Header<'a>,
-    /// What was odd about it.
+    /// Its oddities.
     pub oddities: Oddities,
 }

@@ -19,18 +19,18 @@ pub(crate) struct Header {
     pub(crate) snap_length: u32,
     pub(crate) link: LinkType,
     lengths: Lengths,
-    /// Whether stamps are in nanoseconds, not in microseconds.
+    /// Whether timestamps are in nanoseconds, not in microseconds.
     nanoseconds: bool,
 }
 
-/// In which order a record has its two lengths.
+/// The order of a record's two lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lengths {
     /// Captured, then on the wire.
     Usual,
     /// On the wire, then captured.
     Swapped,
-    /// The smaller one is what was captured.
+    /// The smaller one is the captured length.
     Either,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn recognise(magic: [u8; 4]) -> Option<(Format, Order)> {
 }
 
 impl Header {
-    /// Reads the file header, whose magic is known. The major version is 2 since 1998; other ones are damage.
+    /// Parses the file header, whose magic is known. The major version has been 2 since 1998; others are corrupt.
     pub(crate) fn parse(header: &[u8; HEADER], format: Format, order: Order) -> Result<Self, Stop> {
         let (major, minor) = (order.u16(header, 4), order.u16(header, 6));
         let lengths = match (major, minor) {
@@ -62,9 +62,9 @@ impl Header {
                 return Err(Stop { offset: 4, reason });
             }
         };
-        // The six bits above say how long a frame check sequence is; the low 16 hold every type there is.
+        // The six bits above are the length of a frame check sequence; the low 16 hold every existing type.
         let kind = order.u32(header, 20) as u16;
-        // AIX has version 2.2, stamps of nanoseconds, and numbers interfaces as RFC 1573 does (Wireshark's `libpcap.c`).
+        // AIX has version 2.2, nanosecond timestamps, and numbers interfaces as in RFC 1573 (Wireshark's `libpcap.c`).
         let aix = match (major, minor, kind) {
             (2, 2, 6) => Some(LinkType::ETHERNET),
             (2, 2, 15) => Some(LinkType::FDDI),
@@ -81,7 +81,7 @@ impl Header {
         })
     }
 
-    /// How much was captured of a record, and its length on the wire.
+    /// The captured length of a record, and its length on the wire.
     fn lengths(self, record: &[u8]) -> (u32, u32) {
         let (first, second) = (self.order.u32(record, 8), self.order.u32(record, 12));
         match self.lengths {
@@ -94,7 +94,7 @@ impl Header {
     /// The length of a record's header.
     fn record(self) -> usize {
         match self.format {
-            // Behind the usual fields: interface, protocol, packet type (libpcap's `pcap_sf_patched_pkthdr`).
+            // After the usual fields: interface, protocol, packet type (libpcap's `pcap_sf_patched_pkthdr`).
             Format::PcapModified => 24,
             _ => pcap::RECORD,
         }
@@ -108,12 +108,12 @@ impl Header {
     }
 }
 
-/// Reads records until none is left; says where and why if that is before the end.
+/// Reads records until none is left; returns where and why if that is before the end.
 pub(crate) fn read<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
     if header.lengths != Lengths::Usual {
         return one_by_one(header, input, frames);
     }
-    // Two loops, so that none asks for the byte order at every integer.
+    // Two loops, so that neither checks the byte order at every integer.
     match header.order {
         Order::Little => records(Header { order: Order::Little, ..header }, input, frames),
         Order::Big => records(Header { order: Order::Big, ..header }, input, frames),
@@ -139,7 +139,7 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
         let bytes = input.available();
         let offset = input.offset();
         let mut at = 0;
-        // All records that are in the buffer as a whole; then what the next one needs.
+        // All records that are completely in the buffer; then what the next one needs.
         let want = loop {
             let rest = &bytes[at..];
             if rest.len() < record {
@@ -171,7 +171,7 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
     }
 }
 
-/// A record by itself, which may be too large for the buffer; its header is there.
+/// A single record, which may be too large for the buffer; its header is available.
 #[cold]
 fn one<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
     let (record, offset) = (header.record(), input.offset());

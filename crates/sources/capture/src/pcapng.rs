@@ -14,11 +14,11 @@ use slowpath_wire::pcapng::{
     NAME_RESOLUTION, OBSOLETE_PACKET, SECTION, SIMPLE_PACKET,
 };
 
-/// Blocks that hold no packet, but that Wireshark (4.x, `wiretap/pcapng.c`) numbers as frames: custom blocks, the
-/// systemd journal's entries, and sysdig's events.
+/// Blocks without a packet that Wireshark (4.x, `wiretap/pcapng.c`) numbers as frames: custom blocks, systemd journal
+/// entries, and sysdig events.
 const NUMBERED: [u32; 9] = [0x0bad, 0x4000_0bad, 9, 0x204, 0x208, 0x216, 0x217, 0x221, 0x222];
 
-/// Reads blocks until none is left; says where and why if that is before the end.
+/// Reads blocks until none is left; returns where and why if that is before the end.
 pub(crate) fn read<S: Sink>(
     input: &mut Input,
     interfaces: &mut Interfaces,
@@ -29,7 +29,7 @@ pub(crate) fn read<S: Sink>(
         let bytes = input.available();
         let offset = input.offset();
         let mut at = 0;
-        // All blocks that are in the buffer as a whole; then what the next one needs.
+        // All blocks that are completely in the buffer; then what the next one needs.
         let next = loop {
             let rest = &bytes[at..];
             if rest.len() < FRAME {
@@ -117,11 +117,11 @@ fn byte_order(block: &[u8], offset: u64) -> Result<Order, Stop> {
     found.ok_or_else(|| Stop { offset, reason: "a section header without a byte-order magic".into() })
 }
 
-/// A block whose frame is sound.
+/// A block with consistent lengths.
 struct Block<'a> {
     order: Order,
     kind: u32,
-    /// What stands between the two lengths, as far as it is in the buffer.
+    /// The bytes between the two lengths, as far as they are in the buffer.
     body: &'a [u8],
     offset: u64,
 }
@@ -131,7 +131,7 @@ impl Block<'_> {
         matches!(self.kind, ENHANCED_PACKET | SIMPLE_PACKET | OBSOLETE_PACKET)
     }
 
-    /// Does with the block what its type asks for. `length` is its body's in the file.
+    /// Handles a block by its type. `length` is its body's in the file.
     #[inline]
     fn take<S: Sink>(
         &self,
@@ -179,8 +179,8 @@ impl Block<'_> {
         });
     }
 
-    /// A simple packet block (section 4.4): of the first interface, without a stamp, and as long as its snapshot
-    /// length allows.
+    /// A simple packet block (section 4.4): from the first interface, without a timestamp, and limited by its snapshot
+    /// length.
     fn simple_packet<S: Sink>(&self, length: usize, interfaces: &mut Interfaces, frames: &mut Frames<'_, S>) {
         if self.body.len() < 4 {
             return frames.reject(Oddity::MalformedBlock, self.offset);
@@ -209,7 +209,7 @@ impl Block<'_> {
     fn other<S: Sink>(&self, interfaces: &mut Interfaces, frames: &mut Frames<'_, S>) -> Result<(), Stop> {
         match self.kind {
             section if section.to_ne_bytes() == SECTION => {
-                // After the magic: version (1.0, or 1.2 that nobody wrote), section length, options.
+                // After the magic: version (1.0, or 1.2, which nobody wrote), section length, options.
                 let version = self.body.get(4..6).map_or(0, |version| self.order.u16(version, 0));
                 if version != 1 {
                     let reason = format!("a section of version {version} of the format; known is 1");

@@ -1,36 +1,36 @@
-//! What a frame holds that is not TCP, by name.
+//! Names of protocols other than TCP.
 //!
 //! Reading list: IANA's "Assigned Internet Protocol Numbers", "IEEE 802 Numbers" and "PPP DLL Protocol Numbers".
 
 use crate::link_type::LinkType;
 use std::fmt;
 
-/// The innermost protocol of a frame that was recognised, and is not read further.
+/// The innermost recognised protocol of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
-    /// Over IP, by its IANA number.
+    /// Over IP, by IANA number.
     Ip(u8),
-    /// Over Ethernet or the like, by its EtherType.
+    /// Over Ethernet or similar, by EtherType.
     EtherType(u16),
-    /// Over IEEE 802.2, by its destination's service access point.
+    /// Over IEEE 802.2, by destination service access point.
     Llc(u8),
-    /// Over PPP, by its protocol number.
+    /// Over PPP, by protocol number.
     Ppp(u16),
     /// A BSD loopback's address family.
     Family(u8),
-    /// A frame of IEEE 802.11 that carries no data of its own.
+    /// An IEEE 802.11 frame without data.
     WifiManagement,
-    /// Data over IEEE 802.11 that is encrypted, or in fragments.
+    /// Encrypted or fragmented IEEE 802.11 data.
     WifiUnreadable,
-    /// Below MPLS's labels, neither IP nor Ethernet.
+    /// Below MPLS labels, neither IP nor Ethernet.
     Mpls,
-    /// Where an IP header should be, another version.
+    /// Another version instead of an IP header.
     NotIp,
-    /// A link type that is not read.
+    /// An unsupported link type.
     Link(LinkType),
 }
 
-/// IP protocols that are met.
+/// Known IP protocols.
 const OVER_IP: [(u8, &str); 15] = [
     (1, "ICMP"),
     (2, "IGMP"),
@@ -49,7 +49,7 @@ const OVER_IP: [(u8, &str); 15] = [
     (132, "SCTP"),
 ];
 
-/// EtherTypes that are met.
+/// Known EtherTypes.
 const ETHER_TYPES: [(u16, &str); 19] = [
     (0x0806, "ARP"),
     (0x0842, "Wake-on-LAN"),
@@ -72,11 +72,11 @@ const ETHER_TYPES: [(u16, &str); 19] = [
     (0x9000, "Ethernet loopback"),
 ];
 
-/// Service access points that are met.
+/// Known service access points.
 const OVER_LLC: [(u8, &str); 5] =
     [(0x42, "STP"), (0xaa, "SNAP"), (0xe0, "IPX"), (0xf0, "NetBIOS"), (0xfe, "IS-IS")];
 
-/// PPP's protocols that are met.
+/// Known PPP protocols.
 const OVER_PPP: [(u16, &str); 8] = [
     (0x002d, "compressed TCP (RFC 1144)"),
     (0x00fd, "compressed PPP"),
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_name_has_a_number() {
+    fn protocols_without_a_name_show_their_number() {
         let names = [
             Protocol::Ip(17),
             Protocol::Ip(200),

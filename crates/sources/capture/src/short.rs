@@ -1,6 +1,6 @@
-//! The short way from a frame to its TCP segment, for the frame that nearly every frame is: TCP over IP over
-//! Ethernet with at most two VLAN tags, no options but TCP's timestamps and SACK, and nothing else unusual. What it
-//! does not take goes the long way ([`crate::decode::headers`]).
+//! The fast path from a frame to its TCP segment, for the most common frame: TCP over IP over Ethernet with at most two
+//! VLAN tags, no options except TCP's timestamps and SACK, and nothing else unusual. Other frames take the general path
+//! ([`crate::decode::headers`]).
 
 use crate::addresses::Addresses;
 use crate::oddity::Oddities;
@@ -14,14 +14,14 @@ use slowpath_wire::tcp;
 const ETHERNET: usize = 14;
 /// A VLAN tag (IEEE 802.1Q).
 const VLAN_TAG: usize = 4;
-/// A frame behind its Ethernet header, by what that header says it holds.
+/// A frame after its Ethernet header, by the type stated there.
 #[derive(Clone, Copy)]
 pub(crate) enum Datagram<'a> {
     V4(Body<'a>),
     V6(Body<'a>),
 }
 
-/// What an Ethernet header stands before.
+/// The contents of an Ethernet frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Body<'a> {
     captured: &'a [u8],
@@ -29,7 +29,7 @@ pub(crate) struct Body<'a> {
 }
 
 impl<'a> Datagram<'a> {
-    /// Looks past the Ethernet header of `frame`, which had `wire` bytes.
+    /// Parses the Ethernet header of `frame`, whose length on the wire was `wire` bytes.
     #[inline(always)]
     pub(crate) fn of_ethernet(frame: &'a [u8], wire: u32) -> Option<Self> {
         let mut at = ETHERNET;
@@ -46,16 +46,16 @@ impl<'a> Datagram<'a> {
     }
 }
 
-/// The IP header of a whole TCP segment, without anything between the two.
+/// The IP header of a whole TCP segment, directly followed by TCP.
 ///
-/// One function per version takes a packet from its bytes to its flow: with the version known while it is compiled,
-/// addresses of another size need not be carried along.
+/// One function per version takes a packet from its bytes to its flow: with the version known at compile time,
+/// addresses of the other size need not be carried along.
 pub(crate) trait Ip<'a>: Copy + Sized {
     /// Its length.
     const HEADER: usize;
 
-    /// The header at the start of `bytes`, and the length of all of the packet by it. `None` for other protocols,
-    /// fragments, options.
+    /// The header at the start of `bytes`, and the packet's length stated there. `None` for other protocols, fragments,
+    /// options.
     fn first(bytes: &'a [u8]) -> Option<(Self, usize)>;
 
     fn addresses(self) -> Addresses;
@@ -110,11 +110,11 @@ impl<'a> Ip<'a> for V6<'a> {
 #[inline(always)]
 pub(crate) fn packet<'a, I: Ip<'a>>(body: Body<'a>) -> Option<Packet<'a>> {
     let (ip, total) = I::first(body.captured)?;
-    // Wrong lengths go the long way as well.
+    // Wrong lengths take the general path as well.
     if total < I::HEADER || total > body.wire {
         return None;
     }
-    // Behind the IP packet there may be Ethernet's padding.
+    // Ethernet's padding may follow the IP packet.
     let data = body.captured.get(I::HEADER..body.captured.len().min(total))?;
     let fixed = tcp::Fixed(data.first_chunk()?);
     let length = (total - I::HEADER) as u32;

@@ -18,7 +18,7 @@ pub enum Format {
     Pcapng,
 }
 
-/// The packing around the format.
+/// The compression of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// None.
@@ -30,7 +30,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The packing of what starts with `head`.
+    /// The compression of a file that starts with `head`.
     pub(crate) fn of(head: &[u8]) -> Self {
         match head {
             // RFC 1952, section 2.3.1
@@ -45,43 +45,43 @@ impl Compression {
 /// One network interface that frames were captured on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name, where the format keeps it.
+    /// Its name, if the format stores it.
     pub name: Option<String>,
     /// Its link type's number.
     pub link: LinkType,
     /// Its link type's name.
     pub link_name: &'static str,
-    /// The most bytes kept of a frame; 0 where there was no limit.
+    /// The snapshot length; 0 without a limit.
     pub snap_length: u32,
     /// Frames captured on it.
     pub frames: u64,
-    /// Frames that the capturing lost on it, where the capture says so.
+    /// Frames lost during capturing, if stated.
     pub drops: Option<u64>,
 }
 
-/// How often one [`Oddity`] was met, and where first.
+/// How often one [`Oddity`] occurred, and where first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What.
+    /// The oddity.
     pub oddity: Oddity,
     /// How often.
     pub count: u64,
     /// The frame of the first, from 1; for a block, the frame before it.
     pub first_frame: u64,
-    /// The offset of the first one's record or block, in bytes of the unpacked capture.
+    /// The offset of the first one's record or block in the decompressed capture, in bytes.
     pub first_offset: u64,
 }
 
 /// Where and why reading ended before the capture did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// The offset of what could not be read, in bytes of the unpacked capture.
+    /// The offset of what could not be read in the decompressed capture, in bytes.
     pub offset: u64,
-    /// What is wrong there.
+    /// The problem there.
     pub reason: String,
 }
 
-/// Frames stamped earlier than the frame before them.
+/// Frames with an earlier timestamp than the frame before them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepsBack {
     /// How many.
@@ -92,20 +92,20 @@ pub struct StepsBack {
 
 /// What was read, what was not, and what was odd about it.
 ///
-/// What is not judged here: checksums (they are facts of segments) and frames captured twice.
+/// Not judged here: checksums (they are facts of segments) and duplicate frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureSummary {
-    /// The name it was opened under.
+    /// The name it was opened by.
     pub name: String,
     /// The file format.
     pub format: Format,
-    /// The packing around it.
+    /// The compression.
     pub compression: Compression,
     /// The first interfaces, at most 64.
     pub interfaces: Vec<Interface>,
-    /// How many interfaces there were.
+    /// The number of interfaces.
     pub interface_count: u64,
-    /// Frames, whatever was in them.
+    /// Frames of any kind.
     pub frames: u64,
     /// TCP segments: as many as there were `Seen` events.
     pub segments: u64,
@@ -113,35 +113,35 @@ pub struct CaptureSummary {
     pub icmp_errors: u64,
     /// Flows opened.
     pub flows: u64,
-    /// Flows let go of because too many were alive at once.
+    /// Flows evicted because too many were live.
     pub evicted_flows: u64,
-    /// Bytes read from the file, packed or not.
+    /// Bytes read from the file, compressed or not.
     pub file_bytes: u64,
     /// Bytes of the frames that were captured.
     pub captured_bytes: u64,
     /// Bytes the frames had on the wire.
     pub wire_bytes: u64,
-    /// The wall-clock time of [`Instant::START`](slowpath_model::Instant::START), which is the first frame's
-    /// stamp: nanoseconds since 1970. `None` if no frame was stamped. It lays several captures on one axis.
+    /// The wall-clock time of [`Instant::START`](slowpath_model::Instant::START), which is the first frame's timestamp:
+    /// nanoseconds since 1970. `None` without timestamps. It puts several captures on one axis.
     pub epoch_ns: Option<i64>,
-    /// The earliest stamp, in nanoseconds since 1970.
+    /// The earliest timestamp, in nanoseconds since 1970.
     pub earliest_ns: Option<i64>,
-    /// The latest stamp, in nanoseconds since 1970.
+    /// The latest timestamp, in nanoseconds since 1970.
     pub latest_ns: Option<i64>,
-    /// Frames stamped earlier than the frame before them.
+    /// Frames with an earlier timestamp than the frame before them.
     pub steps_back: StepsBack,
-    /// Frames that the capturing lost, where the capture says so.
+    /// Frames lost during capturing, if stated.
     pub drops: Option<u64>,
     /// Frames per protocol other than TCP, without [`icmp_errors`](Self::icmp_errors).
     pub other_protocols: BTreeMap<Protocol, u64>,
-    /// Every oddity that was met.
+    /// Every oddity that occurred.
     pub notes: Vec<Note>,
-    /// Where and why reading ended before the capture did; `None` if all was read.
+    /// Where and why reading ended before the capture did; `None` if everything was read.
     pub stopped: Option<Stop>,
 }
 
 impl CaptureSummary {
-    /// How often `oddity` was met.
+    /// How often `oddity` occurred.
     pub fn count(&self, oddity: Oddity) -> u64 {
         self.notes.iter().find(|note| note.oddity == oddity).map_or(0, |note| note.count)
     }
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_oddity_stands_at_its_own_place() {
+    fn oddities_are_stored_at_their_own_index() {
         for (index, oddity) in Oddity::ALL.into_iter().enumerate() {
             assert_eq!(oddity as usize, index);
             assert!(!oddity.describe().is_empty());

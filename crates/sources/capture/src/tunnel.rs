@@ -8,15 +8,15 @@ use crate::protocol::Protocol;
 use slowpath_wire::bytes::{be16, be32};
 use slowpath_wire::ip::UDP;
 
-/// The protocol number that stands for "IP, but this is not a tunnel we know".
+/// GRE, also the number reported for IP in an unknown tunnel.
 const GRE: u8 = 47;
 
-/// UDP, if it carries a tunnel by its destination port.
+/// UDP, if its destination port is that of a tunnel.
 pub(crate) fn udp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
-    // Only the ports decide; a datagram cut before them is UDP nonetheless.
+    // Only the ports decide; a datagram cut before them still counts as UDP.
     let Some(&[_, _, high, low]) = layer.data.first_chunk() else { return Err(Skip::NotTcp(UDP)) };
     match u16::from_be_bytes([high, low]) {
-        // IANA's port and the one Linux took before there was one
+        // IANA's port and Linux's earlier one
         4789 | 8472 => {
             let vxlan = layer.after(8)?;
             match vxlan.need(8)?[0] & 0x08 {
@@ -40,7 +40,7 @@ pub(crate) fn udp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     }
 }
 
-/// The user plane's tunnel of mobile networks: version 1, and a message that is a packet (3GPP TS 29.281, section 5).
+/// The user plane's tunnel of mobile networks: version 1, with a packet as message (3GPP TS 29.281, section 5).
 pub(crate) fn gtp_u<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
     let header = layer.first::<8>()?;
@@ -50,7 +50,7 @@ pub(crate) fn gtp_u<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
         return Err(Skip::NotTcp(UDP));
     }
     let mut inner = layer.after(8)?.limit(length);
-    // With any of them, there are four bytes for all: number, N-PDU number, type of the next extension header.
+    // If any is set, there are four bytes for all: number, N-PDU number, type of the next extension header.
     if flags & 0x07 != 0 {
         let mut next = inner.need(4)?[3];
         inner = inner.after(4)?;
@@ -73,7 +73,7 @@ pub(crate) fn gre<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     let present = |bit: u16| flags & bit != 0;
     let four = |bit: u16| if present(bit) { 4 } else { 0 };
     match flags & 7 {
-        // Checksum, key, sequence number (RFC 2890); the old routing field (RFC 1701) makes it something else.
+        // Checksum, key, sequence number (RFC 2890); the old routing field (RFC 1701) is not supported.
         0 if !present(0x4000) => {
             let inner = layer.after(4 + four(0x8000) + four(0x2000) + four(0x1000))?;
             walk.deeper()?;
@@ -94,7 +94,7 @@ pub(crate) fn gre<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     }
 }
 
-/// A stack of labels; what is below the last one is known by its first four bits (RFC 4385, section 3).
+/// A label stack; the first four bits identify the protocol below (RFC 4385, section 3).
 pub(crate) fn mpls<'a>(mut layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     loop {
         walk.deeper()?;
@@ -117,7 +117,7 @@ pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     // Version 1, type 1, code 0: a session's data (RFC 2516, section 4)
     match layer.need(6)? {
         [0x11, 0, _, _, high, low, ..] => {
-            // Some access concentrators count Ethernet's padding in the IP length, but not in this one.
+            // Some access concentrators include Ethernet's padding in the IP length, but not in this one.
             let length = usize::from(u16::from_be_bytes([*high, *low]));
             let session = layer.after(6)?;
             walk.stated = length < session.wire;
@@ -131,7 +131,7 @@ pub(crate) fn pppoe<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
 /// two (RFC 1661, sections 2 and 6.5).
 pub(crate) fn ppp<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
-    // Cisco's framing has the same link type (RFC 1547, section 4.3.1); no protocol number begins so.
+    // Cisco's framing has the same link type (RFC 1547, section 4.3.1); no protocol number begins like this.
     if matches!(layer.need(1)?[0], 0x0f | 0x8f) && layer.need(2)?[1] == 0 {
         return Ok((Header::CiscoHdlc, layer));
     }

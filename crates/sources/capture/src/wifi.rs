@@ -1,4 +1,4 @@
-//! IEEE 802.11, and what monitor mode puts before it: radiotap and PPI.
+//! IEEE 802.11, and the headers of monitor mode: radiotap and PPI.
 //!
 //! Reading list: IEEE 802.11-2020 (section 9.2: frame formats; 9.3.2: data frames), radiotap.org, the "Per-Packet
 //! Information Header Specification" (CACE Technologies).
@@ -12,12 +12,12 @@ use slowpath_wire::bytes::Order::Little;
 // Radiotap's "present" bits.
 const TSFT: u32 = 1 << 0;
 const FLAGS: u32 = 1 << 1;
-/// Another word of them follows.
+/// Another word of these bits follows.
 const MORE: u32 = 1 << 31;
-/// Of its flags: there is padding between the 802.11 header and what follows.
+/// A flag: there is padding between the 802.11 header and its contents.
 const DATA_PADDED: u8 = 0x20;
 
-/// Radiotap's header, of a length that it states.
+/// Radiotap's header, with a stated length.
 pub(crate) fn radiotap<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
     let length = usize::from(Little.u16(layer.need(4)?, 2));
@@ -27,7 +27,7 @@ pub(crate) fn radiotap<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     Ok((Header::Wifi { is_padded }, layer.after(length)?))
 }
 
-/// The flags of a radiotap header, which has 8 bytes at least.
+/// The flags of a radiotap header, which has at least 8 bytes.
 fn radiotap_flags(header: &[u8]) -> Option<u8> {
     let present = Little.u32(header, 4);
     let words = header[4..].chunks_exact(4).take_while(|word| Little.u32(word, 0) & MORE != 0).count() + 1;
@@ -38,7 +38,7 @@ fn radiotap_flags(header: &[u8]) -> Option<u8> {
     if present & FLAGS != 0 { header.get(at).copied() } else { None }
 }
 
-/// PPI's header, of a length that it states, before a frame of another link type.
+/// PPI's header, with a stated length, before a frame of another link type.
 pub(crate) fn ppi<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
     let header = layer.need(8)?;
@@ -50,7 +50,7 @@ pub(crate) fn ppi<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     Ok((link::first(link)?, layer.after(length)?))
 }
 
-/// A data frame; LLC is behind its header. What is behind LLC's packet (the frame check sequence) is not looked at.
+/// A data frame; LLC follows its header. Bytes after LLC's packet (the frame check sequence) are ignored.
 pub(crate) fn frame<'a>(is_padded: bool, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
     let [control, flags] = *layer.first::<2>()?;
@@ -70,7 +70,7 @@ pub(crate) fn frame<'a>(is_padded: bool, layer: Layer<'a>, walk: &mut Walk) -> S
     let mut is_aggregated = false;
     if is_qos {
         is_aggregated = layer.need(length + 2)?[length] & 0x80 != 0;
-        // HT control is there if the order bit is set.
+        // HT control is present if the order bit is set.
         length += if flags & 0x80 != 0 { 6 } else { 2 };
     }
     if is_padded {
@@ -80,7 +80,7 @@ pub(crate) fn frame<'a>(is_padded: bool, layer: Layer<'a>, walk: &mut Walk) -> S
     if !is_aggregated {
         return Ok((Header::Llc, body));
     }
-    // Of an aggregate (A-MSDU) the first packet is read: addresses and length, then LLC.
+    // The first packet of an aggregate (A-MSDU) is read: addresses and length, then LLC.
     let [.., high, low] = *body.first::<14>()?;
     Ok((Header::Llc, body.after(14)?.limit(usize::from(u16::from_be_bytes([high, low])))))
 }

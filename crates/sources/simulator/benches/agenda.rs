@@ -1,8 +1,8 @@
 //! The cost of an event: the agenda compared with a binary heap, a 4-ary heap and a hashed timing wheel.
 //!
-//! The work is that of a simulation: a source is due, does its work, and is due again a little later; and with each
-//! event a timer far ahead is moved, as an ACK moves a retransmission timer. Heaps and the wheel keep a moved timer's
-//! entry where it was and put it in anew when it comes up too early; in the agenda the timer's slot is overwritten.
+//! The workload is a simulation's: a source is due, does its work, and is due again a little later; each event also
+//! moves a timer far ahead, as an ACK moves the RTO timer. Heaps and the wheel leave a moved timer's entry in place and
+//! reinsert it when it comes up too early; the agenda overwrites the timer's slot.
 //!
 //! `cargo bench -p slowpath-simulator --bench agenda`
 
@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 use std::hint::black_box;
 
 const EVENTS: u64 = 4_000_000;
-/// How far ahead a timer is set: the shortest retransmission timeout.
+/// How far ahead a timer is set: the minimum RTO.
 const TIMER_NS: i64 = 200_000_000;
 
 /// A deterministic stream of numbers (Marsaglia's xorshift64).
@@ -37,7 +37,7 @@ struct Entry {
     source: u32,
 }
 
-/// A queue of events: what the heaps and the wheel have in common.
+/// The interface of the heaps and the wheel.
 trait Queue {
     fn push(&mut self, entry: Entry);
     fn pop(&mut self) -> Option<Entry>;
@@ -52,7 +52,7 @@ impl Queue for BinaryHeap<Reverse<Entry>> {
     }
 }
 
-/// A heap whose nodes have four children: half as deep, and the four lie side by side.
+/// A heap whose nodes have four children: half as deep, with the four adjacent.
 #[derive(Default)]
 struct FourHeap(Vec<Entry>);
 
@@ -87,7 +87,7 @@ impl Queue for FourHeap {
     }
 }
 
-/// A hashed timing wheel (Varghese and Lauck, 1987) of 4096 buckets of 1 µs; what is further ahead goes round.
+/// A hashed timing wheel (Varghese and Lauck, 1987) of 4096 buckets of 1 µs; later events stay for more rounds.
 struct Wheel {
     buckets: Vec<Vec<Entry>>,
     now: i64,

@@ -1,4 +1,4 @@
-//! How fast a run is: CPU time, data packets per CPU second, and memory.
+//! The speed of a run: CPU time, data packets per CPU second, and memory.
 //!
 //! `cargo bench -p slowpath-simulator --bench run -- FILE [KEY=VALUE…]`; with `--json` one line of JSON, which
 //! `benches/compare-simulators` reads.
@@ -8,15 +8,15 @@ use slowpath_simulator::{Observer, Progress, Sight, Simulation};
 use slowpath_tcp::packet::TcpOptions;
 use std::time::Duration;
 
-/// Counts what hosts send and what ACKs senders get.
+/// Counts the data packets that hosts send and the ACKs that senders receive.
 #[derive(Clone, Copy, Default)]
 struct Counter {
-    /// Packets at cards, sent or received.
+    /// Packets at NICs, sent or received.
     packets: u64,
     data: u64,
     bytes: u64,
     acks: u64,
-    /// Of these, with SACK blocks: the sender is repairing losses.
+    /// Of these, ACKs with SACK blocks: the sender is in recovery.
     sacks: u64,
 }
 
@@ -49,7 +49,7 @@ fn peak_kib() -> u64 {
     line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
 }
 
-/// CPU time and packets of the slices of a run in which losses were repaired, or were not.
+/// CPU time and packets of the slices of a run with or without loss recovery.
 #[derive(Default)]
 struct Share {
     nanos: u64,
@@ -64,13 +64,13 @@ impl Share {
         self.acks += acks;
     }
 
-    /// An ACK that repairs may be for two packets or, compressed, for 44: what is compared is the cost of a packet.
+    /// An ACK in recovery may be for two packets or, compressed, for 44, so the cost per packet is compared.
     fn nanos_per_packet(&self) -> f64 {
         self.nanos as f64 / self.packets.max(1) as f64
     }
 }
 
-/// How much is simulated between two looks at the clock.
+/// Simulated time between two readings of the clock.
 const SLICE: Duration = Duration::from_millis(1);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut counter = Counter::default();
     let (mut repairing, mut otherwise) = (Share::default(), Share::default());
     let mut progress = Progress::Running;
-    // From when to when losses were repaired, in seconds.
+    // When loss recovery began and ended, in seconds.
     let mut repairs = [0.0; 2];
     let mut before = (begin, counter);
     while progress == Progress::Running {
@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             counter.acks - before.1.acks,
             counter.sacks - before.1.sacks,
         ];
-        // A slice with ACKs of either kind belongs to the kind that most of them are.
+        // A slice counts as the kind of most of its ACKs.
         if 2 * sacks > acks {
             repairing.add(nanos, packets, acks);
             repairs =

@@ -1,5 +1,5 @@
-//! A digest of everything that happens in runs of scenario files: to see that a change of the simulator's speed has
-//! changed nothing else, run it before and after.
+//! A digest of everything that happens in runs of scenario files. Run it before and after a performance change, to
+//! check that nothing else changed.
 //!
 //! `cargo run --release -p slowpath-simulator --example digest -- SECONDS FILE…`
 
@@ -7,7 +7,7 @@ use slowpath_simulator::{Observer, Sight, Simulation};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// FNV-1a (Fowler, Noll and Vo), over what is seen at each host by itself, in its order there.
+/// FNV-1a (Fowler, Noll and Vo), over the packets seen at each host, in their order there.
 struct Digest {
     hosts: Vec<u64>,
     line: String,
@@ -42,11 +42,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut simulation = Simulation::new(&scenario);
         let mut digest = Digest { hosts: Vec::new(), line: String::new() };
         simulation.run(&mut digest);
-        let told: Vec<_> = simulation.transfers().iter().map(|transfer| transfer.bytes.get()).collect();
+        let bytes: Vec<_> = simulation.transfers().iter().map(|transfer| transfer.bytes.get()).collect();
         println!(
             "{file}: {:016x?} {:x?} {}",
             digest.hosts,
-            told.iter().sum::<u64>(),
+            bytes.iter().sum::<u64>(),
             simulation.now().nanos()
         );
     }

@@ -1,27 +1,25 @@
 //! The event queue: one due time for each source of events.
 //!
-//! A simulation has few sources of events (CPUs, timers, interrupts, the heads of wires) and very many events. So
-//! the agenda is not a queue of events but a table of sources: each has a slot with the instant at which it is
-//! next due, or none. Setting a timer again overwrites its slot: nothing stale is left behind, nothing is
-//! cancelled, nothing is allocated, and the agenda's size does not depend on how long or how fast the simulation
-//! runs.
+//! A simulation has few sources of events (CPUs, timers, interrupts, the heads of wires) and very many events. So the
+//! agenda is a table of sources, not a queue of events: each has a slot with the instant at which it is next due, or
+//! none. Setting a timer again overwrites its slot: nothing is left stale, cancelled or allocated, and the agenda's
+//! size does not depend on how long or how fast the simulation runs.
 //!
-//! The earliest slot is found by a tournament (Knuth, TAOCP 3, section 5.4.1) of eight in each game. Eight instants lie
-//! on one cache line and are compared without a branch. Setting a slot only writes its instant down; the games above are
-//! played again when another game's slot is set or the earliest is asked for, and no further than where the outcome stays
-//! the same. So what an event sets of slots that lie together, such as those of one host, is played once. Busy slots, the
-//! CPUs', have a game of their own next to the tournament, whose outcome stands while only they are set.
-//! `cargo bench -p slowpath-simulator` compares it with heaps and a timing wheel.
+//! The earliest slot is found by a tournament (Knuth, TAOCP 3, section 5.4.1) with eight players per game. Eight
+//! instants fit a cache line and are compared without a branch. Setting a slot only stores its instant; the games above
+//! are replayed when a slot of another game is set or the earliest is requested, and only as far as the outcome
+//! changes. So if an event sets several slots of one game, such as those of one host, the games are replayed once. Busy
+//! slots, those of the CPUs, have a game of their own next to the tournament, whose outcome stays valid while only they
+//! are set. `cargo bench -p slowpath-simulator` compares it with heaps and a timing wheel.
 
 use slowpath_model::Instant;
 
-/// The place of one source of events. Of two that are due at the same instant the one that was added first goes
-/// first.
+/// The place of one source of events. Of two that are due at the same instant, the one added first runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot(u32);
 
 impl Slot {
-    /// Its number: slots are counted from 0 in the order in which they were added.
+    /// Its number: slots are numbered from 0 in the order of adding.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -29,13 +27,13 @@ impl Slot {
 
 /// The slots of one game.
 const WIDTH: usize = 8;
-/// The bits in which a player's number is.
+/// The bits of a player's number.
 const PLAYER_BITS: u32 = WIDTH.ilog2();
 /// Later than every instant: the slot is not armed.
 const NEVER: i64 = i64::MAX >> PLAYER_BITS;
 
-/// When a player is due, with its number in the low bits: the least of a game names who it is, and of two due together
-/// it is the one with the smaller number.
+/// When a player is due, with its number in the low bits: the minimum of a game identifies the winner, and of two due
+/// together the one with the smaller number.
 const fn key(due: i64, player: usize) -> i64 {
     (due << PLAYER_BITS) | player as i64
 }
@@ -64,30 +62,30 @@ impl Game {
     }
 }
 
-/// Which player a key is of.
+/// The player that a key belongs to.
 const fn player(key: i64) -> usize {
     key as usize % WIDTH
 }
 
-/// A slot that is not among the busy ones.
+/// A slot that is not busy.
 const NOT_BUSY: u8 = WIDTH as u8;
 
 /// Which source is due next.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// The game of the first busy slots, in the order of their slots, and which these are.
+    /// The game of the first busy slots, in slot order, and their slots.
     busy: Game,
     busy_slots: [Slot; WIDTH],
     busy_count: u8,
-    /// The place in that game of each slot.
+    /// Each slot's place in that game.
     places: Vec<u8>,
-    /// Which of the others is due first; `None` if some of them have been set since that was asked for.
+    /// Which other slot is due first; `None` if some have been set since the last query.
     winner: Option<(i64, Slot)>,
     /// The games of the others.
     slots: Vec<Game>,
-    /// Those of their winners, up to the last one; none if one game is all.
+    /// The games of their winners, up to the final; none if one game holds all.
     rounds: Vec<Vec<Game>>,
-    /// The game of slots whose outcome may not be known above.
+    /// The game whose outcome may not be propagated yet.
     open: usize,
     count: u32,
 }
@@ -128,7 +126,7 @@ impl Agenda {
             }
             games = games.div_ceil(WIDTH);
             if round == self.rounds.len() {
-                // The winner so far is the first player of a new last game.
+                // The current winner is the first player of a new final.
                 self.settle();
                 let below = if round == 0 { &self.slots } else { &self.rounds[round - 1] };
                 let mut last = Game::EMPTY;
@@ -140,7 +138,7 @@ impl Agenda {
         slot
     }
 
-    /// Adds a slot that is set with nearly every event. It means nothing but speed, and for the first eight only.
+    /// Adds a slot that nearly every event sets. It only affects speed, and only for the first eight.
     pub fn add_busy(&mut self) -> Slot {
         let slot = self.add();
         if self.busy_count < NOT_BUSY {
@@ -151,7 +149,7 @@ impl Agenda {
         slot
     }
 
-    /// Arms the slot for `due`, or disarms it. What it was armed for before is forgotten.
+    /// Arms the slot for `due`, or disarms it; replaces the previous time.
     pub fn set(&mut self, slot: Slot, due: Option<Instant>) {
         let due = due.map_or(NEVER, |due| due.nanos().min(NEVER));
         let place = usize::from(self.places[slot.index()]);
@@ -172,7 +170,7 @@ impl Agenda {
         self.winner = None;
     }
 
-    /// Plays the games above the open one again.
+    /// Replays the games above the open one.
     fn settle(&mut self) {
         let mut game = self.open;
         let mut first = self.slots[game].first();
@@ -197,7 +195,7 @@ impl Agenda {
         (first.0 != NEVER).then_some((Instant::from_nanos(first.0), first.1))
     }
 
-    /// When the first of the slots that are not busy is due, and which it is.
+    /// When the first slot that is not busy is due, and which one it is.
     fn first_of_others(&mut self) -> (i64, Slot) {
         self.settle();
         let mut game = 0;
@@ -228,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_agenda_has_nothing_next() {
+    fn empty_agenda_has_no_next_event() {
         let mut agenda = Agenda::new();
         assert_eq!(agenda.first(), None);
         let slot = agenda.add();
@@ -240,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_at_the_same_instant_the_first_added_goes_first() {
+    fn slot_added_first_wins_at_the_same_instant() {
         let mut agenda = Agenda::new();
         let slots = [(); 5].map(|()| agenda.add());
         for slot in slots.into_iter().rev() {
@@ -253,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_growing_agenda_keeps_what_is_armed() {
+    fn growing_agenda_keeps_armed_slots() {
         let mut agenda = Agenda::new();
         let first = agenda.add();
         agenda.set(first, Some(at(3)));
@@ -265,9 +263,9 @@ mod tests {
         }
     }
 
-    /// Against an ordered set, which is slow and obvious.
+    /// Compared with an ordered set, which is slow and obvious.
     #[test]
-    fn agrees_with_an_ordered_set() {
+    fn agenda_agrees_with_an_ordered_set() {
         for seed in 0..20 {
             let mut draws = Draws::new(seed);
             let mut agenda = Agenda::new();

@@ -1,5 +1,5 @@
-//! The connections of a run, by number. Those that are long over are summed up and forgotten, so that memory does not
-//! grow with every short connection that ever was.
+//! The connections of a run, by number. Old closed connections are summed up and dropped, so that memory does not grow
+//! with the number of short connections.
 
 use crate::host::datagram_socket::DatagramCounts;
 use crate::host::socket::SocketId;
@@ -7,20 +7,20 @@ use crate::shown;
 use crate::transfer::{SocketInfo, Total, Transfer};
 use slowpath_model::{Bytes, End, Instant};
 
-/// A connection, as both of its hosts know it.
+/// A connection, as its hosts know it.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// The stream of a flow that it serves.
     pub stream: usize,
     /// The client's and the server's host.
     pub hosts: [usize; 2],
-    /// The wires away from the client and away from the server.
+    /// The wires leaving the client and leaving the server.
     pub wires: [usize; 2],
     /// Their sockets, while they have one.
     pub sockets: [Option<SocketId>; 2],
     /// When the client called `connect`.
     pub opened: Instant,
-    /// Bytes that the process at each end has read, and when it did so last.
+    /// Bytes that each end's process has read, and when it last did so.
     pub read: [(u64, Instant); 2],
     /// The last `TCP_INFO` of each end.
     pub info: [Option<SocketInfo>; 2],
@@ -29,7 +29,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// A connection that a client has just opened with a socket, as it is before anything has come over it.
+    /// A connection that a client has just opened with a socket.
     pub fn new(stream: usize, hosts: [usize; 2], wires: [usize; 2], client: SocketId, now: Instant) -> Self {
         let (sockets, read, info) = ([Some(client), None], [(0, now); 2], [None; 2]);
         Self { stream, hosts, wires, sockets, opened: now, read, info, datagrams: None }
@@ -50,7 +50,7 @@ impl Link {
         if self.read[End::A.index()].0 > self.read[End::B.index()].0 { End::B } else { End::A }
     }
 
-    /// The result, with what the sender's kernel says while it still has a socket.
+    /// The result, including the sender's `TCP_INFO` while it still has a socket.
     pub(crate) fn transfer(&self, number: u32, alive: Option<SocketInfo>) -> Transfer {
         let sender = self.sender();
         let (bytes, last) = self.read[(!sender).index()];
@@ -67,13 +67,13 @@ impl Link {
     }
 }
 
-/// The number of connections that are removed together.
+/// Connections are dropped in chunks of this size.
 const CHUNK: usize = 64;
-/// How many of the last ones are kept though they are over: packets of theirs may still be on the way, and who looks
-/// at a run wants to see them one by one.
+/// How many recent closed connections are kept: their packets may still be in flight, and users of a run want to see
+/// them individually.
 const KEPT: usize = 1024;
 
-/// Connections that were opened one after the other.
+/// Connections that were opened consecutively.
 #[derive(Clone, Debug)]
 struct Chunk {
     links: Vec<Link>,
@@ -86,24 +86,24 @@ struct Chunk {
 pub struct Links {
     chunks: Vec<Option<Box<Chunk>>>,
     count: usize,
-    /// By stream, what came of those that are forgotten.
+    /// Totals of the dropped connections, by stream.
     past: Vec<Total>,
 }
 
 impl Links {
-    /// The connection of that number; `None` if it is forgotten or was never there.
+    /// The connection with this number; `None` if it was dropped or never existed.
     pub fn get(&self, number: u32) -> Option<&Link> {
         let number = number as usize;
         self.chunks.get(number / CHUNK)?.as_ref()?.links.get(number % CHUNK)
     }
 
-    /// The connection of that number, to be changed; `None` if it is forgotten or was never there.
+    /// The connection with this number, mutable; `None` if it was dropped or never existed.
     pub fn get_mut(&mut self, number: u32) -> Option<&mut Link> {
         let number = number as usize;
         self.chunks.get_mut(number / CHUNK)?.as_mut()?.links.get_mut(number % CHUNK)
     }
 
-    /// The datagram counters of the connection of that number.
+    /// The datagram counters of the connection with this number.
     pub fn datagrams_mut(&mut self, number: u32) -> Option<&mut DatagramCounts> {
         self.get_mut(number)?.datagrams.as_mut()
     }
@@ -127,7 +127,7 @@ impl Links {
         }
     }
 
-    /// Both ends of a connection have let it go.
+    /// Both ends of a connection have closed it.
     pub fn is_over(&mut self, number: u32) {
         let index = number as usize / CHUNK;
         if let Some(Some(chunk)) = self.chunks.get_mut(index) {
@@ -138,7 +138,7 @@ impl Links {
         }
     }
 
-    /// Sums a chunk up and forgets it, if all of it is over.
+    /// Sums a chunk up and drops it, if all of it is over.
     fn forget(&mut self, index: usize) {
         let Some(chunk) = self.chunks[index].take_if(|chunk| chunk.over == CHUNK) else { return };
         for (number, link) in (index * CHUNK..).zip(&chunk.links) {
@@ -149,7 +149,7 @@ impl Links {
         }
     }
 
-    /// Those that are not forgotten, with their numbers.
+    /// The connections not dropped, with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Link)> {
         let first = |index: usize| (index * CHUNK) as u32;
         let chunks =
@@ -157,7 +157,7 @@ impl Links {
         chunks.flat_map(move |(index, chunk)| (first(index)..).zip(&chunk.links))
     }
 
-    /// The result of the connections of a stream that are forgotten.
+    /// The total of a stream's dropped connections.
     pub fn past(&self, stream: usize) -> Total {
         self.past.get(stream).copied().unwrap_or_default()
     }
@@ -175,12 +175,12 @@ mod tests {
     }
 
     #[test]
-    fn closed_connections_are_summed_up_and_the_last_are_kept() {
+    fn old_closed_connections_are_summed_up() {
         let mut links = Links::default();
         for number in 0..10_000 {
             assert_eq!(links.next_number(), number);
             links.push(link(number as usize % 2, i64::from(number)));
-            // One of the first lasts; it keeps only its neighbours.
+            // One of the first stays open; it keeps only its chunk.
             if number != 70 {
                 links.is_over(number);
             }

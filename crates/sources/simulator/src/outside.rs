@@ -1,4 +1,4 @@
-//! The environment of a host: the time, the agenda, the wires, and the observers.
+//! The environment of a host: time, agenda, wires and observers.
 
 use crate::agenda::{Agenda, Slot};
 use crate::host::socket::SocketId;
@@ -14,11 +14,11 @@ use std::time::Duration;
 pub enum Source {
     /// The next packet of a wire arrives.
     Wire(usize),
-    /// A card raises its interrupt.
+    /// A NIC raises its interrupt.
     Interrupt(usize),
-    /// A card has sent the first of its ring, and more waits.
+    /// A NIC has sent the first packet of its ring, and more waits.
     Sent(usize),
-    /// A CPU finishes the piece of work in hand.
+    /// A CPU finishes its running piece of work.
     Cpu(usize, usize),
     /// A CPU's tick.
     Tick(usize, usize),
@@ -28,18 +28,18 @@ pub enum Source {
     Wake(usize, u32),
 }
 
-/// Watches what passes the hosts' network cards, and what else it wants to know. What it does must not depend on
-/// anything else, and changes nothing in the run.
+/// Sees the packets at the hosts' NICs, and other requested events. Its actions must depend on nothing else, and change
+/// nothing in the run.
 pub trait Observer {
-    /// A packet passed a host's card.
+    /// A packet passed a host's NIC.
     fn packet(&mut self, sight: &Sight<'_>);
 
-    /// The events that it wants besides packets; must stay the same while it watches.
+    /// The events that it wants besides packets; must not change during a run.
     fn wants(&self) -> Wants {
         Wants::default()
     }
 
-    /// Something that it [`wants`](Self::wants) to know has happened; what others want may be reported as well.
+    /// An event that it [`wants`](Self::wants); others' events may be reported as well.
     fn happened(&mut self, _occurrence: &Occurrence<'_>) {}
 }
 
@@ -50,16 +50,16 @@ pub struct Wants {
     pub calls: bool,
     /// Waits of packets, data and processes.
     pub waits: bool,
-    /// Turns that sockets take.
+    /// Marks of sockets.
     pub marks: bool,
     /// Packets that a host drops.
     pub drops: bool,
-    /// The state of every socket, every so often.
+    /// The state of every socket, at this interval.
     pub samples: Option<Duration>,
 }
 
 impl Wants {
-    /// The events that either of two wants.
+    /// The events that either wants.
     pub fn or(self, other: Self) -> Self {
         Self {
             calls: self.calls || other.calls,
@@ -70,7 +70,7 @@ impl Wants {
         }
     }
 
-    /// Whether an event of this kind is among it.
+    /// Whether it includes events of this kind.
     pub const fn has(&self, kind: &EventKind) -> bool {
         match kind {
             EventKind::Written { .. } | EventKind::Read { .. } => self.calls,
@@ -83,29 +83,29 @@ impl Wants {
     }
 }
 
-/// Something that happened on a host to one of its connections.
+/// An event of a connection on a host.
 #[derive(Clone, Copy, Debug)]
 pub struct Occurrence<'a> {
-    /// When.
+    /// Time.
     pub at: Instant,
-    /// On which host.
+    /// The host.
     pub host: HostId,
     /// The connection's number.
     pub connection: u32,
     /// The connection.
     pub link: &'a Link,
-    /// What.
+    /// The event.
     pub kind: EventKind,
 }
 
-/// A packet as a capture on a host would see it: handed to the card, or taken from there.
+/// A packet as a capture on a host would see it: passed to the NIC, or taken from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight<'a> {
-    /// When.
+    /// Time.
     pub at: Instant,
-    /// On which host.
+    /// The host.
     pub host: HostId,
-    /// Whether the client of the connection sent it (end A), or the server.
+    /// The end that sent it: the client (A) or the server (B).
     pub from: End,
     /// Whether this host sent it.
     pub sent: bool,
@@ -115,7 +115,7 @@ pub struct Sight<'a> {
     pub frame: &'a Frame,
 }
 
-/// Watches nothing.
+/// Observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 
@@ -135,7 +135,7 @@ pub struct Outside<'a> {
     pub wires: &'a mut [Wire],
     /// The connections, by number.
     pub links: &'a mut Links,
-    /// Processes of flows that are not over.
+    /// Processes of flows that have not ended.
     pub processes: &'a mut usize,
     /// The observers.
     pub observer: &'a mut dyn Observer,
@@ -144,7 +144,7 @@ pub struct Outside<'a> {
 }
 
 /// The part of [`Outside`] that notifies the observers.
-pub struct Teller<'a> {
+pub struct Reporter<'a> {
     at: Instant,
     links: &'a Links,
     observer: &'a mut dyn Observer,
@@ -152,28 +152,28 @@ pub struct Teller<'a> {
     pub wants: Wants,
 }
 
-impl Teller<'_> {
-    /// Reports what happened on a host to a connection. `kind` is made from the end that the host is.
+impl Reporter<'_> {
+    /// Reports an event of a connection on a host. `kind` is made from the end that the host is.
     #[cold]
     #[inline(never)]
-    pub fn tell(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
+    pub fn report(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
         // Only TCP is reported.
         let Some(link) = self.links.get(connection).filter(|link| link.datagrams.is_none()) else { return };
         let kind = kind(link.end_at(host));
         self.observer.happened(&Occurrence { at: self.at, host: HostId(host), connection, link, kind });
     }
 
-    /// A host drops a packet, its own or one that came.
+    /// A host drops a packet, its own or a received one.
     pub fn dropped(&mut self, host: usize, sent: bool, frame: &Frame, why: DropReason) {
         if self.wants.drops {
             let segment = |here: End| shown::segment(frame, if sent { here } else { !here }, sent);
-            self.tell(host, frame.connection, |here| EventKind::Dropped(segment(here), why));
+            self.report(host, frame.connection, |here| EventKind::Dropped(segment(here), why));
         }
     }
 }
 
 impl Outside<'_> {
-    /// Notifies the observers of a packet at a host.
+    /// Shows the observers a packet at a host.
     pub fn observe(&mut self, host: usize, sent: bool, frame: &Frame) {
         let Some(link) = self.links.get(frame.connection) else { return };
         let here = link.end_at(host);
@@ -182,30 +182,30 @@ impl Outside<'_> {
     }
 
     /// The observers and the wires, for callers that need both at once.
-    pub fn teller(&mut self) -> (&mut [Wire], Teller<'_>) {
-        let teller =
-            Teller { at: self.now, links: self.links, observer: &mut *self.observer, wants: self.wants };
-        (self.wires, teller)
+    pub fn reporter(&mut self) -> (&mut [Wire], Reporter<'_>) {
+        let reporter =
+            Reporter { at: self.now, links: self.links, observer: &mut *self.observer, wants: self.wants };
+        (self.wires, reporter)
     }
 
-    /// Reports what happened on a host to a connection, for callers that have asked whether that is wanted.
-    pub fn tell(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
-        self.teller().1.tell(host, connection, kind);
+    /// Reports an event of a connection on a host, for callers that have checked that it is wanted.
+    pub fn report(&mut self, host: usize, connection: u32, kind: impl FnOnce(End) -> EventKind) {
+        self.reporter().1.report(host, connection, kind);
     }
 
-    /// A host drops a packet, its own or one that came.
+    /// A host drops a packet, its own or a received one.
     pub fn dropped(&mut self, host: usize, sent: bool, frame: &Frame, why: DropReason) {
-        self.teller().1.dropped(host, sent, frame, why);
+        self.reporter().1.dropped(host, sent, frame, why);
     }
 
-    /// A connection takes a turn.
+    /// A connection's mark.
     pub fn marked(&mut self, host: usize, connection: u32, mark: Mark) {
         if self.wants.marks {
-            self.tell(host, connection, |end| EventKind::Marked { end, mark });
+            self.report(host, connection, |end| EventKind::Marked { end, mark });
         }
     }
 
-    /// A wait on a host is over, that began at `since`; it is reported now, when that is known.
+    /// A wait on a host, begun at `since`, is over; it is only reported now.
     pub fn waited(
         &mut self,
         host: usize,
@@ -216,7 +216,7 @@ impl Outside<'_> {
     ) {
         if self.wants.waits {
             let (lasted, amount) = (until.since(since).unwrap_or_default(), Bytes::new(bytes.into()));
-            self.tell(host, connection, |end| EventKind::Waited { end, on, lasted, amount, times: 1 });
+            self.report(host, connection, |end| EventKind::Waited { end, on, lasted, amount, times: 1 });
         }
     }
 

@@ -1,7 +1,7 @@
-//! A host's wire as a capture file in pcapng (draft-ietf-opsawg-pcapng), as bytes: where they go is the caller's matter.
+//! A host's wire as a capture file in pcapng (draft-ietf-opsawg-pcapng), as bytes; the caller writes them.
 //!
-//! Payload has no content in a simulation, so frames are cut behind their headers, and the file says how long they were.
-//! Checksums are right, for a payload of zeros.
+//! Payload has no content in a simulation, so frames are cut after their headers, and the file records their original
+//! length. Checksums are correct, for a payload of zeros.
 
 use crate::outside::{Observer, Sight};
 use crate::shown;
@@ -14,11 +14,11 @@ use slowpath_wire::options::{FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAM
 use slowpath_wire::{checksum, ip, pcap, pcapng, tcp, udp};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Where middleboxes send from.
+/// The source address of middleboxes.
 const MIDDLEBOX: Ipv4Addr = Ipv4Addr::new(10, 255, 255, 254);
 /// ICMP "destination unreachable", "fragmentation needed" (RFC 1191, section 4).
 const TOO_BIG: [u8; 2] = [3, 4];
-/// The headers quoted in the file: IP's, and TCP's first eight bytes.
+/// The quoted headers: IP's, and TCP's first eight bytes.
 const QUOTED: usize = ip::V4_BYTES + 8;
 /// Its Ethernet header.
 const ETHERNET: usize = 14;
@@ -26,7 +26,7 @@ const ETHERNET: usize = 14;
 /// Nanoseconds: ten to the minus nine.
 const NANOSECONDS: u8 = 9;
 
-/// Writes what passes one host's card into a buffer, which the caller empties as it likes.
+/// Writes the packets at one host's NIC to a buffer, which the caller empties.
 #[derive(Debug)]
 pub struct Pcapng {
     host: HostId,
@@ -38,7 +38,7 @@ pub struct Pcapng {
 }
 
 impl Pcapng {
-    /// A file of what passes `host`'s card, whose name the interface gets.
+    /// A file of the packets at `host`'s NIC, with the host's name as interface name.
     pub fn new(host: HostId, name: &str) -> Self {
         let mut this = Self { host, buffer: Vec::new(), frames: 0, headers: Vec::new(), options: Vec::new() };
         let comment = b"simulated by slowpath; frames are cut behind their headers";
@@ -48,7 +48,7 @@ impl Pcapng {
         this
     }
 
-    /// What was written since the buffer was last emptied. Always ends with a whole block.
+    /// What was written since the buffer was last emptied. Always ends with a complete block.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
@@ -58,7 +58,7 @@ impl Pcapng {
         self.frames
     }
 
-    /// An ICMP error from the path, about a segment that the host which sees it has sent.
+    /// An ICMP error from the path, about a segment sent by the capturing host.
     fn write_too_big(&mut self, sight: &Sight<'_>) {
         let mtu = sight.frame.packet.urgent;
         let frame = Frame { kind: FrameKind::Segment, ..*sight.frame };
@@ -78,7 +78,7 @@ impl Pcapng {
         self.headers.extend([0; 4]);
         self.headers.extend(mtu.to_be_bytes());
         self.headers.extend(quoted);
-        // What is not in the file is zeros.
+        // The rest counts as zeros.
         let sum = checksum::of(checksum::sum(&self.headers[begin..]));
         self.headers[begin + 2..begin + 4].copy_from_slice(&sum.to_be_bytes());
     }
@@ -112,7 +112,7 @@ impl Pcapng {
             protocol,
             ..ip::Fields::default()
         };
-        // A packet beyond 64 KiB has no length here (as Linux's BIG TCP); none is cut so long.
+        // A packet over 64 KiB gets length 0 (like Linux's BIG TCP); none is cut to such a length.
         ip.put(&mut self.headers, (between[0], between[1]), length);
         let begin = self.headers.len();
         if sight.frame.is_datagram() {
@@ -120,7 +120,7 @@ impl Pcapng {
         } else {
             self.write_tcp(sight);
         }
-        // Of payload that is zeros.
+        // With a payload of zeros.
         let pseudo = checksum::pseudo_header(checksum::addresses(between[0], between[1]), protocol, length);
         let mut sum = checksum::of(checksum::sum(&self.headers[begin..]) + pseudo);
         if sight.frame.kind == FrameKind::Damaged {
@@ -172,13 +172,13 @@ impl Observer for Pcapng {
     }
 }
 
-/// A sequence number as on the wire: each direction begins somewhere else.
+/// A sequence number on the wire: each direction has its own initial number.
 fn on_wire(connection: u32, from: End, offset: i64) -> u32 {
     let start = (connection * 2 + from.index() as u32 + 1).wrapping_mul(0x9e37_79b1);
     start.wrapping_add(offset as u32)
 }
 
-/// TCP's options, padded and in the order of Linux (`tcp_options_write`, 6.18).
+/// TCP's options, padded and ordered as in Linux (`tcp_options_write`, 6.18).
 fn write_options(packet: &Packet, from: End, connection: u32, options: &mut Vec<u8>) {
     options.clear();
     let syn = packet.syn_options();

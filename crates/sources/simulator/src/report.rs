@@ -10,16 +10,16 @@ pub use crate::transfer::{DatagramCounts, SocketInfo, Total, Transfer};
 /// The result of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostReport {
-    /// The time of its CPUs by context; empty on a host where nothing takes time.
+    /// The time of its CPUs by context; empty on a zero-cost host.
     pub cpus: Vec<Busy>,
     /// Its receive ring.
     pub ring: ReceiveCounts,
-    /// Its way out.
+    /// Its transmission.
     pub transmit: TransmitCounts,
-    /// Its softirqs; nothing on a host where nothing takes time.
+    /// Its softirqs; zero on a zero-cost host.
     pub softirq: SoftirqCounts,
     /// The number of times a CPU found a socket's lock held by another CPU's softirq.
     pub spins: u64,
-    /// All of its sockets together; `most_waiting` is the most of any one.
+    /// All of its sockets together; `most_waiting` is the maximum of a single one.
     pub sockets: SocketCounts,
 }

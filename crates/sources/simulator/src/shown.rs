@@ -1,4 +1,4 @@
-//! How hosts, connections and packets are shown outside the simulator: addresses, ports, TTL, segments of the model.
+//! How hosts, connections and packets appear outside the simulator: addresses, ports, TTL, segments of the model.
 
 use crate::wire::Frame;
 use slowpath_model::{End, Endpoint, FlowKey, IpFacts, SackBlock, SackBlocks, Segment};
@@ -10,7 +10,7 @@ const FIRST_PORT: u32 = 32_768;
 const PORTS: u32 = 28_232;
 /// The port of every server: iperf3's.
 const SERVER_PORT: u16 = 5201;
-/// The TTL that Linux sends with (`IPDEFTTL`), and that of what comes over the one router of a path.
+/// The initial TTL of Linux (`IPDEFTTL`), and the TTL after the one router of a path.
 const SENT_TTL: u8 = 64;
 
 /// The address of a host: 10.0.0.1 for the first.
@@ -34,7 +34,7 @@ pub fn key(connection: u32, hosts: [usize; 2]) -> FlowKey {
     }
 }
 
-/// The TTL of a packet as it is seen.
+/// The TTL of a packet where it is captured.
 pub fn ttl(sent: bool) -> u8 {
     if sent { SENT_TTL } else { SENT_TTL - 1 }
 }
@@ -47,7 +47,7 @@ pub fn port(connection: u32, end: End) -> u16 {
     }
 }
 
-/// A packet as it is seen, without its number.
+/// A packet as captured, without its number.
 pub fn segment(frame: &Frame, from: End, sent: bool) -> Segment {
     let packet = &frame.packet;
     let mut segment = Segment::new(from, packet.flags, packet.seq, packet.len);

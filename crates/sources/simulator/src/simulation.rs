@@ -22,20 +22,20 @@ pub struct Simulation {
     agenda: Agenda,
     sources: Vec<Source>,
     wires: Vec<Wire>,
-    /// The host at which each wire ends.
+    /// The host at the end of each wire.
     destinations: Vec<usize>,
     hosts: Vec<Host>,
     links: Links,
-    /// The flow of the scenario that each stream is of.
+    /// The scenario's flow of each stream.
     flows: Vec<usize>,
-    /// Processes of flows that are not over.
+    /// Processes of flows that have not ended.
     processes: usize,
     events: u64,
-    /// When sockets are sampled next, if somebody wants that.
+    /// When sockets are sampled next, if an observer wants samples.
     next_sample: Instant,
 }
 
-/// Sockets are not sampled more often than this, or time would not pass.
+/// The minimum sampling interval, so that time advances.
 const LEAST_INTERVAL: Duration = Duration::from_nanos(1);
 
 /// Whether there is more to come.
@@ -43,7 +43,7 @@ const LEAST_INTERVAL: Duration = Duration::from_nanos(1);
 pub enum Progress {
     /// There is.
     Running,
-    /// The scenario's duration is over, or all of its flows are.
+    /// The scenario's duration is over, or all of its flows have ended.
     Finished,
 }
 
@@ -130,7 +130,7 @@ impl Simulation {
         self.advance(until, wants, observer)
     }
 
-    /// Runs until `until`, which is not behind the end, without samples.
+    /// Runs until `until`, which is not after the end, without samples.
     fn advance(&mut self, until: Instant, wants: Wants, observer: &mut dyn Observer) -> Progress {
         let mut out = Outside {
             now: self.now,
@@ -151,7 +151,7 @@ impl Simulation {
                 more = true;
                 break;
             }
-            // A timer that is late when it is set, as TCP's after a long spell on a backlog, is due at once.
+            // A timer that is late when it is set, like TCP's after a long time on a backlog, is due immediately.
             out.now = at.max(out.now);
             self.events += 1;
             match out.sources[slot.index()] {
@@ -178,7 +178,7 @@ impl Simulation {
         self.now
     }
 
-    /// When it is over at the latest.
+    /// When it ends at the latest.
     pub fn end(&self) -> Instant {
         self.end
     }
@@ -193,7 +193,7 @@ impl Simulation {
         &self.hosts
     }
 
-    /// The wires: for each path of the scenario first the one forward, then the one back.
+    /// The wires: for each path of the scenario, forward and then reverse.
     pub fn wires(&self) -> &[Wire] {
         &self.wires
     }
@@ -203,7 +203,7 @@ impl Simulation {
         self.flows.len()
     }
 
-    /// The place in the scenario of the flow that a stream is of.
+    /// The scenario's flow that a stream belongs to, by its index.
     pub fn flow_of(&self, stream: usize) -> usize {
         self.flows[stream]
     }
@@ -255,15 +255,15 @@ fn add_stream(
     hosts[flow.client.0].add_stream(number, stream.clone(), out);
     hosts[flow.server.0].add_stream(number, stream, out);
     let cpu = |process: &Process| process.cpu.map(|cpu| cpu as usize);
-    // The server listens before anybody can connect.
+    // The server listens before any client can connect.
     let listens = Some(Instant::START);
-    // A program that counts datagrams waits for more of them for ever.
+    // A program that counts datagrams never ends by itself.
     *out.processes += if is_of_datagrams { 1 } else { 2 };
     hosts[flow.server.0].add_task(server.0, server.1.priority, cpu(server.1), number, listens, out);
     hosts[flow.client.0].add_task(client.0, client.1.priority, cpu(client.1), number, Some(begins), out);
 }
 
-/// A process's socket options in the terms of TCP. The kernel doubles what `SO_SNDBUF` and `SO_RCVBUF` ask for.
+/// A process's socket options in TCP's terms. The kernel doubles `SO_SNDBUF` and `SO_RCVBUF`.
 fn socket_options(process: &Process) -> SocketOptions {
     let plan = &process.socket;
     let bytes = |amount: slowpath_model::Bytes| u32::try_from(amount.get()).unwrap_or(u32::MAX);

@@ -1,5 +1,5 @@
-//! A host's view as the model's events: what a capture there would have in it, and what a probe of its kernel
-//! would tell.
+//! A host's view as the model's events: what a capture there would contain, and what a probe of its kernel would
+//! report.
 
 use crate::links::Link;
 use crate::outside::{Observer, Occurrence, Sight, Wants};
@@ -8,13 +8,13 @@ use crate::wire::FrameKind;
 use slowpath_model::{Event, EventKind, FlowEnd, FlowId, Sink};
 use slowpath_scenario::HostId;
 
-/// Pushes what passes one host's card into a sink, and what else of that host it is asked for. Segments are reported one by
-/// one: super-packets as their segments.
+/// Passes the packets at one host's NIC to a sink, and other requested events of that host. Super-packets are reported
+/// as their segments.
 #[derive(Debug)]
 pub struct Tap<S> {
     sink: S,
     host: HostId,
-    /// The flow of each connection that was seen here.
+    /// The flow of each connection seen here.
     flows: Vec<Option<FlowId>>,
     opened: u32,
     frames: u64,
@@ -24,17 +24,17 @@ pub struct Tap<S> {
 }
 
 impl<S: Sink> Tap<S> {
-    /// A tap at a host, on packets alone.
+    /// A tap at a host, for packets only.
     pub fn new(host: HostId, sink: S) -> Self {
         Self { sink, host, flows: Vec::new(), opened: 0, frames: 0, packets: true, wants: Wants::default() }
     }
 
-    /// Makes it report what is wanted, with packets or without. With packets, a flow begins with its first.
-    pub fn telling(self, packets: bool, wants: Wants) -> Self {
+    /// Makes it report the wanted events, with or without packets. With packets, a flow begins with its first.
+    pub fn reporting(self, packets: bool, wants: Wants) -> Self {
         Self { packets, wants, ..self }
     }
 
-    /// The run is over: closes all flows and gives the sink back.
+    /// The run is over: closes all flows and returns the sink.
     pub fn finish(mut self) -> S {
         for flow in self.flows.iter().flatten() {
             self.sink.close(*flow, FlowEnd::EndOfRecording);
@@ -42,7 +42,7 @@ impl<S: Sink> Tap<S> {
         self.sink
     }
 
-    /// The sink, while the run goes on.
+    /// The sink, during the run.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.sink
     }

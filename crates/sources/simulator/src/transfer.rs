@@ -37,17 +37,17 @@ impl SocketInfo {
 /// The result of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// The stream that it served, counted over all flows of the scenario.
+    /// Its stream, numbered over all flows of the scenario.
     pub stream: usize,
     /// Its addresses and ports.
     pub key: FlowKey,
     /// The end that sent more.
     pub sender: End,
-    /// What the other end's process has read.
+    /// Bytes that the other end's process has read.
     pub bytes: Bytes,
     /// When the client called `connect`.
     pub opened: Instant,
-    /// From the call of `connect` to the last byte read.
+    /// From `connect` to the last byte read.
     pub lasted: Duration,
     /// The sender's `TCP_INFO`; `None` if it never had a connection.
     pub info: Option<SocketInfo>,
@@ -56,7 +56,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// Data read, over the time from the opening to the last of it; `None` if there was none.
+    /// Data read, over the time from the opening to the last read; `None` if there was none.
     pub fn rate(&self) -> Option<Rate> {
         if self.bytes == Bytes::ZERO { None } else { Rate::of(self.bytes, self.lasted) }
     }
@@ -75,7 +75,7 @@ pub struct Total {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Smoothed RTT of the last one that has any.
+    /// Smoothed RTT of the last connection that has one.
     pub smoothed_rtt: Option<Duration>,
     /// The shortest RTT of all.
     pub least_rtt: Option<Duration>,
@@ -99,7 +99,7 @@ impl Total {
         });
     }
 
-    /// Adds connections of which the last is younger.
+    /// Adds the total of connections, the last of which is later.
     pub fn join(&mut self, other: &Self) {
         self.connections += other.connections;
         self.bytes += other.bytes;
@@ -116,7 +116,7 @@ impl Total {
         self.datagrams = self.datagrams.into_iter().chain(other.datagrams).reduce(DatagramCounts::plus);
     }
 
-    /// From the opening of the first to the last byte read.
+    /// From the first opening to the last byte read.
     pub fn lasted(&self) -> Duration {
         self.span.and_then(|(begin, end)| end.since(begin)).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
-//! One direction of a path, with the packets that are on it.
+//! One direction of a path, with the packets on it.
 //!
-//! The path decides about a packet when it is sent: it is lost, or due at an instant. A link and a constant delay
-//! keep packets in order, so those on the way are a ring, and the agenda knows only when the first of them is due.
-//! The few that a reordering holds back, or that jitter reorders, wait in a heap next to it.
+//! The path decides the fate of a packet when it is sent: it is lost, or due at an instant. A link and a constant delay
+//! keep packets in order, so a ring holds those in flight, and the agenda knows only when the first is due. The few
+//! delayed by reordering or reordered by jitter wait in a separate heap.
 
 use crate::agenda::{Agenda, Slot};
 use slowpath_model::{Bytes, Flags, Instant, StreamOffset};
@@ -17,25 +17,24 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Bytes of an IPv4 header and a TCP header without options.
 const HEADERS: u32 = 40;
-/// An ICMP error: its IP header and its own, and as much of the packet as makes it 576 bytes at most (RFC 1812, section
-/// 4.3.2.3).
+/// An ICMP error: its IP header and its own, and as much of the packet as fits 576 bytes (RFC 1812, section 4.3.2.3).
 const ICMP_HEADERS: u32 = 28;
 const ICMP_QUOTES: u32 = 548;
 
-/// What a frame has besides its TCP segment.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
     /// A TCP segment.
     Segment,
     /// A TCP segment whose checksum is wrong.
     Damaged,
-    /// UDP: of the segment only the length means something.
+    /// UDP: only the segment's length is valid.
     Datagram,
-    /// ICMP "fragmentation needed" about the segment, which the host that gets it has sent. The urgent pointer is the MTU.
+    /// ICMP "fragmentation needed" about the segment, to the host that sent it. The urgent pointer is the MTU.
     TooBig,
 }
 
-/// A packet between two hosts, with what is on the wire besides TCP's part.
+/// A packet between two hosts: its TCP segment, and the other headers' fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// The connection it belongs to.
@@ -64,7 +63,7 @@ impl Frame {
         }
     }
 
-    /// What a path knows of it, which was cut from a super-packet of so many bytes.
+    /// The path's view of it, as part of a super-packet with this much payload.
     fn shown(&self, super_packet: u32) -> slowpath_path::Packet {
         let packet = &self.packet;
         let part = matches!(self.kind, FrameKind::Segment | FrameKind::Damaged).then(|| StreamPart {
@@ -79,7 +78,7 @@ impl Frame {
         slowpath_path::Packet { length, ecn: packet.ecn, id: Some(self.id), part }
     }
 
-    /// The changes by middleboxes.
+    /// Applies the changes by middleboxes.
     fn with(mut self, changes: &Changes) -> Self {
         let packet = &mut self.packet;
         packet.ecn = changes.ecn.unwrap_or(packet.ecn);
@@ -100,7 +99,7 @@ impl Frame {
         self
     }
 
-    /// A RST behind it, in its sender's name.
+    /// A RST after it, in its sender's name.
     fn reset_behind(&self, beyond: u32) -> Self {
         let flags = Flags::RST.with(Flags(self.packet.flags.0 & Flags::ACK.0));
         let reset = Packet { ack: self.packet.ack, ..Packet::new(flags, self.packet.end() + beyond, 0) };
@@ -122,7 +121,7 @@ impl Frame {
     }
 }
 
-/// Blocks whose edges are off by a number, modulo 2^32 as on the wire.
+/// Blocks with both edges shifted, modulo 2^32 as on the wire.
 fn shifted(sack: &Sack, ack: StreamOffset, by: u32) -> Sack {
     let edge = |edge: StreamOffset| {
         let distance = (edge.distance_from(ack) as u32).wrapping_add(by).cast_signed();
@@ -135,8 +134,8 @@ fn shifted(sack: &Sack, ack: StreamOffset, by: u32) -> Sack {
     all
 }
 
-/// Sends a frame, cut from a super-packet with so many bytes of payload, over one of all wires. Of each path the one forward
-/// comes first and the one back behind it; each hears of the other's packets.
+/// Sends a frame, cut from a super-packet with this much payload, over one of all wires. Each path has its forward wire
+/// first and its reverse wire next; each overhears the other's packets.
 pub fn send(
     wires: &mut [Wire],
     number: usize,
@@ -150,7 +149,7 @@ pub fn send(
     match answer {
         Sent::Dropped(Some(answer)) => {
             let answer = frame.answered(answer);
-            // No middlebox looks into what one of them has sent.
+            // No middlebox inspects packets sent by another one.
             let shown = slowpath_path::Packet { part: None, id: None, ..answer.shown(0) };
             back.send_shown(at, &answer, &shown, agenda);
         }
@@ -165,14 +164,14 @@ enum Sent {
     Dropped(Option<Answer>),
 }
 
-/// A frame on its way.
+/// A frame in flight.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     due: Instant,
     frame: Frame,
 }
 
-/// A frame that is out of order with those in the ring.
+/// A frame out of order with those in the ring.
 #[derive(Debug)]
 struct Straggler {
     due: Instant,
@@ -207,7 +206,7 @@ pub struct Wire {
     ring: VecDeque<Flight>,
     stragglers: BinaryHeap<Reverse<Straggler>>,
     slot: Slot,
-    /// Which arrival from now the receiving host has asked to be notified of, the next being 1; 0 for none.
+    /// Which future arrival the receiving host is notified of, the next being 1; 0 for none.
     watched: usize,
     delivered: u64,
     most_in_flight: usize,
@@ -215,7 +214,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// An empty one. `slot` is due when the first packet is, while the wire is watched.
+    /// An empty wire. `slot` is due when the first packet is, while the wire is watched.
     pub fn new(config: &PathConfig, seed: u64, slot: Slot) -> Self {
         let mut path = Path::new(config, seed);
         path.begin(Instant::START);
@@ -231,7 +230,7 @@ impl Wire {
         }
     }
 
-    /// Sends a frame whose last bit leaves the host at `at`, which must not be before that of the last one.
+    /// Sends a frame whose last bit leaves the host at `at`, which must not be earlier than that of the last frame.
     fn send_shown(
         &mut self,
         at: Instant,
@@ -273,7 +272,7 @@ impl Wire {
         }
     }
 
-    /// The next packet that has arrived by `now`, and when it did.
+    /// The next packet that has arrived by `now`, and its arrival time.
     pub fn take(&mut self, now: Instant) -> Option<(Instant, Frame)> {
         if self.stragglers.is_empty() {
             let due = self.ring.front().map(|flight| flight.due).filter(|due| *due <= now)?;
@@ -288,8 +287,8 @@ impl Wire {
         self.stragglers.pop().map(|Reverse(straggler)| (due, straggler.frame))
     }
 
-    /// The arrival from now of which the agenda notifies the receiving host, the next being 1. A host that polls need not
-    /// be notified of any: 0. While packets are being reordered, it is notified of the next.
+    /// Notifies the receiving host of the nth future arrival, the next being 1. A polling host needs none: 0. While
+    /// packets are being reordered, it is notified of the next.
     pub fn watch(&mut self, nth: usize, agenda: &mut Agenda) {
         self.watched = nth;
         agenda.set(self.slot, self.watched_due());
@@ -304,12 +303,12 @@ impl Wire {
         }
     }
 
-    /// Packets on the way.
+    /// Packets in flight.
     pub fn in_flight(&self) -> usize {
         self.ring.len() + self.stragglers.len()
     }
 
-    /// Most packets that were on the way at once.
+    /// The maximum number of packets in flight.
     pub fn most_in_flight(&self) -> usize {
         self.most_in_flight
     }
@@ -352,7 +351,7 @@ mod tests {
         Instant::from_nanos(nanos)
     }
 
-    /// Sends a frame every millisecond and takes what has arrived; returns identifications in order of arrival.
+    /// Sends a frame every millisecond and takes the arrivals; returns identifications in order of arrival.
     fn run(config: &PathConfig) -> (Vec<u16>, Wire) {
         let mut agenda = Agenda::new();
         let slot = agenda.add();
@@ -377,16 +376,16 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_delay_keeps_the_order() {
+    fn constant_delay_keeps_the_order() {
         let (arrived, wire) =
             run(&PathConfig { delay: Duration::from_micros(20_500), ..PathConfig::default() });
         assert_eq!(arrived, (0..1000).collect::<Vec<_>>());
-        // Of one a millisecond 21 are on the way, and one has arrived and is not taken yet.
+        // At one per millisecond, 21 are in flight, and one has arrived and is not taken yet.
         assert_eq!(wire.most_in_flight(), 22);
     }
 
     #[test]
-    fn a_delayed_packet_is_reordered_and_arrives() {
+    fn delayed_packet_is_reordered_and_arrives() {
         let reorder = Some(ReorderConfig { probability_ppm: 100_000, extra: Duration::from_micros(3500) });
         let (mut arrived, wire) =
             run(&PathConfig { delay: Duration::from_millis(10), reorder, ..PathConfig::default() });
@@ -397,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_arrive_and_drops_do_not() {
+    fn duplicates_arrive_and_dropped_packets_do_not() {
         let link = Some(LinkConfig { rate: Rate::mbit(6), queue: QueueLimit::Packets(10), stalls: vec![] });
         let (arrived, wire) = run(&PathConfig { link, duplicate_ppm: 50_000, ..PathConfig::default() });
         assert!(wire.totals().dropped() > 400);
@@ -405,7 +404,7 @@ mod tests {
         assert_eq!(arrived.len() as u64, wire.delivered());
     }
 
-    /// Two wires of a path of which the one forward has a middlebox; what comes of a packet on either.
+    /// The two wires of a path with a middlebox on the forward one; returns what arrives on each.
     fn sent_with(middlebox: MiddleboxConfig, packet: Packet) -> [Option<Frame>; 2] {
         let mut agenda = Agenda::new();
         let forward = PathConfig { middleboxes: vec![middlebox], ..PathConfig::default() };
@@ -418,14 +417,14 @@ mod tests {
     }
 
     #[test]
-    fn syn_with_data_is_dropped_and_one_without_passes() {
+    fn only_a_syn_with_data_is_dropped() {
         let syn = |len| Packet::new(Flags::SYN, StreamOffset(0), len);
         assert!(sent_with(MiddleboxConfig::SynData, syn(0))[0].is_some());
         assert!(sent_with(MiddleboxConfig::SynData, syn(100)).iter().all(Option::is_none));
     }
 
     #[test]
-    fn answer_goes_over_the_wire_back() {
+    fn middlebox_answer_takes_the_reverse_wire() {
         let mtu = MtuConfig { mtu: Bytes::new(1400), icmp: true };
         let [there, back] = sent_with(MiddleboxConfig::Mtu(mtu), frame(0).packet);
         let back = back.expect("an ICMP error");

@@ -1,5 +1,5 @@
-//! BBR (Cardwell and others, ACM Queue 14(5), 2016; net/ipv4/tcp_bbr.c, version 1, 6.18): the window and the rate follow a
-//! model of the path, the most that it delivered of late and the minimum RTT, and not its losses.
+//! BBR (Cardwell and others, ACM Queue 14(5), 2016; net/ipv4/tcp_bbr.c, version 1, 6.18): cwnd and pacing rate follow a
+//! model of the path (its recent maximum delivery rate and its minimum RTT), not its losses.
 
 mod model;
 mod policed;
@@ -11,17 +11,17 @@ use policed::Policed;
 use scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE, RATE_SHIFT, bytes_per_second};
 use slowpath_model::Instant;
 
-/// 2/ln(2), so that what is sent doubles in each RTT (`bbr_high_gain`), and what drains that queue again.
+/// 2/ln(2) doubles the data sent in each RTT (`bbr_high_gain`); its inverse drains the resulting queue.
 const HIGH_GAIN: u32 = GAIN_ONE * 2885 / 1000 + 1;
 const DRAIN_GAIN: u32 = GAIN_ONE * 1000 / 2885;
-/// Room for ACKs that come late (`bbr_cwnd_gain`).
+/// Room for delayed ACKs (`bbr_cwnd_gain`).
 const WINDOW_GAIN: u32 = GAIN_ONE * 2;
-/// A quarter more for an RTT, a quarter less for one, and six as it is (`bbr_pacing_gain`).
+/// A quarter more for an RTT, a quarter less for one, and six RTTs at the estimated rate (`bbr_pacing_gain`).
 const CYCLE: [u32; 8] =
     [GAIN_ONE * 5 / 4, GAIN_ONE * 3 / 4, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE, GAIN_ONE];
-/// A cycle begins in any phase but the one that drains (`bbr_cycle_rand`).
+/// A cycle begins in any phase but the draining one (`bbr_cycle_rand`).
 const CYCLE_STARTS: u64 = 7;
-/// The least window (`bbr_cwnd_min_target`).
+/// The minimum cwnd (`bbr_cwnd_min_target`).
 const LEAST_WINDOW: u32 = 4;
 /// Below this rate, in bytes a second, a super-packet may be one segment (`bbr_min_tso_rate`, in bits).
 const MIN_TSO_RATE: u64 = 1_200_000 >> 3;
@@ -35,11 +35,11 @@ const INIT_CWND: u32 = 10;
 enum Mode {
     /// Finds the rate.
     Startup,
-    /// Drains the queue that this made.
+    /// Drains the queue that Startup built.
     Drain,
-    /// Keeps the rate, and looks whether there is more.
+    /// Keeps the rate, and probes for more.
     ProbeBw,
-    /// Sends nearly nothing, to see the minimum RTT.
+    /// Sends nearly nothing, to measure the minimum RTT.
     ProbeRtt,
 }
 
@@ -47,13 +47,13 @@ enum Mode {
 #[derive(Clone, Debug)]
 pub struct Bbr {
     mode: Mode,
-    /// The minimum RTT, in microseconds, and the tick in which it was seen.
+    /// The minimum RTT, in microseconds, and the tick when it was measured.
     least_rtt_us: Option<u32>,
     least_rtt_at: i64,
     /// When to leave [`Mode::ProbeRtt`], and whether an RTT has passed there.
     probe_rtt_ends: Option<i64>,
     probe_rtt_round_done: bool,
-    /// The most that was delivered in ten RTTs.
+    /// The maximum delivery rate of ten RTTs.
     rate: RunningMax,
     rounds: u32,
     round_ends: u32,
@@ -73,7 +73,8 @@ pub struct Bbr {
     /// Bytes a second.
     pacing_rate: u64,
     policed: Policed,
-    /// ACKs that come in lumps: since when, how much, and what was beyond the rate, of two spells of five RTTs.
+    /// ACK aggregation: when the epoch began, how much was acknowledged, and the excess over the rate in two windows of
+    /// five RTTs.
     lump_at: Instant,
     lump: u32,
     beyond: [u32; 2],
@@ -116,7 +117,7 @@ impl Default for Bbr {
     }
 }
 
-/// `before`, `after`: numbers that wrap.
+/// The kernel's `after`, for sequence numbers that wrap.
 pub(super) const fn is_after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
@@ -176,10 +177,10 @@ impl Bbr {
         u32::try_from(pipe).unwrap_or(u32::MAX)
     }
 
-    /// `bbr_quantization_budget`: room for a super-packet at both ends and on the way.
+    /// `bbr_quantization_budget`: room for a super-packet at both ends and on the path.
     fn with_super_packets(&self, window: u32, moment: &Moment) -> u32 {
         let even = window.saturating_add(3 * self.super_packet(moment)).saturating_add(1) & !1;
-        // The phase that looks for more must be able to send more.
+        // The probing phase must be able to send more.
         even.saturating_add(if self.mode == Mode::ProbeBw && self.phase == 0 { 2 } else { 0 })
     }
 
@@ -188,7 +189,7 @@ impl Bbr {
         self.with_super_packets(self.pipe(rate, gain), moment)
     }
 
-    /// `bbr_packets_in_net_at_edt`: what will be on its way when the next segment may leave.
+    /// `bbr_packets_in_net_at_edt`: the packets in flight when the next segment may leave.
     fn in_flight_then(&self, in_flight: u32, moment: &Moment) -> u32 {
         let waits_us = moment.wire_at.since(moment.now).map_or(0, |wait| wait.as_micros());
         let delivered = (u128::from(self.believed_rate()) * waits_us) >> RATE_SHIFT;
@@ -196,7 +197,7 @@ impl Bbr {
         (in_flight + more).saturating_sub(u32::try_from(delivered).unwrap_or(u32::MAX))
     }
 
-    /// `bbr_set_cwnd_to_recover_or_restore`: whether as many may leave as were delivered, no more.
+    /// `bbr_set_cwnd_to_recover_or_restore`; also returns whether packet conservation applies.
     fn recover_or_restore(&mut self, cwnd: u32, moment: &Moment, sample: &RateSample) -> (u32, bool) {
         let mut cwnd = if sample.losses > 0 { cwnd.saturating_sub(sample.losses).max(1) } else { cwnd };
         let (before, state) = (self.before, moment.state);
@@ -239,7 +240,7 @@ impl Bbr {
     /// `bbr_reset_probe_bw_mode`.
     fn begin_cycle(&mut self, moment: &Moment) {
         self.mode = Mode::ProbeBw;
-        // What the kernel draws by chance: here the same for the same run.
+        // Random in the kernel; here a function of time, so that runs are reproducible.
         let drawn = moment.now.nanos().unsigned_abs().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         self.phase = CYCLE.len() - 1 - (drawn % CYCLE_STARTS) as usize;
         self.advance_phase(moment);
@@ -269,7 +270,7 @@ impl Control for Bbr {
         self.pace_by_rtt(window, moment);
     }
 
-    /// Losses do not change it.
+    /// Losses do not change ssthresh.
     fn ssthresh(&mut self, window: &Window, _moment: &Moment) -> u32 {
         self.save_window(window);
         window.ssthresh
@@ -299,7 +300,7 @@ impl Control for Bbr {
             self.lump_at = moment.now;
             self.lump = 0;
             match self.mode {
-                // No burst is needed to fill what is empty.
+                // After idle time, no burst is needed to refill the path.
                 Mode::ProbeBw => self.pace(window, moment, GAIN_ONE),
                 Mode::ProbeRtt => self.leave_probe_rtt(window, moment),
                 Mode::Startup | Mode::Drain => {}

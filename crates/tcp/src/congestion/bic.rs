@@ -1,30 +1,30 @@
-//! BIC (Xu, Harfoush and Rhee, INFOCOM 2004; net/ipv4/tcp_bic.c, 6.18), the control of 2.6.8 to 2.6.18.
+//! BIC (Xu, Harfoush and Rhee, INFOCOM 2004; net/ipv4/tcp_bic.c, 6.18), the default from 2.6.8 to 2.6.18.
 
 use super::{AckSample, CaState, Control, Moment, Window};
 
-/// The window after a loss: 819/1024 (`beta`).
+/// The factor after a loss: 819/1024 (`beta`).
 const BETA: u32 = 819;
 const BETA_SCALE: u32 = 1024;
-/// The search goes a quarter of the way to the last maximum in an RTT (`BICTCP_B`).
+/// The search goes a quarter of the way to the last maximum per RTT (`BICTCP_B`).
 const B: u32 = 4;
-/// Most segments per RTT (`max_increment`).
+/// The most segments added per RTT (`max_increment`).
 const MOST: u32 = 16;
-/// Up to this window it is Reno (`low_window`).
+/// Up to this window, BIC is Reno (`low_window`).
 const LOW_WINDOW: u32 = 14;
 /// RTTs for the last steps up to the maximum (`smooth_part`).
 const SMOOTH: u32 = 20;
-/// `ACK_RATIO_SHIFT`: segments acknowledged at once are counted in sixteenths.
+/// `ACK_RATIO_SHIFT`: segments per ACK are counted in sixteenths.
 const RATIO_SHIFT: u32 = 4;
 
 /// One connection's BIC (`struct bictcp`).
 #[derive(Clone, Debug)]
 pub struct Bic {
-    /// One more segment for every so many acknowledged.
+    /// Acknowledged segments per increase by one.
     count: u32,
     last_max_cwnd: u32,
     last_cwnd: u32,
     last_time: i64,
-    /// Segments that an ACK stands for, in sixteenths.
+    /// Segments per ACK, in sixteenths.
     delayed_ack: u32,
 }
 
@@ -55,7 +55,7 @@ impl Bic {
         self.count = ((count << RATIO_SHIFT) / self.delayed_ack).max(1);
     }
 
-    /// By binary search up to the last maximum, away from it as slowly as it was come near to.
+    /// Binary search up to the last maximum; beyond it, as slow an increase as on the approach.
     fn segments_for_one(&self, cwnd: u32) -> u32 {
         let max = self.last_max_cwnd;
         if cwnd < max {
@@ -116,7 +116,7 @@ impl Control for Bic {
         }
     }
 
-    /// Tracks how many segments an ACK stands for.
+    /// Tracks how many segments an ACK covers.
     fn acked(&mut self, _window: &mut Window, moment: &Moment, sample: &AckSample) {
         if moment.state == CaState::Open {
             self.delayed_ack = (self.delayed_ack + sample.acked - (self.delayed_ack >> RATIO_SHIFT)).max(1);

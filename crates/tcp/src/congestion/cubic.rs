@@ -1,12 +1,12 @@
 //! CUBIC (RFC 9438) with HyStart (Ha and Rhee, PFLDnet 2008), as net/ipv4/tcp_cubic.c has it (6.18).
 //!
-//! Integer arithmetic throughout and the kernel's own scaling, so that the curve is the kernel's and not a
+//! Integer arithmetic throughout, with the kernel's own scaling, so that the curve is the kernel's and not a
 //! textbook's: time in 1/1024 s (`BICTCP_HZ` 10 bits), the cubic's coefficient 0.4 as 41/1024 · 2^-30.
 
 use super::{AckSample, CaEvent, CaState, Control, Moment, Window};
 use slowpath_model::Instant;
 
-/// beta = 717/1024: the window after a loss (`beta`).
+/// beta = 717/1024: the factor after a loss (`beta`).
 const BETA: u32 = 717;
 /// `BICTCP_BETA_SCALE`.
 const BETA_SCALE: u32 = 1024;
@@ -19,11 +19,11 @@ const CUBE_FACTOR: u64 = (1 << (10 + 3 * TIME_SHIFT)) / CUBE_RTT_SCALE;
 /// `beta_scale` = 8 (1024 + beta) / 3 / (1024 - beta): the Reno-friendly slope.
 const RENO_SCALE: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
-/// HyStart does nothing below this window (`hystart_low_window`).
+/// HyStart is off below this window (`hystart_low_window`).
 const HYSTART_LOW_WINDOW: u32 = 16;
-/// Samples of a round that are compared (`HYSTART_MIN_SAMPLES`).
+/// RTT samples compared per round (`HYSTART_MIN_SAMPLES`).
 const HYSTART_SAMPLES: u8 = 8;
-/// The delay increase that ends slow start lies between these, in microseconds.
+/// Bounds of the delay increase that ends slow start, in microseconds.
 const HYSTART_DELAY_MIN: u32 = 4_000;
 const HYSTART_DELAY_MAX: u32 = 16_000;
 /// ACKs closer than this belong to one train (`hystart_ack_delta_us`).
@@ -32,7 +32,7 @@ const HYSTART_ACK_DELTA: u32 = 2_000;
 /// One connection's CUBIC (`struct bictcp`).
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    /// One more segment for every so many acknowledged.
+    /// Acknowledged segments per increase by one.
     count: u32,
     last_max_cwnd: u32,
     last_cwnd: u32,
@@ -40,7 +40,7 @@ pub struct Cubic {
     /// The window at the curve's origin, and when the curve reaches it, in 1/1024 s from the epoch's start.
     origin: u32,
     k: u32,
-    /// Least delay since the last timeout, in microseconds; 0 before the first.
+    /// Minimum delay since the last timeout, in microseconds; 0 before the first.
     delay_min: u32,
     epoch_start: Option<i64>,
     ack_count: u32,
@@ -81,8 +81,8 @@ const fn micros(now: Instant) -> i64 {
     now.nanos() / 1_000
 }
 
-/// The cube root, rounded down. `cubic_root` approximates it within 0.2 %; integers only, so that every machine gets
-/// the same.
+/// The cube root, rounded down. `cubic_root` approximates it within 0.2 %. Integers only, so that every machine gets
+/// the same result.
 fn cube_root(a: u64) -> u32 {
     let mut root: u64 = 0;
     for bit in (0..22).rev() {
@@ -115,7 +115,7 @@ impl Cubic {
         if self.last_cwnd == window.cwnd && now - self.last_time <= hz / 32 {
             return;
         }
-        // The curve is worked out once a tick; in between only the Reno-friendly part moves.
+        // The curve is computed once per tick; in between, only the Reno-friendly part changes.
         if self.epoch_start.is_none() || now != self.last_time {
             self.last_cwnd = window.cwnd;
             self.last_time = now;
@@ -148,7 +148,7 @@ impl Cubic {
         }
     }
 
-    /// A new curve begins: up to the last maximum, or from here on.
+    /// A new epoch begins: up to the last maximum, or from here on.
     fn begin_epoch(&mut self, window: &Window, now: i64, acked: u32) -> i64 {
         self.epoch_start = Some(now);
         self.ack_count = acked;
@@ -162,7 +162,7 @@ impl Cubic {
         now
     }
 
-    /// Not slower than Reno would be (`tcp_friendliness`).
+    /// At least as fast as Reno (`tcp_friendliness`).
     fn be_friendly(&mut self, window: &Window) {
         let delta = ((u64::from(window.cwnd) * u64::from(RENO_SCALE)) >> 3).max(1) as u32;
         while self.ack_count > delta {
@@ -175,8 +175,8 @@ impl Cubic {
         }
     }
 
-    /// `hystart_update`: leaves slow start when an ACK train has lasted half an RTT, or when the round's least
-    /// delay has grown.
+    /// `hystart_update`: leaves slow start when an ACK train has lasted half an RTT, or when the round's minimum delay
+    /// has grown.
     fn hystart(&mut self, window: &mut Window, moment: &Moment, delay: u32) {
         if moment.snd_una > self.end_seq {
             self.hystart_reset(moment);
@@ -188,7 +188,7 @@ impl Cubic {
         if now - self.last_ack <= i64::from(HYSTART_ACK_DELTA) {
             self.last_ack = now;
             let train = self.delay_min + hystart_ack_delay(moment);
-            // A paced sender spreads its train over the RTT by itself.
+            // Pacing spreads the train over the RTT anyway.
             let threshold = if moment.paced { train } else { train / 2 };
             if now - self.round_start > i64::from(threshold) {
                 self.found = true;
@@ -208,8 +208,8 @@ impl Cubic {
     }
 }
 
-/// How much of a train is due to segments that were sent as one (`hystart_ack_delay`): four super-packets of 64 KB
-/// at the pacing rate, at most a millisecond.
+/// How much of a train is due to segments sent as one (`hystart_ack_delay`): four super-packets of 64 KB at the pacing
+/// rate, at most a millisecond.
 fn hystart_ack_delay(moment: &Moment) -> u32 {
     const SUPER_PACKET: u64 = 65_536;
     if moment.pacing_rate == 0 {
@@ -256,7 +256,7 @@ impl Control for Cubic {
         }
     }
 
-    /// After idle time the curve goes on where it was: its clock stood still (`cubictcp_cwnd_event`).
+    /// The curve's clock stops during idle time (`cubictcp_cwnd_event`).
     fn event(&mut self, event: CaEvent, _window: &mut Window, moment: &Moment) {
         if event == CaEvent::TransmitStart
             && let Some(start) = self.epoch_start
@@ -270,7 +270,7 @@ impl Control for Cubic {
 
     fn acked(&mut self, window: &mut Window, moment: &Moment, sample: &AckSample) {
         let Some(rtt) = sample.rtt else { return };
-        // Discard samples right after fast recovery: their delay is the recovery's (`cubictcp_acked`).
+        // Discard samples right after fast recovery: recovery inflates them (`cubictcp_acked`).
         if let Some(start) = self.epoch_start
             && moment.jiffies() - start < i64::from(moment.hz)
         {
@@ -291,13 +291,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constants_are_the_kernels() {
+    fn constants_match_the_kernel() {
         assert_eq!(CUBE_FACTOR, (1u64 << 40) / 410);
         assert_eq!(RENO_SCALE, 15);
     }
 
     #[test]
-    fn cube_roots_are_exact() {
+    fn cube_root_rounds_down_exactly() {
         for root in [1u64, 2, 3, 100, 4095, 2_097_151] {
             let cube = root * root * root;
             assert_eq!(u64::from(cube_root(cube)), root);

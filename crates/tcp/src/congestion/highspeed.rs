@@ -1,10 +1,10 @@
-//! HighSpeed TCP (RFC 3649; net/ipv4/tcp_highspeed.c, 6.18): Floyd's AIMD, whose increase grows and whose decrease shrinks
-//! with the window.
+//! HighSpeed TCP (RFC 3649; net/ipv4/tcp_highspeed.c, 6.18): Floyd's AIMD, with an increase that grows and a decrease
+//! that shrinks with the window.
 
 use super::{Control, Moment, Window};
 
-/// Up to this window the increase is one segment more for each row, and the decrease so many 256ths (`hstcp_aimd_vals`; RFC
-/// 3649, appendix B).
+/// The largest window of each row, and its decrease in 256ths; each row adds one segment to the increase
+/// (`hstcp_aimd_vals`; RFC 3649, appendix B).
 #[rustfmt::skip]
 const TABLE: &[(u32, u32)] = &[
     (38, 128), (118, 112), (221, 104), (347, 98), (495, 93), (663, 89), (851, 86),
@@ -27,7 +27,7 @@ pub struct HighSpeed {
 }
 
 impl HighSpeed {
-    /// The row whose window is the first that is not smaller.
+    /// Finds the first row whose window is not smaller.
     fn look_up(&mut self, cwnd: u32) {
         while self.row < TABLE.len() - 1 && cwnd > TABLE[self.row].0 {
             self.row += 1;
@@ -58,7 +58,7 @@ impl Control for HighSpeed {
         }
         self.look_up(window.cwnd);
         if window.cwnd < window.clamp {
-            // By ACK, not by segment: a receiver that acknowledges every other one halves it.
+            // Per ACK, not per segment: a receiver that acknowledges every other segment halves it.
             window.count += self.row as u32 + 1;
             if window.count >= window.cwnd {
                 window.count -= window.cwnd;
@@ -72,10 +72,10 @@ impl Control for HighSpeed {
 mod tests {
     use super::*;
 
-    /// RFC 3649, section 5: `p(w) = 0.078 / w^1.2`, `b(w)` a line in log(w) from 0.5 at 38 segments to 0.1 at 83000, and
-    /// `a(w) = w^2 p(w) 2 b(w) / (2 - b(w))`. The RFC's table is of values of b with two digits.
+    /// RFC 3649, section 5: `p(w) = 0.078 / w^1.2`, `b(w)` a line in log(w) from 0.5 at 38 segments to 0.1 at 83000,
+    /// and `a(w) = w^2 p(w) 2 b(w) / (2 - b(w))`. The RFC computed its table from values of b with two digits.
     #[test]
-    fn the_table_is_the_rfcs_formula() {
+    fn table_matches_the_response_function_of_rfc_3649() {
         for (row, (window, less)) in TABLE.iter().enumerate() {
             let w = f64::from(*window);
             let b = (0.1 - 0.5) * (w.ln() - 38f64.ln()) / (83000f64.ln() - 38f64.ln()) + 0.5;
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_row_follows_the_window_up_and_down() {
+    fn table_row_follows_the_window_up_and_down() {
         let mut control = HighSpeed::default();
         for (window, row) in [(38, 0), (39, 1), (118, 1), (1_000_000, TABLE.len() - 1), (119, 2), (1, 0)] {
             control.look_up(window);

@@ -1,36 +1,36 @@
-//! H-TCP (Leith and Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06; net/ipv4/tcp_htcp.c, 6.18): the longer since the last
-//! loss, the faster the window grows, and after a loss it is what leaves the path's queue empty.
+//! H-TCP (Leith and Shorten, PFLDnet 2004; draft-leith-tcp-htcp-06; net/ipv4/tcp_htcp.c, 6.18): the window grows faster
+//! with the time since the last loss; a loss cuts it to what leaves the path's queue empty.
 
 use super::{AckSample, CaState, Control, Moment, Window};
 use std::time::Duration;
 
-/// Fixed point: 1 is 128.
+/// Fixed point: 128 is 1.
 const SHIFT: u32 = 7;
 const ONE: u32 = 1 << SHIFT;
 /// `BETA_MIN`, `BETA_MAX`: 0.5 and 0.8.
 const BETA_MIN: u32 = ONE / 2;
 const BETA_MAX: u32 = 102;
 
-/// One connection's H-TCP (`struct htcp`). Times are in ticks, rates in segments a second.
+/// One connection's H-TCP (`struct htcp`). Times are in ticks, rates in segments per second.
 #[derive(Clone, Debug)]
 pub struct Htcp {
     alpha: u32,
     beta: u32,
-    /// Whether there has been a loss, so that beta may be other than a half.
+    /// Whether there has been a loss, so that beta may differ from a half.
     adapts: bool,
-    /// Segments of the last ACK.
+    /// Segments acknowledged by the last ACK.
     acked: u32,
-    /// Segments since the rate was last taken, and when that was.
+    /// Segments since the rate was last measured, and when that was.
     segments: u32,
     rate_at: i64,
     least_rtt: u32,
     most_rtt: u32,
-    /// The end of the last episode of loss.
+    /// The end of the last loss episode.
     last_loss: i64,
     most_rate: u32,
     most_rate_before: u32,
     rate: u32,
-    /// What an undo gives back.
+    /// What an undo restores.
     before: Option<Before>,
 }
 
@@ -61,7 +61,7 @@ impl Default for Htcp {
     }
 }
 
-/// Ticks from then to now.
+/// Ticks from `then` to now.
 fn since(moment: &Moment, then: i64) -> u32 {
     u32::try_from(moment.jiffies() - then).unwrap_or(0)
 }
@@ -74,14 +74,14 @@ impl Htcp {
         }
         if moment.state == CaState::Open {
             self.most_rtt = self.most_rtt.max(self.least_rtt);
-            // A jump is another path, or a timeout's.
+            // A jump comes from another path or a timeout.
             if self.most_rtt < rtt && rtt <= self.most_rtt + moment.ticks_of(Duration::from_millis(20)) {
                 self.most_rtt = rtt;
             }
         }
     }
 
-    /// `measure_achieved_throughput`: over a window and an RTT at least.
+    /// `measure_achieved_throughput`: over at least a window and an RTT.
     fn measure_rate(&mut self, window: &Window, moment: &Moment, acked: u32) {
         let now = moment.jiffies();
         if !matches!(moment.state, CaState::Open | CaState::Disorder) {
@@ -104,7 +104,7 @@ impl Htcp {
         (self.segments, self.rate_at) = (0, now);
     }
 
-    /// `htcp_beta_update`: what leaves the queue empty, unless the rate has changed by more than a fifth.
+    /// `htcp_beta_update`: empties the queue, unless the rate has changed by more than a fifth.
     fn update_beta(&mut self, moment: &Moment) {
         let (rate, before) = (u64::from(self.most_rate), u64::from(self.most_rate_before));
         self.most_rate_before = self.most_rate;
@@ -122,8 +122,8 @@ impl Htcp {
         }
     }
 
-    /// `htcp_alpha_update`: 1 + 10 (t - 1) + (t - 1)^2 / 4 segments per RTT, t seconds after the last loss, and
-    /// more in a longer RTT.
+    /// `htcp_alpha_update`: 1 + 10 (t - 1) + (t - 1)^2 / 4 segments per RTT, t seconds after the last loss, and more
+    /// with a longer RTT.
     fn update_alpha(&mut self, moment: &Moment) {
         let hz = u64::from(moment.hz);
         let passed = u64::from(since(moment, self.last_loss));
@@ -133,7 +133,7 @@ impl Htcp {
             factor = 1 + (10 * more + ((more / 2) * (more / 2) / hz)) / hz;
         }
         if self.least_rtt > 0 {
-            // As if RTTs were 100 ms, within a factor of 10 and a half.
+            // Scaled to an RTT of 100 ms, within a factor of 10 and a half.
             let scale = ((hz << 3) / (10 * u64::from(self.least_rtt))).clamp(1 << 2, 10 << 3);
             factor = ((factor << 3) / scale).max(1);
         }
@@ -158,7 +158,7 @@ impl Control for Htcp {
     fn ssthresh(&mut self, window: &Window, moment: &Moment) -> u32 {
         self.update_beta(moment);
         self.update_alpha(moment);
-        // The maximum RTT is forgotten slowly: the path may have changed.
+        // The maximum RTT decays: the path may have changed.
         if self.least_rtt > 0 && self.most_rtt > self.least_rtt {
             self.most_rtt = self.least_rtt + (self.most_rtt - self.least_rtt) * 95 / 100;
         }

@@ -1,6 +1,6 @@
-//! Congestion controls, in the kernel's own terms (`struct tcp_congestion_ops`).
+//! Congestion controls, with the kernel's interface (`struct tcp_congestion_ops`).
 //!
-//! A control sees the [`Window`] it steers and the [`Moment`] it is asked in, nothing else of the connection.
+//! A control sees the [`Window`] it controls and the [`Moment`] of the call, nothing else of the connection.
 
 mod bbr;
 mod bic;
@@ -28,10 +28,10 @@ use slowpath_model::{Instant, StreamOffset};
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// A slow start threshold that no window reaches (`TCP_INFINITE_SSTHRESH`).
+/// An ssthresh that no window reaches (`TCP_INFINITE_SSTHRESH`).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// The congestion window and what belongs to it; all in segments.
+/// The congestion window and its state; all in segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The congestion window (`snd_cwnd`).
@@ -40,9 +40,9 @@ pub struct Window {
     pub count: u32,
     /// The slow start threshold.
     pub ssthresh: u32,
-    /// The window never grows beyond it (`snd_cwnd_clamp`).
+    /// The upper limit of cwnd (`snd_cwnd_clamp`).
     pub clamp: u32,
-    /// The window before the last reduction.
+    /// cwnd before the last reduction.
     pub prior_cwnd: u32,
     /// Whether the last window of data was limited by cwnd (`is_cwnd_limited`).
     pub limited: bool,
@@ -64,7 +64,7 @@ impl Window {
         }
     }
 
-    /// A threshold no lower than three quarters of the window (`tcp_current_ssthresh`, outside recovery).
+    /// ssthresh, but at least three quarters of cwnd (`tcp_current_ssthresh`, outside recovery).
     pub const fn current_ssthresh(&self) -> u32 {
         let of_window = (self.cwnd >> 1) + (self.cwnd >> 2);
         if self.ssthresh > of_window { self.ssthresh } else { of_window }
@@ -75,13 +75,13 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Whether the sender uses its window, so that it may grow (`tcp_is_cwnd_limited`). In slow start it may reach
+    /// Whether the sender fills its window, so that it may grow (`tcp_is_cwnd_limited`). In slow start it may reach
     /// twice what was acknowledged.
     pub const fn is_limiting(&self) -> bool {
         self.limited || (self.in_slow_start() && self.cwnd < 2 * self.most_outstanding)
     }
 
-    /// Grows by what was acknowledged, up to the threshold; what is left over (`tcp_slow_start`).
+    /// Grows by what was acknowledged, up to ssthresh; returns the rest (`tcp_slow_start`).
     pub fn slow_start(&mut self, acked: u32) -> u32 {
         let cwnd = self.cwnd.saturating_add(acked).min(self.ssthresh);
         let left = acked - (cwnd - self.cwnd);
@@ -107,14 +107,14 @@ impl Window {
     }
 }
 
-/// When a control is asked, and what the connection knows then.
+/// The time of a call, and the connection's state then.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// Now.
     pub now: Instant,
-    /// The congestion machine's state.
+    /// The congestion state.
     pub state: CaState,
-    /// Bytes of a full segment (`mss_cache`).
+    /// Payload bytes of a full segment (`mss_cache`).
     pub mss: u32,
     /// The oldest unacknowledged byte.
     pub snd_una: StreamOffset,
@@ -126,9 +126,9 @@ pub struct Moment {
     pub pacing_rate: u64,
     /// Whether segments are paced.
     pub paced: bool,
-    /// When data was sent last (`lsndtime`).
+    /// When data was last sent (`lsndtime`).
     pub last_sent: Instant,
-    /// The kernel's ticks a second.
+    /// The kernel's ticks per second.
     pub hz: u32,
     /// Segments in flight.
     pub in_flight: u32,
@@ -136,15 +136,15 @@ pub struct Moment {
     pub delivered: u32,
     /// Segments marked lost.
     pub lost: u32,
-    /// When something was delivered last.
+    /// When a segment was last delivered.
     pub delivered_at: Instant,
     /// When the next segment may leave (`tcp_wstamp_ns`).
     pub wire_at: Instant,
     /// Whether the sender is application-limited (`app_limited`).
     pub app_limited: bool,
-    /// The minimum RTT of late, in microseconds (`tcp_min_rtt`).
+    /// The recent minimum RTT, in microseconds (`tcp_min_rtt`).
     pub least_rtt_us: Option<u32>,
-    /// What `SO_MAX_PACING_RATE` allows, in bytes a second.
+    /// The limit of `SO_MAX_PACING_RATE`, in bytes per second.
     pub most_pacing_rate: u64,
 }
 
@@ -160,7 +160,7 @@ impl Moment {
         u32::try_from(ticks).unwrap_or(u32::MAX)
     }
 
-    /// Nanoseconds in a tick.
+    /// Nanoseconds per tick.
     pub const fn tick_ns(&self) -> i64 {
         1_000_000_000 / self.hz as i64
     }
@@ -169,9 +169,9 @@ impl Moment {
 /// The events of a congestion control (`enum tcp_ca_event`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaEvent {
-    /// The first segment goes out after a time with none in flight.
+    /// The first segment is sent with none in flight.
     TransmitStart,
-    /// The window was reset after idle time.
+    /// cwnd was reset after idle time.
     WindowRestart,
     /// A window reduction is over.
     CompleteCwr,
@@ -186,61 +186,60 @@ pub struct AckSample {
     pub acked: u32,
     /// The RTT; `None` if it could not be measured.
     pub rtt: Option<Duration>,
-    /// Segments in flight when the newest of them was sent.
+    /// Segments in flight when the newest acknowledged segment was sent.
     pub in_flight: u32,
 }
 
-/// What an ACK says of the rate of delivery (`struct rate_sample`).
+/// The delivery rate that an ACK measured (`struct rate_sample`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
-    /// Segments delivered in the interval; `None` if nothing could be measured.
+    /// Segments delivered in the interval; `None` if it could not be measured.
     pub delivered: Option<u32>,
-    /// How long it was, in microseconds; `None` if it was shorter than an RTT.
+    /// The interval, in microseconds; `None` if it was shorter than an RTT.
     pub interval_us: Option<u32>,
-    /// What had been delivered when the newest segment that this ACK delivers was sent.
+    /// Segments already delivered when the newest segment delivered by this ACK was sent.
     pub prior_delivered: u32,
-    /// Whether the sender was application-limited meanwhile.
+    /// Whether the sender was application-limited during the interval.
     pub app_limited: bool,
     /// Segments that this ACK delivers.
     pub acked: u32,
-    /// Segments that it marks as lost.
+    /// Segments that this ACK marks lost.
     pub losses: u32,
-    /// Segments in flight before it.
+    /// Segments in flight before this ACK.
     pub prior_in_flight: u32,
     /// The RTT, in microseconds.
     pub rtt_us: Option<u32>,
-    /// Whether the receiver may have delayed it.
+    /// Whether the receiver may have delayed the ACK.
     pub is_ack_delayed: bool,
 }
 
 /// A congestion control.
 pub trait Control: Debug + Send {
-    /// The name that `TCP_CONGESTION` knows it by.
+    /// The name for `TCP_CONGESTION`.
     fn name(&self) -> &'static str;
-    /// The connection is open, or goes on with this control.
+    /// The connection is established, or switches to this control.
     fn init(&mut self, _window: &mut Window, _moment: &Moment) {}
-    /// The threshold after a loss.
+    /// ssthresh after a loss.
     fn ssthresh(&mut self, window: &Window, moment: &Moment) -> u32;
     /// Data was acknowledged outside recovery: the window may grow.
     fn cong_avoid(&mut self, window: &mut Window, moment: &Moment, acked: u32);
-    /// The window after the undo of a spurious reduction.
+    /// cwnd after a spurious reduction is undone.
     fn undo_cwnd(&mut self, window: &Window) -> u32 {
         window.cwnd.max(window.prior_cwnd)
     }
-    /// The least window that rate halving goes down to (`min_cwnd`, until 3.1).
+    /// The minimum cwnd of rate halving (`min_cwnd`, until 3.1).
     fn least_in_reduction(&self, window: &Window) -> u32 {
         window.ssthresh / 2
     }
-    /// The state changes.
+    /// The congestion state changes.
     fn set_state(&mut self, _to: CaState, _moment: &Moment) {}
-    /// Something happened.
+    /// An event of the connection.
     fn event(&mut self, _event: CaEvent, _window: &mut Window, _moment: &Moment) {}
     /// An ACK came; `slow` if it did not pass header prediction (`in_ack_event`).
     fn ack(&mut self, _slow: bool, _moment: &Moment) {}
-    /// An ACK measured something.
+    /// An ACK gave an RTT sample or acknowledged segments.
     fn acked(&mut self, _window: &mut Window, _moment: &Moment, _sample: &AckSample) {}
-    /// An ACK came, and all that it says is known (`cong_control`): who paces sets window and rate by this, also in
-    /// recovery.
+    /// An ACK was fully processed (`cong_control`): a control that paces sets cwnd and rate here, also in recovery.
     fn control(&mut self, _window: &mut Window, _moment: &Moment, _sample: &RateSample) {}
     /// Its pacing rate, in bytes per second; always `None` if it does not pace.
     fn pacing_rate(&self) -> Option<u64> {
@@ -254,7 +253,7 @@ pub trait Control: Debug + Send {
     fn buffer_windows(&self) -> Option<u32> {
         None
     }
-    /// Whether it sends less than it could, so that the delivery rate says nothing about the path.
+    /// Whether it deliberately sends less than it could, so that the delivery rate says nothing about the path.
     fn holds_back(&self) -> bool {
         false
     }
@@ -264,12 +263,12 @@ pub trait Control: Debug + Send {
 #[derive(Debug)]
 pub struct Congestion {
     control: Box<dyn Control>,
-    /// It paces, and has window and rate to itself.
+    /// The control paces, and alone sets window and rate.
     pub(crate) paces: bool,
 }
 
 impl Congestion {
-    /// A fresh one of a kind.
+    /// A new instance of `kind`.
     pub fn new(kind: CongestionControl) -> Self {
         let control: Box<dyn Control> = match kind {
             CongestionControl::Reno => Box::new(Reno),

@@ -2,7 +2,7 @@
 
 use super::{Control, Moment, Window};
 
-/// Slow start, then one segment per RTT; half after a loss.
+/// Slow start, then one segment per RTT; halves after a loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Reno;
 

@@ -2,13 +2,13 @@
 
 use super::{Control, Moment, Window};
 
-/// The window grows by one per so many acknowledged segments (`TCP_SCALABLE_AI_CNT`): a hundredth of the window in
-/// an RTT, whatever the window is.
+/// Acknowledged segments per increase by one (`TCP_SCALABLE_AI_CNT`): a hundredth of the window per RTT, whatever the
+/// window.
 const ONE_OF: u32 = 100;
-/// An eighth less after a loss (`TCP_SCALABLE_MD_SCALE`).
+/// Reduces by an eighth after a loss (`TCP_SCALABLE_MD_SCALE`).
 const LESS_SHIFT: u32 = 3;
 
-/// Grows and shrinks by parts of the window.
+/// Grows and shrinks by fractions of the window.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalable;
 

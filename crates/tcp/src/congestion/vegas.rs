@@ -1,29 +1,29 @@
 //! TCP Vegas (Brakmo and Peterson, JSAC 13(8), 1995; net/ipv4/tcp_vegas.c, 6.18): keeps two to four segments in the
-//! path's queue, by how much longer RTTs are than the shortest one.
+//! path's queue, estimated from the RTT above its minimum.
 
 use super::{AckSample, CaEvent, CaState, Control, Moment, Window, reno};
 use slowpath_model::StreamOffset;
 
-/// Fewer segments in the queue than this let the window grow, more than that let it shrink (`alpha`, `beta`).
+/// With fewer segments queued, the window grows; with more, it shrinks (`alpha`, `beta`).
 const ALPHA: u32 = 2;
 const BETA: u32 = 4;
-/// More than so many end slow start (`gamma`).
+/// More queued segments end slow start (`gamma`).
 const GAMMA: u32 = 1;
 
 /// One connection's Vegas (`struct vegas`).
 #[derive(Clone, Debug)]
 pub struct Vegas {
-    /// What was sent next when this RTT began.
+    /// `snd_nxt` when this round began.
     round_ends: StreamOffset,
     is_active: bool,
-    /// RTTs measured in this one, and the shortest of them, in microseconds.
+    /// RTT samples of this round, and their minimum in microseconds.
     samples: u32,
     least_us: u32,
-    /// The shortest of all.
+    /// The minimum RTT.
     base_us: u32,
 }
 
-/// No RTT.
+/// No RTT measured.
 const NONE: u32 = 0x7fff_ffff;
 
 impl Default for Vegas {
@@ -45,7 +45,7 @@ impl Vegas {
         self.least_us = NONE;
     }
 
-    /// Once per RTT that was measured more than twice.
+    /// Once per round with more than two samples.
     fn adjust(&self, window: &mut Window, acked: u32) {
         let cwnd = u64::from(window.cwnd);
         let target = cwnd * u64::from(self.base_us) / u64::from(self.least_us);
@@ -107,7 +107,7 @@ impl Control for Vegas {
         }
     }
 
-    /// After a pause the path may be another.
+    /// After idle time the path may have changed.
     fn event(&mut self, event: CaEvent, window: &mut Window, moment: &Moment) {
         if matches!(event, CaEvent::WindowRestart | CaEvent::TransmitStart) {
             self.init(window, moment);

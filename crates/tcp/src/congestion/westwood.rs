@@ -1,25 +1,25 @@
-//! TCP Westwood+ (Mascolo and others, MOBICOM 2001; Grieco and Mascolo, CCR 34(2), 2004; net/ipv4/tcp_westwood.c, 6.18):
-//! Reno, whose window after a loss is what the path was measured to deliver in the minimum RTT.
+//! TCP Westwood+ (Mascolo and others, MOBICOM 2001; Grieco and Mascolo, CCR 34(2), 2004; net/ipv4/tcp_westwood.c,
+//! 6.18): Reno, but a loss sets the window to the measured delivery rate times the minimum RTT.
 
 use super::{AckSample, CaEvent, Control, Moment, Window, reno};
 use slowpath_model::StreamOffset;
 
-/// Rates are taken over an RTT, and over 50 ms at least (`TCP_WESTWOOD_RTT_MIN`).
+/// The minimum interval of a rate sample, besides an RTT: 50 ms (`TCP_WESTWOOD_RTT_MIN`).
 const LEAST_MS: u32 = 50;
-/// The RTT before the first is measured (`TCP_WESTWOOD_INIT_RTT`).
+/// The initial RTT (`TCP_WESTWOOD_INIT_RTT`).
 const FIRST_RTT_S: u32 = 20;
 
-/// One connection's Westwood (`struct westwood`). Times are in ticks, rates in bytes a tick.
+/// One connection's Westwood (`struct westwood`). Times are in ticks, rates in bytes per tick.
 #[derive(Clone, Debug, Default)]
 pub struct Westwood {
-    /// Filtered once, and twice.
+    /// The rate, filtered once and twice.
     rate_once: u32,
     rate: u32,
     window_began: i64,
     /// Bytes delivered since then.
     delivered: u32,
     una: Option<StreamOffset>,
-    /// Bytes reported by duplicate ACKs that no ACK has acknowledged yet.
+    /// Bytes counted for duplicate ACKs and not yet cumulatively acknowledged.
     accounted: u32,
     rtt: u32,
     least_rtt: u32,
@@ -44,7 +44,7 @@ impl Westwood {
         }
     }
 
-    /// `westwood_acked_count`: what an ACK has delivered, a duplicate one a segment.
+    /// `westwood_acked_count`: the bytes that an ACK delivered; a duplicate ACK counts as one segment.
     fn acked_bytes(&mut self, advanced: u32, mss: u32) -> u32 {
         if advanced == 0 {
             self.accounted += mss;

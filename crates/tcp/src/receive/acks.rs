@@ -9,13 +9,13 @@ use std::time::Duration;
 
 /// `TCP_MAX_QUICKACKS` (include/net/tcp.h).
 pub(super) const MAX_QUICKACKS: u8 = 16;
-/// `TCP_FASTRETRANS_THRESH`: duplicate ACKs that are never held back, since a sender counts so many.
+/// `TCP_FASTRETRANS_THRESH`: duplicate ACKs that are never compressed, since a sender counts them.
 const DUPLICATE_ACKS: u8 = 3;
 /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: HZ/25.
 const ATO_MIN: Duration = Duration::from_millis(40);
 /// `TCP_DELACK_MAX`: HZ/5.
 const DELACK_MAX: Duration = Duration::from_millis(200);
-/// The longest delay of one that is neither interactive nor pushed (`tcp_send_delayed_ack`: HZ/2).
+/// The maximum delay of an ACK in neither pingpong nor pushed mode (`tcp_send_delayed_ack`: HZ/2).
 const SLOW_ATO_MAX: Duration = Duration::from_millis(500);
 /// `net.ipv4.tcp_pingpong_thresh`.
 const PINGPONG_THRESHOLD: u8 = 1;
@@ -40,7 +40,7 @@ impl Connection {
         self.rcv.ack.pingpong = 0;
     }
 
-    /// An ACK is owed (`inet_csk_schedule_ack`).
+    /// An ACK is pending (`inet_csk_schedule_ack`).
     pub(crate) fn schedule_ack(&mut self) {
         self.rcv.ack.pending.scheduled = true;
     }
@@ -64,7 +64,7 @@ impl Connection {
         self.settings.route.quickack || (self.rcv.ack.quick != 0 && !self.in_pingpong_mode())
     }
 
-    /// Data came in order: adapts the delay to how often it does (`tcp_event_data_recv`).
+    /// Data arrived in order: adapts the ACK delay to the arrival interval (`tcp_event_data_recv`).
     pub(super) fn data_received(&mut self, now: Instant, packet: &Packet, truesize: u32) {
         self.schedule_ack();
         self.measure_rcv_mss(packet, truesize);
@@ -91,7 +91,7 @@ impl Connection {
         } else if gap < ato {
             self.rcv.ack.ato = ((ato >> 1) + gap).min(rto);
         } else if gap > rto {
-            // The peer has been silent for long and starts anew: do not hold it back.
+            // The peer restarts after a long idle time: do not delay its ACKs.
             self.increase_quickack(MAX_QUICKACKS);
         }
     }
@@ -103,7 +103,7 @@ impl Connection {
         }
         match packet.ecn {
             Ecn::NotEct => {
-                // Without ECT among segments with it: most likely a retransmission.
+                // Not-ECT among ECT segments: most likely a retransmission.
                 if self.rcv.ecn_seen {
                     self.enter_quickack_mode(2);
                 }
@@ -136,7 +136,7 @@ impl Connection {
         }
     }
 
-    /// `__tcp_ack_snd_check`; `beyond_hole` is whether there may be data beyond one.
+    /// `__tcp_ack_snd_check`; `beyond_hole`: whether there may be out-of-order data.
     pub(super) fn decide_ack(&mut self, now: Instant, beyond_hole: bool) {
         if self.ack_is_due() {
             if self.rcv.ack.held && self.settings.sysctls.tcp_backlog_ack_defer {
@@ -157,7 +157,7 @@ impl Connection {
 
     fn ack_is_due(&mut self) -> bool {
         let unacknowledged = self.rcv.nxt.distance_from(self.rcv.wup);
-        // More than a segment came, and the window moves on; or the reader is not going to wake for it.
+        // More than a segment arrived, and the window advances; or the reader will not wake for it.
         let segment_came = unacknowledged > i64::from(self.rcv.ack.rcv_mss);
         let unread = self.rcv.nxt.distance_from(self.rcv.copied);
         (segment_came
@@ -166,7 +166,7 @@ impl Connection {
             || self.rcv.ack.pending.now
     }
 
-    /// Holds back an ACK about data beyond a hole, if it may be (ACK compression, since 4.18).
+    /// Holds back an ACK for out-of-order data, if allowed (ACK compression, since 4.18).
     fn hold_duplicate_ack(&mut self, now: Instant) -> bool {
         let sysctls = &self.settings.sysctls;
         if !self.settings.choices.compressed_acks
@@ -186,7 +186,7 @@ impl Connection {
         }
         ack.compressed += 1;
         if self.timers.compressed_ack.is_none() {
-            // A twentieth of the RTT. On an idle CPU the timer uses up its slack.
+            // A twentieth of the RTT. On an idle CPU, the timer uses its full slack.
             let srtt = self.snd.rtt.srtt_us;
             let seen = self.rcv.rtt.rtt_us;
             let rtt = if srtt != 0 && srtt < seen { srtt } else { seen };
@@ -197,7 +197,7 @@ impl Connection {
         true
     }
 
-    /// Sends one ACK for those held back (`tcp_sack_compress_send_ack`).
+    /// Sends one ACK in place of those held back (`tcp_sack_compress_send_ack`).
     pub(super) fn flush_compressed_ack(&mut self, now: Instant) {
         if self.rcv.ack.compressed == 0 {
             return;
@@ -208,7 +208,7 @@ impl Connection {
         self.send_ack(now);
     }
 
-    /// Sets the timer for an ACK (`tcp_send_delayed_ack`).
+    /// Sets the delayed ACK timer (`tcp_send_delayed_ack`).
     pub(super) fn send_delayed_ack(&mut self, now: Instant) {
         let clock = self.settings.choices.clock;
         let jiffies = clock.jiffies(now).0;
@@ -242,13 +242,13 @@ impl Connection {
         ato.min(self.longest_ack_delay())
     }
 
-    /// `tcp_delack_max`: shorter than the least retransmission timeout there may be.
+    /// `tcp_delack_max`: shorter than the minimum RTO.
     fn longest_ack_delay(&self) -> i64 {
         let rto_min = self.ticks(self.rto_min());
         self.ticks(self.options.delack_max.unwrap_or(DELACK_MAX)).min(rto_min.max(2) - 1)
     }
 
-    /// The delayed ACK's timer (`tcp_delack_timer_handler`).
+    /// The delayed ACK timer (`tcp_delack_timer_handler`).
     pub(crate) fn delayed_ack_timer(&mut self, now: Instant) {
         if self.state == State::Closed {
             return;
@@ -262,7 +262,7 @@ impl Connection {
             return;
         }
         if self.in_pingpong_mode() {
-            // No answer came to ride on.
+            // No data was sent to piggyback it on.
             self.exit_pingpong_mode();
             self.rcv.ack.ato = self.ato_min();
         } else {
@@ -294,7 +294,7 @@ impl Connection {
         if beyond <= 0 || beyond < rounding { self.snd.nxt } else { window_end }
     }
 
-    /// A segment with ACK has left (`tcp_event_ack_sent`): nothing is owed any more.
+    /// A segment with an ACK was sent (`tcp_event_ack_sent`): no ACK is pending any more.
     pub(crate) fn ack_was_sent(&mut self, now: Instant) {
         let least = self.ato_min();
         let ack = &mut self.rcv.ack;
@@ -303,7 +303,7 @@ impl Connection {
             ack.compressed = 0;
             self.timers.compressed_ack = None;
         }
-        // Only an ACK that was owed counts against the quick ones (`tcp_dec_quickack_mode`).
+        // Only an ACK that was pending counts against the quick ones (`tcp_dec_quickack_mode`).
         if ack.quick != 0 && ack.pending.scheduled {
             ack.quick -= 1;
             if ack.quick == 0 {
@@ -317,7 +317,7 @@ impl Connection {
         self.rcv.duplicate_sack = None;
     }
 
-    /// Data has left: if it answers what came, later ACKs wait for answers (`tcp_event_data_sent`).
+    /// Data was sent: if it answers received data, later ACKs wait for piggybacking (`tcp_event_data_sent`).
     pub(crate) fn data_was_sent(&mut self, now: Instant) {
         let gap = self.settings.choices.clock.jiffies(now).0 - self.rcv.ack.last_data.0;
         if gap < self.rcv.ack.ato {
@@ -325,13 +325,13 @@ impl Connection {
         }
     }
 
-    /// A process has locked the socket and works off its backlog: immediate ACKs wait for
+    /// A process has locked the socket and processes its backlog: immediate ACKs wait for
     /// [`end_backlog`](Self::end_backlog) (`tcp_backlog_ack_defer`).
     pub fn begin_backlog(&mut self) {
         self.rcv.ack.held = true;
     }
 
-    /// The backlog is done: one ACK for all of it (`tcp_release_cb`).
+    /// The backlog is processed: one ACK for all of it (`tcp_release_cb`).
     pub fn end_backlog(&mut self, now: Instant) {
         self.rcv.ack.held = false;
         if std::mem::take(&mut self.rcv.ack.deferred) && self.rcv.ack.pending.scheduled {
@@ -339,7 +339,7 @@ impl Connection {
         }
     }
 
-    /// The reader has taken something: sends a window update if that matters (`__tcp_cleanup_rbuf`).
+    /// The application has read data: sends a window update if it matters (`__tcp_cleanup_rbuf`).
     pub(crate) fn cleanup_rbuf(&mut self, now: Instant, copied: u32) {
         let rcv = &self.rcv;
         let mut time_to_ack = false;
@@ -350,7 +350,7 @@ impl Connection {
             time_to_ack = unacknowledged > i64::from(rcv.ack.rcv_mss)
                 || (emptied && (rcv.ack.pending.pushed2 || (rcv.ack.pending.pushed && quiet)));
         }
-        // A window update that at least doubles what the peer has left.
+        // A window update that at least doubles the peer's remaining window.
         if copied > 0 && !time_to_ack && !self.receive_shutdown {
             let left = self.rcv.window_left();
             if 2 * u64::from(left) <= u64::from(self.rcv.window_clamp) {

@@ -7,12 +7,12 @@ use crate::connection::Connection;
 use crate::packet::{Packet, TCP_HEADER};
 
 impl Connection {
-    /// How drivers lay out what arrives, from now on.
+    /// Sets how drivers lay out arriving packets from now on.
     pub fn set_packet_memory(&mut self, layout: PacketMemory) {
         self.rcv.packet_memory = layout;
     }
 
-    /// Memory of what is received and not read, by true size (`sk_rmem_alloc`).
+    /// Memory of data received and not read, by truesize (`sk_rmem_alloc`).
     pub fn receive_memory(&self) -> u32 {
         self.rcv.rmem_alloc
     }
@@ -37,8 +37,9 @@ impl Connection {
         is_room
     }
 
-    /// Reserves memory for a packet, in whole pages: until 2.6 for all of it, later for what is missing (`tcp_mem_schedule`,
-    /// `sk_rmem_schedule`). The kernel has one reserve for both directions; here it is for what arrives.
+    /// Reserves memory for a packet, in whole pages: until 2.6 for all of it, later for the missing part
+    /// (`tcp_mem_schedule`, `sk_rmem_schedule`). The kernel has one reserve for both directions; this one is for
+    /// received packets.
     fn reserve(&mut self, truesize: u32) {
         let missing = truesize.saturating_sub(self.rcv.reserved);
         if missing > 0 {
@@ -50,25 +51,25 @@ impl Connection {
         }
     }
 
-    /// Returns what is reserved and not in use, in whole pages (`tcp_mem_reclaim`, `sk_mem_reclaim`).
+    /// Returns reserved memory not in use, in whole pages (`tcp_mem_reclaim`, `sk_mem_reclaim`).
     pub(super) fn reclaim_memory(&mut self) {
         self.rcv.reserved %= PAGE;
     }
 
-    /// `tcp_can_ingest`: a buffer that is not overrun may be, by one packet (the stronger checks of 6.17 were given
-    /// up in 6.18's stable releases).
+    /// `tcp_can_ingest`: a buffer below its limit may exceed it by one packet (6.18's stable releases dropped the
+    /// stronger checks of 6.17).
     fn can_ingest(&self) -> bool {
         self.rcv.rmem_alloc <= self.rcv.buffer
     }
 
-    /// Whether a packet fits what is already reserved: only then does the fast path take it, and it does not look at the
-    /// buffer's size.
+    /// Whether a packet fits the reserved memory: only then does the fast path take it, without checking the buffer
+    /// size.
     pub(super) fn is_reserved(&self, truesize: u32) -> bool {
         truesize <= self.rcv.reserved
     }
 
-    /// Makes room by growing the buffer, collapsing what is loose and, last, throwing away what is beyond a hole
-    /// (`tcp_prune_queue`); whether it helped.
+    /// Makes room by growing the buffer, collapsing queued buffers and, last, dropping out-of-order data
+    /// (`tcp_prune_queue`); returns whether it helped.
     fn prune_queue(&mut self, packet: &Packet) -> bool {
         if self.rcv.rmem_alloc == 0 {
             return false;
@@ -109,7 +110,7 @@ impl Connection {
         }
         if pruned {
             self.rcv.counters.ofo_pruned += 1;
-            // Data that the peer knows as SACKed is gone: it finds out by its timeout (RFC 2018, section 8).
+            // SACKed data is gone: the peer finds out by its timeout (RFC 2018, section 8).
             self.rcv.sacks.clear();
         }
     }

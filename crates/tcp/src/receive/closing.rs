@@ -11,14 +11,14 @@ use std::time::Duration;
 /// `TCP_TIMEWAIT_LEN` (include/net/tcp.h).
 pub(crate) const TIME_WAIT: Duration = Duration::from_secs(60);
 
-/// What follows from the ACK of our FIN.
+/// How processing continues after the ACK of our FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Closing {
     /// The rest of the segment is processed.
     GoOn,
-    /// There is no more to be done with it.
+    /// Nothing is left to process.
     Done,
-    /// It brought data that nobody wants: the answer is a RST.
+    /// It carries data that nobody will read: the answer is a RST.
     Abort,
 }
 
@@ -51,14 +51,14 @@ impl Connection {
         Closing::GoOn
     }
 
-    /// Whether a segment goes on beyond what was received, which nobody will read: data, or a FIN behind data.
+    /// Whether a segment carries new data, or a FIN after new data, that nobody will read.
     pub(super) fn brings_unwanted(&self, packet: &Packet) -> bool {
         let fin = u32::from(packet.flags.has(Flags::FIN));
         packet.end() != packet.seq && packet.end() - fin > self.rcv.nxt
     }
 
-    /// How long an orphan waits for the peer's FIN (`tcp_fin_time`): by option or sysctl, and three and a half
-    /// timeouts at least.
+    /// How long an orphan waits for the peer's FIN (`tcp_fin_time`): by option or sysctl, and at least three and a half
+    /// RTOs.
     pub(crate) fn fin_timeout(&self) -> Duration {
         let wanted = match self.options.linger2 {
             Linger2::For(time) if !time.is_zero() => time,
@@ -86,7 +86,7 @@ impl Connection {
         self.done();
     }
 
-    /// The connection is over (`tcp_done`). What was received can still be read.
+    /// The connection is over (`tcp_done`). Received data can still be read.
     pub(crate) fn done(&mut self) {
         self.set_state(State::Closed);
         self.clear_timers();
@@ -119,7 +119,7 @@ impl Connection {
     }
 }
 
-/// The reset that answers a segment; none for a reset.
+/// The RST that answers a segment; none for a RST.
 pub(crate) fn reset_for(packet: &Packet) -> Option<Packet> {
     if packet.flags.has(Flags::RST) {
         return None;

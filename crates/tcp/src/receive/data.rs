@@ -24,7 +24,7 @@ impl Connection {
                 self.queue_in_order(now, packet);
             }
         } else if packet.end() <= self.rcv.nxt {
-            // It came before: the peer has missed our ACK, or retransmitted spuriously.
+            // A duplicate: our ACK was lost, or the peer retransmitted spuriously.
             self.set_duplicate_sack(packet.seq, packet.end());
             self.refuse_out_of_window();
         } else if packet.seq >= self.rcv.nxt + window {
@@ -41,7 +41,7 @@ impl Connection {
         }
     }
 
-    /// Nothing of it is wanted; an ACK is sent immediately.
+    /// All of it is out of the window; an ACK is sent immediately.
     fn refuse_out_of_window(&mut self) {
         self.enter_quickack_mode(MAX_QUICKACKS);
         self.schedule_ack();
@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// Appends a segment to the receive queue (`tcp_queue_rcv`); says what it costs by itself.
+    /// Appends a segment to the receive queue (`tcp_queue_rcv`); returns its memory charge.
     pub(super) fn append(&mut self, packet: &Packet) -> u32 {
         let cost = self.arrival_cost(packet);
         let end = packet.end();
@@ -98,7 +98,7 @@ impl Connection {
         cost.truesize
     }
 
-    /// What came with a SYN is received (`tcp_fastopen_add_skb`).
+    /// Queues the payload of a SYN (`tcp_fastopen_add_skb`).
     pub(crate) fn receive_syn_payload(&mut self, syn: &Packet) {
         if syn.end() == syn.seq + 1 {
             return;
@@ -170,8 +170,8 @@ impl Connection {
             self.add_sack_block(now, packet.seq, packet.end());
         }
         if let Some(charged) = insertion.charged {
-            // Without SACK the window stays as it is: else the ACKs were no duplicates. With it, it grows before the
-            // segment's own memory counts.
+            // Without SACK the window stays: a changed window would make the ACKs no duplicates. With SACK, it grows
+            // before the segment's own memory counts.
             if self.negotiated.sack && self.settings.choices.window_growth_beyond_holes {
                 self.grow_window(packet.len, cost.truesize);
             }
@@ -190,7 +190,7 @@ impl Connection {
         match self.state {
             State::SynReceived | State::Established => {
                 self.set_state(State::CloseWait);
-                // The answer is most likely our own FIN.
+                // Our own FIN most likely follows.
                 self.enter_pingpong_mode();
             }
             State::FinWait1 => {
@@ -208,21 +208,21 @@ impl Connection {
             | State::Closed
             | State::SynSent => {}
         }
-        // Whatever came after the FIN is nonsense.
+        // Data after a FIN is invalid.
         let freed = self.rcv.ofo.clear();
         self.uncharge(freed);
         self.rcv.sacks.clear();
         self.wakeups.state |= !self.orphaned;
     }
 
-    /// Wakes the reader, if there is enough for it (`tcp_data_ready`, `tcp_epollin_ready`).
+    /// Wakes the reader if there is enough to read (`tcp_data_ready`, `tcp_epollin_ready`).
     pub(super) fn data_ready(&mut self) {
         if !self.orphaned && self.is_readable() {
             self.wakeups.readable = true;
         }
     }
 
-    /// Header prediction goes on once everything is plain again (`tcp_fast_path_check`).
+    /// Turns header prediction on again when its conditions hold (`tcp_fast_path_check`).
     pub(crate) fn check_fast_path(&mut self) {
         if self.rcv.ofo.is_empty()
             && self.rcv.wnd != 0

@@ -7,20 +7,20 @@ use crate::packet::{Packet, TcpOptions};
 use crate::send::ack::AckResult;
 use slowpath_model::{Flags, Instant};
 
-/// What remains of a segment after its ACK was processed.
+/// What is left to process of a segment after its ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// Its payload is still to be looked at.
+    /// Its payload.
     GoOn,
     /// Nothing.
     Done,
 }
 
 impl Connection {
-    /// Takes a segment from the network.
+    /// Processes a segment from the network.
     ///
-    /// A connection in TIME-WAIT leaves a SYN that may begin a new connection alone; ask
-    /// [`accepts_reopening`](Self::accepts_reopening) first where there is a listener.
+    /// A connection in TIME-WAIT ignores a SYN that may begin a new connection; with a listener, ask
+    /// [`accepts_reopening`](Self::accepts_reopening) first.
     pub fn handle_packet(&mut self, now: Instant, packet: &Packet) {
         self.rcv.counters.segs_in = self.rcv.counters.segs_in.wrapping_add(packet.segments());
         if packet.len != 0 {
@@ -37,7 +37,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_rcv_established`: a segment as expected takes the short way.
+    /// `tcp_rcv_established`: an expected segment takes the fast path.
     fn receive_established(&mut self, now: Instant, packet: &Packet) {
         if self.is_predicted(packet) {
             if packet.len == 0 {
@@ -59,8 +59,8 @@ impl Connection {
         }
     }
 
-    /// Header prediction (`pred_flags`): the next segment, no flag but ACK and PSH, the window that it had before,
-    /// no option but timestamps, and these not going back.
+    /// Header prediction (`pred_flags`): the next segment, no flag but ACK and PSH, an unchanged window, no option but
+    /// timestamps, and these not going back.
     fn is_predicted(&self, packet: &Packet) -> bool {
         const PREDICTED: Flags = Flags(
             Flags::FIN.0
@@ -83,7 +83,7 @@ impl Connection {
             && self.timestamps_of(packet).is_none_or(|stamps| !self.rcv.is_older(stamps))
     }
 
-    /// The sender's side of bulk data.
+    /// Bulk data, on the sender.
     fn receive_predicted_ack(&mut self, now: Instant, packet: &Packet) {
         self.note_predicted_timestamp(now, packet);
         self.ack_predicted(now, packet);
@@ -93,10 +93,10 @@ impl Connection {
         }
     }
 
-    /// The receiver's side of bulk data.
+    /// Bulk data, on the receiver.
     fn receive_predicted_data(&mut self, now: Instant, packet: &Packet) {
         if !self.is_reserved(self.arrival_cost(packet).truesize) {
-            // Memory has to be asked for: the careful way.
+            // No memory is reserved: the slow path.
             self.rcv.counters.slow_path += 1;
             self.receive_step5(now, packet);
             return;
@@ -113,7 +113,7 @@ impl Connection {
         } else {
             self.ack_predicted(now, packet);
             self.data_snd_check(now);
-            // It may have taken the ACK along.
+            // Sending data may have carried the ACK.
             owed = self.rcv.ack.pending.scheduled;
         }
         if owed {
@@ -122,7 +122,7 @@ impl Connection {
         self.data_ready();
     }
 
-    /// The acknowledgment of a segment on the short way: all that can be wrong with it is its age.
+    /// The acknowledgment of a fast-path segment: only its timestamp can be wrong.
     fn ack_predicted(&mut self, now: Instant, packet: &Packet) {
         let una = self.snd.una;
         let result = self.ack(now, packet, false);
@@ -153,7 +153,7 @@ impl Connection {
         self.after_data(now);
     }
 
-    /// The acknowledgment of a segment, with the timestamp that may be believed then.
+    /// Processes a segment's acknowledgment, and then its timestamp.
     fn process_ack(&mut self, now: Instant, packet: &Packet) -> AckResult {
         if self.acknowledges_outstanding(packet.ack) {
             self.replace_ts_recent(now, packet);
@@ -239,10 +239,10 @@ impl Connection {
         self.snd.una == self.snd.write_seq
     }
 
-    /// The segment's payload, by state; whether anything may follow.
+    /// The segment's payload, by state; returns whether processing continues.
     fn receive_text(&mut self, now: Instant, packet: &Packet) -> bool {
         match self.state {
-            // Nothing follows a FIN but what went before it.
+            // Only retransmissions follow a FIN.
             State::CloseWait | State::Closing | State::LastAck if packet.seq >= self.rcv.nxt => true,
             State::CloseWait | State::Closing | State::LastAck | State::FinWait1 | State::FinWait2
                 if self.receive_shutdown && self.brings_unwanted(packet) =>
@@ -261,7 +261,7 @@ impl Connection {
         }
     }
 
-    /// The third segment of the handshake, or data with it (`TCP_SYN_RECV` there).
+    /// The third segment of the handshake, with or without data (`TCP_SYN_RECV` there).
     fn syn_ack_acknowledged(&mut self, now: Instant, packet: &Packet) {
         if self.negotiated.timestamps {
             self.rcv.advmss = self.rcv.advmss.saturating_sub(12);

@@ -1,20 +1,19 @@
-//! The window that an end starts with, and the scale that it offers (`tcp_select_initial_window`, net/ipv4/tcp_output.c,
-//! 6.18).
+//! The initial window and the offered window scale (`tcp_select_initial_window`, net/ipv4/tcp_output.c, 6.18).
 
 use crate::choices::{FirstWindow, WindowScale};
 use crate::settings::Settings;
 
 /// `TCP_MAX_WSCALE` (include/net/tcp.h; RFC 7323, section 2.3).
 pub(crate) const MAX_WINDOW_SCALE: u8 = 14;
-/// `MAX_TCP_WINDOW`: the most that stacks understand which take the field for signed.
+/// `MAX_TCP_WINDOW`: the most that stacks with a signed window field understand.
 pub(super) const MAX_SIGNED_WINDOW: u32 = 32_767;
 
-/// What an end starts with (`tcp_select_initial_window`).
+/// The initial receive window (`tcp_select_initial_window`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InitialReceiveWindow {
     /// The first window, in bytes.
     pub window: u32,
-    /// The most it may ever be.
+    /// The maximum it may reach.
     pub clamp: u32,
     /// The shift count that the SYN offers; 0 without the option.
     pub scale: u8,
@@ -22,7 +21,7 @@ pub(crate) struct InitialReceiveWindow {
 
 /// Chooses the first window and the scale (`tcp_select_initial_window`).
 ///
-/// `space` is what the buffer stands for, `mss` a segment's payload, `clamp` the bound so far (0: none).
+/// `space` is the window of the whole buffer, `mss` a segment's payload, `clamp` the limit so far (0: none).
 pub(crate) fn initial_window(
     settings: &Settings,
     space: u32,
@@ -41,7 +40,7 @@ pub(crate) fn initial_window(
     let window = if is_signed { space.min(MAX_SIGNED_WINDOW) } else { space };
     let scale = if scaling {
         let largest = scaled_for(settings, space, clamp);
-        // At most 31 - 15: the cast keeps it.
+        // At most 31 - 15, so the cast is lossless.
         (largest.checked_ilog2().unwrap_or(0).saturating_sub(15) as u8).min(MAX_WINDOW_SCALE)
     } else {
         0
@@ -55,7 +54,7 @@ pub(crate) fn initial_window(
     InitialReceiveWindow { window, clamp: clamp.min(65_535 << scale), scale }
 }
 
-/// The window that the scale has to reach, where the buffer stands for `space` and the bound is `clamp`.
+/// The window that the scale must reach, if the buffer's window is `space` and the limit is `clamp`.
 pub(crate) fn scaled_for(settings: &Settings, space: u32, clamp: u32) -> u32 {
     let sysctls = &settings.sysctls;
     match settings.choices.window_scale {
@@ -64,7 +63,7 @@ pub(crate) fn scaled_for(settings: &Settings, space: u32, clamp: u32) -> u32 {
     }
 }
 
-/// Most segments at the begin of a connection (RFC 2414, as `tcp_select_initial_window` has it).
+/// The initial window in segments (RFC 2414, as `tcp_select_initial_window` has it).
 const fn segments_of_rfc_2414(mss: u32) -> u32 {
     match mss {
         0..=1460 => 4,

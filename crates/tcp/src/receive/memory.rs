@@ -1,4 +1,4 @@
-//! Memory of packets, and the receive queue.
+//! Packet memory, and the receive queue.
 
 use crate::choices::{BufferMemory, OLD_SK_BUFF};
 use crate::packet::Packet;
@@ -11,32 +11,32 @@ const SK_BUFF: u32 = 256;
 const SHARED_INFO: u32 = 320;
 /// Buffers of small packets (`SKB_SMALL_HEAD_CACHE_SIZE`, net/core/skbuff.c).
 const SMALL_HEAD: u32 = 576;
-/// What drivers leave free before the packet (`NET_SKB_PAD`).
+/// Headroom that drivers leave before the packet (`NET_SKB_PAD`).
 const PAD: u32 = 64;
-/// The part of a longer packet that tun puts next to its headers (`SKB_MAX_HEAD`); the rest is in pages.
+/// The part of a longer packet that tun stores with its headers (`SKB_MAX_HEAD`); the rest is in pages.
 const LINEAR: u32 = PAGE - PAD - SHARED_INFO;
-/// The largest pieces that a sender's pages come in (`SKB_FRAG_PAGE_ORDER`: 32 KiB).
+/// The largest page fragment of a sender (`SKB_FRAG_PAGE_ORDER`: 32 KiB).
 const SENDER_PAGES: u32 = 32_768;
-/// Pieces of one buffer (`MAX_SKB_FRAGS`).
+/// Page fragments per buffer (`MAX_SKB_FRAGS`).
 const MAX_FRAGS: u16 = 17;
-/// What memory is reserved in.
+/// The unit in which memory is reserved.
 pub(super) const PAGE: u32 = 4096;
-/// Payload of a buffer made in collapsing: one page (`SKB_MAX_ORDER(0, 0)` in `tcp_collapse`).
+/// Payload of a buffer made by collapsing: one page (`SKB_MAX_ORDER(0, 0)` in `tcp_collapse`).
 const COLLAPSED: u32 = PAGE - SHARED_INFO;
 
-/// How the driver lays out arriving packets in memory: what they are charged with (`truesize`).
+/// How the driver lays out arriving packets in memory, and so what they are charged (`truesize`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketMemory {
-    /// Each segment in a buffer of its own from `kmalloc` (tun, and drivers that copy or allocate by size).
+    /// Each segment in its own buffer from `kmalloc` (tun, and drivers that copy or allocate by size).
     #[default]
     Linear,
     /// In the sender's own buffers, charged by the byte (veth and loopback with super-packets).
     SenderPages,
-    /// Each segment in a buffer for a whole frame, of so many bytes as the driver asked for; what the allocator made of that
-    /// does not count ([`BufferMemory::AsAsked`](BufferMemory)).
+    /// Each segment in a buffer for a whole frame, of the size that the driver requested; the allocator's rounding does
+    /// not count ([`BufferMemory::AsAsked`](BufferMemory)).
     Frames(u32),
-    /// Each segment in a piece of a page of so many bytes, headers pulled into a small buffer (drivers with page
-    /// rings: 2048 or 4096).
+    /// Each segment in a page fragment of this size, headers pulled into a small buffer (drivers with page rings: 2048
+    /// or 4096).
     Ring(u32),
 }
 
@@ -45,19 +45,19 @@ pub enum PacketMemory {
 pub(crate) struct Cost {
     /// Memory (`truesize`).
     pub truesize: u32,
-    /// Pieces of pages it consists of (`nr_frags`).
+    /// Number of page fragments (`nr_frags`).
     frags: u16,
-    /// Whether its payload is where its headers are, and cannot be given to another buffer but by copying.
+    /// Whether the payload is in the linear part, and can only be merged by copying.
     linear: bool,
-    /// Room behind its payload (`skb_tailroom`).
+    /// Room after its payload (`skb_tailroom`).
     room: u32,
-    /// What is left to pay when it is merged with the buffer before (`skb_try_coalesce`, `delta`).
+    /// The remaining charge when it is merged with the buffer before (`skb_try_coalesce`, `delta`).
     merged: u32,
 }
 
 impl Cost {
-    /// Merges the buffer that follows, of `len` bytes, into this one, if it can be; says what that adds to the
-    /// memory (`skb_try_coalesce`).
+    /// Merges the following buffer of `len` bytes into this one if possible; returns the memory that adds
+    /// (`skb_try_coalesce`).
     pub fn absorb(&mut self, len: u32, next: Self) -> Option<u32> {
         if len <= self.room {
             self.room -= len;
@@ -66,7 +66,7 @@ impl Cost {
         if next.linear || self.frags.saturating_add(next.frags) > MAX_FRAGS {
             return None;
         }
-        // Behind pages there is no room to copy to.
+        // After page fragments there is no room to copy to.
         self.room = 0;
         self.frags += next.frags;
         self.truesize = self.truesize.saturating_add(next.merged);
@@ -74,7 +74,7 @@ impl Cost {
         Some(next.merged)
     }
 
-    /// Copies `bytes` of payload to buffers made for it, where that saves memory; says how much.
+    /// Copies `bytes` of payload to new buffers if that saves memory; returns how much it saves.
     pub fn collapse(&mut self, bytes: u32) -> u32 {
         let collapsed = bytes.div_ceil(COLLAPSED).saturating_mul(PAGE + SK_BUFF).min(self.truesize);
         let freed = self.truesize - collapsed;
@@ -86,8 +86,8 @@ impl Cost {
 }
 
 impl PacketMemory {
-    /// How the drivers of a kernel lay out packets of up to `mtu` bytes; `merged` says whether those of a flow are merged
-    /// before TCP sees them (GRO).
+    /// How the drivers of a kernel lay out packets of up to `mtu` bytes; `merged`: whether GRO merges a flow's packets
+    /// before TCP.
     pub fn of_kernel(memory: BufferMemory, mtu: u32, merged: bool) -> Self {
         // The frame's header and checksum, and what dev_alloc_skb and the driver add so that IP's header is aligned.
         const AROUND: u32 = 14 + 4 + 16 + 2;
@@ -95,18 +95,18 @@ impl PacketMemory {
         const CACHE_LINE: u32 = 32;
         match memory {
             BufferMemory::AsAsked => Self::Frames(mtu.saturating_add(AROUND).next_multiple_of(CACHE_LINE)),
-            // Drivers whose packets are merged have rings of pieces of pages, half a page each (ixgbe, 6.18).
+            // Drivers with GRO have page rings, with half a page per fragment (ixgbe, 6.18).
             BufferMemory::AsAllocated if merged => Self::Ring(2048),
             BufferMemory::AsAllocated => Self::Linear,
         }
     }
 
-    /// The memory of a segment with `len` bytes of payload behind `headers` bytes of headers, which nothing is merged with.
+    /// The memory of a segment with `len` bytes of payload and `headers` bytes of headers that is not merged.
     pub fn of_segment(self, len: u32, headers: u32) -> u32 {
         self.cost(&Packet::new(slowpath_model::Flags::ACK, StreamOffset(1), len), headers).truesize
     }
 
-    /// What a packet costs whose headers take `headers` bytes.
+    /// The memory of a packet with `headers` bytes of headers.
     pub(crate) fn cost(self, packet: &Packet, headers: u32) -> Cost {
         let segments = packet.segments();
         match self {
@@ -125,7 +125,7 @@ impl PacketMemory {
             }
             Self::Frames(frame) => {
                 let payload = if packet.gso_size == 0 { packet.len } else { u32::from(packet.gso_size) };
-                // Through loopback come packets that no driver has a buffer for.
+                // Loopback delivers packets that no driver has a buffer for.
                 let head = frame.max(headers.saturating_add(payload));
                 let truesize = head.saturating_add(OLD_SK_BUFF).saturating_mul(segments);
                 Cost { truesize, frags: 0, linear: true, room: 0, merged: truesize }
@@ -144,14 +144,14 @@ impl PacketMemory {
     }
 }
 
-/// The pages for what does not fit into one with the headers: in pieces of up to eight pages, each a power of two that
-/// the rest fills (`alloc_skb_with_frags`); their number and bytes.
+/// The page fragments for what does not fit into the page with the headers, of up to eight pages, each the largest
+/// power of two that the rest fills (`alloc_skb_with_frags`); their number and bytes.
 fn pages_for(bytes: u32) -> (u16, u32) {
     const LARGEST: u32 = 8 * PAGE;
     let (mut frags, mut pages) = (bytes / LARGEST, bytes - bytes % LARGEST);
     let mut rest = (bytes % LARGEST).next_multiple_of(PAGE);
     while rest > 0 {
-        // The highest power of two in what is left.
+        // The largest power of two in the rest.
         let piece = 1 << rest.ilog2();
         frags += 1;
         pages = pages.saturating_add(piece);
@@ -164,8 +164,7 @@ fn saturate(pieces: u32) -> u16 {
     u16::try_from(pieces).unwrap_or(u16::MAX)
 }
 
-/// The buffer that holds a packet of so many bytes (`kmalloc_reserve`): of the small cache, or the next power of
-/// two.
+/// The buffer for a packet of this size (`kmalloc_reserve`): from the small cache, or the next power of two.
 fn linear_head(bytes: u32) -> u32 {
     let wanted = PAD.saturating_add(bytes).min(1 << 30).next_multiple_of(64) + SHARED_INFO;
     if wanted <= SMALL_HEAD { SMALL_HEAD } else { wanted.next_power_of_two() }
@@ -186,18 +185,18 @@ pub(crate) struct ReceiveQueue {
 }
 
 impl ReceiveQueue {
-    /// Whether nothing waits, not even a FIN.
+    /// Whether the queue is empty, of FINs too.
     pub fn is_empty(&self) -> bool {
         self.buffers.is_empty()
     }
 
-    /// The end of the buffer that holds what is at `at`.
+    /// The end of the buffer that holds `at`.
     pub fn buffer_end(&self, at: StreamOffset) -> Option<StreamOffset> {
         self.buffers.iter().map(|buffer| buffer.end).find(|end| *end > at)
     }
 
-    /// Appends a segment; says what it costs here, which is less when it goes on where the last buffer ends and is
-    /// merged with it (`tcp_queue_rcv`, `tcp_try_coalesce`).
+    /// Appends a segment; returns its charge, which is less if it continues the last buffer and is merged with it
+    /// (`tcp_queue_rcv`, `tcp_try_coalesce`).
     pub fn push(&mut self, start: StreamOffset, end: StreamOffset, fin: bool, cost: Cost) -> u32 {
         let len = u32::try_from(end.distance_from(start)).unwrap_or(u32::MAX).saturating_sub(u32::from(fin));
         if let Some(last) = self.buffers.back_mut().filter(|last| !last.fin && last.end == start)
@@ -211,7 +210,7 @@ impl ReceiveQueue {
         cost.truesize
     }
 
-    /// Lets go of the buffers read to their end; says what they cost.
+    /// Frees the buffers read to their end; returns their memory.
     pub fn release(&mut self, copied: StreamOffset) -> u32 {
         let mut freed = 0_u32;
         while let Some(first) = self.buffers.front()
@@ -223,7 +222,7 @@ impl ReceiveQueue {
         freed
     }
 
-    /// Copies payload from loose buffers to full ones (`tcp_collapse`); says what was freed.
+    /// Copies payload from partly filled buffers to full ones (`tcp_collapse`); returns the memory freed.
     pub(super) fn collapse(&mut self, copied: StreamOffset) -> u32 {
         let mut start = copied;
         let mut freed = 0;
@@ -247,17 +246,17 @@ mod tests {
 
     /// What `SO_MEMINFO` shows of one unread segment on a tun device.
     #[test]
-    fn segments_cost_what_they_cost_on_a_tun() {
+    fn truesize_matches_so_meminfo_on_a_tun_device() {
         assert_eq!(PacketMemory::Linear.cost(&packet(1000, 0), 40).truesize, 2304);
         assert_eq!(PacketMemory::Linear.cost(&packet(1448, 0), 52).truesize, 2304);
         assert_eq!(PacketMemory::Linear.cost(&packet(1, 0), 40).truesize, 832);
         assert_eq!(PacketMemory::Linear.cost(&packet(14480, 1448), 52).truesize, 23_040);
     }
 
-    /// A full segment is worth five sixths of its memory (weigle's and wu's kernels), so that three quarters of a buffer may be
-    /// window; a small one takes as much.
+    /// A full segment is charged so that payload is five sixths of its memory (weigle's and wu's kernels), which allows
+    /// three quarters of a buffer as window; a small one takes as much.
     #[test]
-    fn frames_cost_what_their_driver_asked_for() {
+    fn truesize_of_frames_is_the_requested_size() {
         let frames = PacketMemory::Frames(1536);
         assert_eq!(frames.cost(&packet(1448, 0), 52).truesize, 1712);
         assert_eq!(frames.cost(&packet(1, 0), 52).truesize, 1712);
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn small_segments_share_a_buffer() {
+    fn small_segments_are_coalesced() {
         let mut queue = ReceiveQueue::default();
         let mut push = |start, len| {
             let cost = PacketMemory::Linear.cost(&packet(len, 0), 40);
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_length_costs_much_and_overflows_nothing() {
+    fn truesize_of_a_huge_length_does_not_overflow() {
         for layout in [
             PacketMemory::Linear,
             PacketMemory::SenderPages,

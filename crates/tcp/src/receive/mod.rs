@@ -1,12 +1,12 @@
-//! From segments to the application's read: what arrives is checked, queued, acknowledged and charged.
+//! From segments to the application's read: segments are checked, queued, acknowledged and charged.
 //!
 //! - [`receiver`]: the state.
-//! - [`incoming`]: processing of a segment, state by state (`tcp_v4_do_rcv`); `syn_sent`, `closing` and
-//!   `time_wait` hold the states that are a subject of their own.
-//! - [`validate`]: whether it belongs to this connection (PAWS, windows, resets; RFC 5961, RFC 7323).
+//! - [`incoming`]: processing of a segment, state by state (`tcp_v4_do_rcv`); `syn_sent`, `closing` and `time_wait`
+//!   hold the larger states.
+//! - [`validate`]: whether a segment belongs to this connection (PAWS, windows, RSTs; RFC 5961, RFC 7323).
 //! - [`data`], [`ofo`], [`sack`] with [`sack_blocks`], [`urgent`]: queueing of payload, and SACK.
 //! - [`memory`], [`charge`]: memory accounting, and drops when it is exceeded.
-//! - [`initial_window`], [`window`], [`tuning`]: the window that the peer may use, and autotuning of the buffer.
+//! - [`initial_window`], [`window`], [`tuning`]: the advertised window, and autotuning of the buffer.
 //! - [`acks`]: when ACKs are sent.
 
 mod acks;

@@ -1,27 +1,27 @@
 //! The out-of-order queue (`out_of_order_queue`).
 //!
-//! The kernel keeps a red-black tree of buffers. Here it is an array in order: arrivals go to its end and repairs
-//! leave at its front, and neither moves much.
+//! The kernel keeps a red-black tree of buffers. This is a sorted array: arrivals go to its end and repairs leave at
+//! its front, so neither moves much.
 
 use super::memory::Cost;
 use crate::packet::Block;
 use slowpath_model::StreamOffset;
 use std::collections::VecDeque;
 
-/// A stretch of data beyond a hole.
+/// A range of data beyond a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    /// Where it begins, and the number after its last.
+    /// Its start, and the end (exclusive).
     pub start: StreamOffset,
     pub end: StreamOffset,
-    /// What it costs.
+    /// Its memory charge.
     pub cost: Cost,
     /// Its last number is a FIN.
     pub fin: bool,
 }
 
 impl Stretch {
-    /// Numbers in it.
+    /// Sequence numbers in it.
     pub fn len(&self) -> u32 {
         u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
     }
@@ -30,15 +30,15 @@ impl Stretch {
 /// The result of queueing a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Insertion {
-    /// It is queued and costs so much more; else every byte was there already.
+    /// The charge if it was queued; `None` if every byte was there already.
     pub charged: Option<u32>,
-    /// The part of it that was there before, as far as the kernel knows.
+    /// The part that was there before, as far as the kernel notices.
     pub duplicate: Option<Block>,
-    /// Memory of stretches that it replaced.
+    /// Memory of replaced ranges.
     pub freed: u32,
 }
 
-/// The stretches beyond the first hole, in order.
+/// The ranges beyond the first hole, in order.
 #[derive(Debug, Default)]
 pub(crate) struct OutOfOrder {
     stretches: VecDeque<Stretch>,
@@ -50,36 +50,36 @@ impl OutOfOrder {
         self.stretches.is_empty()
     }
 
-    /// The end of the last stretch (`ooo_last_skb`).
+    /// The end of the last range (`ooo_last_skb`).
     pub fn end(&self) -> Option<StreamOffset> {
         self.stretches.back().map(|last| last.end)
     }
 
-    /// Numbers in all of them.
+    /// Sequence numbers in all of them.
     pub fn bytes(&self) -> u32 {
         self.stretches.iter().map(Stretch::len).sum()
     }
 
-    /// The stretches, in order.
+    /// The ranges, in order.
     #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = &Stretch> {
         self.stretches.iter()
     }
 
-    /// Takes off the first stretch, if it begins at or before `nxt`.
+    /// Removes the first range, if it begins at or before `nxt`.
     pub fn pop_until(&mut self, nxt: StreamOffset) -> Option<Stretch> {
         self.stretches.front().filter(|first| first.start <= nxt)?;
         self.stretches.pop_front()
     }
 
-    /// Takes off the last stretch, unless it begins before `start` (`tcp_prune_ofo_queue` spares what lies below
-    /// the arrival that wants room).
+    /// Removes the last range, unless it begins before `start` (`tcp_prune_ofo_queue` keeps data below the arrival that
+    /// needs room).
     pub fn pop_from(&mut self, start: StreamOffset) -> Option<Stretch> {
         self.stretches.back().filter(|last| start <= last.start)?;
         self.stretches.pop_back()
     }
 
-    /// Throws everything away; says what it cost.
+    /// Drops everything; returns its memory.
     pub fn clear(&mut self) -> u32 {
         let freed =
             self.stretches.iter().fold(0_u32, |sum, stretch| sum.saturating_add(stretch.cost.truesize));
@@ -87,14 +87,14 @@ impl OutOfOrder {
         freed
     }
 
-    /// Copies what is loose to full buffers (`tcp_collapse_ofo_queue`); says what was freed.
+    /// Copies partly filled buffers to full ones (`tcp_collapse_ofo_queue`); returns the memory freed.
     pub fn collapse(&mut self) -> u32 {
         self.stretches.iter_mut().map(|stretch| stretch.cost.collapse(stretch.len())).sum()
     }
 
     /// Queues an arrival (the tree walk of `tcp_data_queue_ofo`).
     pub fn insert(&mut self, arrival: Stretch) -> Insertion {
-        // The stretches that begin at or before the arrival.
+        // The ranges that begin at or before the arrival.
         let mut place = match self.stretches.back() {
             Some(last) if last.start > arrival.start => {
                 self.stretches.partition_point(|stretch| stretch.start <= arrival.start)
@@ -124,7 +124,7 @@ impl OutOfOrder {
         insertion
     }
 
-    /// Removes what the arrival covers wholly, and notes what it covers partly (`merge_right`).
+    /// Removes ranges that the arrival covers, and notes partial overlaps (`merge_right`).
     fn merge_right(&mut self, place: usize, arrival: Stretch, insertion: &mut Insertion) {
         while let Some(right) = self.stretches.get(place).copied()
             && arrival.end > right.start
@@ -143,8 +143,7 @@ impl OutOfOrder {
         self.stretches.remove(place);
     }
 
-    /// Makes the arrival part of the stretch that it continues, if they can be merged; says what that costs
-    /// (`tcp_ooo_try_coalesce`).
+    /// Merges the arrival into the range that it continues, if possible; returns the charge (`tcp_ooo_try_coalesce`).
     fn merge_left(&mut self, place: usize, arrival: Stretch) -> Option<u32> {
         let left = place.checked_sub(1).and_then(|index| self.stretches.get_mut(index))?;
         if left.end != arrival.start || left.fin {
@@ -157,7 +156,7 @@ impl OutOfOrder {
     }
 }
 
-/// `tcp_dsack_extend`: what does not touch the range noted first is not reported.
+/// `tcp_dsack_extend`: a range that does not touch the first noted one is not reported.
 fn note(insertion: &mut Insertion, range: Block) {
     match &mut insertion.duplicate {
         None => insertion.duplicate = Some(range),
@@ -200,12 +199,12 @@ mod tests {
     }
 
     #[test]
-    fn a_contiguous_arrival_is_merged() {
+    fn contiguous_arrival_is_coalesced() {
         assert_eq!(ranges(&queue(&[(10, 20), (20, 30), (40, 50), (30, 35)])), [(10, 35), (40, 50)]);
     }
 
     #[test]
-    fn an_arrival_that_is_all_there_is_dropped() {
+    fn full_duplicate_is_dropped_and_reported_by_dsack() {
         let mut queue = queue(&[(10, 30)]);
         let insertion = queue.insert(stretch(15, 30));
         assert_eq!(insertion.charged, None);
@@ -213,16 +212,16 @@ mod tests {
     }
 
     #[test]
-    fn an_arrival_replaces_what_it_covers() {
+    fn arrival_replaces_covered_ranges() {
         let mut queue = queue(&[(10, 20), (30, 40), (50, 60)]);
         let insertion = queue.insert(stretch(10, 45));
-        // The second stretch does not touch the first duplicate range, so only that is reported.
+        // The second range does not touch the first duplicate, so only the first is reported.
         assert_eq!((duplicate(insertion), insertion.freed), (Some((10, 20)), 2 * (832 + 10)));
         assert_eq!(ranges(&queue), [(10, 45), (50, 60)]);
     }
 
     #[test]
-    fn a_partial_overlap_is_told_on_either_side() {
+    fn partial_overlap_is_reported_on_either_side() {
         let mut queue = queue(&[(10, 20), (30, 40)]);
         assert_eq!(duplicate(queue.insert(stretch(15, 25))), Some((15, 20)));
         assert_eq!(duplicate(queue.insert(stretch(26, 35))), Some((30, 35)));

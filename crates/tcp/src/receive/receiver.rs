@@ -1,5 +1,4 @@
-//! The state of the receiving half (the fields of `struct tcp_sock` and `struct inet_connection_sock` that are about what
-//! arrives).
+//! The state of the receiving half (the receive fields of `struct tcp_sock` and `struct inet_connection_sock`).
 
 use super::memory::{PacketMemory, ReceiveQueue};
 use super::ofo::OutOfOrder;
@@ -12,7 +11,7 @@ use crate::socket::options::SocketOptions;
 use crate::socket::request::SynAck;
 use slowpath_model::{Instant, StreamOffset};
 
-/// `TCP_DEFAULT_SCALING_RATIO` (include/net/tcp.h): half of memory is payload until something arrived.
+/// `TCP_DEFAULT_SCALING_RATIO` (include/net/tcp.h): half of memory is payload until something arrives.
 const DEFAULT_SCALING_RATIO: u8 = 128;
 
 /// The receiving half of a connection.
@@ -22,28 +21,28 @@ pub(crate) struct Receiver {
     pub nxt: StreamOffset,
     /// `nxt` when the window was last advertised (`rcv_wup`).
     pub wup: StreamOffset,
-    /// The window advertised last, in bytes from `wup` (`rcv_wnd`).
+    /// The last advertised window, in bytes from `wup` (`rcv_wnd`).
     pub wnd: u32,
     /// The next byte that the application reads (`copied_seq`).
     pub copied: StreamOffset,
-    /// The most the window may be (`window_clamp`); 0 before anything was said about it.
+    /// The upper limit of the window (`window_clamp`); 0 until set.
     pub window_clamp: u32,
-    /// What the window may be for now, growing as what arrives proves to be worth its memory (`rcv_ssthresh`).
+    /// The current limit of the window, which grows as arriving segments prove worth their memory (`rcv_ssthresh`).
     pub ssthresh: u32,
-    /// Payload for 256 bytes of memory (`scaling_ratio`).
+    /// Payload per 256 bytes of memory (`scaling_ratio`).
     pub scaling_ratio: u8,
     /// The MSS that this end advertises (`advmss`), options not subtracted.
     pub advmss: u32,
-    /// The buffer's size (`sk_rcvbuf`), and whether `SO_RCVBUF` has fixed it (`SOCK_RCVBUF_LOCK`).
+    /// The buffer size (`sk_rcvbuf`), and whether `SO_RCVBUF` has fixed it (`SOCK_RCVBUF_LOCK`).
     pub buffer: u32,
     pub buffer_locked: bool,
     /// Received in order and not read yet (`sk_receive_queue`).
     pub queue: ReceiveQueue,
     /// Received out of order (`out_of_order_queue`).
     pub ofo: OutOfOrder,
-    /// Memory of both queues, by true size (`sk_rmem_alloc`).
+    /// Memory of both queues, by truesize (`sk_rmem_alloc`).
     pub rmem_alloc: u32,
-    /// Memory that is reserved for what arrives, beyond that (`sk_forward_alloc`).
+    /// Further memory reserved for arriving packets (`sk_forward_alloc`).
     pub reserved: u32,
     /// The memory layout of received packets, by driver.
     pub packet_memory: PacketMemory,
@@ -53,24 +52,24 @@ pub(crate) struct Receiver {
     pub duplicate_sack: Option<Block>,
     /// When ACKs are sent (`icsk_ack`).
     pub ack: AckState,
-    /// The timestamp that is echoed, and when it was noted (`ts_recent`, `ts_recent_stamp`).
+    /// The timestamp to echo, and when it was stored (`ts_recent`, `ts_recent_stamp`).
     pub ts_recent: u32,
     pub ts_recent_stamp: Option<Instant>,
     /// The TSecr of the last RTT measurement (`rcv_rtt_last_tsecr`).
     pub last_tsecr: u32,
-    /// The RTT as a receiver sees it (`rcv_rtt_est`).
+    /// The receiver's RTT estimate (`rcv_rtt_est`).
     pub rtt: RoundTrip,
-    /// What the application reads in an RTT (`rcvq_space`).
+    /// What the application reads per RTT (`rcvq_space`).
     pub space: QueueSpace,
-    /// What arrived in the RTT that brought the most, and since when the next is counted.
+    /// The most that arrived in one RTT, and the start of the current one.
     pub arrivals: QueueSpace,
-    /// When an ACK was last sent about something out of the window (`last_oow_ack_time`).
+    /// When an ACK was last sent for an out-of-window segment (`last_oow_ack_time`).
     pub last_oow_ack: Option<Instant>,
     /// Header prediction is on (`pred_flags` is not 0).
     pub fast_path: bool,
     /// The urgent byte (`urg_data`, `urg_seq`).
     pub urgent: Urgent,
-    /// ECE is to be set until the peer says CWR (`TCP_ECN_DEMAND_CWR`).
+    /// ECE is set until the peer sends CWR (`TCP_ECN_DEMAND_CWR`).
     pub ecn_demand_cwr: bool,
     /// A segment with ECT has been seen (`TCP_ECN_SEEN`).
     pub ecn_seen: bool,
@@ -78,15 +77,15 @@ pub(crate) struct Receiver {
     pub fin: bool,
     /// The shift count that our SYN offers.
     pub offered_scale: u8,
-    /// An orphan in FIN-WAIT-2 that is no full socket any more (`tw_substate`).
+    /// An orphan in FIN-WAIT-2 that no longer needs a full socket (`tw_substate`).
     pub waiting_quietly: bool,
     /// The child of a SYN with data, while its SYN-ACK is not acknowledged (`fastopen_rsk`).
     pub fast_open: Option<SynAck>,
-    /// It began as one (`syn_fastopen_child`).
+    /// It was created by a Fast Open SYN (`syn_fastopen_child`).
     pub fast_open_child: bool,
-    /// The state of our Fast Open SYN, if it was one.
+    /// The state of our Fast Open SYN, if we sent one.
     pub attempt: Attempt,
-    /// The SYN's data was taken (`syn_data_acked`).
+    /// The SYN's data was accepted (`syn_data_acked`).
     pub syn_data: bool,
     /// Counters for `TCP_INFO`.
     pub counters: Counters,
@@ -95,7 +94,7 @@ pub(crate) struct Receiver {
 /// Counters of the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Segments received (`segs_in`), and those of them with payload (`data_segs_in`).
+    /// Segments received (`segs_in`), and those with payload (`data_segs_in`).
     pub segs_in: u32,
     /// See [`segs_in`](Self::segs_in).
     pub data_segs_in: u32,
@@ -105,34 +104,35 @@ pub struct Counters {
     pub ofo_segments: u32,
     /// Segments that took the fast path.
     pub fast_path: u64,
-    /// Of these, with data (`TCPHPHits`), and, wherever new data was acknowledged, their ACKs (`TCPHPAcks`).
+    /// Of these, segments with data (`TCPHPHits`) and pure ACKs (`TCPHPAcks`, which also counts slow-path ACKs of new
+    /// data).
     pub predicted_data: u32,
     /// See [`predicted_data`](Self::predicted_data).
     pub predicted_acks: u32,
     /// Segments that took the slow path.
     pub slow_path: u64,
-    /// How often the window closed (`TCPToZeroWindowAdv`) and opened again (`TCPFromZeroWindowAdv`).
+    /// How often the window closed (`TCPToZeroWindowAdv`) and reopened (`TCPFromZeroWindowAdv`).
     pub to_zero_window: u32,
     /// See [`to_zero_window`](Self::to_zero_window).
     pub from_zero_window: u32,
     /// Segments dropped for lack of memory (`TCPRcvQDrop`, `TCPOFODrop`).
     pub memory_drops: u32,
-    /// How often the queue was pruned (`PruneCalled`), and data beyond a hole thrown away (`OfoPruned`).
+    /// How often the queue was pruned (`PruneCalled`), and out-of-order data dropped (`OfoPruned`).
     pub prune_called: u32,
     /// See [`prune_called`](Self::prune_called).
     pub ofo_pruned: u32,
-    /// ACKs that compression spared (`TCPAckCompressed`).
+    /// ACKs saved by compression (`TCPAckCompressed`).
     pub acks_compressed: u32,
-    /// ACKs sent by the timer (`DelayedACKs`).
+    /// ACKs sent by the delayed ACK timer (`DelayedACKs`).
     pub delayed_acks: u32,
     /// Challenge ACKs sent (`TCPChallengeACK`).
     pub challenge_acks: u32,
-    /// Segments refused by PAWS (`PAWSEstab`).
+    /// Segments rejected by PAWS (`PAWSEstab`).
     pub paws_rejected: u32,
 }
 
 impl Receiver {
-    /// The receiver of a socket just made (`tcp_init_sock`).
+    /// The receiver of a new socket (`tcp_init_sock`).
     pub fn new(settings: &Settings, options: &SocketOptions) -> Self {
         Self {
             nxt: StreamOffset(0),
@@ -176,26 +176,26 @@ impl Receiver {
     }
 }
 
-/// The buffer of a socket that has not set its own.
+/// The initial buffer of a socket without `SO_RCVBUF`.
 fn first_buffer(settings: &Settings) -> u32 {
     let sizes = settings.sysctls.tcp_rmem;
     if settings.choices.receive_tuning == ReceiveTuning::Largest { sizes.max } else { sizes.default }
 }
 
-/// Why an ACK is owed (`enum inet_csk_ack_state_t`).
+/// Why an ACK is pending (`enum inet_csk_ack_state_t`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the bits of icsk_ack.pending")]
 pub(crate) struct Pending {
-    /// One is (`ICSK_ACK_SCHED`).
+    /// An ACK is pending (`ICSK_ACK_SCHED`).
     pub scheduled: bool,
     /// The timer will send it (`ICSK_ACK_TIMER`).
     pub timer: bool,
-    /// A small segment has come, and another one (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
+    /// A small segment has arrived, and a second one (`ICSK_ACK_PUSHED`, `ICSK_ACK_PUSHED2`).
     pub pushed: bool,
     pub pushed2: bool,
-    /// At once (`ICSK_ACK_NOW`).
+    /// Immediately (`ICSK_ACK_NOW`).
     pub now: bool,
-    /// And with a closed window, since there was no memory (`ICSK_ACK_NOMEM`).
+    /// With a zero window, since there was no memory (`ICSK_ACK_NOMEM`).
     pub nomem: bool,
 }
 
@@ -203,62 +203,62 @@ pub(crate) struct Pending {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckState {
     pub pending: Pending,
-    /// ACKs that will still go out at once (`quick`).
+    /// ACKs still to be sent immediately (`quick`).
     pub quick: u8,
-    /// Answers that were sent soon after data came: from one on, ACKs wait to ride on them (`pingpong`).
+    /// Answers sent soon after data arrived: from one on, ACKs wait to be piggybacked (`pingpong`).
     pub pingpong: u8,
     /// How long an ACK is delayed, in ticks; 0 before the first data (`ato`).
     pub ato: i64,
-    /// When the timer was to expire (`icsk_delack_timeout`).
+    /// When the timer was due (`icsk_delack_timeout`).
     pub(super) timeout: Jiffies,
-    /// When data last came (`lrcvtime`).
+    /// When data last arrived (`lrcvtime`).
     pub last_data: Jiffies,
     /// The size of the last segment, if it was a small one (`last_seg_size`).
     pub last_seg_size: u32,
-    /// What the peer's segments hold (`rcv_mss`).
+    /// The estimated payload of the peer's segments (`rcv_mss`).
     pub rcv_mss: u32,
-    /// ACKs held back by compression, and the hole they are about (`compressed_ack`, `compressed_ack_rcv_nxt`,
+    /// ACKs held back by compression, and the hole they report (`compressed_ack`, `compressed_ack_rcv_nxt`,
     /// `dup_ack_counter`).
     pub(super) compressed: u32,
     pub(super) hole: Option<StreamOffset>,
     pub(super) duplicates: u8,
-    /// A process holds the socket: the ACK waits for the last segment of its backlog (`TCP_ACK_DEFERRED`).
+    /// A process holds the socket: the ACK waits for the end of its backlog (`TCP_ACK_DEFERRED`).
     pub(super) held: bool,
     pub(super) deferred: bool,
     /// When an ACK was last sent, for `TCP_INFO`.
     pub last_sent: Option<Instant>,
 }
 
-/// The RTT as a receiver sees it (`rcv_rtt_est`).
+/// The receiver's RTT estimate (`rcv_rtt_est`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
-    /// Eight times it, in microseconds; 0 before the first measurement.
+    /// Eight times the RTT, in microseconds; 0 before the first measurement.
     pub rtt_us: u32,
-    /// A window measured without timestamps: where it ends, and since when.
+    /// A window measured without timestamps: its end, and when it began.
     pub(super) measuring: Option<(StreamOffset, Instant)>,
 }
 
-/// What the application reads in an RTT (`rcvq_space`).
+/// What the application reads per RTT (`rcvq_space`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueSpace {
     /// Bytes.
     pub space: u32,
-    /// Where and when the RTT began.
+    /// Where and when the current RTT began.
     pub(super) seq: StreamOffset,
     pub(super) since: Instant,
 }
 
-/// What is known of the urgent byte (`urg_data`).
+/// The state of the urgent byte (`urg_data`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum UrgentByte {
     /// There is none.
     #[default]
     None,
-    /// It is announced and has not come (`TCP_URG_NOTYET`).
+    /// Announced and not received yet (`TCP_URG_NOTYET`).
     Announced,
-    /// It is here (`TCP_URG_VALID`).
+    /// Received (`TCP_URG_VALID`).
     Here,
-    /// It was read out of band (`TCP_URG_READ`).
+    /// Read out of band (`TCP_URG_READ`).
     Read,
 }
 
@@ -269,13 +269,13 @@ pub(crate) struct Urgent {
     pub seq: StreamOffset,
 }
 
-/// What a client's SYN was about (`syn_fastopen`, `syn_data`), and what came of it.
+/// What a client's SYN carried (`syn_fastopen`, `syn_data`), and the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attempt {
-    /// It asked for a cookie, or showed one.
+    /// It requested or carried a cookie.
     pub(crate) option: bool,
-    /// Data went with it.
+    /// It carried data.
     pub(crate) data: bool,
-    /// The cookie that the SYN-ACK brought, and the MSS.
+    /// The cookie and the MSS of the SYN-ACK.
     pub(crate) learned: Option<(Cookie, u16)>,
 }

@@ -6,13 +6,13 @@ use crate::packet::{Block, Sack, TcpOptions};
 use slowpath_model::{Instant, StreamOffset};
 
 impl Connection {
-    /// The SACK option of an ACK: what came twice, then what came last (`tcp_established_options`); three blocks
-    /// next to timestamps, four without.
+    /// The SACK option of an ACK: the duplicate first (DSACK), then the latest blocks (`tcp_established_options`);
+    /// three blocks next to timestamps, four without.
     pub(crate) fn sack_option(&self) -> TcpOptions {
         if !self.negotiated.sack {
             return TcpOptions::None;
         }
-        // 40 bytes of options: 12 for timestamps, 4 for the option's head, 8 for a block.
+        // 40 bytes of options: 12 for timestamps, 4 for the option's head, 8 per block.
         let room = if self.negotiated.timestamps { 3 } else { 4 };
         let mut sack = Sack::default();
         let blocks = self.rcv.duplicate_sack.iter().chain(self.rcv.sacks.as_slice());
@@ -29,8 +29,8 @@ impl Connection {
         }
     }
 
-    /// Notes a further duplicate of a segment, joined to the one noted before (`tcp_dsack_extend`); one that does not touch
-    /// it is not reported.
+    /// Extends the noted duplicate by another of the same segment (`tcp_dsack_extend`); one that does not touch it is
+    /// not reported.
     pub(super) fn extend_duplicate_sack(&mut self, start: StreamOffset, end: StreamOffset) {
         let range = Block { start, end };
         match &mut self.rcv.duplicate_sack {
@@ -50,7 +50,7 @@ impl Connection {
         self.rcv.sacks.add(range);
     }
 
-    /// Forgets the blocks that are in order now (`tcp_sack_remove`).
+    /// Removes blocks that are in order now (`tcp_sack_remove`).
     pub(super) fn remove_sack_blocks(&mut self) {
         if self.rcv.ofo.is_empty() {
             self.rcv.sacks.clear();

@@ -6,11 +6,11 @@ use slowpath_model::StreamOffset;
 
 /// `TCP_NUM_SACKS` (include/linux/tcp.h).
 const BLOCKS: usize = 4;
-/// `TCP_SACK_BLOCKS_EXPECTED` (net/ipv4/tcp_input.c): blocks that one option surely carries; a block behind them
-/// must be sent before it is forgotten.
+/// `TCP_SACK_BLOCKS_EXPECTED` (net/ipv4/tcp_input.c): blocks that one option always carries; a later block must be sent
+/// before it is dropped.
 pub(super) const BLOCKS_EXPECTED: usize = 2;
 
-/// The blocks of data beyond a hole, the one that changed last first.
+/// The blocks of out-of-order data, the latest changed first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SackBlocks {
     blocks: [Block; BLOCKS],
@@ -28,12 +28,12 @@ impl SackBlocks {
         self.count = 0;
     }
 
-    /// Where the block is that `range` touches, if any (the search of `tcp_sack_new_ofo_skb`).
+    /// The position of the block that touches `range`, if any (the search of `tcp_sack_new_ofo_skb`).
     pub(super) fn position(&self, range: Block) -> Option<usize> {
         self.as_slice().iter().position(|block| touches(*block, range))
     }
 
-    /// Takes in `range`; the block that it is in comes first now.
+    /// Adds `range`; its block is the first now.
     pub(super) fn add(&mut self, range: Block) {
         if let Some(found) = self.position(range) {
             extend(&mut self.blocks[found], range);
@@ -46,7 +46,7 @@ impl SackBlocks {
         self.blocks[0] = range;
     }
 
-    /// Joins to the first block those that it touches since it grew (`tcp_sack_maybe_coalesce`).
+    /// Merges the blocks that the first one touches after growing (`tcp_sack_maybe_coalesce`).
     fn join_first(&mut self) {
         let mut kept = 1;
         for index in 1..self.count {
@@ -61,7 +61,7 @@ impl SackBlocks {
         self.count = kept.min(self.count);
     }
 
-    /// Forgets what has been received in order (`tcp_sack_remove`).
+    /// Removes what has been received in order (`tcp_sack_remove`).
     pub(super) fn remove_below(&mut self, nxt: StreamOffset) {
         let mut kept = 0;
         for index in 0..self.count {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_block_comes_first_and_grows_into_others() {
+    fn latest_sack_block_comes_first_and_merges_neighbours() {
         let mut sacks = SackBlocks::default();
         for range in [block(10, 20), block(30, 40), block(50, 60)] {
             sacks.add(range);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_five_blocks_is_forgotten() {
+    fn fifth_sack_block_evicts_the_oldest() {
         let mut sacks = SackBlocks::default();
         for start in [10, 30, 50, 70, 90] {
             sacks.add(block(start, start + 10));

@@ -8,17 +8,17 @@ use crate::timers::Pending;
 use slowpath_model::{Flags, Instant, Timestamps};
 use std::time::Duration;
 
-/// How long the ACK of a SYN-ACK waits for data to be piggybacked on (`TCP_DELACK_MAX`).
+/// How long the ACK of a SYN-ACK waits to be piggybacked (`TCP_DELACK_MAX`).
 const ACK_WAITS: Duration = Duration::from_millis(200);
 
 impl Connection {
-    /// A segment for a connection that has sent its SYN.
+    /// A segment for a connection in SYN-SENT.
     pub(super) fn receive_syn_sent(&mut self, now: Instant, packet: &Packet) {
         let flags = packet.flags;
         if flags.has(Flags::ACK) {
             let elsewhere = packet.ack <= self.snd.una || packet.ack > self.snd.nxt;
             if elsewhere && self.snd.retransmits == 0 {
-                // It is of an older connection that the reset will end: our SYN need not wait long.
+                // It belongs to an older connection that our RST ends: retransmit the SYN soon.
                 self.set_retransmit_timer(now, Pending::Retransmit, MIN_TIMEOUT_TICKS);
             }
             if elsewhere || self.echoes_nonsense(now, packet) {
@@ -33,7 +33,7 @@ impl Connection {
         }
     }
 
-    /// The echoed timestamp is none that was sent since the first SYN.
+    /// Whether the echoed timestamp is none that was sent since the first SYN.
     fn echoes_nonsense(&self, now: Instant, packet: &Packet) -> bool {
         let Some(stamps) = packet.timestamps.filter(|stamps| stamps.ecr != 0) else { return false };
         if self.settings.sysctls.tcp_timestamps == 0 {
@@ -74,12 +74,12 @@ impl Connection {
         self.wakeups.state |= !self.orphaned;
         self.wakeups.writable |= !self.orphaned;
         if self.fast_open_answered(now, packet) {
-            // The data that goes again takes the ACK along.
+            // The retransmitted data carries the ACK.
             self.urgent_received(packet);
             self.data_snd_check(now);
             return;
         }
-        // A write that waits, and some options, promise data to take the ACK along.
+        // A pending write and some options promise data to carry the ACK.
         if self.snd.write_seq > self.snd.nxt || self.options.defer_accept != 0 || self.in_pingpong_mode() {
             self.schedule_ack();
             self.enter_quickack_mode(MAX_QUICKACKS);
@@ -124,7 +124,7 @@ impl Connection {
         self.set_state(State::SynReceived);
         self.learn_syn_options(packet);
         if self.negotiated.window_scale.is_none() && self.settings.sysctls.tcp_window_scaling {
-            // Whether the peer scales is forgotten to ask here, and our windows are scaled all the same.
+            // Linux does not check here whether the peer scales, and scales our windows anyway.
             self.negotiated.window_scale = Some((0, self.rcv.offered_scale));
         }
         if let Some(timestamps) = self.timestamps_of(packet) {
@@ -142,14 +142,14 @@ impl Connection {
         self.send_crossed_syn_ack(now);
     }
 
-    /// Our SYN once more, with the ACK of the peer's (`tcp_send_synack`).
+    /// Retransmits our SYN with the ACK of the peer's (`tcp_send_synack`).
     fn send_crossed_syn_ack(&mut self, now: Instant) {
         let mut flags = Flags::SYN.with(Flags::ACK);
         if self.negotiated.ecn {
             flags = flags.with(Flags::ECE);
         }
         if let Some(id) = self.snd.queue.head() {
-            // It is what will be retransmitted if it gets lost.
+            // A retransmission must carry the same flags.
             self.snd.queue[id].flags = flags;
         }
         let timestamps = (self.settings.sysctls.tcp_timestamps != 0)
@@ -164,7 +164,7 @@ impl Connection {
         self.ack_was_sent(now);
     }
 
-    /// The shift that our SYN offers.
+    /// The window scale that our SYN offers.
     pub(crate) fn offered_window_scale(&self) -> u8 {
         self.rcv.offered_scale
     }

@@ -1,4 +1,4 @@
-//! What waits beyond a hole, against a slow and obvious model: a set of numbers.
+//! The out-of-order queue against a slow and obvious model: a set of sequence numbers.
 
 use super::ofo::{OutOfOrder, Stretch};
 use super::sack_blocks::SackBlocks;
@@ -21,7 +21,7 @@ fn numbers(block: Block) -> impl Iterator<Item = i64> {
     block.start.0..block.end.0
 }
 
-/// All that is queued, and its memory.
+/// All that is queued, and its memory charge.
 fn contents(queue: &OutOfOrder) -> (BTreeSet<i64>, u32) {
     let numbers = queue.iter().flat_map(|stretch| stretch.start.0..stretch.end.0).collect();
     (numbers, queue.iter().map(|stretch| stretch.cost.truesize).sum())
@@ -29,7 +29,7 @@ fn contents(queue: &OutOfOrder) -> (BTreeSet<i64>, u32) {
 
 proptest! {
     #[test]
-    fn the_queue_holds_what_came(
+    fn out_of_order_queue_holds_every_arrival(
         layout in layouts(),
         arrivals in prop::collection::vec((1..400_i64, 1..60_u32), 1..60),
     ) {
@@ -43,7 +43,7 @@ proptest! {
             let insertion = queue.insert(arrival);
             memory = memory - insertion.freed + insertion.charged.unwrap_or(0);
             match insertion.duplicate {
-                // All that is reported to have arrived before had.
+                // All that is reported as a duplicate was one.
                 Some(block) => prop_assert!(numbers(block).all(|number| came.contains(&number))),
                 None => prop_assert!(known.is_empty()),
             }
@@ -56,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_repaired_leaves_in_order(
+    fn filled_holes_release_data_in_order(
         layout in layouts(),
         arrivals in prop::collection::vec((1..400_i64, 1..60_u32), 1..60),
     ) {
@@ -74,14 +74,14 @@ proptest! {
             }
             waiting = waiting.split_off(&nxt.0);
             prop_assert_eq!(contents(&queue).0, waiting.clone());
-            // The next hole is repaired.
+            // The next hole is filled.
             nxt = waiting.first().map_or(nxt, |number| StreamOffset(*number));
         }
         prop_assert!(received.release(nxt) > 0 && received.is_empty());
     }
 
     #[test]
-    fn blocks_speak_of_what_came_and_the_latest_first(
+    fn sack_blocks_report_arrivals_latest_first(
         arrivals in prop::collection::vec((1..400_i64, 1..60_u32), 1..60),
     ) {
         let mut sacks = SackBlocks::default();

@@ -1,7 +1,7 @@
 //! TIME-WAIT, and FIN-WAIT-2 of an orphan (`tcp_timewait_state_process`, net/ipv4/tcp_minisocks.c, 6.18).
 //!
-//! The kernel keeps a small socket for it (`struct tcp_timewait_sock`); here the connection stays itself, and what
-//! the small socket knows is all that is used.
+//! The kernel keeps a small socket for it (`struct tcp_timewait_sock`); here the connection stays, and only what the
+//! small socket knows is used.
 
 use super::closing::TIME_WAIT;
 use crate::connection::{Connection, State};
@@ -10,12 +10,12 @@ use slowpath_model::{Flags, Instant, Timestamps};
 use std::time::Duration;
 
 impl Connection {
-    /// Both sides have closed: waits for what may still be under way (`tcp_time_wait`).
+    /// Both sides have closed: waits for segments still in flight (`tcp_time_wait`).
     pub(crate) fn enter_time_wait(&mut self, now: Instant) {
         self.wait_quietly(now, State::TimeWait, TIME_WAIT);
     }
 
-    /// An orphan that waits for the peer's FIN needs no more of a socket than TIME-WAIT does.
+    /// An orphan waiting for the peer's FIN needs no larger socket than TIME-WAIT does.
     pub(crate) fn wait_for_fin(&mut self, now: Instant, timeout: Duration) {
         let rto = self.snd.rtt.rto;
         let least = self.span(rto.saturating_mul(4) - (rto >> 1));
@@ -24,7 +24,7 @@ impl Connection {
     }
 
     fn wait_quietly(&mut self, now: Instant, state: State, timeout: Duration) {
-        // The advertised window stays what it was.
+        // The advertised window does not change.
         self.rcv.wnd = self.rcv.window_left();
         self.rcv.wup = self.rcv.nxt;
         self.learn_metrics();
@@ -37,10 +37,10 @@ impl Connection {
         self.timers.keepalive = Some(now + timeout);
     }
 
-    /// Whether a SYN may begin a new connection in place of this one, which is in TIME-WAIT (`TCP_TW_SYN`;
-    /// RFC 9293, section 3.6.1, RFC 6191).
+    /// Whether a SYN may begin a new connection in place of this one in TIME-WAIT (`TCP_TW_SYN`; RFC 9293, section
+    /// 3.6.1, RFC 6191).
     ///
-    /// `seq` of the packet counts in this connection's numbers.
+    /// The packet's `seq` counts from this connection's initial sequence number.
     pub fn accepts_reopening(&self, now: Instant, packet: &Packet) -> bool {
         let plain = packet.flags.has(Flags::SYN) && !packet.flags.has_any(Flags::RST.with(Flags::ACK));
         let timestamps = self.timestamps_of(packet);
@@ -62,7 +62,7 @@ impl Connection {
         let reset = packet.flags.has(Flags::RST);
         if !refused && packet.seq == self.rcv.nxt && (packet.seq == packet.end() || reset) {
             if reset {
-                // Assassination of TIME-WAIT (RFC 1337).
+                // TIME-WAIT assassination (RFC 1337).
                 if !self.settings.sysctls.tcp_rfc1337 {
                     self.done();
                     return;
@@ -77,7 +77,7 @@ impl Connection {
             self.rcv.counters.paws_rejected += 1;
         }
         if !reset {
-            // A SYN alone may be a good one with an unlucky number: it shall not prolong the wait.
+            // A lone SYN may be valid with an unlucky sequence number: it must not prolong the wait.
             if refused || packet.flags.has(Flags::ACK) {
                 self.reschedule(now, TIME_WAIT);
             }
@@ -96,9 +96,9 @@ impl Connection {
         } else if flags.has(Flags::SYN) && packet.seq >= self.rcv.nxt {
             self.abort_quietly(packet);
         } else if !flags.has(Flags::ACK) || end <= self.rcv.nxt || end == packet.seq {
-            // An ACK that came twice.
+            // A duplicate ACK.
         } else if !flags.has(Flags::FIN) || end != self.rcv.nxt + 1 {
-            // Data, and nobody to read it.
+            // Data that nobody will read.
             self.abort_quietly(packet);
         } else {
             self.rcv.nxt = end;
@@ -138,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// An ACK of what there was at the end (`tcp_v4_timewait_ack`): no options but timestamps.
+    /// An ACK with the final sequence numbers (`tcp_v4_timewait_ack`): no options but timestamps.
     fn send_quiet_ack(&mut self, now: Instant) {
         let window = (self.rcv.wnd >> self.receive_scale()).min(65_535);
         let timestamps = self

@@ -7,17 +7,17 @@ use crate::connection::Connection;
 use crate::packet::{DEFAULT_MSS, Packet};
 use slowpath_model::{Flags, Instant};
 
-/// `TCP_MIN_MSS`: the least segment a guess about the peer's may be.
+/// `TCP_MIN_MSS`: the minimum guess of the peer's segment size.
 const MSS_MIN: u32 = 88;
 
 /// `TCP_INIT_CWND`.
 const INITIAL_SEGMENTS: u32 = 10;
-/// Payload from which a segment says something about the buffer (`tcp_event_data_recv`).
+/// The minimum payload of a segment that counts for buffer sizing (`tcp_event_data_recv`).
 const TELLING_SIZE: u32 = 128;
 
 impl Connection {
-    /// Prepares window and buffers once the connection is made (`tcp_init_buffer_space`; the sender's part is its
-    /// own).
+    /// Initialises window and buffers once the connection is established (`tcp_init_buffer_space`; the sender does its
+    /// own part).
     pub(crate) fn init_receive_buffer(&mut self, now: Instant) {
         if !self.measures_ratio() {
             self.fix_up_buffer();
@@ -49,15 +49,14 @@ impl Connection {
 
     /// Room for four segments at least (`tcp_fixup_rcvbuf`, until 4.19).
     fn fix_up_buffer(&mut self) {
-        // MAX_TCP_HEADER, 16, and a struct sk_buff of those days.
+        // MAX_TCP_HEADER, 16, and `struct sk_buff` of those kernels.
         const OVERHEAD: u32 = 192 + 16 + 176;
         if self.rcv.buffer_locked {
             return;
         }
         let advmss = self.rcv.advmss;
         let mut each = advmss + OVERHEAD;
-        // Bounded: the share that a scale leaves is at least half from scale 1 on, and all of it is negative scale's
-        // power of two.
+        // Bounded: from scale 1 on, at least half is left; with a negative scale, a power of two is left.
         for _ in 0..1024 {
             if self.rcv.window_of(&self.settings, i64::from(each)) >= i64::from(advmss) {
                 break;
@@ -69,20 +68,20 @@ impl Connection {
         }
     }
 
-    /// A first guess at the peer's segments, rather too small than too big (`tcp_initialize_rcv_mss`).
+    /// A first guess of the peer's segment size, rather too small than too big (`tcp_initialize_rcv_mss`).
     pub(crate) fn init_rcv_mss(&mut self) {
         let hint = self.rcv.advmss.min(self.snd.mss).min(self.rcv.wnd / 2);
         self.rcv.ack.rcv_mss = hint.clamp(MSS_MIN, DEFAULT_MSS);
     }
 
-    /// The buffer is too small for the received data: grow it, or close the window (`tcp_clamp_window`).
+    /// Received data exceeds the buffer: grows it, or closes the window (`tcp_clamp_window`).
     pub(super) fn clamp_window(&mut self) {
         let rcv = &mut self.rcv;
         rcv.ack.quick = 0;
         let most = self.settings.sysctls.tcp_rmem.max;
         let may_grow = match self.settings.choices.receive_tuning {
             ReceiveTuning::Fixed => false,
-            // Where all came in order, the reader is slow: more memory would not help.
+            // If all data is in order, the reader is slow, and more memory would not help.
             ReceiveTuning::Memory | ReceiveTuning::SenderWindow => !rcv.ofo.is_empty(),
             ReceiveTuning::Largest | ReceiveTuning::RightSizing | ReceiveTuning::Growing => true,
         };
@@ -94,7 +93,7 @@ impl Connection {
         }
     }
 
-    /// Learns the peer's segment size, and from that what share of memory is payload (`tcp_measure_rcv_mss`).
+    /// Learns the peer's segment size, and from it the share of memory that is payload (`tcp_measure_rcv_mss`).
     pub(super) fn measure_rcv_mss(&mut self, packet: &Packet, truesize: u32) {
         let last = std::mem::take(&mut self.rcv.ack.last_seg_size);
         let payload = if packet.gso_size == 0 { packet.len } else { u32::from(packet.gso_size) };
@@ -103,13 +102,13 @@ impl Connection {
                 self.measure_scaling_ratio(packet.len, truesize);
             }
             self.rcv.ack.rcv_mss = payload.min(self.rcv.advmss);
-            // A full segment with PSH is the end of a write: its reader answers at once.
+            // A full segment with PSH ends a write, so the reader may answer immediately.
             if packet.flags.has(Flags::PSH) {
                 self.rcv.ack.pending.pushed = true;
             }
             return;
         }
-        // Options that vary (SACK) do not make a segment small: count them in, and take off those that stay.
+        // Varying options (SACK) do not make a segment small: count them in, and subtract the constant ones.
         let with_options = payload + packet.option_bytes();
         let plain = !packet.flags.has_any(Flags::FIN.with(Flags::URG).with(Flags::SYN).with(Flags::PSH));
         if with_options >= DEFAULT_MSS || (with_options >= MSS_MIN && plain) {
@@ -126,18 +125,18 @@ impl Connection {
         pending.pushed = true;
     }
 
-    /// Whether the share of payload is measured.
+    /// Whether the payload share is measured.
     pub(crate) fn measures_ratio(&self) -> bool {
         self.settings.choices.buffer_arithmetic == BufferArithmetic::ScalingRatio
     }
 
-    /// What share of memory was payload in what arrived is what a window will be of the buffer.
+    /// Sets the window's share of the buffer to the measured payload share.
     pub(crate) fn measure_scaling_ratio(&mut self, len: u32, truesize: u32) {
         if !self.measures_ratio() {
             return;
         }
         let ratio = (u64::from(len) << RATIO_SHIFT) / u64::from(truesize.max(1));
-        // The kernel keeps the low byte; payload is never more than its memory, so that is the whole of it.
+        // The kernel keeps the low byte; payload never exceeds its memory, so nothing is lost.
         let ratio = u8::try_from(ratio).unwrap_or(u8::MAX).max(1);
         if ratio == self.rcv.scaling_ratio {
             return;
@@ -170,7 +169,7 @@ impl Connection {
         }
     }
 
-    /// Segments with more overhead than payload let a small window grow, a large one not (`__tcp_grow_window`).
+    /// Segments with more overhead than payload let only a small window grow (`__tcp_grow_window`).
     fn careful_increase(&self, len: u32, truesize: u32) -> u32 {
         let most = self.settings.sysctls.tcp_rmem.max;
         let mut memory = self.rcv.window_of(&self.settings, i64::from(truesize)) >> 1;
@@ -185,12 +184,12 @@ impl Connection {
         0
     }
 
-    /// Whether a segment is big enough to say something about windows.
+    /// Whether a segment is big enough to count for window sizing.
     pub(super) fn is_telling(packet: &Packet) -> bool {
         packet.len >= TELLING_SIZE
     }
 
-    /// Measures the RTT by the window: a windowful takes one (`tcp_rcv_rtt_measure`).
+    /// Measures the RTT by the window: a windowful takes one RTT (`tcp_rcv_rtt_measure`).
     pub(super) fn measure_round_trip(&mut self, now: Instant) {
         if let Some((end, since)) = self.rcv.rtt.measuring {
             if self.rcv.nxt < end {
@@ -201,7 +200,7 @@ impl Connection {
         self.rcv.rtt.measuring = Some((self.rcv.nxt + self.rcv.wnd, now));
     }
 
-    /// Measures it by the timestamp that the peer echoes (`tcp_rcv_rtt_measure_ts`).
+    /// Measures the RTT by the timestamp that the peer echoes (`tcp_rcv_rtt_measure_ts`).
     pub(super) fn measure_round_trip_by_timestamp(&mut self, now: Instant, packet: &Packet) {
         let Some(timestamps) = packet.timestamps.filter(|_| self.negotiated.timestamps) else { return };
         if timestamps.ecr == self.rcv.last_tsecr {
@@ -211,17 +210,17 @@ impl Connection {
         let length = packet.len + u32::from(packet.flags.has(Flags::FIN));
         if length >= self.rcv.ack.rcv_mss && timestamps.ecr != 0 {
             let delta = self.timestamp(now).wrapping_sub(timestamps.ecr);
-            // An RTT of no tick was no sample since 6.16, and one tick before.
+            // An RTT of zero ticks: no sample since 6.16, one tick before.
             let least = u32::from(self.settings.choices.receive_tuning != ReceiveTuning::Growing);
             let delta = delta.max(least);
-            // An echo from the future or of days ago is none (`tcp_rtt_tsopt_us`).
+            // An echo from the future or from days ago is invalid (`tcp_rtt_tsopt_us`).
             if delta != 0 && delta < i32::MAX as u32 / 1000 {
                 self.update_round_trip(delta.saturating_mul(self.timestamp_micros()), false);
             }
         }
     }
 
-    /// Microseconds, counted in ticks where the receiver's clock has only these.
+    /// Microseconds, rounded to ticks if the receiver's clock has no finer resolution.
     fn micros_between(&self, since: Instant, now: Instant) -> u32 {
         let choices = &self.settings.choices;
         match choices.timestamp_clock {
@@ -235,7 +234,7 @@ impl Connection {
         }
     }
 
-    /// The least that an RTT measured by windows is taken for, in microseconds (`tcp_rcv_rtt_update`).
+    /// The minimum RTT measured by windows, in microseconds (`tcp_rcv_rtt_update`).
     fn least_round_trip(&self) -> u32 {
         match self.settings.choices.timestamp_clock {
             TimestampClock::Jiffies => self.timestamp_micros(),
@@ -243,7 +242,7 @@ impl Connection {
         }
     }
 
-    /// Takes a sample of the RTT (`tcp_rcv_rtt_update`).
+    /// Takes an RTT sample (`tcp_rcv_rtt_update`).
     fn update_round_trip(&mut self, sample_us: u32, by_window: bool) {
         let sample = sample_us.saturating_mul(8);
         let old = self.rcv.rtt.rtt_us;
@@ -252,7 +251,7 @@ impl Connection {
             self.rcv.rtt.rtt_us = sample;
             return;
         }
-        // A window may be slow for want of data, and a reader that lags holds back its sender: longer is no news.
+        // A window may be slow for lack of data, and a slow reader holds back its sender: only shorter samples count.
         let reader_lags = least_counts && self.rcv.nxt != self.rcv.copied;
         if !by_window && !reader_lags {
             self.rcv.rtt.rtt_us = (old - (old >> 3)).saturating_add(sample_us);
@@ -289,14 +288,14 @@ impl Connection {
         self.rcv.space.since = now;
     }
 
-    /// Whether an RTT is known, and has passed.
+    /// Whether an RTT is known and has passed.
     fn is_round_trip_over(&self, since: Instant, now: Instant) -> bool {
         let rtt = self.rcv.rtt.rtt_us;
         rtt != 0 && self.micros_between(since, now) >= rtt >> 3
     }
 
-    /// Once per RTT, looks at how much arrived: the sender's window was no smaller. It may double by the next, and as
-    /// much again is overhead (Dynamic Right-Sizing, Fisk and Feng 2001).
+    /// Once per RTT, checks how much arrived: the sender's window was at least that. It may double by the next RTT, and
+    /// the same again is overhead (Dynamic Right-Sizing, Fisk and Feng 2001).
     fn follow_sender(&mut self, now: Instant) {
         if !self.is_round_trip_over(self.rcv.arrivals.since, now) {
             return;
@@ -313,7 +312,7 @@ impl Connection {
         }
     }
 
-    /// Makes the buffer big enough for what the next RTT may bring (`tcp_rcvbuf_grow`).
+    /// Makes the buffer big enough for the next RTT (`tcp_rcvbuf_grow`).
     pub(super) fn grow_buffer(&mut self, copied: u32) {
         let before = u64::from(std::mem::replace(&mut self.rcv.space.space, copied).max(1));
         if self.settings.choices.receive_tuning != ReceiveTuning::Growing
@@ -332,8 +331,7 @@ impl Connection {
         self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
     }
 
-    /// The buffer for twice what was read, and room for a sender in slow start (`tcp_rcv_space_adjust`, 2.6.7 to
-    /// 6.14).
+    /// The buffer for twice what was read, and room for a sender in slow start (`tcp_rcv_space_adjust`, 2.6.7 to 6.14).
     fn right_size(&mut self, copied: u32) {
         if copied <= self.rcv.space.space {
             return;
@@ -351,7 +349,7 @@ impl Connection {
             self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
             return;
         }
-        // 2.6.14: twice what was read, in whole segments of what a segment costs, and 16 more of them.
+        // 2.6.14: twice what was read, in whole segments charged by their memory, and 16 more segments.
         let space = (2 * copied / advmss.max(1)).max(1);
         let mut each = self.rcv.advmss + 192 + 16 + 176;
         for _ in 0..1024 {
@@ -363,7 +361,7 @@ impl Connection {
         self.raise_buffer(space * u64::from(each) + 16 * u64::from(each));
     }
 
-    /// Makes the buffer larger, as far as its bound lets it, and the window's bound with it.
+    /// Enlarges the buffer up to its limit, and the window clamp with it.
     pub(crate) fn raise_buffer(&mut self, wanted: u64) {
         let sysctls = &self.settings.sysctls;
         let most = match self.settings.choices.receive_tuning {

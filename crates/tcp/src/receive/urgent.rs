@@ -6,7 +6,7 @@ use crate::packet::Packet;
 use slowpath_model::Flags;
 
 impl Connection {
-    /// Takes note of an urgent pointer and of the byte that it means (`tcp_urg`).
+    /// Notes an urgent pointer and the byte it points to (`tcp_urg`).
     pub(super) fn urgent_received(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::URG) {
             self.check_urgent(packet);
@@ -24,7 +24,7 @@ impl Connection {
     /// A new urgent pointer (`tcp_check_urg`).
     fn check_urgent(&mut self, packet: &Packet) {
         let mut pointer = u32::from(packet.urgent);
-        // BSD's reading of RFC 793: the pointer is one beyond the byte.
+        // BSD's reading of RFC 793: the pointer is one after the byte.
         if pointer != 0 && !self.settings.sysctls.tcp_stdurg {
             pointer -= 1;
         }
@@ -36,8 +36,8 @@ impl Connection {
         if rcv.urgent.byte != UrgentByte::None && place <= rcv.urgent.seq {
             return;
         }
-        // An urgent byte that was read out of band and is the next in the stream is skipped now, since its place
-        // is forgotten.
+        // If the next byte was the urgent one and was read out of band, skip it now, since its position will be
+        // overwritten.
         if rcv.urgent.seq == rcv.copied
             && rcv.urgent.byte != UrgentByte::None
             && !self.options.oob_inline
@@ -51,12 +51,12 @@ impl Connection {
         self.rcv.fast_path = false;
     }
 
-    /// Whether the next byte to be read is the urgent one (`SIOCATMARK`).
+    /// Whether the next byte to read is the urgent one (`SIOCATMARK`).
     pub fn is_at_mark(&self) -> bool {
         self.has_urgent() && self.rcv.urgent.seq == self.rcv.copied
     }
 
-    /// Whether an urgent byte is announced or here.
+    /// Whether an urgent byte is announced or received.
     pub(crate) fn has_urgent(&self) -> bool {
         self.rcv.urgent.byte != UrgentByte::None
     }

@@ -8,14 +8,14 @@ use crate::packet::Packet;
 use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
 use std::time::Duration;
 
-/// `TCP_PAWS_WINDOW` (include/net/tcp.h): what a timestamp may be behind.
+/// `TCP_PAWS_WINDOW` (include/net/tcp.h): how far back a timestamp may be.
 const PAWS_WINDOW: i32 = 1;
-/// `TCP_PAWS_WRAP`: after that long a timestamp proves nothing (2147 s, since 6.7; 24 days before).
+/// `TCP_PAWS_WRAP`: after this time a timestamp proves nothing (2147 s, since 6.7; 24 days before).
 const PAWS_WRAP: Duration = Duration::from_secs(2147);
-/// `TCP_PAWS_MSL`: after that long a reset is believed whatever its timestamp.
+/// `TCP_PAWS_MSL`: after this time a RST is accepted whatever its timestamp.
 const PAWS_MSL: Duration = Duration::from_secs(60);
 
-/// The treatment of a segment that PAWS would reject (`tcp_disordered_ack_check`).
+/// How to treat a segment that PAWS would reject (`tcp_disordered_ack_check`).
 enum Disordered {
     /// It is merely a reordered ACK.
     Harmless,
@@ -26,13 +26,13 @@ enum Disordered {
 }
 
 impl Receiver {
-    /// How far a timestamp is behind the one that is echoed.
+    /// How far a timestamp is behind `ts_recent`.
     fn behind(&self, timestamps: Timestamps) -> i32 {
         // Timestamps wrap; the difference is signed (RFC 7323, section 5.2).
         self.ts_recent.wrapping_sub(timestamps.val) as i32
     }
 
-    /// Whether the echoed timestamp is older than `age`.
+    /// Whether `ts_recent` is older than `age`.
     fn ts_recent_older(&self, now: Instant, age: Duration) -> bool {
         self.ts_recent_stamp.is_none_or(|stamp| now.since(stamp).is_some_and(|since| since >= age))
     }
@@ -48,17 +48,17 @@ impl Receiver {
         !believed && !self.paws_passes(now, timestamps, 0)
     }
 
-    /// Whether a timestamp is newer than the one that is echoed.
+    /// Whether a timestamp is newer than `ts_recent`.
     pub(super) fn is_newer(&self, timestamps: Timestamps) -> bool {
         self.behind(timestamps) < 0
     }
 
-    /// Whether a timestamp is older than the one that is echoed.
+    /// Whether a timestamp is older than `ts_recent`.
     pub(super) fn is_older(&self, timestamps: Timestamps) -> bool {
         self.behind(timestamps) > 0
     }
 
-    /// Notes the timestamp to echo (`tcp_store_ts_recent`).
+    /// Stores the timestamp to echo (`tcp_store_ts_recent`).
     pub(crate) fn store_ts_recent(&mut self, now: Instant, timestamps: Timestamps) {
         self.ts_recent = timestamps.val;
         self.ts_recent_stamp = Some(now);
@@ -66,13 +66,13 @@ impl Receiver {
 }
 
 impl Connection {
-    /// The timestamps of a segment, if the connection has them.
+    /// The timestamps of a segment, if the connection uses them.
     pub(super) fn timestamps_of(&self, packet: &Packet) -> Option<Timestamps> {
         packet.timestamps.filter(|_| self.negotiated.timestamps)
     }
 
-    /// Notes the timestamp of a segment that reaches down to what was acknowledged (`tcp_replace_ts_recent`;
-    /// RFC 7323, section 4.3).
+    /// Stores the timestamp of a segment that begins at or before the last acknowledged number
+    /// (`tcp_replace_ts_recent`; RFC 7323, section 4.3).
     pub(super) fn replace_ts_recent(&mut self, now: Instant, packet: &Packet) {
         if let Some(timestamps) = self.timestamps_of(packet)
             && packet.seq <= self.rcv.wup
@@ -82,8 +82,7 @@ impl Connection {
         }
     }
 
-    /// Whether the segment is to be processed; if not, it has been answered as it must be
-    /// (`tcp_validate_incoming`).
+    /// Whether the segment is to be processed; if not, it has been answered as required (`tcp_validate_incoming`).
     pub(super) fn validate_incoming(&mut self, now: Instant, packet: &Packet) -> bool {
         let reset = packet.flags.has(Flags::RST);
         let syn = packet.flags.has(Flags::SYN);
@@ -141,7 +140,7 @@ impl Connection {
             || self.is_reset_after_sack(packet)
     }
 
-    /// A segment whose timestamp is too old: whether it may pass all the same.
+    /// A segment whose timestamp is too old: returns whether it may pass anyway.
     fn survives_paws(&mut self, now: Instant, packet: &Packet, timestamps: Timestamps) -> bool {
         let disordered = self.disordered_ack(packet, timestamps);
         if matches!(disordered, Disordered::Harmless) || packet.flags.has(Flags::RST) {
@@ -164,7 +163,7 @@ impl Connection {
         if packet.seq != self.rcv.nxt {
             return if packet.seq < self.rcv.nxt { Disordered::OldAck } else { Disordered::Refused };
         }
-        // An ACK may be reordered within a timeout of the peer's clock ticking in milliseconds, and slightly more.
+        // An ACK may be reordered within an RTO of a peer with a millisecond clock, and slightly more.
         let replay = self.snd.rtt.rto.saturating_mul(1200) / i64::from(self.settings.choices.clock.hz.max(1));
         if packet.ack != self.snd.una
             || self.would_update_window(packet)
@@ -183,34 +182,34 @@ impl Connection {
         packet.seq > self.snd.wl1 || (packet.seq == self.snd.wl1 && (window > self.snd.wnd || window == 0))
     }
 
-    /// Whether a segment touches the window (`tcp_sequence`).
+    /// Whether a segment overlaps the window (`tcp_sequence`).
     fn in_window(&self, packet: &Packet) -> bool {
         if packet.end() < self.rcv.wup {
             return false;
         }
         let limit = self.rcv.nxt + self.rcv.window_left();
         let fin = u32::from(packet.flags.has(Flags::FIN));
-        // What reaches beyond the window is for a stack that ignores it: taken only if nothing waits (6.17); a FIN
-        // alone does no harm.
+        // Data beyond the window comes from a stack that ignores it: accepted only if the receive queue is empty
+        // (6.17); a lone FIN does no harm.
         packet.end() <= limit
             || packet.end() - fin <= limit
             || (packet.seq <= limit
                 && (self.rcv.queue.is_empty() || self.settings.choices.data_beyond_window))
     }
 
-    /// The peer has closed and then reset with the number of its FIN (`tcp_reset_check`).
+    /// The peer has closed, and then sent a RST with the sequence number of its FIN (`tcp_reset_check`).
     fn is_reset_after_fin(&self, packet: &Packet) -> bool {
         packet.seq + 1 == self.rcv.nxt
             && matches!(self.state, State::CloseWait | State::LastAck | State::Closing)
     }
 
-    /// A reset at the right edge of what it knows to have arrived (RFC 5961, section 3.2, extended to SACK).
+    /// A RST at the right edge of the highest SACK block (RFC 5961, section 3.2, extended to SACK).
     fn is_reset_after_sack(&self, packet: &Packet) -> bool {
         self.negotiated.sack
             && self.rcv.sacks.as_slice().iter().map(|block| block.end).max() == Some(packet.seq)
     }
 
-    /// The SYN-ACK of a simultaneous open that comes once more.
+    /// A retransmitted SYN-ACK of a simultaneous open.
     fn is_repeated_syn_ack(&self, packet: &Packet) -> bool {
         self.state == State::SynReceived
             && packet.flags.has(Flags::ACK)
@@ -219,7 +218,7 @@ impl Connection {
             && packet.ack == self.snd.nxt
     }
 
-    /// Sends a duplicate ACK, unless one was sent just now (`tcp_send_dupack`, `tcp_oow_rate_limited`).
+    /// Sends a duplicate ACK, unless one was sent recently (`tcp_send_dupack`, `tcp_oow_rate_limited`).
     fn answer_out_of_window(&mut self, now: Instant, packet: &Packet) {
         let has_data = packet.seq != packet.end() && !packet.flags.has(Flags::SYN);
         if !has_data && self.is_rate_limited(now) {
@@ -233,7 +232,7 @@ impl Connection {
         self.send_ack(now);
     }
 
-    /// Rate limit of ACKs for out-of-window segments; if it allows one, notes that it is sent now
+    /// Rate limit of ACKs for out-of-window segments; if it allows one, counts it as sent now
     /// (`__tcp_oow_rate_limited`).
     pub(crate) fn is_rate_limited(&mut self, now: Instant) -> bool {
         let clock = self.settings.choices.clock;
@@ -256,7 +255,7 @@ impl Connection {
         }
     }
 
-    /// Whether an ACK number is for something sent and not older than that (`tcp_ack`'s first checks).
+    /// Whether an ACK number is for something sent and is not too old (`tcp_ack`'s first checks).
     pub(super) fn acknowledges_outstanding(&self, ack: StreamOffset) -> bool {
         self.snd.una <= ack && ack <= self.snd.nxt
     }

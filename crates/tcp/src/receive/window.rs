@@ -1,4 +1,4 @@
-//! The window that is advertised to the peer (`tcp_select_window`, net/ipv4/tcp_output.c, 6.18).
+//! The window advertised to the peer (`tcp_select_window`, net/ipv4/tcp_output.c, 6.18).
 
 use super::initial_window::{InitialReceiveWindow, MAX_SIGNED_WINDOW, MAX_WINDOW_SCALE};
 use super::receiver::Receiver;
@@ -6,11 +6,11 @@ use crate::choices::{BufferArithmetic, ZeroWindow};
 use crate::connection::Connection;
 use crate::settings::Settings;
 
-/// Payload times this over true size is the scaling ratio (`TCP_RMEM_TO_WIN_SCALE`: 8 bits).
+/// Payload times this over truesize is the scaling ratio (`TCP_RMEM_TO_WIN_SCALE`: 8 bits).
 pub(super) const RATIO_SHIFT: u32 = 8;
 
 impl Receiver {
-    /// The window that `space` bytes of buffer stand for (`tcp_win_from_space`).
+    /// The window that `space` bytes of buffer allow (`tcp_win_from_space`).
     pub fn window_of(&self, settings: &Settings, space: i64) -> i64 {
         match settings.choices.buffer_arithmetic {
             BufferArithmetic::ScalingRatio => (space * i64::from(self.scaling_ratio)) >> RATIO_SHIFT,
@@ -24,23 +24,23 @@ impl Receiver {
         (window << RATIO_SHIFT) / u64::from(self.scaling_ratio.max(1))
     }
 
-    /// What the buffer stands for as a whole (`tcp_full_space`).
+    /// The window of the whole buffer (`tcp_full_space`).
     pub fn full_space(&self, settings: &Settings) -> i64 {
         self.window_of(settings, i64::from(self.buffer))
     }
 
-    /// What is free of it (`tcp_space`); negative when the buffer is overrun.
+    /// The window of the free buffer (`tcp_space`); negative if the buffer is overrun.
     pub fn free_space(&self, settings: &Settings) -> i64 {
         self.window_of(settings, i64::from(self.buffer) - i64::from(self.rmem_alloc))
     }
 
-    /// What is left of the advertised window (`tcp_receive_window`).
+    /// The unused part of the advertised window (`tcp_receive_window`).
     pub fn window_left(&self) -> u32 {
         let left = (self.wup + self.wnd).distance_from(self.nxt);
         u32::try_from(left.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Sets the bound on the window (`tcp_set_window_clamp`).
+    /// Sets the window clamp (`tcp_set_window_clamp`).
     pub fn set_window_clamp(&mut self, clamp: u32) {
         // SOCK_MIN_RCVBUF / 2 (include/net/sock.h).
         let new = clamp.max(crate::sysctl::MIN_RECEIVE_BUFFER / 2);
@@ -52,7 +52,7 @@ impl Receiver {
         self.window_clamp = new;
     }
 
-    /// Takes over what the handshake chose.
+    /// Adopts the initial window of the handshake.
     pub fn set_initial_window(&mut self, chosen: InitialReceiveWindow) {
         self.wnd = chosen.window;
         self.ssthresh = chosen.window;
@@ -70,7 +70,7 @@ impl Connection {
     pub(crate) fn select_window(&mut self) -> u16 {
         let before = self.rcv.wnd;
         if self.rcv.ack.pending.nomem {
-            // No memory for what came: the window is closed, whatever was promised.
+            // No memory for arriving data: the window is zero, even if that breaks the promise.
             self.rcv.fast_path = false;
             self.rcv.wnd = 0;
             self.rcv.wup = self.rcv.nxt;
@@ -80,7 +80,7 @@ impl Connection {
         let current = self.rcv.window_left();
         let mut new = self.window_to_offer();
         if new < current && (!self.settings.sysctls.tcp_shrink_window || scale == 0) {
-            // A promised window is kept (RFC 9293, section 3.8.6).
+            // An advertised window is kept (RFC 9293, section 3.8.6).
             new = align_up(current, scale);
         }
         self.rcv.wnd = new;
@@ -106,7 +106,7 @@ impl Connection {
         self.rcv.wnd.min(65_535) as u16
     }
 
-    /// What the window should be, were nothing promised (`__tcp_select_window`).
+    /// The window to advertise if no earlier one had to be kept (`__tcp_select_window`).
     pub(crate) fn window_to_offer(&mut self) -> u32 {
         let settings = &self.settings;
         let scale = self.receive_scale();
@@ -144,8 +144,8 @@ impl Connection {
         if scale != 0 { align_up(free, scale) } else { self.whole_segments(free, mss, full) }
     }
 
-    /// An unscaled window as whole segments, kept as it is while that is near enough (silly window avoidance,
-    /// RFC 9293, section 3.8.6.2.2).
+    /// An unscaled window in whole segments, unchanged while it is close enough (silly window avoidance, RFC 9293,
+    /// section 3.8.6.2.2).
     fn whole_segments(&self, free: u32, mss: i64, full: i64) -> u32 {
         let current = i64::from(self.rcv.wnd);
         let space = i64::from(free);
@@ -159,7 +159,7 @@ impl Connection {
     }
 }
 
-/// The next multiple of the scale's unit.
+/// Rounds up to the scale's unit.
 fn align_up(window: u32, scale: u8) -> u32 {
     let unit = 1_u32 << scale.min(MAX_WINDOW_SCALE);
     window.saturating_add(unit - 1) & !(unit - 1)
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aligning_saturates() {
+    fn align_up_saturates() {
         assert_eq!(align_up(u32::MAX, 14), 0xffff_c000);
         assert_eq!(align_up(1025, 10), 2048);
     }

@@ -24,7 +24,7 @@ pub(crate) enum AckResult {
 }
 
 impl Connection {
-    /// Processes the acknowledgment that a segment carries. `slow` says that it did not pass header prediction.
+    /// Processes a segment's acknowledgment. `slow`: it did not pass header prediction.
     pub(crate) fn ack(&mut self, now: Instant, packet: &Packet, slow: bool) -> AckResult {
         let snd = &self.snd;
         let ack = packet.ack;
@@ -135,7 +135,7 @@ impl Connection {
             self.snd.wl1 = packet.seq;
             if self.snd.wnd != window {
                 self.snd.wnd = window;
-                // Nowhere else does who only sends get back to it.
+                // A pure sender returns to the fast path only here.
                 self.rcv.fast_path = false;
                 self.check_fast_path();
                 if !self.snd.queue.is_all_sent() {
@@ -212,7 +212,7 @@ impl Connection {
         } else if let (Some(head), true, Some(rtt)) = (head, measured, sacked_rtt)
             && rtt > micros_since(acking.now, head.sent_at)
         {
-            // What was sacked was sent before the head was last: the timer need not start again otherwise.
+            // SACKed data was sent before the head was last sent: the timer need not be restarted otherwise.
             acking.flags.set(AckFlags::SET_XMIT_TIMER);
         }
         self.tell_congestion_control(acking);
@@ -373,7 +373,7 @@ impl Connection {
     fn after_progress(&mut self, acking: &mut Acking, sent: &Sent) {
         if self.is_reno() {
             self.remove_reno_sacks(acking.acked_segments);
-            // Without SACK, progress after a retransmission may be due to it.
+            // Without SACK, progress after a retransmission may come from it.
             if acking.flags.any(AckFlags::RETRANS_DATA_ACKED) {
                 acking.flags.clear(AckFlags::ORIG_SACK_ACKED);
             }
@@ -381,7 +381,7 @@ impl Connection {
             && !sent.is_empty()
             && seq < acking.prior_highest
         {
-            // A hole that was never retransmitted has filled: the path reorders.
+            // A hole filled without a retransmission: the path reorders.
             self.note_reordering(seq);
         }
     }
@@ -397,11 +397,11 @@ impl Connection {
         self.congestion.ack(acking.slow, &moment);
     }
 
-    /// The end of an ACK: rate sample, window, and the segments that may go for it.
+    /// The end of an ACK: rate sample, window, and the segments that it allows.
     fn finish_ack(&mut self, acking: Acking, retransmit: Retransmit) {
         let delivered = self.snd.delivered.wrapping_sub(acking.prior_delivered);
         if acking.flags.any(AckFlags::ECE) {
-            // Which of them had the mark is not known (`tcp_count_delivered`).
+            // Which of them had the CE mark is unknown (`tcp_count_delivered`).
             self.snd.delivered_ce = self.snd.delivered_ce.wrapping_add(delivered);
         }
         let lost = self.snd.lost.wrapping_sub(acking.prior_lost);
@@ -466,8 +466,8 @@ impl Sent {
     }
 }
 
-/// Microseconds between two instants, of which the second is the earlier.
+/// Microseconds since `then`, an earlier instant.
 pub(super) fn micros_since(now: Instant, then: Instant) -> u32 {
-    // The kernel's stamps are in microseconds: the difference of two truncated ones.
+    // The kernel's timestamps are in microseconds: the difference of two truncated values.
     u32::try_from(now.nanos().div_euclid(1000) - then.nanos().div_euclid(1000)).unwrap_or(0)
 }

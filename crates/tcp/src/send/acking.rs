@@ -12,7 +12,7 @@ impl AckFlags {
     pub const DATA_ACKED: Self = Self(0x04);
     pub const RETRANS_DATA_ACKED: Self = Self(0x08);
     pub const SYN_ACKED: Self = Self(0x10);
-    /// Something is sacked that was sent after the episode began (`FLAG_DATA_LOST`, 2.4 to 3.2).
+    /// A SACKed segment was sent after the episode began (`FLAG_DATA_LOST`, 2.4 to 3.2).
     pub const DATA_LOST: Self = Self(0x4000);
     pub const DATA_SACKED: Self = Self(0x20);
     pub const ECE: Self = Self(0x40);
@@ -50,12 +50,12 @@ pub(crate) struct Acking {
     pub flags: AckFlags,
     /// It did not pass header prediction (`FLAG_SLOWPATH`).
     pub slow: bool,
-    /// The lowest sequence number never retransmitted that was delivered (`reord`).
+    /// The lowest delivered sequence number that was never retransmitted (`reord`).
     pub reordered: Option<StreamOffset>,
-    /// When the first and the last of the segments newly sacked were sent.
+    /// When the first and the last of the newly SACKed segments were sent.
     pub first_sacked: Option<Instant>,
     pub last_sacked: Option<Instant>,
-    /// Segments that the ACK's super-packet stands for, for counting duplicates.
+    /// Segments of the ACK's super-packet, for counting duplicates.
     pub duplicates: u32,
     pub prior_una: StreamOffset,
     /// The end of the highest segment that was SACKed before this ACK.
@@ -73,7 +73,7 @@ pub(crate) struct Acking {
 /// What to send after an ACK (`enum rexmit`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retransmit {
-    /// Nothing by itself.
+    /// Nothing.
     Nothing,
     /// Lost segments.
     Lost,

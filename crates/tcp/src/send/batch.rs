@@ -1,12 +1,12 @@
-//! SACK blocks of several ACKs put together, where a walk for each would take too long (leith, section 1.1): most blocks
-//! are reported again by later ACKs, larger.
+//! Batches SACK blocks of several ACKs, where a walk for each ACK would take too long (leith, section 1.1): later ACKs
+//! repeat and extend most blocks.
 
 use crate::packet::Block;
 use slowpath_model::StreamOffset;
 
-/// Holes that may be looked at for one ACK, on the average. The paper does not say when a walk is put off.
+/// The average number of holes visited per ACK. The paper does not say when a walk is postponed.
 const HOLES_FOR_AN_ACK: u32 = 64;
-/// Blocks that may wait. With those of one ACK more there is a walk.
+/// The most blocks kept. Another ACK's blocks trigger a walk.
 const MOST: usize = 8;
 /// Blocks in one ACK.
 const OF_ONE: usize = 4;
@@ -15,9 +15,9 @@ const OF_ONE: usize = 4;
 pub(crate) struct Batch {
     blocks: [Block; MOST + OF_ONE],
     count: usize,
-    /// ACKs that they are of.
+    /// The number of batched ACKs.
     acks: u32,
-    /// Holes that the last walk left.
+    /// Holes left by the last walk.
     holes: u32,
 }
 
@@ -41,7 +41,7 @@ impl Batch {
                 block = Block { start: block.start.min(other.start), end: block.end.max(other.end) };
             }
         }
-        // There is room: whoever adds more walks first.
+        // There is room: the caller walks before it adds more.
         if let Some(place) = self.blocks.get_mut(kept) {
             *place = block;
             kept += 1;
@@ -54,7 +54,7 @@ impl Batch {
         self.count > MOST || self.acks > self.holes / HOLES_FOR_AN_ACK
     }
 
-    /// The blocks, in order; none are left.
+    /// Takes the blocks, in order.
     pub fn take(&mut self) -> ([Block; MOST + OF_ONE], usize) {
         let (mut blocks, count) = (self.blocks, self.count);
         blocks[..count].sort_unstable_by_key(|block| block.start);
@@ -67,7 +67,7 @@ impl Batch {
         self.holes = holes;
     }
 
-    /// Whether a waiting block contains this byte.
+    /// Whether a batched block contains this byte.
     pub fn covers(&self, seq: StreamOffset) -> bool {
         self.blocks[..self.count].iter().any(|block| block.start <= seq && seq < block.end)
     }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_touch_are_one() {
+    fn adjacent_blocks_are_merged() {
         let mut batch = Batch::default();
         batch.add(&[block(50, 60), block(10, 20)]);
         batch.add(&[block(60, 70), block(20, 50)]);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_walk_waits_for_as_many_acks_as_it_is_long_and_for_no_more_blocks_than_there_is_room_for() {
+    fn walk_is_due_after_one_ack_per_64_holes_or_when_the_batch_is_full() {
         let mut batch = Batch::default();
         batch.add(&[block(0, 10)]);
         assert!(batch.is_due());

@@ -33,7 +33,7 @@ impl Chrono {
         (self.since, self.waiting) = (now, waiting);
     }
 
-    /// `tcp_chrono_start`: a limit with precedence is not interrupted.
+    /// `tcp_chrono_start`: does not override a limit with precedence.
     pub fn start(&mut self, now: Instant, waiting: Waiting) {
         if waiting > self.waiting {
             self.set(now, waiting);

@@ -1,4 +1,4 @@
-//! The calls into the congestion control, and what follows from its answers (net/ipv4/tcp_cong.c, 6.18).
+//! Calls into the congestion control, and the use of its results (net/ipv4/tcp_cong.c, 6.18).
 
 use crate::choices::LossDetection;
 use crate::congestion::{CaEvent, CaState, Moment};
@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use slowpath_model::Instant;
 
 impl Connection {
-    /// The input of a congestion control at this moment.
+    /// The congestion control's input at this moment.
     pub(crate) fn moment(&self, now: Instant) -> Moment {
         Moment {
             now,

@@ -17,7 +17,7 @@ impl Connection {
         self.snd.delivered = self.snd.delivered.wrapping_add(delivered);
     }
 
-    /// `tcp_remove_reno_sacks`: one acknowledged segment was the hole, the others ate duplicate ACKs.
+    /// `tcp_remove_reno_sacks`: one acknowledged segment was the hole, the others caused duplicate ACKs.
     pub(super) fn remove_reno_sacks(&mut self, acked: u32) {
         if acked > 0 {
             let delivered = acked.saturating_sub(self.snd.sacked_out).max(1);
@@ -27,7 +27,7 @@ impl Connection {
         self.check_reno_reordering(acked);
     }
 
-    /// `tcp_check_reno_reordering`: more duplicates than there can be segments beyond a hole.
+    /// `tcp_check_reno_reordering`: more duplicate ACKs than segments beyond the hole.
     fn check_reno_reordering(&mut self, acked: u32) {
         let snd = &mut self.snd;
         let holes = snd.lost_out.max(1).min(snd.packets_out);

@@ -10,12 +10,12 @@ use crate::packet::Packet;
 use crate::timers::Pending;
 use slowpath_model::{Flags, Instant, StreamOffset};
 
-/// A queue below holds about a millisecond of data (`sk_pacing_shift`).
+/// The limit: about a millisecond of data (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 
 impl Packet {
-    /// The memory that it takes in the queues below TCP (`skb->truesize`), in kernels that count it, those since 3.6. A bare ACK counts for next to nothing
-    /// (`skb_set_tcp_pure_ack`).
+    /// The packet's memory in qdisc and device (`skb->truesize`), in kernels that count it, those since 3.6. A pure ACK
+    /// counts for next to nothing (`skb_set_tcp_pure_ack`).
     pub fn send_memory(&self) -> u32 {
         let control = self.flags.has(Flags::SYN) || self.flags.has(Flags::FIN);
         if self.len == 0 && !control { 0 } else { BufferMemory::AsAllocated.send_head() + self.len }
@@ -23,14 +23,14 @@ impl Packet {
 }
 
 impl Connection {
-    /// The host will call [`handle_departed`](Self::handle_departed): packets that wait below hold back more, in
-    /// kernels in which they do.
+    /// The host will call [`handle_departed`](Self::handle_departed): packets in qdisc and device count against small
+    /// queues, in kernels that have them.
     pub fn expect_departures(&mut self) {
         self.snd.device.tells = self.settings.choices.small_queues || self.settings.choices.autocorking;
     }
 
-    /// A packet of so much [memory](Packet::send_memory) has left the device (`tcp_wfree`). Says whether the host is
-    /// to call [`handle_room`](Self::handle_room) once no process has the socket.
+    /// A packet with this much [memory](Packet::send_memory) has left the device (`tcp_wfree`). Returns whether the
+    /// host must call [`handle_room`](Self::handle_room) once no process owns the socket.
     #[must_use]
     pub const fn handle_departed(&mut self, memory: u32) -> bool {
         let device = &mut self.snd.device;
@@ -38,7 +38,7 @@ impl Connection {
         std::mem::replace(&mut device.throttled, false)
     }
 
-    /// Whether more is sent as soon as something has left the device.
+    /// Whether sending continues when a packet leaves the device.
     pub const fn waits_for_departure(&self) -> bool {
         self.snd.device.throttled
     }
@@ -63,7 +63,8 @@ impl Connection {
         }
     }
 
-    /// `tcp_small_queue_check`: enough data of this connection is in qdisc and device. For retransmissions the limit is doubled.
+    /// `tcp_small_queue_check`: enough data of this connection is in qdisc and device. Twice the limit for
+    /// retransmissions.
     pub(super) fn is_throttled(&mut self, skb: &Skb, retransmission: bool) -> bool {
         if !self.settings.choices.small_queues {
             return false;
@@ -73,7 +74,7 @@ impl Connection {
         let most = if self.is_paced() { u32::MAX } else { self.settings.sysctls.tcp_limit_output_bytes };
         let limit = limit.min(most);
         let limit = limit.saturating_mul(1 + u32::from(retransmission));
-        // One buffer may always go: a late completion must not stop the connection.
+        // One buffer is always allowed: a late completion must not stop the connection.
         if self.snd.device.waiting < limit || self.snd.queue.head() == self.snd.queue.tail() {
             return false;
         }
@@ -81,7 +82,7 @@ impl Connection {
         true
     }
 
-    /// `tcp_should_autocork`: a small write waits while an earlier one is still below; it may grow by then.
+    /// `tcp_should_autocork`: a small write waits while an earlier one is in qdisc or device; it may grow meanwhile.
     pub(super) fn should_cork(&mut self, skb: &Skb, goal: u32) -> bool {
         let corks = self.settings.choices.autocorking
             && self.settings.sysctls.tcp_autocorking
@@ -94,10 +95,9 @@ impl Connection {
         corks
     }
 
-    /// The queue below had no room for a packet and it is gone. The kernel learns of it immediately (`NET_XMIT_DROP`): the
-    /// window comes down, the loop that sends ends, and the packet counts as not sent (`tcp_write_xmit`,
-    /// `tcp_xmit_retransmit_queue`). Here the host reports it when it comes to the packet, so what was made behind it in the
-    /// same loop is taken back.
+    /// The qdisc dropped a packet. The kernel learns of it immediately (`NET_XMIT_DROP`): cwnd is reduced, the send
+    /// loop ends, and the packet counts as unsent (`tcp_write_xmit`, `tcp_xmit_retransmit_queue`). Here the host
+    /// reports it when it reaches the packet, so later packets of the same loop are taken back.
     pub fn handle_local_drop(&mut self, now: Instant, packet: &Packet) {
         self.snd.device.waiting = self.snd.device.waiting.saturating_sub(packet.send_memory());
         let newly = self.snd.ca_state < CaState::Cwr;
@@ -150,8 +150,8 @@ impl Connection {
         segments
     }
 
-    /// A buffer that was to be retransmitted is not, nor are those after it; how many segments that is. New data is tried
-    /// all the same (`tcp_data_snd_check`), and meets its own fate.
+    /// Takes back a retransmission and those after it; returns the number of segments. New data is still tried
+    /// (`tcp_data_snd_check`) and may be dropped too.
     fn take_back_retransmissions(&mut self, now: Instant, id: SkbId) -> u32 {
         let mut segments = self.take_back_retransmission(id);
         let first = self.snd.queue[id].seq;
@@ -168,7 +168,7 @@ impl Connection {
         self.snd.probe = self.snd.probe.filter(|probe| !probe.retransmission);
         let timed_out = self.snd.ca_state == CaState::Loss && self.snd.retransmits > 0;
         if timed_out && self.snd.queue.head() == Some(id) {
-            // `tcp_retransmit_timer`: tried again soon, for the host itself had no room.
+            // `tcp_retransmit_timer`: tried again soon, since the drop was local.
             let ticks = self.ticks(super::timer::RESOURCE_PROBE);
             self.set_retransmit_timer(now, Pending::Retransmit, ticks);
         }
@@ -190,7 +190,7 @@ impl Connection {
         segments
     }
 
-    /// Takes packets that the host does not have yet out of its way: they were never made.
+    /// Removes packets that the host has not fetched yet: they were never sent.
     fn drop_from_out(&mut self, gone: impl Fn(&mut WriteQueue, &Packet) -> bool) -> Vec<Packet> {
         let queue = &mut self.snd.queue;
         let (dropped, kept): (Vec<_>, Vec<_>) = self.out.drain(..).partition(|packet| gone(queue, packet));

@@ -1,17 +1,16 @@
-//! Data that leaves with the SYN (`tcp_send_syn_data`, `tcp_rcv_fastopen_synack`; net/ipv4/tcp_output.c and
-//! tcp_input.c, 6.18; RFC 7413).
+//! Data in the SYN (`tcp_send_syn_data`, `tcp_rcv_fastopen_synack`; net/ipv4/tcp_output.c and tcp_input.c, 6.18; RFC
+//! 7413).
 
 use super::skb::Skb;
 use crate::connection::Connection;
 use crate::packet::{Cookie, TCP_HEADER, TcpOptions};
 use slowpath_model::{Flags, Instant, StreamOffset};
 
-/// `MAX_TCP_OPTION_SPACE`: what the SYN's options may take.
+/// `MAX_TCP_OPTION_SPACE`: the maximum length of the SYN's options.
 const OPTIONS: u32 = 40;
 
 impl Connection {
-    /// Sends the SYN with the Fast Open option, if there is one, and with at most `len` bytes of data. Says how many
-    /// went.
+    /// Sends the SYN, with the Fast Open option if given, and at most `len` bytes of data. Returns the bytes sent.
     pub(crate) fn start_fast_connect(&mut self, now: Instant, option: Option<Cookie>, len: u32) -> u32 {
         self.start_connect(now);
         let path = self.snd.pmtu.saturating_sub(self.settings.ip_header + TCP_HEADER);
@@ -28,7 +27,7 @@ impl Connection {
         len
     }
 
-    /// The data stands in the queue behind the SYN, each for itself, should it have to be retransmitted.
+    /// The data is queued in its own buffer after the SYN, in case it must be retransmitted.
     fn keep_syn_data(&mut self, len: u32) {
         let start = StreamOffset(1);
         let mut data = Skb::new(start, start + len, Flags::ACK.with(Flags::PSH));
@@ -47,7 +46,7 @@ impl Connection {
         self.snd.totals.data_segments_out += 1;
     }
 
-    /// The SYN-ACK did not acknowledge the SYN's data: it is retransmitted immediately, without calling it congestion.
+    /// The SYN-ACK did not acknowledge the SYN's data: it is retransmitted immediately, not as congestion.
     pub(crate) fn retransmit_syn_data(&mut self, now: Instant) {
         let mut next = self.snd.queue.head();
         while let Some(id) = next {

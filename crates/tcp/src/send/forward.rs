@@ -1,6 +1,6 @@
-//! Losses by forward acknowledgment (Mathis and Mahdavi 1996), as 2.4 has it (tcp_input.c): what lies more than the reordering below
-//! the highest segment sacked is lost, until the path is seen to reorder. From then on only the head of the queue is, until something
-//! is sacked that was sent after recovery began.
+//! Losses by forward acknowledgment (Mathis and Mahdavi 1996), as in 2.4 (tcp_input.c): what is more than the
+//! reordering below the highest SACKed segment is lost, until reordering is seen. From then on only the head of the
+//! queue is, until a segment is SACKed that was sent after recovery began.
 
 use super::acking::AckFlags;
 use super::skb::{Fate, Skb, SkbId};
@@ -11,12 +11,12 @@ use crate::connection::Connection;
 use slowpath_model::{Instant, StreamOffset};
 
 impl Connection {
-    /// Whether losses are detected this way: it needs SACK.
+    /// Whether losses are detected by forward acknowledgment: it needs SACK.
     pub(super) fn uses_forward_ack(&self) -> bool {
         self.negotiated.sack && self.settings.choices.loss_detection == LossDetection::ForwardAck
     }
 
-    /// `fackets_out`: segments from the head to the highest one sacked.
+    /// `fackets_out`: segments from the head to the highest SACKed one.
     fn forward_segments(&self) -> u32 {
         if self.snd.sacked_out == 0 {
             return 0;
@@ -30,8 +30,8 @@ impl Connection {
         self.forward_segments() > self.snd.reordering
     }
 
-    /// `tcp_time_to_recover` for what is not marked yet: a classic count, a head that is overdue, or too little outstanding for the
-    /// count ever to be reached.
+    /// `tcp_time_to_recover` for what is not marked yet: enough duplicates, an overdue head, or too few segments
+    /// outstanding to reach the threshold.
     pub(super) fn forward_ack_says_lost(&self, now: Instant) -> bool {
         let snd = &self.snd;
         let few = snd.packets_out <= snd.reordering
@@ -40,8 +40,8 @@ impl Connection {
         self.is_beyond_reordering() || self.is_head_overdue(now) || few
     }
 
-    /// Something is sacked that was sent after the episode began, when what is missing of before had been sent long since (event B of
-    /// `tcp_sacktag_write_queue`, and step C of `tcp_fastretrans_alert`).
+    /// A segment is SACKed that was sent after the episode began: unacknowledged segments from before are lost (event B
+    /// of `tcp_sacktag_write_queue`, and step C of `tcp_fastretrans_alert`).
     pub(super) fn mark_lost_before_episode(&mut self, flags: AckFlags) {
         let tells = flags.any(AckFlags::DATA_LOST)
             && self.snd.una < self.snd.high_seq
@@ -52,13 +52,13 @@ impl Connection {
         }
     }
 
-    /// `tcp_update_scoreboard`, in recovery. `doubtful` says that the ACK is a duplicate, or filled a hole by a retransmission.
+    /// `tcp_update_scoreboard`, in recovery. `doubtful`: the ACK is a duplicate, or a retransmission filled a hole.
     pub(super) fn update_scoreboard(&mut self, now: Instant, doubtful: bool) {
         let is_overdue = self.is_head_overdue(now);
         if !self.uses_forward_ack() || (!doubtful && !is_overdue) {
             return;
         }
-        // The head at least is lost where nothing says otherwise.
+        // By default at least the head is lost.
         let beyond = self.forward_segments().saturating_sub(self.snd.reordering).max(1);
         self.mark_head_lost(if self.snd.forward_ack { beyond } else { 1 });
         if is_overdue {
@@ -66,7 +66,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_mark_head_lost`: of so many segments from the head on, those that were sent before the episode began.
+    /// `tcp_mark_head_lost`: of the first `segments` in the queue, those sent before the episode began.
     fn mark_head_lost(&mut self, segments: u32) {
         let mss = i64::from(self.snd.mss.max(1));
         let end = StreamOffset(self.snd.una.0 + i64::from(segments) * mss).min(self.snd.high_seq);
@@ -123,8 +123,8 @@ impl Connection {
             && self.nagle_admits(skb, mss, Nagle { off: true, ..Nagle::OFF })
     }
 
-    /// Where nothing new may be sent, what is missing below the highest segment sacked is retransmitted, lost or not (the end of
-    /// `tcp_xmit_retransmit_queue`).
+    /// If no new data may be sent, unacknowledged segments below the highest SACKed one are retransmitted, lost or not
+    /// (the end of `tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_forward(&mut self, now: Instant) {
         if self.snd.ca_state != CaState::Recovery || !self.uses_forward_ack() || self.may_send_now() {
             return;
@@ -151,8 +151,8 @@ impl Connection {
         }
     }
 
-    /// What was retransmitted before something that is sacked was sent for the first time, and is not sacked itself, was lost
-    /// again (event C of `tcp_sacktag_write_queue`, 2.4; `tcp_mark_lost_retrans`, 2.6.24 to 4.17).
+    /// A retransmission was lost if a segment is SACKed that was first sent after it, and it is not itself SACKed
+    /// (event C of `tcp_sacktag_write_queue`, 2.4; `tcp_mark_lost_retrans`, 2.6.24 to 4.17).
     pub(super) fn mark_lost_retransmissions(&mut self) {
         let received = self.snd.highest_sack_seq();
         let may_be = self.snd.retrans_out > 0
@@ -161,7 +161,7 @@ impl Connection {
         if !may_be {
             return;
         }
-        // Where the path reorders, by more than that.
+        // On a path that reorders, by more than the reordering.
         let spare = if self.snd.forward_ack { 0 } else { self.snd.reordering.saturating_mul(self.snd.mss) };
         let mut low = self.snd.nxt;
         let mut still_out = 0;

@@ -7,11 +7,11 @@ use super::skb::SkbId;
 pub(crate) struct Hints {
     /// Where the search for the next retransmission starts (`retransmit_skb_hint`).
     pub retransmit: Option<SkbId>,
-    /// The last buffer that was counted as lost or not (`lost_skb_hint`).
+    /// The last buffer counted for loss marking (`lost_skb_hint`).
     pub lost: Option<SkbId>,
     /// The last buffer of the last ACK's first block (`fastpath_skb_hint`).
     pub block: Option<SkbId>,
-    /// The last one that a duplicate was found to be of.
+    /// The last buffer that a duplicate was found for.
     pub duplicate: Option<SkbId>,
 }
 

@@ -1,5 +1,5 @@
-//! The sent buffers that are not sacked, as a list of their own (leith, section 1.1): what a SACK block can be about, what
-//! can be lost, and what can be retransmitted. Its length follows the losses, not the window.
+//! A list of the sent buffers that are not SACKed (leith, section 1.1): what a SACK block can match, what can be lost,
+//! and what can be retransmitted. Its length depends on the losses, not on the window.
 
 use super::skb::SkbId;
 
@@ -11,7 +11,7 @@ struct Link {
     listed: bool,
 }
 
-/// The list, in the order of sequence numbers. Links lie next to the slab of buffers, at the same places.
+/// The list, by sequence number. Links use the same places as the slab of buffers.
 #[derive(Debug, Default)]
 pub(super) struct Holes {
     links: Vec<Link>,
@@ -66,7 +66,7 @@ impl Holes {
         *self.at(id) = Link { before, after, listed: true };
     }
 
-    /// Removes a buffer, if it is listed: it is SACKed or acknowledged.
+    /// Removes a buffer that was SACKed or acknowledged, if it is listed.
     pub fn remove(&mut self, id: SkbId) {
         let link = std::mem::take(self.at(id));
         if !link.listed {

@@ -27,7 +27,7 @@ const OPT_SACK: u8 = 2;
 const OPT_WSCALE: u8 = 4;
 const OPT_ECN: u8 = 8;
 
-/// Milliseconds from one moment to another, by a clock of milliseconds.
+/// Milliseconds between two instants, on a millisecond clock.
 pub(super) fn millis_between(from: Instant, to: Instant) -> u32 {
     u32::try_from(to.nanos().div_euclid(1_000_000) - from.nanos().div_euclid(1_000_000)).unwrap_or(0)
 }

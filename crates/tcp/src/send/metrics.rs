@@ -1,9 +1,9 @@
-//! The parameter cache: what one connection learned of a path, for the next one to the same host (net/ipv4/tcp_metrics.c, 6.18; until 3.5
-//! `tcp_update_metrics` and `tcp_init_metrics` in tcp_input.c, here as 2.6.14 has them). `ubik` found it to hold transfers
-//! down long after a loss.
+//! The parameter cache: path metrics of one connection, for the next one to the same host (net/ipv4/tcp_metrics.c,
+//! 6.18; until 3.5 `tcp_update_metrics` and `tcp_init_metrics` in tcp_input.c, here as in 2.6.14). `ubik` found that it
+//! slows transfers long after a loss.
 //!
-//! The owner of the connections keeps a [`Metrics`] for each destination. It is in the settings of connections
-//! that are being opened, and gets what [`Connection::poll_metrics`] adds to it.
+//! The owner of the connections keeps a [`Metrics`] per destination. It is part of the settings of new connections, and
+//! is updated with [`Connection::poll_metrics`].
 
 use crate::choices::MetricsCache;
 use crate::congestion::{CaState, INFINITE_SSTHRESH};
@@ -11,21 +11,20 @@ use crate::connection::Connection;
 use crate::route::Metrics;
 use std::time::Duration;
 
-/// The timeout when the handshake gave no sample (`TCP_TIMEOUT_FALLBACK`; RFC 6298, section 5.7).
+/// The RTO if the handshake gave no RTT sample (`TCP_TIMEOUT_FALLBACK`; RFC 6298, section 5.7).
 const FALLBACK_RTO: Duration = Duration::from_secs(3);
 
-/// The first window while nothing says how long the RTT is, in 2.4 and 2.6.14 (`tcp_v4_init_sock`: `snd_cwnd` is 2;
-/// `tcp_init_metrics` leaves it so where it resets).
+/// The initial cwnd while the RTT is unknown, in 2.4 and 2.6.14 (`tcp_v4_init_sock`: `snd_cwnd` is 2;
+/// `tcp_init_metrics` keeps it where it resets).
 const UNKNOWN_PATH_CWND: u32 = 2;
 
 impl Connection {
-    /// Starts from what is known of the destination, before the first segment (`tcp_init_metrics`); gives the first
-    /// congestion window.
+    /// Applies the destination's metrics before the first segment (`tcp_init_metrics`); returns the initial cwnd.
     pub(super) fn use_metrics(&mut self) -> u32 {
         let by_route = self.settings.choices.metrics == MetricsCache::Routes;
         let metrics = self.settings.route.known;
         if !by_route {
-            // A SYN that was retransmitted has brought it down; so it stayed until 3.0.
+            // A retransmitted SYN has reduced it; until 3.0 it stayed reduced.
             self.snd.window.ssthresh = INFINITE_SSTHRESH;
         }
         if !self.settings.sysctls.tcp_no_ssthresh_metrics_save
@@ -45,7 +44,7 @@ impl Connection {
         self.initial_cwnd()
     }
 
-    /// The first timeout for data: from what is known, or longer if the handshake gave no sample.
+    /// The first RTO for data: from the cached RTT, or longer if the handshake gave no sample.
     fn seed_rto(&mut self, known_us: Option<u32>) {
         let measured = self.snd.rtt.srtt_us;
         if let Some(known) = known_us.filter(|&known| known > measured) {
@@ -59,7 +58,7 @@ impl Connection {
         }
     }
 
-    /// Until 3.5 the RTT that is known is taken for one that was measured, if it is longer. Says whether it was.
+    /// Until 3.5, a longer cached RTT counts as a measured one. Returns whether it was used.
     fn go_on_measuring(&mut self, known: Metrics) -> bool {
         let initial = self.settings.choices.initial_rto;
         let measured = self.snd.rtt.srtt_us != 0;
@@ -74,7 +73,7 @@ impl Connection {
         let is_short = known.is_none() || self.snd.rtt.rto < initial_ticks;
         let forgets = is_short && !self.negotiated.timestamps;
         if forgets {
-            // Without timestamps a timeout that is too short would never be known to be ("play conservative").
+            // Without timestamps, a too short RTO would never be noticed ("play conservative").
             self.snd.rtt.srtt_us = 0;
             self.snd.rtt.fall_back(initial);
             self.snd.rtt.rto = initial_ticks;
@@ -82,17 +81,17 @@ impl Connection {
         known.is_some() && !forgets
     }
 
-    /// Whether [`poll_metrics`](Self::poll_metrics) has something to say.
+    /// Whether [`poll_metrics`](Self::poll_metrics) has an update.
     pub const fn has_learned(&self) -> bool {
         self.snd.has_learned
     }
 
-    /// What is known of its destination when this connection has added to it, once, when both sides have closed.
+    /// The destination's metrics updated by this connection; once, when both sides have closed.
     pub fn poll_metrics(&mut self, known: Metrics) -> Option<Metrics> {
         std::mem::take(&mut self.snd.has_learned).then(|| self.add_to(known))
     }
 
-    /// Both sides have closed: the next connection may know what came of this one.
+    /// Both sides have closed: the next connection may use this one's metrics.
     pub(crate) fn learn_metrics(&mut self) {
         let kept = self.settings.choices.metrics != MetricsCache::No;
         self.snd.has_learned = kept && !self.settings.sysctls.tcp_no_metrics_save;
@@ -121,10 +120,10 @@ impl Connection {
         let window = &self.snd.window;
         let keeps_threshold = !self.settings.sysctls.tcp_no_ssthresh_metrics_save;
         let known = metrics.cwnd.unwrap_or(0);
-        // Until 3.5 whatever became of the window.
+        // Until 3.5, whatever happened to cwnd.
         let mut keeps_reordering = self.settings.choices.metrics == MetricsCache::Routes;
         if window.ssthresh >= INFINITE_SSTHRESH {
-            // Slow start was never left.
+            // Slow start never ended.
             if keeps_threshold {
                 metrics.ssthresh = metrics.ssthresh.map(|ssthresh| ssthresh.max(window.cwnd >> 1));
             }

@@ -1,16 +1,16 @@
 //! The sending half of a connection: from the application's write to segments, their acknowledgment and recovery.
 //!
 //! - `sender`: the state.
-//! - `queue`, `skb`: buffers, unsent and unacknowledged.
-//! - `opening`, `fast_open`: the SYN, and what goes with it.
-//! - `write`: `sendmsg`, and how much a socket may hold.
-//! - `output`: which segment may go now (Nagle, windows, super-packets), and how it is built.
+//! - `queue`, `skb`: unsent and unacknowledged buffers.
+//! - `opening`, `fast_open`: the SYN, and data in it.
+//! - `write`: `sendmsg`, and send memory.
+//! - `output`: which segment may be sent now (Nagle, windows, super-packets), and how it is built.
 //! - `ack`: processing of ACKs (`tcp_ack`); `acking`: state passed between its steps.
-//! - `sack`: SACK blocks, and how they find their buffers: `holes`, `hints`, `batch`; `shift`: sacked buffers become one.
+//! - `sack`: SACK blocks, and the search for their buffers: `holes`, `hints`, `batch`; `shift`: merges SACKed buffers.
 //! - `control`: the calls into the congestion control.
 //! - `recovery`: the congestion state machine (`tcp_fastretrans_alert`), `undo`, `reduction`, `rack`, `counting`.
-//! - `rtt`: RTTs and the retransmission timeout.
-//! - `mtu_probe`: the path MTU, found by probing.
+//! - `rtt`: RTT and RTO.
+//! - `mtu_probe`: path MTU probing.
 //! - `timer`: timeouts, tail loss probes, zero-window probes.
 //! - `validation`: the window of an application-limited sender.
 //! - `rate`: delivery rate; `chrono`: what limits the sender; `pacing`; `device`: small queues; `metrics`: the

@@ -1,6 +1,6 @@
 //! Packetization Layer Path MTU Discovery (RFC 4821; `tcp_mtu_probe`, `tcp_mtup_*`, tcp_output.c, and
-//! `tcp_mtu_probing`, tcp_timer.c, 6.18): one large segment among others shows whether the path takes its size, and
-//! timeouts in a row show that the path takes less than it says.
+//! `tcp_mtu_probing`, tcp_timer.c, 6.18): one large segment among others tests whether the path carries its size, and
+//! consecutive timeouts indicate that the path carries less than it reports.
 
 use super::sender::{MtuProbe, MtuSearch};
 use super::skb::SkbId;
@@ -9,21 +9,21 @@ use crate::connection::Connection;
 use crate::packet::TCP_HEADER;
 use slowpath_model::Instant;
 
-/// The congestion window below which a probe would stall the flow.
+/// The minimum cwnd: with less, a probe would stall the flow.
 const LEAST_CWND: u32 = 11;
 
 /// Whether a probe was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probing {
-    /// None is to go: send as usual.
+    /// No probe is needed: send as usual.
     No,
-    /// One is to go when the windows admit it: send nothing until then.
+    /// A probe is pending until the windows allow it: send nothing until then.
     Waits,
     Went,
 }
 
 impl Connection {
-    /// Bytes of headers of a segment with the options that all have.
+    /// Header bytes of a segment, with the options of every segment.
     fn headers(&self) -> u32 {
         self.settings.ip_header + TCP_HEADER + if self.negotiated.timestamps { 12 } else { 0 }
     }
@@ -45,7 +45,7 @@ impl Connection {
         mss + self.headers()
     }
 
-    /// The MSS of what is sure to pass, if that is searched; what may pass is no more than the path is said to take.
+    /// The MSS of the largest MTU known to pass, if the search is on; the upper end is limited by the path MTU.
     pub(super) fn searched_mss(&mut self) -> Option<u32> {
         let search = &mut self.snd.mtu_search;
         search.high = search.high.min(self.snd.pmtu);
@@ -53,7 +53,7 @@ impl Connection {
         enabled.then(|| self.mss_of_mtu(low))
     }
 
-    /// A connection is open (`tcp_mtup_init`). Only the side that opened it uses the result at once.
+    /// A connection is established (`tcp_mtup_init`). Only the side that opened it uses the result immediately.
     pub(crate) fn begin_mtu_search(&mut self, now: Instant) {
         let sysctls = &self.settings.sysctls;
         let enabled = sysctls.tcp_mtu_probing > 1;
@@ -66,16 +66,16 @@ impl Connection {
         };
     }
 
-    /// What the peer's MSS allows.
+    /// The largest MTU that the peer's MSS allows.
     fn largest_mtu(&self) -> u32 {
         u32::from(self.negotiated.mss) + TCP_HEADER + self.settings.ip_header
     }
 
-    /// Sends a probe if it is time for one (`tcp_mtu_probe`).
+    /// Sends a probe if one is due (`tcp_mtu_probe`).
     pub(super) fn probe_mtu(&mut self, now: Instant) -> Probing {
         let search = self.snd.mtu_search;
         let busy = search.probe.is_some() || self.snd.ca_state != CaState::Open;
-        // SACK blocks of ours would make the header longer than the search reckons with.
+        // Our own SACK blocks would make the header longer than the search assumes.
         let answering = !self.rcv.sacks.as_slice().is_empty() || self.rcv.duplicate_sack.is_some();
         if !search.enabled || busy || self.snd.window.cwnd < LEAST_CWND || answering {
             return Probing::No;
@@ -108,7 +108,7 @@ impl Connection {
         }
     }
 
-    /// Makes the first unsent buffer exactly so long, unless the end of a record is in the way
+    /// Makes the first unsent buffer exactly `size` bytes long, unless the end of a record prevents it
     /// (`tcp_can_coalesce_send_queue_head`).
     fn gather(&mut self, size: u32) -> Option<SkbId> {
         let id = self.snd.queue.send_head()?;
@@ -130,14 +130,14 @@ impl Connection {
     fn send_probe(&mut self, now: Instant, id: SkbId, size: u32) {
         self.snd.queue[id].cut(size);
         self.send_head(now, id, size);
-        // It is in effect two segments.
+        // It counts as two segments.
         self.snd.window.cwnd -= 1;
         let skb = self.snd.queue[id];
         let mtu = self.mtu_of_mss(skb.len());
         self.snd.mtu_search.probe = Some(MtuProbe { mtu, start: skb.seq, end: skb.end_seq });
     }
 
-    /// The search is complete; after a while it starts again (`tcp_mtu_check_reprobe`).
+    /// The search is complete; it restarts after a while (`tcp_mtu_check_reprobe`).
     fn search_again(&mut self, now: Instant) {
         let interval = self.settings.sysctls.tcp_probe_interval;
         let elapsed = self.snd.mtu_search.since.and_then(|since| now.since(since));
@@ -149,11 +149,11 @@ impl Connection {
         }
     }
 
-    /// Something was acknowledged: perhaps the probe (`tcp_mtup_probe_success`).
+    /// The probe may have been acknowledged (`tcp_mtup_probe_success`).
     pub(super) fn note_mtu_probe_arrived(&mut self, now: Instant) {
         let Some(probe) = self.snd.mtu_search.probe.filter(|probe| probe.end <= self.snd.una) else { return };
         self.snd.prior_ssthresh = self.snd.current_ssthresh();
-        // The window stays what it is in bytes.
+        // cwnd stays the same in bytes.
         let bytes = u64::from(self.snd.window.cwnd) * u64::from(self.mtu_of_mss(self.snd.mss));
         self.snd.window.cwnd = u32::try_from(bytes / u64::from(probe.mtu.max(1))).unwrap_or(u32::MAX).max(1);
         self.snd.window.count = 0;
@@ -164,8 +164,7 @@ impl Connection {
         self.sync_mss();
     }
 
-    /// Loss was found: whether it is only the probe that did not pass (`tcp_mtup_probe_failed`). Then the window
-    /// does not come down for it.
+    /// Whether the detected loss is only the MTU probe (`tcp_mtup_probe_failed`), which does not reduce cwnd.
     pub(super) fn mtu_probe_was_lost(&mut self, now: Instant) -> bool {
         let Some(probe) = self.snd.mtu_search.probe else { return false };
         if self.snd.ca_state >= CaState::Cwr || self.snd.una != probe.start {
@@ -178,12 +177,12 @@ impl Connection {
         true
     }
 
-    /// Something is retransmitted: the probe is inconclusive.
+    /// A retransmission makes the probe inconclusive.
     pub(super) fn forget_mtu_probe(&mut self) {
         self.snd.mtu_search.probe = None;
     }
 
-    /// Timeouts in a row: the path may swallow what is as large as it says it takes (`tcp_mtu_probing`).
+    /// Consecutive timeouts: the path may drop packets of the MTU it reports (`tcp_mtu_probing`).
     pub(super) fn suspect_black_hole(&mut self, now: Instant) {
         let sysctls = &self.settings.sysctls;
         if sysctls.tcp_mtu_probing == 0 {

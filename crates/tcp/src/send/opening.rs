@@ -29,12 +29,12 @@ impl Connection {
         self.set_retransmit_timer(now, Pending::Retransmit, rto);
     }
 
-    /// Whether our SYN asks for ECN (`tcp_ecn_send_syn`).
+    /// Whether our SYN requests ECN (`tcp_ecn_send_syn`).
     pub(crate) fn asks_ecn(&self) -> bool {
         self.settings.sysctls.tcp_ecn == 1 || self.settings.route.ecn
     }
 
-    /// Gives the SYN just built its options (`tcp_syn_options`). A retransmitted SYN does not ask for ECN a third time
+    /// Adds the options of the SYN just built (`tcp_syn_options`). A second retransmission does not request ECN
     /// (`tcp_ecn_fallback`, RFC 3168, section 6.1.1.1).
     pub(super) fn add_syn_options(&mut self, again: bool) {
         let now_offered = self.syn_options();
@@ -62,7 +62,7 @@ impl Connection {
         }
     }
 
-    /// Takes the window and the sequence number of the segment that opened the connection.
+    /// Takes window and sequence number from the segment that established the connection.
     pub(crate) fn snd_established(&mut self, now: Instant, packet: &Packet) {
         let shift = match self.negotiated.window_scale {
             Some((theirs, _)) if !packet.flags.has(Flags::SYN) => theirs,
@@ -74,11 +74,11 @@ impl Connection {
         self.snd.last_ack = now;
     }
 
-    /// The connection is open: the first window, the buffer, the congestion control (`tcp_init_transfer`).
+    /// The connection is established: initial cwnd, buffer, congestion control (`tcp_init_transfer`).
     pub(crate) fn init_transfer(&mut self, now: Instant) {
         self.begin_mtu_search(now);
         let first_cwnd = self.use_metrics();
-        // A SYN that had to be retransmitted says that the path is bad (RFC 6298, section 5.7).
+        // A retransmitted SYN indicates a lossy path (RFC 6298, section 5.7).
         let lost_syn = self.snd.totals.retransmissions > 1 && self.snd.undo.is_some();
         self.snd.window.cwnd = if lost_syn { 1 } else { first_cwnd };
         self.snd.cwnd_stamp = now;

@@ -15,7 +15,7 @@ use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 /// How much of the unsent data to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Amount {
-    /// All that may.
+    /// All that windows and Nagle allow.
     All,
     /// One buffer (`push_one`).
     One,
@@ -23,28 +23,28 @@ pub(super) enum Amount {
     Probe,
 }
 
-/// Where the timestamp clock stands when the recording begins: an echo of 0 means "none" (RFC 7323, section 3.2).
+/// The timestamp clock at the recording's start: an echo of 0 means "none" (RFC 7323, section 3.2).
 const TIMESTAMP_START: i64 = 1 << 20;
 
 impl Settings {
-    /// The timestamp of a moment (`tcp_time_stamp_ts`).
+    /// The timestamp at an instant (`tcp_time_stamp_ts`).
     pub(crate) fn timestamp(&self, at: Instant) -> u32 {
         let ticks = match self.choices.timestamp_clock {
             TimestampClock::Milliseconds => at.nanos().div_euclid(1_000_000),
             TimestampClock::Jiffies => self.choices.clock.jiffies(at).0,
         };
-        // Wraps as the field does.
+        // Wraps like the field.
         (ticks + TIMESTAMP_START) as u32
     }
 }
 
 impl Connection {
-    /// The timestamp of a moment (`tcp_time_stamp_ts`).
+    /// The timestamp at an instant (`tcp_time_stamp_ts`).
     pub(crate) fn timestamp(&self, at: Instant) -> u32 {
         self.settings.timestamp(at)
     }
 
-    /// Microseconds of a tick of the timestamp clock.
+    /// Microseconds per tick of the timestamp clock.
     pub(crate) fn timestamp_micros(&self) -> u32 {
         match self.settings.choices.timestamp_clock {
             TimestampClock::Milliseconds => 1000,
@@ -54,15 +54,14 @@ impl Connection {
         }
     }
 
-    /// The RTT that an ACK's echo measures, in microseconds (`tcp_rtt_tsopt_us`); at least one tick of the
-    /// clock.
+    /// The RTT sample from an ACK's echo, in microseconds (`tcp_rtt_tsopt_us`); at least one tick of the clock.
     pub(super) fn echoed_rtt_us(&self, now: Instant) -> Option<u32> {
         let ticks = self.timestamp(now).wrapping_sub(self.snd.rack.echoed?);
         let micros = self.timestamp_micros();
         (ticks < u32::MAX / micros).then(|| ticks.max(1) * micros)
     }
 
-    /// The MSS of the next segment, options taken off (`tcp_current_mss`).
+    /// The MSS of the next segment, without its options (`tcp_current_mss`).
     pub(crate) fn current_mss(&self) -> u32 {
         let sack = match self.sack_option() {
             TcpOptions::Sack(sack) => 4 + 8 * u32::try_from(sack.len()).unwrap_or(0),
@@ -77,7 +76,7 @@ impl Connection {
         self.snd.mss = self.searched_mss().map_or(mss, |searched| searched.min(mss));
     }
 
-    /// `tcp_bound_to_half_wnd`: never more than half the largest window seen.
+    /// `tcp_bound_to_half_wnd`: at most half the largest window seen.
     pub(super) fn bound_to_half_window(&self, size: u32) -> u32 {
         let most = self.snd.max_window;
         let cutoff = if most > DEFAULT_MSS { most >> 1 } else { most };
@@ -96,7 +95,7 @@ impl Connection {
         }
     }
 
-    /// Sends what may be sent, by the socket's own rule for small segments (`tcp_push_pending_frames`).
+    /// Sends what may be sent, with the socket's Nagle setting (`tcp_push_pending_frames`).
     pub(crate) fn push_pending(&mut self, now: Instant) {
         if !self.snd.queue.is_all_sent() {
             let mss = self.current_mss();
@@ -266,7 +265,7 @@ impl Connection {
         if self.nagle_holds(partial != 0, nagle) { needed - partial } else { needed }
     }
 
-    /// Moves up to so many bytes from the following buffers into the first unsent one.
+    /// Moves up to `amount` bytes from the following buffers into the first unsent one.
     pub(super) fn grow_head(&mut self, amount: u32) {
         if amount > 0 && self.snd.queue.grow_head(amount) {
             self.free_head();
@@ -314,8 +313,8 @@ impl Connection {
         if skb.segments > 1 {
             packet.gso_size = u16::try_from(skb.mss).unwrap_or(u16::MAX);
             if self.settings.choices.push_super_packets {
-                // The receiver's GRO shall pass merged segments up now. The buffer itself keeps its
-                // flags for when it is retransmitted.
+                // The receiver's GRO must pass merged segments up now. The buffer itself keeps its flags for a
+                // retransmission.
                 packet.flags = packet.flags.with(Flags::PSH);
             }
         }
@@ -356,7 +355,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_ecn_send`: only new data is ECN-capable and says CWR.
+    /// `tcp_ecn_send`: only new data is ECN-capable and carries CWR.
     fn set_ecn(&mut self, packet: &mut Packet) {
         if !self.negotiated.ecn || packet.flags.has(Flags::SYN) {
             return;
@@ -426,7 +425,7 @@ impl Connection {
         self.snd.wmem_queued = 0;
         self.snd.hints.retransmit = None;
         self.snd.highest_sack = None;
-        // What was sacked, lost and retransmitted stays counted.
+        // SACKed, lost and retransmitted counts stay.
         self.snd.packets_out = 0;
         self.snd.backoff = 0;
         self.timers.retransmit = None;

@@ -5,12 +5,12 @@ use slowpath_model::Instant;
 use std::time::Duration;
 
 impl Connection {
-    /// Whether segments are spaced out: only when `SO_MAX_PACING_RATE` asks for it, or the congestion control.
+    /// Whether segments are paced: only if `SO_MAX_PACING_RATE` or the congestion control requires it.
     pub(crate) const fn is_paced(&self) -> bool {
         self.options.max_pacing_rate != u64::MAX || self.congestion.paces
     }
 
-    /// `tcp_update_pacing_rate`, in bytes a second: it also sizes super-packets.
+    /// `tcp_update_pacing_rate`, in bytes per second: it also sizes super-packets.
     pub(super) fn update_pacing_rate(&mut self) {
         if self.congestion.paces {
             return;
@@ -31,7 +31,7 @@ impl Connection {
         self.snd.pacing_rate = rate.min(self.options.max_pacing_rate);
     }
 
-    /// `tcp_pacing_check`: whether the next segment has to wait; arms the timer if so.
+    /// `tcp_pacing_check`: whether the next segment must wait; arms the timer if so.
     pub(super) fn has_to_wait(&mut self, now: Instant) -> bool {
         if !self.is_paced() || self.snd.wire_at <= now {
             return false;
@@ -40,12 +40,12 @@ impl Connection {
         true
     }
 
-    /// `tcp_update_skb_after_send`: the time of the next segment. Half of a delay may be made up.
+    /// `tcp_update_skb_after_send`: the send time of the next segment. Up to half a delay may be caught up.
     pub(super) fn pace(&mut self, now: Instant, bytes: u32) {
         let credit = now.since(self.snd.wire_at).unwrap_or_default();
         self.snd.wire_at = self.snd.wire_at.max(now);
         let rate = self.snd.pacing_rate;
-        // The first ten segments go as they come.
+        // The first ten segments are not paced.
         if self.is_paced() && rate > 0 && self.snd.totals.data_segments_out >= 10 {
             let nanos = u64::from(bytes) * 1_000_000_000 / rate;
             let credit = slowpath_model::nanos(credit);

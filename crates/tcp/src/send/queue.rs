@@ -1,10 +1,9 @@
 //! The write queue and the retransmission queue.
 //!
-//! Three orders over one slab: unsent ones in a queue (`sk_write_queue`); sent ones by sequence number, as a list
-//! with an index for the lookups of SACK (`tcp_rtx_queue`); and by the time they were last sent
-//! (`tsorted_sent_queue`), which RACK walks. Every step but a lookup takes constant time. Most of the time nothing is
-//! looked up: the index is made when SACK first asks and given up when it has not asked for as many buffers as there
-//! are, so that a flow without losses keeps none.
+//! Three orders over one slab: unsent buffers in a queue (`sk_write_queue`); sent ones by sequence number, as a list
+//! with an index for SACK lookups (`tcp_rtx_queue`); and by the time they were last sent (`tsorted_sent_queue`), which
+//! RACK walks. Every step but a lookup takes constant time. Lookups are rare: the index is built at SACK's first
+//! lookup, and dropped when as many buffers as it holds were sent without one, so a flow without losses has none.
 
 use super::holes::Holes;
 use super::skb::{Fate, Skb, SkbId};
@@ -24,7 +23,7 @@ struct Ends {
 #[derive(Debug, Default)]
 struct Index {
     places: BTreeMap<StreamOffset, SkbId>,
-    /// Buffers that were sent since it was last asked.
+    /// Buffers sent since the last lookup.
     unasked: usize,
 }
 
@@ -36,7 +35,7 @@ pub(crate) struct WriteQueue {
     sent: Ends,
     index: Option<Index>,
     by_time: Ends,
-    /// Kept for a sender that asks for it.
+    /// Kept only for a sender that uses it.
     holes: Option<Holes>,
 }
 
@@ -114,12 +113,12 @@ impl WriteQueue {
         self[id].prev
     }
 
-    /// The sent buffer that was sent longest ago, of those that RACK still watches.
+    /// The sent buffer that was sent first, of those that RACK still watches.
     pub const fn first_by_time(&self) -> Option<SkbId> {
         self.by_time.head
     }
 
-    /// The one sent after this one.
+    /// The buffer sent after this one.
     pub fn next_by_time(&self, id: SkbId) -> Option<SkbId> {
         self[id].later
     }
@@ -131,14 +130,14 @@ impl WriteQueue {
         id
     }
 
-    /// Puts the first unsent buffer at the end of the sent ones (`tcp_event_new_data_sent`).
+    /// Moves the first unsent buffer to the end of the sent ones (`tcp_event_new_data_sent`).
     pub fn head_was_sent(&mut self) {
         if let Some(id) = self.unsent.pop_front() {
             self.append_sent(id);
         }
     }
 
-    /// Puts the last sent buffer back at the front of the unsent ones: the queue below had no room for it.
+    /// Moves the last sent buffer back to the front of the unsent ones: the qdisc dropped it.
     pub fn tail_is_unsent_again(&mut self) {
         let Some(id) = self.sent.tail else { return };
         self.leave_order(id);
@@ -146,7 +145,7 @@ impl WriteQueue {
         self.unsent.push_front(id);
     }
 
-    /// Puts a buffer straight among the sent ones: a SYN.
+    /// Appends a buffer directly to the sent ones: a SYN.
     pub fn push_sent(&mut self, skb: Skb) -> SkbId {
         let id = self.insert(skb);
         self.append_sent(id);
@@ -181,7 +180,7 @@ impl WriteQueue {
         }
     }
 
-    /// Makes a buffer the last in the order of sending.
+    /// Makes a buffer the last by send time.
     pub fn was_sent_now(&mut self, id: SkbId) {
         self.leave_time_order(id);
         let last = self.by_time.tail.replace(id);
@@ -193,7 +192,7 @@ impl WriteQueue {
         (skb.earlier, skb.later, skb.in_time_order) = (last, None, true);
     }
 
-    /// Removes a buffer from the order of sending: it is lost and not yet retransmitted.
+    /// Removes a buffer from the send time order: it is lost and not yet retransmitted.
     pub fn leave_time_order(&mut self, id: SkbId) {
         let skb = &mut self[id];
         if !skb.in_time_order {
@@ -211,7 +210,7 @@ impl WriteQueue {
         }
     }
 
-    /// Cuts a sent or the first unsent buffer in two after `len` bytes; the second keeps FIN, PSH and the end of the
+    /// Splits a sent buffer or the first unsent one after `len` bytes; the second keeps FIN, PSH and the end of the
     /// record (`tcp_fragment`, tcp_output.c). Returns the second.
     pub fn fragment(&mut self, id: SkbId, len: u32) -> SkbId {
         let first = &mut self[id];
@@ -255,8 +254,8 @@ impl WriteQueue {
         (skb.earlier, skb.later, skb.in_time_order) = (Some(id), later, true);
     }
 
-    /// Moves up to `amount` bytes from the second unsent buffer to the first, and all of it if that is all
-    /// (`tcp_grow_skb`, tcp_output.c); whether there is one buffer less now.
+    /// Moves up to `amount` bytes from the second unsent buffer to the first, and removes it if it is empty then
+    /// (`tcp_grow_skb`, tcp_output.c); returns whether it was removed.
     #[must_use]
     pub fn grow_head(&mut self, amount: u32) -> bool {
         let (Some(head), Some(next)) = (self.send_head(), self.second_unsent()) else { return false };
@@ -279,8 +278,8 @@ impl WriteQueue {
         false
     }
 
-    /// Merges the buffer after a sent one into it (`tcp_collapse_retrans`, tcp_output.c). The caller knows that
-    /// both may be one.
+    /// Merges the buffer after a sent one into it (`tcp_collapse_retrans`, tcp_output.c). The caller has checked that
+    /// they may be merged.
     pub fn collapse_next(&mut self, id: SkbId) {
         let Some(next) = self[id].next else { return };
         let gone = self[next];
@@ -297,7 +296,7 @@ impl WriteQueue {
     }
 
     /// Moves the first `len` bytes of a sent buffer, `segments` of its segments, to the end of the one before it
-    /// (`tcp_shifted_skb`, tcp_input.c). When nothing is left of it, it is gone.
+    /// (`tcp_shifted_skb`, tcp_input.c). An empty buffer is removed.
     pub fn shift(&mut self, before: SkbId, id: SkbId, len: u32, segments: u32) {
         let from = self[id];
         let is_eaten = len == from.len();
@@ -321,7 +320,7 @@ impl WriteQueue {
         }
     }
 
-    /// A sent buffer's first sequence number moves on.
+    /// Advances a sent buffer's first sequence number.
     fn begins_at(&mut self, id: SkbId, seq: StreamOffset) {
         let skb = &mut self.slab[id.place()];
         if let Some(index) = &mut self.index {
@@ -337,7 +336,7 @@ impl WriteQueue {
         self.free.push(id);
     }
 
-    /// Removes a buffer from the orders of sequence numbers and of sending.
+    /// Removes a buffer from the sequence and send time orders.
     fn leave_order(&mut self, id: SkbId) {
         self.leave_time_order(id);
         let skb = &self[id];
@@ -365,7 +364,7 @@ impl WriteQueue {
         skb.cut(mss);
     }
 
-    /// The sent buffer in which a sequence number lies, or the first after it (`tcp_sacktag_bsearch`).
+    /// The sent buffer that contains a sequence number, or the first after it (`tcp_sacktag_bsearch`).
     pub fn find(&mut self, seq: StreamOffset) -> Option<SkbId> {
         let places = &self.indexed().places;
         let before = places.range(..=seq).next_back().map(|(_, &id)| id);
@@ -373,12 +372,12 @@ impl WriteQueue {
         before.filter(|&id| self[id].end_seq > seq).or(after)
     }
 
-    /// How many buffers a look-up compares: the depth of a balanced tree of them.
+    /// How many buffers a lookup compares: the depth of a balanced tree.
     pub fn depth(&mut self) -> u64 {
         u64::from(usize::BITS - self.indexed().places.len().leading_zeros())
     }
 
-    /// The index, made if there is none.
+    /// The index, built if missing.
     fn indexed(&mut self) -> &Index {
         let mut index = self.index.take().unwrap_or_else(|| {
             let sent = std::iter::successors(self.sent.head, |&id| self[id].next);
@@ -388,7 +387,7 @@ impl WriteQueue {
         self.index.insert(index)
     }
 
-    /// Keeps a list of what is not sacked, made anew from what is marked so.
+    /// Starts the list of buffers that are not SACKed.
     pub fn list_holes(&mut self) {
         let mut holes = Holes::default();
         self.sent().filter(|&id| !self[id].fate.any(Fate::SACKED)).for_each(|id| holes.append(id));
@@ -402,22 +401,22 @@ impl WriteQueue {
         }
     }
 
-    /// The first sent buffer that may be lost: that is not sacked, if such are listed, or of all.
+    /// The first sent buffer that may be lost: from the list of holes if there is one, otherwise of all.
     pub fn first_open(&self) -> Option<SkbId> {
         self.holes.as_ref().map_or(self.sent.head, Holes::first)
     }
 
-    /// The one after it.
+    /// The next one.
     pub fn next_open(&self, id: SkbId) -> Option<SkbId> {
         self.holes.as_ref().map_or(self[id].next, |holes| holes.after(id))
     }
 
-    /// The one before it.
+    /// The previous one.
     pub fn prev_open(&self, id: SkbId) -> Option<SkbId> {
         self.holes.as_ref().map_or(self[id].prev, |holes| holes.before(id))
     }
 
-    /// Forgets everything.
+    /// Removes everything.
     pub fn clear(&mut self) {
         let holes = self.holes.as_ref().map(|_| Holes::default());
         *self = Self { holes, ..Self::default() };
@@ -434,7 +433,7 @@ impl WriteQueue {
     }
 }
 
-/// What only the last part of a buffer that is cut keeps.
+/// Flags that only the last part of a split buffer keeps.
 const LAST_ONLY: slowpath_model::Flags = slowpath_model::Flags(0x009);
 
 #[cfg(test)]
@@ -460,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_cut_in_two_is_found_by_either_part() {
+    fn fragments_are_found_by_sequence_number() {
         let mut queue = queue(&[4000, 2000]);
         let head = queue.head().unwrap();
         let second = queue.fragment(head, 1000);
@@ -472,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retransmitted_skb_is_the_last_in_time() {
+    fn retransmission_moves_an_skb_to_the_end_of_the_time_order() {
         let mut queue = queue(&[1000, 1000, 1000]);
         let ids: Vec<_> = queue.sent().collect();
         queue.was_sent_now(ids[0]);
@@ -484,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn sequence_space_shifted_into_the_previous_skb_is_found_there() {
+    fn shifted_sequence_space_is_found_in_the_previous_skb() {
         let mut queue = queue(&[1000, 3500, 2000]);
         let ids: Vec<_> = queue.sent().collect();
         assert_eq!(queue.find(StreamOffset(3001)), Some(ids[1]));

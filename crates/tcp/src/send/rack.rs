@@ -10,21 +10,21 @@ use crate::timers::Pending;
 use slowpath_model::{Instant, StreamOffset};
 use std::time::Duration;
 
-/// `tcp_recovery`: 2 keeps the window at a quarter of the minimum RTT, 4 forgets the duplicate threshold.
+/// `tcp_recovery`: 2 fixes the reordering window at a quarter of the minimum RTT, 4 ignores the duplicate threshold.
 const STATIC_WINDOW: u8 = 2;
 const NO_DUP_THRESHOLD: u8 = 4;
 
-/// Whether the first of two was sent after the second (`tcp_skb_sent_after`).
+/// Whether `first` was sent after `second` (`tcp_skb_sent_after`).
 fn sent_after(first: (Instant, StreamOffset), second: (Instant, StreamOffset)) -> bool {
     first > second
 }
 
 impl Connection {
-    /// `tcp_rack_advance`: something was delivered.
+    /// `tcp_rack_advance`: a segment was delivered.
     pub(super) fn rack_advance(&mut self, now: Instant, skb: &Skb) {
         let rtt_us = micros_since(now, skb.sent_at);
         if skb.fate.any(Fate::ANY_RETRANSMISSION) && self.min_rtt_us().is_some_and(|least| rtt_us < least) {
-            // Too soon to be the retransmission's: it was the original, or the timestamp would show it.
+            // Too soon for the retransmission: the original arrived, or the timestamp would show it.
             return;
         }
         let rack = &mut self.snd.rack;
@@ -41,7 +41,7 @@ impl Connection {
     fn reordering_window_us(&self) -> u32 {
         let snd = &self.snd;
         if snd.reordering_seen == 0 {
-            // Without reordering, be quick once in recovery or after the duplicate threshold.
+            // Without reordering, the window is zero in recovery or after the duplicate threshold.
             let enough = snd.sacked_out >= snd.reordering
                 && self.settings.sysctls.tcp_recovery & NO_DUP_THRESHOLD == 0;
             if snd.ca_state >= CaState::Recovery || enough {
@@ -52,13 +52,13 @@ impl Connection {
         quarter.saturating_mul(u32::from(snd.rack.steps)).min(snd.rtt.srtt_us >> 3)
     }
 
-    /// How long until a segment counts as lost, in microseconds (`tcp_rack_skb_timeout`); not positive if it does.
+    /// Microseconds until a segment counts as lost (`tcp_rack_skb_timeout`); not positive if it does already.
     pub(super) fn rack_remaining_us(&self, now: Instant, skb: &Skb, window_us: u32) -> i64 {
         i64::from(self.snd.rack.rtt_us) + i64::from(window_us) - i64::from(micros_since(now, skb.sent_at))
     }
 
-    /// `tcp_rack_detect_loss`: walks the segments sent before the latest delivered one; returns how long until the next of
-    /// them counts as lost.
+    /// `tcp_rack_detect_loss`: walks the segments sent before the latest delivered one; returns the time until the next
+    /// counts as lost.
     fn rack_detect_loss(&mut self, now: Instant) -> Option<u32> {
         let latest = (self.snd.rack.sent_at?, self.snd.rack.end_seq);
         let window = self.reordering_window_us();
@@ -112,7 +112,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_rack_update_reo_wnd`: wider after a DSACK, at most once per RTT; back after 16 recoveries without.
+    /// `tcp_rack_update_reo_wnd`: wider after a DSACK, at most once per RTT; reset after 16 recoveries without one.
     pub(super) fn update_reordering_window(&mut self) {
         let Some(prior_delivered) = self.snd.rate.prior_delivered() else { return };
         if self.settings.sysctls.tcp_recovery & STATIC_WINDOW != 0 {
@@ -133,12 +133,12 @@ impl Connection {
         }
     }
 
-    /// A timeout does not mark what RACK would not yet consider lost.
+    /// A timeout does not mark what RACK would not consider lost yet.
     pub(super) fn rack_spares(&self, now: Instant, skb: &Skb) -> bool {
         self.uses_rack() && self.rack_remaining_us(now, skb, 0) > 0
     }
 
-    /// The least timeout in microseconds: two ticks (`TCP_TIMEOUT_MIN_US`).
+    /// The minimum timeout in microseconds: two ticks (`TCP_TIMEOUT_MIN_US`).
     pub(super) fn min_timeout_us(&self) -> u32 {
         micros(self.span(MIN_TIMEOUT_TICKS))
     }

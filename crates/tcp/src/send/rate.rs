@@ -54,7 +54,7 @@ impl Connection {
             app_limited: newest.record.app_limited,
             ..RateSample::default()
         };
-        // Shorter than the minimum RTT, it is an artefact of ACK compression.
+        // An interval shorter than the minimum RTT is an artefact of ACK compression.
         if least.is_some_and(|least| interval < Duration::from_micros(u64::from(least))) || interval.is_zero()
         {
             return sample;
@@ -85,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// The last rate, in bytes a second, and whether it was application-limited (`tcp_compute_delivery_rate`).
+    /// The last rate, in bytes per second, and whether it was application-limited (`tcp_compute_delivery_rate`).
     pub(super) fn delivery_rate(&self) -> (u64, bool) {
         let rate = &self.snd.rate;
         let micros = rate.interval.as_micros().max(1);

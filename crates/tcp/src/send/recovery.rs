@@ -11,7 +11,7 @@ use crate::timers::Pending;
 use slowpath_model::Instant;
 
 impl Connection {
-    /// `tcp_fastretrans_alert`. `duplicates` is how many duplicate ACKs this one stands for.
+    /// `tcp_fastretrans_alert`. `duplicates`: how many duplicate ACKs this one counts as.
     pub(super) fn fast_retransmit_alert(&mut self, acking: &mut Acking, duplicates: u32) -> Retransmit {
         let now = acking.now;
         if self.snd.packets_out == 0 {
@@ -69,17 +69,17 @@ impl Connection {
                 if !self.uses_forward_ack() {
                     return Retransmit::Nothing;
                 }
-                // What is missing is late as well, most probably.
+                // The other holes are most probably reordered too.
                 doubtful = false;
             }
         }
-        // Until 3.2 an episode is over before duplicates are counted.
+        // Until 3.2 the episode ends before duplicates are counted.
         if self.settings.choices.partial_undo == PartialUndo::All && self.try_undo_by_duplicates(now) {
             self.try_to_open(now, acking.flags);
         }
         self.identify_loss(acking);
         if self.snd.ca_state != CaState::Recovery {
-            // An undo has ended the episode; perhaps another begins.
+            // An undo has ended the episode; another may begin.
             if !self.is_time_to_recover(now) {
                 return Retransmit::Nothing;
             }
@@ -97,7 +97,7 @@ impl Connection {
             self.end_timeouts(acking.now);
         }
         self.identify_loss(acking);
-        // Go on only if the timeout was undone, or a retransmission was lost as well.
+        // Continue only if the timeout was undone, or a retransmission was lost too.
         if self.snd.ca_state != CaState::Open && !acking.flags.any(AckFlags::LOST_RETRANS) {
             return retransmit;
         }
@@ -131,7 +131,7 @@ impl Connection {
         Retransmit::Lost
     }
 
-    /// `tcp_time_to_recover`: something is marked lost, or should be.
+    /// `tcp_time_to_recover`: segments are marked lost, or should be.
     fn is_time_to_recover(&self, now: Instant) -> bool {
         self.snd.lost_out > 0 || (self.uses_forward_ack() && self.forward_ack_says_lost(now))
     }
@@ -192,7 +192,7 @@ impl Connection {
 
     /// `tcp_enter_recovery`.
     pub(super) fn enter_recovery(&mut self, now: Instant, ece: bool) {
-        // What was retransmitted before and is still out goes on (`tcp_retrans_stamp_cleanup`).
+        // Retransmissions still in flight keep the old time (`tcp_retrans_stamp_cleanup`).
         if !self.any_retransmission_out() {
             self.snd.retrans_stamp = None;
         }
@@ -207,7 +207,7 @@ impl Connection {
         self.set_ca_state(now, CaState::Recovery);
     }
 
-    /// The threshold that an undo would restore.
+    /// The ssthresh that an undo would restore.
     pub(super) fn prior_threshold(&self) -> u32 {
         let usual = self.snd.current_ssthresh();
         match self.settings.choices.prior_threshold {
@@ -244,14 +244,14 @@ impl Connection {
         }
         if counts {
             self.init_undo();
-            // Until 3.16 nothing showed which of the two an ACK is for.
+            // Until 3.16 nothing showed whether an ACK is for the original or the retransmission.
             self.snd.undo = self.snd.undo.filter(|_| !sent_again);
         }
         let in_flight = self.snd.in_flight();
         self.snd.window.cwnd = in_flight + 1;
         self.snd.window.count = 0;
         self.snd.cwnd_stamp = now;
-        // Many duplicates and yet a timeout: the reordering was overestimated.
+        // Many duplicate ACKs before a timeout: the reordering was overestimated.
         let usual = self.settings.sysctls.tcp_reordering;
         if counts || (self.snd.ca_state <= CaState::Disorder && self.snd.sacked_out >= usual) {
             self.snd.reordering = self.snd.reordering.min(usual);
@@ -267,8 +267,8 @@ impl Connection {
             && (new_episode || again);
     }
 
-    /// `tcp_timeout_mark_lost`: everything, but what RACK says was sent too recently; a receiver that reneged loses
-    /// its SACKs. Whether any of it had been retransmitted.
+    /// `tcp_timeout_mark_lost`: marks everything lost, except what RACK considers too recent; reneging clears all SACK
+    /// marks. Returns whether any of it had been retransmitted.
     fn mark_lost_by_timeout(&mut self, now: Instant) -> bool {
         let head = self.snd.queue.head();
         let reneged = head.is_some_and(|id| self.snd.queue[id].fate.any(Fate::SACKED));
@@ -299,7 +299,7 @@ impl Connection {
         sent_again
     }
 
-    /// `tcp_check_sack_reneging`: the head was sacked and yet is not acknowledged.
+    /// `tcp_check_sack_reneging`: the head was SACKed but is not acknowledged.
     fn check_reneging(&mut self, acking: &mut Acking) -> bool {
         let flags = acking.flags;
         if !flags.any(AckFlags::SACK_RENEGING) || !flags.any(AckFlags::SND_UNA_ADVANCED) {
@@ -325,7 +325,7 @@ impl Connection {
         acking.flags.clear(AckFlags::SET_XMIT_TIMER);
     }
 
-    /// Everything is to be retransmitted, and the network is not to blame (leith, section 1.3).
+    /// Everything is retransmitted, without treating it as congestion (leith, section 1.3).
     fn forget_sacks(&mut self, now: Instant) {
         self.mark_lost_by_timeout(now);
         self.snd.undo = None;
@@ -336,7 +336,7 @@ impl Connection {
 
     /// Since 3.17.
     fn wait_for_reneging(&mut self, acking: &mut Acking) {
-        // The receiver's ACKs may be on their way: half an RTT, at least 10 ms.
+        // The receiver's ACKs may be in flight: half an RTT, at least 10 ms.
         let delay = (self.snd.rtt.srtt_us >> 4).max(10_000);
         let ticks = self.ticks(std::time::Duration::from_micros(u64::from(delay)));
         self.set_retransmit_timer(acking.now, Pending::Retransmit, ticks);
@@ -352,7 +352,7 @@ impl Connection {
             return Retransmit::Nothing;
         }
         if self.snd.forward_rto {
-            // Step 3b: something sent once before the timeout has arrived.
+            // Step 3b: a segment sent once, before the timeout, has arrived.
             if acking.flags.any(AckFlags::ORIG_SACK_ACKED) && self.try_undo_loss(now, true) {
                 return Retransmit::Nothing;
             }
@@ -363,7 +363,7 @@ impl Connection {
                 }
             } else if advanced && !recovered {
                 self.snd.high_seq = self.snd.nxt;
-                // Step 2b: new data, if there is any and the window allows it.
+                // Step 2b: new data, if available and allowed by the window.
                 if !self.snd.queue.is_all_sent() && self.snd.wnd_end() > self.snd.nxt {
                     return Retransmit::NewData;
                 }
@@ -375,7 +375,7 @@ impl Connection {
             return Retransmit::Nothing;
         }
         if self.is_reno() {
-            // A duplicate means that what step 2b sent was delivered.
+            // A duplicate ACK means that the data of step 2b was delivered.
             if self.snd.nxt > self.snd.high_seq && duplicates > 0 {
                 self.add_reno_sacks(duplicates);
             } else if advanced {
@@ -416,7 +416,7 @@ impl Connection {
     }
 }
 
-/// Whether an ACK only reports that data has arrived.
+/// Whether an ACK only reports an arrival.
 fn is_duplicate(flags: AckFlags) -> bool {
     !flags.any(AckFlags::SND_UNA_ADVANCED) && !flags.any(AckFlags::NOT_DUP)
 }

@@ -6,7 +6,7 @@ use crate::congestion::{CaEvent, CaState};
 use crate::connection::Connection;
 use slowpath_model::Instant;
 
-/// The longest harmless burst, in segments (`tcp_max_burst`, include/net/tcp.h, 2.4).
+/// The largest harmless burst, in segments (`tcp_max_burst`, include/net/tcp.h, 2.4).
 const MAX_BURST: u32 = 3;
 
 impl Connection {
@@ -24,7 +24,7 @@ impl Connection {
         snd.queue_cwr = self.negotiated.ecn;
     }
 
-    /// `tcp_cwnd_reduction`: `delivered` and `lost` are what this ACK brought.
+    /// `tcp_cwnd_reduction`: `delivered` and `lost` are this ACK's.
     pub(super) fn reduce_window(&mut self, delivered: u32, lost: u32, advanced: bool) {
         match self.settings.choices.window_reduction {
             WindowReduction::Proportional => self.reduce_in_proportion(delivered, lost, advanced),
@@ -45,11 +45,11 @@ impl Connection {
             u32::try_from(share.saturating_sub(u64::from(snd.prr_out))).unwrap_or(0)
         } else {
             let mut send = snd.prr_delivered.saturating_sub(snd.prr_out).max(delivered);
-            // Slow start while nothing more is lost (PRR-SSRB).
+            // Slow start while no more is lost (PRR-SSRB).
             send += u32::from(advanced && lost == 0);
             send.min(snd.window.ssthresh - in_flight)
         };
-        // The first retransmission always goes.
+        // The first retransmission is always sent.
         send = send.max(u32::from(snd.prr_out == 0));
         snd.window.cwnd = in_flight + send;
     }
@@ -105,9 +105,9 @@ impl Connection {
         self.tell_control(now, CaEvent::CompleteCwr);
     }
 
-    /// `tcp_enter_cwr`: cwnd is reduced although nothing is lost.
+    /// `tcp_enter_cwr`: cwnd is reduced without a loss.
     pub(crate) fn enter_cwr(&mut self, now: Instant) {
-        // What a recovery that begins meanwhile would be undone to.
+        // The ssthresh that an undo of a recovery during the reduction would restore.
         let prior = if self.settings.choices.undo_again { self.prior_threshold() } else { 0 };
         self.snd.prior_ssthresh = prior;
         if self.snd.ca_state < CaState::Cwr {

@@ -10,7 +10,7 @@ use crate::timers::Pending;
 use slowpath_model::{Flags, Instant};
 
 impl Connection {
-    /// Cuts a sent buffer in two and keeps the counts right (`tcp_fragment`). Returns the second.
+    /// Splits a sent buffer and adjusts the counts (`tcp_fragment`). Returns the second part.
     pub(super) fn fragment_sent(&mut self, id: SkbId, len: u32) -> SkbId {
         let before = self.snd.queue[id];
         let rest = self.snd.queue.fragment(id, len);
@@ -36,8 +36,8 @@ impl Connection {
         }
     }
 
-    /// `tcp_retransmit_skb`: retransmits up to `segments` segments of a buffer. Returns whether it did: a window that
-    /// was taken back can forbid it.
+    /// `tcp_retransmit_skb`: retransmits up to `segments` segments of a buffer. Returns whether it did: a shrunken
+    /// window can prevent it.
     pub(super) fn retransmit_buffer(&mut self, now: Instant, id: SkbId, segments: u32) -> bool {
         if !self.retransmit_uncounted(now, id, segments) {
             return false;
@@ -67,7 +67,7 @@ impl Connection {
         let skb = self.snd.queue[id];
         let mut window = self.snd.wnd_end().distance_from(skb.seq);
         if window <= 0 {
-            // Only the head goes into a closed window: it is the probe then.
+            // Only the head is sent into a zero window, as its probe.
             if skb.seq != self.snd.una {
                 return false;
             }
@@ -123,7 +123,7 @@ impl Connection {
         self.snd.queue[id].fate.set(Fate::EVER_RETRANSMITTED);
     }
 
-    /// `tcp_retrans_try_collapse`: small buffers after a small one go with it.
+    /// `tcp_retrans_try_collapse`: small buffers after a small one are merged into it.
     fn try_collapse(&mut self, id: SkbId, mss: u32) {
         if !self.settings.sysctls.tcp_retrans_collapse || self.snd.queue[id].flags.has(Flags::SYN) {
             return;
@@ -217,7 +217,7 @@ impl Connection {
         self.set_retransmit_timer(now, Pending::Retransmit, rto);
     }
 
-    /// `tcp_xmit_recovery`: what an ACK allowed to send.
+    /// `tcp_xmit_recovery`: sends what an ACK allowed.
     pub(super) fn retransmit_as_told(&mut self, now: Instant, what: Retransmit) {
         if what == Retransmit::Nothing || self.state == State::SynSent {
             return;
@@ -225,7 +225,7 @@ impl Connection {
         if what == Retransmit::NewData {
             let mss = self.current_mss();
             self.push_frames(now, mss, Nagle::OFF);
-            // Nothing went: F-RTO has nothing to go by.
+            // Nothing was sent: F-RTO has nothing to observe.
             if self.snd.nxt > self.snd.high_seq {
                 return;
             }
@@ -234,7 +234,7 @@ impl Connection {
         self.retransmit_queue(now);
     }
 
-    /// `tcp_simple_retransmit`: what was too large for the path is retransmitted, without calling it congestion.
+    /// `tcp_simple_retransmit`: retransmits what was too large for the path, without treating it as congestion.
     pub(super) fn simple_retransmit(&mut self, now: Instant) {
         let mss = self.current_mss();
         let mut next = self.snd.queue.head();
@@ -250,7 +250,7 @@ impl Connection {
         }
     }
 
-    /// Retransmits what is marked lost, without calling it congestion (`tcp_non_congestion_loss_retransmit`).
+    /// Retransmits what is marked lost, without treating it as congestion (`tcp_non_congestion_loss_retransmit`).
     pub(super) fn recover_without_congestion(&mut self, now: Instant) {
         if self.snd.ca_state != CaState::Loss {
             self.snd.high_seq = self.snd.nxt;

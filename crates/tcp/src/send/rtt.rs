@@ -1,4 +1,4 @@
-//! RTTs and the retransmission timeout (RFC 6298 as Linux has it: `tcp_rtt_estimator`, tcp_input.c, 6.18).
+//! RTT and RTO (RFC 6298 as Linux has it: `tcp_rtt_estimator`, tcp_input.c, 6.18).
 
 use super::sender::micros;
 use crate::connection::Connection;
@@ -6,7 +6,7 @@ use slowpath_model::Instant;
 use std::time::Duration;
 
 impl Connection {
-    /// The minimum RTO (`tcp_rto_min`): the route's, the socket's, the host's.
+    /// The minimum RTO (`tcp_rto_min`): the route's, the socket's or the host's.
     pub(crate) fn rto_min(&self) -> Duration {
         let own = self.options.rto_min.unwrap_or(self.settings.sysctls.tcp_rto_min);
         self.settings.route.rto_min.unwrap_or(own)
@@ -22,12 +22,12 @@ impl Connection {
         self.ticks(self.options.rto_max.unwrap_or(self.settings.sysctls.tcp_rto_max))
     }
 
-    /// A span in ticks, rounded up.
+    /// A duration in ticks, rounded up.
     pub(crate) fn ticks(&self, span: Duration) -> i64 {
         self.settings.choices.clock.ticks(span)
     }
 
-    /// A span of ticks.
+    /// The duration of `ticks`.
     pub(crate) fn span(&self, ticks: i64) -> Duration {
         Duration::from_nanos(
             u64::try_from(ticks.saturating_mul(self.settings.choices.clock.tick_nanos())).unwrap_or(0),
@@ -48,7 +48,7 @@ impl Connection {
         self.snd.rtt.rto = self.measured_rto().min(self.rto_max());
     }
 
-    /// Before 3.15 an RTT was counted in ticks.
+    /// Before 3.15 RTTs were counted in ticks.
     fn in_clock_resolution(&self, rtt_us: u32) -> u32 {
         if self.settings.choices.microsecond_rtt {
             return rtt_us;

@@ -20,7 +20,7 @@ impl Connection {
             if !self.is_valid_block(block, duplicate) {
                 continue;
             }
-            // What lies below has been counted; nothing is there to mark.
+            // Everything below is acknowledged: nothing to mark.
             if block.end <= acking.prior_una {
                 continue;
             }
@@ -54,7 +54,7 @@ impl Connection {
         self.check_sacked_reordering(acking);
     }
 
-    /// The buffer that a duplicate was of may be SACKed; it is near the latest retransmissions.
+    /// The buffer of a DSACK may be SACKed; it is near the latest retransmissions.
     fn walk_duplicate(&mut self, block: Block, acking: &mut Acking) {
         let start = match self.settings.choices.sack_walk {
             SackWalk::Index => self.look_up(block.start),
@@ -65,8 +65,7 @@ impl Connection {
         self.snd.hints.duplicate = self.walk(start, block, true, acking);
     }
 
-    /// `tcp_sacktag_write_queue` of 2.6.16 to 2.6.24; the place where a walk ended is kept for the first block, as since
-    /// 2.6.21.
+    /// `tcp_sacktag_write_queue` of 2.6.16 to 2.6.24; the end of the first block's walk is kept, as since 2.6.21.
     fn walk_repeats(&mut self, blocks: &mut [Block], acking: &mut Acking) {
         let Some(&first) = blocks.first() else { return };
         let mut told = [Block::default(); 4];
@@ -88,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// One walk over what is not sacked, for all blocks that wait.
+    /// One walk over what is not SACKed, for all batched blocks.
     fn walk_holes(&mut self, blocks: &[Block], acking: &mut Acking) {
         self.snd.batch.add(blocks);
         if !self.snd.batch.is_due() {
@@ -114,7 +113,7 @@ impl Connection {
         self.snd.batch.walked(left);
     }
 
-    /// The parts of the blocks that the last ACK did not have already.
+    /// The parts of the blocks that are new since the last ACK.
     fn walk_new(&mut self, blocks: &[Block], acking: &mut Acking) {
         let cache = self.snd.sack_cache;
         for block in blocks {
@@ -149,7 +148,7 @@ impl Connection {
             return true;
         }
         let Some(undo) = snd.undo.filter(|_| duplicate) else { return false };
-        // What is left is a duplicate's block, which lies below `snd_una` as a whole.
+        // The rest are DSACK blocks, which are entirely below `snd_una`.
         if block.end > snd.una || block.end <= undo.marker {
             return false;
         }
@@ -172,7 +171,7 @@ impl Connection {
         if duplicates == 0 {
             return false;
         }
-        // A duplicate of data already forgotten: it was a spurious retransmission.
+        // A duplicate of data that was acknowledged: a spurious retransmission.
         if let Some(undo) = &mut self.snd.undo
             && first.end <= acking.prior_una
             && first.end > undo.marker
@@ -182,10 +181,10 @@ impl Connection {
         true
     }
 
-    /// `tcp_dsack_seen`: counts a duplicate, and lets RACK know that its window was too small.
+    /// `tcp_dsack_seen`: counts a duplicate, and tells RACK that its window was too small.
     fn count_duplicates(&mut self, block: Block, acking: &mut Acking) -> u32 {
         let length = block.end.distance_from(block.start);
-        // One that spans more than a window cannot have been meant.
+        // A block longer than a window is invalid.
         if length <= 0 || length > i64::from(self.snd.max_window) {
             return 0;
         }
@@ -198,7 +197,7 @@ impl Connection {
         }
         let totals = &mut self.snd.totals;
         totals.dsack_duplicates = totals.dsack_duplicates.saturating_add(duplicates);
-        // More duplicates than retransmissions: the network made them.
+        // More duplicates than retransmissions: the network duplicated them.
         if totals.dsack_duplicates > totals.retransmissions {
             return 0;
         }
@@ -217,7 +216,8 @@ impl Connection {
         self.snd.queue.find(from)
     }
 
-    /// Marks what lies in a block, from a buffer on (`tcp_sacktag_walk`). Returns the last buffer before the block's end.
+    /// Marks the buffers in a block, starting with `id` (`tcp_sacktag_walk`). Returns the last buffer before the
+    /// block's end.
     fn walk(
         &mut self,
         from: Option<SkbId>,
@@ -249,20 +249,20 @@ impl Connection {
         passed
     }
 
-    /// The part of a buffer that lies in a block, cut out in whole segments (`tcp_match_skb_to_sack`).
+    /// The part of a buffer in a block, split at segment boundaries (`tcp_match_skb_to_sack`).
     fn match_to_block(&mut self, id: SkbId, block: Block) -> Option<SkbId> {
         let skb = self.snd.queue[id];
         if block.start <= skb.seq && block.end >= skb.end_seq {
             return Some(id);
         }
-        // A walk from the head comes by what lies before the block.
+        // A walk from the head passes buffers before the block.
         if skb.segments <= 1 || skb.end_seq <= block.start {
             return None;
         }
         let mss = skb.mss.max(1);
         let whole = |length: i64| u32::try_from(length / i64::from(mss) * i64::from(mss)).unwrap_or(0);
         if block.start > skb.seq {
-            // The beginning is not sacked: cut it off, rounded up to segments.
+            // The beginning is not SACKed: split it off, rounded up to segments.
             let before = block.start.distance_from(skb.seq);
             let cut = whole(before + i64::from(mss) - 1);
             if cut >= skb.len() {
@@ -275,7 +275,7 @@ impl Connection {
         if cut == 0 {
             return None;
         }
-        // If a block covers all data but not the FIN, the FIN is cut off.
+        // If a block covers all data but not the FIN, the FIN is split off.
         self.fragment_sent(id, cut);
         Some(id)
     }
@@ -292,7 +292,7 @@ impl Connection {
             self.snd.highest_sack = self.snd.queue.next(id);
         }
         self.rate_delivered(acking.now, &skb);
-        // It has arrived: RACK need not watch it any longer.
+        // It has arrived: RACK need not watch it any more.
         self.snd.queue.leave_time_order(id);
         if self.settings.choices.sack_walk == SackWalk::Holes {
             self.fill_hole(id);
@@ -311,7 +311,7 @@ impl Connection {
         snd.queue.is_no_hole(id);
     }
 
-    /// Counts a buffer, or the part of one, that is sacked; returns its new state (`tcp_sacktag_one`).
+    /// Counts a SACKed buffer, or part of one; returns its new state (`tcp_sacktag_one`).
     pub(super) fn tag_one(&mut self, skb: &Skb, duplicate: bool, acking: &mut Acking) -> Fate {
         let segments = skb.segments;
         if duplicate && skb.fate.any(Fate::ANY_RETRANSMISSION) {
@@ -340,11 +340,11 @@ impl Connection {
 
     fn tag_new(&mut self, skb: &Skb, acking: &mut Acking) -> Fate {
         let segments = skb.segments;
-        // The echo says nothing of a block: out of order, it is of what came before (RFC 7323, section 4.3).
+        // The echo does not belong to the block: out-of-order data does not update it (RFC 7323, section 4.3).
         self.rack_advance(acking.now, skb);
         let mut fate = skb.fate;
         if fate.any(Fate::RETRANSMITTED) {
-            // Both the original and the retransmission may have arrived; the loss is repaired either way.
+            // Either the original or the retransmission arrived; the loss is repaired anyway.
             if fate.any(Fate::LOST) {
                 fate.clear(Fate::LOST);
                 fate.clear(Fate::RETRANSMITTED);
@@ -367,7 +367,7 @@ impl Connection {
         fate
     }
 
-    /// A segment sent once was sacked: what that says of the order of arrival, and an RTT.
+    /// A segment sent once was SACKed: updates reordering and RTT.
     fn note_first_delivery(&mut self, skb: &Skb, acking: &mut Acking) {
         if skb.seq < acking.prior_highest {
             acking.reordered = Some(acking.reordered.map_or(skb.seq, |seq| seq.min(skb.seq)));
@@ -379,7 +379,7 @@ impl Connection {
         acking.last_sacked = Some(skb.sent_at);
     }
 
-    /// A segment sent once was sacked below one sacked before: reordering, unless this follows a timeout.
+    /// A segment sent once was SACKed below an earlier SACKed one: reordering, unless this follows a timeout.
     fn check_sacked_reordering(&mut self, acking: &mut Acking) {
         use crate::congestion::CaState;
         if let Some(seq) = acking.reordered

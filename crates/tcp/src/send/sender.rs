@@ -1,5 +1,4 @@
-//! The state of the sending half (the fields of `struct tcp_sock` and `struct inet_connection_sock` that are about what is
-//! sent).
+//! The state of the sending half (the send fields of `struct tcp_sock` and `struct inet_connection_sock`).
 
 use super::batch::Batch;
 use super::chrono::Chrono;
@@ -15,10 +14,10 @@ use crate::socket::options::SocketOptions;
 use slowpath_model::{Instant, StreamOffset};
 use std::time::Duration;
 
-/// Recoveries without a DSACK after which the window shrinks back (`TCP_RACK_RECOVERY_THRESH`).
+/// Recoveries without a DSACK after which RACK's window is reset (`TCP_RACK_RECOVERY_THRESH`).
 pub(super) const PERSIST: u8 = 16;
 
-/// A tail loss probe that is out (RFC 8985, section 7).
+/// A tail loss probe in flight (RFC 8985, section 7).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
     /// `snd_nxt` when it was sent (`tlp_high_seq`).
@@ -27,12 +26,12 @@ pub(crate) struct Probe {
     pub retransmission: bool,
 }
 
-/// How to undo the last reduction (`undo_marker`, `undo_retrans`).
+/// The state for undoing the last reduction (`undo_marker`, `undo_retrans`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
     /// `snd_una` when the episode began.
     pub marker: StreamOffset,
-    /// Retransmissions of the episode that no DSACK has yet shown to be spurious; `None` before the first one.
+    /// Retransmissions of the episode not yet shown spurious by a DSACK; `None` before the first one.
     pub retransmissions: Option<u32>,
 }
 
@@ -42,30 +41,30 @@ pub(crate) struct Sender {
     pub queue: WriteQueue,
     /// The oldest unacknowledged sequence number.
     pub una: StreamOffset,
-    /// The next to be sent for the first time.
+    /// The next sequence number to send for the first time.
     pub nxt: StreamOffset,
-    /// The next that the application will write.
+    /// The next sequence number that the application will write.
     pub write_seq: StreamOffset,
-    /// The last pushed (`pushed_seq`).
+    /// The last pushed sequence number (`pushed_seq`).
     pub pushed_seq: StreamOffset,
     /// The end of the last small segment sent (`snd_sml`).
     pub small_end: StreamOffset,
     /// The urgent pointer (`snd_up`).
     pub urgent: StreamOffset,
-    /// The window the peer advertised, in bytes; the segment it came with (`snd_wl1`); the largest seen.
+    /// The window advertised by the peer, in bytes; the segment that carried it (`snd_wl1`); the largest seen.
     pub wnd: u32,
     pub wl1: StreamOffset,
     pub max_window: u32,
-    /// The MSS in use without SACK blocks (`mss_cache`), and the path's MTU that it follows.
+    /// The MSS in use, without SACK blocks (`mss_cache`), and the path MTU it is based on.
     pub mss: u32,
     pub pmtu: u32,
     pub mtu_search: MtuSearch,
-    /// Segments of a super-packet that the size goal stands for (`gso_segs`).
+    /// Segments per super-packet in the size goal (`gso_segs`).
     pub goal_segments: u32,
 
     pub window: Window,
     pub ca_state: CaState,
-    /// Segments outstanding, and those of them retransmitted, sacked, lost.
+    /// Segments outstanding, and those of them retransmitted, SACKed, lost.
     pub packets_out: u32,
     pub retrans_out: u32,
     pub sacked_out: u32,
@@ -78,55 +77,56 @@ pub(crate) struct Sender {
     pub high_seq: StreamOffset,
     pub prior_ssthresh: u32,
     pub undo: Option<Undo>,
-    /// When the first retransmission of the episode left (`retrans_stamp`).
+    /// When the first retransmission of the episode was sent (`retrans_stamp`).
     pub retrans_stamp: Option<Instant>,
     pub prr_delivered: u32,
     pub prr_out: u32,
-    /// Segments by which the path reorders (`tp->reordering`), and how often it was seen to.
+    /// The path's reordering in segments (`tp->reordering`), and how often it was seen.
     pub reordering: u32,
     pub reordering_seen: u32,
-    /// Whether all that is missing below the highest segment sacked is taken for lost: until the path reorders (`IsFack`, 2.4 to 4.14).
+    /// Whether everything missing below the highest SACKed segment counts as lost: until reordering is seen (`IsFack`,
+    /// 2.4 to 4.14).
     pub forward_ack: bool,
     pub rack: Rack,
     pub probe: Option<Probe>,
-    /// F-RTO is looking (`tp->frto`).
+    /// F-RTO is active (`tp->frto`).
     pub forward_rto: bool,
-    /// The receiver has discarded what it had sacked (`is_sack_reneg`).
+    /// The receiver has discarded SACKed data (`is_sack_reneg`).
     pub reneging: bool,
     /// Where searches of the queue ended.
     pub hints: Hints,
-    /// The oldest `snd_nxt` at which something was retransmitted that is still out (`lost_retrans_low`).
+    /// The oldest `snd_nxt` of a retransmission still in flight (`lost_retrans_low`).
     pub resent_low: StreamOffset,
-    /// The buffer after the highest one sacked (`highest_sack`); `None` at the end of what was sent. Without SACK it stays
-    /// at the head.
+    /// The buffer after the highest SACKed one (`highest_sack`); `None` at the end of the sent buffers. Without SACK it
+    /// stays at the head.
     pub highest_sack: Option<SkbId>,
-    /// SACK blocks of the last ACK (`recv_sack_cache`), and those that no walk was made for yet.
+    /// SACK blocks of the last ACK (`recv_sack_cache`), and the batched ones.
     pub sack_cache: [Block; 4],
     pub batch: Batch,
-    /// Segments sent since the last ACK came.
+    /// Segments sent since the last ACK arrived.
     pub sent_for_ack: u32,
 
     pub rtt: Rtt,
-    /// The next connection to the same host may know the metrics of this one, which are not saved yet.
+    /// This connection's metrics are ready to be saved for the next one to the same host.
     pub has_learned: bool,
     pub backoff: u8,
-    /// Timeouts in a row (`icsk_retransmits`), and since the connection began.
+    /// Consecutive timeouts (`icsk_retransmits`), and timeouts since the connection began.
     pub retransmits: u8,
     pub total_rto: u16,
     pub total_rto_recoveries: u16,
-    /// Milliseconds between first timeouts and the ACKs that ended their rows, and since when there is none
+    /// Milliseconds from first timeouts to the ACKs that ended them, and when the current timeouts began
     /// (`total_rto_time`, `rto_stamp`).
     pub total_rto_ms: u32,
     pub rto_since: Option<Instant>,
-    /// How often a timeout chose another path by the flow's hash (`timeout_rehash`).
+    /// How often a timeout changed the flow's hash, and so its path (`timeout_rehash`).
     pub rehashes: u32,
-    /// Window probes in a row (`icsk_probes_out`), and since when.
+    /// Consecutive window probes (`icsk_probes_out`), and since when.
     pub probes_out: u8,
     pub probes_since: Option<Instant>,
 
-    /// When data was sent last (`lsndtime`).
+    /// When data was last sent (`lsndtime`).
     pub last_sent: Instant,
-    /// When an ACK came last (`rcv_tstamp`).
+    /// When an ACK last arrived (`rcv_tstamp`).
     pub last_ack: Instant,
     /// When the next segment may leave (`tcp_wstamp_ns`).
     pub wire_at: Instant,
@@ -138,9 +138,9 @@ pub(crate) struct Sender {
     pub rate: Rate,
     pub chrono: Chrono,
     pub device: Device,
-    /// The application met a full buffer and waits for room (`SOCK_NOSPACE`).
+    /// The application found the buffer full and waits for room (`SOCK_NOSPACE`).
     pub no_space: bool,
-    /// The send buffer's size in bytes of memory (`sk_sndbuf`), and what is in it (`sk_wmem_queued`).
+    /// The send buffer size in bytes of memory (`sk_sndbuf`), and the memory in use (`sk_wmem_queued`).
     pub sndbuf: u32,
     pub wmem_queued: u32,
     /// An ECN-Echo is answered with the next new segment (`TCP_ECN_QUEUE_CWR`).
@@ -159,7 +159,7 @@ pub(crate) struct Totals {
     pub segments_out: u32,
     pub data_segments_out: u32,
     pub dsack_duplicates: u32,
-    /// Reductions taken back.
+    /// Reductions undone.
     pub undos: u32,
 }
 
@@ -247,7 +247,7 @@ impl Sender {
         (self.packets_out + self.retrans_out).saturating_sub(self.sacked_out + self.lost_out)
     }
 
-    /// Segments that have left the network, by what is known (`tcp_left_out`).
+    /// Segments that have left the network, as far as known (`tcp_left_out`).
     pub const fn left_out(&self) -> u32 {
         self.sacked_out + self.lost_out
     }
@@ -257,17 +257,17 @@ impl Sender {
         self.una + self.wnd
     }
 
-    /// Whether the window is being reduced step by step (`tcp_in_cwnd_reduction`).
+    /// Whether cwnd is being reduced step by step (`tcp_in_cwnd_reduction`).
     pub const fn in_reduction(&self) -> bool {
         matches!(self.ca_state, CaState::Cwr | CaState::Recovery)
     }
 
-    /// The threshold a new reduction would restore (`tcp_current_ssthresh`).
+    /// The ssthresh that a new reduction would restore (`tcp_current_ssthresh`).
     pub fn current_ssthresh(&self) -> u32 {
         if self.in_reduction() { self.window.ssthresh } else { self.window.current_ssthresh() }
     }
 
-    /// Where the highest sacked buffer ends (`tcp_highest_sack_seq`).
+    /// The end of the highest SACKed buffer (`tcp_highest_sack_seq`).
     pub fn highest_sack_seq(&self) -> StreamOffset {
         if self.sacked_out == 0 {
             return self.una;
@@ -285,27 +285,27 @@ impl Sender {
         self.queue.is_all_acknowledged() && self.queue.is_all_sent()
     }
 
-    /// Whether the threshold was ever set.
+    /// Whether ssthresh was ever set.
     pub const fn has_threshold(&self) -> bool {
         self.window.ssthresh < INFINITE_SSTHRESH
     }
 }
 
-/// A probe that is out (`tp->mtu_probe`).
+/// An MTU probe in flight (`tp->mtu_probe`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MtuProbe {
-    /// The MTU that it asks for.
+    /// The MTU that it tests.
     pub(super) mtu: u32,
     pub(super) start: StreamOffset,
     pub(super) end: StreamOffset,
 }
 
-/// What is known of the path's MTU (`icsk_mtup`), in bytes of IP packet.
+/// The state of the path MTU search (`icsk_mtup`), in bytes of IP packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MtuSearch {
-    /// Whether the path is searched (`tcp_mtu_probing` 2, or 1 and it swallowed segments).
+    /// Whether the search is on (`tcp_mtu_probing` 2, or 1 after a suspected black hole).
     pub(super) enabled: bool,
-    /// What is sure to pass, and what may.
+    /// The largest MTU known to pass, and the largest that may.
     pub(super) low: u32,
     pub(super) high: u32,
     pub(super) probe: Option<MtuProbe>,
@@ -313,20 +313,20 @@ pub(crate) struct MtuSearch {
     pub(super) since: Option<Instant>,
 }
 
-/// What RACK knows (`struct tcp_rack`).
+/// RACK's state (`struct tcp_rack`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rack {
-    /// When the latest sent of the delivered segments was sent, and where it ends.
+    /// Send time and end of the delivered segment that was sent last.
     pub(super) sent_at: Option<Instant>,
     pub(super) end_seq: StreamOffset,
     /// Its RTT, in microseconds.
     pub(super) rtt_us: u32,
-    /// The reordering window in quarters of the minimum RTT, and how many recoveries more it lasts.
+    /// The reordering window in quarters of the minimum RTT, and how many more recoveries it lasts.
     pub steps: u8,
     pub persist: u8,
     pub dsack_seen: bool,
     pub(super) last_delivered: u32,
-    /// Something was delivered since the queue was last walked.
+    /// A segment was delivered since the last walk.
     pub advanced: bool,
     /// The timestamp that the current ACK echoes.
     pub echoed: Option<u32>,
@@ -349,36 +349,36 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A spurious recovery was undone: the wider window is kept for longer.
+    /// A spurious recovery was undone: the wider window lasts longer.
     pub fn persist_longer(&mut self) {
         self.persist = PERSIST.min(self.persist + 1);
     }
 }
 
-/// What waits in the queueing discipline and the device.
+/// The connection's data in qdisc and device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Device {
-    /// Whether the host says when a packet has left. Without it nothing is ever waiting.
+    /// Whether the host reports when a packet has left. Without that, nothing counts as waiting.
     pub(super) tells: bool,
-    /// Memory of the packets that wait (`sk_wmem_alloc`, which counts one byte more from the start).
+    /// Memory of the waiting packets (`sk_wmem_alloc`, which starts one byte higher).
     pub(super) waiting: u32,
-    /// Something waits for them to leave (`TSQ_THROTTLED`).
+    /// Sending waits for them to leave (`TSQ_THROTTLED`).
     pub(super) throttled: bool,
-    /// Segments with data made since the host last had all of them.
+    /// Data segments made since the host last fetched all of them.
     pub(super) burst: u32,
 }
 
-/// What rate sampling keeps of a connection.
+/// A connection's rate sampling state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rate {
-    /// When the current flight's first segment was sent, and when something was delivered last.
+    /// When the current flight's first segment was sent, and when a segment was last delivered.
     pub(super) first_sent: Instant,
     pub(super) delivered_at: Instant,
-    /// Until so much is delivered, samples are the application's and not the path's (`app_limited`).
+    /// Samples are application-limited until this many segments are delivered (`app_limited`).
     pub(super) app_limited: Option<u32>,
-    /// The newest segment that the current ACK delivers.
+    /// The newest segment delivered by the current ACK.
     pub(super) newest: Option<NewestDelivered>,
-    /// The last sample: segments, over how long, held by the application.
+    /// The last sample: segments, interval, and whether it was application-limited.
     pub(super) delivered: u32,
     pub(super) interval: Duration,
     pub(super) sample_app_limited: bool,
@@ -396,17 +396,17 @@ impl Rate {
         self.newest = None;
     }
 
-    /// When something was delivered last.
+    /// When a segment was last delivered.
     pub const fn delivered_at(&self) -> Instant {
         self.delivered_at
     }
 
-    /// Whether samples are the application's.
+    /// Whether samples are application-limited.
     pub const fn is_app_limited(&self) -> bool {
         self.app_limited.is_some()
     }
 
-    /// What had been delivered when the newest segment of this ACK was sent.
+    /// Segments delivered when the newest segment of this ACK was sent.
     pub fn prior_delivered(&self) -> Option<u32> {
         self.newest.map(|sample| sample.record.delivered).filter(|&delivered| delivered > 0)
     }
@@ -417,29 +417,29 @@ impl Rate {
 pub(crate) struct Rtt {
     /// Eight times the smoothed RTT in microseconds; 0 before the first sample (`srtt_us`).
     pub srtt_us: u32,
-    /// Four times the mean deviation (`mdev_us`), its maximum in this RTT, and the variation that the timeout
-    /// takes (`rttvar_us`).
+    /// Four times the mean deviation (`mdev_us`), its maximum in this RTT, and the variation used for the RTO
+    /// (`rttvar_us`).
     pub mdev_us: u32,
     pub(super) mdev_max_us: u32,
     pub rttvar_us: u32,
     pub(super) round_end: StreamOffset,
-    /// The timeout in ticks (`icsk_rto`).
+    /// The RTO in ticks (`icsk_rto`).
     pub rto: i64,
     pub minimum: MinFilter,
 }
 
-/// The least value of a window of time, in microseconds (`minmax_running_min`).
+/// The minimum over a time window, in microseconds (`minmax_running_min`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MinFilter(RunningMax);
 
 impl MinFilter {
-    /// `None` before the first.
+    /// The minimum; `None` before the first sample.
     pub fn get(&self) -> Option<u32> {
         self.0.get().and_then(|value| u32::try_from(-value).ok())
     }
 
     pub fn update(&mut self, now: Instant, window: Duration, value: u32) {
-        // In nanoseconds: a `Duration` is divided into seconds, several times for each ACK.
+        // In nanoseconds: a `Duration` would be divided into seconds, several times per ACK.
         let window = i64::try_from(window.as_nanos()).unwrap_or(i64::MAX);
         self.0.update(now.nanos(), window, -i64::from(value));
     }
@@ -464,13 +464,13 @@ impl Rtt {
         (self.srtt_us != 0).then(|| Duration::from_micros(u64::from(self.srtt_us >> 3)))
     }
 
-    /// No sample came from the handshake: the variation stands for a careful timeout.
+    /// The handshake gave no sample: the variation is set for a conservative RTO.
     pub fn fall_back(&mut self, rto: Duration) {
         let rto = micros(rto);
         (self.rttvar_us, self.mdev_us, self.mdev_max_us) = (rto, rto, rto);
     }
 
-    /// Goes on from an estimate that was made before, where it is the longer one (`tcp_init_metrics`, 2.6.14).
+    /// Continues from a cached estimate, if it is longer (`tcp_init_metrics`, 2.6.14).
     pub fn go_on_from(&mut self, srtt_us: u32, mdev_us: u32, floor: u32, round_end: StreamOffset) {
         if srtt_us > self.srtt_us {
             self.srtt_us = srtt_us;
@@ -483,7 +483,7 @@ impl Rtt {
         }
     }
 
-    /// Takes a sample. `floor` is the least variation (`tcp_rto_min_us`).
+    /// Takes an RTT sample. `floor` is the minimum variation (`tcp_rto_min_us`).
     pub(super) fn sample(&mut self, rtt_us: u32, floor: u32, snd_una: StreamOffset, snd_nxt: StreamOffset) {
         if self.srtt_us == 0 {
             self.srtt_us = (rtt_us << 3).max(1);
@@ -496,7 +496,7 @@ impl Rtt {
         let error = i64::from(rtt_us) - i64::from(self.srtt_us >> 3);
         self.srtt_us = u32::try_from(i64::from(self.srtt_us) + error).unwrap_or(1).max(1);
         let mut change = error.abs() - i64::from(self.mdev_us >> 2);
-        // An RTT that got shorter is no sign of a varying one: take an eighth of the change.
+        // A shorter RTT does not indicate variation: only an eighth of the change counts.
         if error < 0 && change > 0 {
             change >>= 3;
         }
@@ -524,7 +524,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_filter_keeps_the_least_of_its_window() {
+    fn min_filter_returns_the_minimum_of_its_window() {
         let mut filter = MinFilter::default();
         let at = |s: i64| Instant::from_nanos(s * 1_000_000_000);
         for (second, value) in [(0, 50), (1, 40), (2, 60), (9, 45), (12, 70)] {

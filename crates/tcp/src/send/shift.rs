@@ -1,8 +1,8 @@
-//! Sacked buffers become one (`tcp_shift_skb_data`, `tcp_shifted_skb`, net/ipv4/tcp_input.c, 6.18; since 2.6.29): what
-//! is sacked next to a sacked buffer moves into it, so that a walk over the queue passes a run of them in one step.
+//! Merges SACKed buffers (`tcp_shift_skb_data`, `tcp_shifted_skb`, net/ipv4/tcp_input.c, 6.18; since 2.6.29): a SACKed
+//! part next to a SACKed buffer moves into it, so that a queue walk passes a run of them in one step.
 //!
-//! It is seen from outside. A merged buffer was sent when its first part was, and an ACK that ends within it, or
-//! within a segment of it, takes whole segments off it.
+//! It is visible from outside: a merged buffer has the send time of its first part, and an ACK that ends within it, or
+//! within a segment of it, removes whole segments.
 
 use super::acking::Acking;
 use super::skb::{Fate, Skb, SkbId};
@@ -10,22 +10,22 @@ use crate::choices::SackWalk;
 use crate::connection::Connection;
 use crate::packet::Block;
 
-/// What one buffer may hold (`tcp_skb_shift`: 65,535 segments of `TCP_MIN_GSO_SIZE`).
+/// The maximum payload of one buffer (`tcp_skb_shift`: 65,535 segments of `TCP_MIN_GSO_SIZE`).
 const MOST_BYTES: u32 = 65_535 * 8;
 const MOST_SEGMENTS: u32 = 65_535;
 
-/// What became of a buffer that may move into the one before.
+/// The result of merging a buffer into the one before.
 pub(super) enum Merged {
-    /// It is part of this one now, or its beginning is. The walk goes on behind.
+    /// It is part of this one now, or its beginning is. The walk continues after it.
     Into(SkbId),
-    /// It stays, and nothing of it is marked.
+    /// It stays, and none of it is marked.
     Skipped,
-    /// It stays, and is looked at by itself.
+    /// It stays, and is processed by itself.
     No,
 }
 
 impl Connection {
-    /// Moves what a block covers of a buffer into the one before, if that is sacked.
+    /// Moves the part of a buffer in a block into the one before, if that is SACKed.
     pub(super) fn merge_sacked(
         &mut self,
         id: SkbId,
@@ -35,7 +35,7 @@ impl Connection {
     ) -> Merged {
         let skb = self.snd.queue[id];
         let walks_otherwise = self.settings.choices.sack_walk != SackWalk::Index;
-        // With both the original and a retransmission on their way, more is kept of it than "sacked".
+        // With both the original and a retransmission in flight, it has other flags than "SACKed".
         let both = skb.fate.any(Fate::RETRANSMITTED) && !skb.fate.any(Fate::LOST) && !duplicate;
         if !self.settings.choices.sack_merging || walks_otherwise || both || skb.end_seq <= self.snd.una {
             return Merged::No;
@@ -66,7 +66,7 @@ impl Connection {
         if self.shift(before, id, len, segments, duplicate, acking)
             && let Some(next) = self.snd.queue.next(before)
         {
-            // A hole between two sacked buffers is closed: the second joins them.
+            // A hole between two SACKed buffers is filled: the second is merged too.
             let second = self.snd.queue[next];
             let is_sacked = second.fate.tags() == Fate::SACKED && second.segment_len() == mss;
             if is_sacked
@@ -79,8 +79,8 @@ impl Connection {
         Merged::Into(before)
     }
 
-    /// Whether a buffer is sacked and may take another in: no record ends between them, and there is data to take (a
-    /// FIN alone has none).
+    /// Whether a buffer is SACKed and may be extended: no record ends between them, and there is data to move (a lone
+    /// FIN has none).
     fn may_merge(&self, before: SkbId, skb: &Skb) -> bool {
         let before = &self.snd.queue[before];
         before.fate.tags() == Fate::SACKED && !before.eor && skb.len() > 0
@@ -91,7 +91,7 @@ impl Connection {
         skb.len() + len < MOST_BYTES && skb.segments + segments <= MOST_SEGMENTS
     }
 
-    /// `tcp_shifted_skb`: whether nothing is left of the second buffer.
+    /// `tcp_shifted_skb`: returns whether the second buffer is empty now.
     fn shift(
         &mut self,
         before: SkbId,

@@ -13,25 +13,25 @@ impl SkbId {
     }
 }
 
-/// What has become of a buffer that was sent (`TCPCB_*`, include/net/tcp.h).
+/// The state of a sent buffer (`TCPCB_*`, include/net/tcp.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate(u8);
 
 impl Fate {
-    /// The receiver has said that it has it (`TCPCB_SACKED_ACKED`).
+    /// The receiver has SACKed it (`TCPCB_SACKED_ACKED`).
     pub const SACKED: Self = Self(0x01);
-    /// It was retransmitted and that one is in flight (`TCPCB_SACKED_RETRANS`).
+    /// It was retransmitted, and the retransmission is in flight (`TCPCB_SACKED_RETRANS`).
     pub const RETRANSMITTED: Self = Self(0x02);
-    /// It is taken for lost (`TCPCB_LOST`).
+    /// It is marked lost (`TCPCB_LOST`).
     pub const LOST: Self = Self(0x04);
-    /// It was retransmitted at some time (`TCPCB_EVER_RETRANS`).
+    /// It was retransmitted at least once (`TCPCB_EVER_RETRANS`).
     pub const EVER_RETRANSMITTED: Self = Self(0x80);
-    /// Either of the two.
+    /// Either of the two retransmission flags.
     pub const ANY_RETRANSMISSION: Self = Self(0x82);
-    /// Sacked or retransmitted.
+    /// SACKed or retransmitted.
     pub const SACKED_OR_RETRANSMITTED: Self = Self(0x03);
 
-    /// What it counts as now (`TCPCB_TAGBITS`): sacked, retransmitted, lost.
+    /// The flags that it currently counts for (`TCPCB_TAGBITS`): SACKed, retransmitted, lost.
     pub const fn tags(self) -> Self {
         Self(self.0 & 0x07)
     }
@@ -49,7 +49,7 @@ impl Fate {
     }
 }
 
-/// What was delivered when a buffer was sent: the base of a rate sample (`tcp_rate_skb_sent`, tcp_rate.c).
+/// The delivery state when a buffer was sent: the base of a rate sample (`tcp_rate_skb_sent`, tcp_rate.c).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SentRecord {
     pub delivered: u32,
@@ -68,16 +68,16 @@ pub(crate) struct Skb {
     pub fate: Fate,
     /// Nothing may be appended: a record ends here (`MSG_EOR`).
     pub eor: bool,
-    /// How many segments it is on the wire (`tcp_gso_segs`); 0 until it is first cut.
+    /// Number of segments on the wire (`tcp_gso_segs`); 0 until it is first cut.
     pub segments: u32,
     /// The size of those segments.
     pub mss: u32,
-    /// When it was sent last (`skb_mstamp_ns`).
+    /// When it was last sent (`skb_mstamp_ns`).
     pub sent_at: Instant,
     pub sent: SentRecord,
-    /// `snd_nxt` when it was retransmitted last (`ack_seq` of 2.4's `tcp_skb_cb`).
+    /// `snd_nxt` when it was last retransmitted (`ack_seq` of 2.4's `tcp_skb_cb`).
     pub resent_below: StreamOffset,
-    /// Neighbours in the order of sequence numbers and in the order of sending.
+    /// Neighbours in the sequence and send time orders.
     pub(super) next: Option<SkbId>,
     pub(super) prev: Option<SkbId>,
     pub(super) later: Option<SkbId>,
@@ -123,7 +123,7 @@ impl Skb {
         if self.segments == 1 { self.len() } else { self.mss }
     }
 
-    /// Notes how it is cut for the wire (`tcp_set_skb_tso_segs`).
+    /// Sets its segmentation (`tcp_set_skb_tso_segs`).
     pub fn cut(&mut self, mss: u32) -> u32 {
         self.segments = self.len().div_ceil(mss).max(1);
         self.mss = mss;

@@ -12,11 +12,11 @@ use crate::timers::Pending;
 use slowpath_model::{Flags, Instant};
 use std::time::Duration;
 
-/// The least that a timer may be set to (`TCP_TIMEOUT_MIN`), in ticks.
+/// The minimum timeout (`TCP_TIMEOUT_MIN`), in ticks.
 pub(crate) const MIN_TIMEOUT_TICKS: i64 = 2;
-/// How soon to try again when the host itself had no room (`TCP_RESOURCE_PROBE_INTERVAL`): half a second.
+/// When to try again after a local drop (`TCP_RESOURCE_PROBE_INTERVAL`): half a second.
 pub(super) const RESOURCE_PROBE: Duration = Duration::from_millis(500);
-/// Retransmissions in a row for which a thin stream does not back off (`TCP_THIN_LINEAR_RETRIES`).
+/// Consecutive retransmissions without backoff for a thin stream (`TCP_THIN_LINEAR_RETRIES`).
 const THIN_RETRIES: u8 = 6;
 /// `tcp_early_retrans`: the values that allow tail loss probes.
 const TAIL_LOSS_PROBE: std::ops::RangeInclusive<u8> = 3..=4;
@@ -31,7 +31,7 @@ impl Connection {
 
     /// `tcp_rearm_rto`.
     pub(crate) fn rearm_rto(&mut self, now: Instant) {
-        // Until the SYN-ACK is acknowledged only that is retransmitted.
+        // Until the SYN-ACK is acknowledged, only it is retransmitted.
         if self.is_fast_open_child() {
             return;
         }
@@ -42,7 +42,7 @@ impl Connection {
             return;
         }
         let mut rto = self.snd.rtt.rto;
-        // A timer that was put in the timeout's place: the timeout counts from when the head was sent.
+        // Another timer replaced the RTO: the RTO counts from the head's send time.
         if let Some((Pending::Reordering | Pending::LossProbe, _)) = self.timers.retransmit {
             let left = self.rto_left_us(now).max(1);
             rto = self.ticks(Duration::from_micros(u64::try_from(left).unwrap_or(1)));
@@ -50,12 +50,12 @@ impl Connection {
         self.set_retransmit_timer(now, Pending::Retransmit, rto);
     }
 
-    /// The timeout in microseconds.
+    /// The RTO in microseconds.
     fn rto_us(&self) -> i64 {
         self.snd.rtt.rto.saturating_mul(self.settings.choices.clock.tick_nanos()) / 1000
     }
 
-    /// How long until the head times out, in microseconds (`tcp_rto_delta_us`).
+    /// Microseconds until the head times out (`tcp_rto_delta_us`).
     fn rto_left_us(&self, now: Instant) -> i64 {
         let rto = self.rto_us();
         match self.snd.queue.head() {
@@ -71,8 +71,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_schedule_loss_probe`: whether a probe will come before the timeout. `advancing` says that the timeout
-    /// would start anew.
+    /// `tcp_schedule_loss_probe`: whether a probe will be sent before the RTO. `advancing`: the RTO would restart.
     pub(super) fn schedule_loss_probe(&mut self, now: Instant, advancing: bool) -> bool {
         let allowed = self.settings.choices.tail_loss_probe
             && TAIL_LOSS_PROBE.contains(&self.settings.sysctls.tcp_early_retrans);
@@ -82,7 +81,7 @@ impl Connection {
         }
         let mut ticks = self.ticks(self.settings.choices.initial_rto);
         if self.snd.rtt.srtt_us != 0 {
-            // Two RTTs, and what a receiver may wait before it acknowledges a single segment.
+            // Two RTTs, and the receiver's ACK delay for a single segment.
             let extra = if self.snd.packets_out == 1 { self.rto_min_us() } else { self.min_timeout_us() };
             ticks =
                 self.ticks(Duration::from_micros(u64::from(self.snd.rtt.srtt_us >> 2) + u64::from(extra)));
@@ -95,12 +94,12 @@ impl Connection {
         true
     }
 
-    /// `tcp_send_loss_probe`: new data if there is any, or the last segment again.
+    /// `tcp_send_loss_probe`: new data if available, otherwise the last segment.
     pub(crate) fn send_loss_probe(&mut self, now: Instant) {
-        // The timer has fired; what pends is only where the timeout counts from.
+        // The timer has fired; what remains is where the RTO counts from.
         self.timers.retransmit = Some((Pending::LossProbe, now));
         if self.snd.probe.is_none() && self.loss_probe_went(now) {
-            // The timeout starts anew from here.
+            // The RTO restarts from here.
             self.timers.retransmit = None;
         }
         self.rearm_rto(now);
@@ -131,7 +130,7 @@ impl Connection {
         true
     }
 
-    /// `tcp_process_tlp_ack`: what an ACK says of the probe.
+    /// `tcp_process_tlp_ack`: what an ACK reveals about the probe.
     pub(super) fn process_probe_ack(
         &mut self,
         ack: slowpath_model::StreamOffset,
@@ -143,7 +142,7 @@ impl Connection {
         if !probe.retransmission || flags.any(AckFlags::DSACK_TLP) {
             self.snd.probe = None;
         } else if ack > probe.high_seq {
-            // The probe repaired a loss: the window comes down as if it had been found otherwise.
+            // The probe repaired a loss: cwnd is reduced as for any loss.
             self.begin_reduction(now);
             self.set_ca_state(now, CaState::Cwr);
             self.end_reduction(now);
@@ -157,12 +156,12 @@ impl Connection {
         }
     }
 
-    /// `tcp_retransmit_timer`: the retransmission timeout.
+    /// `tcp_retransmit_timer`: the RTO expired.
     pub(crate) fn retransmit_timer(&mut self, now: Instant) {
         let Some(head) = self.snd.queue.head().filter(|_| self.snd.packets_out > 0) else { return };
         let opening = matches!(self.state, State::SynSent | State::SynReceived);
         if self.snd.wnd == 0 && !self.orphaned && !opening {
-            // The window was closed behind data in flight: the retransmissions are probes.
+            // The window closed with data in flight: the retransmissions are probes.
             if self.window_probes_timed_out(now) {
                 self.time_out(now);
                 return;
@@ -199,14 +198,14 @@ impl Connection {
         self.snd.total_rto = self.snd.total_rto.saturating_add(1);
     }
 
-    /// The row of timeouts is over (`tcp_update_rto_time`).
+    /// The consecutive timeouts are over (`tcp_update_rto_time`).
     pub(crate) fn end_timeouts(&mut self, now: Instant) {
         if let Some(since) = self.snd.rto_since.take() {
             self.snd.total_rto_ms = self.snd.total_rto_ms.saturating_add(millis_between(since, now));
         }
     }
 
-    /// The timeout doubles, unless this is a thin stream or one of the first SYNs.
+    /// Doubles the RTO, unless this is a thin stream or one of the first SYNs.
     fn back_off(&mut self, now: Instant) {
         let thin = self.state == State::Established
             && (self.options.thin_linear_timeouts || self.settings.sysctls.tcp_thin_linear_timeouts)
@@ -225,7 +224,7 @@ impl Connection {
         self.set_retransmit_timer(now, Pending::Retransmit, ticks);
     }
 
-    /// A router could not pass the head on: the timeout is not a sign of congestion, and its doubling is taken back
+    /// A router could not forward the head: the timeout was not congestion, and its backoff is reverted
     /// (`tcp_ld_RTO_revert`, RFC 6069).
     pub(crate) fn revert_back_off(&mut self, now: Instant) {
         let Some(head) = self.snd.queue.head() else { return };
@@ -259,7 +258,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_write_timeout`: whether to give up. Before that, timeouts in a row make the path's MTU suspect.
+    /// `tcp_write_timeout`: whether to give up. Before that, consecutive timeouts start path MTU probing.
     fn gives_up(&mut self, now: Instant) -> bool {
         let sysctls = &self.settings.sysctls;
         if matches!(self.state, State::SynSent | State::SynReceived) {
@@ -295,7 +294,7 @@ impl Connection {
         if retries == 0 && alive { 8 } else { retries }
     }
 
-    /// `retransmits_timed_out`: whether the retransmissions have lasted as long as `boundary` of them would.
+    /// `retransmits_timed_out`: whether retransmissions have lasted as long as `boundary` timeouts would.
     fn has_timed_out(&self, now: Instant, boundary: u8, timeout: Option<Duration>) -> bool {
         if self.snd.retransmits == 0 {
             return false;
@@ -304,7 +303,7 @@ impl Connection {
         spent >= timeout.unwrap_or_else(|| self.model_timeout(boundary))
     }
 
-    /// `tcp_model_timeout`: what so many timeouts add up to when each is twice the one before.
+    /// `tcp_model_timeout`: the sum of `boundary` timeouts with exponential backoff.
     fn model_timeout(&self, boundary: u8) -> Duration {
         let base = Duration::from_micros(u64::from(self.rto_min_us()));
         let most = self.span(self.rto_max());
@@ -321,7 +320,7 @@ impl Connection {
         self.done_with_error(now, error);
     }
 
-    /// `tcp_check_probe_timer`: nothing is out and nothing may go: ask again for the window.
+    /// `tcp_check_probe_timer`: nothing is in flight and nothing may be sent: probes the window.
     pub(super) fn check_window_probe(&mut self, now: Instant) {
         if self.snd.packets_out == 0 && self.timers.retransmit.is_none() {
             let base = self.window_probe_base();
@@ -413,7 +412,7 @@ impl Connection {
         self.set_retransmit_timer(now, Pending::WindowProbe, ticks);
     }
 
-    /// `tcp_write_wakeup`: data if the window admits any, or a segment that asks for an ACK.
+    /// `tcp_write_wakeup`: data if the window allows any, or a segment that elicits an ACK.
     pub(crate) fn write_wakeup(&mut self, now: Instant) {
         if self.state == State::Closed {
             return;
@@ -430,7 +429,7 @@ impl Connection {
         self.send_empty_probe(now, false);
     }
 
-    /// The window is open, but smaller than sender SWS avoidance waits for.
+    /// The window is open, but smaller than sender SWS avoidance requires.
     fn send_into_small_window(&mut self, now: Instant, id: super::skb::SkbId) {
         let mss = self.current_mss();
         let skb: Skb = self.snd.queue[id];

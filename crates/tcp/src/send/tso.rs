@@ -1,4 +1,4 @@
-//! Super-packets: how large they may be, and whether one should wait to become larger (tcp_output.c, 6.18).
+//! Super-packets: their maximum size, and whether to wait for more data (tcp_output.c, 6.18).
 
 use super::skb::Skb;
 use crate::connection::Connection;
@@ -11,7 +11,7 @@ const PACING_SHIFT: u32 = 10;
 /// Whether and why a super-packet waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defer {
-    /// It goes.
+    /// It is sent.
     No,
     /// It waits for the congestion window to open further.
     ForCongestionWindow,
@@ -22,7 +22,7 @@ pub(super) enum Defer {
 }
 
 impl Connection {
-    /// How many segments a super-packet may be (`tcp_tso_segs`).
+    /// The maximum segments of a super-packet (`tcp_tso_segs`).
     pub(super) fn tso_segments(&self, mss: u32) -> u32 {
         if !self.settings.choices.super_packets {
             return 1;
@@ -38,7 +38,7 @@ impl Connection {
         (bytes / mss.max(1)).max(least).min(most_segments)
     }
 
-    /// How much one buffer may hold (`tcp_xmit_size_goal`).
+    /// The maximum payload of one buffer (`tcp_xmit_size_goal`).
     pub(crate) fn size_goal(&mut self, mss: u32) -> u32 {
         if !self.settings.choices.super_packets {
             return mss;
@@ -89,7 +89,7 @@ impl Connection {
         if skb.flags.has(Flags::FIN) || skb.eor { Defer::No } else { Defer::ForData }
     }
 
-    /// Whether the next ACK is further away than a millisecond or half an RTT.
+    /// Whether the next ACK is more than a millisecond or half an RTT away.
     fn next_ack_is_far(&self, now: Instant, head_sent: Instant) -> bool {
         let srtt_nanos = i64::from(self.snd.rtt.srtt_us) * 1000 / 8;
         let away = head_sent.nanos() + srtt_nanos - now.nanos();

@@ -7,13 +7,13 @@ use crate::connection::{Connection, State};
 use slowpath_model::{Instant, StreamOffset};
 
 impl Connection {
-    /// `tcp_packet_delayed`: the original was only late: its echo is older than the retransmission, or there was no
-    /// retransmission at all.
+    /// `tcp_packet_delayed`: the original was only delayed: its echo is older than the retransmission, or nothing was
+    /// retransmitted.
     fn was_only_late(&self) -> bool {
         if let Some(stamp) = self.snd.retrans_stamp {
             return self.echo_is_before(stamp);
         }
-        // Without SACK the stamp is cleared when everything of the episode is acknowledged, and for a SYN always.
+        // Without SACK, the stamp is cleared when the whole episode is acknowledged, and always for a SYN.
         if self.is_reno() && self.snd.una >= self.snd.high_seq {
             return false;
         }
@@ -43,7 +43,7 @@ impl Connection {
         }
         self.snd.undo = None;
         self.snd.totals.undos += 1;
-        // RACK looks again at what it had marked.
+        // RACK re-examines what it had marked.
         self.snd.rack.advanced = true;
         self.moderate_bursts(now);
     }
@@ -55,7 +55,7 @@ impl Connection {
         self.snd.cwnd_stamp = now;
     }
 
-    /// Without SACK the state is kept until something above the episode is acknowledged, or late duplicates would
+    /// Without SACK, the state is kept until something above the episode is acknowledged, or late duplicates would
     /// start another (`tcp_is_non_sack_preventing_reopen`; RFC 6582, section 6).
     fn prevents_reopening(&mut self, now: Instant) -> bool {
         if self.snd.una == self.snd.high_seq && self.is_reno() {
@@ -68,7 +68,7 @@ impl Connection {
         false
     }
 
-    /// `tcp_try_undo_recovery`: whether the state is to be kept.
+    /// `tcp_try_undo_recovery`: whether to keep the state.
     pub(super) fn try_undo_recovery(&mut self, now: Instant) -> bool {
         if self.may_undo() {
             self.undo_reduction(now, false);
@@ -83,7 +83,7 @@ impl Connection {
         false
     }
 
-    /// `tcp_try_undo_dsack`: every retransmission of the episode came back as a duplicate.
+    /// `tcp_try_undo_dsack`: every retransmission of the episode was reported as a duplicate.
     pub(super) fn try_undo_by_duplicates(&mut self, now: Instant) -> bool {
         if self.snd.undo.is_some_and(|undo| undo.retransmissions == Some(0)) {
             self.snd.rack.persist_longer();
@@ -93,7 +93,7 @@ impl Connection {
         false
     }
 
-    /// `tcp_try_undo_loss`; `by_order` is F-RTO's finding.
+    /// `tcp_try_undo_loss`; `by_order`: F-RTO detected it.
     pub(super) fn try_undo_loss(&mut self, now: Instant, by_order: bool) -> bool {
         if !by_order && !self.may_undo() {
             return false;
@@ -110,8 +110,8 @@ impl Connection {
         true
     }
 
-    /// `tcp_try_undo_partial`: the hole was filled by the original; whether retransmissions are still out, so that
-    /// nothing is to be decided yet.
+    /// `tcp_try_undo_partial`: the original filled the hole; returns whether retransmissions are still in flight, so
+    /// that nothing can be decided yet.
     pub(super) fn try_undo_partial(&mut self, now: Instant, prior_una: StreamOffset) -> bool {
         if self.snd.undo.is_none() || !self.was_only_late() {
             return false;

@@ -7,7 +7,7 @@ use crate::connection::{Connection, State};
 use slowpath_model::Instant;
 
 impl Connection {
-    /// The first window (`tcp_init_cwnd`).
+    /// The initial cwnd (`tcp_init_cwnd`).
     pub(super) fn initial_cwnd(&self) -> u32 {
         let of_kernel = match self.settings.choices.initial_window {
             InitialWindow::Segments(segments) => segments,
@@ -20,7 +20,7 @@ impl Connection {
         self.settings.route.initcwnd.unwrap_or(of_kernel).min(self.snd.window.clamp)
     }
 
-    /// `tcp_cwnd_validate`: notes whether the window or something else held the sender.
+    /// `tcp_cwnd_validate`: records whether cwnd or something else limited the sender.
     pub(super) fn validate_window(&mut self, now: Instant, limited: bool) {
         let snd = &mut self.snd;
         let round_over = snd.una >= snd.cwnd_usage_seq;
@@ -29,7 +29,7 @@ impl Connection {
             snd.window.most_outstanding = snd.packets_out;
             snd.cwnd_usage_seq = snd.nxt;
         }
-        // Before 3.16 only a full window counted as one.
+        // Before 3.16 only a full window counted as limiting.
         let limiting = if self.settings.choices.window_validation {
             snd.window.is_limiting()
         } else {
@@ -54,7 +54,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_cwnd_application_limited`: half way down to what was used.
+    /// `tcp_cwnd_application_limited`: half way down to the used part.
     fn shrink_unused_window(&mut self, now: Instant) {
         if self.snd.ca_state == CaState::Open && !self.snd.no_space {
             let used = self.snd.cwnd_used.max(self.initial_cwnd());
@@ -67,7 +67,7 @@ impl Connection {
         self.snd.cwnd_stamp = now;
     }
 
-    /// `tcp_slow_start_after_idle_check` and `tcp_cwnd_restart`: the window halves for every timeout of silence.
+    /// `tcp_slow_start_after_idle_check` and `tcp_cwnd_restart`: cwnd halves for every RTO of idle time.
     pub(super) fn restart_after_idle(&mut self, now: Instant) {
         if !self.settings.sysctls.tcp_slow_start_after_idle
             || self.snd.packets_out > 0

@@ -10,9 +10,9 @@ use slowpath_model::{Flags, Instant};
 /// The flags of `sendmsg` that change what is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteFlags {
-    /// More follows: do not send a small segment yet (`MSG_MORE`).
+    /// More data follows: do not send a small segment yet (`MSG_MORE`).
     pub more: bool,
-    /// A record ends here: later data goes into another segment (`MSG_EOR`).
+    /// A record ends here: later data gets a new segment (`MSG_EOR`).
     pub end_of_record: bool,
     /// The last byte is urgent (`MSG_OOB`).
     pub out_of_band: bool,
@@ -21,11 +21,11 @@ pub struct WriteFlags {
 /// How the sender treats small segments (`TCP_NAGLE_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Nagle {
-    /// Send small segments though others are out (`TCP_NODELAY`).
+    /// Send small segments even with others in flight (`TCP_NODELAY`).
     pub off: bool,
     /// Hold every small segment (`TCP_CORK`).
     pub cork: bool,
-    /// Send what is there, whatever the others say.
+    /// Send everything, whatever the other two say.
     pub push: bool,
 }
 
@@ -35,21 +35,21 @@ impl Nagle {
 }
 
 impl Connection {
-    /// The socket's own choice about small segments.
+    /// The socket's Nagle setting.
     pub(super) const fn nagle(&self) -> Nagle {
         Nagle { off: self.options.nodelay, cork: self.options.cork, push: false }
     }
 
-    /// Hands `len` bytes to the socket. Returns how many it took; fewer than `len` if the buffer is full then.
+    /// Writes `len` bytes to the socket. Returns how many it accepted; fewer than `len` if the buffer is full.
     ///
     /// # Errors
     ///
-    /// `EAGAIN` if there is no room at all or the connection is not yet there, `EPIPE` after a shutdown or reset, or
-    /// the error that the connection has met.
+    /// `EAGAIN` if there is no room or the connection is not established yet, `EPIPE` after a shutdown or RST, or the
+    /// connection's pending error.
     pub fn write(&mut self, now: Instant, len: u32, flags: WriteFlags) -> Result<u32, Errno> {
         match self.state {
             State::Established | State::CloseWait => {}
-            // The answer to a SYN that brought data need not wait for the handshake's end.
+            // The answer to a Fast Open SYN need not wait for the end of the handshake.
             State::SynReceived if self.is_fast_open_child() => {}
             State::SynSent | State::SynReceived if self.error.is_none() && !self.send_shutdown => {
                 return Err(Errno::EAGAIN);
@@ -78,7 +78,7 @@ impl Connection {
         Ok(copied)
     }
 
-    /// What a failed write says (`sk_stream_error`): the pending error, once; `EPIPE` without one.
+    /// The error of a failed write (`sk_stream_error`): the pending error, once; `EPIPE` without one.
     fn write_error(&mut self) -> Errno {
         self.error.take().unwrap_or(Errno::EPIPE)
     }
@@ -107,7 +107,7 @@ impl Connection {
         copied
     }
 
-    /// The last unsent buffer if it may take more, or a new one if there is memory for it.
+    /// The last unsent buffer if it may be extended, or a new one if memory allows.
     fn buffer_with_room(&mut self, now: Instant, goal: u32) -> Option<(super::skb::SkbId, u32)> {
         if let Some(id) = self.snd.queue.unsent_tail() {
             let skb = &self.snd.queue[id];
@@ -130,7 +130,7 @@ impl Connection {
         Some((id, goal))
     }
 
-    /// A buffer is full and the write goes on: let it go if half a window is waiting, or nothing is before it.
+    /// A buffer is full and the write continues: sends if half a window is waiting, or nothing is ahead of it.
     fn send_while_filling(&mut self, now: Instant, mss: u32) {
         if self.is_push_forced() {
             self.mark_push();
@@ -180,7 +180,7 @@ impl Connection {
         self.snd.write_seq.distance_from(self.snd.nxt) < i64::from(low)
     }
 
-    /// Whether `poll` would say that there is room (`sk_stream_is_writeable`): a third of the buffer.
+    /// Whether `poll` would report writable (`sk_stream_is_writeable`): a third of the buffer.
     pub(crate) fn is_writable(&self) -> bool {
         let free = self.snd.sndbuf.saturating_sub(self.snd.wmem_queued);
         free >= self.snd.wmem_queued >> 1 && self.has_send_memory()
@@ -196,25 +196,25 @@ impl Connection {
         self.head_memory() + skb.len()
     }
 
-    /// There is one more buffer, with a head of its own.
+    /// Charges another buffer's head.
     pub(super) fn charge_head(&mut self) {
         self.snd.wmem_queued += self.head_memory();
     }
 
-    /// What a buffer had has gone to another one, its head is free (`sk_wmem_free_skb`).
+    /// A merged buffer's head is freed (`sk_wmem_free_skb`).
     pub(super) fn free_head(&mut self) {
         self.free_send_memory(self.head_memory());
     }
 
-    /// What was acknowledged is free again (`sk_wmem_free_skb`).
+    /// Frees the memory of acknowledged data (`sk_wmem_free_skb`).
     pub(super) const fn free_send_memory(&mut self, bytes: u32) {
         self.snd.wmem_queued = self.snd.wmem_queued.saturating_sub(bytes);
     }
 
-    /// After an ACK: more may go, and the buffer may grow and have room (`tcp_data_snd_check`).
+    /// After an ACK: sends more, and expands the buffer or reports room (`tcp_data_snd_check`).
     pub(crate) fn data_snd_check(&mut self, now: Instant) {
-        // What the ACK freed is counted before it is used again, as the live kernel does (the buffer grows though the
-        // window is full afterwards).
+        // Memory freed by the ACK is counted before it is used again, as in the live kernel (the buffer grows though
+        // the window is full afterwards).
         self.check_space(now);
         self.push_pending(now);
     }
@@ -236,12 +236,12 @@ impl Connection {
         }
     }
 
-    /// `tcp_should_expand_sndbuf`: not while the congestion window is full.
+    /// `tcp_should_expand_sndbuf`: not while cwnd is full.
     fn may_expand_buffer(&self) -> bool {
         self.options.send_buffer.is_none() && self.snd.in_flight() < self.snd.window.cwnd
     }
 
-    /// `tcp_sndbuf_expand`: room for so many congestion windows.
+    /// `tcp_sndbuf_expand`: room for a number of congestion windows.
     pub(crate) fn expand_send_buffer(&mut self) {
         let SendTuning::Windows(windows) = self.settings.choices.send_tuning else { return };
         if self.options.send_buffer.is_some() {
@@ -262,12 +262,12 @@ impl Connection {
         self.snd.wmem_queued
     }
 
-    /// Whether that is the memory of the buffers that are there: always. What were charged for nothing, no ACK would free.
+    /// Whether that is exactly the memory of the queued buffers. It always is: no ACK would free an extra charge.
     pub fn accounts_for_send_memory(&self) -> bool {
         self.snd.wmem_queued == self.snd.queue.all().map(|skb| self.memory(skb)).sum::<u32>()
     }
 
-    /// The send buffer's size (`sk_sndbuf`).
+    /// The send buffer size (`sk_sndbuf`).
     pub const fn send_buffer(&self) -> u32 {
         self.snd.sndbuf
     }

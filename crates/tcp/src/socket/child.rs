@@ -1,5 +1,4 @@
-//! The connection that a handshake leaves at the side that was asked (`tcp_create_openreq_child`,
-//! net/ipv4/tcp_minisocks.c, 6.18).
+//! The server's connection after a handshake (`tcp_create_openreq_child`, net/ipv4/tcp_minisocks.c, 6.18).
 
 use super::options::SocketOptions;
 use super::request::SynAck;
@@ -11,7 +10,7 @@ use crate::settings::Settings;
 use slowpath_model::{Instant, StreamOffset};
 use std::sync::Arc;
 
-/// The first window of a listener's connections (`tcp_openreq_init_rwin`).
+/// The initial receive window of a listener's connections (`tcp_openreq_init_rwin`).
 pub(super) fn listener_window(
     settings: &Settings,
     options: &SocketOptions,
@@ -29,7 +28,7 @@ pub(super) fn listener_window(
 }
 
 impl Connection {
-    /// The child, in SYN-RECEIVED, before the segment that completes the handshake is given to it.
+    /// The child, in SYN-RECEIVED, before it processes the segment that completes the handshake.
     pub(super) fn from_request(
         settings: Arc<Settings>,
         options: SocketOptions,
@@ -62,8 +61,8 @@ impl Connection {
         child
     }
 
-    /// The SYN-ACK is acknowledged: the first RTT (`tcp_synack_rtt_meas`). One that was retransmitted measures
-    /// nothing (Karn), nor does a SYN cookie, of which it is not known when it was sent.
+    /// The SYN-ACK is acknowledged: the first RTT sample (`tcp_synack_rtt_meas`). There is none if it was retransmitted
+    /// (Karn), or with a SYN cookie, whose send time is unknown.
     pub(super) fn measure_syn_ack(&mut self, now: Instant, request: &SynAck) {
         let measures = request.retransmissions == 0 && !request.in_sequence;
         let sample = now.since(request.first_sent).filter(|_| measures);

@@ -9,11 +9,11 @@ use slowpath_model::Instant;
 /// Which directions `shutdown` closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Nothing more is read (`SHUT_RD`); the peer does not learn of it.
+    /// Reading (`SHUT_RD`); the peer is not notified.
     Read,
-    /// Nothing more is written (`SHUT_WR`): a FIN.
+    /// Writing (`SHUT_WR`): a FIN is sent.
     Write,
-    /// Neither (`SHUT_RDWR`).
+    /// Both (`SHUT_RDWR`).
     Both,
 }
 
@@ -22,7 +22,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// `ENOTCONN` if there is no connection any more or yet.
+    /// `ENOTCONN` if there is no connection.
     pub fn shutdown(&mut self, now: Instant, how: Shutdown) -> Result<(), Errno> {
         if self.state == State::SynSent {
             self.disconnect(now);
@@ -40,7 +40,7 @@ impl Connection {
         if connected { Ok(()) } else { Err(Errno::ENOTCONN) }
     }
 
-    /// Sends the FIN if the state still has one to send (`tcp_close_state`, `tcp_send_fin`).
+    /// Sends the FIN, if the state requires one (`tcp_close_state`, `tcp_send_fin`).
     pub(crate) fn close_send(&mut self, now: Instant) {
         let next = match self.state {
             State::Established | State::SynReceived => State::FinWait1,
@@ -55,7 +55,7 @@ impl Connection {
         self.send_fin(now);
     }
 
-    /// The last descriptor is closed (`tcp_close`). The connection goes on by itself until
+    /// The last descriptor is closed (`tcp_close`). The connection continues by itself until
     /// [`is_gone`](Self::is_gone).
     pub fn close(&mut self, now: Instant) {
         self.send_shutdown = true;
@@ -64,9 +64,9 @@ impl Connection {
         let freed = self.rcv.queue.release(self.rcv.nxt);
         self.uncharge(freed);
         if self.is_detached() {
-            // Over already, or TIME-WAIT goes on without the application.
+            // Already over, or TIME-WAIT continues without the application.
         } else if unread {
-            // What nobody will read is lost, and the peer shall know (RFC 2525, section 2.17).
+            // Unread data is lost, and the peer must know (RFC 2525, section 2.17).
             self.set_state(State::Closed);
             self.send_active_reset(now);
         } else if self.options.linger.is_some_and(|time| time.is_zero()) {
@@ -77,7 +77,7 @@ impl Connection {
         self.orphan(now);
     }
 
-    /// The application has nothing to do with it any more: CLOSED, or what `struct tcp_timewait_sock` is for.
+    /// Whether the application is done with it: CLOSED, or in the states of `struct tcp_timewait_sock`.
     fn is_detached(&self) -> bool {
         matches!(self.state, State::Closed | State::TimeWait)
     }
@@ -104,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once, with a reset where the peer may believe in it (`tcp_disconnect`).
+    /// Ends the connection immediately, with a RST if the peer may still have it (`tcp_disconnect`).
     pub fn disconnect(&mut self, now: Instant) {
         let before = self.state;
         self.set_state(State::Closed);
@@ -129,7 +129,7 @@ impl Connection {
         self.done();
     }
 
-    /// Whether nothing is left of it: no application, no connection, nothing to send.
+    /// Whether nothing is left: no application, no connection, nothing to send.
     pub fn is_gone(&self) -> bool {
         self.orphaned && self.state == State::Closed && self.out.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A socket, and its way into a connection (`tcp_init_sock`, `tcp_connect_init`; net/ipv4/tcp.c, tcp_output.c).
+//! A socket, and its active open (`tcp_init_sock`, `tcp_connect_init`; net/ipv4/tcp.c, tcp_output.c).
 
 use super::default_mss;
 use super::options::SocketOptions;
@@ -40,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// A socket that has sent its SYN (`tcp_v4_connect`). A blocking `connect` waits for the state to change.
+    /// A socket that has sent its SYN (`tcp_v4_connect`). A blocking `connect` waits for a state change.
     pub fn connect(settings: Arc<Settings>, options: SocketOptions, now: Instant) -> Self {
         let mut connection = Self::new(settings, options);
         connection.begin_connect(now);
@@ -56,7 +56,7 @@ impl Connection {
     /// What is chosen before the SYN (`tcp_connect_init`).
     pub(crate) fn prepare_connect(&mut self) {
         self.state = State::SynSent;
-        // Until the answer, the peer's MSS is bounded by the option alone.
+        // Until the SYN-ACK, only the option limits the peer's MSS.
         self.negotiated.mss = self.options.max_seg.unwrap_or_else(|| default_mss(&self.settings));
         self.sync_mss();
         self.init_rcv_mss();

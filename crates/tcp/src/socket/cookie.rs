@@ -1,21 +1,21 @@
-//! Cookies of Fast Open (RFC 7413, section 4.1): how a server makes them, and what a client remembers.
+//! Fast Open cookies (RFC 7413, section 4.1): the server's generation and the client's cache.
 
 use crate::packet::Cookie;
 use std::collections::BTreeMap;
 
-/// Servers that a client remembers.
+/// Servers in the client's cache.
 const MAX_SERVERS: usize = 1024;
 
 /// The sender of a segment: address and port, as its host numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer(pub u64);
 
-/// The secret of a server's cookies (`net.ipv4.tcp_fastopen_key`): its four words, two and two.
+/// The secret of a server's cookies (`net.ipv4.tcp_fastopen_key`): its four words, in pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key(pub u64, pub u64);
 
 impl Key {
-    /// The key that the sysctl writes as `a-b-c-d`.
+    /// The key written as `a-b-c-d` in the sysctl.
     pub fn from_words(words: [u32; 4]) -> Self {
         let [a, b, c, d] = words.map(u64::from);
         Self(a | b << 32, c | d << 32)
@@ -63,19 +63,19 @@ fn sip_round(state: &mut [u64; 4]) {
     *c = c.rotate_left(32);
 }
 
-/// What a client remembers of servers (`tcp_fastopen_cache_set`): one for each host.
+/// A client's cache of server cookies (`tcp_fastopen_cache_set`): one per host.
 #[derive(Clone, Debug, Default)]
 pub struct CookieCache {
     servers: BTreeMap<Peer, (Cookie, u16)>,
 }
 
 impl CookieCache {
-    /// The cookie of a server, and the MSS it gave.
+    /// The cookie of a server, and its MSS.
     pub fn get(&self, server: Peer) -> Option<(Cookie, u16)> {
         self.servers.get(&server).copied()
     }
 
-    /// Remembers a server's cookie. Where there is no room the one with the least number is forgotten.
+    /// Stores a server's cookie. If the cache is full, the server with the lowest number is evicted.
     pub fn set(&mut self, server: Peer, cookie: Cookie, mss: u16) {
         if self.servers.len() >= MAX_SERVERS && !self.servers.contains_key(&server) {
             self.servers.pop_first();
@@ -90,14 +90,14 @@ mod tests {
 
     /// The example of the paper: key 00 01 … 0f, message 00 01 … 0e.
     #[test]
-    fn siphash_is_siphash() {
+    fn siphash_matches_the_papers_example() {
         let key = Key(0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908);
         let message: Vec<u8> = (0..15).collect();
         assert_eq!(siphash(key, &message), 0xa129_ca61_49be_45e5);
     }
 
     #[test]
-    fn a_client_remembers_so_many_servers() {
+    fn cookie_cache_is_bounded() {
         let mut cache = CookieCache::default();
         for server in 0..2000 {
             cache.set(Peer(server), Key::default().cookie(&[1]), 1460);

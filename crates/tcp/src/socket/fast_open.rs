@@ -17,13 +17,13 @@ pub(super) const CLIENT_ENABLE: u32 = 1;
 const CLIENT_NO_COOKIE: u32 = 4;
 
 impl Connection {
-    /// Opens a connection with data in the SYN (`sendto` with `MSG_FASTOPEN`), if the server's cookie is known or
-    /// none is wanted; else the SYN asks for one. Says how many of the `len` bytes went along.
+    /// Opens a connection with data in the SYN (`sendto` with `MSG_FASTOPEN`), if the server's cookie is known or not
+    /// required; otherwise the SYN requests one. Returns how many of the `len` bytes were sent.
     ///
     /// # Errors
     ///
-    /// `EINPROGRESS` if nothing went along, `EOPNOTSUPP` if `tcp_fastopen` does not allow it. The connection is
-    /// opening in either case but the last.
+    /// `EINPROGRESS` if no data was sent, `EOPNOTSUPP` if `tcp_fastopen` does not allow it. The connection is being
+    /// opened except in the last case.
     pub fn connect_fast(
         settings: Arc<Settings>,
         options: SocketOptions,
@@ -39,7 +39,7 @@ impl Connection {
             return (connection, Err(Errno::EOPNOTSUPP));
         }
         connection.prepare_connect();
-        // What the server has said before, or what we would say ourselves.
+        // The server's cached MSS, or the one we would advertise.
         let mss = known.map_or(connection.rcv.advmss, |(_, mss)| u32::from(mss)).min(connection.rcv.advmss);
         connection.negotiated.mss = u16::try_from(mss).unwrap_or(u16::MAX);
         let (option, len) = match known {
@@ -52,7 +52,7 @@ impl Connection {
         (connection, if sent > 0 { Ok(sent) } else { Err(Errno::EINPROGRESS) })
     }
 
-    /// The SYN-ACK has come: whether it left out the SYN's data, which then goes again
+    /// The SYN-ACK arrived: returns whether it did not acknowledge the SYN's data, which is then retransmitted
     /// (`tcp_rcv_fastopen_synack`).
     pub(crate) fn fast_open_answered(&mut self, now: Instant, syn_ack: &Packet) -> bool {
         if self.rcv.attempt.option {
@@ -69,18 +69,18 @@ impl Connection {
         !self.rcv.syn_data
     }
 
-    /// The cookie that the server gave, once, for the host's [`CookieCache`](super::cookie::CookieCache).
+    /// The server's cookie, once, for the host's [`CookieCache`](super::cookie::CookieCache).
     pub fn poll_cookie(&mut self) -> Option<(Cookie, u16)> {
         self.rcv.attempt.learned.take()
     }
 
-    /// Whether it was opened by a SYN with data and the handshake is not through.
+    /// Whether a SYN with data opened it and the handshake is not complete.
     pub(crate) fn is_fast_open_child(&self) -> bool {
         self.rcv.fast_open.is_some()
     }
 
-    /// Begins as the child of a SYN with data (`tcp_fastopen_create_child`): sends the SYN-ACK, and what the
-    /// application will write need not wait for its ACK.
+    /// Starts as the child of a SYN with data (`tcp_fastopen_create_child`): sends the SYN-ACK; the application can
+    /// write before its ACK.
     pub(super) fn open_fast(&mut self, now: Instant, syn: &Packet, mut request: SynAck) {
         self.init_transfer(now);
         self.init_receive_buffer(now);
@@ -100,8 +100,8 @@ impl Connection {
         self.rcv.fast_open = Some(request);
     }
 
-    /// Whether a segment may go on to be processed though the handshake of a SYN with data is not through
-    /// (`tcp_check_req` with `fastopen`).
+    /// Whether a segment may be processed before the handshake of a SYN with data is complete (`tcp_check_req` with
+    /// `fastopen`).
     pub(crate) fn passes_fast_open_check(&mut self, now: Instant, packet: &Packet) -> bool {
         let Some(request) = self.rcv.fast_open.as_mut() else { return true };
         let verdict = request.check(packet, None);

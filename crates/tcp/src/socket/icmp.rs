@@ -4,27 +4,27 @@ use crate::connection::{Connection, State};
 use crate::errno::Errno;
 use slowpath_model::{Instant, StreamOffset};
 
-/// Why a packet did not get there.
+/// Why a packet was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreachable {
-    /// No way to the network (code 0).
+    /// No route to the network (code 0).
     Network,
-    /// No way to the host (code 1).
+    /// No route to the host (code 1).
     Host,
-    /// The host does not know TCP (code 2).
+    /// The host does not support TCP (code 2).
     Protocol,
-    /// Nobody listens (code 3).
+    /// No listener (code 3).
     Port,
-    /// It is too big for a link of this MTU in bytes, and must not be cut (code 4, RFC 1191).
+    /// It exceeds the MTU (in bytes) of a link and must not be fragmented (code 4, RFC 1191).
     TooBig(u32),
-    /// The sender may not (codes 9, 10 and 13).
+    /// Prohibited by an administrator (codes 9, 10 and 13).
     Prohibited,
-    /// It was under way for too long (time exceeded).
+    /// Its TTL or reassembly time ran out (time exceeded).
     TimeExceeded,
 }
 
 impl Unreachable {
-    /// What a system call makes of it (`icmp_err_convert`, net/ipv4/icmp.c).
+    /// The error of a system call (`icmp_err_convert`, net/ipv4/icmp.c).
     const fn error(self) -> Errno {
         match self {
             Self::Network => Errno::ENETUNREACH,
@@ -37,9 +37,9 @@ impl Unreachable {
 }
 
 impl Connection {
-    /// An ICMP error about the segment that began at `seq`.
+    /// Processes an ICMP error about the segment that began at `seq`.
     pub fn handle_icmp(&mut self, now: Instant, kind: Unreachable, seq: StreamOffset) {
-        // Only what is outstanding can have caused it (RFC 5927, section 4.1).
+        // Only an outstanding segment can have caused it (RFC 5927, section 4.1).
         if self.state == State::Closed || seq < self.snd.una || seq > self.snd.nxt {
             return;
         }
@@ -59,7 +59,7 @@ impl Connection {
             self.error = Some(error);
             self.wakeups.state = true;
         } else {
-            // Without IP_RECVERR an established connection remembers it, and no more (RFC 1122, section 4.2.3.9).
+            // Without IP_RECVERR, an established connection only stores it (RFC 1122, section 4.2.3.9).
             self.soft_error = Some(error);
         }
     }

@@ -1,4 +1,4 @@
-//! Probing idle connections, and waiting at their end (`tcp_keepalive_timer`, net/ipv4/tcp_timer.c, 6.18).
+//! Keepalive probes, and the wait of closing connections (`tcp_keepalive_timer`, net/ipv4/tcp_timer.c, 6.18).
 
 use super::options::Linger2;
 use crate::connection::{Connection, State};
@@ -21,7 +21,7 @@ impl Connection {
         self.options.keepalive_probes.unwrap_or(self.settings.sysctls.tcp_keepalive_probes)
     }
 
-    /// How long nothing has come (`keepalive_time_elapsed`).
+    /// The time since anything was received (`keepalive_time_elapsed`).
     pub(super) fn idle_for(&self, now: Instant) -> Duration {
         let clock = self.settings.choices.clock;
         let last_data = clock.instant(self.rcv.ack.last_data);
@@ -35,7 +35,7 @@ impl Connection {
         self.timers.keepalive = Some(clock.fires(now, clock.ticks(after)));
     }
 
-    /// A connection begins: probes it later, if it is to be (`tcp_finish_connect`, `tcp_create_openreq_child`).
+    /// A connection begins: starts keepalive if it is on (`tcp_finish_connect`, `tcp_create_openreq_child`).
     pub(crate) fn start_keepalive(&mut self, now: Instant) {
         if self.options.keepalive {
             self.reset_keepalive_timer(now, self.keepalive_time());

@@ -1,5 +1,5 @@
-//! The socket that waits for connections (`tcp_conn_request`, `inet_csk_accept`, `reqsk_timer_handler`;
-//! net/ipv4/tcp_input.c and inet_connection_sock.c, 6.18).
+//! The listening socket (`tcp_conn_request`, `inet_csk_accept`, `reqsk_timer_handler`; net/ipv4/tcp_input.c and
+//! inet_connection_sock.c, 6.18).
 
 use super::child::listener_window;
 use super::cookie::{Key, Peer};
@@ -17,18 +17,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bound on handshakes under way, whatever the backlog: what a listener costs is bounded.
+/// The maximum number of handshakes in progress, whatever the backlog: bounds a listener's memory.
 const MAX_REQUESTS: usize = 65_536;
 /// `TFO_SERVER_ENABLE` (include/net/tcp.h), a bit of `tcp_fastopen`.
 const SERVER_ENABLE: u32 = 2;
 /// `TFO_SERVER_COOKIE_NOT_REQD`.
 const SERVER_NO_COOKIE: u32 = 0x200;
-/// `TFO_SERVER_WO_SOCKOPT1`: every listener takes data in SYNs, without the option.
+/// `TFO_SERVER_WO_SOCKOPT1`: every listener accepts data in SYNs, without the option.
 const SERVER_WITHOUT_OPTION: u32 = 0x400;
 
-/// The socket that waits for connections.
+/// A listening socket.
 ///
-/// Until [`accept`](Self::accept) hands a connection out, its segments and timers go through here.
+/// Until [`accept`](Self::accept) returns a connection, its segments and timers are handled here.
 #[derive(Debug)]
 pub struct Listener {
     settings: Arc<Settings>,
@@ -42,28 +42,28 @@ pub struct Listener {
     out: VecDeque<(Peer, Packet)>,
     /// Secret of the Fast Open cookies.
     key: Key,
-    /// What its peers' cookies are made of, if not their numbers.
+    /// The addresses that cookies are computed from, if not the peers' numbers.
     addresses: Option<Vec<u8>>,
-    /// A connection has come since this was last asked.
+    /// A connection has arrived since the last query.
     woken: bool,
     counters: ListenerCounters,
 }
 
-/// What a listener counts.
+/// A listener's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListenerCounters {
-    /// SYNs and connections dropped since a queue was full (`ListenOverflows`, `ListenDrops`).
+    /// SYNs and connections dropped because a queue was full (`ListenOverflows`, `ListenDrops`).
     pub overflows: u32,
-    /// Handshakes given up (`SYN-ACK` never acknowledged) or reset.
+    /// Handshakes given up (SYN-ACK never acknowledged) or reset.
     pub failed: u32,
-    /// Connections made.
+    /// Connections established.
     pub accepted: u32,
-    /// SYNs whose data was taken (`TCPFastOpenPassive`).
+    /// SYNs whose data was accepted (`TCPFastOpenPassive`).
     pub fast_opens: u32,
 }
 
 impl Listener {
-    /// A socket that listens (`listen`). More connections than `backlog` or `somaxconn` do not wait.
+    /// Creates a listening socket (`listen`). At most `backlog` or `somaxconn` connections wait.
     pub fn listen(settings: Arc<Settings>, options: SocketOptions, backlog: u32) -> Self {
         let backlog = backlog.min(settings.sysctls.somaxconn);
         Self {
@@ -81,7 +81,7 @@ impl Listener {
         }
     }
 
-    /// The options that children inherit, to be changed.
+    /// The options that children inherit, mutable.
     pub fn options_mut(&mut self) -> &mut SocketOptions {
         &mut self.options
     }
@@ -91,7 +91,7 @@ impl Listener {
         &self.options
     }
 
-    /// What the host is set to.
+    /// The host's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -107,12 +107,12 @@ impl Listener {
         self.children.values_mut().for_each(|child| child.set_settings(settings.clone()));
     }
 
-    /// What it has counted.
+    /// The counters.
     pub fn counters(&self) -> ListenerCounters {
         self.counters
     }
 
-    /// Takes a segment for this port that belongs to no accepted connection.
+    /// Processes a segment for this port that belongs to no accepted connection.
     pub fn handle_packet(&mut self, now: Instant, peer: Peer, packet: &Packet) {
         if let Some(child) = self.children.get_mut(&peer) {
             child.handle_packet(now, packet);
@@ -168,8 +168,9 @@ impl Listener {
 
     /// Whether there is room for a handshake, and whether only as a SYN cookie.
     ///
-    /// A SYN cookie keeps what was agreed in its sequence number. Numbers count from zero here and have no room for
-    /// that, so the request is kept all the same, loses what a cookie would have lost, and counts for nothing.
+    /// A SYN cookie stores the negotiated options in its sequence number. Sequence numbers count from zero here and
+    /// have no room for that, so the request is kept, loses what a cookie would lose, and does not count against the
+    /// queue.
     fn admits_syn(&self) -> Option<bool> {
         let sysctls = &self.settings.sysctls;
         let under_way = self.requests.values().filter(|request| !request.in_sequence).count();
@@ -180,14 +181,14 @@ impl Listener {
             1 => full,
             _ => true,
         };
-        // Without cookies the last quarter is for peers that have been here before; none is known here.
+        // Without cookies, the last quarter is reserved for known peers; none is known here.
         let scarce = sysctls.tcp_syncookies == 0
             && sysctls.tcp_max_syn_backlog.saturating_sub(under_way) < sysctls.tcp_max_syn_backlog >> 2;
         let refused = self.is_full() || scarce || (full && !cookie) || self.requests.len() >= MAX_REQUESTS;
         (!refused).then_some(cookie)
     }
 
-    /// The SYN's data is taken before the handshake is through (`tcp_fastopen_create_child`).
+    /// The SYN's data is accepted before the handshake is complete (`tcp_fastopen_create_child`).
     fn open_fast(&mut self, now: Instant, peer: Peer, syn: &Packet, request: SynAck) {
         self.counters.fast_opens += 1;
         let mut child =
@@ -213,7 +214,7 @@ impl Listener {
         self.settings.timestamp(at)
     }
 
-    /// A segment for a handshake under way.
+    /// A segment for a handshake in progress.
     fn continue_handshake(&mut self, now: Instant, peer: Peer, packet: &Packet) {
         let Some(request) = self.requests.get(&peer) else { return };
         let echoes = (self.timestamp(request.first_sent), self.timestamp(request.last_sent));
@@ -223,7 +224,7 @@ impl Listener {
         let Some(request) = self.requests.get_mut(&peer) else { return };
         match verdict {
             Verdict::Ignore => {}
-            // Nothing is known of the first one.
+            // The first SYN-ACK was not recorded.
             Verdict::Repeat if request.in_sequence => {
                 self.requests.remove(&peer);
                 self.receive_syn(now, peer, packet);
@@ -258,7 +259,7 @@ impl Listener {
         let Some(request) = self.requests.get_mut(&peer) else { return };
         let bare = packet.end() == StreamOffset(1);
         if bare && !request.in_sequence && request.timeouts < self.options.defer_accept {
-            // `TCP_DEFER_ACCEPT`: the application wants data, not a connection.
+            // `TCP_DEFER_ACCEPT`: the application waits for data.
             request.acked = true;
             return;
         }
@@ -287,12 +288,12 @@ impl Listener {
         u32::try_from(self.ready.len()).unwrap_or(u32::MAX) > self.backlog
     }
 
-    /// Children that a SYN with data has opened and whose handshake is not through.
+    /// Children of SYNs with data whose handshake is not complete.
     pub(super) fn fast_children(&self) -> usize {
         self.children.values().filter(|child| child.is_fast_open_child()).count()
     }
 
-    /// Sends on what a child has to send.
+    /// Forwards what a child has to send.
     fn tend(&mut self, peer: Peer) {
         if let Some(child) = self.children.get_mut(&peer) {
             while let Some(packet) = child.poll_transmit() {
@@ -301,7 +302,7 @@ impl Listener {
         }
     }
 
-    /// The next segment, and whom it is for.
+    /// The next segment, and its destination.
     pub fn poll_transmit(&mut self) -> Option<(Peer, Packet)> {
         self.out.pop_front()
     }
@@ -348,7 +349,7 @@ impl Listener {
         let mut again = true;
         if deferred != 0 {
             expired &= !request.acked || request.timeouts >= deferred;
-            // While data is waited for there is no need; at the end, once more, as a last chance.
+            // Not needed while waiting for data; once more at the end, as a last chance.
             again = !request.acked || request.timeouts >= deferred - 1;
         }
         if expired {
@@ -379,7 +380,7 @@ impl Listener {
         retries
     }
 
-    /// Hands out the connection that has waited longest (`accept`).
+    /// Returns the connection that has waited longest (`accept`).
     ///
     /// # Errors
     ///
@@ -389,23 +390,23 @@ impl Listener {
         self.children.remove(&peer).map(|child| (peer, child)).ok_or(Errno::EAGAIN)
     }
 
-    /// Whether a connection has come since this was last asked (`sk_data_ready`).
+    /// Whether a connection has arrived since the last query (`sk_data_ready`).
     pub fn poll_wakeups(&mut self) -> bool {
         std::mem::take(&mut self.woken)
     }
 
-    /// What `poll` says now (`inet_csk_listen_poll`).
+    /// The result of `poll` (`inet_csk_listen_poll`).
     pub fn poll_events(&self) -> Events {
         Events { readable: !self.ready.is_empty(), ..Events::default() }
     }
 
-    /// Connections that wait to be accepted, and how many may (`tcpi_unacked`, `tcpi_sacked` of a listener).
+    /// Connections waiting to be accepted, and the maximum (`tcpi_unacked`, `tcpi_sacked` of a listener).
     pub fn queue(&self) -> (u32, u32) {
         (u32::try_from(self.ready.len()).unwrap_or(u32::MAX), self.backlog)
     }
 
-    /// Stops listening (`inet_csk_listen_stop`): connections not accepted are reset. What is left to send comes
-    /// from [`poll_transmit`](Self::poll_transmit).
+    /// Stops listening (`inet_csk_listen_stop`): connections not accepted are reset. Get remaining segments from
+    /// [`poll_transmit`](Self::poll_transmit).
     pub fn close(&mut self, now: Instant) {
         self.requests.clear();
         while let Ok((peer, mut child)) = self.accept() {
@@ -419,14 +420,14 @@ impl Listener {
     }
 }
 
-/// What a listener does with a SYN's wish.
+/// A listener's answer to a SYN's Fast Open option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
-    /// Nothing: an ordinary handshake.
+    /// None: an ordinary handshake.
     No,
-    /// A cookie for the next time.
+    /// A cookie for later connections.
     Cookie(Cookie),
-    /// The data is taken now.
+    /// The data is accepted now.
     Accept,
 }
 
@@ -464,8 +465,8 @@ impl Listener {
         self.key = key;
     }
 
-    /// Says what the addresses of all peers are, the client's bytes first: their cookies depend on it. Without it,
-    /// the number of a peer serves.
+    /// Sets the addresses of all peers, the client's bytes first, for computing their cookies. Without this, a peer's
+    /// number is used.
     pub fn set_fast_open_addresses(&mut self, addresses: Vec<u8>) {
         self.addresses = Some(addresses);
     }
@@ -477,7 +478,7 @@ impl Listener {
 }
 
 impl SynAck {
-    /// What is agreed with a SYN (`tcp_conn_request`).
+    /// The options negotiated with a SYN (`tcp_conn_request`).
     pub fn new(now: Instant, syn: &Packet, settings: &Settings, options: &SocketOptions) -> Self {
         let sysctls = &settings.sysctls;
         let offered = syn.syn_options();
@@ -494,8 +495,8 @@ impl SynAck {
                 sack: sysctls.tcp_sack && offered.sack_permitted,
                 window_scale: theirs.filter(|_| scaling).map(|theirs| (theirs, window.scale)),
                 mss: peer_mss(offered.mss, options, settings),
-                // A SYN with ECT is none of RFC 3168 (`tcp_ecn_create_request`). One that asks for AccECN gets
-                // what everybody understands.
+                // A SYN with ECT does not follow RFC 3168 (`tcp_ecn_create_request`). A SYN that requests AccECN gets
+                // classic ECN.
                 ecn: asks_ecn
                     && (sysctls.tcp_ecn != 0 || settings.route.ecn)
                     && (syn.ecn == Ecn::NotEct || syn.flags.has(Flags::AE)),

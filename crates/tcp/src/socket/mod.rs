@@ -1,10 +1,10 @@
 //! The socket layer: opening and closing, listening, options, and what system calls return.
 //!
-//! - [`options`], `setsockopt`: what can be set.
-//! - `connect`, `child`: the two ways in which a connection comes to be.
-//! - [`listener`], `request`: the socket that waits for connections, and the handshakes under way.
-//! - `read`, `poll`, `close`: what an application does besides writing.
-//! - `keepalive`, `icmp`: what happens without it.
+//! - [`options`], `setsockopt`: socket options.
+//! - `connect`, `child`: active and passive open.
+//! - [`listener`], `request`: the listening socket, and handshakes in progress.
+//! - `read`, `poll`, `close`: the other calls of an application.
+//! - `keepalive`, `icmp`: events that it does not cause.
 //! - `fast_open`: data in the SYN (RFC 7413); [`cookie`]: its cookies.
 
 mod child;
@@ -33,17 +33,17 @@ pub use read::ReadFlags;
 use crate::packet::DEFAULT_MSS;
 use crate::settings::Settings;
 
-/// The MSS that every host takes over IPv6: what fits into its least MTU (`tcp_v6_connect`, RFC 8200, section 5).
+/// The MSS that every host accepts over IPv6: what fits its minimum MTU (`tcp_v6_connect`, RFC 8200, section 5).
 const DEFAULT_MSS_V6: u16 = 1220;
 
-/// The MSS of a peer that names none (`mss_clamp`).
+/// The MSS of a peer without the MSS option (`mss_clamp`).
 pub(crate) fn default_mss(settings: &Settings) -> u16 {
     // DEFAULT_MSS fits.
     if settings.is_ipv6() { DEFAULT_MSS_V6 } else { DEFAULT_MSS as u16 }
 }
 
-/// The MSS that the peer's SYN allows (`tcp_parse_options`, `TCPOPT_MSS`): the default if it names none, and never
-/// more than `TCP_MAXSEG`.
+/// The MSS that the peer's SYN allows (`tcp_parse_options`, `TCPOPT_MSS`): the default without the option, and at most
+/// `TCP_MAXSEG`.
 pub(crate) fn peer_mss(offered: Option<u16>, options: &SocketOptions, settings: &Settings) -> u16 {
     let offered = offered.filter(|mss| *mss != 0).unwrap_or_else(|| default_mss(settings));
     options.max_seg.map_or(offered, |user| offered.min(user))

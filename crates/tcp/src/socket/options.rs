@@ -1,27 +1,27 @@
-//! What `setsockopt` has set on a socket.
+//! A socket's options.
 
 use crate::choices::CongestionControl;
 use std::time::Duration;
 
-/// The options of one socket, as it keeps them; `None` and 0 where the kernel's default stands.
+/// The options of one socket; `None` and 0 mean the kernel's default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one of the kernel's switches")]
 pub struct SocketOptions {
     /// Small segments do not wait (`TCP_NODELAY`).
     pub nodelay: bool,
-    /// Only full segments go out (`TCP_CORK`).
+    /// Only full segments are sent (`TCP_CORK`).
     pub cork: bool,
     /// How long data may stay unacknowledged (`TCP_USER_TIMEOUT`).
     pub user_timeout: Option<Duration>,
-    /// The MSS at most (`TCP_MAXSEG`).
+    /// The maximum MSS (`TCP_MAXSEG`).
     pub max_seg: Option<u16>,
     /// The congestion control (`TCP_CONGESTION`).
     pub congestion: Option<CongestionControl>,
-    /// How much may wait unsent before the socket is not writable (`TCP_NOTSENT_LOWAT`).
+    /// The unsent bytes above which the socket is not writable (`TCP_NOTSENT_LOWAT`).
     pub notsent_lowat: Option<u32>,
-    /// The send buffer that `SO_SNDBUF` fixed: twice what was asked for.
+    /// The send buffer fixed by `SO_SNDBUF`: twice the requested size.
     pub send_buffer: Option<u32>,
-    /// The receive buffer that `SO_RCVBUF` fixed: twice what was asked for.
+    /// The receive buffer fixed by `SO_RCVBUF`: twice the requested size.
     pub receive_buffer: Option<u32>,
     /// Bytes that make the socket readable (`SO_RCVLOWAT`).
     pub receive_lowat: u32,
@@ -29,57 +29,57 @@ pub struct SocketOptions {
     pub keepalive: bool,
     /// How long a connection is idle before the first probe (`TCP_KEEPIDLE`).
     pub keepalive_time: Option<Duration>,
-    /// Between probes (`TCP_KEEPINTVL`).
+    /// The interval between probes (`TCP_KEEPINTVL`).
     pub keepalive_interval: Option<Duration>,
     /// Probes before giving up (`TCP_KEEPCNT`).
     pub keepalive_probes: Option<u8>,
-    /// Retransmitted SYNs (`TCP_SYNCNT`).
+    /// SYN retransmissions (`TCP_SYNCNT`).
     pub syn_count: Option<u8>,
     /// How long an orphan stays in FIN-WAIT-2 (`TCP_LINGER2`).
     pub linger2: Linger2,
-    /// What `close` does with data not sent yet (`SO_LINGER`): `Some(0)` resets.
+    /// What `close` does with unsent data (`SO_LINGER`): `Some(0)` resets.
     pub linger: Option<Duration>,
     /// A listener's children wait for data (`TCP_DEFER_ACCEPT`), in SYN-ACKs sent (`rskq_defer_accept`).
     pub defer_accept: u8,
-    /// Whether the address may be used again (`SO_REUSEADDR`).
+    /// Whether the address may be reused (`SO_REUSEADDR`).
     pub reuse_address: bool,
     /// Whether several sockets may listen on it (`SO_REUSEPORT`).
     pub reuse_port: bool,
-    /// Bytes a second at most (`SO_MAX_PACING_RATE`).
+    /// The maximum pacing rate, in bytes per second (`SO_MAX_PACING_RATE`).
     pub max_pacing_rate: u64,
-    /// The window at most (`TCP_WINDOW_CLAMP`); 0 for none.
+    /// The maximum window (`TCP_WINDOW_CLAMP`); 0 for none.
     pub window_clamp: u32,
-    /// `recvmsg` reports how much more there is (`TCP_INQ`).
+    /// `recvmsg` reports how many bytes are left (`TCP_INQ`).
     pub inq: bool,
     /// Urgent data stays in the stream (`SO_OOBINLINE`).
     pub oob_inline: bool,
-    /// Children asked for by Fast Open that may wait (`TCP_FASTOPEN`); 0 for none.
+    /// The maximum number of pending Fast Open children (`TCP_FASTOPEN`); 0 for none.
     pub fast_open_queue: u32,
-    /// `connect` returns at once and the SYN takes the first data along (`TCP_FASTOPEN_CONNECT`).
+    /// `connect` returns immediately and the SYN carries the first data (`TCP_FASTOPEN_CONNECT`).
     pub fast_open_connect: bool,
-    /// Fast Open asks for no cookie (`TCP_FASTOPEN_NO_COOKIE`).
+    /// Fast Open requires no cookie (`TCP_FASTOPEN_NO_COOKIE`).
     pub fast_open_no_cookie: bool,
-    /// The longest retransmission timeout (`TCP_RTO_MAX_MS`).
+    /// The maximum RTO (`TCP_RTO_MAX_MS`).
     pub rto_max: Option<Duration>,
-    /// The least retransmission timeout (`TCP_RTO_MIN_US`).
+    /// The minimum RTO (`TCP_RTO_MIN_US`).
     pub rto_min: Option<Duration>,
-    /// The longest delay of an ACK (`TCP_DELACK_MAX_US`).
+    /// The maximum ACK delay (`TCP_DELACK_MAX_US`).
     pub delack_max: Option<Duration>,
     /// Timeouts of thin streams do not back off (`TCP_THIN_LINEAR_TIMEOUTS`).
     pub thin_linear_timeouts: bool,
     /// ICMP errors of an established connection are reported immediately (`IP_RECVERR`, `IPV6_RECVERR`).
     pub receive_errors: bool,
-    /// SYNs of this connection are kept for the application (`TCP_SAVE_SYN`).
+    /// The SYN of this connection is kept for the application (`TCP_SAVE_SYN`).
     pub save_syn: bool,
 }
 
-/// What `TCP_LINGER2` says.
+/// The setting of `TCP_LINGER2`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Linger2 {
-    /// `tcp_fin_timeout` holds.
+    /// `tcp_fin_timeout` applies.
     #[default]
     Default,
-    /// No time at all: a negative value.
+    /// No wait: a negative value.
     Never,
     /// This long.
     For(Duration),
@@ -126,7 +126,7 @@ impl Default for SocketOptions {
 
 macro_rules! socket_options {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// An option whose value is a number. Times and amounts are in the units of the system call.
+        /// An option with a numeric value. Times and amounts are in the units of the system call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum SocketOption {
             $($(#[$doc])* #[doc = concat!("(`", $name, "`)")] $variant,)*
@@ -136,12 +136,12 @@ macro_rules! socket_options {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Its name in C.
+            /// Its C name.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The one of that name.
+            /// The option with this name.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|option| option.name() == name)
             }
@@ -152,9 +152,9 @@ macro_rules! socket_options {
 socket_options! {
     /// The pending error; reading clears it.
     Error = "SO_ERROR",
-    /// Bytes to ask for; twice that is kept.
+    /// Requested bytes; the buffer is twice that.
     SendBuffer = "SO_SNDBUF",
-    /// Bytes to ask for; twice that is kept.
+    /// Requested bytes; the buffer is twice that.
     ReceiveBuffer = "SO_RCVBUF",
     /// Bytes that make the socket readable.
     ReceiveLowAt = "SO_RCVLOWAT",
@@ -162,7 +162,7 @@ socket_options! {
     KeepAlive = "SO_KEEPALIVE",
     /// Seconds; negative for off.
     Linger = "SO_LINGER",
-    /// Whether the address may be used again.
+    /// Whether the address may be reused.
     ReuseAddress = "SO_REUSEADDR",
     /// Whether several sockets may listen on it.
     ReusePort = "SO_REUSEPORT",
@@ -170,11 +170,11 @@ socket_options! {
     OobInline = "SO_OOBINLINE",
     /// Whether ICMP errors are reported immediately.
     ReceiveErrors = "IP_RECVERR",
-    /// Bytes a second.
+    /// Bytes per second.
     MaxPacingRate = "SO_MAX_PACING_RATE",
-    /// Whether small segments go at once.
+    /// Whether small segments are sent immediately.
     NoDelay = "TCP_NODELAY",
-    /// Whether only full segments go.
+    /// Whether only full segments are sent.
     Cork = "TCP_CORK",
     /// Bytes.
     MaxSeg = "TCP_MAXSEG",
@@ -190,25 +190,25 @@ socket_options! {
     Linger2 = "TCP_LINGER2",
     /// Seconds.
     DeferAccept = "TCP_DEFER_ACCEPT",
-    /// Bytes; 0 for no bound, while there is no connection.
+    /// Bytes; 0 for no limit, while there is no connection.
     WindowClamp = "TCP_WINDOW_CLAMP",
-    /// 0 delays ACKs, 1 does not, an even number does not this once.
+    /// 0 delays ACKs, 1 does not, an even number applies only once.
     QuickAck = "TCP_QUICKACK",
     /// Milliseconds.
     UserTimeout = "TCP_USER_TIMEOUT",
     /// Bytes.
     NotSentLowAt = "TCP_NOTSENT_LOWAT",
-    /// Whether reads report how much is left.
+    /// Whether reads report how many bytes are left.
     Inq = "TCP_INQ",
     /// Whether timeouts of thin streams do not back off.
     ThinLinearTimeouts = "TCP_THIN_LINEAR_TIMEOUTS",
-    /// Children opened by data in a SYN that may wait.
+    /// The maximum number of pending Fast Open children.
     FastOpen = "TCP_FASTOPEN",
     /// Whether the SYN waits for the first data.
     FastOpenConnect = "TCP_FASTOPEN_CONNECT",
-    /// Whether it goes without a cookie.
+    /// Whether no cookie is required.
     FastOpenNoCookie = "TCP_FASTOPEN_NO_COOKIE",
-    /// Whether SYNs are kept for the application.
+    /// Whether the SYN is kept for the application.
     SaveSyn = "TCP_SAVE_SYN",
     /// Milliseconds.
     RtoMaxMs = "TCP_RTO_MAX_MS",

@@ -1,4 +1,4 @@
-//! What `poll` says (`tcp_poll`, net/ipv4/tcp.c, 6.18).
+//! The events of `poll` (`tcp_poll`, net/ipv4/tcp.c, 6.18).
 
 use crate::connection::{Connection, State};
 use crate::receive::receiver::UrgentByte;
@@ -7,13 +7,13 @@ use crate::receive::receiver::UrgentByte;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the bits of poll's mask")]
 pub struct Events {
-    /// There is something to read, or its end (`POLLIN`, `POLLRDNORM`).
+    /// There is data or EOF to read (`POLLIN`, `POLLRDNORM`).
     pub readable: bool,
-    /// There is room to write, or an error instead (`POLLOUT`, `POLLWRNORM`).
+    /// There is room to write, or an error (`POLLOUT`, `POLLWRNORM`).
     pub writable: bool,
-    /// The urgent byte is here (`POLLPRI`).
+    /// The urgent byte has arrived (`POLLPRI`).
     pub urgent: bool,
-    /// The peer writes no more (`POLLRDHUP`).
+    /// The peer has shut down writing (`POLLRDHUP`).
     pub read_closed: bool,
     /// Neither direction is open (`POLLHUP`).
     pub hung_up: bool,
@@ -22,9 +22,9 @@ pub struct Events {
 }
 
 impl Connection {
-    /// What `poll` says now.
+    /// The current events of `poll`.
     pub fn poll_events(&mut self) -> Events {
-        // The application's socket is CLOSED while TIME-WAIT goes on.
+        // The application's socket is CLOSED while TIME-WAIT continues.
         let closed = matches!(self.state, State::Closed | State::TimeWait);
         let mut events = Events {
             hung_up: closed || (self.send_shutdown && self.receive_shutdown),
@@ -44,14 +44,14 @@ impl Connection {
             );
             events.readable |= self.has_to_read(self.options.receive_lowat.saturating_add(skipped));
             events.writable = self.send_shutdown || self.is_writable();
-            // Asking is waiting: free space will be reported (`SOCK_NOSPACE`).
+            // A poll counts as waiting: free space will be reported (`SOCK_NOSPACE`).
             self.snd.no_space |= !events.writable;
             events.urgent = self.rcv.urgent.byte == UrgentByte::Here;
         }
         events
     }
 
-    /// Whether a reader that waits for `target` bytes is to be woken (`tcp_epollin_ready`).
+    /// Whether to wake a reader that waits for `target` bytes (`tcp_epollin_ready`).
     fn has_to_read(&self, target: u32) -> bool {
         let available = self.rcv.nxt.distance_from(self.rcv.copied);
         let pressed = self.rcv.rmem_alloc > self.rcv.buffer - (self.rcv.buffer >> 3);
@@ -59,7 +59,7 @@ impl Connection {
             && (available >= i64::from(target) || pressed || self.rcv.window_left() <= self.rcv.ack.rcv_mss)
     }
 
-    /// Whether a sleeping reader would find what it waits for.
+    /// Whether a blocked read would return.
     pub(crate) fn is_readable(&self) -> bool {
         self.rcv.fin || self.has_to_read(self.options.receive_lowat)
     }

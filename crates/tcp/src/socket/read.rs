@@ -5,25 +5,25 @@ use crate::errno::Errno;
 use crate::receive::receiver::UrgentByte;
 use slowpath_model::{Instant, StreamOffset};
 
-/// The flags of `recvmsg` that change what is taken.
+/// The flags of `recvmsg` that change what is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadFlags {
-    /// What is read stays (`MSG_PEEK`).
+    /// The data stays in the queue (`MSG_PEEK`).
     pub peek: bool,
     /// The urgent byte, out of band (`MSG_OOB`).
     pub out_of_band: bool,
 }
 
 impl Connection {
-    /// Reads at most `max` bytes; 0 is the end of what the peer sends.
+    /// Reads at most `max` bytes; 0 is EOF.
     ///
-    /// Never waits. A reader that blocks, or asks for all (`MSG_WAITALL`), sleeps until
-    /// [`Wakeups::readable`](crate::Wakeups) or a change of state, and calls again.
+    /// Never waits. A reader that blocks, or wants all bytes (`MSG_WAITALL`), sleeps until
+    /// [`Wakeups::readable`](crate::Wakeups) or a state change, and calls again.
     ///
     /// # Errors
     ///
-    /// `EAGAIN` if there is nothing yet, `ENOTCONN` if there never was a connection, `EINVAL` for an urgent byte
-    /// that is not there, or the error that the connection has met, once.
+    /// `EAGAIN` if there is no data yet, `ENOTCONN` if there never was a connection, `EINVAL` if there is no urgent
+    /// byte, or the connection's pending error, once.
     pub fn read(&mut self, now: Instant, max: u32, flags: ReadFlags) -> Result<u32, Errno> {
         if flags.out_of_band {
             return self.read_urgent(flags.peek);
@@ -66,7 +66,7 @@ impl Connection {
         copied
     }
 
-    /// How much of the buffer at `at` is skipped since it is urgent, and how much is read.
+    /// How many bytes of the buffer at `at` are skipped as urgent, and how many are read.
     fn next_piece(&self, at: StreamOffset, max: u32) -> (u32, u32) {
         let end = self.rcv.queue.buffer_end(at).unwrap_or(at).min(self.data_end());
         let available = u32::try_from(end.distance_from(at).max(0)).unwrap_or(u32::MAX).min(max);
@@ -81,7 +81,7 @@ impl Connection {
         }
     }
 
-    /// The end of what was received in order, without the FIN.
+    /// The end of the data received in order, without the FIN.
     fn data_end(&self) -> StreamOffset {
         self.rcv.nxt - u32::from(self.rcv.fin)
     }
@@ -90,7 +90,7 @@ impl Connection {
         self.has_urgent() && self.rcv.urgent.seq == at
     }
 
-    /// The reader is past the urgent byte: the fast path may go on.
+    /// The reader has passed the urgent byte: the fast path may resume.
     fn pass_urgent(&mut self) {
         if self.has_urgent() && self.rcv.copied > self.rcv.urgent.seq {
             self.rcv.urgent.byte = UrgentByte::None;
@@ -98,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// Whether the reader stands at the FIN; passes it, unless it only looks (`found_fin_ok`).
+    /// Whether the reader is at the FIN; passes it unless peeking (`found_fin_ok`).
     fn passes_fin(&mut self, peek: bool) -> bool {
         let at_fin = self.rcv.fin && self.rcv.copied == self.data_end();
         if at_fin && !peek {
@@ -109,7 +109,7 @@ impl Connection {
         at_fin
     }
 
-    /// What a read returns that finds nothing.
+    /// The result of a read that finds no data.
     fn read_nothing(&mut self) -> Result<u32, Errno> {
         if self.rcv.fin {
             return Ok(0);
@@ -137,7 +137,7 @@ impl Connection {
         if self.state == State::Closed || self.receive_shutdown { Ok(0) } else { Err(Errno::EAGAIN) }
     }
 
-    /// Bytes that can be read (`SIOCINQ`, `tcp_inq`): up to the urgent byte, if there is one ahead.
+    /// Bytes that can be read (`SIOCINQ`, `tcp_inq`): up to the urgent byte, if one is ahead.
     pub fn inq(&self) -> u32 {
         let opening =
             matches!(self.state, State::SynSent | State::SynReceived) && self.rcv.fast_open.is_none();
@@ -155,13 +155,12 @@ impl Connection {
         u32::try_from(end.distance_from(self.rcv.copied).max(0)).unwrap_or(u32::MAX)
     }
 
-    /// The oldest sequence number that is not acknowledged, and the one after the last written (`snd_una`,
-    /// `write_seq`).
+    /// The oldest unacknowledged sequence number, and the one after the last written (`snd_una`, `write_seq`).
     pub const fn written(&self) -> (StreamOffset, StreamOffset) {
         (self.snd.una, self.snd.write_seq)
     }
 
-    /// Where the last buffer begins that was not sent yet: what is written next may go into it.
+    /// The start of the last unsent buffer: the next write may extend it.
     pub fn unsent_tail(&self) -> Option<StreamOffset> {
         self.snd.queue.unsent_tail().map(|id| self.snd.queue[id].seq)
     }

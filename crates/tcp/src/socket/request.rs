@@ -1,4 +1,4 @@
-//! A handshake at the side that was asked (`struct request_sock`, `tcp_check_req`; net/ipv4/tcp_minisocks.c, 6.18).
+//! A handshake on the server (`struct request_sock`, `tcp_check_req`; net/ipv4/tcp_minisocks.c, 6.18).
 
 use crate::packet::{Cookie, Packet, SynOptions, TcpOptions};
 use crate::receive::initial_window::InitialReceiveWindow;
@@ -6,19 +6,19 @@ use crate::settings::{Negotiated, Settings};
 use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
 use std::time::Duration;
 
-/// How long a SYN cookie is believed (`MAX_SYNCOOKIE_AGE` times `TCP_SYNCOOKIE_PERIOD`).
+/// How long a SYN cookie is valid (`MAX_SYNCOOKIE_AGE` times `TCP_SYNCOOKIE_PERIOD`).
 const COOKIE_LIFE: Duration = Duration::from_secs(120);
 
-/// What answers a SYN: the SYN-ACK, how often it was sent, and what it agreed to.
+/// The SYN-ACK, how often it was sent, and what it negotiated.
 #[derive(Clone, Debug)]
 pub(crate) struct SynAck {
-    /// What both sides do.
+    /// The negotiated options.
     pub negotiated: Negotiated,
-    /// Our first window, and its scale.
+    /// Our initial receive window, and its scale.
     pub window: InitialReceiveWindow,
     /// The MSS that we advertise to the peer.
     pub advmss: u32,
-    /// The peer's timestamp, to be echoed.
+    /// The peer's timestamp, to echo.
     pub ts_recent: u32,
     /// When the SYN-ACK was first and last sent (`snt_synack`, `snt_tsval_first`, `snt_tsval_last`).
     pub first_sent: Instant,
@@ -28,15 +28,15 @@ pub(crate) struct SynAck {
     pub retransmissions: u8,
     /// When the next timeout is due.
     pub due: Instant,
-    /// Its ACK has come, and was not enough (`acked`).
+    /// Its ACK arrived but was not sufficient (`acked`).
     pub acked: bool,
-    /// What is expected next (`rcv_nxt`): beyond the SYN's data where that was taken.
+    /// The next expected sequence number (`rcv_nxt`): after the SYN's data if that was accepted.
     pub rcv_nxt: StreamOffset,
-    /// When an ACK was last sent about something odd.
+    /// When an ACK was last sent for an invalid segment.
     pub last_oow_ack: Option<Instant>,
-    /// The cookie to give out.
+    /// The Fast Open cookie to send.
     pub cookie: Option<Cookie>,
-    /// It is a SYN cookie: nothing is kept of it but what its sequence number encodes (`tcp_syncookies`).
+    /// It is a SYN cookie: only what its sequence number encodes is kept (`tcp_syncookies`).
     pub in_sequence: bool,
 }
 
@@ -45,22 +45,22 @@ pub(crate) struct SynAck {
 pub(crate) enum Verdict {
     /// Nothing, or it was answered.
     Ignore,
-    /// It repeats the SYN: the SYN-ACK goes out again.
+    /// It repeats the SYN: the SYN-ACK is retransmitted.
     Repeat,
-    /// It is answered with an ACK of where we are.
+    /// It is answered with an ACK of the current state.
     Acknowledge,
-    /// It acknowledges something else: a reset.
+    /// It acknowledges something else: answered with a RST.
     WrongAck,
-    /// It ends the handshake, and is answered with a reset unless it is one.
+    /// It ends the handshake, and is answered with a RST unless it is one.
     Abort,
     /// It completes the handshake.
     Complete,
 }
 
 impl SynAck {
-    /// Makes it a SYN cookie, which has room for one of four sizes (`__cookie_v4_init_sequence`,
-    /// `__cookie_v6_init_sequence`) and, without timestamps, for no option (`tcp_clear_options`). Nobody sends it
-    /// again.
+    /// Turns it into a SYN cookie, which has room for one of four MSS values (`__cookie_v4_init_sequence`,
+    /// `__cookie_v6_init_sequence`) and, without timestamps, for no option (`tcp_clear_options`). It is never
+    /// retransmitted.
     pub fn put_into_sequence(&mut self, now: Instant, settings: &Settings) {
         const SIZES_V4: [u16; 4] = [1460, 1440, 1300, 536];
         const SIZES_V6: [u16; 4] = [8940, 1440, 1420, 1220];
@@ -78,7 +78,7 @@ impl SynAck {
         }
     }
 
-    /// Sets the timer anew (`tcp_reqsk_timeout`): doubling from the first timeout.
+    /// Restarts the timer (`tcp_reqsk_timeout`): doubling from the first timeout.
     pub fn rearm(&mut self, now: Instant, settings: &Settings, first: Duration) {
         let factor = 1_u32.checked_shl(u32::from(self.timeouts)).unwrap_or(u32::MAX);
         let timeout = first.saturating_mul(factor).min(settings.sysctls.tcp_rto_max);
@@ -86,7 +86,7 @@ impl SynAck {
         self.due = clock.fires(now, clock.ticks(timeout));
     }
 
-    /// The SYN-ACK (`tcp_make_synack`). `timestamp` is now, by our clock.
+    /// The SYN-ACK (`tcp_make_synack`). `timestamp` is the current time, by our clock.
     pub fn packet(&self, timestamp: u32) -> Packet {
         let mut flags = Flags::SYN.with(Flags::ACK);
         if self.negotiated.ecn {
@@ -107,7 +107,7 @@ impl SynAck {
         }
     }
 
-    /// An ACK of where we are (`tcp_v4_reqsk_send_ack`).
+    /// An ACK of the current state (`tcp_v4_reqsk_send_ack`).
     pub fn plain_ack(&self, timestamp: u32) -> Packet {
         let scale = self.negotiated.window_scale.map_or(0, |(_, ours)| ours);
         Packet {
@@ -122,8 +122,8 @@ impl SynAck {
         self.negotiated.timestamps.then_some(Timestamps { val: timestamp, ecr: self.ts_recent })
     }
 
-    /// What a segment from the same peer means (`tcp_check_req`). `echoes` is the range of timestamps that its
-    /// SYN-ACKs had; none for the child of a SYN with data, which is open already.
+    /// What a segment from the same peer means (`tcp_check_req`). `echoes` is the range of timestamps in its SYN-ACKs;
+    /// `None` for the child of a SYN with data, which is already open.
     pub fn check(&self, packet: &Packet, echoes: Option<(u32, u32)>) -> Verdict {
         let (syn, ack, reset) =
             (packet.flags.has(Flags::SYN), packet.flags.has(Flags::ACK), packet.flags.has(Flags::RST));

@@ -15,11 +15,11 @@ use std::time::Duration;
 const MAX_KEEP_SECONDS: i64 = 32_767;
 /// `MAX_TCP_KEEPCNT`, `MAX_TCP_SYNCNT`.
 const MAX_COUNT: i64 = 127;
-/// `TCP_MIN_MSS` and `MAX_TCP_WINDOW`: what `TCP_MAXSEG` takes.
+/// `TCP_MIN_MSS` and `MAX_TCP_WINDOW`: the range of `TCP_MAXSEG`.
 const MAX_SEG: (i64, i64) = (88, 32_767);
 /// `TCP_FIN_TIMEOUT_MAX`.
 const MAX_LINGER2: i64 = 120;
-/// `TCP_DELACK_MAX`, `TCP_RTO_MIN`: what they can only be made less than.
+/// `TCP_DELACK_MAX`, `TCP_RTO_MIN`: they can only be lowered from this.
 const MAX_TIMER: Duration = Duration::from_millis(200);
 /// `TCP_RTO_MAX_SEC`, in milliseconds.
 const MAX_RTO_MS: i64 = 120_000;
@@ -29,7 +29,7 @@ fn within(value: i64, least: i64, most: i64) -> Result<i64, Errno> {
     if (least..=most).contains(&value) { Ok(value) } else { Err(Errno::EINVAL) }
 }
 
-/// The value as a `u32`: an `int` of the system call's that is not negative, or `EINVAL`.
+/// The value as a `u32`: a non-negative `int` of the system call, or `EINVAL`.
 fn unsigned(value: i64) -> Result<u32, Errno> {
     u32::try_from(within(value, 0, i64::from(i32::MAX))?).map_err(|_| Errno::EINVAL)
 }
@@ -43,13 +43,12 @@ fn count(value: i64) -> Result<u8, Errno> {
 }
 
 impl SocketOptions {
-    /// Notes an option, as far as that needs no connection. What a connection does about it is
-    /// [`Connection::setsockopt`]'s.
+    /// Stores an option, as far as that needs no connection. [`Connection::setsockopt`] applies it to a connection.
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a value out of range, `ENOPROTOOPT` for an option that is only read, `EPERM` and `EOPNOTSUPP`
-    /// as the kernel has them.
+    /// `EINVAL` for a value out of range, `ENOPROTOOPT` for a read-only option, `EPERM` and `EOPNOTSUPP` as in the
+    /// kernel.
     fn set(&mut self, option: SocketOption, value: i64, settings: &Settings) -> Result<(), Errno> {
         if self.set_timing(option, value, settings)? || self.set_buffer(option, value, settings)? {
             return Ok(());
@@ -89,7 +88,7 @@ impl SocketOptions {
         Ok(())
     }
 
-    /// TcpOptions that are times and counts; whether `option` is one.
+    /// Options that are times and counts; returns whether `option` is one.
     fn set_timing(&mut self, option: SocketOption, value: i64, settings: &Settings) -> Result<bool, Errno> {
         let timer = |value: i64| {
             let time = Duration::from_micros(u64::from(unsigned(value)?));
@@ -127,7 +126,7 @@ impl SocketOptions {
         Ok(true)
     }
 
-    /// TcpOptions that are amounts of memory; whether `option` is one.
+    /// Options that are amounts of memory; returns whether `option` is one.
     fn set_buffer(&mut self, option: SocketOption, value: i64, settings: &Settings) -> Result<bool, Errno> {
         let [least_receive, least_send] = settings.choices.buffer_memory.least_buffers();
         match option {
@@ -153,7 +152,7 @@ impl SocketOptions {
     }
 }
 
-/// In how many SYN-ACKs so many seconds pass (`secs_to_retrans`).
+/// The number of SYN-ACKs sent in `seconds` (`secs_to_retrans`).
 fn seconds_to_retries(seconds: i64, settings: &Settings) -> u8 {
     let first = i64::try_from(settings.choices.initial_rto.as_secs()).unwrap_or(1).max(1);
     let most = i64::try_from(settings.sysctls.tcp_rto_max.as_secs()).unwrap_or(120);
@@ -169,7 +168,7 @@ fn seconds_to_retries(seconds: i64, settings: &Settings) -> u8 {
     retries
 }
 
-/// The seconds that so many SYN-ACKs take (`retrans_to_secs`).
+/// The seconds in which `retries` SYN-ACKs are sent (`retrans_to_secs`).
 fn retries_to_seconds(retries: u8, settings: &Settings) -> i64 {
     let first = i64::try_from(settings.choices.initial_rto.as_secs()).unwrap_or(1).max(1);
     let most = i64::try_from(settings.sysctls.tcp_rto_max.as_secs()).unwrap_or(120);
@@ -186,8 +185,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// `EINVAL` for a value out of range, `ENOPROTOOPT` for what can only be read, `EOPNOTSUPP` for what the host
-    /// is not set to do.
+    /// `EINVAL` for a value out of range, `ENOPROTOOPT` for a read-only option, `EOPNOTSUPP` for what the host's
+    /// settings disable.
     pub fn setsockopt(&mut self, now: Instant, option: SocketOption, value: i64) -> Result<(), Errno> {
         let closed = self.state == State::Closed;
         match option {
@@ -201,7 +200,7 @@ impl Connection {
         Ok(())
     }
 
-    /// What changes at once.
+    /// Applies an option that takes effect immediately.
     fn apply(&mut self, now: Instant, option: SocketOption, value: i64) {
         match option {
             SocketOption::NoDelay if self.options.nodelay => self.push_uncorked(now),
@@ -235,7 +234,7 @@ impl Connection {
         !matches!(self.state, State::Closed | State::TimeWait)
     }
 
-    /// Sends what waits, whatever its size (`TCP_NAGLE_PUSH`).
+    /// Sends waiting data, whatever its size (`TCP_NAGLE_PUSH`).
     fn push_uncorked(&mut self, now: Instant) {
         if self.is_alive() {
             self.push_now(now);
@@ -254,7 +253,7 @@ impl Connection {
         }
     }
 
-    /// `__tcp_sock_set_quickack`: 0 delays ACKs, 1 does not, and an even number does not this once.
+    /// `__tcp_sock_set_quickack`: 0 delays ACKs, 1 does not, and an even number applies only once.
     fn set_quickack(&mut self, now: Instant, value: i64) {
         if value == 0 {
             self.enter_pingpong_mode();
@@ -270,7 +269,7 @@ impl Connection {
         }
     }
 
-    /// `tcp_set_rcvlowat`: the buffer must hold what is waited for.
+    /// `tcp_set_rcvlowat`: the buffer must hold that many bytes.
     fn apply_receive_lowat(&mut self) {
         let wanted = self.options.receive_lowat;
         if self.is_readable() {
@@ -288,7 +287,7 @@ impl Connection {
         }
     }
 
-    /// Reads an option of the socket (`getsockopt`). `SO_ERROR` takes the error away.
+    /// Reads an option of the socket (`getsockopt`). Reading `SO_ERROR` clears it.
     pub fn getsockopt(&mut self, option: SocketOption) -> i64 {
         match option {
             SocketOption::Error => {
@@ -309,7 +308,7 @@ impl Connection {
 }
 
 impl Listener {
-    /// Sets an option that the connections to come inherit.
+    /// Sets an option that future connections inherit.
     ///
     /// # Errors
     ///
@@ -337,7 +336,7 @@ impl Listener {
 }
 
 impl SocketOptions {
-    /// The value of an option as `getsockopt` shows it, where no connection is asked; 0 for those.
+    /// The value of an option as `getsockopt` returns it, if it needs no connection; otherwise 0.
     fn get(&self, option: SocketOption, settings: &Settings) -> i64 {
         let sysctls = &settings.sysctls;
         let seconds = |own: Option<Duration>, default: Duration| own.unwrap_or(default).as_secs() as i64;

@@ -6,13 +6,13 @@ use slowpath_model::Instant;
 use slowpath_tcp::choices::{Choices, CongestionControl};
 use std::time::Duration;
 
-/// A transfer over so many bits a second and so many packets of queue, with room for any window.
+/// A transfer at `rate` bit/s with a queue of `queue` packets, with room for any window.
 fn transfer(control: CongestionControl, rate: f64, queue: usize, rtt: Duration) -> Bulk {
     let choices = Choices { congestion_control: control, ..Release::Linux6_18.tcp() };
     let mut sysctls = big_buffers();
     sysctls.tcp_wmem.max = 1 << 30;
     sysctls.tcp_rmem.max = 1 << 30;
-    // Receive tuning would hold the first seconds.
+    // Receive autotuning would limit the first seconds.
     sysctls.tcp_rmem.default = 512 << 20;
     Bulk::new(choices, sysctls, rate, queue, rtt)
 }
@@ -29,9 +29,9 @@ fn elapsed(bulk: &Bulk) -> Duration {
     bulk.now.since(Instant::START).expect("time goes on")
 }
 
-/// Runs until the loss of the packet of this number is repaired.
+/// Runs until the loss of packet `number` is repaired.
 fn lose(bulk: &mut Bulk, number: u64) {
-    bulk.there.loses = Box::new(move |n| n == number);
+    bulk.to_server.loses = Box::new(move |n| n == number);
     for is_repaired in [false, true] {
         while (state(bulk) == 0) != is_repaired {
             bulk.run(elapsed(bulk) + Duration::from_millis(1));
@@ -39,17 +39,17 @@ fn lose(bulk: &mut Bulk, number: u64) {
     }
 }
 
-/// Runs on for so many RTTs; how many ACKs came for a segment meanwhile.
+/// Runs for `count` RTTs; returns the ACKs per segment.
 fn rounds(bulk: &mut Bulk, rtt: Duration, count: u32) -> f64 {
-    let (segments, acks) = (bulk.there.sent, bulk.back.sent);
+    let (segments, acks) = (bulk.to_server.sent, bulk.to_client.sent);
     bulk.run(elapsed(bulk) + rtt * count);
-    (bulk.back.sent - acks) as f64 / (bulk.there.sent - segments) as f64
+    (bulk.to_client.sent - acks) as f64 / (bulk.to_server.sent - segments) as f64
 }
 
-/// Holds the window against a formula for its growth in an RTT, of the window, the time in seconds and how many ACKs
-/// there are for a segment.
+/// Compares cwnd with a formula for its growth per RTT, a function of cwnd, the time in seconds and the ACKs per
+/// segment.
 fn follows(bulk: &mut Bulk, rtt: Duration, (steps, each): (u32, u32), grows: impl Fn(f64, f64, f64) -> f64) {
-    // What was sent in recovery is acknowledged.
+    // Data sent in recovery is acknowledged.
     rounds(bulk, rtt, 2);
     let (mut expected, began) = (cwnd(bulk), elapsed(bulk));
     for step in 1..=steps {
@@ -62,27 +62,27 @@ fn follows(bulk: &mut Bulk, rtt: Duration, (steps, each): (u32, u32), grows: imp
         let after = elapsed(bulk) - began;
         assert!(
             (got / expected - 1.0).abs() < 0.02,
-            "{after:?}: {got} segments, the formula says {expected:.0}, {acks:.3} ACKs for a segment"
+            "{after:?}: {got} segments, the formula says {expected:.0}, {acks:.3} ACKs per segment"
         );
     }
 }
 
-/// Kelly 2003: a hundredth of the window in an RTT, an eighth less after a loss.
+/// Kelly 2003: grows by a hundredth per RTT, shrinks by an eighth after a loss.
 #[test]
-fn scalable_grows_by_a_hundredth() {
+fn scalable_grows_by_a_hundredth_per_rtt() {
     const RTT: Duration = Duration::from_millis(50);
     let mut bulk = transfer(CongestionControl::Scalable, 40e9, 1_000_000, RTT);
     lose(&mut bulk, 5000);
     follows(&mut bulk, RTT, (20, 10), |window, _, _| window / 100.0);
     let before = cwnd(&bulk);
-    let next = bulk.there.sent + 1;
+    let next = bulk.to_server.sent + 1;
     lose(&mut bulk, next);
-    // Some of it has grown again meanwhile.
+    // It has grown a little since.
     let left = f64::from(bulk.sender.info(bulk.now).snd_ssthresh) / before;
     assert!((0.87..0.90).contains(&left), "{left}");
 }
 
-/// RFC 3649, section 5: `a(w) = w^2 p(w) 2 b(w) / (2 - b(w))`, for each ACK `a(w) / w`.
+/// RFC 3649, section 5: `a(w) = w^2 p(w) 2 b(w) / (2 - b(w))`; `a(w) / w` per ACK.
 #[test]
 fn highspeed_follows_its_response_function() {
     const RTT: Duration = Duration::from_millis(50);
@@ -94,17 +94,17 @@ fn highspeed_follows_its_response_function() {
         acks * w * w * 0.078 / w.powf(1.2) * 2.0 * b / (2.0 - b)
     });
     let before = cwnd(&bulk);
-    let next = bulk.there.sent + 1;
+    let next = bulk.to_server.sent + 1;
     lose(&mut bulk, next);
     let left = f64::from(bulk.sender.info(bulk.now).snd_ssthresh) / before;
     assert!((left / (1.0 - decrease(before)) - 1.0).abs() < 0.02, "{left}");
 }
 
-/// Leith and Shorten 2004: `1 + 10 (t - 1) + ((t - 1) / 2)^2` segments per RTT, t seconds after the loss, times
-/// `2 (1 - beta)`, as if RTTs were 100 ms.
+/// Leith and Shorten 2004: `1 + 10 (t - 1) + ((t - 1) / 2)^2` segments per RTT, t seconds after the loss, times `2 (1 -
+/// beta)`, scaled to RTTs of 100 ms.
 #[test]
-fn htcp_grows_the_faster_the_longer_without_a_loss() {
-    // 100 ticks, with what a packet takes on the wire.
+fn htcp_growth_increases_with_time_since_the_last_loss() {
+    // 100 ticks, including a packet's transmission time.
     const RTT: Duration = Duration::from_micros(99_500);
     let mut bulk = transfer(CongestionControl::Htcp, 40e9, 1_000_000, RTT);
     lose(&mut bulk, 60_000);
@@ -114,12 +114,11 @@ fn htcp_grows_the_faster_the_longer_without_a_loss() {
     });
 }
 
-/// Xu and others 2004: up to the last maximum by binary search, with 16 segments per RTT at most, and away from it
-/// likewise. Linux goes a quarter of the way instead of half of it, and a fifth of a segment where a quarter is one or less;
-/// and it counts segments (since 4.0) where it already counts what an ACK stands for, so that delayed ACKs let it grow
-/// the faster.
+/// Xu and others 2004: binary search up to the last maximum, with at most 16 segments per RTT, and the same away from
+/// it. Linux goes a quarter of the way instead of half, and a fifth of a segment where a quarter is one or less. Since
+/// 4.0 it counts segments in addition to the delayed ACK ratio, so that delayed ACKs make it grow faster.
 #[test]
-fn bic_searches_for_the_last_maximum() {
+fn bic_binary_searches_for_the_last_maximum() {
     const RTT: Duration = Duration::from_millis(50);
     let mut bulk = transfer(CongestionControl::Bic, 40e9, 1_000_000, RTT);
     lose(&mut bulk, 5000);
@@ -132,17 +131,17 @@ fn bic_searches_for_the_last_maximum() {
         };
         step.min(16.0) / acks
     });
-    assert!(cwnd(&bulk) > max * 1.2, "it went on beyond the maximum");
+    assert!(cwnd(&bulk) > max * 1.2, "it grows beyond the maximum");
 }
 
-/// Brakmo and Peterson 1995: two to four segments stand in the queue, and none is lost.
+/// Brakmo and Peterson 1995: two to four segments are queued, and none is lost.
 #[test]
 fn vegas_keeps_two_to_four_segments_in_the_queue() {
     const RTT: Duration = Duration::from_millis(50);
     let mut bulk = transfer(CongestionControl::Vegas, 20e6, 400, RTT);
     bulk.run(Duration::from_secs(30));
-    assert_eq!(bulk.there.dropped, 0);
-    // The link's packets in an RTT, those that are on it included.
+    assert_eq!(bulk.to_server.dropped, 0);
+    // The link's packets per RTT, including those in transmission.
     let pipe = 20e6 / 8.0 / 1500.0 * (RTT.as_secs_f64() + 1500.0 * 8.0 / 20e6);
     for second in 31..60 {
         bulk.run(Duration::from_secs(second));
@@ -151,9 +150,9 @@ fn vegas_keeps_two_to_four_segments_in_the_queue() {
     }
 }
 
-/// Grieco and Mascolo 2004: after a loss the window is the rate that the path delivered, times the minimum RTT.
+/// Grieco and Mascolo 2004: after a loss cwnd is the path's delivery rate times the minimum RTT.
 #[test]
-fn westwood_sets_the_window_to_what_the_path_delivers() {
+fn westwood_sets_cwnd_to_the_delivery_rate_times_the_minimum_rtt() {
     const RTT: Duration = Duration::from_millis(50);
     const RATE: f64 = 100e6;
     let mut bulk = transfer(CongestionControl::Westwood, RATE, 200, RTT);
@@ -174,15 +173,15 @@ fn westwood_sets_the_window_to_what_the_path_delivers() {
     assert!(seen >= 3, "{seen} losses");
 }
 
-/// Cardwell and others 2016: the rate of the path whatever it loses by chance, little in its queue, and every ten seconds
-/// four segments for 200 ms.
+/// Cardwell and others 2016: BBR uses the path's rate despite random loss, keeps its queue short, and every ten seconds
+/// probes with four segments for 200 ms.
 #[test]
-fn bbr_finds_the_rate_and_the_shortest_round_trip() {
+fn bbr_finds_the_bottleneck_rate_and_minimum_rtt() {
     const RTT: Duration = Duration::from_millis(40);
     const RATE: f64 = 100e6;
     let mut bulk = transfer(CongestionControl::Bbr, RATE, 2000, RTT);
     let mut state = 1u64;
-    bulk.there.loses = Box::new(move |_| {
+    bulk.to_server.loses = Box::new(move |_| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 57 == 0
     });
@@ -203,8 +202,8 @@ fn bbr_finds_the_rate_and_the_shortest_round_trip() {
         }
     }
     let rate = (bulk.read - before) as f64 / 40.0 / line;
-    assert!(rate > 0.93, "{rate:.3} of the line, with one of 128 lost");
-    // Of eight RTTs one with a quarter more and one with a quarter less.
+    assert!(rate > 0.93, "{rate:.3} of the link rate, with one in 128 packets lost");
+    // Of eight RTTs, one with a quarter more and one with a quarter less.
     let share = |gain: i32| gains.iter().filter(|&&g| g == gain).count() as f64 / gains.len() as f64;
     assert!(share(4) > 0.6 && share(5) > 0.05 && share(3) > 0.01, "{} {} {}", share(3), share(4), share(5));
     let window = windows.iter().sum::<f64>() / windows.len() as f64;

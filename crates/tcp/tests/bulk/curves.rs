@@ -1,4 +1,4 @@
-//! The window over time against the curves that the RFCs give.
+//! cwnd over time compared with the curves of the RFCs.
 
 use crate::transfer::{Bulk, big_buffers};
 use slowpath_kernels::Release;
@@ -8,15 +8,15 @@ use std::time::Duration;
 
 const RTT: Duration = Duration::from_millis(50);
 
-/// A transfer that nothing holds but its window, and that loses what `loses` says.
+/// A transfer that only cwnd limits; `loses` selects the lost packets.
 fn transfer(control: CongestionControl, loses: impl FnMut(u64) -> bool + 'static) -> Bulk {
     let mut choices = Release::Linux6_18.tcp();
     choices.congestion_control = control;
-    // Receive tuning would hold the first seconds.
+    // Receive autotuning would limit the first seconds.
     let mut sysctls = big_buffers();
     sysctls.tcp_rmem.default = 64 << 20;
     let mut bulk = Bulk::new(choices, sysctls, 40e9, 1_000_000, RTT);
-    bulk.there.loses = Box::new(loses);
+    bulk.to_server.loses = Box::new(loses);
     bulk
 }
 
@@ -25,7 +25,7 @@ fn cwnd(bulk: &Bulk) -> u32 {
 }
 
 #[test]
-fn slow_start_doubles_the_window_each_round_trip() {
+fn slow_start_doubles_cwnd_per_rtt() {
     let mut bulk = transfer(CongestionControl::Reno, |_| false);
     for round in 1..=8 {
         // The first data leaves one RTT after the SYN.
@@ -35,7 +35,7 @@ fn slow_start_doubles_the_window_each_round_trip() {
 }
 
 #[test]
-fn reno_adds_a_segment_each_round_trip() {
+fn reno_adds_one_segment_per_rtt() {
     let mut bulk = transfer(CongestionControl::Reno, |n| n == 500);
     bulk.run(Duration::from_secs(2));
     let (start, from) = (cwnd(&bulk), bulk.now);
@@ -47,7 +47,7 @@ fn reno_adds_a_segment_each_round_trip() {
 
 /// RFC 9438, section 4.2: `W(t) = C (t - K)^3 + Wmax`, `K = cbrt(Wmax (1 - beta) / C)`.
 #[test]
-fn cubic_follows_its_curve() {
+fn cubic_follows_the_curve_of_rfc_9438() {
     let mut bulk = transfer(CongestionControl::Cubic, |n| n == 5000);
     let step = |bulk: &mut Bulk| bulk.run(bulk.now.since(Instant::START).unwrap() + Duration::from_millis(1));
     while bulk.sender.info(bulk.now).ca_state < 3 {
@@ -56,7 +56,7 @@ fn cubic_follows_its_curve() {
     while bulk.sender.info(bulk.now).ca_state != 0 {
         step(&mut bulk);
     }
-    // In slow start the window before the loss is known by what the reduction left of it.
+    // In slow start, cwnd before the loss follows from the reduced ssthresh.
     let w_max = f64::from(bulk.sender.info(bulk.now).snd_ssthresh) * 1024.0 / 717.0;
     // The epoch begins with the first ACK after recovery.
     let (epoch, beta) = (bulk.now, 717.0 / 1024.0);
@@ -64,7 +64,7 @@ fn cubic_follows_its_curve() {
     for tenth in 5..200 {
         let elapsed = Duration::from_millis(100 * tenth);
         bulk.run(epoch.since(Instant::START).unwrap() + elapsed);
-        // The kernel aims at where the curve will be an RTT later, and gets there then.
+        // The kernel aims at the curve's value an RTT ahead, and reaches it then.
         let expected = w_max + 0.4 * (elapsed.as_secs_f64() - k).powi(3);
         let got = f64::from(cwnd(&bulk));
         assert!(
@@ -76,7 +76,7 @@ fn cubic_follows_its_curve() {
 
 /// Mathis and others, 1997: `MSS / RTT * C / sqrt(p)` with C = sqrt(3/2).
 #[test]
-fn reno_reaches_what_mathis_says() {
+fn reno_throughput_matches_the_mathis_formula() {
     for (p, seconds) in [(1e-5, 600), (1e-4, 300), (1e-3, 120), (1e-2, 120)] {
         let mut state = 1u64;
         let mut bulk = transfer(CongestionControl::Reno, move |_| {

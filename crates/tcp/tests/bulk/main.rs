@@ -1,4 +1,4 @@
-//! Bulk transfers between two endpoints: the results agree with arithmetic.
+//! Bulk transfers between two endpoints match calculated results.
 
 mod controls;
 mod curves;
@@ -9,29 +9,33 @@ use std::time::Duration;
 use transfer::{Bulk, big_buffers};
 
 #[test]
-fn a_link_is_filled_and_its_losses_are_repaired_without_a_timeout() {
+fn bulk_transfer_fills_the_link_and_recovers_without_rto() {
     let mut bulk = Bulk::new(Release::Linux6_18.tcp(), big_buffers(), 100e6, 330, Duration::from_millis(40));
     bulk.run(Duration::from_secs(10));
     let rate = bulk.read as f64 * 8.0 / 10.0;
     assert!(rate < 100e6 && rate > 90e6, "{rate}");
     let info = bulk.sender.info(bulk.now);
     assert_eq!(info.total_rto, 0);
-    assert_eq!(info.total_retrans, bulk.there.dropped, "exactly what was lost is retransmitted");
+    assert_eq!(info.total_retrans, bulk.to_server.dropped, "retransmissions match losses");
 }
 
-/// Forward acknowledgment and rate halving, by ticks of 4 and 10 ms: slower, but every loss is repaired.
+/// FACK and rate halving, with ticks of 4 and 10 ms: slower, but every loss is repaired.
 #[test]
-fn older_kernels_repair_losses_too() {
+fn older_kernels_recover_all_losses() {
     for choices in [Release::Linux2_6_14.tcp(), Release::Linux2_4_17.tcp()] {
         let mut bulk = Bulk::new(choices, big_buffers(), 50e6, 170, Duration::from_millis(40));
-        bulk.there.loses = Box::new(|n| n % 1777 == 1776);
+        bulk.to_server.loses = Box::new(|n| n % 1777 == 1776);
         bulk.run(Duration::from_secs(20));
         let rate = bulk.read as f64 * 8.0 / 20.0;
         let info = bulk.sender.info(bulk.now);
         assert!(rate < 50e6 && rate > 10e6, "{rate}");
-        // The last loss may not have been found yet.
-        assert!(info.total_retrans + 1 >= bulk.there.dropped, "{} lost, {info:?}", bulk.there.dropped);
-        assert!(info.total_rto * 10 < bulk.there.dropped as u16, "{info:?}");
+        // The last loss may not be detected yet.
+        assert!(
+            info.total_retrans + 1 >= bulk.to_server.dropped,
+            "{} lost, {info:?}",
+            bulk.to_server.dropped
+        );
+        assert!(info.total_rto * 10 < bulk.to_server.dropped as u16, "{info:?}");
     }
 }
 
@@ -45,8 +49,8 @@ fn speed() {
     let info = bulk.sender.info(bulk.now);
     println!(
         "{:.2} M packets/s, {} lost, {:?}",
-        f64::from(bulk.there.delivered) * 1e-6 / spent,
-        bulk.there.dropped,
+        f64::from(bulk.to_server.delivered) * 1e-6 / spent,
+        bulk.to_server.dropped,
         info
     );
 }

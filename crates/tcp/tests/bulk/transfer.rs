@@ -18,7 +18,7 @@ pub struct Wire {
     free: i64,
     in_flight: VecDeque<(Instant, Packet)>,
     departures: VecDeque<i64>,
-    /// Which of the packets are lost, by their number from 0.
+    /// Selects the lost packets, by their number from 0.
     pub loses: Box<dyn FnMut(u64) -> bool>,
     pub sent: u64,
     pub dropped: u32,
@@ -72,8 +72,8 @@ pub struct Bulk {
     pub sender: Connection,
     listener: Listener,
     receiver: Option<Connection>,
-    pub there: Wire,
-    pub back: Wire,
+    pub to_server: Wire,
+    pub to_client: Wire,
     pub read: u64,
 }
 
@@ -97,33 +97,33 @@ impl Bulk {
             sender: Connection::connect(Arc::clone(&settings), SocketOptions::default(), now),
             listener: Listener::listen(settings, SocketOptions::default(), 10),
             receiver: None,
-            there: Wire::new(rate, queue, rtt / 2),
-            back: Wire::new(rate, 10_000, rtt / 2),
+            to_server: Wire::new(rate, queue, rtt / 2),
+            to_client: Wire::new(rate, 10_000, rtt / 2),
             read: 0,
         }
     }
 
     fn step(&mut self) {
         let times = [
-            self.there.next(),
-            self.back.next(),
+            self.to_server.next(),
+            self.to_client.next(),
             self.sender.poll_timeout(),
             self.receiver.as_ref().and_then(Connection::poll_timeout),
             self.listener.poll_timeout(),
         ];
-        let next = times.into_iter().flatten().min().expect("something to wait for");
-        assert!(next >= self.now, "time goes back");
+        let next = times.into_iter().flatten().min().expect("a pending event");
+        assert!(next >= self.now, "an event in the past");
         self.now = next;
         let now = self.now;
         if times[0] == Some(next) {
-            let (_, packet) = self.there.in_flight.pop_front().unwrap();
-            self.there.delivered += 1;
+            let (_, packet) = self.to_server.in_flight.pop_front().unwrap();
+            self.to_server.delivered += 1;
             match &mut self.receiver {
                 Some(receiver) => receiver.handle_packet(now, &packet),
                 None => self.listener.handle_packet(now, Peer(1), &packet),
             }
         } else if times[1] == Some(next) {
-            let (_, packet) = self.back.in_flight.pop_front().unwrap();
+            let (_, packet) = self.to_client.in_flight.pop_front().unwrap();
             self.sender.handle_packet(now, &packet);
         } else {
             self.sender.handle_timeout(now);
@@ -145,15 +145,15 @@ impl Bulk {
                 self.read += u64::from(read);
             }
             while let Some(packet) = receiver.poll_transmit() {
-                self.back.send(now, packet);
+                self.to_client.send(now, packet);
             }
         }
         while let Some((_, packet)) = self.listener.poll_transmit() {
-            self.back.send(now, packet);
+            self.to_client.send(now, packet);
         }
         while self.sender.write(now, 1 << 20, WriteFlags::default()).is_ok() {}
         while let Some(packet) = self.sender.poll_transmit() {
-            self.there.send(now, packet);
+            self.to_server.send(now, packet);
         }
     }
 

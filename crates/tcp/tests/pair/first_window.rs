@@ -1,6 +1,6 @@
-//! The window that a SYN offers, and its scale.
+//! The window and the scale that a SYN offers.
 
-use crate::ends::settings;
+use crate::endpoints::settings;
 use slowpath_kernels::Release;
 use slowpath_model::Instant;
 use slowpath_tcp::packet::TcpOptions;
@@ -21,9 +21,9 @@ fn of_release(release: Release) -> Settings {
     (*settings(release.tcp(), release.sysctls())).clone()
 }
 
-/// The windows that everybody has seen in the SYN of a Linux with default buffers.
+/// The well-known windows in SYNs of Linux with default buffers.
 #[test]
-fn first_windows_are_the_known_ones() {
+fn default_syn_windows_match_linux() {
     assert_eq!(syn(of_release(Release::Linux6_18)), (64_240, Some(10)));
     assert_eq!(syn(of_release(Release::Linux2_6_14)), (5840, Some(2)));
     assert_eq!(syn(of_release(Release::Linux2_4_17)), (5840, Some(0)));
@@ -31,7 +31,7 @@ fn first_windows_are_the_known_ones() {
 }
 
 #[test]
-fn an_unscaled_window_is_clamped_to_its_field() {
+fn unscaled_window_is_clamped_to_16_bits() {
     let today = of_release(Release::Linux6_18);
     let tcp_rmem = BufferSizes { default: 2 << 20, ..today.sysctls.tcp_rmem };
     let sysctls = Sysctls { tcp_rmem, tcp_window_scaling: false, ..today.sysctls };
@@ -40,15 +40,15 @@ fn an_unscaled_window_is_clamped_to_its_field() {
 
 /// `ip route ... window 4000`, in whole segments.
 #[test]
-fn a_window_of_the_route_clamps_the_first_one() {
+fn route_window_clamps_the_initial_window() {
     let mut settings = of_release(Release::Linux6_18);
     settings.route.window = Some(4000);
     assert_eq!(syn(settings), (2920, Some(0)));
 }
 
-/// `ip route ... initrwnd 20`, as the live kernel shows it.
+/// `ip route ... initrwnd 20`, as on the live kernel.
 #[test]
-fn a_route_bounds_the_first_window() {
+fn route_initrwnd_sets_the_initial_window() {
     let mut settings = of_release(Release::Linux6_18);
     settings.route.initrwnd = Some(20);
     settings.mtu = 1340;

@@ -1,6 +1,6 @@
-//! Packets that no honest peer sends: nothing panics, and memory stays bounded.
+//! Packets that no honest peer sends: no panic, and bounded memory.
 
-use crate::ends::{PEER, settings};
+use crate::endpoints::{PEER, settings};
 use proptest::prelude::*;
 use slowpath_kernels::Release;
 use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
@@ -127,7 +127,7 @@ fn modern() -> Arc<Settings> {
     )
 }
 
-/// A connection just opened from outside.
+/// A connection just opened by a peer.
 fn opened(now: Instant) -> Connection {
     let mut listener = Listener::listen(modern(), SocketOptions::default(), 4);
     let syn = Packet {
@@ -146,16 +146,16 @@ fn opened(now: Instant) -> Connection {
     listener.accept().expect("opened").1
 }
 
-/// Payload of the largest packet there is (`GRO_MAX_SIZE`).
+/// Payload of the largest possible packet (`GRO_MAX_SIZE`).
 const LARGEST: u32 = 8 * 65_536;
-/// What a byte may cost at most, in segments of one.
+/// The maximum memory per byte, in one-byte segments.
 const OVERHEAD: u64 = 1000;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_open_connection_survives(steps in prop::collection::vec(step(), 0..120)) {
+    fn established_connection_survives_any_packets(steps in prop::collection::vec(step(), 0..120)) {
         let mut now = Instant::START;
         let mut connection = opened(now);
         for step in &steps {
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn one_that_is_opening_survives(steps in prop::collection::vec(step(), 0..60)) {
+    fn syn_sent_connection_survives_any_packets(steps in prop::collection::vec(step(), 0..60)) {
         let mut now = Instant::START;
         let mut connection = Connection::connect(modern(), SocketOptions::default(), now);
         for step in &steps {
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn a_listener_survives(packets in prop::collection::vec((0..6_u64, packet(), 0..50_000_u32), 0..80)) {
+    fn listener_survives_any_packets(packets in prop::collection::vec((0..6_u64, packet(), 0..50_000_u32), 0..80)) {
         let mut now = Instant::START;
         let options = SocketOptions { fast_open_queue: 2, ..SocketOptions::default() };
         let mut listener = Listener::listen(modern(), options, 2);

@@ -1,6 +1,6 @@
-//! The socket that waits for connections, fed by hand.
+//! A listening socket, driven by hand-written packets.
 
-use crate::ends::settings;
+use crate::endpoints::settings;
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
 use slowpath_tcp::packet::{SynOptions, TcpOptions};
@@ -42,7 +42,7 @@ fn open(listener: &mut Listener, peer: u64) {
 }
 
 #[test]
-fn a_syn_ack_is_sent_again_and_given_up() {
+fn syn_ack_is_retransmitted_until_synack_retries() {
     let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     listener.handle_packet(at(0), Peer(1), &syn(Flags::SYN));
     assert_eq!(flags(&sent(&mut listener)), [SYN_ACK]);
@@ -56,23 +56,23 @@ fn a_syn_ack_is_sent_again_and_given_up() {
 }
 
 #[test]
-fn one_more_than_the_backlog_waits() {
+fn accept_queue_holds_backlog_plus_one() {
     let mut listener = listening(Release::Linux6_18.sysctls(), 1);
     for peer in 0..3 {
         open(&mut listener, peer);
     }
     assert_eq!(listener.queue(), (2, 1));
-    // The third has no room; its peer will send again.
+    // The third has no room; its peer will retransmit.
     assert_eq!(listener.counters().overflows, 1);
     assert!(listener.accept().is_ok() && listener.accept().is_ok());
     assert_eq!(listener.accept().err(), Some(Errno::EAGAIN));
 }
 
 #[test]
-fn an_overflow_resets_if_it_is_told_to() {
+fn tcp_abort_on_overflow_resets() {
     let sysctls = Sysctls { tcp_abort_on_overflow: true, ..Release::Linux6_18.sysctls() };
     let mut listener = listening(sysctls, 0);
-    // Both SYNs come while there is room.
+    // Both SYNs arrive while there is room.
     for peer in 0..2 {
         listener.handle_packet(at(0), Peer(peer), &syn(Flags::SYN));
     }
@@ -83,7 +83,7 @@ fn an_overflow_resets_if_it_is_told_to() {
 }
 
 #[test]
-fn a_full_queue_answers_with_cookies_or_not_at_all() {
+fn full_syn_queue_sends_syn_cookies_or_drops() {
     for (mode, answers, scaled) in [(0, 2, 2), (1, 5, 2), (2, 5, 0)] {
         let mut listener = listening(Sysctls { tcp_syncookies: mode, ..Release::Linux6_18.sysctls() }, 1);
         for peer in 0..5 {
@@ -96,7 +96,7 @@ fn a_full_queue_answers_with_cookies_or_not_at_all() {
 }
 
 #[test]
-fn a_segment_without_a_connection_is_reset() {
+fn segment_without_a_connection_gets_a_rst() {
     let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     listener.handle_packet(at(0), Peer(1), &ack(77, 10));
     let answer = sent(&mut listener);
@@ -107,7 +107,7 @@ fn a_segment_without_a_connection_is_reset() {
 }
 
 #[test]
-fn a_reset_ends_a_handshake() {
+fn rst_ends_a_handshake() {
     let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     listener.handle_packet(at(0), Peer(1), &syn(Flags::SYN));
     listener.handle_packet(at(5), Peer(1), &Packet::new(Flags::RST, StreamOffset(1), 0));
@@ -116,7 +116,7 @@ fn a_reset_ends_a_handshake() {
 }
 
 #[test]
-fn ecn_is_agreed_on_when_asked_and_accurate_ecn_becomes_that() {
+fn ecn_is_negotiated_on_request_and_accecn_falls_back_to_it() {
     let plain = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
     for (asked, mode, answer) in [
         (plain, 2, SYN_ACK.with(Flags::ECE)),
@@ -138,12 +138,12 @@ fn defer_accept_waits_for_data() {
     open(&mut listener, 1);
     assert!(listener.accept().is_err());
     listener.handle_packet(at(20), Peer(1), &ack(1, 100));
-    let (_, mut connection) = listener.accept().expect("data has come");
+    let (_, mut connection) = listener.accept().expect("data has arrived");
     assert_eq!(connection.read(at(21), 1000, ReadFlags::default()), Ok(100));
 }
 
 #[test]
-fn closing_a_listener_resets_connections_not_accepted() {
+fn closing_a_listener_resets_unaccepted_connections() {
     let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     open(&mut listener, 1);
     sent(&mut listener);
@@ -169,14 +169,14 @@ fn in_time_wait(now: Instant, len: u32) -> Connection {
 }
 
 #[test]
-fn a_new_syn_may_take_the_place_of_time_wait() {
+fn new_syn_may_replace_time_wait() {
     let connection = in_time_wait(at(0), 500);
     let again = |seq: i64, val: u32| Packet {
         seq: StreamOffset(seq),
         timestamps: Some(Timestamps { val, ecr: 0 }),
         ..syn(Flags::SYN)
     };
-    // A newer timestamp will do, and so will a higher number; an old duplicate will not.
+    // A newer timestamp or a higher sequence number is accepted; an old duplicate is not.
     assert!(connection.accepts_reopening(at(1000), &again(7, 101)));
     assert!(connection.accepts_reopening(at(1000), &again(5000, 100)));
     assert!(!connection.accepts_reopening(at(1000), &again(7, 100)));
@@ -185,7 +185,7 @@ fn a_new_syn_may_take_the_place_of_time_wait() {
 }
 
 #[test]
-fn data_after_close_is_reset() {
+fn data_after_close_gets_a_rst() {
     let mut listener = listening(Release::Linux6_18.sysctls(), 8);
     open(&mut listener, 1);
     let (_, mut connection) = listener.accept().expect("opened");
@@ -199,7 +199,7 @@ fn data_after_close_is_reset() {
 }
 
 #[test]
-fn options_have_the_ranges_of_the_kernel() {
+fn socket_option_ranges_match_the_kernel() {
     let now = at(0);
     let mut socket = Connection::new(
         settings(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls()),

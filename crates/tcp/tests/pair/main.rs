@@ -1,15 +1,15 @@
-//! Two endpoints in virtual time: whatever the path does, everything arrives, in order and once.
+//! Two endpoints in virtual time: whatever the path does, all data arrives, in order and once.
 
 mod buffers;
-mod ends;
+mod clean_path;
+mod endpoints;
 mod first_window;
 mod hostile;
+mod impairments;
 mod listening;
-mod local;
+mod local_drops;
 mod metrics;
 mod network;
-mod plain;
+mod receive_tuning;
 mod recorded;
-mod rough;
-mod tuned;
-mod walks;
+mod sack_walks;

@@ -1,6 +1,6 @@
-//! What one connection leaves to the next, and what that makes of it.
+//! Cached path metrics, and their effect on the next connection.
 
-use crate::ends::{Application, Pair, settings};
+use crate::endpoints::{Application, Pair, settings};
 use crate::network::Fate;
 use slowpath_kernels::Release;
 use slowpath_tcp::choices::MetricsCache;
@@ -12,19 +12,19 @@ fn old() -> Settings {
     (*settings(Release::Linux2_6_14.tcp(), Release::Linux2_6_14.sysctls())).clone()
 }
 
-/// A client that has sent 2 MB, of which one segment was lost, and closed.
+/// A client that has sent 2 MB with one segment lost, and closed.
 fn lossy(settings: Settings) -> Connection {
     let fates = (0..2000).map(|n| if n == 60 { Fate::Drop } else { Fate::Deliver }).collect();
     let mut pair = Pair::new(&Arc::new(settings), fates, Vec::new());
-    pair.asks = Application::writing(2_000_000);
+    pair.client_app = Application::writing(2_000_000);
     pair.drive(Duration::from_secs(30));
     assert_eq!(pair.client.info(pair.now).total_retrans, 1);
     pair.client
 }
 
-/// `tcp_update_metrics`, 2.6.14, for a connection that left slow start and is in order when it closes.
+/// `tcp_update_metrics`, 2.6.14, for a connection that left slow start and is in the Open state when it closes.
 #[test]
-fn a_lossy_connection_leaves_its_threshold() {
+fn lossy_connection_saves_ssthresh() {
     let mut client = lossy(old());
     let info = client.info(slowpath_model::Instant::START);
     let learned = client.poll_metrics(Metrics::default()).expect("both sides have closed");
@@ -33,14 +33,14 @@ fn a_lossy_connection_leaves_its_threshold() {
     assert_eq!(learned.cwnd, Some(info.snd_cwnd / 2));
     assert_eq!(learned.rtt_us.map(|rtt| rtt / 8), Some(info.rtt));
     assert_eq!(client.poll_metrics(Metrics::default()), None, "it is reported once");
-    // A shorter RTT moves what is known by an eighth; a longer one takes its place.
+    // A shorter RTT moves the cached one by an eighth; a longer one replaces it.
     let longer = Metrics { rtt_us: Some(16 * info.rtt), ..Metrics::default() };
     let moved = lossy(old()).poll_metrics(longer).and_then(|metrics| metrics.rtt_us);
     assert!(moved.is_some_and(|rtt| rtt.abs_diff(15 * info.rtt) <= 1), "{moved:?}, {}", info.rtt);
 }
 
 #[test]
-fn nothing_is_left_where_the_kernel_keeps_nothing() {
+fn kernels_without_a_metrics_cache_save_nothing() {
     let mut unsaved = old();
     unsaved.sysctls.tcp_no_metrics_save = true;
     let mut without = old();
@@ -50,10 +50,10 @@ fn nothing_is_left_where_the_kernel_keeps_nothing() {
     }
 }
 
-/// Over a path of 20 ms. In 2.6.14 a known RTT is where measuring goes on from, and the timeout is that and its
-/// variation, at least 200 ms; in 6.18 it only makes the first timeout longer: the RTT and twice that, or 200 ms.
+/// Over a path of 20 ms. In 2.6.14 measuring continues from a cached RTT, and the RTO is that and its variation, at
+/// least 200 ms; in 6.18 it only lengthens the first RTO: the RTT and twice that, or 200 ms.
 #[test]
-fn the_next_connection_begins_with_what_is_known() {
+fn next_connection_starts_from_cached_metrics() {
     let known = Metrics {
         rtt_us: Some(8 * 300_000),
         rttvar_us: Some(4 * 40_000),
@@ -70,7 +70,7 @@ fn the_next_connection_begins_with_what_is_known() {
         let mut settings = (*settings(choices, sysctls)).clone();
         settings.route.known = known;
         let mut pair = Pair::new(&Arc::new(settings), Vec::new(), Vec::new());
-        pair.asks = Application { to_write: 1, shut: true, ..Application::default() };
+        pair.client_app = Application { to_write: 1, shut: true, ..Application::default() };
         pair.drive(Duration::from_millis(25));
         let info = pair.client.info(pair.now);
         assert_eq!((info.snd_ssthresh, info.reordering), (threshold, 9));
@@ -79,10 +79,10 @@ fn the_next_connection_begins_with_what_is_known() {
     }
 }
 
-/// Without timestamps a timeout that is too short is never found to be: 2.6.14 forgets the handshake's RTT, unless
-/// what it knows makes the timeout three seconds or more.
+/// Without timestamps a too short RTO would never be noticed: 2.6.14 ignores the handshake's RTT, unless the cached one
+/// makes the RTO three seconds or more.
 #[test]
-fn without_timestamps_the_old_kernel_begins_with_three_seconds() {
+fn linux_2_6_14_starts_with_a_3_s_rto_without_timestamps() {
     for (known_ms, expected_ms) in [(None, 3000), (Some(300), 3000), (Some(4000), 4200)] {
         let mut settings = old();
         settings.sysctls.tcp_timestamps = 0;
@@ -93,10 +93,10 @@ fn without_timestamps_the_old_kernel_begins_with_three_seconds() {
     }
 }
 
-/// `tcp_init_metrics` jumps over the choice of a first window where no RTT is known, and where it forgets it; then
-/// it stays at the two segments that sockets begin with. Later kernels choose in any case.
+/// Without a cached RTT, `tcp_init_metrics` skips the choice of an initial cwnd, which stays at the two segments of a
+/// new socket. Later kernels always choose one.
 #[test]
-fn the_old_kernel_begins_with_two_segments_on_an_unknown_path() {
+fn linux_2_6_14_starts_with_cwnd_2_on_an_unknown_path() {
     let (old, today) = (old(), (*settings(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls())).clone());
     for (settings, timestamps, known_ms, segments) in [
         (&old, 1, None, 2),
@@ -109,7 +109,7 @@ fn the_old_kernel_begins_with_two_segments_on_an_unknown_path() {
         settings.sysctls.tcp_timestamps = timestamps;
         settings.route.known.rtt_us = known_ms.map(|rtt: u32| 8000 * rtt);
         let mut pair = Pair::new(&Arc::new(settings), Vec::new(), Vec::new());
-        pair.asks = Application::writing(100_000);
+        pair.client_app = Application::writing(100_000);
         pair.drive(Duration::from_millis(35));
         let info = pair.client.info(pair.now);
         assert_eq!((info.snd_cwnd, info.unacked), (segments, segments), "{known_ms:?}");

@@ -1,4 +1,4 @@
-//! A channel that does to packets what a list says, and to the rest nothing.
+//! A channel that applies a list of fates to its first packets, and delivers the rest.
 
 use slowpath_model::Instant;
 use slowpath_tcp::Packet;
@@ -9,9 +9,9 @@ use std::time::Duration;
 pub enum Fate {
     Deliver,
     Drop,
-    /// Arrives twice, the second time so many milliseconds later.
+    /// Arrives twice, the second time this many milliseconds later.
     Duplicate(u8),
-    /// Arrives so many milliseconds late.
+    /// Arrives this many milliseconds late.
     Delay(u8),
 }
 
@@ -23,7 +23,7 @@ pub struct Channel {
     sent: usize,
     pub dropped: usize,
     under_way: Vec<(Instant, usize, Packet)>,
-    /// Where its packets are also written down.
+    /// A record of its packets.
     pub record: Vec<(Instant, Packet)>,
 }
 
@@ -65,7 +65,7 @@ impl Channel {
         self.under_way.iter().map(|(at, ..)| *at).min()
     }
 
-    /// What has arrived by `now`, in order.
+    /// The packets that have arrived by `now`, in order.
     pub fn arrivals(&mut self, now: Instant) -> Vec<Packet> {
         let mut due: Vec<_> = self.under_way.extract_if(.., |(at, ..)| *at <= now).collect();
         due.sort_by_key(|(at, number, _)| (*at, *number));

@@ -1,6 +1,6 @@
-//! What Linux 6.18 answered, recorded on a tun device: windows and memory to the byte.
+//! Responses of Linux 6.18, recorded on a tun device: windows and memory match to the byte.
 
-use crate::ends::{PEER, settings};
+use crate::endpoints::{PEER, settings};
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset};
 use slowpath_tcp::packet::{SynOptions, TcpOptions};
@@ -31,7 +31,7 @@ impl Receiver {
         let ack = Packet { ack: StreamOffset(1), window: 500, ..Packet::new(Flags::ACK, StreamOffset(1), 0) };
         listener.handle_packet(Instant::from_nanos(1_000_000), PEER, &syn);
         listener.handle_packet(Instant::from_nanos(11_000_000), PEER, &ack);
-        let connection = listener.accept().expect("the handshake is through").1;
+        let connection = listener.accept().expect("the handshake is complete").1;
         Self { connection, millis: 12, seq: 1 }
     }
 
@@ -43,7 +43,7 @@ impl Receiver {
         std::iter::from_fn(|| self.connection.poll_transmit()).map(|packet| packet.window).collect()
     }
 
-    /// So many segments at once; the windows of their ACKs.
+    /// Receives `count` segments at once; returns the windows of their ACKs.
     fn segments(&mut self, after: i64, len: u32, count: u32) -> Vec<u16> {
         self.millis += after;
         for _ in 0..count {
@@ -71,7 +71,7 @@ impl Receiver {
 }
 
 #[test]
-fn a_reader_that_starts_late() {
+fn late_reader_matches_linux_6_18() {
     let mut end = Receiver::accepted(1460, None);
     let first = [66, 69, 72, 75, 74, 73, 72, 71, 70, 69, 68, 67, 66, 65, 64, 63, 62, 61, 60, 59];
     assert_eq!(end.segments(10, 1460, 20), first);
@@ -90,7 +90,7 @@ fn a_reader_that_starts_late() {
 }
 
 #[test]
-fn a_buffer_of_eight_thousand_bytes() {
+fn fixed_8000_byte_buffer_matches_linux_6_18() {
     let mut end = Receiver::accepted(1000, Some(4000));
     assert_eq!(end.segments(11, 1000, 1), [2000]);
     assert_eq!((end.segments(10, 1000, 1), end.segments(10, 1000, 1)), (vec![], vec![]));
@@ -105,9 +105,9 @@ fn a_buffer_of_eight_thousand_bytes() {
 }
 
 #[test]
-fn small_segments_that_nobody_reads() {
+fn unread_small_segments_match_linux_6_18() {
     let mut end = Receiver::accepted(1460, None);
     end.segments(10, 100, 400);
-    // Each is charged with 832 bytes; the buffer follows, page by page, since only then it is looked at.
+    // Each is charged 832 bytes; the buffer grows page by page, since it is checked only then.
     assert_eq!(end.memory(), (332_800, 331_136));
 }

@@ -1,6 +1,6 @@
-//! What a sender does for an ACK with SACK blocks.
+//! How a sender processes ACKs with SACK blocks.
 
-mod agree;
-mod forward;
+mod forward_ack;
 mod recovery;
 mod script;
+mod walks_agree;

@@ -1,11 +1,11 @@
-//! What a sender of 2.4 does in recovery, and Leith's otherwise (leith, sections 1.3 to 1.5).
+//! Recovery in a 2.4 sender, and with Leith's changes (leith, sections 1.3 to 1.5).
 
 use crate::script::{Script, choices};
 use slowpath_tcp::Choices;
 use slowpath_tcp::choices::{BurstModeration, CongestionControl, PriorThreshold, Reneging, SackWalk};
 use slowpath_uapi::TcpInfo;
 
-/// Slow start comes to this window.
+/// Slow start grows to this window.
 const WINDOW: u32 = 128;
 const RECOVERY: u8 = 3;
 const LOSS: u8 = 4;
@@ -18,14 +18,14 @@ fn info(script: &Script) -> TcpInfo {
     script.sender.info(script.now)
 }
 
-/// A window that was halved and then all acknowledged at once: three segments may go, or half the window.
+/// A window is halved and then fully acknowledged at once: three segments may be sent, or half the window.
 #[test]
-fn a_burst_after_recovery_is_held_to_three_segments_by_moderation() {
+fn burst_moderation_limits_a_burst_to_three_segments() {
     let after = |burst_moderation| {
         let choices = Choices { burst_moderation, reduction_cap: false, ..old() };
         let mut script = Script::new(choices, WINDOW);
         script.wire.pop_front();
-        // The last that arrives is the retransmission: nothing is out any more.
+        // The last to arrive is the retransmission: nothing is left in flight.
         while !script.is_complete(WINDOW) {
             script.run(1);
         }
@@ -37,9 +37,9 @@ fn a_burst_after_recovery_is_held_to_three_segments_by_moderation() {
     assert_eq!(after(BurstModeration::ByAck), (WINDOW / 2, WINDOW / 2));
 }
 
-/// An ACK that opens the window by many lets three segments go where they are counted, in recovery only.
+/// In recovery only, an ACK that opens the window by many segments sends three.
 #[test]
-fn an_ack_in_recovery_sends_three_segments() {
+fn ack_in_recovery_sends_at_most_three_segments() {
     let burst = |burst_moderation| {
         let choices = Choices { burst_moderation, reduction_cap: false, ..old() };
         let mut script = Script::new(choices, WINDOW);
@@ -59,8 +59,8 @@ fn an_ack_in_recovery_sends_three_segments() {
     assert!(burst(BurstModeration::No) > 30, "{}", burst(BurstModeration::No));
 }
 
-/// ACKs are lost in recovery, so that one reports much: less is in flight than the window allows, and the window is cut to
-/// that.
+/// ACKs are lost in recovery, so that one reports many segments: fewer are in flight than cwnd allows, and cwnd is cut
+/// to that.
 #[test]
 fn cwnd_is_capped_to_the_data_in_flight() {
     let after = |reduction_cap| {
@@ -79,9 +79,9 @@ fn cwnd_is_capped_to_the_data_in_flight() {
     assert!(free >= 90, "{free}");
 }
 
-/// Rate halving goes on below ssthresh with Reno, to its half, and not with BIC.
+/// With Reno, rate halving continues below ssthresh, to half of it; with BIC it does not.
 #[test]
-fn congestion_control_sets_the_least_cwnd_of_a_long_recovery() {
+fn congestion_control_sets_the_minimum_cwnd_of_rate_halving() {
     let least = |congestion_control| {
         let choices = Choices { congestion_control, reduction_cap: false, ..old() };
         let mut script = Script::new(choices, WINDOW);
@@ -106,9 +106,9 @@ fn congestion_control_sets_the_least_cwnd_of_a_long_recovery() {
     assert_eq!(cwnd, ssthresh);
 }
 
-/// A retransmission is known to be lost when something is sacked that was sent after it: no timeout is needed.
+/// A retransmission is detected as lost when a later segment is SACKed: no timeout is needed.
 #[test]
-fn a_lost_retransmission_is_detected_by_a_later_sack() {
+fn lost_retransmission_is_detected_by_a_later_sack() {
     let mut script = Script::new(old(), WINDOW);
     let lost = script.wire.pop_front().unwrap();
     script.write(WINDOW);
@@ -127,7 +127,7 @@ fn a_lost_retransmission_is_detected_by_a_later_sack() {
     assert_eq!(info(&script).total_rto, 0);
 }
 
-/// What a sender does when the receiver has thrown away what it sacked.
+/// A sender whose receiver has dropped SACKed data.
 fn renege(reneging: Reneging) -> (TcpInfo, Script) {
     let mut script =
         Script::new(Choices { reneging, burst_moderation: BurstModeration::No, ..old() }, WINDOW);
@@ -147,7 +147,7 @@ fn renege(reneging: Reneging) -> (TcpInfo, Script) {
 fn sack_reneging_collapses_cwnd_in_2_4() {
     let (before, script) = renege(Reneging::AsTimeout);
     let after = info(&script);
-    // The ACK itself lets it grow by one.
+    // The ACK itself grows cwnd by one.
     assert_eq!((after.ca_state, after.sacked, after.snd_cwnd), (LOSS, 0, 2));
     assert!(after.snd_ssthresh <= before.snd_ssthresh);
 }
@@ -159,7 +159,7 @@ fn sack_reneging_keeps_cwnd_with_leiths_changes() {
     assert_eq!((after.ca_state, after.sacked), (LOSS, 0));
     assert_eq!(after.snd_ssthresh, before.snd_ssthresh);
     assert!(after.snd_cwnd + 1 >= before.snd_cwnd, "{} instead of {}", after.snd_cwnd, before.snd_cwnd);
-    // Everything is retransmitted, at once as far as the window goes.
+    // Everything is retransmitted, immediately as far as cwnd allows.
     assert!(script.wire.len() as u32 + 1 >= after.snd_cwnd, "{} segments", script.wire.len());
     script.run(usize::MAX);
     assert!(script.is_complete(WINDOW));
@@ -174,10 +174,10 @@ fn sack_reneging_waits_for_another_ack_in_6_18() {
     assert!(after.snd_cwnd + 1 >= before.snd_cwnd / 2);
 }
 
-/// What the window has come to again after a loss.
+/// cwnd regrown after a loss.
 const REGAINED: u32 = 100;
 
-/// A sender that has lost a segment before, and has since got its window to [`REGAINED`].
+/// A sender that has recovered from a loss, with cwnd regrown to [`REGAINED`].
 fn experienced(choices: Choices) -> Script {
     let mut script = Script::new(choices, WINDOW);
     script.wire.pop_front();
@@ -190,8 +190,8 @@ fn experienced(choices: Choices) -> Script {
     script
 }
 
-/// The next segment is reordered behind some, so that it is retransmitted, and arrives after all; its retransmission is a duplicate,
-/// which the sender learns by DSACK.
+/// The next segment is reordered so far that it is retransmitted; its retransmission is a duplicate, which the receiver
+/// reports by DSACK.
 fn be_late(script: &mut Script) {
     let late = script.wire.pop_front().unwrap();
     script.run(8);
@@ -203,9 +203,9 @@ fn be_late(script: &mut Script) {
     script.run(20);
 }
 
-/// A segment that was only late: what the undo restores ssthresh to.
+/// A reordered segment: what ssthresh the undo restores.
 #[test]
-fn an_undo_restores_three_quarters_of_the_window_or_all_of_it() {
+fn undo_restores_three_quarters_of_cwnd_or_all_of_it() {
     let after = |prior_threshold| {
         let mut script = experienced(Choices { prior_threshold, ..old() });
         be_late(&mut script);
@@ -215,9 +215,9 @@ fn an_undo_restores_three_quarters_of_the_window_or_all_of_it() {
     assert_eq!(after(PriorThreshold::Exact), REGAINED);
 }
 
-/// The host's own queue drops one, and while the window comes down for that a segment is late.
+/// A local drop reduces cwnd, and during the reduction a segment is reordered.
 #[test]
-fn a_recovery_within_a_reduction_is_undone_where_that_is_kept() {
+fn recovery_during_a_reduction_is_undone_only_with_undo_again() {
     let after = |undo_again| {
         let mut script = experienced(Choices { undo_again, ..old() });
         script.drop_locally();

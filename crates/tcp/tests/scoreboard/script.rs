@@ -1,5 +1,5 @@
-//! A sender with a window of segments out, and a receiver that is only its SACK blocks: what a sender does for each ACK, and
-//! nothing else.
+//! A sender with a window of segments in flight, and a receiver that is only its SACK blocks: tests just the sender's
+//! processing of each ACK.
 
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset};
@@ -13,29 +13,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub const MSS: u32 = 1460;
-/// Between two ACKs at most: 1500 bytes at 1 Gbit/s.
+/// The maximum time between two ACKs: 1500 bytes at 1 Gbit/s.
 const APART: Duration = Duration::from_micros(12);
-/// How long a window is on its way, as the sender knows it.
+/// The RTT that the sender has measured.
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 
-/// A sender of one kernel or another, by how it walks.
+/// A kernel that searches its queue this way.
 pub fn choices(walk: SackWalk) -> Choices {
     let kernel = if walk == SackWalk::Index { Release::Linux6_18.tcp() } else { Release::Linux2_4_17.tcp() };
     Choices { sack_walk: walk, super_packets: false, ..kernel }
 }
 
-/// What has arrived, of segments counted from the first.
+/// Segments that have arrived, numbered from the first.
 pub struct Receiver {
-    /// The next that is expected.
+    /// The next expected segment.
     next: u32,
-    /// What lies beyond, the newest first (RFC 2018, section 4).
+    /// Blocks beyond it, the newest first (RFC 2018, section 4).
     blocks: VecDeque<(u32, u32)>,
-    /// What arrived last, if it had arrived before (RFC 2883).
+    /// The last arrival, if it was a duplicate (RFC 2883).
     duplicate: Option<u32>,
 }
 
 impl Receiver {
-    /// A segment arrives. Only the blocks next to it change, so that this takes as long as there are blocks at most.
+    /// A segment arrives. Only adjacent blocks change, so this takes at most as many steps as there are blocks.
     fn take(&mut self, segment: u32) {
         let (mut start, mut end) = (segment, segment + 1);
         let has =
@@ -64,7 +64,7 @@ pub struct Script {
     pub now: Instant,
     /// Between two ACKs: a window arrives within its RTT, or the sender would time out in the middle of it.
     apart: Duration,
-    /// Segments sent, in order, that have not arrived.
+    /// Segments in flight, in order.
     pub wire: VecDeque<u32>,
 }
 
@@ -73,7 +73,7 @@ fn seq(segment: u32) -> StreamOffset {
 }
 
 impl Script {
-    /// A sender that has just got a window of so many segments out.
+    /// A sender that has just sent a window of `window` segments.
     pub fn new(choices: Choices, window: u32) -> Self {
         let buffers = BufferSizes { min: 4096, default: 1 << 30, max: 1 << 30 };
         let mut sysctls = Sysctls { tcp_wmem: buffers, tcp_timestamps: 0, ..Release::Linux6_18.sysctls() };
@@ -116,7 +116,7 @@ impl Script {
         self.sender.handle_packet(self.now, &answer);
     }
 
-    /// The application writes so many segments.
+    /// The application writes `segments` segments.
     pub fn write(&mut self, segments: u32) {
         for _ in 0..segments {
             let wrote = self.sender.write(self.now, MSS, WriteFlags::default()).expect("there is room");
@@ -125,7 +125,7 @@ impl Script {
         self.collect();
     }
 
-    /// Slow start until the window is open, and a window full of data that was sent once.
+    /// Slow start until the window is open, and a full window of data that was sent once.
     fn grow(&mut self, window: u32) {
         let mut asked = 0;
         loop {
@@ -147,7 +147,7 @@ impl Script {
         }
     }
 
-    /// What the sender has put out since is on its way.
+    /// Puts the segments sent since on the wire.
     pub fn collect(&mut self) {
         while let Some(packet) = self.sender.poll_transmit() {
             if packet.len > 0 {
@@ -157,7 +157,7 @@ impl Script {
         }
     }
 
-    /// The receiver's ACK, with so many blocks at most.
+    /// The receiver's ACK, with at most `most` blocks.
     fn ack(&self, most: usize) -> Packet {
         let ack = seq(self.receiver.next);
         let mut sack = Sack::default();
@@ -177,7 +177,7 @@ impl Script {
         Some(self.ack(3))
     }
 
-    /// So many segments arrive, as far as there are, and their ACKs.
+    /// Up to `segments` segments arrive, and so do their ACKs.
     pub fn run(&mut self, segments: usize) {
         for _ in 0..segments {
             let Some(ack) = self.arrive() else { return };
@@ -191,7 +191,7 @@ impl Script {
         self.collect();
     }
 
-    /// The host's own queue has no room for the last that was sent.
+    /// The qdisc drops the segment that was sent last.
     pub fn drop_locally(&mut self) {
         let Some(last) = self.wire.pop_back() else { return };
         let packet = Packet::new(Flags::ACK, seq(last), MSS);
@@ -199,17 +199,17 @@ impl Script {
         self.collect();
     }
 
-    /// The first segment that the receiver misses.
+    /// The first segment that the receiver has not received.
     pub const fn first_missing(&self) -> u32 {
         self.receiver.next
     }
 
-    /// The receiver has no memory left: all beyond the first hole is gone.
+    /// The receiver runs out of memory: everything beyond the first hole is dropped.
     pub fn renege(&mut self) {
         self.receiver.blocks.clear();
     }
 
-    /// Whether all that was sent has arrived.
+    /// Whether everything sent has arrived.
     pub fn is_complete(&self, window: u32) -> bool {
         self.receiver.blocks.is_empty() && self.wire.is_empty() && self.receiver.next >= window
     }

@@ -51,12 +51,12 @@ fn write_table(table: &Compared, out: &mut String) -> fmt::Result {
         escaped(table.about),
         escaped(&both(table))
     )?;
-    for (row, is_told) in rows_of(table).zip(is_told(table)) {
+    for (row, is_significant) in rows_of(table).zip(is_significant(table)) {
         let [name, cells @ ..] = row;
         write!(out, "<tr><th>{}</th>", escaped(&name))?;
         for (at, cell) in cells.iter().enumerate() {
             // What chance hardly makes is to be found at a glance.
-            let class = if at == cells.len() - 1 && is_told { " class=\"told\"" } else { "" };
+            let class = if at == cells.len() - 1 && is_significant { " class=\"told\"" } else { "" };
             write!(out, "<td{class}>{}</td>", escaped(cell))?;
         }
         writeln!(out, "</tr>")?;
@@ -64,9 +64,9 @@ fn write_table(table: &Compared, out: &mut String) -> fmt::Result {
     writeln!(out, "</tbody>\n</table>")
 }
 
-fn is_told(table: &Compared) -> impl Iterator<Item = bool> {
+fn is_significant(table: &Compared) -> impl Iterator<Item = bool> {
     let whole = std::iter::once(false);
-    whole.chain(table.functions.iter().map(Difference::is_told))
+    whole.chain(table.functions.iter().map(Difference::is_significant))
 }
 
 fn both(table: &Compared) -> String {

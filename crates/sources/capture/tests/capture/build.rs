@@ -1,4 +1,4 @@
-//! Frames and files made by hand, and a sink that writes down its calls.
+//! Hand-written frames and files, and a sink that records its calls.
 
 use slowpath_capture::{Capture, CaptureError, CaptureSummary};
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
@@ -95,7 +95,7 @@ pub fn ipv4(protocol: u8, source: u32, destination: u32, body: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// An IP packet with the checksum of TCP filled in.
+/// An IP packet with its TCP checksum filled in.
 pub fn summed(mut packet: Vec<u8>) -> Vec<u8> {
     let ip = Ip::parse(&packet).unwrap();
     let (begin, (source, destination)) = (ip.header_bytes(), ip.between());
@@ -131,7 +131,7 @@ pub fn udp(destination: u16, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A pcap file in microseconds, little-endian, one frame a millisecond.
+/// A pcap file with microsecond timestamps, little-endian, one frame per millisecond.
 pub fn pcap(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = pcap_header(0xa1b2_c3d4, link);
     for (n, frame) in frames.iter().enumerate() {
@@ -197,14 +197,14 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }
 
-/// Writes down its calls.
+/// Records its calls.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Recorded {
     pub lines: Vec<String>,
     pub events: Vec<(FlowId, Event)>,
 }
 
-impl Sink for Told {
+impl Sink for Recorded {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
         self.lines.push(format!("{flow}: open {key}"));
     }
@@ -217,14 +217,14 @@ impl Sink for Told {
     }
 }
 
-/// Reads a file that is in memory.
-pub fn read(file: &[u8]) -> Result<(CaptureSummary, Told), CaptureError> {
-    let mut told = Told::default();
-    let summary = Capture::from_reader("test", Cursor::new(file.to_vec())).run(&mut told)?;
-    Ok((summary, told))
+/// Reads a file in memory.
+pub fn read(file: &[u8]) -> Result<(CaptureSummary, Recorded), CaptureError> {
+    let mut recorded = Recorded::default();
+    let summary = Capture::from_reader("test", Cursor::new(file.to_vec())).run(&mut recorded)?;
+    Ok((summary, recorded))
 }
 
 /// Reads Ethernet frames.
-pub fn frames(frames: &[Vec<u8>]) -> (CaptureSummary, Told) {
+pub fn frames(frames: &[Vec<u8>]) -> (CaptureSummary, Recorded) {
     read(&pcap(1, frames)).unwrap()
 }

@@ -1,12 +1,12 @@
-//! Which checksums are verified, and what is said of them.
+//! Which checksums are verified, and the results.
 
 use crate::build::{ACK, SYN, Tcp, ethernet, frames, pcap_header, read, record, summed};
 use slowpath_model::{Checksum, EventKind};
 
 /// The checksum of each segment of a capture of these frames.
 fn checksums(all: &[Vec<u8>]) -> Vec<Checksum> {
-    let (_, told) = frames(all);
-    let segments = told.events.iter().map(|(_, event)| match event.kind {
+    let (_, recorded) = frames(all);
+    let segments = recorded.events.iter().map(|(_, event)| match event.kind {
         EventKind::Seen(segment) => segment.checksum,
         _ => panic!("no segment"),
     });
@@ -39,7 +39,7 @@ fn syns_and_retransmissions_are_verified() {
 }
 
 #[test]
-fn checksums_of_ipv6_are_verified_also_behind_extension_headers() {
+fn ipv6_checksums_are_verified_after_extension_headers() {
     let syn = summed(Tcp::new(SYN, 99, 0, 0).v6());
     let mut options = [&syn[..40], &[6, 0, 1, 4, 0, 0, 0, 0], &syn[40..]].concat();
     options[4..6].copy_from_slice(&28_u16.to_be_bytes());
@@ -52,15 +52,15 @@ fn checksums_of_ipv6_are_verified_also_behind_extension_headers() {
 }
 
 #[test]
-fn what_was_not_captured_or_not_filled_in_is_not_verified() {
+fn truncated_or_offloaded_checksums_are_not_verified() {
     let whole = ethernet(0x0800, &damaged(summed(Tcp::new(SYN, 99, 0, 10).v4())));
     assert_eq!(checksums(std::slice::from_ref(&whole)), [Checksum::Wrong]);
     let cut = [pcap_header(0xa1b2_c3d4, 1), record(1, 0, &whole[..60], whole.len())].concat();
-    let (_, told) = read(&cut).unwrap();
-    let EventKind::Seen(segment) = told.events[0].1.kind else { panic!("no segment") };
+    let (_, recorded) = read(&cut).unwrap();
+    let EventKind::Seen(segment) = recorded.events[0].1.kind else { panic!("no segment") };
     assert_eq!(segment.checksum, Checksum::Unknown);
     assert_eq!(checksums(&[Tcp::new(SYN, 99, 0, 10).frame()]), [Checksum::Unknown], "0");
-    // Ethernet's padding is no part of the segment.
+    // Ethernet's padding is not part of the segment.
     let mut padded = ethernet(0x0800, &summed(Tcp::new(SYN, 99, 0, 0).v4()));
     padded.extend([7; 6]);
     assert_eq!(checksums(&[padded]), [Checksum::Good]);

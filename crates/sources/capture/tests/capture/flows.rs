@@ -1,7 +1,7 @@
-//! Flows: which segments belong together, which end is which, and where their bytes lie.
+//! Flows: which segments belong together, which end is which, and the offsets of their bytes.
 
 use crate::build::{
-    self, ACK, CLIENT, FIN, PSH, RST, SERVER, SYN, Tcp, Told, ethernet, frames, ipv4, pcap, record,
+    self, ACK, CLIENT, FIN, PSH, RST, Recorded, SERVER, SYN, Tcp, ethernet, frames, ipv4, pcap, record,
 };
 use proptest::prelude::*;
 use slowpath_capture::{Capture, CaptureSummary};
@@ -12,25 +12,28 @@ use slowpath_model::{
 use std::io::{self, Cursor, Read};
 
 /// The calls, without times and remarks.
-fn short(told: &Told) -> Vec<String> {
+fn short(recorded: &Recorded) -> Vec<String> {
     let shorten = |line: &String| {
         let line = line.split(" // ").next().unwrap().replace("10.0.0.1:40000", "client");
         let line = line.replace("10.0.0.2:80", "server").replace(" win 1000", "");
         let mut words = line.split(' ').filter(|word| !word.starts_with("0.0"));
         words.by_ref().collect::<Vec<_>>().join(" ")
     };
-    told.lines.iter().map(shorten).collect()
+    recorded.lines.iter().map(shorten).collect()
 }
 
-fn told(segments: &[Tcp]) -> Vec<String> {
+fn recorded(segments: &[Tcp]) -> Vec<String> {
     let frames: Vec<_> = segments.iter().map(Tcp::frame).collect();
     short(&build::frames(&frames).1)
 }
 
 #[test]
-fn the_syn_tells_who_is_a_and_so_does_the_answer_to_it() {
-    let answer_first =
-        told(&[Tcp::new(SYN | ACK, 499, 100, 0).back(), Tcp::new(SYN, 99, 0, 0), Tcp::new(ACK, 100, 500, 5)]);
+fn syn_or_syn_ack_determines_end_a() {
+    let answer_first = recorded(&[
+        Tcp::new(SYN | ACK, 499, 100, 0).back(),
+        Tcp::new(SYN, 99, 0, 0),
+        Tcp::new(ACK, 100, 500, 5),
+    ]);
     assert_eq!(
         answer_first,
         [
@@ -41,13 +44,13 @@ fn the_syn_tells_who_is_a_and_so_does_the_answer_to_it() {
             "1: close EndOfRecording"
         ]
     );
-    let from_the_server = told(&[Tcp::new(SYN, 99, 0, 0).back()]);
+    let from_the_server = recorded(&[Tcp::new(SYN, 99, 0, 0).back()]);
     assert_eq!(from_the_server[0], "1: open server > client");
 }
 
 #[test]
-fn from_the_middle_zero_is_the_first_number_seen_in_each_direction() {
-    let lines = told(&[
+fn capture_from_the_middle_starts_at_the_first_number_seen() {
+    let lines = recorded(&[
         Tcp::new(ACK, 1000, 5000, 100),
         Tcp::new(ACK, 5000, 1100, 200).back(),
         Tcp::new(ACK, 900, 5200, 100),
@@ -72,23 +75,23 @@ fn from_the_middle_zero_is_the_first_number_seen_in_each_direction() {
 }
 
 #[test]
-fn one_direction_alone() {
-    // The third step of the handshake shows where the other direction's SYN was.
-    let sender = told(&[Tcp::new(SYN, 99, 0, 0), Tcp::new(ACK, 100, 500, 0), Tcp::new(ACK, 100, 700, 9)]);
+fn one_direction_alone_is_numbered() {
+    // The third segment of the handshake shows the other direction's SYN.
+    let sender = recorded(&[Tcp::new(SYN, 99, 0, 0), Tcp::new(ACK, 100, 500, 0), Tcp::new(ACK, 100, 700, 9)]);
     assert_eq!(sender[1..4], ["1: > S 0:0(0)", "1: > . 1:1(0) ack 1", "1: > . 1:10(9) ack 201"]);
-    let receiver = told(&[Tcp::new(SYN | ACK, 499, 100, 0).back(), Tcp::new(ACK, 500, 300, 0).back()]);
+    let receiver = recorded(&[Tcp::new(SYN | ACK, 499, 100, 0).back(), Tcp::new(ACK, 500, 300, 0).back()]);
     assert_eq!(receiver[1..3], ["1: < S. 0:0(0) ack 1", "1: < . 1:1(0) ack 201"]);
-    // 6 GiB acknowledged, though no byte of them was captured.
+    // 6 GiB acknowledged, though none of these bytes was captured.
     let acks: Vec<_> = (0..=12).map(|n: u32| Tcp::new(ACK, 1, n.wrapping_mul(1 << 29), 0)).collect();
-    assert!(told(&acks)[13].ends_with(" ack 6442450944"));
+    assert!(recorded(&acks)[13].ends_with(" ack 6442450944"));
 }
 
 #[test]
-fn ports_used_again() {
+fn reused_ports_open_new_flows() {
     let open = [Tcp::new(SYN, 99, 0, 0), Tcp::new(SYN | ACK, 499, 100, 0).back(), Tcp::new(ACK, 100, 500, 7)];
     let flows = |more: &[&Tcp]| {
         let segments: Vec<_> = open.iter().chain(more.iter().copied()).cloned().collect();
-        told(&segments).iter().filter(|line| line.contains("open")).count()
+        recorded(&segments).iter().filter(|line| line.contains("open")).count()
     };
     let fin = Tcp::new(FIN | ACK, 107, 500, 0);
     let fin_back = Tcp::new(FIN | ACK, 500, 108, 0).back();
@@ -100,7 +103,7 @@ fn ports_used_again() {
     assert_eq!(flows(&[&same]), 1, "a late retransmission");
     assert_eq!(flows(&[&other]), 2, "after data");
     assert_eq!(flows(&[&reset, &other]), 2);
-    assert_eq!(flows(&[&reset, &same]), 1, "refused, and tried again");
+    assert_eq!(flows(&[&reset, &same]), 1, "refused, and retried");
     assert_eq!(flows(&[&fin, &other]), 2);
     assert_eq!(flows(&[&fin, &fin_back, &same]), 2, "a generator that always starts at 99");
     assert_eq!(flows(&[&fin, &fin_back, &Tcp::new(ACK, 108, 501, 0)]), 1, "the last ACK");
@@ -111,7 +114,7 @@ fn ports_used_again() {
 
     let again: Vec<_> =
         open.iter().cloned().chain([other, Tcp::new(SYN | ACK, 1, 77_778, 0).back()]).collect();
-    let lines = told(&again);
+    let lines = recorded(&again);
     assert_eq!(
         lines[4..8],
         ["1: close Replaced", "2: open client > server (2nd)", "2: > S 0:0(0)", "2: < S. 0:0(0) ack 1",]
@@ -119,8 +122,8 @@ fn ports_used_again() {
 }
 
 #[test]
-fn simultaneous_open_and_probes() {
-    let lines = told(&[
+fn simultaneous_open_and_keepalive_probes_stay_one_flow() {
+    let lines = recorded(&[
         Tcp::new(SYN, 99, 0, 0),
         Tcp::new(SYN, 499, 0, 0).back(),
         Tcp::new(SYN | ACK, 99, 500, 0),
@@ -130,15 +133,15 @@ fn simultaneous_open_and_probes() {
         lines[1..5],
         ["1: > S 0:0(0)", "1: < S 0:0(0)", "1: > S. 0:0(0) ack 1", "1: < S. 0:0(0) ack 1"]
     );
-    let refused = told(&[Tcp::new(SYN, 99, 0, 0), Tcp::new(RST | ACK, 0, 100, 0).back()]);
+    let refused = recorded(&[Tcp::new(SYN, 99, 0, 0), Tcp::new(RST | ACK, 0, 100, 0).back()]);
     assert_eq!(refused[1..3], ["1: > S 0:0(0)", "1: < R. 0:0(0) ack 1"]);
-    let alone = told(&[Tcp::new(RST, 5, 0, 0), Tcp::new(RST, 5, 0, 0)]);
+    let alone = recorded(&[Tcp::new(RST, 5, 0, 0), Tcp::new(RST, 5, 0, 0)]);
     assert_eq!(alone[1..3], ["1: > R 0:0(0)", "1: > R 0:0(0)"]);
 }
 
-/// A SYN meets what the other end remembers of an old connection (RFC 5961, section 4; RFC 9293, section 3.5.1, "half-open").
+/// A SYN meets the other end's old connection (RFC 5961, section 4; RFC 9293, section 3.5.1, "half-open").
 #[test]
-fn a_challenge_ack_and_what_follows_are_one_flow_numbered_by_its_own_syn_ack() {
+fn challenge_ack_belongs_to_the_new_flow_numbered_by_its_syn_ack() {
     // The old connection's numbers, behind and ahead of the new ones.
     for (old, old_ack) in [(700_000, 4_294_000_000), (3_000_000_000, 1_000_000)] {
         let challenge = Tcp::new(ACK, old, old_ack, 0).back();
@@ -163,7 +166,7 @@ fn a_challenge_ack_and_what_follows_are_one_flow_numbered_by_its_own_syn_ack() {
             "1: close EndOfRecording",
         ];
         for isn in [99, 77_777] {
-            // Once; after a repeated SYN; with the reset not captured; with old data retransmitted.
+            // Once; after a retransmitted SYN; without the RST captured; with old data retransmitted.
             let syn = Tcp::new(SYN, 99, 0, 0);
             let data = Tcp::new(ACK, old - 100, old_ack, 100).back();
             for met in [
@@ -180,24 +183,24 @@ fn a_challenge_ack_and_what_follows_are_one_flow_numbered_by_its_own_syn_ack() {
                 vec![syn.clone(), challenge.clone(), reset.clone(), data.clone(), data],
                 vec![syn.clone(), Tcp::new(SYN | ACK, old, old_ack, 0).back(), reset.clone()],
             ] {
-                let lines = told(&[met.clone(), transfer(isn)].concat());
+                let lines = recorded(&[met.clone(), transfer(isn)].concat());
                 assert_eq!(lines[met.len() + 1..], expected, "{lines:?}");
             }
         }
         // An old connection that was captured, too, ends with the new SYN.
         let before = Tcp::new(ACK, old - 50, old_ack, 50).back();
         let met = vec![before, Tcp::new(SYN, 99, 0, 0), challenge, reset];
-        let lines = told(&[met, transfer(99)].concat());
+        let lines = recorded(&[met, transfer(99)].concat());
         assert_eq!(lines[7..], expected.map(|line| line.replace("1: ", "2: ")), "{lines:?}");
     }
 }
 
 #[test]
-fn what_a_syn_without_an_own_answer_is_followed_by() {
+fn flow_after_a_challenge_ack_without_a_captured_syn_ack() {
     let challenge = Tcp::new(ACK, 700_000, 4_294_000_000, 0).back();
     let syn = Tcp::new(SYN, 99, 0, 0);
     // The SYN-ACK was not captured.
-    let lines = told(&[
+    let lines = recorded(&[
         syn.clone(),
         challenge.clone(),
         syn.clone(),
@@ -205,13 +208,14 @@ fn what_a_syn_without_an_own_answer_is_followed_by() {
         Tcp::new(ACK, 500, 110, 0).back(),
     ]);
     assert_eq!(lines[4..6], ["1: > . 1:11(10) ack 1", "1: < . 1:1(0) ack 11"]);
-    let lines = told(&[syn.clone(), challenge.clone(), Tcp::new(ACK, 500, 100, 9).back()]);
+    let lines = recorded(&[syn.clone(), challenge.clone(), Tcp::new(ACK, 500, 100, 9).back()]);
     assert_eq!(lines[3], "1: < . 0:9(9) ack 1");
-    // Data of the initiator was not captured: the other end's numbers hold.
-    let lines = told(&[syn.clone(), Tcp::new(ACK, 500, 5100, 0).back(), Tcp::new(ACK, 500, 6100, 9).back()]);
+    // Data of the initiator was not captured: the other end's numbers count.
+    let lines =
+        recorded(&[syn.clone(), Tcp::new(ACK, 500, 5100, 0).back(), Tcp::new(ACK, 500, 6100, 9).back()]);
     assert_eq!(lines[2..4], ["1: < . 0:0(0) ack 5001", "1: < . 0:9(9) ack 6001"]);
-    // Both ends open at once after all.
-    let lines = told(&[
+    // A simultaneous open after all.
+    let lines = recorded(&[
         syn.clone(),
         challenge,
         Tcp::new(SYN, 499, 0, 0).back(),
@@ -219,16 +223,16 @@ fn what_a_syn_without_an_own_answer_is_followed_by() {
         Tcp::new(SYN | ACK, 99, 500, 0),
     ]);
     assert_eq!(lines[3..6], ["1: < S 0:0(0)", "1: < S. 0:0(0) ack 1", "1: > S. 0:0(0) ack 1"]);
-    // Refused, and tried again with the same number: another connection.
-    let lines = told(&[
+    // Refused, and retried with the same number: another connection.
+    let lines = recorded(&[
         syn.clone(),
         Tcp::new(RST | ACK, 0, 100, 0).back(),
         syn,
         Tcp::new(SYN | ACK, 4_000_000_000, 100, 0).back(),
     ]);
     assert_eq!(lines[lines.len() - 3..][..2], ["2: > S 0:0(0)", "2: < S. 0:0(0) ack 1"]);
-    // Of one direction alone: what the challenge was about is unknown, so that the SYN-ACK opens the connection.
-    let lines = told(&[
+    // With only one direction, the target of the challenge is unknown, so the SYN-ACK opens the connection.
+    let lines = recorded(&[
         Tcp::new(ACK, 700_000, 4_294_000_000, 0).back(),
         Tcp::new(SYN | ACK, 499, 100, 0).back(),
         Tcp::new(ACK, 500, 110, 9).back(),
@@ -241,22 +245,22 @@ fn what_a_syn_without_an_own_answer_is_followed_by() {
 
 /// RFC 7413, section 4.1.
 #[test]
-fn data_in_a_syn_begins_behind_it() {
+fn data_in_a_syn_begins_after_the_syn() {
     let cookie = [34, 10, 1, 2, 3, 4, 5, 6, 7, 8, 1, 1];
-    let (_, told) = frames(&[
+    let (_, recorded) = frames(&[
         Tcp::new(SYN, 99, 0, 10).options(&cookie).frame(),
         Tcp::new(SYN | ACK, 499, 110, 0).back().frame(),
         Tcp::new(ACK, 500, 110, 20).back().frame(),
         Tcp::new(ACK, 110, 520, 5).frame(),
     ]);
-    let segment = |n: usize| *told.events[n].1.kind.segment().unwrap();
+    let segment = |n: usize| *recorded.events[n].1.kind.segment().unwrap();
     let syn = segment(0);
     assert!(syn.fast_open && !segment(1).fast_open);
     assert_eq!((syn.first_byte(), syn.end(), syn.len), (StreamOffset(1), StreamOffset(11), 10));
     assert_eq!(segment(1).ack, Some(StreamOffset(11)));
     assert_eq!((segment(2).seq, segment(3).seq), (StreamOffset(1), StreamOffset(11)));
     // Only the SYN is acknowledged, and the data is retransmitted.
-    let lines = self::told(&[
+    let lines = self::recorded(&[
         Tcp::new(SYN, 99, 0, 10).options(&cookie),
         Tcp::new(SYN | ACK, 499, 100, 0).back(),
         Tcp::new(ACK, 100, 500, 10),
@@ -265,12 +269,12 @@ fn data_in_a_syn_begins_behind_it() {
 }
 
 #[test]
-fn sack_blocks_in_numbers_of_another_connection_have_no_offsets() {
+fn sack_blocks_of_another_connection_have_no_offsets() {
     let sack = |edges: [u32; 4]| {
         let edges = edges.map(u32::to_be_bytes).concat();
         [&[1, 1, 5, 18], edges.as_slice()].concat()
     };
-    let lines = told(&[
+    let lines = recorded(&[
         Tcp::new(SYN, 99, 0, 0),
         Tcp::new(SYN | ACK, 499, 100, 0).back(),
         Tcp::new(ACK, 100, 500, 1000),
@@ -287,13 +291,13 @@ fn sack_blocks_in_numbers_of_another_connection_have_no_offsets() {
 }
 
 #[test]
-fn numbers_that_wrap_and_numbers_that_stray() {
+fn sequence_numbers_wrap_and_strays_are_not_followed() {
     let isn = u32::MAX - 100;
     let sack = |start: u32, end: u32| {
         let edges = [start.to_be_bytes(), end.to_be_bytes()].concat();
         [&[1, 1, 5, 10], edges.as_slice()].concat()
     };
-    let lines = told(&[
+    let lines = recorded(&[
         Tcp::new(SYN, isn, 0, 0),
         Tcp::new(SYN | ACK, 7, isn.wrapping_add(1), 0).back(),
         Tcp::new(ACK, isn.wrapping_add(1), 8, 1000),
@@ -303,10 +307,10 @@ fn numbers_that_wrap_and_numbers_that_stray() {
     assert!(lines[4].ends_with("<sack 51:501>"), "{lines:?}");
     assert!(lines[5].ends_with("<sack-outside 1>"), "{lines:?}");
 
-    let lines = told(&[Tcp::new(PSH, 1, 0, 0).options(&sack(500, 600))]);
+    let lines = recorded(&[Tcp::new(PSH, 1, 0, 0).options(&sack(500, 600))]);
     assert!(lines[1].ends_with("<sack 0:100>"), "without an acknowledgment: {lines:?}");
 
-    // One stray number, 1.5 GiB ahead, moves nothing; neither does a reset's.
+    // One stray number, 1.5 GiB ahead, moves nothing; neither does a RST's.
     let ahead = 3 << 29;
     let stray = [
         Tcp::new(SYN, 0, 0, 0),
@@ -317,7 +321,7 @@ fn numbers_that_wrap_and_numbers_that_stray() {
         Tcp::new(ACK, 2 * ahead, 1, 10),
         Tcp::new(ACK, 21, 1, 10),
     ];
-    let lines = told(&stray);
+    let lines = recorded(&stray);
     assert_eq!(lines[3], "1: > . 1:11(10) ack 0");
     assert_eq!(lines[5], "1: > . 11:21(10) ack 0");
     assert_eq!(lines[7], "1: > . 21:31(10) ack 0");
@@ -327,21 +331,24 @@ fn numbers_that_wrap_and_numbers_that_stray() {
             [Tcp::new(PSH, n.wrapping_mul(ahead), 0, 1), Tcp::new(PSH, n.wrapping_mul(ahead) + 1, 0, 1)]
         })
         .collect();
-    assert!(told(&gaps)[10].contains(" 6442450945:"), "{:?}", told(&gaps));
+    assert!(recorded(&gaps)[10].contains(" 6442450945:"), "{:?}", recorded(&gaps));
 }
 
 #[test]
-fn tunnelled_and_outer_segments_of_one_connection_are_one_flow() {
-    let (summary, told) = frames(&[
+fn tunnelled_and_plain_segments_of_a_connection_are_one_flow() {
+    let (summary, recorded) = frames(&[
         Tcp::new(SYN, 99, 0, 0).frame(),
         ethernet(0x0800, &ipv4(4, 1, 2, &Tcp::new(SYN | ACK, 499, 100, 0).back().v4())),
         ethernet(0x86dd, &Tcp::new(SYN, 99, 0, 0).v6()),
     ]);
     assert_eq!((summary.flows, summary.segments), (2, 3));
-    assert!(told.lines.iter().any(|line| line == "2: open [fd00::1]:40000 > [fd00::2]:80"), "{told:?}");
+    assert!(
+        recorded.lines.iter().any(|line| line == "2: open [fd00::1]:40000 > [fd00::2]:80"),
+        "{recorded:?}"
+    );
 }
 
-/// Half-open flows without end, between which a transfer goes on.
+/// Endless half-open flows, with a transfer in between.
 struct Flood {
     left: u32,
     pending: Cursor<Vec<u8>>,
@@ -368,7 +375,7 @@ impl Read for Flood {
     }
 }
 
-/// Keeps only what stays small: how many flows are open.
+/// Stores only a little: how many flows are open.
 #[derive(Default)]
 struct Open {
     now: usize,
@@ -402,11 +409,11 @@ fn flood(flows: u32, most: usize) -> (CaptureSummary, Open) {
 }
 
 #[test]
-fn millions_of_half_open_flows_push_out_each_other_and_not_the_transfer() {
+fn half_open_flood_does_not_evict_the_transfer() {
     let (summary, open) = flood(2_000_000, 10_000);
     assert_eq!((summary.flows, summary.evicted_flows), (2_000_001, 2_000_001 - 10_000));
     assert_eq!((open.most, open.now, open.evicted), (10_000, 0, summary.evicted_flows));
-    assert!(open.transfer.len() == 1 && !open.transfer_evicted, "it was not silent");
+    assert!(open.transfer.len() == 1 && !open.transfer_evicted, "the transfer was active");
     let (summary, open) = flood(1000, 0);
     assert_eq!((summary.evicted_flows, open.most), (summary.flows - 1, 1), "at least one flow is watched");
 }
@@ -474,7 +481,7 @@ fn segments() -> impl Strategy<Value = Vec<Segment>> {
         for ((a, bits, step, len, back), (window, stamps, id, ttl, ecn), blocks) in all {
             let from = if a { End::A } else { End::B };
             let (own, other) = (from.index(), (!from).index());
-            // No second SYN, and no end: they would be another connection's.
+            // No second SYN, and no end: they would belong to another connection.
             let flags = Flags(bits & !(SYN | FIN | RST));
             let seq = far[own] + step;
             far[own] = far[own].max(seq);
@@ -500,9 +507,11 @@ fn segments() -> impl Strategy<Value = Vec<Segment>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Segments written as frames are read back as they were, wherever the sequence numbers wrap.
+    /// Segments written as frames are parsed back unchanged, wherever the sequence numbers wrap.
     #[test]
-    fn written_and_read_back(isn: [u32; 2], mss: Option<u16>, shift: Option<u8>, permitted: bool, rest in segments()) {
+    fn written_segments_are_read_back(
+        isn: [u32; 2], mss: Option<u16>, shift: Option<u8>, permitted: bool, rest in segments(),
+    ) {
         let mut syn = Segment::new(End::A, Flags::SYN, StreamOffset(0), 0);
         (syn.mss, syn.window_scale, syn.sack_permitted) = (mss, shift, permitted);
         let mut answer = Segment::new(End::B, Flags::SYN.with(Flags::ACK), StreamOffset(0), 0);
@@ -513,16 +522,16 @@ proptest! {
             segment.ip.id.get_or_insert(9);
         }
         let frames: Vec<_> = expected.iter().map(|segment| write(segment, isn)).collect();
-        let (summary, told) = build::frames(&frames);
-        let read: Vec<_> = told.events.iter().map(|(_, event)| match event.kind {
-            // A checksum that was never filled in is right by chance once in a while.
+        let (summary, recorded) = build::frames(&frames);
+        let read: Vec<_> = recorded.events.iter().map(|(_, event)| match event.kind {
+            // A checksum that was never filled in is sometimes correct by chance.
             EventKind::Seen(segment) => Segment { checksum: Checksum::Unknown, ..segment },
             other => panic!("{other:?}"),
         }).collect();
         prop_assert_eq!(read, expected);
         prop_assert_eq!(summary.flows, 1);
-        // The notation carries all of it.
-        for (_, event) in &told.events {
+        // The notation preserves everything.
+        for (_, event) in &recorded.events {
             prop_assert_eq!(&event.to_string().parse::<Event>().unwrap(), event);
         }
     }

@@ -1,4 +1,4 @@
-//! Files: every variant of the formats, what is cut off, and what is a lie.
+//! Files: every variant of the formats, truncated files, and false lengths.
 
 use crate::build::{
     self, ACK, SYN, Tcp, block, gzip, interface, packet, pcap, pcap_header, read, record, section, zstd,
@@ -27,9 +27,9 @@ fn pcapng(frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// Before version 2.4, the lengths of a record were in the other order; in 2.3, only some writers had them so.
+/// Before version 2.4, the lengths of a record were in the other order; in 2.3, only with some writers.
 #[test]
-fn old_versions_of_pcap() {
+fn old_versions_of_pcap_are_read() {
     let (_, plain) = read(&pcap(1, &talk())).unwrap();
     let file = |version: [u16; 2], link: u32, swapped: bool, unit: u32, big: bool| {
         let word = |word: u32| if big { word.to_be_bytes() } else { word.to_le_bytes() };
@@ -55,16 +55,16 @@ fn old_versions_of_pcap() {
             (file([543, 0], 1, true, 1000, big), "DG/UX"),
             (file([2, 2], 6, true, 1_000_000, big), "AIX"),
         ] {
-            let (summary, told) = read(&file).unwrap();
+            let (summary, recorded) = read(&file).unwrap();
             assert_eq!((summary.stopped, summary.segments), (None, 5), "{name}");
             assert_eq!(summary.interfaces[0].link_name, "Ethernet", "{name}");
-            assert_eq!(told.lines, plain.lines, "{name}");
+            assert_eq!(recorded.lines, plain.lines, "{name}");
         }
     }
 }
 
 #[test]
-fn the_same_frames_in_every_format_are_the_same_events() {
+fn all_formats_give_the_same_events() {
     let (summary, plain) = read(&pcap(1, &talk())).unwrap();
     assert_eq!((summary.format, summary.frames, summary.segments), (Format::Pcap, 5, 5));
     assert_eq!((summary.epoch_ns, summary.latest_ns), (Some(1_000_000_000_000), Some(1_000_004_000_000)));
@@ -102,15 +102,15 @@ fn the_same_frames_in_every_format_are_the_same_events() {
         (zstd(&file), Format::Pcap, Compression::Zstd),
         (zstd(&pcapng(&talk())), Format::Pcapng, Compression::Zstd),
     ] {
-        let (other, told) = read(&file).unwrap();
+        let (other, recorded) = read(&file).unwrap();
         assert_eq!((other.format, other.compression), (format, compression));
         assert_eq!(other.stopped, None);
-        assert_eq!(told, plain, "{format:?} {compression:?}");
+        assert_eq!(recorded, plain, "{format:?} {compression:?}");
         assert_eq!(other.epoch_ns, summary.epoch_ns, "{format:?}");
     }
 }
 
-/// A little-endian pcap file in the other byte order.
+/// A little-endian pcap file converted to big-endian.
 fn swapped(file: &[u8]) -> Vec<u8> {
     let words =
         |bytes: &[u8]| bytes.chunks(4).flat_map(|word| word.iter().rev().copied()).collect::<Vec<_>>();
@@ -127,7 +127,7 @@ fn swapped(file: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn pcapng_in_the_other_byte_order_and_sections_of_both() {
+fn pcapng_sections_of_either_byte_order_are_read() {
     let big = |kind: u32, body: Vec<u8>| {
         let length = 12 + body.len() as u32;
         let mut bytes = kind.to_be_bytes().to_vec();
@@ -151,13 +151,13 @@ fn pcapng_in_the_other_byte_order_and_sections_of_both() {
         body.resize(body.len().next_multiple_of(4), 0);
         file.extend(big(6, body));
     }
-    let (summary, told) = read(&file).unwrap();
-    assert_eq!(told, read(&pcap(1, &talk())).unwrap().1);
+    let (summary, recorded) = read(&file).unwrap();
+    assert_eq!(recorded, read(&pcap(1, &talk())).unwrap().1);
     assert_eq!((summary.interface_count, summary.interfaces[1].frames), (2, 2));
 }
 
 #[test]
-fn simple_and_obsolete_packet_blocks() {
+fn simple_and_obsolete_packet_blocks_are_read() {
     let frames = talk();
     let mut file = section();
     file.extend(interface(1, &[]));
@@ -170,15 +170,15 @@ fn simple_and_obsolete_packet_blocks() {
     }
     obsolete.extend(&frames[1]);
     file.extend(block(2, &obsolete));
-    let (summary, told) = read(&file).unwrap();
+    let (summary, recorded) = read(&file).unwrap();
     assert_eq!(summary.segments, 2);
-    assert_eq!(summary.epoch_ns, Some(((232 << 32) + 3_567_587_328) * 1000), "the first stamp there is");
-    assert!(told.lines[1].starts_with("1: 0.000000000 > S"), "{told:?}");
+    assert_eq!(summary.epoch_ns, Some(((232 << 32) + 3_567_587_328) * 1000), "the first timestamp");
+    assert!(recorded.lines[1].starts_with("1: 0.000000000 > S"), "{recorded:?}");
     assert_eq!(summary.wire_bytes, frames[0].len() as u64 + 1000);
 }
 
 #[test]
-fn other_blocks_are_passed_over() {
+fn other_blocks_are_skipped() {
     let mut file = section();
     file.extend(interface(1, &[2, 0, 4, 0, b'e', b't', b'h', b'0', 0, 0, 0, 0]));
     for kind in [4, 10, 77, 0x8000_0000] {
@@ -207,17 +207,17 @@ fn other_blocks_are_passed_over() {
     assert_eq!(unknown.oddity.name(), "unknown-interface");
 }
 
-/// Everything that was whole before the cut arrives, and the summary says where the reading ended.
+/// Everything complete before the cut is delivered, and the summary says where reading ended.
 #[test]
-fn cut_at_every_byte() {
+fn truncated_capture_is_read_up_to_the_cut() {
     for whole in [pcap(1, &talk()), pcapng(&talk())] {
         let all = read(&whole).unwrap().1;
         for length in 0..whole.len() {
             match read(&whole[..length]) {
-                Ok((summary, told)) => {
-                    assert!(told.events.len() < all.events.len());
-                    assert_eq!(told.events, all.events[..told.events.len()]);
-                    assert_eq!(summary.segments as usize, told.events.len());
+                Ok((summary, recorded)) => {
+                    assert!(recorded.events.len() < all.events.len());
+                    assert_eq!(recorded.events, all.events[..recorded.events.len()]);
+                    assert_eq!(summary.segments as usize, recorded.events.len());
                     if let Some(stop) = summary.stopped {
                         assert!(stop.offset < length as u64, "{stop:?} at {length}");
                     }
@@ -229,21 +229,21 @@ fn cut_at_every_byte() {
 }
 
 #[test]
-fn packed_and_cut_at_every_byte() {
+fn truncated_compressed_capture_is_read_up_to_the_cut() {
     let file = pcap(1, &talk());
     let all = read(&file).unwrap().1;
     for packed in [gzip(&file), zstd(&file)] {
         for length in 0..packed.len() {
-            if let Ok((summary, told)) = read(&packed[..length]) {
-                assert_eq!(told.events, all.events[..told.events.len()]);
-                assert!(summary.stopped.is_some(), "the packing lacks its end at {length}");
+            if let Ok((summary, recorded)) = read(&packed[..length]) {
+                assert_eq!(recorded.events, all.events[..recorded.events.len()]);
+                assert!(summary.stopped.is_some(), "the compressed data is truncated at {length}");
             }
         }
     }
 }
 
 #[test]
-fn damage_behind_the_first_frames_is_no_error() {
+fn damage_after_the_first_frames_is_not_an_error() {
     let mut file = pcap(1, &talk());
     let end = file.len() as u64;
     file.extend(u32::MAX.to_le_bytes().repeat(4));
@@ -260,20 +260,20 @@ fn damage_behind_the_first_frames_is_no_error() {
 }
 
 #[test]
-fn lengths_that_lie() {
-    // Zero bytes captured; none on the wire; more captured than on the wire; a frame without any header.
+fn false_lengths_are_reported() {
+    // Zero bytes captured; zero on the wire; more captured than on the wire; a frame without any header.
     let mut file = pcap_header(0xa1b2_c3d4, 1);
     file.extend(record(0, 0, &[], 0));
     file.extend(record(0, 0, &[], 1500));
     file.extend(record(0, 0, &talk()[3], 10));
     file.extend(record(0, 0, &[1, 2, 3], 3));
-    let (summary, told) = read(&file).unwrap();
+    let (summary, recorded) = read(&file).unwrap();
     assert_eq!((summary.frames, summary.segments, summary.stopped), (4, 1, None));
     assert_eq!(
         summary.notes.iter().map(|note| (note.oddity, note.count)).collect::<Vec<_>>(),
         [(Oddity::TruncatedHeader, 1), (Oddity::MalformedHeader, 2), (Oddity::CapturedBeyondWire, 1),]
     );
-    let slowpath_model::EventKind::Seen(segment) = told.events[0].1.kind else { panic!() };
+    let slowpath_model::EventKind::Seen(segment) = recorded.events[0].1.kind else { panic!() };
     assert_eq!(segment.len, 64);
 
     for (length, reason) in [
@@ -304,7 +304,7 @@ fn lengths_that_lie() {
     assert_eq!((summary.frames, summary.segments, summary.count(Oddity::MalformedBlock)), (5, 4, 1));
 }
 
-/// A stream of zeros behind some bytes, that no one could hold in memory.
+/// An endless stream of zeros after some bytes, larger than memory.
 struct Vast {
     start: io::Cursor<Vec<u8>>,
     zeros: u64,
@@ -326,11 +326,11 @@ impl Read for Vast {
 
 fn vast(start: Vec<u8>, zeros: u64) -> CaptureSummary {
     let reader = Vast { start: io::Cursor::new(start), zeros };
-    Capture::from_reader("vast", reader).run(&mut build::Told::default()).unwrap()
+    Capture::from_reader("vast", reader).run(&mut build::Recorded::default()).unwrap()
 }
 
 #[test]
-fn large_records_are_looked_at_and_passed_over() {
+fn large_records_are_read_partly_and_skipped() {
     let frame = &talk()[3];
     let size = 100 << 20;
     let mut file = pcap(1, &talk());
@@ -360,7 +360,7 @@ fn large_records_are_looked_at_and_passed_over() {
 }
 
 #[test]
-fn two_million_interfaces_in_a_file() {
+fn two_million_interfaces_do_not_exhaust_memory() {
     let mut file = section();
     let one = interface(1, &[]);
     for _ in 0..2_000_000 {
@@ -375,20 +375,20 @@ fn two_million_interfaces_in_a_file() {
 }
 
 #[test]
-fn stamps_of_zero_and_stamps_that_step_back() {
+fn zero_and_backward_timestamps_are_kept() {
     let mut file = pcap_header(0xa1b2_c3d4, 1);
     for (seconds, frame) in [(100, 0), (0, 1), (99, 2), (101, 3)] {
         file.extend(record(seconds, 0, &talk()[frame], talk()[frame].len()));
     }
-    let (summary, told) = read(&file).unwrap();
-    let at: Vec<_> = told.events.iter().map(|(_, event)| event.at.nanos() / 1_000_000_000).collect();
+    let (summary, recorded) = read(&file).unwrap();
+    let at: Vec<_> = recorded.events.iter().map(|(_, event)| event.at.nanos() / 1_000_000_000).collect();
     assert_eq!(at, [0, -100, -1, 1]);
     assert_eq!((summary.steps_back.count, summary.steps_back.largest_ns), (1, 100_000_000_000));
     assert_eq!((summary.earliest_ns, summary.latest_ns), (Some(0), Some(101_000_000_000)));
 }
 
 #[test]
-fn what_is_no_capture_says_so() {
+fn other_files_are_refused_with_a_reason() {
     let message = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
     assert_eq!(message(b""), "test: empty; a capture has at least a header of 24 bytes");
     let known = "slowpath reads pcap and pcapng, plain or compressed with gzip or zstd";
@@ -413,7 +413,7 @@ fn what_is_no_capture_says_so() {
 }
 
 #[test]
-fn a_zstd_window_beyond_the_limit_says_how_to_unpack_it() {
+fn too_large_zstd_window_is_refused_with_a_hint() {
     // RFC 8878, section 3.1.1.1: a frame header with a window of 1 GiB, and an empty last block.
     let message = read(&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 20 << 3, 1, 0, 0]).unwrap_err().to_string();
     assert!(message.ends_with("unpack it first (`zstd -dc --long=31`)"), "{message}");
@@ -432,10 +432,10 @@ impl Read for Failing {
 }
 
 #[test]
-fn a_read_error_keeps_what_came_before_it() {
+fn read_error_keeps_earlier_frames() {
     let run = |bytes: Vec<u8>| {
         let reader = Failing(io::Cursor::new(bytes));
-        Capture::from_reader("disk", reader).run(&mut build::Told::default())
+        Capture::from_reader("disk", reader).run(&mut build::Recorded::default())
     };
     let file = pcap(1, &talk());
     let length = file.len() as u64;
@@ -447,7 +447,7 @@ fn a_read_error_keeps_what_came_before_it() {
 }
 
 #[test]
-fn progress_counts_what_was_read_of_the_file() {
+fn progress_counts_bytes_read_from_the_file() {
     let folder = std::env::temp_dir().join(format!("slowpath-progress-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("a.pcap.gz");
@@ -458,7 +458,7 @@ fn progress_counts_what_was_read_of_the_file() {
     let summary = Capture::open(&path)
         .unwrap()
         .on_progress(move |read, total| log.lock().unwrap().push((read, total)))
-        .run(&mut build::Told::default())
+        .run(&mut build::Recorded::default())
         .unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let size = packed.len() as u64;

@@ -1,4 +1,4 @@
-//! Frames: every link type, tunnel and header, and the short way against the long way.
+//! Frames: every link type, tunnel and header, and the fast path compared with the general one.
 
 use crate::build::{ACK, CLIENT, PSH, SERVER, SYN, Tcp, ethernet, frames, ipv4, ipv6, pcap, read, udp};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn decoded(link: u16, frame: &[u8]) -> Result<Packet<'_>, Skip> {
     decode::headers(LinkType(link), frame, frame.len() as u32)
 }
 
-/// That the frame holds the segment of [`tcp`].
+/// Asserts that the frame holds the segment of [`tcp`].
 fn holds(link: u16, frame: &[u8]) {
     let packet = decoded(link, frame).unwrap_or_else(|skip| panic!("{skip:?}: {frame:02x?}"));
     assert_eq!((packet.tcp.source, packet.tcp.destination), (CLIENT.1, SERVER.1));
@@ -39,7 +39,7 @@ fn with(header: &[u8], body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn link_types() {
+fn all_link_types_are_decoded() {
     let (v4, v6) = (tcp().v4(), tcp().v6());
     for (ip, kind) in [(&v4, 0x0800u16), (&v6, 0x86dd)] {
         let [high, low] = kind.to_be_bytes();
@@ -88,7 +88,7 @@ fn pppoe(ip: &[u8], protocol: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_not_ip_or_not_tcp() {
+fn frames_without_ip_or_tcp_are_skipped() {
     let is = |link, frame: &[u8], skip| assert_eq!(decoded(link, frame), Err(skip));
     let other = |link, frame: &[u8], protocol| is(link, frame, Skip::NotIp(protocol));
     other(1, &ethernet(0x0806, &[0; 28]), Protocol::EtherType(0x0806));
@@ -110,12 +110,12 @@ fn what_is_not_ip_or_not_tcp() {
 }
 
 #[test]
-fn wireless() {
+fn wireless_frames_are_decoded() {
     let llc = with(&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0], &tcp().v4());
     let addresses = [7; 18];
     let header =
         |control: [u8; 2], more: &[u8]| [&control, &[0, 0][..], &addresses, &[0x10, 0], more].concat();
-    // From the station, to it, and between two systems with a fourth address; of a service class, with HT control.
+    // From the station, to it, and between two systems with a fourth address; with QoS, with HT control.
     let data = [
         header([0x08, 1], &[]),
         header([0x08, 2], &[]),
@@ -127,14 +127,14 @@ fn wireless() {
     for header in data {
         let mut frame = with(&header, &llc);
         holds(105, &frame);
-        // Radiotap with nothing; with a time stamp and flags, after more words of what is present.
+        // Radiotap with nothing; with a timestamp and flags, after more words of presence bits.
         holds(127, &with(&[0, 0, 8, 0, 0, 0, 0, 0], &frame));
         let rich = [&[0, 0, 25, 0, 3, 0, 0, 0x80, 1, 0, 0, 0, 0, 0, 0, 0][..], &[9; 8], &[0]].concat();
         holds(127, &with(&rich, &frame));
         // PPI before radiotap's and before its own.
         holds(192, &with(&[0, 0, 12, 0, 105, 0, 0, 0, 2, 0, 0, 0], &frame));
         holds(192, &with(&[0, 0, 8, 0, 127, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0], &frame));
-        // Behind it is the frame check sequence.
+        // The frame check sequence follows.
         frame.extend([1, 2, 3, 4]);
         assert_eq!(decoded(105, &frame).unwrap().tcp.payload, 10);
         // The header is padded to a multiple of four bytes.
@@ -170,7 +170,7 @@ fn wireless() {
 }
 
 #[test]
-fn netfilter_s_log_in_either_byte_order() {
+fn nflog_is_decoded_in_either_byte_order() {
     let (v4, v6) = (tcp().v4(), tcp().v6());
     let attributes = |order: fn(u16) -> [u8; 2], ip: &[u8]| {
         let mut bytes = Vec::new();
@@ -186,7 +186,7 @@ fn netfilter_s_log_in_either_byte_order() {
         bytes
     };
     for order in [u16::to_le_bytes, u16::to_be_bytes] {
-        // Padding behind the packet may be missing.
+        // Padding after the packet may be missing.
         holds(239, &with(&[2, 0, 0, 5], &attributes(order, &v4)));
         holds(239, &with(&[10, 0, 0, 5], &attributes(order, &v6)));
     }
@@ -195,12 +195,12 @@ fn netfilter_s_log_in_either_byte_order() {
 }
 
 #[test]
-fn infiniband_and_cisco_hdlc() {
+fn infiniband_and_cisco_hdlc_are_decoded() {
     for (ip, kind) in [(tcp().v4(), [8, 0]), (tcp().v6(), [0x86, 0xdd])] {
         for before in [40, 20, 0] {
             holds(242, &[&vec![0xfe; before], &kind[..], &[0, 0], &ip].concat());
         }
-        // Cooked by Linux: its type of hardware is 32, and the address has 20 bytes, of which 8 are kept.
+        // Cooked by Linux: its hardware type is 32, and the address has 20 bytes, of which 8 are stored.
         holds(113, &with(&[0, 4, 0, 32, 0, 20, 1, 2, 3, 4, 5, 6, 7, 8, kind[0], kind[1]], &ip));
         for address in [0x0f, 0x8f] {
             holds(104, &with(&[address, 0, kind[0], kind[1]], &ip));
@@ -215,20 +215,20 @@ fn infiniband_and_cisco_hdlc() {
 }
 
 #[test]
-fn tags_of_switches() {
+fn switch_tags_are_skipped() {
     for (ip, kind) in [(tcp().v4(), 0x0800_u16), (tcp().v6(), 0x86dd)] {
         let [high, low] = kind.to_be_bytes();
         holds(1, &ethernet(0x893f, &with(&[0, 1, 0, 2, 0, 0, high, low], &ip)));
         holds(1, &ethernet(0x8926, &with(&[0x80, 1, 0, 2, high, low], &ip)));
         holds(1, &ethernet(0x88e7, &with(&[0, 0, 1, 2], &ethernet(kind, &ip))));
-        // A backbone's VLAN, its service, a customer's VLAN.
+        // A backbone VLAN, its service, a customer's VLAN.
         let customer = ethernet(0x8100, &with(&[0, 7, high, low], &ip));
         holds(1, &ethernet(0x88a8, &[&[0, 9, 0x88, 0xe7, 0, 0, 1, 2], customer.as_slice()].concat()));
     }
 }
 
 #[test]
-fn tunnels() {
+fn tunnels_are_decoded() {
     let (v4, v6) = (tcp().v4(), tcp().v6());
     let around = |protocol: u8, body: &[u8]| {
         [ethernet(0x0800, &ipv4(protocol, 7, 8, body)), ethernet(0x86dd, &ipv6(protocol, body))]
@@ -267,7 +267,7 @@ fn tunnels() {
     for echo in [[0x32, 1, 0, 4, 0, 0, 0, 0], [0x48, 255, 0, 4, 0, 0, 0, 0]] {
         assert_eq!(decoded(101, &ipv4(17, 1, 2, &udp(2152, &with(&echo, &[0; 4])))), Err(Skip::NotTcp(17)));
     }
-    // Tunnels in tunnels, up to a point.
+    // Nested tunnels, up to a limit.
     let mut packet = v4;
     for _ in 0..5 {
         packet = ipv4(4, 7, 8, &packet);
@@ -278,11 +278,15 @@ fn tunnels() {
     }
     assert_eq!(decoded(1, &ethernet(0x0800, &packet)), Err(Skip::TooDeep));
     assert_eq!(decoded(1, &ethernet(0x8100, &[0, 1, 0x81, 0].repeat(40))), Err(Skip::TooDeep));
-    assert_eq!(decoded(1, &ethernet(0x86dd, &ipv6(0, &[0; 400]))), Err(Skip::TooDeep), "hop by hop by hop");
+    assert_eq!(
+        decoded(1, &ethernet(0x86dd, &ipv6(0, &[0; 400]))),
+        Err(Skip::TooDeep),
+        "too many hop-by-hop headers"
+    );
 }
 
 #[test]
-fn ipv6_extension_headers_and_ipv4_options() {
+fn ipv6_extension_headers_and_ipv4_options_are_skipped() {
     let tcp_bytes = tcp().bytes();
     for next in [0u8, 43, 60, 135, 139, 140] {
         holds(101, &ipv6(next, &with(&[6, 0, 0, 0, 0, 0, 0, 0], &tcp_bytes)));
@@ -302,7 +306,7 @@ fn ipv6_extension_headers_and_ipv4_options() {
 }
 
 #[test]
-fn fragments() {
+fn only_the_first_fragment_is_read() {
     let segment = Tcp::new(ACK, 1, 1, 1000).bytes();
     let part = |place: u16, body: &[u8]| {
         let mut packet = ipv4(6, CLIENT.0, SERVER.0, body);
@@ -313,7 +317,7 @@ fn fragments() {
         let [high, low] = place.to_be_bytes();
         ethernet(0x86dd, &ipv6(44, &with(&[6, 0, high, low, 0, 0, 0, 9], body)))
     };
-    let (summary, told) = frames(&[
+    let (summary, recorded) = frames(&[
         part(0x2000, &segment[..520]),
         part(65, &segment[520..]),
         part6(1, &segment[..520]),
@@ -322,7 +326,7 @@ fn fragments() {
     assert_eq!(summary.count(Oddity::FirstFragment), 2);
     assert_eq!(summary.count(Oddity::LaterFragment), 2);
     assert_eq!(summary.segments, 2);
-    assert!(told.lines[1].contains(" 0:500(500) "), "the fragment's own bytes: {told:?}");
+    assert!(recorded.lines[1].contains(" 0:500(500) "), "only the fragment's bytes: {recorded:?}");
     // A tunnel's first fragment knows the inner length.
     let inner = ipv4(6, CLIENT.0, SERVER.0, &segment);
     let mut outer = ipv4(4, 1, 2, &inner[..600]);
@@ -334,12 +338,12 @@ fn fragments() {
 }
 
 #[test]
-fn lengths() {
+fn payload_length_prefers_headers_over_the_frame() {
     let payload = |frame: &[u8], wire: u32| {
         let packet = decode::headers(LinkType::ETHERNET, frame, wire).unwrap();
         (packet.tcp.payload, packet.oddities.iter().collect::<Vec<_>>())
     };
-    // Ethernet's padding of short frames is not payload, whichever way they go.
+    // Ethernet's padding of short frames is not payload, on either path.
     let mut padded = Tcp::new(ACK, 1, 1, 0).frame();
     padded.resize(60, 0);
     assert_eq!(payload(&padded, 60), (0, vec![]));
@@ -352,11 +356,11 @@ fn lengths() {
     let mut jumbo = ethernet(0x86dd, &ipv6(0, &with(&[6, 0, 0xc2, 4, 0, 1, 0, 0], &tcp().bytes())));
     jumbo[18..20].fill(0);
     assert_eq!(payload(&jumbo, 200_000), (200_000 - 14 - 40 - 8 - 32, vec![Oddity::LengthFromFrame]));
-    // A tool cut the frame and forgot its length on the wire.
+    // A tool truncated the frame without recording its length on the wire.
     let frame = Tcp::new(ACK, 1, 1, 1000).frame();
     assert_eq!(payload(&frame[..54], 54), (1000, vec![Oddity::LengthBeyondFrame]));
     assert_eq!(payload(&frame[..54], 1054), (1000, vec![]));
-    // PPPoE's own length is believed against IP's.
+    // PPPoE's own length takes precedence over IP's.
     let mut ip = Tcp::new(ACK, 1, 1, 0).v4();
     ip[3] = 46;
     ip.extend([0; 6]);
@@ -366,7 +370,7 @@ fn lengths() {
 }
 
 #[test]
-fn headers_that_contradict_themselves() {
+fn contradictory_headers_are_malformed() {
     let malformed = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut frame = tcp().frame();
         change(&mut frame);
@@ -389,7 +393,7 @@ fn headers_that_contradict_themselves() {
 }
 
 #[test]
-fn a_sack_is_read_from_a_snapped_frame_as_far_as_it_goes() {
+fn sack_is_read_from_a_truncated_frame_as_far_as_captured() {
     let sack = [
         1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 1, 5, 18, 0, 0, 0, 50, 0, 0, 0, 60, 0, 0, 0, 70, 0, 0, 0, 80,
     ];
@@ -416,7 +420,7 @@ fn protocols_other_than_tcp_are_counted() {
     assert_eq!(summary.interfaces[0].link_name, "not supported");
 }
 
-/// Frames that are nearly right: a sound one with some bytes changed, cut somewhere.
+/// Nearly valid frames: a valid one with some bytes changed, cut somewhere.
 fn frame() -> impl Strategy<Value = (Vec<u8>, u32)> {
     let options = prop_oneof![
         Just(vec![]),
@@ -456,9 +460,9 @@ fn frame() -> impl Strategy<Value = (Vec<u8>, u32)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// Where the short way finds a segment, the long way finds the same one.
+    /// Where the fast path finds a segment, the general path finds the same one.
     #[test]
-    fn the_short_way_is_the_long_way((frame, wire) in frame()) {
+    fn fast_path_agrees_with_the_general_path((frame, wire) in frame()) {
         let long = decode::headers(LinkType::ETHERNET, &frame, wire);
         if let Some(packet) = decode::fast(&frame, wire) {
             prop_assert_eq!(long, Ok(packet));
@@ -467,15 +471,18 @@ proptest! {
 
     /// Whatever the bytes and the link type, nothing panics.
     #[test]
-    fn any_bytes(link in prop_oneof![Just(0u16), Just(1), Just(9), Just(10), Just(51), Just(101), Just(113),
-        Just(104), Just(105), Just(127), Just(192), Just(239), Just(242), Just(276), any::<u16>()], frame in prop::collection::vec(any::<u8>(), 0..200), wire: u32)
-    {
+    fn decoding_any_bytes_does_not_panic(
+        link in prop_oneof![Just(0u16), Just(1), Just(9), Just(10), Just(51), Just(101), Just(113), Just(104),
+            Just(105), Just(127), Just(192), Just(239), Just(242), Just(276), any::<u16>()],
+        frame in prop::collection::vec(any::<u8>(), 0..200),
+        wire: u32,
+    ) {
         let _ = decode::headers(LinkType(link), &frame, wire);
     }
 }
 
 #[test]
-fn the_short_way_is_taken_by_what_it_is_for() {
+fn fast_path_takes_common_frames() {
     for tags in 0..=2 {
         let tag = [[0, 9, 0x81, 0], [0, 9, 8, 0]];
         let body = match tags {

@@ -1,4 +1,4 @@
-//! Captures made by hand, and what is read of them.
+//! Hand-written captures, and the events read from them.
 
 mod build;
 mod checksum;

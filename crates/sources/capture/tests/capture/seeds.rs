@@ -1,4 +1,4 @@
-//! The seeds that fuzzing starts from, under `fuzz/corpus`: made here, and read here, crashes of old included.
+//! The seeds of the fuzzers, under `fuzz/corpus`: written here, and read here, including former crashes.
 
 use crate::build::{
     ACK, FIN, PSH, RST, SYN, Tcp, block, ethernet, gzip, icmp, interface, ipv4, ipv6, packet, pcap,
@@ -165,7 +165,7 @@ fn events() -> Vec<(&'static str, Vec<u8>)> {
 /// Writes them; run by hand when they change.
 #[test]
 #[ignore = "writes fuzz/corpus"]
-fn write_the_seeds() {
+fn write_fuzz_seeds() {
     let all = [("capture", captures()), ("frame", frames()), ("options", options()), ("event", events())];
     for (target, seeds) in all {
         let folder = corpus(target);
@@ -186,7 +186,7 @@ fn each(target: &str, check: impl Fn(&[u8])) {
 }
 
 #[test]
-fn every_seed_is_read_without_a_crash() {
+fn every_fuzz_seed_is_read_without_a_crash() {
     each("capture", |bytes| {
         let _ = read(bytes);
     });
@@ -204,7 +204,7 @@ fn every_seed_is_read_without_a_crash() {
 }
 
 #[test]
-fn the_seeds_hold_what_they_should() {
+fn fuzz_seeds_cover_the_intended_cases() {
     for (name, file) in captures() {
         let (summary, _) = read(&file).unwrap();
         assert_eq!(summary.stopped, None, "{name}");

@@ -1,12 +1,12 @@
-//! A host's connections: opening and closing them, and what they share.
+//! A host's connections: opening, closing, and shared state.
 
 use super::datagram_socket::{DatagramCounts, DatagramSocket};
 use super::handling::Handling;
-use super::metrics::Remembered;
+use super::metrics::CachedMetrics;
 use super::polling::end_of;
 use super::schedule::TaskId;
 use super::socket::{Arrivals, Socket, SocketCounts, SocketId};
-use super::sockets::{Door, Place, Sockets};
+use super::sockets::{ListeningSocket, Place, Sockets};
 use crate::links::Link;
 use crate::outside::Outside;
 use crate::transfer::SocketInfo;
@@ -24,41 +24,41 @@ use std::time::Duration;
 pub struct Stream {
     /// The client's and the server's host.
     pub hosts: [usize; 2],
-    /// The wires away from the client and away from the server.
+    /// The wires leaving the client and leaving the server.
     pub wires: [usize; 2],
     /// The socket options of client and server.
     pub options: [SocketOptions; 2],
-    /// For how long they poll, where they say so (`SO_BUSY_POLL`).
+    /// How long they busy-poll, if set (`SO_BUSY_POLL`).
     pub busy_poll: [Option<Duration>; 2],
     /// Whether it carries datagrams.
     pub is_of_datagrams: bool,
 }
 
-/// Sockets, those that listen, and what the kernel remembers of other hosts.
+/// Sockets, listening sockets, and the metrics cache.
 #[derive(Debug)]
 pub struct Connections {
     /// The host's number.
     pub(super) host: usize,
     pub(super) settings: Arc<Settings>,
     pub(super) packet_memory: PacketMemory,
-    /// The bytes that are copied in one piece.
+    /// The maximum bytes of one copy.
     pub(super) copy_piece: u64,
-    /// For how long a reader polls by default (`net.core.busy_read`). `None` if readers cannot: the NIC
-    /// must have a NAPI, and on a host on which nothing takes time nobody waits for anything.
+    /// The default busy-poll time of a reader (`net.core.busy_read`). `None` if readers cannot poll: the NIC must have
+    /// a NAPI, and on a zero-cost host nobody waits for anything.
     pub(super) busy_read: Option<Duration>,
     pub(super) sockets: Sockets,
-    /// The counters of sockets that are gone.
+    /// The counters of sockets that no longer exist.
     pub(super) past: SocketCounts,
-    /// The socket that listens for each stream.
-    pub(super) doors: BTreeMap<usize, SocketId>,
+    /// The listening socket of each stream.
+    pub(super) listeners: BTreeMap<usize, SocketId>,
     pub(super) streams: BTreeMap<usize, Stream>,
     /// The cached metrics of other hosts.
-    pub(super) remembered: Remembered,
+    pub(super) cached_metrics: CachedMetrics,
     pub(super) draws: Draws,
 }
 
 impl Connections {
-    /// Puts a connection's end into the table.
+    /// Adds a connection's end to the table.
     pub(super) fn add_socket(
         &mut self,
         mut tcp: Connection,
@@ -107,9 +107,9 @@ impl Connections {
         let (options, wire) = (plan.options[1].clone(), plan.wires[1]);
         let listener = Listener::listen(Arc::clone(&self.settings), options, BACKLOG);
         let (id, timer) = self.sockets.place(self.host, out);
-        let door = Door { listener, wire, timer, acceptor: None };
-        self.sockets.places[id.index()] = Place::Listener(Box::new(door));
-        self.doors.insert(stream, id);
+        let listening = ListeningSocket { listener, wire, timer, acceptor: None };
+        self.sockets.places[id.index()] = Place::Listener(Box::new(listening));
+        self.listeners.insert(stream, id);
     }
 
     /// `connect` for a stream: a new connection.
@@ -132,7 +132,7 @@ impl Connections {
         id
     }
 
-    /// `connect` of a socket for datagrams, which asks nobody.
+    /// `connect` of a datagram socket, which sends nothing.
     pub(super) fn connect_datagrams(&mut self, stream: usize, out: &mut Outside<'_>) -> SocketId {
         let (hosts, wires) = (self.streams[&stream].hosts, self.streams[&stream].wires);
         let socket = self.datagram_socket(stream, 0).on(out.links.next_number());
@@ -142,28 +142,28 @@ impl Connections {
         id
     }
 
-    /// `bind` for a stream of datagrams that this host serves.
+    /// `bind` for a datagram stream that this host serves.
     pub(super) fn bind(&mut self, stream: usize, out: &mut Outside<'_>) {
         let socket = self.datagram_socket(stream, 1);
         let id = self.add_datagram_socket(socket, out);
-        self.doors.insert(stream, id);
+        self.listeners.insert(stream, id);
     }
 
-    /// Puts a socket for datagrams into the table.
+    /// Adds a datagram socket to the table.
     pub(super) fn add_datagram_socket(&mut self, socket: DatagramSocket, out: &mut Outside<'_>) -> SocketId {
         let (id, _) = self.sockets.place(self.host, out);
         self.sockets.places[id.index()] = Place::Datagrams(Box::new(socket));
         id
     }
 
-    /// A socket for the datagrams of a stream, at its client (0) or server (1).
+    /// A datagram socket of a stream, at its client (0) or server (1).
     pub(super) fn datagram_socket(&self, stream: usize, end: usize) -> DatagramSocket {
         let plan = &self.streams[&stream];
         let buffers = [plan.options[end].send_buffer, plan.options[end].receive_buffer];
         DatagramSocket::new(self.settings.choices.buffer_memory, plan.wires[end], buffers)
     }
 
-    /// `accept`: takes a connection that stands, or waits for one.
+    /// `accept`: returns an established connection, or waits for one.
     pub(super) fn accept(
         &mut self,
         task: TaskId,
@@ -171,16 +171,16 @@ impl Connections {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Option<SocketId> {
-        let id = *self.doors.get(&stream)?;
+        let id = *self.listeners.get(&stream)?;
         if self.sockets.is_of_datagrams(id) {
             return Some(id);
         }
-        let door = self.sockets.door_mut(id)?;
-        let Ok((Peer(peer), tcp)) = door.listener.accept() else {
-            door.acceptor = Some(task);
+        let listening = self.sockets.listener_mut(id)?;
+        let Ok((Peer(peer), tcp)) = listening.listener.accept() else {
+            listening.acceptor = Some(task);
             return None;
         };
-        let (connection, wire) = (peer as u32, door.wire);
+        let (connection, wire) = (peer as u32, listening.wire);
         let busy_poll = self.streams[&stream].busy_poll[1];
         let id = self.add_socket(tcp, connection, wire, busy_poll, out);
         if let Some(link) = out.links.get_mut(connection) {
@@ -190,12 +190,12 @@ impl Connections {
         Some(id)
     }
 
-    /// The socket that a packet is for.
+    /// The destination socket of a packet.
     pub(super) fn socket_for(&self, frame: &Frame, out: &Outside<'_>) -> Option<SocketId> {
         let link = out.links.get(frame.connection)?;
         let end = link.end_at(self.host);
-        let door = || self.doors.get(&link.stream).copied().filter(|_| end == End::B);
-        link.sockets[end.index()].or_else(door)
+        let listening = || self.listeners.get(&link.stream).copied().filter(|_| end == End::B);
+        link.sockets[end.index()].or_else(listening)
     }
 
     /// `close`.
@@ -205,27 +205,27 @@ impl Connections {
         handling.begin(id);
     }
 
-    /// Until when a process that enters `read` now polls, if its socket asks for that. There must be nothing to read.
+    /// Until when a process that enters `read` now busy-polls, if its socket does. There must be nothing to read.
     pub(super) fn polls_until(&self, socket: SocketId, now: Instant) -> Option<Instant> {
         let lasts = self.sockets.get(socket)?.busy_poll;
-        let polls = !lasts.is_zero() && !self.has_something(socket);
+        let polls = !lasts.is_zero() && !self.is_readable(socket);
         polls.then(|| end_of(now, lasts))
     }
 
-    /// Whether a reader need not wait: there is data, or there will be none (`sk_receive_queue`, in which a FIN is too).
-    pub(super) fn has_something(&self, socket: SocketId) -> bool {
+    /// Whether a reader need not wait: there is data or EOF (`sk_receive_queue`, which also holds the FIN).
+    pub(super) fn is_readable(&self, socket: SocketId) -> bool {
         self.sockets.get(socket).is_none_or(|socket| {
             let queue = socket.tcp.receive_queue();
             socket.tcp.state() != State::Established || queue.end.distance_from(queue.start) > 0
         })
     }
 
-    /// Whether a process's socket asks for polling.
+    /// Whether a process's socket busy-polls.
     pub(super) fn asks_for_polling(&self, socket: Option<SocketId>) -> bool {
         socket.and_then(|id| self.sockets.get(id)).is_some_and(|socket| !socket.busy_poll.is_zero())
     }
 
-    /// Lets go of a socket of which nothing is left. Says whether it waited for the NIC to send something.
+    /// Frees a socket that is fully closed. Returns whether it waited for a NIC completion.
     pub(super) fn reap(&mut self, id: SocketId, out: &mut Outside<'_>) -> bool {
         if !self.sockets.get_mut(id).is_some_and(|socket| socket.tcp.is_gone()) {
             return false;

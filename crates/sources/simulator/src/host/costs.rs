@@ -1,4 +1,4 @@
-//! CPU costs of the host's work, by the machine's table and the NIC's offloads.
+//! CPU costs of the host's work, from the machine's table and the NIC's offloads.
 
 use slowpath_kernels::PacketIntake;
 use slowpath_scenario::{Cost, CostTable, Nic};
@@ -21,7 +21,7 @@ impl Deref for Costs {
 }
 
 impl Costs {
-    /// The costs of a machine with this card.
+    /// The costs of a machine with this NIC.
     pub fn new(table: &CostTable, nic: &Nic) -> Self {
         Self { table: table.clone(), checksum_offload: nic.checksum_offload, tso: nic.tso }
     }
@@ -58,7 +58,7 @@ impl Costs {
         .all(|cost| *cost == Cost::ZERO)
     }
 
-    /// Taking a packet off the ring, where the softirq does that.
+    /// Taking a packet off the ring, if the softirq does that.
     pub fn driver_receive_if(&self, intake: PacketIntake) -> Cost {
         match intake {
             PacketIntake::Napi => self.table.driver_receive,
@@ -75,12 +75,12 @@ impl Costs {
         self.table.ip_receive.plus(self.checksum(packet.len))
     }
 
-    /// TCP's part of receiving it.
+    /// TCP's part of receiving a packet.
     pub fn receive(&self, packet: &Packet) -> Cost {
         if packet.len > 0 { self.table.tcp_receive } else { self.table.ack_receive }
     }
 
-    /// What else TCP did.
+    /// TCP's other work.
     pub fn work(&self, work: Work) -> Cost {
         let t = &self.table;
         t.sack_step
@@ -89,7 +89,7 @@ impl Costs {
             .plus(t.tcp_slow_path.times(work.out_of_order))
     }
 
-    /// Making a packet or super-packet and handing it down.
+    /// Building a packet or super-packet and passing it to the qdisc.
     pub fn send(&self, packet: &Packet) -> Cost {
         let make = if packet.len > 0 { self.table.tcp_send } else { self.table.ack_send };
         let cuts = if self.tso { 0 } else { u64::from(packet.segments().saturating_sub(1)) };

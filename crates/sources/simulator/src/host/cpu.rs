@@ -1,9 +1,9 @@
 //! A CPU: hard interrupts before softirqs before tasks.
 //!
-//! Work is done in pieces. A piece has an effect, a cost, and what follows from it: its effect is on what only that
-//! context may touch, so it is applied as the piece begins; what it puts out (packets, wake-ups) goes out when its
-//! time is over. A piece of a lower level is suspended while a higher one works, and goes on afterwards, unless by
-//! then another task is to run and the kernel lets it.
+//! Work is done in pieces. A piece has an effect, a cost and a continuation. Its effect is on state that only its
+//! context may touch, so it is applied when the piece begins; its output (packets, wake-ups) appears when its time is
+//! over. A piece is suspended while a higher level works, and resumes afterwards, unless the kernel switches to another
+//! task.
 
 mod work;
 
@@ -26,7 +26,7 @@ pub enum Level {
 /// A hardware interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interrupt {
-    /// The network card's.
+    /// The NIC's.
     Card,
     /// The timer's tick.
     Tick,
@@ -39,7 +39,7 @@ pub struct Busy {
     pub levels: [Duration; 3],
     /// The number of context switches.
     pub switches: u64,
-    /// The card's interrupts that it took.
+    /// NIC interrupts handled.
     pub interrupts: u64,
 }
 
@@ -48,10 +48,10 @@ pub struct Busy {
 pub struct Cpu {
     pub(super) slot: Slot,
     pub(super) tick: Slot,
-    /// The rest of the piece of work in hand at each level, in nanoseconds: a `Duration` is put together from seconds and
+    /// The remaining work of each level's piece, in nanoseconds: a `Duration` would be assembled from seconds and
     /// nanoseconds at each step.
     left: [Option<u64>; 3],
-    /// Which of these is being worked on, and since when.
+    /// Which piece is running, and since when.
     working: Option<(Level, Instant)>,
     /// Interrupts raised and not served, and the one in service.
     card_raised: bool,
@@ -59,15 +59,15 @@ pub struct Cpu {
     serving: Option<Interrupt>,
     pub(super) current: Option<TaskId>,
     pub(super) need_resched: bool,
-    /// Which of its host's softirqs it runs, if it takes interrupts.
+    /// Which softirqs of its host it runs, if it takes interrupts.
     pub(super) softirqs: Option<usize>,
-    /// How long it was busy at each level, in nanoseconds.
+    /// Busy time at each level, in nanoseconds.
     busy_ns: [u64; 3],
     switches: u64,
     interrupts: u64,
 }
 
-/// So many nanoseconds later.
+/// `nanos` nanoseconds later.
 pub fn later(now: Instant, nanos: u64) -> Instant {
     Instant::from_nanos(now.nanos().saturating_add_unsigned(nanos))
 }
@@ -112,7 +112,7 @@ impl Cpu {
         self.left[Level::Task as usize] = None;
     }
 
-    /// Stops working, wherever it is: what was done is counted, what is left is kept.
+    /// Stops the running piece: counts the time done and keeps the rest.
     fn stop(&mut self, now: Instant) {
         let Some((level, since)) = self.working.take() else { return };
         let done = u64::try_from(now.nanos_since(since)).unwrap_or(0);

@@ -16,27 +16,27 @@ pub struct Cpus {
     pub(super) preemption: Preemption,
     pub(super) tick_ns: i64,
     pub(super) all: Vec<Cpu>,
-    /// CPUs to which something happened while another worked, by bit.
+    /// CPUs that an event affected while another worked, as a bit set.
     pub(super) kicked: u64,
     pub(super) scheduler: Scheduler,
     pub(super) tasks: Vec<Task>,
-    /// Tasks that can run, on a host that is free.
+    /// Runnable tasks, on a zero-cost host.
     pub(super) ready: VecDeque<TaskId>,
-    /// The CPU that is in a system call, where others then cannot be.
+    /// The CPU in a system call, which excludes others.
     pub(super) kernel_lock: Option<KernelLock>,
-    /// A task that is over and begins anew as another.
+    /// A task that has ended and starts again as another.
     pub(super) reborn: Option<TaskId>,
-    /// The CPU that works now, or worked last.
+    /// The CPU that is working, or worked last.
     pub(super) here: usize,
 }
 
 impl Cpus {
-    /// The softirqs of the CPU that works now; those of the one that takes interrupts, if this one takes none.
+    /// The softirqs of the working CPU; if it takes no interrupts, those of the one that does.
     pub(super) fn softirqs_here(&self) -> usize {
         self.all[self.here].softirqs.unwrap_or(0)
     }
 
-    /// An idle CPU takes a task that waits for another one (`newidle_balance`, `load_balance`).
+    /// An idle CPU takes a waiting task from another one (`newidle_balance`, `load_balance`).
     pub(super) fn pull(&mut self, cpu: usize, now: Instant) -> bool {
         let busiest = (0..self.all.len())
             .filter(|other| *other != cpu && self.scheduler.runnable(*other) > 1)
@@ -46,7 +46,7 @@ impl Cpus {
         busiest.is_some_and(|busiest| self.scheduler.steal(busiest, cpu, now, may_move).is_some())
     }
 
-    /// Makes a task runnable that sleeps (`try_to_wake_up`), or that has not begun yet (`wake_up_new_task`).
+    /// Makes a task runnable that sleeps (`try_to_wake_up`), or has not started yet (`wake_up_new_task`).
     pub(super) fn wake(&mut self, task: TaskId, waker: Waker, now: Instant) {
         let Some(slept) = self.tasks[task.index()].wake_up() else { return };
         if self.is_free {
@@ -68,8 +68,8 @@ impl Cpus {
         }
     }
 
-    /// Where a task runs that can run again: where it is bound to, where it ran if that CPU is idle, on an idle one,
-    /// or where it ran (`select_task_rq`).
+    /// Where a woken task runs: where it is pinned, where it last ran if that CPU is idle, on an idle CPU, or where it
+    /// last ran (`select_task_rq`).
     pub(super) fn cpu_for(&self, task: TaskId) -> usize {
         let this = &self.tasks[task.index()];
         if let Some(bound_to) = this.bound_to {
@@ -84,7 +84,7 @@ impl Cpus {
         Instant::from_nanos((now.nanos() / self.tick_ns + 1) * self.tick_ns)
     }
 
-    /// Whether a task can go on: it has the kernel lock, gets it, or does not need it.
+    /// Whether a task can continue: it has the kernel lock, gets it, or does not need it.
     pub(super) fn has_kernel(&mut self, task: TaskId) -> bool {
         if !self.tasks[task.index()].is_in_call() {
             self.leave_kernel(task);
@@ -93,7 +93,7 @@ impl Cpus {
         self.kernel_lock.as_mut().is_none_or(|lock| lock.take(task))
     }
 
-    /// A task gives the kernel lock up, if it has it: spinning CPUs look again.
+    /// A task releases the kernel lock, if it has it: spinning CPUs try again.
     pub(super) fn leave_kernel(&mut self, task: TaskId) {
         let Some(lock) = &mut self.kernel_lock else { return };
         if !lock.give_up(task) {

@@ -1,7 +1,7 @@
-//! A socket for datagrams, as far as a load needs it (net/ipv4/udp.c).
+//! A datagram socket, as far as a load needs it (net/ipv4/udp.c).
 //!
-//! A datagram that finds the socket's receive buffer full is dropped (`RcvbufErrors`). A sender whose send buffer is full sleeps
-//! until the card has sent half of it (`sock_alloc_send_skb`, `sock_def_write_space`).
+//! A datagram that does not fit the receive buffer is dropped (`RcvbufErrors`). A sender whose send buffer is full
+//! sleeps until the NIC has sent half of it (`sock_alloc_send_skb`, `sock_def_write_space`).
 
 use super::schedule::TaskId;
 use super::socket::SleepsFor;
@@ -12,15 +12,15 @@ use std::collections::VecDeque;
 /// The datagram counters of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramCounts {
-    /// Those that the sender's process handed to its socket.
+    /// Datagrams that the sender's process wrote to its socket.
     pub sent: u64,
-    /// Datagrams that the sender's transmit queue had no room for.
+    /// Datagrams dropped by the sender's transmit queue.
     pub dropped_below: u64,
-    /// Those that reached the receiver's socket.
+    /// Datagrams that reached the receiver's socket.
     pub arrived: u64,
-    /// Datagrams that its receive buffer had no room for.
+    /// Datagrams dropped because its receive buffer was full.
     pub dropped_above: u64,
-    /// Those that the receiver's process read.
+    /// Datagrams that the receiver's process read.
     pub read: u64,
 }
 
@@ -38,7 +38,7 @@ impl DatagramCounts {
     }
 }
 
-/// A datagram that waits to be read.
+/// A datagram waiting to be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub(super) connection: u32,
@@ -49,25 +49,25 @@ pub(super) struct Waiting {
 /// A socket.
 #[derive(Debug)]
 pub struct DatagramSocket {
-    /// The connection that it sends on; none of a socket that receives.
+    /// The connection that it sends on; none for a receiving socket.
     pub(super) connection: Option<u32>,
     pub(super) wire: usize,
     pub(super) queue: VecDeque<Waiting>,
-    /// Memory of what waits to be read (`sk_rmem_alloc`), and its bound.
+    /// Memory of unread datagrams (`sk_rmem_alloc`), and its limit.
     pub(super) received: u32,
     pub(super) receive_buffer: u32,
-    /// Memory of what the card has not sent yet (`sk_wmem_alloc`), and its bound.
+    /// Memory of unsent datagrams (`sk_wmem_alloc`), and its limit.
     pub(super) unsent: u32,
     pub(super) send_buffer: u32,
-    /// A datagram that is made and not handed down.
+    /// A datagram that is built and not passed to the qdisc yet.
     pub(super) outgoing: Option<Frame>,
     pub(super) next_id: u16,
     pub(super) sleeper: Option<(TaskId, SleepsFor)>,
 }
 
 impl DatagramSocket {
-    /// A socket with buffers of so many bytes, where they were set, and else as the kernel has them (`rmem_default` and
-    /// `wmem_default`: 65535 bytes where memory counts as asked for, 212992 where it counts as allocated).
+    /// A socket with the given buffer sizes; by default the kernel's (`rmem_default` and `wmem_default`: 65535 bytes
+    /// where memory counts as requested, 212992 where it counts as allocated).
     pub fn new(memory: BufferMemory, wire: usize, buffers: [Option<u32>; 2]) -> Self {
         let usual = match memory {
             BufferMemory::AsAsked => 65_535,
@@ -88,18 +88,18 @@ impl DatagramSocket {
         }
     }
 
-    /// Makes it a socket that sends on a connection.
+    /// Makes it a sending socket of a connection.
     #[must_use]
     pub fn on(self, connection: u32) -> Self {
         Self { connection: Some(connection), ..self }
     }
 
-    /// The datagram that is to be handed down, and to which wire.
+    /// The datagram to pass to the qdisc, and its wire.
     pub fn take_outgoing(&mut self) -> Option<(usize, Frame)> {
         self.outgoing.take().map(|frame| (self.wire, frame))
     }
 
-    /// Frees the memory of a packet that was sent or dropped. Returns the process that may go on.
+    /// Frees the memory of a packet that was sent or dropped. Returns the process that may continue.
     pub fn departed(&mut self, memory: u32) -> Option<TaskId> {
         self.unsent = self.unsent.saturating_sub(memory);
         let (task, _) = self

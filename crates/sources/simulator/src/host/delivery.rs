@@ -1,16 +1,16 @@
-//! Which CPU takes the card's interrupt, and which softirqs are whose.
+//! Which CPU takes the NIC's interrupt, and which softirqs belong to which CPU.
 //!
-//! An I/O APIC that delivers to a CPU of lowest priority finds all of them equal, for Linux never sets the task priority
-//! (`TARGET_CPUS` and `dest_LowestPrio`, arch/i386/kernel/io_apic.c, 2.2 to 2.6). The APIC bus of the P6 family decides
-//! between equals by arbitration, in which who has won comes last: the interrupts go round. The xAPIC of the Pentium 4 has
-//! no such bus, and there the first CPU has them all until a program (`irqbalance`) says otherwise.
+//! An I/O APIC in lowest-priority mode finds all CPUs equal, since Linux never sets the task priority (`TARGET_CPUS`
+//! and `dest_LowestPrio`, arch/i386/kernel/io_apic.c, 2.2 to 2.6). The APIC bus of the P6 family decides between equals
+//! by arbitration, where the last winner comes last: interrupts are distributed round-robin. The xAPIC of the Pentium 4
+//! has no such bus, and the first CPU gets them all until a program (`irqbalance`) changes that.
 //!
-//! Each CPU that takes interrupts has softirqs of its own (`softnet_data`). In 2.2 (`NET_BH`) they are one for the
-//! host, run by one CPU at a time. No second CPU enters a NIC's handler: what is raised meanwhile is handled when the
-//! first is through. That two CPUs reorder the packets of a connection follows from this and is not modelled
-//! separately. Not modelled: a process that waits for the spinlock of a socket that a softirq holds; the locks of the
-//! queue discipline and the NIC, which are held for less than sending costs; and `start_bh_atomic` of 2.2. A timer
-//! runs where the last interrupt of the NIC went; in later kernels, where it was set.
+//! Each CPU that takes interrupts has its own softirqs (`softnet_data`). In 2.2 (`NET_BH`) the host has one set, run by
+//! one CPU at a time. No second CPU enters a NIC's handler: interrupts raised meanwhile are handled when the first one
+//! is done. Two CPUs reorder the packets of a connection as a consequence, which is not modelled separately. Not
+//! modelled: a process waiting for the spinlock of a socket that a softirq holds; the locks of qdisc and NIC, which are
+//! held for less time than sending takes; and `start_bh_atomic` of 2.2. A timer runs where the last NIC interrupt went;
+//! in later kernels, where it was set.
 
 use super::cpu::Cpu;
 use super::softirq::Softirq;
@@ -18,7 +18,7 @@ use slowpath_kernels::BottomHalves;
 use slowpath_scenario::{Affinity, Nic};
 use std::ops::{Index, IndexMut, Range};
 
-/// The CPUs that the NIC's interrupts go to.
+/// The CPUs that take the NIC's interrupts.
 #[derive(Debug)]
 pub struct Delivery {
     affinity: Affinity,
@@ -27,26 +27,26 @@ pub struct Delivery {
     /// The CPU that takes the next.
     next: usize,
     cpus: usize,
-    /// One is on its way to a CPU, or its handler works there.
+    /// An interrupt is on its way to a CPU, or its handler runs.
     in_service: bool,
 }
 
 impl Delivery {
-    /// For a card on a host with so many CPUs.
+    /// For a NIC on a host with `cpus` CPUs.
     pub fn new(nic: &Nic, cpus: usize) -> Self {
         let first = (nic.interrupt_cpu as usize).min(cpus - 1);
         let affinity = if cpus == 1 { Affinity::One } else { nic.interrupt_affinity };
         Self { affinity, cpu: first, next: first, cpus, in_service: false }
     }
 
-    /// The CPU that takes the card's interrupts, or took the last.
+    /// The CPU that takes the NIC's interrupts, or took the last.
     pub fn cpu(&self) -> usize {
         self.cpu
     }
 
-    /// The CPU that takes the interrupt which the card raises now; `None` if its handler still works, which no second CPU
-    /// enters: the line of a PCI card is looked at again once it is through (Remote IRR, until `end_level_ioapic_irq`), and
-    /// what was raised meanwhile the handler has seen to.
+    /// The CPU that takes the interrupt raised now; `None` if the handler still runs, which no second CPU enters: the
+    /// line of a PCI card is sampled again after it returns (Remote IRR, until `end_level_ioapic_irq`), and the handler
+    /// has seen what was raised meanwhile.
     pub fn deliver(&mut self) -> Option<usize> {
         if self.affinity == Affinity::InTurn {
             if self.in_service {
@@ -59,12 +59,12 @@ impl Delivery {
         Some(self.cpu)
     }
 
-    /// The handler is through.
+    /// The handler has returned.
     pub fn end(&mut self) {
         self.in_service = false;
     }
 
-    /// The softirqs of a host; each CPU that takes interrupts knows which of them it runs.
+    /// The softirqs of a host; tells each CPU that takes interrupts which of them it runs.
     pub fn softirqs(&self, cpus: &mut [Cpu], bottom_halves: BottomHalves) -> Softirqs {
         match (self.affinity, bottom_halves) {
             (Affinity::One, _) => {
@@ -85,7 +85,7 @@ impl Delivery {
     }
 }
 
-/// The softirqs of a host. On most hosts there is one, which is found without a look at how many there are.
+/// The softirqs of a host. Most hosts have one set, which is found without checking how many there are.
 #[derive(Debug)]
 pub struct Softirqs {
     first: Softirq,
@@ -108,7 +108,7 @@ impl Softirqs {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// All of them, to be changed.
+    /// All of them, mutable.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Softirq> {
         std::iter::once(&mut self.first).chain(&mut self.others)
     }
@@ -138,19 +138,19 @@ mod tests {
     }
 
     #[test]
-    fn each_cpu_takes_the_next_once_the_last_is_through() {
+    fn interrupts_go_round_robin_after_the_handler_returns() {
         let mut delivery = delivery("interrupt-affinity = \"in-turn\", interrupt-cpu = 1", 3);
         let mut took = Vec::new();
         for _ in 0..4 {
             took.extend(delivery.deliver());
-            assert_eq!(delivery.deliver(), None, "its handler works on CPU {}", delivery.cpu());
+            assert_eq!(delivery.deliver(), None, "its handler runs on CPU {}", delivery.cpu());
             delivery.end();
         }
         assert_eq!(took, [1, 2, 0, 1]);
     }
 
     #[test]
-    fn one_cpu_takes_all_and_is_interrupted_again_at_any_time() {
+    fn single_cpu_delivery_may_interrupt_at_any_time() {
         let mut delivery = delivery("interrupt-cpu = 1", 3);
         assert_eq!([delivery.deliver(), delivery.deliver()], [Some(1); 2]);
     }

@@ -4,12 +4,12 @@ use crate::wire::{Frame, FrameKind};
 use slowpath_model::Flags;
 use slowpath_tcp::packet::TcpOptions;
 
-/// Flows that are held at once (`GRO_HASH_BUCKETS` times `MAX_GRO_SKBS`).
+/// The maximum number of held flows (`GRO_HASH_BUCKETS` times `MAX_GRO_SKBS`).
 const MOST_HELD: usize = 64;
-/// Largest packet that merging makes (`GRO_LEGACY_MAX_SIZE`), headers included.
+/// The largest merged packet (`GRO_LEGACY_MAX_SIZE`), headers included.
 const MOST_BYTES: u32 = 65_536;
 
-/// Packets that wait for more of their flow, at most until the end of the poll.
+/// Packets held for more segments of their flow, at most until the end of the poll.
 #[derive(Debug, Default)]
 pub struct Gro {
     held: Vec<Frame>,
@@ -31,7 +31,7 @@ pub enum Merge {
 pub struct Offered {
     /// The fate of the packet.
     pub merge: Merge,
-    /// A packet that is held no longer, to go up before anything else of its flow.
+    /// A packet that is no longer held, to be passed up before anything else of its flow.
     pub flushed: Option<Frame>,
 }
 
@@ -50,7 +50,7 @@ impl Gro {
             let held = &mut self.held[at];
             if follows(held, frame) {
                 append(held, frame);
-                // A short packet or a push is the last of its train.
+                // A short packet or PSH ends its train.
                 let last =
                     frame.packet.flags.has(Flags::PSH) || frame.packet.len < u32::from(held.packet.gso_size);
                 let flushed = last.then(|| self.held.swap_remove(at));
@@ -64,13 +64,13 @@ impl Gro {
         Offered { merge: Merge::Held, flushed }
     }
 
-    /// The end of the poll: the next packet that is held no longer.
+    /// The end of the poll: the next packet that is no longer held.
     pub fn flush(&mut self) -> Option<Frame> {
         if self.held.is_empty() { None } else { Some(self.held.remove(0)) }
     }
 
-    /// The next packet that carries PSH and is held no longer. `tcp_gro_receive` holds none of these even if it is the first
-    /// of its flow, which matters only to who polls again without ending the poll.
+    /// The next packet with PSH, which is no longer held. `tcp_gro_receive` holds none of these, not even the first of
+    /// a flow; that only matters when polling continues without ending the poll.
     pub fn flush_pushed(&mut self) -> Option<Frame> {
         let at = self.held.iter().position(|held| held.packet.flags.has(Flags::PSH))?;
         Some(self.held.remove(at))
@@ -82,8 +82,8 @@ impl Gro {
     }
 }
 
-/// Whether `frame` continues `held`, and nothing in its header says otherwise: acknowledgment, window, options and
-/// flags but PSH must be the same, and it must not be longer than those before it.
+/// Whether `frame` continues `held` and may be merged: acknowledgment, window, options and flags but PSH must be the
+/// same, and it must not be longer than those before it.
 fn follows(held: &Frame, frame: &Frame) -> bool {
     let (one, two) = (&held.packet, &frame.packet);
     let size = if one.gso_size == 0 { one.len } else { u32::from(one.gso_size) };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_train_becomes_one_packet_and_ends_with_a_push() {
+    fn gro_merges_a_train_until_psh() {
         let mut gro = Gro::default();
         for n in 0..3 {
             let offered = gro.offer(&frame(1, 1 + n * 1000, 1000, Flags::ACK));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_and_an_ack_end_a_train_and_other_flows_do_not() {
+    fn gro_train_ends_at_a_hole_or_an_ack_but_not_at_other_flows() {
         let mut gro = Gro::default();
         gro.offer(&frame(1, 1, 1000, Flags::ACK));
         gro.offer(&frame(2, 1, 1000, Flags::ACK));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn no_packet_grows_beyond_what_its_length_field_can_say() {
+    fn gro_packets_stay_within_64_kib() {
         let mut gro = Gro::default();
         let mut most = 0;
         for n in 0..100 {

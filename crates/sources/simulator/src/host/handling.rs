@@ -1,5 +1,5 @@
-//! What a context does after TCP has processed a packet, a timer or a system call: pass on what TCP wants to send,
-//! one packet after the other, and then wake who waits. Softirqs and processes do it alike.
+//! What a context does after TCP has processed a packet, a timer or a system call: sends TCP's output, packet by
+//! packet, and then wakes waiters. Softirqs and processes do the same.
 
 mod tcp;
 
@@ -11,15 +11,16 @@ use super::socket::SocketId;
 pub struct Handling {
     /// The socket it works on.
     socket: Option<SocketId>,
-    /// The place of a packet that is made, and handed down when the time for that is over.
+    /// The place of a packet that is built, and passed to the qdisc when the time for that is over.
     sending: Option<usize>,
 }
 
-/// Packets that contexts have made and not handed down yet: a context itself is small, since it is moved at every step.
+/// Packets that contexts have built and not passed to the qdisc yet. They are stored here so that a context, which is
+/// moved at every step, stays small.
 #[derive(Debug, Default)]
 pub struct Made {
     packets: Vec<Outgoing>,
-    /// Places whose packets are gone.
+    /// Free places.
     free: Vec<usize>,
 }
 
@@ -35,12 +36,12 @@ impl Made {
 }
 
 impl Handling {
-    /// It has called into a socket's TCP, whose output is to be seen to.
+    /// It has called into a socket's TCP, whose output must be sent.
     pub fn begin(&mut self, socket: SocketId) {
         self.socket = Some(socket);
     }
 
-    /// Whether it is a socket's that it works on.
+    /// Whether it works on a socket.
     pub fn is_at(&self, socket: SocketId) -> bool {
         self.socket == Some(socket)
     }

@@ -1,5 +1,5 @@
-//! The lock of the whole kernel, which a system call on a socket holds until 2.2 (`lock_kernel`): a process on another CPU
-//! that makes one spins until the first sleeps (`schedule` gives it up) or returns. Softirqs do not ask for it.
+//! The big kernel lock, which a system call on a socket holds until 2.2 (`lock_kernel`): a process that makes one on
+//! another CPU spins until the first sleeps (`schedule` releases it) or returns. Softirqs do not take it.
 
 use super::schedule::TaskId;
 use slowpath_scenario::Cost;
@@ -12,11 +12,11 @@ pub struct KernelLock {
     spinning: Vec<TaskId>,
 }
 
-/// A spinning CPU looks again when the lock is released, and after this time at the latest.
+/// A spinning CPU tries again when the lock is released, and after this time at the latest.
 pub const LOOKS_AGAIN: Cost = Cost::nanos(1_000_000_000);
 
 impl KernelLock {
-    /// A task wants it: whether it has it now. If not, it spins.
+    /// A task requests it; returns whether it has it now. If not, it spins.
     pub fn take(&mut self, task: TaskId) -> bool {
         let is_its_own = *self.holder.get_or_insert(task) == task;
         if !is_its_own && !self.spinning.contains(&task) {
@@ -25,7 +25,7 @@ impl KernelLock {
         is_its_own
     }
 
-    /// A task gives it up; `false` if it did not have it.
+    /// A task releases it; `false` if it did not have it.
     pub fn give_up(&mut self, task: TaskId) -> bool {
         let had_it = self.holder == Some(task);
         if had_it {
@@ -34,7 +34,7 @@ impl KernelLock {
         had_it
     }
 
-    /// The next that spins for it no more and is to look again: the last to have come.
+    /// The next spinning task that is to try again: the last to arrive.
     pub fn next_to_look(&mut self) -> Option<TaskId> {
         self.spinning.pop()
     }

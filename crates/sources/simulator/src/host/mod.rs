@@ -1,18 +1,17 @@
-//! A host: four parts, and what goes from one to the other.
+//! A host: four parts, and what passes between them.
 //!
 //! - [`receive`]: [`nic`] rings and interrupts (`delivery`), [`softirq`] with backlogs and [`gro`], busy `polling`.
-//! - [`transmit`]: packets on their way down, the queue discipline, the NIC's queue.
+//! - [`transmit`]: outgoing packets, the qdisc, the NIC's queue.
 //! - [`cpus`]: each [`cpu`], which task runs ([`schedule`]), the [`task`]s, `kernel_lock`.
-//! - [`connections`]: the table of [`sockets`], `datagram_socket`, what is remembered of other hosts (`metrics`).
+//! - [`connections`]: the table of [`sockets`], `datagram_socket`, the cached metrics of other hosts (`metrics`).
 //!
-//! A part is changed alone by its own methods. Work that takes more than one of them is a method of [`Host`]: `cpu/work.rs`,
-//! `softirq/step.rs`, `task/step.rs` with the system calls, `handling/tcp.rs` (what TCP is given and gives, in softirq and in
-//! process context), `polling/rounds.rs`, `spinlock.rs`. [`costs`] says what all of that costs.
-//!
-//! `at_once`: a host whose work costs nothing and that has no other load needs no CPU: what its NIC hands up goes straight
+//! A part is changed alone by its own methods. Work that involves several parts is a method of [`Host`]: `cpu/work.rs`,
+//! `softirq/step.rs`, `task/step.rs` with the system calls, `handling/tcp.rs` (TCP's input and output, in softirq and
+//! in process context), `polling/rounds.rs`, `spinlock.rs`. [`costs`] has the cost of all of it.
+//! `zero_cost`: a host without costs and without other load needs no CPU: packets go from its NIC straight to TCP, and
+//! processes run as soon as they can.
 //! to TCP, and processes run as soon as they can.
 
-mod at_once;
 pub mod connections;
 pub mod costs;
 pub mod cpu;
@@ -33,6 +32,7 @@ pub mod softirq;
 mod spinlock;
 pub mod task;
 pub mod transmit;
+mod zero_cost;
 
 use crate::links::Links;
 use crate::outside::{Observer, Occurrence, Outside, Source};
@@ -45,7 +45,7 @@ use cpus::Cpus;
 use delivery::Delivery;
 use handling::{Handling, Made};
 use kernel_lock::KernelLock;
-use metrics::Remembered;
+use metrics::CachedMetrics;
 use nic::receive::ReceiveRing;
 use nic::transmit::Transmitter;
 use receive::Receive;
@@ -76,11 +76,11 @@ pub struct Host {
     connections: Connections,
 }
 
-/// Most CPUs of a host, for they are counted in bits.
+/// The maximum number of CPUs, which are stored as bits.
 pub const MOST_CPUS: u32 = 64;
 
 impl Host {
-    /// A host before its first instant, with its load but without processes that transfer anything.
+    /// A host before its first instant, with its load but without the processes of flows.
     pub fn new(id: HostId, plan: &Plan, seed: u64, inputs: Vec<usize>, out: &mut Outside<'_>) -> Self {
         let kernel = &plan.kernel;
         let id_number = id.0;
@@ -127,7 +127,7 @@ impl Host {
             sent_slot,
             transmitter: Transmitter::new(id_number, &plan.nic, &kernel.transmit),
             made: Made::default(),
-            tells_of_drops: kernel.transmit.local_drop_notified,
+            reports_drops: kernel.transmit.local_drop_notified,
             throttled: 0,
         };
         let can_poll = kernel.receive.busy_poll && has_napi && !is_free;
@@ -139,13 +139,13 @@ impl Host {
             settings: Arc::new(settings),
             sockets: Sockets::default(),
             past: SocketCounts::default(),
-            doors: BTreeMap::new(),
+            listeners: BTreeMap::new(),
             streams: BTreeMap::new(),
-            remembered: Remembered::default(),
+            cached_metrics: CachedMetrics::default(),
             draws: Draws::new(seed),
         };
         let mut host = Self { id: id_number, costs, cpus, receive, transmit, connections };
-        // The kernel gave it the least favour until 2.6.3x, and none since (`ksoftirqd`, `set_user_nice`).
+        // Nice 19 until 2.6.3x, and 0 since (`ksoftirqd`, `set_user_nice`).
         let nice = if matches!(kernel.scheduler, kernels::Scheduler::Eevdf { .. }) { 0 } else { 19 };
         let priority = Priority::nice(nice);
         for at in 0..host.receive.softirqs.iter().count() {
@@ -176,7 +176,7 @@ impl Host {
         }
     }
 
-    /// Adds a task that begins at an instant; one without begins when it is woken.
+    /// Adds a task that starts at an instant; without one, it starts when woken.
     pub fn add_task(
         &mut self,
         program: Program,
@@ -194,7 +194,7 @@ impl Host {
         task
     }
 
-    /// Adds a stream of which it is the client or the server.
+    /// Adds a stream of which the host is client or server.
     pub fn add_stream(&mut self, number: usize, stream: Stream, out: &mut Outside<'_>) {
         let serves = stream.hosts[1] == self.id;
         self.connections.streams.insert(number, stream);
@@ -205,34 +205,34 @@ impl Host {
         }
     }
 
-    /// A packet has arrived on a wire that it watches.
+    /// A packet has arrived on a watched wire.
     pub fn wire_arrival(&mut self, out: &mut Outside<'_>) {
         if self.cpus.is_free {
-            self.arrival_at_once(out);
+            self.arrival_zero_cost(out);
             return;
         }
         self.receive.fill_ring(out.now, out);
         self.receive.watch_wires(out);
     }
 
-    /// The card raises its interrupt.
+    /// The NIC raises its interrupt.
     pub fn card_interrupt(&mut self, out: &mut Outside<'_>) {
         if self.cpus.is_free {
             self.receive.fill_ring(out.now, out);
-            self.poll_at_once(out);
+            self.poll_zero_cost(out);
             return;
         }
         out.agenda.set(self.receive.interrupt_slot, None);
         let Some(cpu) = self.receive.delivery.deliver() else { return };
         if self.receive.looks_ahead {
-            // Until its handler is through, the card raises it again for whatever comes.
+            // Until the handler returns, the NIC raises it again for anything that arrives.
             self.receive.fill_ring(out.now, out);
             self.receive.watch_arrival(1, out);
         }
         self.interrupt(cpu, Interrupt::Card, out);
     }
 
-    /// The card has sent the first of its ring while more waits for that.
+    /// The NIC has sent the first packet of its ring while more waits for that.
     pub fn card_sent(&mut self, out: &mut Outside<'_>) {
         self.cpus.here = self.receive.delivery.cpu();
         self.complete_sent(out);
@@ -256,7 +256,7 @@ impl Host {
             self.run_ready(out);
             return;
         }
-        // The clock's interrupt goes where the card's do (2.4); later kernels run a timer where it was set.
+        // The clock interrupt goes where the NIC's do (2.4); later kernels run a timer where it was set.
         self.cpus.here = self.receive.delivery.cpu();
         let at = self.cpus.softirqs_here();
         self.receive.softirqs[at].timers.push_back(socket);
@@ -298,7 +298,7 @@ impl Host {
         }
     }
 
-    /// Its elements at which a packet was made or lost without being counted.
+    /// Its elements that do not conserve packets.
     pub fn not_conserved(&self) -> Vec<&'static str> {
         let elements = [
             ("receive ring", self.receive.ring.is_conserved()),
@@ -313,7 +313,7 @@ impl Host {
         elements.into_iter().filter(|(_, holds)| !holds).map(|(name, _)| name).collect()
     }
 
-    /// A task's sleep is over, or it begins.
+    /// A task's sleep is over, or it starts.
     pub fn task_due(&mut self, task: u32, out: &mut Outside<'_>) {
         self.wake_task(task, out);
         if self.cpus.is_free {
@@ -328,7 +328,7 @@ impl Host {
 fn settings(plan: &Plan) -> Settings {
     let kernel = &plan.kernel;
     let mut choices = kernel.tcp.clone();
-    // Super-packets need someone who cuts them.
+    // Super-packets need TSO or GSO.
     choices.super_packets &= plan.nic.tso || kernel.transmit.gso;
     Settings {
         choices,

@@ -1,10 +1,10 @@
-//! Busy polling: a process that reads an empty socket takes packets off the card itself before it sleeps (`SO_BUSY_POLL`:
-//! `sk_busy_loop` from `tcp_recvmsg`; `napi_busy_loop` and `busy_poll_stop` of net/core/dev.c, 6.18).
+//! Busy polling: a process that reads an empty socket takes packets off the NIC itself before it sleeps
+//! (`SO_BUSY_POLL`: `sk_busy_loop` from `tcp_recvmsg`; `napi_busy_loop` and `busy_poll_stop` of net/core/dev.c, 6.18).
 //!
-//! While it does, the card's NAPI is its own. The card does not know: it raises its interrupt for what waits as long as that
-//! takes, the handler finds NAPI taken (`NAPI_STATE_MISSED`), and the interrupt stays masked until the process lets go. It
-//! lets go, after one more round, when there is data, when its time is over, or to give way to another task; what is left
-//! on the ring then is the softirq's.
+//! Meanwhile it owns the NIC's NAPI. The NIC does not know: it still raises its interrupt for waiting packets, the
+//! handler finds NAPI taken (`NAPI_STATE_MISSED`), and the interrupt stays masked until the process releases NAPI. It
+//! does so, after one more round, when there is data, when its time is over, or to yield to another task; packets left
+//! on the ring are then processed by the softirq.
 
 mod rounds;
 
@@ -13,16 +13,16 @@ use slowpath_model::Instant;
 use slowpath_scenario::Cost;
 use std::time::Duration;
 
-/// Most packets of a round (`BUSY_POLL_BUDGET`).
+/// The maximum packets per round (`BUSY_POLL_BUDGET`).
 const BUDGET: u32 = 8;
-/// The least that a round takes in which nothing came (`cpu_relax`, and a look at the clock).
+/// The minimum time of an empty round (`cpu_relax`, and reading the clock).
 const LEAST_SPIN: Cost = Cost::nanos(100);
 
-/// A process has the card's NAPI (`NAPI_STATE_SCHED`, `NAPI_STATE_IN_BUSY_POLL`).
+/// A process that owns the NIC's NAPI (`NAPI_STATE_SCHED`, `NAPI_STATE_IN_BUSY_POLL`).
 #[derive(Clone, Copy, Debug)]
 pub struct Poller {
     task: TaskId,
-    /// The softirqs of its CPU, with which what it has taken waits.
+    /// The softirqs of its CPU, where the packets it has taken wait.
     at: usize,
     /// The remaining budget of the round; 0 when it is over.
     left: u32,
@@ -38,7 +38,7 @@ enum Stop {
     Begun,
     /// It was, and took all there was: interrupts again (`napi_complete_done`).
     Complete,
-    /// It was, and took all it may: the rest is for the softirq (`__napi_schedule`).
+    /// It was, and used its budget: the softirq takes the rest (`__napi_schedule`).
     Spent,
 }
 
@@ -55,9 +55,9 @@ pub(super) fn end_of(now: Instant, lasts: Duration) -> Instant {
 mod tests {
     use super::*;
 
-    /// 50 of the kernel's microseconds are 51.2 of the world's, and the one that has begun counts for nothing.
+    /// 50 of the kernel's microseconds are 51.2 real ones, and the current unit does not count.
     #[test]
-    fn time_is_counted_in_units_of_1024_ns() {
+    fn busy_poll_time_is_in_units_of_1024_ns() {
         let at = Instant::from_nanos;
         assert_eq!(end_of(at(0), Duration::from_micros(50)), at(51 * 1024));
         assert_eq!(end_of(at(1023), Duration::from_micros(50)), at(51 * 1024));

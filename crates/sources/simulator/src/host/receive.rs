@@ -11,7 +11,7 @@ use slowpath_kernels::ReceivePath;
 use slowpath_model::{DropReason, Instant};
 use slowpath_tcp::choices::Prequeue;
 
-/// The ring, the NIC's interrupt, softirqs with their backlogs and GRO, and a process that polls.
+/// The ring, the NIC's interrupt, softirqs with their backlogs and GRO, and a polling process.
 #[derive(Debug)]
 pub struct Receive {
     /// The host's number.
@@ -21,30 +21,29 @@ pub struct Receive {
     pub(super) gro: bool,
     pub(super) delivery: Delivery,
     pub(super) interrupt_slot: Slot,
-    /// The wires that end here.
+    /// The incoming wires.
     pub(super) inputs: Vec<usize>,
-    /// Nobody looks at what the NIC has before its interrupt, and it has one wire, of which it is known what comes.
+    /// Nothing looks at the NIC before its interrupt, and its one wire's next arrivals are known.
     pub(super) looks_ahead: bool,
     pub(super) ring: ReceiveRing,
-    /// One, or one for each CPU where all take interrupts.
+    /// One set, or one for each CPU if all take interrupts.
     pub(super) softirqs: Softirqs,
-    /// The number that spin.
+    /// The number of spinning CPUs.
     pub(super) spinning: u32,
-    /// The process that has the NIC's NAPI.
+    /// The process that owns the NIC's NAPI.
     pub(super) poller: Option<Poller>,
 }
 
 impl Receive {
-    /// Puts on the ring what has arrived by `until`.
+    /// Puts packets that have arrived by `until` on the ring.
     pub(super) fn fill_ring(&mut self, until: Instant, out: &mut Outside<'_>) {
-        let (wires, mut teller) = out.teller();
-        let drops = |frame: &Frame| teller.dropped(self.host, false, frame, DropReason::Ring);
+        let (wires, mut reporter) = out.reporter();
+        let drops = |frame: &Frame| reporter.dropped(self.host, false, frame, DropReason::Ring);
         self.ring.fill(until, wires, &self.inputs, drops);
     }
 
-    /// Schedules the arrivals, and when the card will raise its interrupt. Where it can look ahead no arrival
-    /// matters for itself: when the first is due is known, which starts the card's clock, and which one will make enough
-    /// of them.
+    /// Schedules the next relevant arrival, and the NIC's interrupt. If it can look ahead, single arrivals do not
+    /// matter: the first one's time, which starts the interrupt timer, and the one that makes enough packets are known.
     pub(super) fn watch_wires(&mut self, out: &mut Outside<'_>) {
         let ahead = match self.inputs[..] {
             [only] if self.looks_ahead => out.wires[only].next_due(),
@@ -60,24 +59,24 @@ impl Receive {
         out.agenda.set(self.interrupt_slot, at);
     }
 
-    /// Schedules the notification of an arrival, the next being 1, or of none: 0.
+    /// Schedules the notification of the nth next arrival; 0 for none.
     pub(super) fn watch_arrival(&mut self, nth: usize, out: &mut Outside<'_>) {
         for input in &self.inputs {
             out.wires[*input].watch(nth, out.agenda);
         }
     }
 
-    /// Whether a process has the card's NAPI.
+    /// Whether a process owns the NIC's NAPI.
     pub(super) fn is_polled(&self) -> bool {
         self.poller.is_some()
     }
 
-    /// Whether softirqs of several CPUs can want one socket.
+    /// Whether softirqs of several CPUs can contend for a socket.
     pub(super) fn shares_sockets(&self) -> bool {
         self.softirqs.are_several()
     }
 
-    /// Whether another CPU's softirqs have a socket's lock: the context of those that ask is not in its place.
+    /// Whether another CPU's softirqs hold a socket's lock. The caller's own context is not in its place.
     pub(super) fn has_another(&self, socket: SocketId) -> bool {
         self.softirqs.iter().any(|softirq| softirq.has(socket))
     }

@@ -8,7 +8,7 @@ use slowpath_tcp::{Connection, Errno, Packet, Vitals, WriteFlags};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The place of a socket in its host's table. Used again when the socket is gone.
+/// The place of a socket in its host's table. Reused once the socket is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SocketId(pub u32);
 
@@ -22,7 +22,7 @@ impl SocketId {
 /// The event that a process sleeps for in a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SleepsFor {
-    /// Something to read.
+    /// Data to read.
     Readable,
     /// Room to write.
     Writable,
@@ -39,61 +39,61 @@ pub struct Socket {
     pub connection: u32,
     /// The wire that leads to the other end.
     pub wire: usize,
-    /// The slot of its timers. It is armed for when the first of them is due, or earlier: a timer that is moved on
-    /// with every packet is not worth a move in the agenda each time.
+    /// The slot of its timers. It is armed for the earliest, or earlier: a timer that moves with every packet is not
+    /// worth an agenda update each time.
     pub timer: Slot,
     /// When its next timer is due.
     pub timer_due: Option<Instant>,
-    /// When its slot is.
+    /// When its slot is due.
     pub timer_armed: Option<Instant>,
     /// A process in a system call has locked it (`sk_lock.owned`).
     pub locked: bool,
     /// The backlog (`sk_backlog`), with arrival times, and its memory.
     pub backlog: VecDeque<(Instant, Packet)>,
-    /// True size of the backlog, in bytes.
+    /// Truesize of the backlog, in bytes.
     pub backlog_bytes: u64,
-    /// The process that has it works the backlog off.
+    /// The owning process is processing the backlog.
     pub in_backlog: bool,
     /// The prequeue (`tp->ucopy.prequeue`), with arrival times, and its memory.
     pub prequeue: VecDeque<(Instant, Packet)>,
-    /// True size of the prequeue, in bytes.
+    /// Truesize of the prequeue, in bytes.
     pub prequeue_bytes: u64,
     /// The process that sleeps in a system call on it.
     pub sleeper: Option<(TaskId, SleepsFor)>,
     /// A timer fired while it was locked (`TCP_WRITE_TIMER_DEFERRED`).
     pub timer_deferred: bool,
-    /// A router reported a smaller MTU while it was locked, about the segment that begins there
+    /// A router reported a smaller MTU while it was locked, for the segment that begins there
     /// (`TCP_MTU_REDUCED_DEFERRED`).
     pub mtu_deferred: Option<(u32, StreamOffset)>,
-    /// It sends more as soon as the NIC has sent something (`TSQ_THROTTLED`).
+    /// It sends more as soon as the NIC has sent a packet (`TSQ_THROTTLED`).
     pub throttled: bool,
-    /// The NIC has sent something while it was locked (`TCP_TSQ_DEFERRED`).
+    /// The NIC has sent a packet while it was locked (`TCP_TSQ_DEFERRED`).
     pub room_deferred: bool,
     /// The IP identification of its next packet (`inet_id`).
     pub next_id: u16,
-    /// For how long a process that reads nothing polls the card (`sk_ll_usec`).
+    /// How long a process without data busy-polls the NIC (`sk_ll_usec`).
     pub busy_poll: Duration,
     /// Its counters.
     pub counts: SocketCounts,
-    /// When the data of the receive queue came, while somebody wants to know how long it waits.
+    /// Arrival times of the receive queue's data, while an observer wants waits.
     pub arrivals: Arrivals,
-    /// How it was when it last took a turn, while somebody wants to know when it does.
+    /// Its state at the last mark, while an observer wants marks.
     pub vitals: Vitals,
 }
 
-/// When data came that is not read yet: so many bytes at an instant, the oldest first. Of what came before the
-/// connection was accepted it is not known.
+/// Arrival times of unread data: bytes and instant, the oldest first. Unknown for data that arrived before the
+/// connection was accepted.
 #[derive(Debug, Default)]
 pub struct Arrivals(VecDeque<(Option<Instant>, u32)>);
 
 impl Arrivals {
-    /// For a connection that is accepted with so much to be read.
+    /// For a connection accepted with `bytes` to read.
     pub fn after(bytes: i64) -> Self {
         let bytes = u32::try_from(bytes).unwrap_or(0);
         Self(if bytes > 0 { [(None, bytes)].into() } else { VecDeque::new() })
     }
 
-    /// Adds data that can be read.
+    /// Adds readable data.
     pub fn add(&mut self, now: Instant, bytes: u32) {
         match self.0.back_mut() {
             _ if bytes == 0 => {}
@@ -102,7 +102,7 @@ impl Arrivals {
         }
     }
 
-    /// The next of what a process reads, at most `bytes` of it: how much, and when it came.
+    /// The next part of a read, at most `bytes`: its length, and when it arrived.
     pub fn take(&mut self, bytes: u64) -> Option<(Option<Instant>, u32)> {
         let (at, waiting) = self.0.front_mut()?;
         let taken = u32::try_from(bytes).unwrap_or(u32::MAX).min(*waiting);
@@ -118,29 +118,29 @@ impl Arrivals {
 /// The counters of a socket: `arrived == processed + backlog_dropped + waiting`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketCounts {
-    /// Packets and merged packets that IP handed up.
+    /// Packets and merged packets that IP passed up.
     pub arrived: u64,
-    /// Those that TCP processed.
+    /// Packets that TCP processed.
     pub processed: u64,
-    /// Those that went over the backlog.
+    /// Packets that went through the backlog.
     pub backlogged: u64,
-    /// Those the backlog had no room for (`TCPBacklogDrop`).
+    /// Packets dropped because the backlog was full (`TCPBacklogDrop`).
     pub backlog_dropped: u64,
-    /// Those that went over the prequeue.
+    /// Packets that went through the prequeue.
     pub prequeued: u64,
-    /// Most packets on the backlog and the prequeue.
+    /// The maximum number of packets on the backlog and the prequeue.
     pub most_waiting: u64,
-    /// Packets that the local queue dropped.
+    /// Packets that the qdisc dropped.
     pub local_drops: u64,
-    /// Those of an established connection that were as its header prediction had them (the fast path of `tcp_rcv_established`,
+    /// Packets of an established connection that matched header prediction (the fast path of `tcp_rcv_established`,
     /// `TCPHPHits` and `TCPHPAcks`).
     pub fast_path: u64,
-    /// And those that were not.
+    /// Packets that did not.
     pub slow_path: u64,
 }
 
 impl SocketCounts {
-    /// For two sockets together: sums and maxima.
+    /// The total for two sockets: sums and maxima.
     pub fn plus(self, other: Self) -> Self {
         Self {
             arrived: self.arrived + other.arrived,
@@ -163,28 +163,28 @@ impl Socket {
         SocketCounts { fast_path: tcp.fast_path, slow_path: tcp.slow_path, ..self.counts }
     }
 
-    /// As much of `amount` as the send buffer takes.
+    /// Writes as much of `amount` as the send buffer accepts.
     pub fn write(&mut self, now: Instant, amount: u64) -> Result<u64, Errno> {
         let amount = u32::try_from(amount).unwrap_or(u32::MAX);
         self.tcp.write(now, amount, WriteFlags::default()).map(u64::from)
     }
 
-    /// As much as is there, up to `amount`; 0 at the end of the stream.
+    /// Reads up to `amount` bytes; 0 at the end of the stream.
     pub fn read(&mut self, now: Instant, amount: u64) -> Result<u64, Errno> {
         let amount = u32::try_from(amount).unwrap_or(u32::MAX);
         self.tcp.read(now, amount, ReadFlags::default()).map(u64::from)
     }
 
-    /// Whether packets wait for the process that has it.
+    /// Whether packets wait for the process that owns it.
     pub fn has_waiting(&self) -> bool {
         !self.backlog.is_empty() || !self.prequeue.is_empty()
     }
 
-    /// The next packet of the backlog, for the process that has the socket.
+    /// The next packet of the backlog, for the process that owns the socket.
     pub fn next_of_backlog(&mut self) -> Option<(Instant, Packet)> {
         let packet = self.backlog.pop_front()?;
         if self.backlog.is_empty() {
-            // The limit is on a whole batch (`__release_sock`): only now the next one has all of it.
+            // The limit applies to a whole batch (`__release_sock`): only now is it reset for the next one.
             self.backlog_bytes = 0;
         }
         if !std::mem::replace(&mut self.in_backlog, true) {
@@ -193,7 +193,7 @@ impl Socket {
         Some(packet)
     }
 
-    /// Nothing waits any more: does what was put off until then (`tcp_release_cb`); says whether there was anything.
+    /// The backlog is empty: does the deferred work (`tcp_release_cb`); returns whether there was any.
     pub fn end_of_waiting(&mut self, now: Instant) -> bool {
         let (worked, timer) =
             (std::mem::take(&mut self.in_backlog), std::mem::take(&mut self.timer_deferred));
@@ -214,7 +214,7 @@ impl Socket {
         worked || room || timer || mtu.is_some()
     }
 
-    /// Its state, with what waits before TCP.
+    /// Its state, including what waits before TCP.
     pub fn sample(&self, end: End, now: Instant) -> SocketSample {
         let waiting = |bytes: u64| Some(u32::try_from(bytes).unwrap_or(u32::MAX));
         let mut sample = self.tcp.sample(end, now);
@@ -223,7 +223,7 @@ impl Socket {
         sample
     }
 
-    /// The turns that it took since it was last asked, in an order that does not depend on what came first.
+    /// The marks since the last query, in a fixed order.
     pub fn take_marks(&mut self) -> impl Iterator<Item = Mark> + use<> {
         let now = self.tcp.vitals();
         let before = std::mem::replace(&mut self.vitals, now);
@@ -258,7 +258,7 @@ impl Socket {
         counts.arrived == counts.processed + counts.backlog_dropped + waiting as u64
     }
 
-    /// A packet waits for the process.
+    /// A packet is queued for the process.
     pub fn note_waiting(&mut self) {
         let waiting = self.backlog.len() + self.prequeue.len();
         self.counts.most_waiting = self.counts.most_waiting.max(waiting as u64);

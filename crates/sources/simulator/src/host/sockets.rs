@@ -1,4 +1,4 @@
-//! The table of a host's sockets, and those that listen.
+//! The table of a host's sockets, listening ones included.
 
 use super::datagram_socket::DatagramSocket;
 use super::schedule::TaskId;
@@ -8,7 +8,7 @@ use crate::outside::{Outside, Source};
 use slowpath_model::Instant;
 use slowpath_tcp::socket::Listener;
 
-/// The sockets of a host. Places of sockets that are gone are used again, with their slots in the agenda.
+/// The sockets of a host. Places of closed sockets are reused, with their agenda slots.
 #[derive(Debug, Default)]
 pub struct Sockets {
     pub(super) places: Vec<Place>,
@@ -20,16 +20,16 @@ pub struct Sockets {
 pub(super) enum Place {
     Free,
     Connection(Box<Socket>),
-    Listener(Box<Door>),
+    Listener(Box<ListeningSocket>),
     Datagrams(Box<DatagramSocket>),
 }
 
-/// A socket that listens, for one stream. Until a connection is accepted its packets and timers go through here.
+/// A listening socket of one stream. Until a connection is accepted, its packets and timers are handled here.
 #[derive(Debug)]
-pub struct Door {
+pub struct ListeningSocket {
     /// Its TCP.
     pub listener: Listener,
-    /// The wire that leads to the clients.
+    /// The wire to the clients.
     pub wire: usize,
     /// When its next timer is due.
     pub timer: Slot,
@@ -38,7 +38,7 @@ pub struct Door {
 }
 
 impl Sockets {
-    /// The socket at a place, unless it listens or is gone.
+    /// The connected socket at a place, if there is one.
     pub fn get_mut(&mut self, id: SocketId) -> Option<&mut Socket> {
         match self.places.get_mut(id.index()) {
             Some(Place::Connection(socket)) => Some(socket),
@@ -46,15 +46,15 @@ impl Sockets {
         }
     }
 
-    /// The socket at a place, if it listens.
-    pub fn door_mut(&mut self, id: SocketId) -> Option<&mut Door> {
+    /// The listening socket at a place, if there is one.
+    pub fn listener_mut(&mut self, id: SocketId) -> Option<&mut ListeningSocket> {
         match self.places.get_mut(id.index()) {
-            Some(Place::Listener(door)) => Some(door),
+            Some(Place::Listener(listening)) => Some(listening),
             _ => None,
         }
     }
 
-    /// The socket at a place, if it is for datagrams.
+    /// The datagram socket at a place, if there is one.
     pub fn datagrams_mut(&mut self, id: SocketId) -> Option<&mut DatagramSocket> {
         match self.places.get_mut(id.index()) {
             Some(Place::Datagrams(socket)) => Some(socket),
@@ -62,12 +62,12 @@ impl Sockets {
         }
     }
 
-    /// Whether the socket at a place is for datagrams.
+    /// Whether a place holds a datagram socket.
     pub fn is_of_datagrams(&self, id: SocketId) -> bool {
         matches!(self.places.get(id.index()), Some(Place::Datagrams(_)))
     }
 
-    /// A place's slot in the agenda is due: whether a timer is. If not, the slot is armed for when one will be.
+    /// A place's agenda slot is due; returns whether a timer is. If not, the slot is armed for the next timer.
     pub fn timer_is_due(&mut self, id: SocketId, now: Instant, agenda: &mut Agenda) -> bool {
         match self.places.get_mut(id.index()) {
             Some(Place::Connection(socket)) => {
@@ -75,15 +75,15 @@ impl Sockets {
                 agenda.set(socket.timer, socket.timer_armed);
                 socket.timer_due.is_some_and(|due| due <= now)
             }
-            Some(Place::Listener(door)) => {
-                agenda.set(door.timer, None);
+            Some(Place::Listener(listening)) => {
+                agenda.set(listening.timer, None);
                 true
             }
             Some(Place::Free | Place::Datagrams(_)) | None => false,
         }
     }
 
-    /// The socket at a place, unless it listens or is gone.
+    /// The connected socket at a place, if there is one.
     pub fn get(&self, id: SocketId) -> Option<&Socket> {
         match self.places.get(id.index()) {
             Some(Place::Connection(socket)) => Some(socket),
@@ -91,7 +91,7 @@ impl Sockets {
         }
     }
 
-    /// All sockets there are but those that listen.
+    /// All connected sockets.
     pub fn iter(&self) -> impl Iterator<Item = &Socket> {
         self.places.iter().filter_map(|place| match place {
             Place::Connection(socket) => Some(&**socket),
@@ -99,7 +99,7 @@ impl Sockets {
         })
     }
 
-    /// A place that is free, and its slot.
+    /// A free place, and its slot.
     pub(super) fn place(&mut self, host: usize, out: &mut Outside<'_>) -> (SocketId, Slot) {
         self.free.pop().unwrap_or_else(|| {
             let id = SocketId(self.places.len() as u32);

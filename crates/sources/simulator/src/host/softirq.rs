@@ -11,27 +11,27 @@ use crate::wire::Frame;
 use slowpath_model::Instant;
 use std::collections::VecDeque;
 
-/// The softirqs of a CPU that takes its card's interrupts, or of all of these where one at a time runs them. Timers are
-/// served there as well.
+/// The softirqs of a CPU that takes its NIC's interrupts, or of all such CPUs if they run one at a time. Timers run
+/// here as well.
 #[derive(Debug)]
 pub struct Softirq {
-    /// The CPU whose they are; of several, the one that runs them or ran them last.
+    /// The CPU that owns them; of several, the one that runs them or ran them last.
     pub(super) cpu: usize,
-    /// The task of that CPU which runs what is left to it.
+    /// That CPU's task for deferred softirqs.
     pub(super) ksoftirqd: TaskId,
-    /// The device is to be polled, or the CPU's backlog worked off (`NET_RX_SOFTIRQ`).
+    /// The device must be polled, or the CPU's backlog processed (`NET_RX_SOFTIRQ`).
     pub(super) receive: bool,
     /// Sockets whose timers have fired (`TIMER_SOFTIRQ`).
     pub(super) timers: VecDeque<SocketId>,
-    /// Sockets for which there is room below again (`tsq_workfn`).
+    /// Sockets for which there is room in the qdisc again (`tsq_workfn`).
     pub(super) throttled: VecDeque<SocketId>,
-    /// Left to `ksoftirqd`, or the next who lets softirqs run.
+    /// Left to `ksoftirqd`, or to the next context that enables softirqs.
     pub(super) deferred: bool,
     run: Option<Run>,
     gro: Gro,
-    /// Packets on their way up to IP.
+    /// Packets to pass up to IP.
     ready: VecDeque<Frame>,
-    /// The packet that IP is through with, while other CPUs may have its socket.
+    /// The packet that IP has processed, while other CPUs may own its socket.
     pub(super) above_ip: Option<Frame>,
     pub(super) spins: Spins,
     backlog: CpuBacklog,
@@ -44,17 +44,17 @@ pub struct Softirq {
 struct Run {
     began: Instant,
     restarts: u32,
-    /// Packets and time left of this run of `net_rx_action`.
+    /// Remaining packets and time of this run of `net_rx_action`.
     budget: u32,
     receive_until: Instant,
-    /// Packets left of this poll.
+    /// Remaining packets of this poll.
     weight: u32,
 }
 
 /// A CPU's queue between interrupt and softirq (`softnet_data.input_pkt_queue`).
 #[derive(Debug, Default)]
 struct CpuBacklog {
-    /// Packets, and when each was put there.
+    /// Packets, with the time of queueing.
     frames: VecDeque<(Instant, Frame)>,
     throttled: bool,
 }
@@ -64,26 +64,26 @@ struct CpuBacklog {
 pub struct Spins {
     /// It spins now.
     pub(super) now: bool,
-    /// How often it began to.
+    /// How often it began to spin.
     pub(super) count: u64,
 }
 
 /// The counters of softirqs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SoftirqCounts {
-    /// Packets that the driver passed on.
+    /// Packets received by the driver.
     pub received: u64,
     /// Packets dropped because the CPU's backlog was full or throttled.
     pub backlog_dropped: u64,
     /// How often the backlog was throttled.
     pub throttled: u64,
-    /// Packets that were merged into another.
+    /// Packets merged into another.
     pub merged: u64,
-    /// Packets and merged packets that went up to IP.
+    /// Packets and merged packets passed up to IP.
     pub delivered: u64,
-    /// Received packets that a reader took off the ring itself (`BusyPollRxPackets`).
+    /// Packets that a reader took off the ring itself (`BusyPollRxPackets`).
     pub busy_polled: u64,
-    /// Runs of `net_rx_action` that ended with their budget (`time_squeeze`).
+    /// Runs of `net_rx_action` that used up their budget (`time_squeeze`).
     pub squeezed: u64,
     /// How often the work was left to `ksoftirqd`.
     pub deferred: u64,
@@ -106,7 +106,7 @@ impl SoftirqCounts {
 }
 
 impl Softirq {
-    /// Nothing to do yet for a CPU. Its `ksoftirqd` is yet to be made.
+    /// An idle set for a CPU, without its `ksoftirqd` yet.
     pub(super) fn new(cpu: usize) -> Self {
         Self {
             cpu,
@@ -131,13 +131,13 @@ impl Softirq {
         self.spins.count
     }
 
-    /// The socket whose timer or turn to send is next, where no packet goes before.
+    /// The socket whose timer or transmission is next, if no packet comes before.
     pub(super) fn next_socket(&self) -> Option<SocketId> {
         let next = self.timers.front().or_else(|| self.throttled.front());
         next.copied().filter(|_| self.ready.is_empty())
     }
 
-    /// Whether it has a socket's lock.
+    /// Whether it holds a socket's lock.
     pub(super) fn has(&self, socket: SocketId) -> bool {
         self.handling.is_at(socket)
     }
@@ -159,12 +159,12 @@ impl Softirq {
         self.counts.received += 1;
     }
 
-    /// So many of them by a process.
+    /// `packets` packets were taken off the ring by a process.
     pub(super) fn count_polled(&mut self, packets: u32) {
         self.counts.busy_polled += u64::from(packets);
     }
 
-    /// The next packet on its way up.
+    /// The next packet to pass up.
     pub(super) fn next_ready(&mut self) -> Option<Frame> {
         self.ready.pop_front()
     }
@@ -183,8 +183,8 @@ impl Softirq {
         }
     }
 
-    /// An interrupt has ended (`irq_exit`) or a process turned softirqs on (`local_bh_enable`): what is pending runs, though
-    /// it was left to `ksoftirqd`, which may wait long for a CPU. (From 4.9 to 6.4 it was `ksoftirqd`'s alone.)
+    /// An interrupt has ended (`irq_exit`) or a process enabled softirqs (`local_bh_enable`): pending softirqs run,
+    /// even if left to `ksoftirqd`, which may wait long for a CPU. (From 4.9 to 6.4 only `ksoftirqd` ran them then.)
     pub(super) fn run_again(&mut self) {
         self.deferred = false;
     }
@@ -193,7 +193,7 @@ impl Softirq {
         self.receive || !self.timers.is_empty() || self.has_throttled()
     }
 
-    /// Whether a socket is to make use of room below.
+    /// Whether a throttled socket is to send.
     pub(super) fn has_throttled(&self) -> bool {
         !self.throttled.is_empty()
     }

@@ -1,20 +1,21 @@
-//! Two CPUs whose softirqs want one socket: the second spins until the first gives up the socket's lock (`bh_lock_sock` in
-//! `tcp_v4_rcv`, `tcp_write_timer` and `tcp_delack_timer`).
+//! Two CPUs whose softirqs contend for a socket: the second spins until the first releases the socket's lock
+//! (`bh_lock_sock` in `tcp_v4_rcv`, `tcp_write_timer` and `tcp_delack_timer`).
 //!
-//! The lock is held while TCP processes a packet, and while what it sends for that is made and handed down. IP's part is
-//! done without it, so that packets of one connection are reordered where two CPUs handle them.
+//! The lock is held while TCP processes a packet, and while its output is built and passed down. IP's part runs without
+//! it, so packets of one connection are reordered if two CPUs process them.
 
 use super::Host;
 use super::handling::Handling;
 use crate::outside::Outside;
 use slowpath_scenario::Cost;
 
-/// It spins until [`Host::end_spins`]; then and after this at the latest it looks again.
+/// It spins until [`Host::end_spins`]; then, and after this time at the latest, it tries again.
 const LOOKS_AGAIN: Cost = Cost::nanos(1_000_000_000);
 
 impl Host {
-    /// Asks for the lock of the socket that these softirqs want next: the piece of spinning if another CPU's have it; else,
-    /// if it is for a packet that IP is through with, what TCP makes of that. `None` if nothing is in the way.
+    /// Takes the lock of the socket that these softirqs need next. Returns the piece of spinning if another CPU's
+    /// softirqs hold it; otherwise, for a packet that IP has processed, the cost of TCP's part. `None` if nothing is to
+    /// do.
     pub(super) fn lock_socket(
         &mut self,
         at: usize,
@@ -42,7 +43,7 @@ impl Host {
         LOOKS_AGAIN
     }
 
-    /// A lock is released: spinning CPUs look again.
+    /// A lock is released: spinning CPUs try again.
     #[cold]
     pub(super) fn end_spins(&mut self) {
         for softirq in self.receive.softirqs.iter_mut().filter(|softirq| softirq.spins.now) {

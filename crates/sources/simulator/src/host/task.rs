@@ -1,4 +1,4 @@
-//! Tasks: what they are doing, and the system calls that they make.
+//! Tasks: their state, and their system calls.
 
 mod calls;
 mod datagrams;
@@ -17,9 +17,9 @@ use slowpath_scenario::{Cost, Priority};
 pub enum Next {
     /// Time on the CPU.
     Work(Cost),
-    /// Nothing yet: softirqs may run that could not before.
+    /// Nothing yet: softirqs that were disabled may run first.
     Again,
-    /// Nothing: it sleeps, or is no more.
+    /// Nothing: it sleeps, or has ended.
     Sleep,
 }
 
@@ -30,11 +30,11 @@ pub enum Mode {
     User,
     /// In the kernel.
     Kernel,
-    /// In the kernel, where it offers the CPU between two pieces of work (`cond_resched`).
+    /// In the kernel, at a voluntary preemption point between two pieces of work (`cond_resched`).
     KernelOffers,
     /// In the kernel, with preemption off (`preempt_disable`).
     Pinned,
-    /// In the kernel with softirqs off, seeing to packets that waited for it.
+    /// In the kernel with softirqs disabled, processing packets that waited for it.
     Draining(Drained),
 }
 
@@ -60,26 +60,26 @@ enum Life {
 pub enum Slept {
     /// It slept.
     Asleep,
-    /// It waited for the child that had its number (`wait4`).
+    /// It waited for the child with its number (`wait4`).
     ForChild,
-    /// It was not there yet.
+    /// It had not started.
     NotBegun,
 }
 
 /// A system call in progress.
 #[derive(Clone, Copy, Debug)]
 enum Call {
-    /// None: this came of the last one.
+    /// None: the result of the last one.
     Returned(Done),
-    /// The handshake is waited for.
+    /// Waits for the handshake.
     Connecting(SocketId),
-    /// `write`: so much is left of it, so much is done.
+    /// `write`: the remaining and the written bytes.
     Writing { left: u64, written: u64 },
-    /// `read` before it locks the socket: it is about to find out whether to poll, or polls until then.
+    /// `read` before it locks the socket: it is about to decide whether to poll, or polls until `until`.
     Polling { wanted: u64, until: Option<Instant> },
-    /// `read`: so much is wanted, so much is there.
+    /// `read`: the requested and the copied bytes.
     Reading { wanted: u64, copied: u64 },
-    /// The call is done but for the packets that wait for the lock (`release_sock`).
+    /// The call is done except for the packets that wait for the lock (`release_sock`).
     Releasing(Done),
 }
 
@@ -88,11 +88,11 @@ enum Call {
 pub struct Task {
     program: Program,
     pub(super) priority: Priority,
-    /// The CPU it may not leave.
+    /// The CPU it is pinned to.
     pub(super) bound_to: Option<usize>,
-    /// The CPU it runs, waits or ran on.
+    /// The CPU where it runs, waits or ran.
     pub(super) cpu: usize,
-    /// The rest of its work that another task interrupted, in nanoseconds.
+    /// The rest of its preempted work, in nanoseconds.
     pub(super) left: Option<u64>,
     pub(super) mode: Mode,
     life: Life,
@@ -101,16 +101,16 @@ pub struct Task {
     /// The stream of a flow that it serves.
     stream: usize,
     socket: Option<SocketId>,
-    /// When its sleep is over, and by what.
+    /// When its sleep is over, and the agenda slot for that.
     wake_slot: Slot,
     wakes_by: Waker,
-    /// Since when it waits for a CPU, able to run.
+    /// Since when it has been runnable and waiting for a CPU.
     pub(super) queued_since: Option<Instant>,
     ticks: Ticks,
 }
 
-/// Ticks that found a task on its CPU, as `time` reports them (`update_process_times`): whatever interrupted it is the
-/// kernel's work too.
+/// Ticks that found a task on its CPU, as `time` reports them (`update_process_times`): if interrupted, the tick counts
+/// as kernel work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
     /// In user space.
@@ -120,7 +120,7 @@ pub struct Ticks {
 }
 
 impl Task {
-    /// A task that does not run yet.
+    /// A task that has not started.
     pub(super) fn new(
         program: Program,
         priority: Priority,
@@ -156,12 +156,12 @@ impl Task {
         }
     }
 
-    /// How many forks away it is from a process that nearly always sleeps.
+    /// The number of forks from a process that nearly always sleeps.
     pub(super) fn forks(&self) -> u32 {
         self.program.forks()
     }
 
-    /// Whether it is in a system call that sees to a socket.
+    /// Whether it is in a system call on a socket.
     pub(super) fn is_in_call(&self) -> bool {
         !matches!(self.call, Call::Returned(_))
     }
@@ -171,7 +171,7 @@ impl Task {
         self.life == Life::Runnable
     }
 
-    /// Makes it runnable; returns its state before, if it was not.
+    /// Makes it runnable; returns its previous state, if it was not runnable.
     pub(super) fn wake_up(&mut self) -> Option<Slept> {
         let Life::Waiting(slept) = self.life else { return None };
         self.life = Life::Runnable;

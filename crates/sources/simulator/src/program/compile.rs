@@ -1,9 +1,9 @@
-//! A job of a `make` as the processes that it is made of.
+//! A `make` job as its processes.
 //!
-//! Kbuild's rule for a C file (scripts/Makefile.build, `rule_cc_o_c`, 2.6.14) is a shell that runs the compiler's driver,
-//! `fixdep`, `rm` and `mv`, one after the other; the driver runs the compiler, then the assembler. A parent sleeps while its
-//! child runs, so that one process of a job can run at a time, but each begins with part of what its parent has earned by
-//! sleeping, and a parent wakes with what it has earned meanwhile.
+//! Kbuild's rule for a C file (scripts/Makefile.build, `rule_cc_o_c`, 2.6.14) is a shell that runs the compiler's
+//! driver, `fixdep`, `rm` and `mv` in sequence; the driver runs the compiler, then the assembler. A parent sleeps while
+//! its child runs, so only one process of a job can run at a time, but each starts with part of the sleep credit of its
+//! parent, and a parent wakes with the credit earned meanwhile.
 
 use super::Op;
 use super::load::{cost, exponential};
@@ -11,20 +11,21 @@ use slowpath_model::Instant;
 use slowpath_path::chance::Draws;
 use std::time::Duration;
 
-/// What the processes of a job do, in this order, for ever.
+/// The steps of a job's processes, in this order, repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// A child begins, and its parent waits for it.
+    /// A child starts, and its parent waits for it.
     Fork,
-    /// A child begins by `vfork`, and its parent waits for it: make (`start_job_command`), and the compiler's driver (`pexecute`).
+    /// A child starts by `vfork`, and its parent waits for it: make (`start_job_command`), and the compiler's driver
+    /// (`pexecute`).
     Vfork,
-    /// A small process does all that it does, from `exec` on.
+    /// A small process does all its work, from `exec` on.
     Tool,
     /// The compiler computes, and waits for the disk in between.
     Compiler,
     /// The assembler, likewise.
     Assembler,
-    /// The process is through, and its parent goes on.
+    /// The process exits, and its parent continues.
     Exit,
 }
 
@@ -33,19 +34,19 @@ const STEPS: &[Step] = {
     &[
         // make, sh, gcc
         Tool, Vfork, Tool, Fork, Tool, //
-        // cc1, as; gcc is through
+        // cc1, as; gcc exits
         Vfork, Compiler, Exit, Vfork, Assembler, Exit, Exit, //
         // fixdep, rm, mv
         Fork, Tool, Exit, Fork, Tool, Exit, Fork, Tool, Exit, //
-        // sh is through
+        // sh exits
         Exit,
     ]
 };
 
-/// The assembler's share of a job's time: one part of so many.
+/// The assembler's share of a job's time: a tenth.
 const ASSEMBLER_PART: u32 = 10;
 
-/// Jobs of a `make`, one after the other, process by process.
+/// Jobs of a `make`, in sequence, process by process.
 #[derive(Debug)]
 pub struct Compile {
     stop: Option<Instant>,
@@ -53,16 +54,16 @@ pub struct Compile {
     tool_time: Duration,
     burst: Duration,
     wait: Duration,
-    /// The step that is next, or at hand while something is left of it.
+    /// The next step, or the current one while some of it is left.
     step: usize,
-    /// CPU time left of it.
+    /// Remaining CPU time of the step.
     left: Duration,
     waits: bool,
 }
 
 impl Compile {
-    /// Make is about to begin the first of them. `times` are what compiler and assembler take of a job, and what each of
-    /// its small processes takes, on average.
+    /// Before make starts the first of them. `times` are the mean times of compiler and assembler per job, and of each
+    /// small process.
     pub fn new(stop: Option<Instant>, times: [Duration; 2], burst: Duration, wait: Duration) -> Self {
         let [job_time, tool_time] = times;
         Self { stop, job_time, tool_time, burst, wait, step: 0, left: Duration::ZERO, waits: false }
@@ -95,7 +96,7 @@ impl Compile {
         self.burst(draws)
     }
 
-    /// A piece of what is left, up to the next wait for the disk.
+    /// The next burst, up to a wait for the disk.
     fn burst(&mut self, draws: &mut Draws) -> Op {
         let burst = drawn(self.burst, draws).min(self.left);
         self.left -= burst;
@@ -116,7 +117,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// The operations of so many jobs, with what each level of processes computed: make, sh, what that runs, what the
+    /// The operations of `count` jobs, and the computing time of each process level: make, sh, what sh runs, what the
     /// driver runs.
     fn jobs(count: usize) -> (Vec<Op>, [u64; 4]) {
         let times = [100, 2].map(Duration::from_millis);
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_seven_processes_that_all_end() {
+    fn compile_job_forks_and_reaps_seven_processes() {
         let (ops, _) = jobs(1);
         let of = |wanted: fn(&Op) -> bool| ops.iter().filter(|op| wanted(op)).count();
         // sh, gcc, cc1, as, fixdep, rm and mv.
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn compiler_and_assembler_take_a_jobs_time_and_small_processes_theirs() {
+    fn compile_job_times_match_the_configuration() {
         let count = 2000;
         let (ops, spent) = jobs(count);
         let mean = spent.map(|nanos| nanos as f64 / (count as u64 * MS) as f64);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_when_it_is_to() {
+    fn compile_job_stops_at_its_stop_time() {
         let stop = Instant::from_nanos(5);
         let mut compile =
             Compile::new(Some(stop), [Duration::from_secs(1); 2], Duration::from_secs(1), Duration::ZERO);

@@ -1,14 +1,14 @@
-//! Datagrams at a rate: a generator, and who counts what arrives (RUDE and CRUDE).
+//! Datagrams at a rate: a generator, and a counter of received ones (RUDE and CRUDE).
 
 use super::{Done, Op, Pace};
 use slowpath_model::Instant;
 use slowpath_scenario::{Datagrams, Process};
 use std::time::Duration;
 
-/// How long the generator stays after its last datagram, so that what is on the way is read.
+/// How long the generator stays after its last datagram, so that datagrams in flight are read.
 const LINGERS: Duration = Duration::from_secs(1);
 
-/// Sends a datagram whenever one is due, and looks at the clock until the next one is.
+/// Sends a datagram when one is due, and reads the clock until the next one is.
 #[derive(Debug)]
 pub struct Generator {
     pace: Pace,
@@ -52,14 +52,14 @@ impl Generator {
         Op::Write(self.plan.size.get())
     }
 
-    /// How long after the first the next one is due that so many are before.
+    /// When the next datagram is due after `datagrams`, relative to the first.
     fn after(&self, datagrams: u64) -> Duration {
         let nanos = self.plan.interval_picos() * u128::from(datagrams) / 1000;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
 
-/// Reads one datagram after the other, for ever.
+/// Reads datagrams, endlessly.
 #[derive(Debug)]
 pub struct Counter(Pace);
 
@@ -90,7 +90,7 @@ mod tests {
     use slowpath_scenario::{Workload, check};
 
     #[test]
-    fn it_keeps_to_its_rate_catches_up_and_ends() {
+    fn generator_keeps_its_rate_catches_up_and_ends() {
         let text = "[flows.datagrams]\nsize = \"1472 B\"\nrate = \"12 Mbit/s\"\nlasts = \"10 ms\"";
         let scenario = check("x", text, &[], None).expect("a scenario").scenario;
         let Workload::Datagrams(plan) = &scenario.flows[0].workload else { panic!("datagrams") };

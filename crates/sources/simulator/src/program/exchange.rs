@@ -11,11 +11,11 @@ enum Stage {
     Open,
     /// Wait before the next message.
     Think,
-    /// Send so much more.
+    /// Send this many more bytes.
     Send(u64),
-    /// Receive so much more.
+    /// Receive this many more bytes.
     Receive(u64),
-    /// Close the connection, and open another if that is wanted.
+    /// Close the connection, and open another if configured.
     Close,
     /// Wait before the next connection.
     Rest,
@@ -38,7 +38,7 @@ impl Exchange {
         Self { plan: plan.clone(), pace: Pace::new(process), stage: Stage::Open, finished: 0 }
     }
 
-    /// The length of the answer that is due.
+    /// The length of the next response.
     fn response(&self) -> u64 {
         let count = self.plan.responses.len().max(1) as u64;
         self.plan.responses.get((self.finished % count) as usize).map_or(1, |bytes| bytes.get())
@@ -48,7 +48,7 @@ impl Exchange {
         self.plan.count.is_some_and(|count| self.finished >= count)
     }
 
-    /// Notes what was written or read.
+    /// Updates the stage with the result of an operation.
     fn note(&mut self, now: Instant, done: Done) {
         match (done, &mut self.stage) {
             (Done::Connected, _) => self.pace.open(now),
@@ -79,7 +79,7 @@ impl Exchange {
     }
 }
 
-/// Asks.
+/// Sends requests.
 #[derive(Debug)]
 pub struct Client(Exchange);
 
@@ -127,7 +127,7 @@ impl Client {
     }
 }
 
-/// Answers.
+/// Sends responses.
 #[derive(Debug)]
 pub struct Server(Exchange);
 

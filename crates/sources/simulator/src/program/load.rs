@@ -12,7 +12,7 @@ pub struct Hog {
     stop: Option<Instant>,
 }
 
-/// A piece of computing: long compared with any time slice, so that only the scheduler divides it.
+/// A piece of computing: much longer than any time slice, so that only the scheduler divides it.
 const PIECE: Duration = Duration::from_secs(1);
 
 impl Hog {
@@ -30,28 +30,28 @@ impl Hog {
     }
 }
 
-/// How many times a job's task is forked: by make, the shell that it starts and the compiler's driver.
+/// Forks from the sleeping process to a job's task: by make, its shell and the compiler's driver.
 pub const JOB_FORKS: u32 = 3;
 
-/// Jobs of a `make`, one after the other, each a task that computes and waits for the disk in turn.
+/// Jobs of a `make`, in sequence, each a task that alternates between computing and waiting for the disk.
 #[derive(Debug)]
 pub struct Job {
     stop: Option<Instant>,
     job_time: Duration,
     burst: Duration,
     wait: Duration,
-    /// CPU time left of the job at hand.
+    /// Remaining CPU time of the current job.
     left: Duration,
     waits: bool,
 }
 
 impl Job {
-    /// The first of them is about to begin.
+    /// Before the first job.
     pub fn new(stop: Option<Instant>, job_time: Duration, burst: Duration, wait: Duration) -> Self {
         Self { stop, job_time, burst, wait, left: Duration::ZERO, waits: false }
     }
 
-    /// Whether the job at hand is finished, so that the next operation is that of a new task. Says so once.
+    /// Whether the current job is finished, so that the next operation is a new task's. Returns `true` once.
     pub fn take_finished(&mut self) -> bool {
         let finished = self.waits && self.left.is_zero();
         if finished {
@@ -84,8 +84,8 @@ pub(super) fn cost(time: Duration) -> Cost {
     Cost::nanos(nanos(time))
 }
 
-/// A time drawn from an exponential distribution of this mean. In integers, so that every machine draws the same:
-/// von Neumann's comparison of uniform numbers (1951).
+/// An exponentially distributed time with this mean. In integers, so that every machine draws the same: von Neumann's
+/// comparison of uniform numbers (1951).
 pub(super) fn exponential(mean: Duration, draws: &mut Draws) -> Duration {
     let mut whole = 0;
     loop {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_exponential() {
+    fn drawn_times_are_exponential() {
         let mut draws = Draws::new(3);
         let mean = Duration::from_millis(10);
         let mut times: Vec<f64> =

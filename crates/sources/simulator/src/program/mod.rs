@@ -1,6 +1,6 @@
 //! Programs of processes: they make system calls, compute and sleep.
 //!
-//! A program is asked for its next operation and gets the result of the last one. It has no access to the host.
+//! A program is asked for its next operation, and gets the result of the last one. It has no access to the host.
 
 mod compile;
 mod datagrams;
@@ -26,26 +26,26 @@ pub enum Op {
     Connect,
     /// `accept`.
     Accept,
-    /// `write` of so many bytes; returns when all are in the send buffer.
+    /// `write` of this many bytes; returns when all are in the send buffer.
     Write(u64),
-    /// `read` of at most so many bytes; returns when there are any.
+    /// `read` of at most this many bytes; returns when there are any.
     Read(u64),
     /// `close`.
     Close,
-    /// Sleeps until then.
+    /// Sleeps until this instant.
     Sleep(Instant),
-    /// Waits for a disk until then.
+    /// Waits for a disk until this instant.
     WaitForDisk(Instant),
-    /// Forks, and waits for the child, whose operations are those that follow.
+    /// Forks, and waits for the child, which does the following operations.
     Fork {
-        /// By `vfork`: the parent's memory is the child's too until that executes another program.
+        /// By `vfork`: the child shares the parent's memory until it executes another program.
         is_vfork: bool,
     },
-    /// Exits; its parent, which waited for that, goes on.
+    /// Exits; its waiting parent continues.
     Reap,
-    /// Looks at the clock until then.
+    /// Reads the clock repeatedly until this instant.
     Watch(Instant),
-    /// Computes for so long, in CPU time.
+    /// Computes for this much CPU time.
     Compute(Cost),
     /// Sleeps until softirqs are left to it (`ksoftirqd`).
     Park,
@@ -58,7 +58,7 @@ pub enum Op {
 pub enum Done {
     /// There was none.
     Nothing,
-    /// The connection stands.
+    /// The connection is established.
     Connected,
     /// Bytes written.
     Wrote(u64),
@@ -75,9 +75,9 @@ pub enum Program {
     Sender(Sender),
     /// Reads a stream to its end.
     Receiver(Receiver),
-    /// Asks and reads the answers.
+    /// Sends requests and reads the responses.
     Client(Client),
-    /// Answers.
+    /// Sends responses.
     Server(Server),
     /// Sends datagrams at a rate.
     Generator(Generator),
@@ -85,21 +85,21 @@ pub enum Program {
     Counter(Counter),
     /// Computes without a pause.
     Hog(Hog),
-    /// One of `make`'s jobs, and those that follow it.
+    /// `make` jobs, each as one task.
     Job(Job),
-    /// One of `make`'s jobs, with each process that it is made of.
+    /// `make` jobs, with all their processes.
     Compile(Compile),
     /// `ksoftirqd`.
     Softirqs,
 }
 
 impl Program {
-    /// How many forks away it is from a process that nearly always sleeps: a shell, if nothing else.
+    /// The number of forks from a process that nearly always sleeps: at least a shell.
     pub fn forks(&self) -> u32 {
         if matches!(self, Self::Job(_)) { load::JOB_FORKS } else { 1 }
     }
 
-    /// Whether it is a flow's, and no load.
+    /// Whether it belongs to a flow and is not load.
     pub fn is_of_a_flow(&self) -> bool {
         matches!(
             self,
@@ -129,7 +129,7 @@ impl Program {
     }
 }
 
-/// Keeps a process to its rate and its pauses.
+/// Applies a process's rate limit and pauses.
 #[derive(Clone, Debug)]
 pub struct Pace {
     process: Process,
@@ -145,22 +145,22 @@ impl Pace {
         Self { process: process.clone(), opened: None, moved: 0, next_pause: 0 }
     }
 
-    /// Bytes of one call.
+    /// Bytes per call.
     pub fn call_size(&self) -> u64 {
         self.process.call_size.get()
     }
 
-    /// The connection stands.
+    /// The connection is established.
     pub fn open(&mut self, now: Instant) {
         self.opened.get_or_insert(now);
     }
 
-    /// So much was written or read.
+    /// `bytes` were written or read.
     pub fn moved(&mut self, bytes: u64) {
         self.moved += bytes;
     }
 
-    /// Until when it sleeps before its next call; `None` if it goes on.
+    /// Until when it sleeps before its next call; `None` if it continues.
     pub fn sleeps(&mut self, now: Instant) -> Option<Instant> {
         let opened = self.opened?;
         if let Some(Pause { at, lasts }) = self.process.pauses.get(self.next_pause).copied()

@@ -8,13 +8,13 @@ use std::time::Duration;
 /// The data to send.
 #[derive(Clone, Copy, Debug)]
 enum Supply {
-    /// So much.
+    /// This many bytes.
     Amount(u64),
-    /// Whatever goes until then, counted from the opening.
+    /// As much as possible in this time, from the opening.
     Time(Duration),
-    /// Without an end.
+    /// Unlimited.
     Endless,
-    /// Messages: the length, how many are left, the interval between their begins.
+    /// Messages: their length, how many are left, the interval between their starts.
     Messages { size: u64, left: Option<u64>, interval: Duration },
 }
 
@@ -24,7 +24,7 @@ pub struct Sender {
     pace: Pace,
     supply: Supply,
     opened: Instant,
-    /// The rest of the message that is being written.
+    /// The rest of the current message.
     message_left: u64,
     /// Messages begun.
     begun: u64,

@@ -6,13 +6,12 @@ use crate::links::Link;
 use crate::report::{HostReport, Total, Transfer};
 
 impl Simulation {
-    /// The connections so far, in the order in which they were opened, but of those that are over only the last
-    /// thousand or so.
+    /// The connections so far, in the order of opening; of the closed ones only the last thousand or so.
     pub fn transfers(&self) -> Vec<Transfer> {
         self.links().iter().map(|(number, link)| self.transfer(number, link)).collect()
     }
 
-    /// The result of all connections of a flow of the scenario together.
+    /// The total of all connections of a scenario's flow.
     pub fn total(&self, flow: usize) -> Total {
         let mut total = Total::default();
         for stream in (0..self.streams()).filter(|stream| self.flow_of(*stream) == flow) {
@@ -35,7 +34,7 @@ impl Simulation {
         self.hosts().iter().map(Host::report).collect()
     }
 
-    /// The elements at which a packet was made or lost without being counted; none, unless the simulator is wrong.
+    /// The elements that do not conserve packets; none, unless the simulator is wrong.
     pub fn not_conserved(&self) -> Vec<String> {
         let wires = self.wires().iter().enumerate().filter(|(_, wire)| !wire.is_conserved());
         let mut wrong: Vec<String> = wires.map(|(number, _)| format!("wire {number}")).collect();

@@ -1,4 +1,4 @@
-//! Readers that poll the card before they sleep (`SO_BUSY_POLL`).
+//! Readers that busy-poll the NIC before they sleep (`SO_BUSY_POLL`).
 
 use crate::run::{Run, scenario};
 use slowpath_model::{Event, EventKind, FlowEnd, FlowId, FlowKey, Sink};
@@ -12,7 +12,7 @@ use std::time::Duration;
 const CLIENT: usize = 1;
 const TASKS: usize = 0;
 
-/// Requests and responses over 20 µs, one after the other; of the client's host and its socket something is given.
+/// Requests and responses over 20 µs, one after the other; `host` and `socket` extend the client's configuration.
 fn exchange(host: &str, socket: &str) -> (u64, HostReport) {
     let text = format!(
         "duration = \"200 ms\"\n[path]\nrate = \"10 Gbit/s\"\ndelay = \"10 us\"\n\
@@ -31,34 +31,34 @@ const MODERATED: &str = "nic = { interrupt-delay = \"50 us\" }";
 const PLAIN: &str = "nic = { interrupt-delay = \"0 s\" }";
 const POLLS: &str = "socket = { SO_BUSY_POLL = \"1 ms\" }";
 
-/// A card that waits before it interrupts is not waited for; of one that does not, softirq, wake-up and change of task are
-/// saved. The time in which the client waits is spent on its CPU.
+/// With interrupt coalescing, busy polling saves its delay; without it, softirq, wake-up and context switch. The
+/// client's waiting time is spent on its CPU.
 #[test]
-fn a_reader_that_polls_has_its_data_earlier_and_pays_with_its_cpu() {
+fn busy_polling_lowers_latency_at_the_cost_of_cpu() {
     for (nic, least_gain) in [(MODERATED, 1.2), (PLAIN, 1.01)] {
         let ((plain, sleeps), (polled, polls)) = (exchange(nic, ""), exchange(nic, POLLS));
         let gain = polled as f64 / plain as f64;
         assert!(gain > least_gain, "{nic}: {plain} B without, {polled} B with, which is {gain:.3} times");
         assert_eq!(sleeps.softirq.busy_polled, 0);
         let share = polls.softirq.busy_polled as f64 / polls.softirq.received as f64;
-        assert!(share > 0.99, "{nic}: {share:.3} of the packets were polled for");
+        assert!(share > 0.99, "{nic}: {share:.3} of the packets were polled");
         let (idle, spun) = (busy(&sleeps, TASKS), busy(&polls, TASKS));
         assert!(spun > Duration::from_millis(150) && spun > 3 * idle, "{nic}: {idle:?} and {spun:?}");
         assert!(polls.cpus[0].switches * 100 < sleeps.cpus[0].switches, "{nic}");
     }
 }
 
-/// What waits for less than the card does raises no interrupt; a card that does not wait raises its interrupt all the same,
-/// and its handler finds NAPI taken.
+/// Packets taken before the coalescing delay raise no interrupt; without coalescing the NIC still raises its interrupt,
+/// and the handler finds NAPI taken.
 #[test]
 fn busy_polling_does_not_disable_the_nics_interrupt() {
     let (_, moderated) = exchange(MODERATED, POLLS);
     assert!(moderated.ring.interrupts < 10, "{}", moderated.ring.interrupts);
-    let (_, at_once) = exchange(PLAIN, POLLS);
-    assert!(at_once.ring.interrupts * 10 > at_once.ring.taken * 9, "{:?}", at_once.ring);
+    let (_, zero_cost) = exchange(PLAIN, POLLS);
+    assert!(zero_cost.ring.interrupts * 10 > zero_cost.ring.taken * 9, "{:?}", zero_cost.ring);
 }
 
-/// The socket has what the host has (`net.core.busy_read`) unless it says otherwise, and zero is not to poll.
+/// A socket has the host's setting (`net.core.busy_read`) unless it sets its own; zero disables polling.
 #[test]
 fn a_socket_inherits_busy_read() {
     let polled = |sysctl: &str, socket: &str| {
@@ -69,7 +69,7 @@ fn a_socket_inherits_busy_read() {
     assert_eq!(polled("1000", "socket = { SO_BUSY_POLL = \"0 us\" }"), 0);
 }
 
-/// A reader polls no longer than it says: of responses that take longer it sees none.
+/// A reader polls no longer than its setting: it does not see responses that take longer.
 #[test]
 fn so_busy_poll_bounds_the_time_polled() {
     let polled = |time: &str| {
@@ -87,7 +87,7 @@ fn so_busy_poll_bounds_the_time_polled() {
     assert!(little > Duration::from_millis(20) && little < much / 2, "{little:?} and {much:?}");
 }
 
-/// Hogs on the reader's CPU, and a socket that would poll for ever.
+/// Hogs on the reader's CPU, and a socket that would poll forever.
 const HOGS: &str = r#"
 duration = "2 s"
 [hosts.receiver]
@@ -104,20 +104,20 @@ count = 500
 SO_BUSY_POLL = "10 s"
 "#;
 
-/// A process that polls gives way when its slice is over, and leaves to the softirq what it has not taken.
+/// A polling process yields when its slice is over, and leaves the remaining packets to the softirq.
 #[test]
-fn busy_polling_yields_to_hogs_and_leaves_no_packet() {
+fn busy_polling_yields_to_hogs_and_loses_no_packet() {
     let run = Run::of(HOGS);
     assert_eq!(run.bytes().get(), 500 * 3000);
     let report = run.simulation.host_reports().swap_remove(CLIENT);
     assert!(report.softirq.busy_polled > 100, "{:?}", report.softirq);
-    assert!(report.softirq.busy_polled < report.softirq.received, "some came while it had no CPU");
-    // Three tasks that always want it: were it never given up between messages, there would be none of these.
+    assert!(report.softirq.busy_polled < report.softirq.received, "some arrived while it had no CPU");
+    // Three tasks that are always runnable: without yielding between messages there would be no switches.
     assert!(report.cpus[0].switches > 300, "{}", report.cpus[0].switches);
     assert!(report.ring.most_waiting < 10, "{:?}", report.ring);
-    // The reader got its turn of a third of the time, so that a message waits for two slices of others at the most.
-    let mut tap =
-        Tap::new(HostId(CLIENT), Longest::default()).telling(true, Wants { waits: true, ..Wants::default() });
+    // The reader gets a third of the time, so a message waits for at most two slices of others.
+    let mut tap = Tap::new(HostId(CLIENT), Longest::default())
+        .reporting(true, Wants { waits: true, ..Wants::default() });
     Simulation::new(&scenario(HOGS)).run(&mut tap);
     let longest = tap.finish().0;
     assert!(longest > Duration::from_millis(1) && longest < Duration::from_millis(20), "{longest:?}");
@@ -145,16 +145,16 @@ fn capture(text: &str, stretch: Duration) -> Vec<u8> {
 }
 
 #[test]
-fn the_same_scenario_gives_the_same_bytes_whoever_looks_on() {
+fn busy_polling_runs_are_deterministic() {
     let first = capture(HOGS, Duration::from_secs(10));
     assert!(first.len() > 100_000);
     assert!(first == capture(HOGS, Duration::from_secs(10)));
     assert!(first == capture(HOGS, Duration::from_millis(7)));
 }
 
-/// Where nothing takes time there is nothing to wait for.
+/// On a zero-cost host there is nothing to wait for.
 #[test]
-fn busy_polling_changes_nothing_on_a_host_at_no_cost() {
+fn busy_polling_changes_nothing_on_a_zero_cost_host() {
     let text = |time: &str| {
         format!(
             "duration = \"100 ms\"\n[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n\

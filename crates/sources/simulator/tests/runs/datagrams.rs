@@ -1,4 +1,4 @@
-//! UDP at a rate: who reads it, who drops it, and what it leaves of a path for TCP.
+//! UDP at a rate: who reads it, who drops it, and how much of a path it leaves to TCP.
 
 use crate::run::{Run, scenario};
 use slowpath_scenario::HostId;
@@ -22,7 +22,7 @@ fn counts(simulation: &Simulation) -> DatagramCounts {
     simulation.total(0).datagrams.expect("datagrams")
 }
 
-/// What both hosts are.
+/// The configuration of both hosts.
 fn hosts(kernel: &str, machine: &str, sender: &str) -> String {
     format!(
         "[hosts.sender]\nkernel = {kernel}\nmachine = \"{machine}\"\n{sender}\n\
@@ -45,10 +45,10 @@ fn datagrams_below_every_limit_are_all_read() {
     }
 }
 
-/// A send buffer full of datagrams holds the sender back, so that a card that is too slow loses none; a queue that is shorter than
-/// that buffer drops them before.
+/// A send buffer full of datagrams blocks the sender, so a slow NIC loses none; a qdisc shorter than that buffer drops
+/// them first.
 #[test]
-fn a_slow_nic_blocks_the_sender_or_its_qdisc_drops() {
+fn slow_nic_blocks_the_sender_or_its_qdisc_drops() {
     for machine in ["free", "server-2020"] {
         let card = "nic = { rate = \"12 Mbit/s\", tx-ring = 4 }";
         let held = sent("120 Mbit/s", &hosts("\"6.18\"", machine, card));
@@ -64,9 +64,9 @@ fn a_slow_nic_blocks_the_sender_or_its_qdisc_drops() {
     }
 }
 
-/// What a receiver cannot take is dropped where there is no room for it, and every packet is known.
+/// What a receiver cannot process is dropped where there is no room for it, and every packet is accounted for.
 #[test]
-fn an_overloaded_receiver_drops_and_every_packet_is_accounted_for() {
+fn overloaded_receiver_drops_and_conserves_packets() {
     for (kernel, rate) in
         [("\"2.4.17\"", "900 Mbit/s"), ("\"2.6.14\"", "900 Mbit/s"), ("\"2.4.17\"", "520 Mbit/s")]
     {
@@ -86,7 +86,7 @@ fn an_overloaded_receiver_drops_and_every_packet_is_accounted_for() {
 }
 
 #[test]
-fn the_receive_buffer_bounds_queued_datagrams() {
+fn receive_buffer_limits_queued_datagrams() {
     let pauses = |buffer: &str| {
         let rest = format!(
             "[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n\
@@ -94,7 +94,7 @@ fn the_receive_buffer_bounds_queued_datagrams() {
         );
         counts(&sent("12 Mbit/s", &rest))
     };
-    // 500 packets come in the pause; the default has room for some hundred of them.
+    // 500 packets arrive in the pause; the default buffer has room for about a hundred.
     let few = pauses("");
     assert!((300..450).contains(&few.dropped_above), "{few:?}");
     let many = pauses("socket.SO_RCVBUF = \"4 MiB\"");
@@ -102,7 +102,7 @@ fn the_receive_buffer_bounds_queued_datagrams() {
 }
 
 #[test]
-fn tcp_has_what_datagrams_leave_of_the_path() {
+fn tcp_gets_the_rate_that_datagrams_leave() {
     let run = Run::of(
         "title = \"t\"\nduration = \"20 s\"\n[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n\
          [path]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"2 bdp\"\n\
@@ -110,7 +110,7 @@ fn tcp_has_what_datagrams_leave_of_the_path() {
     );
     let rate = run.simulation.total(0).rate().expect("data").get();
     assert!((33_000_000..40_000_000).contains(&rate), "{rate}");
-    // None of them is taken for a segment of TCP.
+    // No datagram is taken for a TCP segment.
     let connections = run.segments.iter().map(|(flow, ..)| *flow).collect::<std::collections::BTreeSet<_>>();
     assert_eq!(connections.len(), 1);
     let read = run.simulation.total(1).datagrams.expect("datagrams");
@@ -118,7 +118,7 @@ fn tcp_has_what_datagrams_leave_of_the_path() {
 }
 
 #[test]
-fn a_capture_shows_datagrams_as_udp() {
+fn capture_shows_datagrams_as_udp() {
     let text =
         "duration = \"1 s\"\n[flows.datagrams]\nsize = \"100 B\"\nrate = \"128 kbit/s\"\nlasts = \"8 ms\"\n";
     let mut pcap = Pcapng::new(HostId(0), "eth0");

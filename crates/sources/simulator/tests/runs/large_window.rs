@@ -1,4 +1,4 @@
-//! A window of 100,000 packets of which 1,000 are lost: recovery must not take the sender's CPU (leith, section 1.1).
+//! A window of 100,000 packets of which 1,000 are lost: recovery must not use up the sender's CPU (leith, section 1.1).
 
 use crate::run::scenario;
 use slowpath_model::{CaState, EventKind, Instant};
@@ -9,14 +9,14 @@ use std::time::Duration;
 const LOSSES: u32 = 1000;
 /// The window is full by then.
 const FIRST_LOST: u32 = 400_000;
-/// One in so many of a window.
+/// One in this many segments of a window is lost.
 const APART: u32 = 100;
 const SENDER: usize = 0;
 const ROUND_TRIP: Duration = Duration::from_millis(120);
 const LOOK: Duration = Duration::from_millis(50);
 
-/// 10 Gbit/s over 120 ms hold 100,000 packets of 1500 bytes. Both hosts are of the same time: where packets are merged on arrival,
-/// few ACKs come back, and a kernel that counts ACKs for its window gets nowhere.
+/// 10 Gbit/s over 120 ms hold 100,000 packets of 1500 bytes. Both hosts are of the same time: with GRO few ACKs come
+/// back, and cwnd hardly grows in a kernel that counts ACKs.
 fn lossy(sender: &str) -> String {
     let receiver = sender.trim_end_matches("-leith");
     let lost: Vec<String> = (0..LOSSES).map(|n| (FIRST_LOST + n * APART).to_string()).collect();
@@ -58,7 +58,7 @@ packets = [{}]
     )
 }
 
-/// What the sender's connection looked like while it recovered.
+/// The state of the sender's connection during recovery.
 #[derive(Default)]
 struct Recovery {
     most_cwnd: u32,
@@ -90,7 +90,7 @@ impl Observer for Recovery {
 }
 
 impl Recovery {
-    /// Its result, how busy the sender's CPU was in it at most, and how much was retransmitted.
+    /// Its result, the maximum load of the sender's CPU, and the number of retransmissions.
     fn of(text: &str) -> (Self, f64, u64) {
         let mut simulation = Simulation::new(&scenario(text));
         let mut recovery = Self::default();
@@ -112,7 +112,7 @@ impl Recovery {
     }
 }
 
-/// By the index: what is lost is retransmitted once, in little more than two RTTs, with most of the CPU to spare.
+/// With the index, each loss is retransmitted once, in little more than two RTTs, and most of the CPU is idle.
 #[test]
 fn sack_processing_of_6_18_leaves_most_of_the_cpu_idle() {
     let (recovery, most, again) = Recovery::of(&lossy("6.18"));
@@ -123,9 +123,10 @@ fn sack_processing_of_6_18_leaves_most_of_the_cpu_idle() {
     assert!(most < 0.2, "{most} of the CPU");
 }
 
-/// From the head of the write queue, an ACK takes so long that the clock breaks; over holes, the same machine recovers.
+/// From the head of the write queue, an ACK takes so long that the ACK clock breaks; over holes, the same machine
+/// recovers.
 #[test]
-fn a_sack_walk_over_holes_recovers_where_one_from_the_head_does_not() {
+fn sack_walk_over_holes_recovers_where_a_walk_from_the_head_does_not() {
     let (holes, busy, again) = Recovery::of(&lossy("2.4.23-leith"));
     println!("over holes: {:?}, {again} retransmitted, {busy:.2} of the CPU", holes.lasted());
     assert!(holes.lasted().is_some_and(|lasted| lasted < ROUND_TRIP * 5), "{:?}", holes.lasted());

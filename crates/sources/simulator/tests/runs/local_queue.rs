@@ -1,10 +1,10 @@
-//! The queue before a host's own card: who fills it, and what a drop there does.
+//! The queue before a host's own NIC: who fills it, and the effect of a drop there.
 
 use crate::run::scenario;
 use slowpath_simulator::{Nobody, Simulation};
 use std::time::Duration;
 
-/// A card that is the slowest part of the way, so that what waits, waits in the sender's own queue.
+/// The NIC is the bottleneck, so that packets wait in the sender's own queue.
 fn slow_card(kernel: &str, machine: &str, rest: &str) -> Simulation {
     Simulation::new(&scenario(&format!(
         "title = \"t\"\nduration = \"20 s\"\n[hosts.sender]\nkernel = {kernel}\nmachine = \"{machine}\"\n\
@@ -15,10 +15,10 @@ fn slow_card(kernel: &str, machine: &str, rest: &str) -> Simulation {
 
 const MACHINES: [&str; 2] = ["free", "server-2020"];
 
-/// `tcp_transmit_skb` learns of the drop immediately: the window is reduced (Reno to a half, CUBIC to 0.7, BIC to 0.8), and what was dropped is sent later as if it had
-/// never been, so that nothing is retransmitted (ubik, section V).
+/// `tcp_transmit_skb` learns of the drop immediately: cwnd is reduced (Reno to a half, CUBIC to 0.7, BIC to 0.8), and
+/// the dropped data is sent later as new, so that nothing is retransmitted (ubik, section V).
 #[test]
-fn a_local_drop_reduces_the_window_and_loses_nothing() {
+fn local_drop_reduces_cwnd_without_retransmission() {
     for kernel in ["linux-2.4.17", "linux-2.6.14", "linux-6.18"] {
         for machine in MACHINES {
             let what = format!("{kernel} on {machine}");
@@ -45,29 +45,29 @@ fn a_local_drop_reduces_the_window_and_loses_nothing() {
             simulation.run(&mut Nobody);
             let report = &simulation.host_reports()[0];
             assert_eq!(report.sockets.local_drops, report.transmit.dropped, "{what}");
-            let told = simulation.transfers()[0].info.expect("a connection");
-            assert_eq!((told.retransmits, told.timeouts), (0, 0), "{what}");
-            // The halves of what path and queue hold, 34 packets and 14, are not all of the path's: Reno's sawtooth.
+            let info = simulation.transfers()[0].info.expect("a connection");
+            assert_eq!((info.retransmits, info.timeouts), (0, 0), "{what}");
+            // Half of what path and queue hold, 34 packets and 14, is less than the path holds: Reno's sawtooth.
             let rate = simulation.transfers()[0].rate().expect("data").get();
             assert!(rate > 15_000_000, "{what}: {rate} bit/s over a card of 20 Mbit/s");
         }
     }
 }
 
-/// TCP does not learn of it: a drop is a loss like any other.
+/// TCP is not notified: a drop is a loss like any other.
 #[test]
-fn an_unnotified_qdisc_drop_is_retransmitted() {
+fn unnotified_qdisc_drop_is_retransmitted() {
     let kernel = "{ base = \"linux-2.6.14\", txqueuelen = 10, local-drop-notified = false }";
     let mut simulation = slow_card(kernel, "free", "");
     simulation.run(&mut Nobody);
     let dropped = simulation.host_reports()[0].transmit.dropped;
-    let told = simulation.transfers()[0].info.expect("a connection");
+    let info = simulation.transfers()[0].info.expect("a connection");
     assert!(dropped > 0);
-    assert!(u64::from(told.retransmits) >= dropped, "{} retransmissions of {dropped}", told.retransmits);
+    assert!(u64::from(info.retransmits) >= dropped, "{} retransmissions of {dropped}", info.retransmits);
 }
 
-/// `tcp_small_queue_check` keeps a connection to the larger of two super-packets and a millisecond of data, and one
-/// more, for it asks before it sends. Without it the queue takes all that the window has over what the path holds.
+/// `tcp_small_queue_check` limits a connection to the larger of two super-packets and a millisecond of data, plus one,
+/// since it checks before it sends. Without it the queue holds everything that cwnd allows beyond the path.
 #[test]
 fn tsq_keeps_the_qdisc_short_since_3_6() {
     for machine in MACHINES {
@@ -79,8 +79,8 @@ fn tsq_keeps_the_qdisc_short_since_3_6() {
             assert!(rate > 17_000_000, "{kernel} on {machine}: {rate} bit/s over a card of 20 Mbit/s");
             simulation.host_reports()[0].transmit
         };
-        // The pacing rate is at most twice the window in an RTT (`tcp_pacing_ss_ratio`); of super-packets of two
-        // segments three are more than a millisecond of it. The first ten segments are one super-packet.
+        // The pacing rate is at most twice cwnd per RTT (`tcp_pacing_ss_ratio`); three super-packets of two segments
+        // are more than a millisecond of it. The first ten segments are one super-packet.
         let super_packet = 1280 + 2 * 1448;
         let first_flight = 1280 + 10 * 1448;
         for streams in [1, 4] {
@@ -94,8 +94,8 @@ fn tsq_keeps_the_qdisc_short_since_3_6() {
     }
 }
 
-/// A write that is less than a segment waits while the one before it is in the card, and grows by then
-/// (`tcp_should_autocork`): of three in a row the first goes at once and the others together.
+/// A small write waits while the one before it is in the NIC, and grows meanwhile (`tcp_should_autocork`): of three in
+/// a row the first is sent immediately and the others together.
 #[test]
 fn autocorking_joins_small_writes_while_the_nic_is_busy() {
     let packets = |autocorking: &str| {

@@ -1,18 +1,18 @@
-//! Whole runs: what is always true of one, what theory says of some, and that a run depends on nothing but its scenario.
+//! Whole runs: invariants of every run, comparisons with theory, and determinism.
 
-mod always;
-mod anchors;
+mod backlog_drain;
 mod busy_poll;
 mod datagrams;
-mod drained;
-mod gives_way;
-mod in_turn;
+mod header_prediction;
+mod invariants;
 mod large_window;
 mod leith;
 mod local_queue;
+mod metrics_cache;
 mod middleboxes;
-mod predicted;
-mod remembered;
+mod observer;
+mod round_robin_interrupts;
 mod run;
-mod told;
-mod walks;
+mod sack_walk_cost;
+mod theory;
+mod yielding;

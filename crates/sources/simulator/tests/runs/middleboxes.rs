@@ -1,4 +1,4 @@
-//! What hosts make of the middleboxes of a path.
+//! How hosts react to the middleboxes of a path.
 
 use crate::run::{Run, scenario};
 use slowpath_model::{Ecn, End, Flags, Segment};
@@ -6,7 +6,7 @@ use slowpath_path::LossReason;
 use slowpath_scenario::HostId;
 use slowpath_simulator::pcapng::Pcapng;
 
-/// A bulk transfer over 20 Mbit/s and 40 ms, with middleboxes there and back, as seen at a host.
+/// A bulk transfer over 20 Mbit/s and 40 ms, with middleboxes in both directions, as seen at a host.
 fn transfer(there: &str, back: &str, more: &str, host: usize) -> Run {
     let text = text(there, back, more);
     Run::watched(&scenario(&text), HostId(host))
@@ -27,11 +27,11 @@ fn of(run: &Run, from: End) -> impl Iterator<Item = &Segment> {
     run.segments.iter().map(|(_, _, segment)| segment).filter(move |segment| segment.from == from)
 }
 
-/// What the transfer carries without middleboxes, in bytes: 11.5 MB.
+/// The bytes transferred without middleboxes: 11.5 MB.
 const USUAL: u64 = 11_000_000;
 
 #[test]
-fn mtu_black_hole_stops_all_data_and_icmp_gets_it_through() {
+fn mtu_black_hole_stops_all_data_unless_icmp_is_sent() {
     let hole = transfer("{ mtu = \"1400 B\" }", "", "", 0);
     assert_eq!(hole.bytes().get(), 0);
     assert!(dropped(&hole, LossReason::Mtu) > 10);
@@ -57,13 +57,13 @@ fn icmp_errors_are_in_the_capture() {
     assert!(!errors.is_empty());
     for error in errors {
         assert_eq!(error[12..16], [0, 0, 1400_u16.to_be_bytes()[0], 1400_u16.to_be_bytes()[1]]);
-        assert_eq!(error[28..36], [10, 0, 0, 1, 10, 0, 0, 2], "the segment that it is about");
+        assert_eq!(error[28..36], [10, 0, 0, 1, 10, 0, 0, 2], "the quoted segment");
         assert_eq!(error[38..40], 5201_u16.to_be_bytes(), "its destination port");
     }
 }
 
 #[test]
-fn super_packets_are_dropped_and_their_retransmissions_one_by_one_are_not() {
+fn super_packets_are_dropped_but_single_retransmissions_pass() {
     let run = transfer("{ drop = \"super-packets\" }", "", "", 0);
     assert!(dropped(&run, LossReason::SuperPacket) > 50, "{}", dropped(&run, LossReason::SuperPacket));
     assert!((1..USUAL / 2).contains(&run.bytes().get()), "{}", run.bytes());
@@ -73,8 +73,8 @@ fn super_packets_are_dropped_and_their_retransmissions_one_by_one_are_not() {
 }
 
 #[test]
-fn data_beyond_the_unscaled_window_is_dropped_unless_there_is_no_scale() {
-    // A scale of 2: 16 KiB of the window of 64 are known.
+fn data_beyond_the_unscaled_window_is_dropped_with_window_scaling() {
+    // A scale of 2: 16 KiB of the 64 KiB window are known.
     let small = "[hosts.receiver.sysctl]\n\"net.ipv4.tcp_rmem\" = \"4096 131072 200000\"\n";
     let run = transfer("{ drop = \"beyond-unscaled-window\" }", "", small, 0);
     assert!(dropped(&run, LossReason::BeyondWindow) > 20);
@@ -85,7 +85,7 @@ fn data_beyond_the_unscaled_window_is_dropped_unless_there_is_no_scale() {
 }
 
 #[test]
-fn window_scale_of_the_syn_ack_is_what_the_sender_counts_with() {
+fn sender_uses_the_changed_window_scale_of_the_syn_ack() {
     let run = transfer("", "{ window-scale = 0 }", "", 0);
     let syn_ack = of(&run, End::B).next().expect("a SYN-ACK");
     assert_eq!(syn_ack.window_scale, Some(0));
@@ -95,21 +95,21 @@ fn window_scale_of_the_syn_ack_is_what_the_sender_counts_with() {
 }
 
 #[test]
-fn ecn_marks_are_echoed_and_bleached_packets_get_none() {
+fn ecn_marks_are_echoed_unless_bleached() {
     let ecn = "[hosts.sender.sysctl]\n\"net.ipv4.tcp_ecn\" = 1\n";
     let echoes =
         |run: &Run| of(run, End::B).filter(|s| s.flags.has(Flags::ECE) && !s.flags.has(Flags::SYN)).count();
     let marked = transfer("{ ecn-mark-every = 200 }", "", ecn, 1);
     let marks = of(&marked, End::A).filter(|segment| segment.ip.ecn == Ecn::Ce).count();
     assert!(marks > 10 && echoes(&marked) > 10, "{marks}");
-    assert_eq!(marked.simulation.wires()[0].totals().dropped(), 0, "marks take the place of losses");
+    assert_eq!(marked.simulation.wires()[0].totals().dropped(), 0, "marks replace losses");
     let bleached = transfer("{ ecn-mark-every = 200 }, { ecn = \"bleach\" }", "", ecn, 1);
     assert!(of(&bleached, End::A).all(|segment| segment.ip.ecn == Ecn::NotEct));
     assert_eq!(echoes(&bleached), 0);
 }
 
 #[test]
-fn forgotten_connection_carries_nothing_more_or_is_reset() {
+fn forgotten_connection_stalls_or_is_reset() {
     let pause = "[[flows.sender.pauses]]\nat = \"1 s\"\nlasts = \"1500 ms\"\n\
                  [flows.sender.socket]\nSO_SNDBUF = \"100 kB\"\n";
     let silent = transfer("{ forget-after = \"1 s\" }", "{ forget-after = \"1 s\" }", pause, 0);
@@ -136,7 +136,7 @@ fn sack_blocks_arrive_shifted() {
 }
 
 #[test]
-fn damaged_packets_are_not_believed() {
+fn damaged_packets_are_dropped_by_checksum() {
     let run = transfer("{ damage = \"1 %\" }", "", "", 1);
     let totals = run.simulation.wires()[0].totals();
     assert_eq!(totals.dropped(), 0);
@@ -146,7 +146,7 @@ fn damaged_packets_are_not_believed() {
 }
 
 #[test]
-fn rst_where_the_receiver_expects_it_ends_the_connection() {
+fn rst_at_rcv_nxt_ends_the_connection() {
     let run = transfer("{ reset-at = \"1 MB\" }", "", "", 1);
     assert!((900_000..1_100_000).contains(&run.bytes().get()), "{}", run.bytes());
     let stray = transfer("{ reset-at = \"1 MB\", reset-beyond = \"1 B\" }", "", "", 1);
@@ -155,7 +155,7 @@ fn rst_where_the_receiver_expects_it_ends_the_connection() {
 }
 
 #[test]
-fn identifications_are_those_of_another_kind_of_host() {
+fn identifications_follow_the_configured_host_kind() {
     let ids = |policy: &str| -> Vec<u16> {
         let run = transfer(&format!("{{ identification = \"{policy}\" }}"), "", "", 1);
         run.data().filter_map(|(_, segment)| segment.ip.id).collect()

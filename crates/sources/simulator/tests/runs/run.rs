@@ -8,7 +8,7 @@ use slowpath_simulator::{Simulation, Tap};
 ///
 /// # Panics
 ///
-/// With every error of the scenario, if it has any.
+/// With every error of the scenario, if there are any.
 pub fn scenario(text: &str) -> Scenario {
     match slowpath_scenario::check("test", text, &[], None) {
         Ok(checked) => checked.scenario,
@@ -30,14 +30,14 @@ impl Sink for Segments {
     fn close(&mut self, _flow: FlowId, _end: FlowEnd) {}
 }
 
-/// A finished run and what was seen at its first host, which sends.
+/// A finished run, with the segments seen at its first host, which sends.
 pub struct Run {
     pub simulation: Simulation,
     pub segments: Vec<(FlowId, i64, Segment)>,
 }
 
 impl Run {
-    /// Runs a scenario to its end; every element must have accounted for every packet.
+    /// Runs a scenario to its end; asserts that packets are conserved.
     pub fn of(text: &str) -> Self {
         let scenario = scenario(text);
         let sender = scenario.flows[0].sender_host();
@@ -54,17 +54,17 @@ impl Run {
         Self { simulation, segments: tap.finish().0 }
     }
 
-    /// What was read by all receivers.
+    /// Bytes read by all receivers.
     pub fn bytes(&self) -> Bytes {
         self.simulation.transfers().iter().map(|transfer| transfer.bytes).sum()
     }
 
-    /// Data segments that the client sent, with when.
+    /// Data segments sent by the client, with their times.
     pub fn data(&self) -> impl Iterator<Item = (i64, &Segment)> {
         self.segments.iter().filter(|(_, _, s)| s.from == End::A && s.len > 0).map(|(_, at, s)| (*at, s))
     }
 
-    /// The rate at which bytes were acknowledged between two instants, in bits a second, of one flow.
+    /// The rate at which a flow's bytes were acknowledged between two instants, in bit/s.
     pub fn acknowledged(&self, from_s: f64, to_s: f64) -> f64 {
         let ack_at = |seconds: f64| {
             let until = (seconds * 1e9) as i64;

@@ -1,19 +1,20 @@
-//! What BBR believes of the path, and what it does to find out (`bbr_update_model`).
+//! BBR's model of the path, and how BBR probes it (`bbr_update_model`).
 
 use super::scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE};
 use super::{Bbr, CYCLE, DRAIN_GAIN, HIGH_GAIN, LEAST_WINDOW, Mode, WINDOW_GAIN, is_after};
 use crate::congestion::{Moment, RateSample, Window};
 use std::time::Duration;
 
-/// RTTs of which the rate is the largest (`bbr_bw_rtts`).
+/// RTTs over which the maximum rate is taken (`bbr_bw_rtts`).
 const RATE_ROUNDS: i64 = CYCLE.len() as i64 + 2;
-/// Startup is over when three RTTs have not brought a quarter more (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
+/// Startup ends when three RTTs bring less than a quarter more (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
 const FULL_GROWTH: u64 = 320;
 const FULL_ROUNDS: u32 = 3;
-/// The minimum RTT is looked for again after so long, for so long (`bbr_min_rtt_win_sec`, `bbr_probe_rtt_mode_ms`).
+/// The minimum RTT expires after this time, and is then probed for this long (`bbr_min_rtt_win_sec`,
+/// `bbr_probe_rtt_mode_ms`).
 const LEAST_RTT_LASTS_S: i64 = 10;
 const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
-/// Spells of RTTs in which lumps are counted (`bbr_extra_acked_win_rtts`), and the most of a lump that counts
+/// RTTs per window of ACK aggregation (`bbr_extra_acked_win_rtts`), and the most that counts
 /// (`bbr_ack_epoch_acked_reset_thresh`, `bbr_extra_acked_max_us`).
 const LUMP_ROUNDS: u32 = 5;
 const MOST_LUMP: u32 = 1 << 20;
@@ -153,7 +154,7 @@ impl Bbr {
         }
     }
 
-    /// At least 200 ms and an RTT with four segments on their way.
+    /// At least 200 ms and one RTT with four segments in flight.
     fn probe_rtt(&mut self, window: &mut Window, moment: &Moment) {
         if self.probe_rtt_ends.is_some() {
             self.probe_rtt_round_done |= self.round_starts;

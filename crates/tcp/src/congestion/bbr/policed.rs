@@ -1,16 +1,16 @@
-//! Whether a policer drops what is beyond its rate: the same rate twice, with a fifth lost (`bbr_lt_bw_sampling`).
+//! Detects a policer that drops what exceeds its rate: the same rate twice, with a fifth lost (`bbr_lt_bw_sampling`).
 
 use super::scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE, bytes_per_second};
 use crate::congestion::Moment;
 
-/// RTTs that a rate is taken over at least, and four times as many at most (`bbr_lt_intvl_min_rtts`).
+/// The minimum RTTs of a rate sample; the maximum is four times that (`bbr_lt_intvl_min_rtts`).
 const LEAST_ROUNDS: u32 = 4;
-/// Of 256 segments so many are lost (`bbr_lt_loss_thresh`).
+/// Lost segments of 256 that indicate a policer (`bbr_lt_loss_thresh`).
 const LOST: u64 = 50;
-/// Two rates are one if they differ by no more than an eighth, or 4 kbit/s (`bbr_lt_bw_ratio`, `bbr_lt_bw_diff`).
+/// Two rates are equal if they differ by at most an eighth, or 4 kbit/s (`bbr_lt_bw_ratio`, `bbr_lt_bw_diff`).
 const SAME: u64 = GAIN_ONE as u64 / 8;
 const SAME_BYTES: u64 = 4000 / 8;
-/// For so many RTTs it is believed (`bbr_lt_bw_max_rtts`).
+/// RTTs for which the policer's rate is used (`bbr_lt_bw_max_rtts`).
 const MOST_ROUNDS: u32 = 48;
 
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Policed {
     is_used: bool,
     is_sampling: bool,
     rounds: u32,
-    /// Of this sample: since when, in milliseconds, and what had been delivered and lost then.
+    /// The current sample: its start in milliseconds, and the delivered and lost counts then.
     since_ms: i64,
     delivered: u32,
     lost: u32,
@@ -32,12 +32,12 @@ impl Policed {
         new
     }
 
-    /// The policer's, if there is one.
+    /// The policer's rate, if one was detected.
     pub fn rate(&self) -> Option<u64> {
         self.is_used.then_some(self.rate)
     }
 
-    /// Another RTT with it: whether it is time to look whether it is still there.
+    /// Counts an RTT at the policer's rate; returns whether to probe if the policer is still there.
     pub fn has_lasted(&mut self) -> bool {
         self.rounds += 1;
         self.rounds >= MOST_ROUNDS
@@ -56,9 +56,9 @@ impl Policed {
         self.rounds = 0;
     }
 
-    /// Goes on with the sample; whether a policer is found.
+    /// Continues the sample; returns whether a policer is found.
     pub fn sample(&mut self, moment: &Moment, round_starts: bool, losses: u32, app_limited: bool) -> bool {
-        // The first loss shows that its tokens are used up.
+        // The first loss shows that the policer's tokens are used up.
         if !self.is_sampling {
             if losses == 0 {
                 return false;
@@ -80,7 +80,7 @@ impl Policed {
         }
         let lost = u64::from(moment.lost.wrapping_sub(self.lost));
         let delivered = u64::from(moment.delivered.wrapping_sub(self.delivered));
-        // It ends with a loss, when the tokens are used up again.
+        // The sample ends with a loss, when the tokens are used up again.
         if losses == 0 || delivered == 0 || lost << GAIN_SHIFT < LOST * delivered {
             return false;
         }

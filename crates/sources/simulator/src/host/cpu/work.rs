@@ -9,7 +9,7 @@ use slowpath_kernels::{DrainSoftirqs, Preemption};
 use slowpath_scenario::Cost;
 
 impl Host {
-    /// The piece of work in hand is finished.
+    /// The running piece of work is finished.
     pub fn cpu_is_done(&mut self, cpu: usize, out: &mut Outside<'_>) {
         let this = &mut self.cpus.all[cpu];
         let level = this.working.map(|(level, _)| level);
@@ -34,7 +34,7 @@ impl Host {
         self.run(cpu, out);
     }
 
-    /// Lets every CPU to which something happened while another one worked take notice.
+    /// Runs every CPU that an event affected while another one worked.
     pub(in crate::host) fn run(&mut self, cpu: usize, out: &mut Outside<'_>) {
         self.cpus.kicked |= 1 << cpu;
         while self.cpus.kicked != 0 {
@@ -44,7 +44,7 @@ impl Host {
         }
     }
 
-    /// Works on what is most urgent, until something takes time.
+    /// Runs the most urgent work, until something takes time.
     fn run_one(&mut self, cpu: usize, out: &mut Outside<'_>) {
         self.cpus.here = cpu;
         self.cpus.all[cpu].stop(out.now);
@@ -76,7 +76,7 @@ impl Host {
         }
     }
 
-    /// The next or the suspended piece of work at the highest level that has any.
+    /// The next or suspended piece of work at the highest level that has any.
     fn most_urgent(&mut self, cpu: usize, out: &mut Outside<'_>) -> Option<(Level, u64)> {
         if let Some(left) = self.cpus.all[cpu].left[Level::Hard as usize] {
             return Some((Level::Hard, left));
@@ -133,7 +133,7 @@ impl Host {
         }
     }
 
-    /// The task's own work, after a change of task if there is to be one.
+    /// The task's own work, after a context switch if one is needed.
     fn next_of_tasks(&mut self, cpu: usize, out: &mut Outside<'_>) -> Option<u64> {
         loop {
             let this = &self.cpus.all[cpu];
@@ -151,7 +151,7 @@ impl Host {
                 }
                 match self.task_step(current, out) {
                     Next::Work(cost) => return Some(cost.as_nanos()),
-                    // Softirqs are asked for first.
+                    // Pending softirqs run first.
                     Next::Again => return Some(0),
                     Next::Sleep => {
                         self.cpus.scheduler.sleep(cpu, out.now);
@@ -168,7 +168,7 @@ impl Host {
         }
     }
 
-    /// Whether a task that is to give way does so here: in user space always; in the kernel where it lets others.
+    /// Whether a task that should yield does so here: always in user space; in the kernel where it is preemptible.
     fn may_lose_cpu(&self, mode: Mode, between_pieces: bool) -> bool {
         match (mode, self.cpus.preemption) {
             (Mode::Draining(Drained::Prequeue), _) => false,
@@ -182,13 +182,13 @@ impl Host {
         }
     }
 
-    /// Whether the task on a CPU has turned softirqs off.
+    /// Whether the task on a CPU has disabled softirqs.
     fn keeps_softirqs_off(&self, cpu: usize) -> bool {
         let current = self.cpus.all[cpu].current;
         current.is_some_and(|task| matches!(self.cpus.tasks[task.index()].mode, Mode::Draining(_)))
     }
 
-    /// Changes to the task that the scheduler picks.
+    /// Switches to the task that the scheduler picks.
     fn schedule(&mut self, cpu: usize, out: &mut Outside<'_>) {
         let before = self.cpus.all[cpu].current;
         let looked_at = self.cpus.scheduler.looked_at(cpu);
@@ -201,7 +201,7 @@ impl Host {
         this.current = next;
         let Some(task) = next else { return };
         let mut left = self.cpus.tasks[task.index()].left.take();
-        self.tell_run_delay(task, out);
+        self.report_run_delay(task, out);
         if next != before {
             if let Some(before) = before.map(|before| &mut self.cpus.tasks[before.index()])
                 && before.is_runnable()

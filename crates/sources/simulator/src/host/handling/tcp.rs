@@ -15,8 +15,7 @@ use slowpath_tcp::socket::{Peer, Unreachable};
 use slowpath_tcp::{Packet, State};
 
 impl Host {
-    /// Goes on with what the context is in the middle of: what the next piece of it costs, or `None` when it is
-    /// done.
+    /// Continues the context's work: returns the cost of its next piece, or `None` if it is done.
     pub(in crate::host) fn proceed(
         &mut self,
         handling: &mut Handling,
@@ -59,20 +58,20 @@ impl Host {
             let (wire, frame) = socket.take_outgoing()?;
             return Some(Outgoing { socket: id, wire, frame });
         }
-        let door = self.connections.sockets.door_mut(id)?;
-        let (Peer(peer), packet) = door.listener.poll_transmit()?;
-        // A SYN-ACK has identification 0 (`ip_build_and_send_pkt`): it is never part of a fragmented packet.
+        let listening = self.connections.sockets.listener_mut(id)?;
+        let (Peer(peer), packet) = listening.listener.poll_transmit()?;
+        // A SYN-ACK has identification 0 (`ip_build_and_send_pkt`): it is never fragmented.
         let frame = Frame { connection: peer as u32, id: 0, kind: FrameKind::Segment, packet };
-        Some(Outgoing { socket: id, wire: door.wire, frame })
+        Some(Outgoing { socket: id, wire: listening.wire, frame })
     }
 
-    /// To the queue discipline and the card.
+    /// Passes a packet to the qdisc and the NIC.
     fn hand_down(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
         self.complete_sent(out);
         if self.transmit.transmitter.hand(packet, out) == Handed::Dropped {
             if let Some(socket) = self.connections.sockets.get_mut(packet.socket) {
                 socket.counts.local_drops += 1;
-                if self.transmit.tells_of_drops {
+                if self.transmit.reports_drops {
                     socket.tcp.handle_local_drop(out.now, &packet.frame.packet);
                 }
                 out.dropped(self.id, true, &packet.frame, DropReason::Qdisc);
@@ -83,8 +82,8 @@ impl Host {
         self.transmit.watch(out);
     }
 
-    /// Frees what the card has sent (`tcp_wfree`). All users of a socket's TCP call this first, for TCP looks at
-    /// how much of it is still down there.
+    /// Frees what the NIC has sent (`tcp_wfree`). All callers of a socket's TCP call this first, because TCP checks how
+    /// much is still in qdisc and NIC.
     pub(in crate::host) fn complete_sent(&mut self, out: &mut Outside<'_>) {
         while let Some(departed) = self.transmit.transmitter.complete(out) {
             let Some(socket) = self.connections.sockets.get_mut(departed.socket) else {
@@ -100,7 +99,8 @@ impl Host {
         }
     }
 
-    /// There is room for a socket below: handled now, or by the process that has it (`tcp_tsq_handler`).
+    /// There is room for a socket in the qdisc: handled now, or by the process that owns the socket
+    /// (`tcp_tsq_handler`).
     pub(in crate::host) fn make_use_of_room(
         &mut self,
         id: SocketId,
@@ -117,7 +117,7 @@ impl Host {
         self.work_of(id)
     }
 
-    /// Wakes who waits for what has come about, and sets the socket's timer.
+    /// Wakes processes whose condition now holds, and sets the socket's timer.
     fn settle(&mut self, id: SocketId, waker: Waker, out: &mut Outside<'_>) -> Option<Cost> {
         let woken = match self.connections.sockets.get_mut(id) {
             Some(socket) => {
@@ -128,7 +128,7 @@ impl Host {
                     }
                 }
                 if socket.tcp.has_learned() {
-                    self.connections.remembered.learn(self.id, socket, &self.connections.settings, out);
+                    self.connections.cached_metrics.learn(self.id, socket, &self.connections.settings, out);
                 }
                 let wakeups = socket.tcp.poll_wakeups();
                 let due = socket.tcp.poll_timeout();
@@ -154,9 +154,9 @@ impl Host {
                 woken.map(|(task, _)| task)
             }
             None => {
-                let door = self.connections.sockets.door_mut(id)?;
-                out.agenda.set(door.timer, door.listener.poll_timeout());
-                if door.listener.poll_wakeups() { door.acceptor.take() } else { None }
+                let listening = self.connections.sockets.listener_mut(id)?;
+                out.agenda.set(listening.timer, listening.listener.poll_timeout());
+                if listening.listener.poll_wakeups() { listening.acceptor.take() } else { None }
             }
         };
         self.transmit.throttled -= usize::from(self.connections.reap(id, out));
@@ -165,8 +165,8 @@ impl Host {
         Some(self.costs.wake_up)
     }
 
-    /// IP hands a packet up (`tcp_v4_rcv`): processed here, or left to the process that has the socket. What that costs
-    /// besides IP's part.
+    /// IP passes a packet up (`tcp_v4_rcv`): processed here, or left to the process that owns the socket. Returns the
+    /// cost besides IP's part.
     pub(in crate::host) fn receive_frame(
         &mut self,
         frame: &Frame,
@@ -174,7 +174,7 @@ impl Host {
         out: &mut Outside<'_>,
     ) -> Cost {
         if frame.kind == FrameKind::Damaged {
-            // Before anything of it is believed (`tcp_v4_rcv`, `TcpInCsumErrors`).
+            // Before any of it is trusted (`tcp_v4_rcv`, `TcpInCsumErrors`).
             return Cost::ZERO;
         }
         let Some(id) = self.connections.socket_for(frame, out) else { return Cost::ZERO };
@@ -182,14 +182,14 @@ impl Host {
             return self.too_big(id, frame, handling, out);
         }
         let Some(socket) = self.connections.sockets.get_mut(id) else {
-            return self.knock(id, frame, handling, out);
+            return self.receive_unconnected(id, frame, handling, out);
         };
         socket.counts.arrived += 1;
         let truesize = truesize(&frame.packet);
         if socket.is_locked() {
             let room = match self.receive.path.socket_backlog {
                 SocketBacklogLimit::Unlimited => u64::MAX,
-                // The send buffer's half is small compared with the rest, and tuning moves it.
+                // The send buffer's half is relatively small, and autotuning changes it.
                 SocketBacklogLimit::TwiceReceiveBuffer => {
                     2 * u64::from(socket.tcp.receive_buffer()) + (64 << 10)
                 }
@@ -213,7 +213,8 @@ impl Host {
         self.process(id, &frame.packet, handling, out)
     }
 
-    /// A router says that a segment was too big (`tcp_v4_err`): heard now, or when the process lets go of the socket.
+    /// A router reports that a segment was too big (`tcp_v4_err`): processed now, or when the process releases the
+    /// socket.
     fn too_big(
         &mut self,
         id: SocketId,
@@ -234,7 +235,7 @@ impl Host {
     }
 
     /// The reader sleeps and is to process the packet itself (`tcp_prequeue`, include/net/tcp.h, 2.6.14). Only the
-    /// first of a batch wakes it; if it does not come before its buffer is full, all of them are processed here.
+    /// first of a batch wakes it; if its buffer fills up before it runs, all of them are processed here.
     fn put_on_prequeue(
         &mut self,
         id: SocketId,
@@ -281,7 +282,7 @@ impl Host {
         let Some(socket) = self.connections.sockets.get_mut(id) else { return Cost::ZERO };
         socket.counts.processed += 1;
         if socket.tcp.state() == State::SynSent
-            && let Some(settings) = self.connections.remembered.recall(self.id, socket.connection, out)
+            && let Some(settings) = self.connections.cached_metrics.recall(self.id, socket.connection, out)
         {
             socket.tcp.set_settings(settings);
         }
@@ -295,7 +296,7 @@ impl Host {
         if self.cpus.is_free { Cost::ZERO } else { self.costs.receive(packet).plus(self.work_of(id)) }
     }
 
-    /// What a socket's TCP did besides the plain path.
+    /// The cost of a socket's TCP work beyond the fast path.
     pub(in crate::host) fn work_of(&mut self, id: SocketId) -> Cost {
         self.connections
             .sockets
@@ -303,19 +304,25 @@ impl Host {
             .map_or(Cost::ZERO, |socket| self.costs.work(socket.tcp.take_work()))
     }
 
-    /// A packet for a socket that listens, or a datagram.
-    fn knock(&mut self, id: SocketId, frame: &Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
-        let Some(door) = self.connections.sockets.door_mut(id) else {
+    /// A packet for a listening socket, or a datagram.
+    fn receive_unconnected(
+        &mut self,
+        id: SocketId,
+        frame: &Frame,
+        handling: &mut Handling,
+        out: &mut Outside<'_>,
+    ) -> Cost {
+        let Some(listening) = self.connections.sockets.listener_mut(id) else {
             return self.queue_datagram(id, frame, out);
         };
-        let known = self.connections.remembered.recall(self.id, frame.connection, out);
-        door.listener.set_settings(known.as_ref().unwrap_or(&self.connections.settings));
-        door.listener.handle_packet(out.now, Peer(u64::from(frame.connection)), &frame.packet);
+        let known = self.connections.cached_metrics.recall(self.id, frame.connection, out);
+        listening.listener.set_settings(known.as_ref().unwrap_or(&self.connections.settings));
+        listening.listener.handle_packet(out.now, Peer(u64::from(frame.connection)), &frame.packet);
         handling.begin(id);
         self.costs.receive(&frame.packet)
     }
 
-    /// A socket's timer has fired: handled now, or by the process that has the socket (`tcp_write_timer`).
+    /// A socket's timer has fired: handled now, or by the process that owns the socket (`tcp_write_timer`).
     pub(in crate::host) fn fire(
         &mut self,
         id: SocketId,
@@ -324,8 +331,8 @@ impl Host {
     ) -> Cost {
         self.complete_sent(out);
         let Some(socket) = self.connections.sockets.get_mut(id) else {
-            if let Some(door) = self.connections.sockets.door_mut(id) {
-                door.listener.handle_timeout(out.now);
+            if let Some(listening) = self.connections.sockets.listener_mut(id) {
+                listening.listener.handle_timeout(out.now);
                 handling.begin(id);
             }
             return Cost::ZERO;
@@ -340,7 +347,7 @@ impl Host {
     }
 }
 
-/// Memory that a packet is charged with on a queue: its buffer and the two structures that describe it.
+/// The memory charged for a queued packet: its buffer and the two structures that describe it.
 fn truesize(packet: &Packet) -> u64 {
     const PER_SEGMENT: u64 = 768;
     u64::from(packet.len) + u64::from(packet.segments()) * PER_SEGMENT

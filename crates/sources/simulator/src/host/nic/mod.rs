@@ -1,4 +1,4 @@
-//! The network card and its driver's rings.
+//! The NIC and its driver's rings.
 
 pub mod receive;
 pub mod transmit;

@@ -6,16 +6,16 @@ use slowpath_scenario::Nic;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The receive ring of a host's card.
+/// The receive ring of a host's NIC.
 ///
-/// What arrives while nobody looks is taken off the wires only when somebody does: between two looks the ring only
-/// fills, so that what finds no free descriptor can be computed afterwards as well.
+/// Arriving packets are taken off the wires only when something looks at the ring: between two looks the ring only
+/// fills, so drops for lack of descriptors can be computed afterwards.
 #[derive(Debug)]
 pub struct ReceiveRing {
-    /// Packets, and when each came.
+    /// Packets, and when each arrived.
     frames: VecDeque<(Instant, Frame)>,
     descriptors: usize,
-    /// When the first packet came for which no interrupt was raised yet.
+    /// When the first packet arrived without an interrupt raised since.
     waiting_since: Option<Instant>,
     delay: Duration,
     packets: usize,
@@ -29,13 +29,13 @@ pub struct ReceiveRing {
 pub struct ReceiveCounts {
     /// Packets that came off the wire.
     pub arrived: u64,
-    /// Those for which no descriptor was free (`rx_missed_errors`).
+    /// Packets dropped without a free descriptor (`rx_missed_errors`).
     pub dropped: u64,
-    /// Those the driver took.
+    /// Packets that the driver took.
     pub taken: u64,
     /// Interrupts raised.
     pub interrupts: u64,
-    /// Most packets that waited at once.
+    /// The maximum number of waiting packets.
     pub most_waiting: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct ReceiveCounts {
 pub enum Raise {
     /// Now.
     Now,
-    /// Then, unless enough packets come before.
+    /// At this instant, unless enough packets arrive before.
     At(Instant),
     /// Not at all: nothing waits, or the driver polls.
     No,
@@ -64,7 +64,8 @@ impl ReceiveRing {
         }
     }
 
-    /// Fills descriptors with what has arrived on `inputs` by `now`, in the order of arrival; `drops` what finds none.
+    /// Fills descriptors with what has arrived on `inputs` by `now`, in the order of arrival; `drops` gets packets
+    /// without a descriptor.
     pub fn fill(
         &mut self,
         now: Instant,
@@ -85,7 +86,7 @@ impl ReceiveRing {
         }
     }
 
-    /// Whether to interrupt: when enough packets wait, or the first of them long enough.
+    /// Whether to interrupt: if enough packets wait, or the first has waited long enough.
     pub fn interrupt(&self, now: Instant) -> Raise {
         let Some(since) = self.waiting_since.filter(|_| !self.masked && !self.frames.is_empty()) else {
             return Raise::No;
@@ -99,7 +100,8 @@ impl ReceiveRing {
         self.delay
     }
 
-    /// The number of arrivals until the interrupt is raised. Without room for so many, each matters, for it might be dropped.
+    /// The number of arrivals until the interrupt is raised. If the ring has no room for so many, each arrival matters,
+    /// as it might be dropped.
     pub fn missing(&self) -> usize {
         if self.descriptors < self.packets {
             1
@@ -108,24 +110,24 @@ impl ReceiveRing {
         }
     }
 
-    /// The interrupt is delivered: none follows until the driver lets it (`napi_schedule`).
+    /// The interrupt is delivered: none follows until the driver enables it (`napi_schedule`).
     pub fn mask(&mut self) {
         self.masked = true;
         self.counts.interrupts += 1;
         self.waiting_since = None;
     }
 
-    /// Whether none follows.
+    /// Whether the interrupt is masked.
     pub fn is_masked(&self) -> bool {
         self.masked
     }
 
-    /// The driver is done with what waited (`napi_complete_done`).
+    /// The driver has processed all packets (`napi_complete_done`).
     pub fn unmask(&mut self) {
         self.masked = false;
     }
 
-    /// The driver takes a packet and puts a new buffer in its place; says when it came.
+    /// The driver takes a packet and refills its descriptor; returns when the packet arrived.
     pub fn take(&mut self) -> Option<(Instant, Frame)> {
         let taken = self.frames.pop_front()?;
         self.counts.taken += 1;
@@ -135,7 +137,7 @@ impl ReceiveRing {
         Some(taken)
     }
 
-    /// Packets that wait.
+    /// Waiting packets.
     pub fn waiting(&self) -> usize {
         self.frames.len()
     }
@@ -151,7 +153,7 @@ impl ReceiveRing {
     }
 }
 
-/// Takes the packet that arrived first of all on `inputs`, if one has by `now`.
+/// Takes the packet that arrived first on any of `inputs`, if one has by `now`.
 fn first_arrival(now: Instant, wires: &mut [Wire], inputs: &[usize]) -> Option<(Instant, Frame)> {
     let first = match inputs {
         [only] => *only,

@@ -1,4 +1,4 @@
-//! The way out: a queue discipline, the transmit ring, and the card that sends what is in it.
+//! Transmission: the qdisc, the transmit ring, and the NIC that sends what is in it.
 
 use crate::host::socket::SocketId;
 use crate::outside::Outside;
@@ -9,32 +9,32 @@ use slowpath_scenario::Nic;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A packet or super-packet on its way out.
+/// An outgoing packet or super-packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// The owner.
+    /// Its socket.
     pub socket: SocketId,
-    /// The wire it goes to.
+    /// Its wire.
     pub wire: usize,
     /// The frame.
     pub frame: Frame,
 }
 
-/// The fate of a packet that was handed down (`NET_XMIT_*`).
+/// The result of passing a packet to the qdisc (`NET_XMIT_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handed {
     /// It is on its way.
     Taken,
-    /// The queue was full and it is gone (`NET_XMIT_DROP`).
+    /// The queue was full; it is dropped (`NET_XMIT_DROP`).
     Dropped,
 }
 
-/// A packet or super-packet that the card has not entirely sent yet.
+/// A packet or super-packet that the NIC has not completely sent yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// When its last bit is on the wire.
     pub sent: Instant,
-    /// The socket; by then another connection may have its place.
+    /// The socket; its place may have been reused by then.
     pub socket: SocketId,
     /// The connection.
     pub connection: u32,
@@ -45,19 +45,19 @@ pub struct Descriptor {
 /// The counters of transmission: `handed == dropped + sent + queued`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransmitCounts {
-    /// Packets and super-packets that the stack handed down.
+    /// Packets and super-packets passed to the qdisc.
     pub handed: u64,
-    /// Those the queue had no room for.
+    /// Packets dropped by the queue.
     pub dropped: u64,
-    /// Those given to the card.
+    /// Packets passed to the NIC.
     pub sent: u64,
     /// Packets on the wire.
     pub wire_packets: u64,
-    /// Most packets in the queue.
+    /// The longest queue in packets.
     pub most_queued: u64,
-    /// Most descriptors in use.
+    /// The maximum number of descriptors in use.
     pub most_in_ring: u64,
-    /// Most memory that the packets in the queue and the ring took, in bytes.
+    /// The maximum memory of packets in queue and ring, in bytes.
     pub most_memory: u64,
 }
 
@@ -65,26 +65,26 @@ pub struct TransmitCounts {
 #[derive(Debug)]
 pub struct Transmitter {
     host: usize,
-    /// `pfifo`: what the ring has no room for.
+    /// `pfifo`: packets that do not fit the ring.
     queue: VecDeque<Outgoing>,
     queue_limit: usize,
     /// A descriptor for each packet or super-packet, in use until it is sent.
     ring: VecDeque<Descriptor>,
-    /// Memory of what is in the queue and the ring.
+    /// Memory of packets in queue and ring.
     memory: u64,
     descriptors: usize,
     rate: Rate,
     /// Whether it segments super-packets; otherwise it gets single packets.
     tso: bool,
-    /// How long the last length took: most packets are of one length.
+    /// The last length and its transmission time, cached: most packets have the same length.
     last_time: (u32, Duration),
-    /// Until when the card sends what it has.
+    /// When the NIC will have sent everything.
     busy_until: Instant,
     counts: TransmitCounts,
 }
 
 impl Transmitter {
-    /// An idle one.
+    /// An idle transmitter.
     pub fn new(host: usize, nic: &Nic, path: &TransmitPath) -> Self {
         Self {
             host,
@@ -101,7 +101,7 @@ impl Transmitter {
         }
     }
 
-    /// The stack hands a packet down (`dev_queue_xmit`).
+    /// The stack passes a packet down (`dev_queue_xmit`).
     pub fn hand(&mut self, packet: &Outgoing, out: &mut Outside<'_>) -> Handed {
         self.counts.handed += 1;
         let has_room = self.queue.is_empty() && self.ring.len() < self.descriptors;
@@ -120,8 +120,8 @@ impl Transmitter {
         Handed::Taken
     }
 
-    /// Puts a packet on the ring, where a capture sees it (`dev_hard_start_xmit`). When its segments are on the wire
-    /// is known at once, since the card is serial.
+    /// Puts a packet on the ring, where a capture sees it (`dev_hard_start_xmit`). Its segments' times on the wire are
+    /// known immediately, since the NIC is serial.
     fn send(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
         self.counts.sent += 1;
         let mut at = self.busy_until.max(out.now);
@@ -147,7 +147,7 @@ impl Transmitter {
         self.counts.most_in_ring = self.counts.most_in_ring.max(self.ring.len() as u64);
     }
 
-    /// The next packet whose last bit is on the wire by now: its memory is free again. The queue moves up.
+    /// The next packet completely sent by now: its memory is freed, and the queue advances.
     pub fn complete(&mut self, out: &mut Outside<'_>) -> Option<Descriptor> {
         let departed = *self.ring.front().filter(|front| front.sent <= out.now)?;
         self.ring.pop_front();
@@ -158,8 +158,7 @@ impl Transmitter {
         Some(departed)
     }
 
-    /// When the next packet is sent entirely, if there is reason to look: one waits in the queue, or a connection waits
-    /// for that.
+    /// When the next packet is completely sent, if that matters: one waits in the queue, or a connection waits for it.
     pub fn next_completion(&self, awaited: bool) -> Option<Instant> {
         self.ring.front().filter(|_| awaited || !self.queue.is_empty()).map(|front| front.sent)
     }
@@ -198,7 +197,7 @@ mod tests {
     use slowpath_tcp::Packet;
 
     #[test]
-    fn a_super_packet_is_cut_as_the_kernel_cuts_it() {
+    fn super_packet_is_segmented_as_in_the_kernel() {
         let flags = Flags::ACK.with(Flags::PSH).with(Flags::CWR).with(Flags::FIN);
         let mut packet = Packet::new(flags, StreamOffset(1), 3000);
         packet.gso_size = 1448;
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_no_super_packet_stays_as_it_is() {
+    fn single_packet_is_not_segmented() {
         let packet = Packet::new(Flags::ACK.with(Flags::PSH), StreamOffset(1), 0);
         let frame = Frame { connection: 3, id: 9, kind: FrameKind::Segment, packet };
         let cut: Vec<Frame> = segments(&frame).collect();

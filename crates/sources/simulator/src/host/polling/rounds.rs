@@ -1,4 +1,4 @@
-//! The rounds of a process that polls.
+//! The rounds of a busy-polling process.
 
 use super::{BUDGET, LEAST_SPIN, Poller, Stop};
 use crate::host::Host;
@@ -11,7 +11,7 @@ use slowpath_model::Instant;
 use slowpath_scenario::Cost;
 
 impl Host {
-    /// The next piece of polling; `None` when it is over and NAPI let go.
+    /// The next piece of polling; `None` when it is over and NAPI is released.
     pub(in crate::host) fn poll_busily(
         &mut self,
         task: TaskId,
@@ -34,7 +34,7 @@ impl Host {
                 gave_way = true;
             }
         }
-        let is_over = self.connections.has_something(socket) || out.now >= until;
+        let is_over = self.connections.is_readable(socket) || out.now >= until;
         let wanted = self.cpus.all[self.cpus.tasks[task.index()].cpu].need_resched;
         match self.receive.poller.filter(|own| own.task == task) {
             Some(own) if is_over || wanted => {
@@ -47,7 +47,7 @@ impl Host {
                 self.cpus.tasks[task.index()].mode = Mode::KernelOffers;
                 Some(self.spin())
             }
-            // The softirq has it, or another process.
+            // The softirq or another process has NAPI.
             None if self.receive.softirqs.iter().any(|one| one.receive) || self.receive.is_polled() => {
                 Some(self.spin())
             }
@@ -64,13 +64,13 @@ impl Host {
         if self.costs.poll.as_picos() > LEAST_SPIN.as_picos() { self.costs.poll } else { LEAST_SPIN }
     }
 
-    /// Takes packets until one is ready to go up, the round has had all it may, or nothing is left. What is held for more of
-    /// its flow stays so from round to round: `napi_complete_done` does nothing while a process polls.
+    /// Takes packets until one can be passed up, the round's budget is used, or none is left. Held packets stay held
+    /// from round to round: `napi_complete_done` does nothing while a process polls.
     fn continue_round(&mut self, mut own: Poller, so_far: Cost, out: &mut Outside<'_>) -> Cost {
         let before = own.left;
         let (cost, is_empty) =
             self.receive.take_until_ready(own.at, &mut own.left, Cost::ZERO, &self.costs, out);
-        // What comes while it looks is for the next look, and for the card to interrupt for.
+        // Packets that arrive during this look are for the next one, and for the NIC's interrupt.
         let cost = cost.plus(so_far);
         let took = before - own.left;
         self.receive.softirqs[own.at].count_polled(took);
@@ -88,13 +88,13 @@ impl Host {
         }
         self.receive.poller = Some(own);
         if took > 0 && !self.receive.ring.is_masked() {
-            // When the card would have interrupted for these is no longer of interest.
+            // When the NIC would have interrupted for these no longer matters.
             self.receive.watch_wires(out);
         }
         if took == 0 && own.stops == Stop::No { self.spin() } else { cost }
     }
 
-    /// The card's NAPI is nobody's again, or the softirq's.
+    /// Releases the NIC's NAPI, or passes it to the softirq.
     fn let_go(&mut self, own: Poller, out: &mut Outside<'_>) {
         self.receive.poller = None;
         if own.stops == Stop::Spent {

@@ -1,13 +1,12 @@
 //! Earliest eligible virtual deadline first (kernel/sched/fair.c, 6.18; Stoica and Abdel-Wahab, 1995).
 //!
 //! A task's virtual time runs while it does, the slower the more weight it has. A task is *eligible* if it has had no
-//! more than its share: if its virtual time is not ahead of the average. Of the eligible ones that with the earliest
-//! virtual deadline runs, and it keeps the CPU until its slice is used up (`RUN_TO_PARITY`), unless it stops being
-//! eligible before, as when another one wakes. What a task was owed or owes when it went to sleep (its *lag*) it
-//! has again when it wakes; one that owes something stays in the queue, though asleep, until it does not
-//! (`DELAY_DEQUEUE`).
+//! more than its share: its virtual time is not ahead of the average. Of the eligible tasks, the one with the earliest
+//! virtual deadline runs, and keeps the CPU until its slice is used up (`RUN_TO_PARITY`), unless it becomes ineligible
+//! earlier, for example when another task wakes. A task's debt or credit (its *lag*) is kept while it sleeps; a task
+//! with debt stays in the queue, though asleep, until it has none (`DELAY_DEQUEUE`).
 //!
-//! Queues are looked through from end to end here: a host has tens of tasks, and a tree would only hide the rules.
+//! Queues are searched from end to end: a host has tens of tasks, and a tree would only obscure the rules.
 
 use super::{TaskId, Waker};
 use slowpath_model::Instant;
@@ -22,7 +21,7 @@ const WEIGHTS: [i64; 40] = [
 ];
 /// The weight of a task of SCHED_IDLE (`WEIGHT_IDLEPRIO`).
 const IDLE: i64 = 3;
-/// The weight at which virtual time runs as real time does (`NICE_0_LOAD`).
+/// The weight at which virtual time equals real time (`NICE_0_LOAD`).
 const NICE_0: i64 = 1024;
 
 /// The scheduler's state of a task (`struct sched_entity`). Virtual times are nanoseconds at nice 0.
@@ -55,9 +54,9 @@ struct Queue {
     /// Its tasks, the running one included.
     tasks: Vec<TaskId>,
     current: Option<TaskId>,
-    /// Until when the running task has been charged (`exec_start`).
+    /// The time up to which the running task is charged (`exec_start`).
     charged: Instant,
-    /// Where virtual time goes on when the queue is empty.
+    /// Where virtual time continues when the queue is empty.
     last_average: i64,
 }
 
@@ -88,7 +87,7 @@ impl Eevdf {
     fn average(&self, cpu: usize) -> i64 {
         let queue = &self.queues[cpu];
         let Some(first) = queue.tasks.first() else { return queue.last_average };
-        // Distances from one of them are small enough for 64 bits.
+        // Distances from one of them fit 64 bits.
         let base = self.entity(*first).vruntime;
         let (mut sum, mut weight) = (0, 0);
         for task in &queue.tasks {
@@ -104,7 +103,7 @@ impl Eevdf {
         self.entity(task).vruntime <= average
     }
 
-    /// Charges the running task (`update_curr`); says whether its slice is used up.
+    /// Charges the running task (`update_curr`); returns whether its slice is used up.
     fn charge(&mut self, cpu: usize, now: Instant) -> bool {
         let queue = &mut self.queues[cpu];
         let ran = now.nanos_since(queue.charged).max(0);
@@ -126,10 +125,10 @@ impl Eevdf {
         let load: i64 = self.queues[cpu].tasks.iter().map(|task| self.entity(*task).weight).sum();
         let slice = self.slice_ns;
         let entity = &mut self.tasks[task.index()];
-        // The task moves the average towards itself as it joins; to have its lag afterwards it needs more before.
+        // The joining task moves the average towards itself; to keep its lag afterwards, it needs more before.
         let lag = if load > 0 { entity.vlag * (load + entity.weight) / load } else { 0 };
         entity.vruntime = average - lag;
-        // A new task has half a slice, to be in step with the others soon (`PLACE_DEADLINE_INITIAL`).
+        // A new task gets half a slice, to be in step with the others soon (`PLACE_DEADLINE_INITIAL`).
         entity.deadline = entity.vruntime + entity.virtual_ns(if initial { slice / 2 } else { slice });
         entity.delayed = false;
         self.queues[cpu].tasks.push(task);
@@ -142,7 +141,7 @@ impl Eevdf {
         let entity = &mut self.tasks[task.index()];
         entity.vlag = (average - entity.vruntime).clamp(-limit, limit);
         if entity.delayed {
-            // What it waited off its debt is paid; more than that it did not earn (`DELAY_ZERO`).
+            // Waiting pays off debt, but earns no credit beyond that (`DELAY_ZERO`).
             entity.vlag = entity.vlag.min(0);
             entity.delayed = false;
         }
@@ -155,7 +154,7 @@ impl Eevdf {
         if self.tasks.len() <= task.index() {
             self.tasks.resize(task.index() + 1, Entity::ABSENT);
         }
-        // A task of this number that owed something may still be in a queue.
+        // A previous task with this number may still be queued with debt.
         if let Some(old) = self.queue_of(task) {
             self.remove(old, task);
         }
@@ -198,7 +197,7 @@ impl Eevdf {
         self.charge(cpu, now) && self.queues[cpu].tasks.len() > 1
     }
 
-    /// `check_preempt_wakeup_fair`. All slices are the same here, so none is cut short for a shorter one.
+    /// `check_preempt_wakeup_fair`. All slices are equal here, so none is cut short for a shorter one.
     pub fn preempts(&mut self, cpu: usize, woken: TaskId, now: Instant) -> bool {
         let used_up = self.charge(cpu, now);
         let queue = &self.queues[cpu];
@@ -222,7 +221,7 @@ impl Eevdf {
         eligible.min_by_key(|task| self.entity(*task).deadline)
     }
 
-    /// The running task gives way to one of a higher class (`put_prev_task_fair`).
+    /// The running task is preempted by a higher class (`put_prev_task_fair`).
     pub fn put(&mut self, cpu: usize, now: Instant) {
         self.charge(cpu, now);
         self.queues[cpu].current = None;
@@ -234,7 +233,7 @@ impl Eevdf {
         loop {
             let next = self.earliest(cpu, self.average(cpu));
             match next {
-                // It has slept off what it owed.
+                // Its debt is paid.
                 Some(task) if self.entity(task).delayed => self.remove(cpu, task),
                 _ => {
                     self.queues[cpu].current = next;

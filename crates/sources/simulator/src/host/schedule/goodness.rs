@@ -1,8 +1,8 @@
 //! 2.4's scheduler (kernel/sched.c, 2.4.17).
 //!
-//! Every runnable task has a count of ticks it may still run. The one with the best `goodness` runs: the count, plus
-//! a bonus by nice value. When all counts are used up a new epoch begins, in which every task is given new ticks and
-//! keeps half of those it has: so a task that slept comes back with up to twice as many.
+//! Every runnable task has a count of ticks it may still run. The one with the best `goodness` runs: the count, plus a
+//! bonus by nice value. When all counts are used up, a new epoch begins: every task gets new ticks and keeps half of
+//! those it has, so a task that slept has up to twice as many.
 
 use super::{TaskId, Waker};
 use slowpath_model::Instant;
@@ -13,7 +13,7 @@ struct Entity {
     nice: i8,
     /// Ticks it may still run in this epoch (`counter`).
     counter: i64,
-    /// Alive, so that it gets its ticks in a new epoch, asleep or not.
+    /// Alive: it gets its ticks in a new epoch, asleep or not.
     alive: bool,
 }
 
@@ -21,7 +21,7 @@ struct Entity {
 #[derive(Debug)]
 pub struct Goodness {
     tasks: Vec<Entity>,
-    /// Per CPU: who can run there, in the order of the kernel's run queue: newcomers first.
+    /// Per CPU: runnable tasks, in the order of the kernel's run queue: newcomers first.
     queues: Vec<Vec<TaskId>>,
     current: Vec<Option<TaskId>>,
     hz: u32,
@@ -32,7 +32,7 @@ impl Goodness {
         Self { tasks: Vec::new(), queues: vec![Vec::new(); cpus], current: vec![None; cpus], hz }
     }
 
-    /// Ticks a task is given in an epoch (`NICE_TO_TICKS` with `TICK_SCALE`): 60 ms at nice 0.
+    /// Ticks per epoch (`NICE_TO_TICKS` with `TICK_SCALE`): 60 ms at nice 0.
     fn ticks(&self, nice: i8) -> i64 {
         let scaled = 20 - i64::from(nice);
         let scaled = match self.hz {
@@ -45,7 +45,7 @@ impl Goodness {
         scaled + 1
     }
 
-    /// `goodness()`. No task shares its memory with another here, so only the running task has the bonus for it.
+    /// `goodness()`. No tasks share memory here, so only the running task has the bonus for it.
     fn goodness(&self, cpu: usize, task: TaskId) -> i64 {
         let entity = self.tasks[task.index()];
         if entity.counter == 0 {
@@ -58,7 +58,7 @@ impl Goodness {
         if self.tasks.len() <= task.index() {
             self.tasks.resize(task.index() + 1, Entity::default());
         }
-        // `do_fork` gives the child half of what the parent has; a parent that waits has its full share.
+        // `do_fork` gives the child half of the parent's count; a waiting parent has its full share.
         let counter = (self.ticks(nice) + 1) >> 1;
         self.tasks[task.index()] = Entity { nice, counter, alive: true };
         self.wake(cpu, task, Waker::Task, now);
@@ -87,7 +87,7 @@ impl Goodness {
         self.current[cpu].is_none_or(|current| self.goodness(cpu, woken) - self.goodness(cpu, current) > 1)
     }
 
-    /// The running task gives way to a real-time one, whose goodness is 1000 and more.
+    /// The running task is preempted by a real-time one, whose goodness is at least 1000.
     pub fn put(&mut self, cpu: usize, _now: Instant) {
         self.current[cpu] = None;
     }
@@ -100,7 +100,7 @@ impl Goodness {
         }
         loop {
             let mut best: Option<(i64, TaskId)> = None;
-            // The running task is looked at first and wins a draw, as there.
+            // The running task comes first and wins ties, as in the kernel.
             for task in self.current[cpu].into_iter().chain(self.queues[cpu].iter().copied()) {
                 let goodness = self.goodness(cpu, task);
                 if best.is_none_or(|(most, _)| goodness > most) {

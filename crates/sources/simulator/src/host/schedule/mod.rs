@@ -1,14 +1,13 @@
 //! The kernels' schedulers, with their own arithmetic.
 //!
-//! A scheduler knows tasks by number and CPUs by number. It is notified of what happens to them (`start`, `wake`, `sleep`,
-//! `tick`) and asked who runs ([`Scheduler::pick`]) and whether the running task should go
-//! ([`Scheduler::preempts`], and what `tick` says). When that takes effect is the CPU's matter, since it depends on
-//! what the task is doing in the kernel.
+//! A scheduler knows tasks and CPUs by number. It is notified of events (`start`, `wake`, `sleep`, `tick`), and decides
+//! who runs ([`Scheduler::pick`]) and whether the running task should yield ([`Scheduler::preempts`], and the result of
+//! `tick`). When that takes effect is up to the CPU, since it depends on what the task is doing in the kernel.
 //!
 //! - `goodness`: that of 2.4.
 //! - `o1`: that of 2.6.0 to 2.6.22.
 //! - `eevdf`: that of 6.6 and later.
-//! - `realtime`: what runs before all of these.
+//! - `realtime`: tasks that run before all of these.
 
 mod eevdf;
 mod goodness;
@@ -34,8 +33,8 @@ impl TaskId {
     }
 }
 
-/// What wakes a task. 2.6's scheduler gives a task more credit for the wait if an interrupt woke it, and less if it could
-/// not do otherwise than wait.
+/// What wakes a task. 2.6's scheduler credits a task more for the wait if an interrupt woke it, and less if its wait
+/// was uninterruptible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waker {
     /// A hard or soft interrupt.
@@ -46,7 +45,7 @@ pub enum Waker {
     Task,
 }
 
-/// The run queues of a host and what its scheduler remembers of each task.
+/// The run queues of a host and its scheduler's state of each task.
 #[derive(Debug)]
 pub struct Scheduler {
     realtime: Realtime,
@@ -64,7 +63,7 @@ enum Fair {
     Eevdf(Eevdf),
 }
 
-/// Calls the same method of whichever scheduler it is.
+/// Calls the same method of the active scheduler.
 macro_rules! each {
     ($scheduler:expr, $name:ident => $call:expr) => {
         match $scheduler {
@@ -76,7 +75,7 @@ macro_rules! each {
 }
 
 impl Scheduler {
-    /// The scheduler of a kernel on so many CPUs, without tasks.
+    /// The scheduler of a kernel on `cpus` CPUs, without tasks.
     pub fn new(kind: kernels::Scheduler, cpus: u32, hz: u32) -> Self {
         let count = cpus as usize;
         let fair = match kind {
@@ -89,8 +88,8 @@ impl Scheduler {
         Self { realtime: Realtime::new(count), fair }
     }
 
-    /// A new task, runnable on `cpu` at once, that is so many forks away from one that nearly always sleeps. A number
-    /// that was used before may be used again once its task has gone to sleep for good.
+    /// A new task, immediately runnable on `cpu`, `forks` forks away from one that nearly always sleeps. A number can
+    /// be reused once its task has gone to sleep for good.
     pub fn start(&mut self, cpu: usize, task: TaskId, priority: Priority, forks: u32, now: Instant) {
         let is_realtime = priority.class == Class::Fifo;
         self.realtime.start(task, is_realtime);
@@ -102,18 +101,18 @@ impl Scheduler {
         }
     }
 
-    /// From now on this number is that of the running task's child, and the parent's business is over: the thread that a
-    /// server has for a connection.
+    /// From now on this number belongs to the running task's child, and the parent is gone: a server's thread for a
+    /// connection.
     pub fn fork(&mut self, task: TaskId) {
         match &mut self.fair {
             Fair::O1(o1) => o1.fork(task),
-            // What a task has earned and used up matters little to these.
+            // These schedulers barely depend on a task's history.
             Fair::Goodness(_) | Fair::Eevdf(_) => {}
         }
     }
 
-    /// The running task forks and waits until its child exits, which has its number meanwhile; says whether another task
-    /// may be the next.
+    /// The running task forks and waits until its child, which has its number meanwhile, exits; returns whether another
+    /// task may be the next.
     pub fn begin_child(&mut self, cpu: usize, task: TaskId, is_vfork: bool, now: Instant) -> bool {
         match &mut self.fair {
             Fair::O1(o1) if !self.realtime.has(task) => o1.begin_child(cpu, task, is_vfork, now),
@@ -121,7 +120,7 @@ impl Scheduler {
         }
     }
 
-    /// A child that has gone to sleep for good was the last with its number: now it is its parent's again, who wakes.
+    /// The child with a parent's number has gone to sleep for good: the number is the parent's again, who wakes.
     pub fn reap(&mut self, cpu: usize, task: TaskId, now: Instant) {
         match &mut self.fair {
             Fair::O1(o1) if !self.realtime.has(task) => o1.reap(cpu, task, now),
@@ -147,8 +146,8 @@ impl Scheduler {
         }
     }
 
-    /// A tick has gone by on `cpu`; says whether the running task should give way. `packets_wait` says whether packets
-    /// wait for that task.
+    /// A tick has passed on `cpu`; returns whether the running task should yield. `packets_wait`: packets wait for that
+    /// task.
     pub fn tick(&mut self, cpu: usize, packets_wait: bool, now: Instant) -> bool {
         !self.realtime.runs(cpu)
             && match &mut self.fair {
@@ -158,8 +157,8 @@ impl Scheduler {
             }
     }
 
-    /// The task that runs on `cpu` has seen to all packets that waited for it, and is about to leave `tcp_recvmsg`; says
-    /// whether it gives way for that.
+    /// The task that runs on `cpu` has processed all packets that waited for it, and is about to leave `tcp_recvmsg`;
+    /// returns whether it yields for that.
     pub fn has_drained(&mut self, cpu: usize) -> bool {
         match &mut self.fair {
             Fair::O1(o1) => o1.has_drained(cpu),
@@ -176,7 +175,7 @@ impl Scheduler {
         }
     }
 
-    /// The task that runs on `cpu` from now on; `None` if none can.
+    /// The task to run on `cpu` now; `None` if none is runnable.
     pub fn pick(&mut self, cpu: usize, now: Instant) -> Option<TaskId> {
         let realtime = self.realtime.pick(cpu);
         if realtime.is_some() {
@@ -191,7 +190,7 @@ impl Scheduler {
         self.realtime.runnable(cpu) + each!(&self.fair, s => s.runnable(cpu))
     }
 
-    /// The number of tasks that [`pick`](Self::pick) looks at, which costs time where it is more than a few.
+    /// The number of tasks that [`pick`](Self::pick) examines, which costs time if there are many.
     pub fn looked_at(&self, cpu: usize) -> usize {
         match &self.fair {
             Fair::Goodness(goodness) => goodness.runnable(cpu),
@@ -199,7 +198,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes a task that waits on `from` and that `may_move` allows away, to wait on `to`; says which.
+    /// Moves a task that waits on `from` and that `may_move` allows to `to`; returns it.
     pub fn steal(
         &mut self,
         from: usize,

@@ -1,12 +1,12 @@
 //! The O(1) scheduler (kernel/sched.c, 2.6.14).
 //!
 //! Runnable tasks wait in the *active* array by priority and, when their time slice is used up, in the *expired* one;
-//! when the active one is empty the two change places. A task's priority is its nice value plus a bonus of −5…5 that
-//! it earns by sleeping; one with enough of it counts as interactive and goes back to the active array when its
-//! slice ends, unless that starves the expired.
+//! when the active one is empty the two are swapped. A task's priority is its nice value plus a bonus of −5…5 that it
+//! earns by sleeping; with enough bonus it counts as interactive and returns to the active array when its slice ends,
+//! unless that starves the expired tasks.
 //!
-//! With wu's change (section 5, listings 1 and 2) a task for which packets wait goes back there too, and gives the CPU up
-//! by itself when it has seen to them.
+//! With wu's change (section 5, listings 1 and 2) a task with waiting packets returns there too, and yields once it has
+//! processed them.
 
 use super::{TaskId, Waker};
 use slowpath_kernels::schedule::o1_time_slice;
@@ -28,13 +28,13 @@ const MAX_SLEEP_AVG_NS: i64 = DEF_TIMESLICE_MS * MAX_BONUS * NS_PER_MS;
 /// `CHILD_PENALTY`, `ON_RUNQUEUE_WEIGHT`: percent.
 const CHILD_PENALTY: i64 = 95;
 const ON_RUNQUEUE_WEIGHT: i64 = 30;
-/// `EXIT_WEIGHT`: how many parts of a parent's average stay its own when a child exits that had less.
+/// How many parts of a parent's average stay its own when a child with a lower one exits.
 const EXIT_WEIGHT: i64 = 3;
 /// `GRANULARITY`.
 const GRANULARITY_MS: i64 = 10;
 const NS_PER_MS: i64 = 1_000_000;
 
-/// How a task became runnable (`activated`): which part of its wait for the CPU counts as sleep.
+/// How a task became runnable (`activated`), which determines how much of its wait for the CPU counts as sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activated {
     /// It has run since, or used up a slice: nothing.
@@ -43,7 +43,7 @@ enum Activated {
     ByTask,
     /// An interrupt woke it: all.
     ByInterrupt,
-    /// The disk woke it, which it had to wait for: nothing, as for the wait itself beyond a limit.
+    /// The disk woke it from an uninterruptible wait: nothing, like the wait itself beyond a limit.
     ByDisk,
 }
 
@@ -57,12 +57,12 @@ struct Entity {
     sleep_avg_ns: i64,
     /// Ticks left.
     time_slice: i64,
-    /// The slice is its parent's still (`first_time_slice`).
+    /// It still runs on its parent's slice (`first_time_slice`).
     is_first_slice: bool,
-    /// When it last came onto or went off the CPU or the queue.
+    /// When it last entered or left the CPU or the queue.
     timestamp: Instant,
     activated: Activated,
-    /// Its slice was over while packets waited for it, and it was let go on (wu's `extra_run_flag`).
+    /// Its slice ended while packets waited for it, and it was allowed to continue (wu's `extra_run_flag`).
     runs_extra: bool,
 }
 
@@ -88,7 +88,7 @@ impl Entity {
         (self.static_prio - (self.bonus() - MAX_BONUS / 2)).clamp(MAX_RT_PRIO, MAX_PRIO - 1)
     }
 
-    /// `DELTA`: how much of a bonus a task of this nice value needs to count as interactive.
+    /// `DELTA`: the bonus at which a task of this nice value counts as interactive.
     fn delta(&self) -> i64 {
         (self.static_prio - 120) * MAX_BONUS / 40 + INTERACTIVE_DELTA
     }
@@ -98,7 +98,7 @@ impl Entity {
         self.prio <= self.static_prio - self.delta()
     }
 
-    /// `INTERACTIVE_SLEEP`: a longer sleep than this makes it interactive, and no more than that.
+    /// `INTERACTIVE_SLEEP`: a longer sleep makes it just interactive.
     fn interactive_sleep_ns(&self) -> i64 {
         DEF_TIMESLICE_MS * MAX_BONUS * (MAX_BONUS / 2 + self.delta() + 1) / MAX_BONUS * NS_PER_MS - 1
     }
@@ -108,7 +108,7 @@ impl Entity {
         o1_time_slice((self.static_prio - 120) as i8).as_millis() as i64
     }
 
-    /// What its child has: nearly as much of the average (`wake_up_new_task`), and half of what is left of the slice
+    /// The child's part: nearly all of the average (`wake_up_new_task`), and half of the remaining slice
     /// (`sched_fork`).
     fn fork(&mut self) {
         let bonus = self.bonus() * CHILD_PENALTY / 100;
@@ -117,14 +117,14 @@ impl Entity {
         self.is_first_slice = true;
     }
 
-    /// What it keeps itself: its average, rounded down (`PARENT_PENALTY` is 100 %), and the other half of the slice.
+    /// The parent's part: its average, rounded down (`PARENT_PENALTY` is 100 %), and the other half of the slice.
     fn has_forked(&mut self) {
         self.sleep_avg_ns = self.bonus() * MAX_SLEEP_AVG_NS / MAX_BONUS;
         self.time_slice = (self.time_slice >> 1).max(1);
     }
 
-    /// A child has exited (`sched_exit`): what it did not use of its first slice comes back, and a parent of those who
-    /// compute has less of an average itself. `slice` is a whole one.
+    /// A child has exited (`sched_exit`): the unused part of its first slice returns, and a parent of computing
+    /// children has a lower average itself. `slice` is a whole one.
     fn reap(&mut self, child: &Self, slice: i64) {
         if child.is_first_slice {
             self.time_slice = (self.time_slice + child.time_slice).min(slice);
@@ -135,16 +135,16 @@ impl Entity {
         }
     }
 
-    /// `recalc_task_prio`: `now` is when the wait ended, of which a part may not count.
+    /// `recalc_task_prio`: `now` is when the wait ended, part of which may not count.
     fn credit_sleep(&mut self, now: Instant) {
         let slept = now.nanos_since(self.timestamp).clamp(0, MAX_SLEEP_AVG_NS);
         let had_to_wait = self.activated == Activated::ByDisk;
         if slept > self.interactive_sleep_ns() && !had_to_wait {
             self.sleep_avg_ns = MAX_SLEEP_AVG_NS - DEF_TIMESLICE_MS * NS_PER_MS;
         } else if slept > 0 {
-            // The less it has, the faster it earns.
+            // The lower its average, the faster it earns.
             let weight = (MAX_BONUS - self.bonus()).max(1);
-            // Waiting for a disk makes it just interactive at most.
+            // Waiting for a disk makes it at most just interactive.
             let most = if had_to_wait { self.interactive_sleep_ns() } else { MAX_SLEEP_AVG_NS };
             self.sleep_avg_ns = (self.sleep_avg_ns + slept * weight).min(most.max(self.sleep_avg_ns));
         }
@@ -171,7 +171,7 @@ impl Array {
         self.bitmap |= 1 << level;
     }
 
-    /// Takes the task out, wherever it is; says whether it was there.
+    /// Removes the task, wherever it is; returns whether it was there.
     fn remove(&mut self, task: TaskId, prio: i64) -> bool {
         let level = (prio - MAX_RT_PRIO) as usize;
         let list = &mut self.lists[level];
@@ -199,7 +199,7 @@ struct Queue {
     active: Array,
     expired: Array,
     current: Option<TaskId>,
-    /// When the first task went to the expired array since the arrays were last swapped.
+    /// When the first task entered the expired array after the last swap.
     expired_since: Option<Instant>,
     /// The best nice value in the expired array, as a static priority.
     best_expired_prio: i64,
@@ -209,13 +209,13 @@ struct Queue {
 #[derive(Debug)]
 pub struct O1 {
     tasks: Vec<Entity>,
-    /// Of a task that is a child, those that wait for it: its parent last.
+    /// Ancestors that wait for the child with their number: its parent last.
     ancestors: Vec<Vec<Entity>>,
-    /// The child that a task has to see to when it runs next.
+    /// The exited child that a task must reap when it runs next.
     exited: Vec<Option<Entity>>,
     queues: Vec<Queue>,
     hz: u32,
-    /// Whether a task for which packets wait goes on when its slice is over.
+    /// Whether a task with waiting packets continues when its slice is over.
     extra_runs: bool,
 }
 
@@ -249,7 +249,7 @@ impl O1 {
             self.exited.resize(task.index() + 1, None);
         }
         let mut entity = Entity { static_prio: 120 + i64::from(nice), timestamp: now, ..Entity::ABSENT };
-        // Its first ancestor is a shell or a make, which sleeps nearly always and so has every bonus.
+        // Its first ancestor is a shell or a make, which sleeps nearly always and so has the full bonus.
         entity.sleep_avg_ns = MAX_SLEEP_AVG_NS;
         entity.time_slice = self.ticks(entity.slice_ms());
         for _ in 0..forks {
@@ -268,8 +268,8 @@ impl O1 {
     }
 
     /// The running task forks and waits for its child, which has its number until [`O1::reap`]. After `vfork` the child
-    /// waits for its turn by its own priority (`wake_up_new_task`, `CLONE_VM`), else it has its parent's place and priority.
-    /// Says whether another may be the next.
+    /// is queued by its own priority (`wake_up_new_task`, `CLONE_VM`), otherwise it has its parent's place and
+    /// priority. Returns whether another task may be the next.
     pub fn begin_child(&mut self, cpu: usize, task: TaskId, is_vfork: bool, now: Instant) -> bool {
         let mut child = self.tasks[task.index()];
         let parent_prio = child.prio;
@@ -288,7 +288,7 @@ impl O1 {
         is_vfork
     }
 
-    /// The child that has a task's number has exited, and its parent wakes from `wait4`.
+    /// The child with a task's number has exited, and its parent wakes from `wait4`.
     pub fn reap(&mut self, cpu: usize, task: TaskId, now: Instant) {
         let child = self.tasks[task.index()];
         if let Some(parent) = self.ancestors[task.index()].pop() {
@@ -320,8 +320,7 @@ impl O1 {
         }
     }
 
-    /// What running since its timestamp costs a task of its average: the less, the more interactive it is
-    /// (`schedule`).
+    /// Charges the time since its timestamp to a task's average: the more interactive, the less (`schedule`).
     fn charge(&mut self, task: TaskId, now: Instant) {
         let entity = &mut self.tasks[task.index()];
         let ran = now.nanos_since(entity.timestamp).clamp(0, MAX_SLEEP_AVG_NS);
@@ -338,7 +337,7 @@ impl O1 {
         let (entity, queue) = (&mut self.tasks[task.index()], &mut self.queues[cpu]);
         entity.time_slice -= 1;
         if entity.time_slice > 0 {
-            // A piece of an interactive task's slice is over: its equals have their turn.
+            // A granularity of an interactive task's slice is over: tasks of equal priority take their turn.
             let piece = entity.is_interactive()
                 && (slice - entity.time_slice) % granularity == 0
                 && entity.time_slice >= granularity;
@@ -363,7 +362,7 @@ impl O1 {
         true
     }
 
-    /// `tcp_recvmsg` with wu's change: who has had an extra run goes to the expired (`yield`).
+    /// `tcp_recvmsg` with wu's change: a task that had an extra run moves to the expired array (`yield`).
     pub fn has_drained(&mut self, cpu: usize) -> bool {
         let Some(task) = self.queues[cpu].current else { return false };
         let (entity, queue) = (&mut self.tasks[task.index()], &mut self.queues[cpu]);
@@ -376,7 +375,7 @@ impl O1 {
         true
     }
 
-    /// `TIMESLICE_GRANULARITY`: the more interactive, the shorter the pieces of its slice.
+    /// `TIMESLICE_GRANULARITY`: the more interactive, the shorter.
     fn granularity(&self, task: TaskId) -> i64 {
         let bonus = self.tasks[task.index()].bonus();
         let pieces = 1 << ((MAX_BONUS - bonus).max(1) - 1);
@@ -402,7 +401,7 @@ impl O1 {
             .is_none_or(|current| self.tasks[woken.index()].prio < self.tasks[current.index()].prio)
     }
 
-    /// The running task gives way to a real-time one, of a better priority than all here.
+    /// The running task is preempted by a real-time one, whose priority is better than all here.
     pub fn put(&mut self, cpu: usize, now: Instant) {
         if let Some(task) = self.queues[cpu].current.take() {
             self.charge(task, now);
@@ -432,7 +431,7 @@ impl O1 {
         next
     }
 
-    /// What a task waited for the CPU counts as sleep, in part.
+    /// A task's wait for the CPU counts as sleep, in part.
     fn credit_wait(&mut self, cpu: usize, task: TaskId, now: Instant) {
         let entity = &mut self.tasks[task.index()];
         if matches!(entity.activated, Activated::ByTask | Activated::ByInterrupt) {
@@ -446,7 +445,7 @@ impl O1 {
             entity.credit_sleep(Instant::from_nanos(entity.timestamp.nanos() + counts));
             let after = entity.prio;
             let active = &mut self.queues[cpu].active;
-            // It is the first of its list and of the better one that it moves to, if that was empty.
+            // It moves to a better list; it was the first, and that list was empty.
             if active.remove(task, before) {
                 active.push(task, after);
             }
@@ -456,7 +455,7 @@ impl O1 {
         entity.timestamp = now;
     }
 
-    /// Its priority, and the ticks left of its slice.
+    /// Its priority, and the remaining ticks of its slice.
     #[cfg(test)]
     pub fn state_of(&self, task: TaskId) -> (i64, i64) {
         let entity = &self.tasks[task.index()];

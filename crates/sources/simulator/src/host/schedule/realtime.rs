@@ -1,15 +1,16 @@
 //! Real-time tasks (`SCHED_FIFO`, all of one priority): they run before all others, in the order in which they became
 //! runnable, until they sleep.
 //!
-//! What the kernel keeps for the others (`sched_rt_runtime_us`; since 6.12 the fair server, a twentieth) is not modelled.
+//! The kernel's reserve for other tasks (`sched_rt_runtime_us`; since 6.12 the fair server, a twentieth) is not
+//! modelled.
 
 use super::TaskId;
 use std::collections::VecDeque;
 
-/// Those of a host.
+/// The real-time tasks of a host.
 #[derive(Debug)]
 pub struct Realtime {
-    /// Which tasks are.
+    /// Which tasks are real-time.
     are: Vec<bool>,
     queues: Vec<Queue>,
 }
@@ -26,12 +27,12 @@ impl Realtime {
         Self { are: Vec::new(), queues: vec![Queue::default(); cpus] }
     }
 
-    /// Whether a task is one.
+    /// Whether a task is real-time.
     pub fn has(&self, task: TaskId) -> bool {
         self.are.get(task.index()).copied().unwrap_or(false)
     }
 
-    /// A task begins, and is one or is not.
+    /// A task starts, real-time or not.
     pub fn start(&mut self, task: TaskId, is: bool) {
         if self.are.len() <= task.index() {
             self.are.resize(task.index() + 1, false);
@@ -43,12 +44,12 @@ impl Realtime {
         self.queues[cpu].tasks.push_back(task);
     }
 
-    /// Whether one of them runs on that CPU.
+    /// Whether a real-time task runs on that CPU.
     pub fn runs(&self, cpu: usize) -> bool {
         self.queues[cpu].runs
     }
 
-    /// The one that runs goes to sleep.
+    /// The running one goes to sleep.
     pub fn sleep(&mut self, cpu: usize) {
         let queue = &mut self.queues[cpu];
         queue.tasks.pop_front();

@@ -1,4 +1,4 @@
-//! One CPU, its ticks, tasks that never sleep, and one that does: who runs when.
+//! One CPU with ticks, tasks that never sleep, and one that does: who runs when.
 
 use super::*;
 use slowpath_path::chance::Draws;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 const MS: i64 = 1_000_000;
 
-/// A CPU with nothing but a scheduler: tasks 0..hogs compute without a pause, the last one computes `burst` and
-/// sleeps `sleep` in turn.
+/// A CPU with only a scheduler: tasks 0..hogs compute without a pause, the last one alternates between computing for
+/// `burst` and sleeping for `sleep`.
 struct Cpu {
     scheduler: Scheduler,
     tick_ns: i64,
@@ -48,7 +48,7 @@ impl Cpu {
         (self.now / self.tick_ns + 1) * self.tick_ns
     }
 
-    /// Hogs alone until `end`.
+    /// Only hogs, until `end`.
     fn run(&mut self, end: i64) {
         while self.now < end {
             self.current = self.scheduler.pick(0, self.at());
@@ -61,7 +61,7 @@ impl Cpu {
         }
     }
 
-    /// Hogs and a sleeper until `end`: how long each of its wake-ups took to be on the CPU, sorted.
+    /// Hogs and a sleeper until `end`; returns the latencies from its wake-ups to running, sorted.
     fn wake_ups(&mut self, sleeper: &Sleeper, end: i64) -> Vec<i64> {
         let (mut latencies, mut draws) = (Vec::new(), Draws::new(1));
         self.scheduler.start(0, sleeper.task, sleeper.priority, 1, self.at());
@@ -88,7 +88,7 @@ impl Cpu {
             }
             if next == finish {
                 self.scheduler.sleep(0, self.at());
-                // Timers and system calls are never exact; without that the sleeper falls into step with the ticks.
+                // Timers and system calls are never exact; without jitter the sleeper falls into step with the ticks.
                 let inexact = (draws.bits() % (MS as u64 / 10)) as i64;
                 (left, wakes_at, resched) = (sleeper.burst, self.now + sleeper.sleep + inexact, true);
             }
@@ -106,7 +106,7 @@ const EEVDF: kernels::Scheduler = kernels::Scheduler::Eevdf { base_slice: Durati
 const ALL: [kernels::Scheduler; 3] = [kernels::Scheduler::Goodness, O1, EEVDF];
 
 #[test]
-fn equals_have_equal_shares() {
+fn equal_tasks_get_equal_shares() {
     for kind in ALL {
         let mut cpu = Cpu::new(kind, 1, 1000, 4, |_| 0);
         cpu.run(20_000 * MS);
@@ -118,8 +118,8 @@ fn equals_have_equal_shares() {
 }
 
 #[test]
-fn o1_slices_are_those_of_the_kernel() {
-    // Two hogs of the same nice value take turns of a whole slice once their bonus is used up.
+fn o1_slices_match_the_kernel() {
+    // Two hogs of the same nice value alternate in whole slices once their bonus is used up.
     for (nice, slice_ms) in [(0, 100), (-1, 420), (-10, 600), (-20, 800), (10, 50), (19, 5)] {
         let mut cpu = Cpu::new(O1, 1, 1000, 2, |_| nice);
         cpu.run(60_000 * MS);
@@ -143,9 +143,9 @@ fn eevdf_shares_follow_the_weights() {
     assert!((ratio - 1024.0 / 335.0).abs() < 0.05, "{ratio}");
 }
 
-/// A task that sleeps nearly always has all of the bonus: no hog keeps it from the CPU.
+/// A task that sleeps nearly always has the full bonus: no hog keeps it from the CPU.
 #[test]
-fn o1_runs_a_sleeper_at_once() {
+fn o1_runs_a_sleeper_immediately() {
     let mut cpu = Cpu::new(O1, 1, 1000, 8, |_| 0);
     cpu.run(30_000 * MS);
     let sleeper = Sleeper { task: TaskId(8), priority: Priority::USUAL, sleep: 50 * MS, burst: MS / 10 };
@@ -153,11 +153,11 @@ fn o1_runs_a_sleeper_at_once() {
     assert!(latencies[latencies.len() * 9 / 10] == 0, "{latencies:?}");
 }
 
-/// A program that computes and sleeps in turn, bound to one of two CPUs next to N hogs, on Linux 6.18 (HZ 250, base
-/// slice 1.4 ms), measured: N, how long it computes and sleeps, and how long its wake-ups took on average and at the
-/// 99th percentile, in milliseconds. The first four have less than their share and were measured on a machine that did
-/// other things too, where runs differed by a factor of two. The others want more than their share, so that they pay for
-/// each burst with a wait; of them only runs count in which no CPU time was taken away.
+/// A program that alternates between computing and sleeping, pinned to one of two CPUs next to N hogs, on Linux 6.18
+/// (HZ 250, base slice 1.4 ms), measured: N, how long it computes and sleeps, and its wake-up latency, average and 99th
+/// percentile, in milliseconds. The first four need less than their share and were measured on a machine with other
+/// load, where runs differed by a factor of two. The others need more than their share, so that they wait for each
+/// burst; only their runs without stolen CPU time count.
 const MEASURED: [([f64; 3], [f64; 2], f64); 8] = [
     ([1.0, 0.1, 10.1], [0.16, 3.9], 2.0),
     ([2.0, 0.1, 10.1], [0.22, 3.9], 2.0),
@@ -170,7 +170,7 @@ const MEASURED: [([f64; 3], [f64; 2], f64); 8] = [
 ];
 
 #[test]
-fn eevdf_wakes_as_late_as_linux() {
+fn eevdf_wake_up_latency_matches_linux() {
     for ([hogs, burst, sleep], [mean, p99], factor) in MEASURED {
         let hogs = hogs as u32;
         let mut cpu = Cpu::new(EEVDF, 2, 250, hogs, |_| 0);
@@ -191,9 +191,9 @@ fn eevdf_wakes_as_late_as_linux() {
     }
 }
 
-/// sched(7): a real-time task that wakes runs at once, whoever runs there.
+/// sched(7): a real-time task that wakes runs immediately, whatever else runs.
 #[test]
-fn a_real_time_task_runs_at_once() {
+fn real_time_task_runs_immediately() {
     for kind in ALL {
         let mut cpu = Cpu::new(kind, 1, 1000, 8, |_| -20);
         cpu.run(1_000 * MS);
@@ -202,13 +202,13 @@ fn a_real_time_task_runs_at_once() {
         let latencies = cpu.wake_ups(&sleeper, 5_000 * MS);
         assert!(latencies.len() > 900 && latencies.iter().all(|late| *late == 0), "{kind:?}: {latencies:?}");
         let hogs: i64 = cpu.ran[..8].iter().sum();
-        assert_eq!(hogs + cpu.ran[8], cpu.now, "{kind:?}: nobody's time is lost");
+        assert_eq!(hogs + cpu.ran[8], cpu.now, "{kind:?}: no time is lost");
     }
 }
 
-/// Weights of 3 and 1024 (kernel/sched/sched.h, kernel/sched/core.c), and no waiting for a hog of SCHED_IDLE.
+/// Weights of 3 and 1024 (kernel/sched/sched.h, kernel/sched/core.c), and no wait for a SCHED_IDLE hog.
 #[test]
-fn idle_tasks_have_next_to_nothing() {
+fn sched_idle_tasks_get_next_to_no_cpu() {
     let mut cpu = Cpu::new(EEVDF, 1, 1000, 2, |_| 0);
     let idle = Priority { class: Class::Idle, nice: 0 };
     cpu.scheduler = Scheduler::new(EEVDF, 1, 1000);
@@ -227,12 +227,12 @@ fn idle_tasks_have_next_to_nothing() {
     assert!(latencies[latencies.len() * 99 / 100] == 0, "{latencies:?}");
 }
 
-/// Runs the tasks for so many ticks; says who had each.
+/// Runs the tasks for `count` ticks; returns the task of each tick.
 fn ticks(cpu: &mut Cpu, count: u32, packets_wait: impl Fn(TaskId) -> bool) -> Vec<TaskId> {
     let mut ran = Vec::new();
     cpu.current = cpu.scheduler.pick(0, cpu.at());
     for _ in 0..count {
-        let task = cpu.current.expect("all can run");
+        let task = cpu.current.expect("all tasks are runnable");
         ran.push(task);
         cpu.advance(cpu.tick_at());
         if cpu.scheduler.tick(0, packets_wait(task), cpu.at()) {
@@ -242,11 +242,11 @@ fn ticks(cpu: &mut Cpu, count: u32, packets_wait: impl Fn(TaskId) -> bool) -> Ve
     ran
 }
 
-/// Long enough for tasks to lose all that they began with.
+/// Long enough for tasks to lose their initial credit.
 const SETTLED: i64 = 40_000 * MS;
 
 #[test]
-fn a_child_has_less_than_its_parent_and_half_of_its_slice() {
+fn o1_child_gets_less_average_and_half_the_slice() {
     let mut o1 = O1::new(1, 1000, false);
     for (forks, prio, slice) in [(0, 115, 100), (1, 116, 50), (2, 117, 25), (3, 118, 13)] {
         o1.start(0, TaskId(forks), 0, forks, Instant::START);
@@ -255,17 +255,17 @@ fn a_child_has_less_than_its_parent_and_half_of_its_slice() {
 }
 
 #[test]
-fn a_parent_waits_with_half_of_its_slice_and_earns_meanwhile() {
+fn o1_waiting_parent_keeps_half_its_slice_and_earns_sleep() {
     let (mut o1, task) = (O1::new(1, 1000, false), TaskId(0));
     o1.start(0, task, 0, 0, Instant::START);
     assert_eq!(o1.pick(0, Instant::START), Some(task));
-    // By vfork it has its own priority, else its parent's place until its slice is over.
+    // After vfork it has its own priority, otherwise its parent's place until its slice is over.
     assert!(o1.begin_child(0, task, true, Instant::START));
     assert_eq!((o1.state_of(task), o1.sleep_avg_ms(task)), ((116, 50), 900));
     assert_eq!(o1.pick(0, Instant::START), Some(task));
     assert!(!o1.begin_child(0, task, false, Instant::START));
     assert_eq!((o1.state_of(task), o1.sleep_avg_ms(task)), ((116, 25), 800));
-    // A child that exits at once gives back what it had of the slice, and takes a quarter of the difference.
+    // A child that exits immediately returns its part of the slice, and a quarter of the difference.
     let mut exit = |at: Instant| {
         o1.sleep(0, at);
         o1.reap(0, task, at);
@@ -273,14 +273,14 @@ fn a_parent_waits_with_half_of_its_slice_and_earns_meanwhile() {
         (o1.state_of(task), o1.sleep_avg_ms(task))
     };
     assert_eq!(exit(Instant::START), ((116, 50), 875));
-    // The first has slept for long, and so has not all of the bonus; its child has computed, and been charged for it.
+    // The first has slept for long, and so has not the full bonus; its child has computed, and was charged for it.
     let late = Instant::from_nanos(800 * MS);
     let charged = 875 - 800 / 8;
     assert_eq!(exit(late), ((116, 100), (900 * 3 + charged) / 4));
 }
 
 #[test]
-fn a_slice_that_was_a_parents_comes_back_only_while_it_lasts() {
+fn o1_unused_first_slice_returns_to_the_parent() {
     let (mut o1, task) = (O1::new(1, 1000, false), TaskId(0));
     o1.start(0, task, 0, 0, Instant::START);
     o1.pick(0, Instant::START);
@@ -297,11 +297,11 @@ fn a_slice_that_was_a_parents_comes_back_only_while_it_lasts() {
 }
 
 #[test]
-fn waiting_for_a_disk_makes_a_task_just_interactive() {
+fn o1_disk_wait_makes_a_task_just_interactive() {
     let best = |waker: Waker| {
         let mut cpu = Cpu::new(O1, 1, 1000, 1, |_| 0);
         cpu.run(SETTLED);
-        // A second task sleeps again and again, for long compared with what it runs.
+        // A second task sleeps repeatedly, for long compared with its run time.
         let (task, mut best) = (TaskId(1), i64::MAX);
         cpu.scheduler.start(0, task, Priority::USUAL, 5, cpu.at());
         for _ in 0..20 {
@@ -319,12 +319,12 @@ fn waiting_for_a_disk_makes_a_task_just_interactive() {
         }
         best
     };
-    // 120 less the bonus but five: all of it, and that of the least interactive one.
+    // 120 minus the bonus plus five: the full bonus, and that of the least interactive task.
     assert_eq!((best(Waker::Interrupt), best(Waker::Disk)), (115, 118));
 }
 
 #[test]
-fn a_task_with_packets_waiting_keeps_the_cpu_until_drained() {
+fn task_with_waiting_packets_keeps_the_cpu_until_drained() {
     const WU: kernels::Scheduler = kernels::Scheduler::O1 { extra_runs: true };
     let reader = TaskId(2);
     for (kind, waits, goes_on) in [(O1, true, false), (WU, false, false), (WU, true, true)] {
@@ -335,7 +335,7 @@ fn a_task_with_packets_waiting_keeps_the_cpu_until_drained() {
         let longest =
             ran.chunk_by(|one, next| one == next).filter(|turn| turn[0] == reader).map(<[_]>::len).max();
         assert_eq!(longest > Some(100), goes_on, "{kind:?}, {waits}: {longest:?}");
-        // With all seen to, who had an extra run has no more of this round.
+        // Once the packets are processed, the task with an extra run has no more of this round.
         cpu.current =
             (0..400).find_map(|_| ticks(&mut cpu, 1, |_| waits).pop().filter(|task| *task == reader));
         let extra = (0..200).any(|_| {

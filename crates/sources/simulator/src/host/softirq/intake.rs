@@ -1,4 +1,4 @@
-//! Softirqs: packets off the ring or a CPU's backlog, and GRO.
+//! Softirqs: taking packets off the ring or a CPU's backlog, and GRO.
 
 use crate::host::costs::Costs;
 use crate::host::cpu::later;
@@ -30,8 +30,7 @@ impl Receive {
         }
     }
 
-    /// Takes packets, `left` of them at most, until one is ready to go up; says what all of it costs, and whether nothing
-    /// is left.
+    /// Takes up to `left` packets, until one can be passed up; returns the total cost, and whether nothing is left.
     pub(in crate::host) fn take_until_ready(
         &mut self,
         at: usize,
@@ -50,7 +49,7 @@ impl Receive {
         (cost, false)
     }
 
-    /// The next packet off the ring or the backlog, as of when the work so far is done.
+    /// The next packet off the ring or the backlog, at the end of the work so far.
     pub(in crate::host) fn next_frame(
         &mut self,
         at: usize,
@@ -76,7 +75,7 @@ impl Receive {
         }
     }
 
-    /// A packet off the ring is merged with one that is held, held, or ready to go up; what that costs.
+    /// A packet off the ring is merged with a held one, held, or can be passed up; returns the cost.
     pub(in crate::host) fn offer(&mut self, at: usize, frame: Frame, costs: &Costs) -> Cost {
         let softirq = &mut self.softirqs[at];
         if !self.gro {
@@ -98,7 +97,7 @@ impl Receive {
         }
     }
 
-    /// Nothing is left: interrupts again (`napi_complete_done`).
+    /// Nothing is left: enables interrupts (`napi_complete_done`).
     pub(in crate::host) fn complete(&mut self, at: usize, out: &mut Outside<'_>) {
         self.softirqs[at].receive = false;
         self.softirqs[at].backlog.throttled = false;

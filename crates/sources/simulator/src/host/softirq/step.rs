@@ -1,4 +1,4 @@
-//! The work of softirqs, piece by piece: `net_rx_action`, timers, sockets with room below.
+//! The work of softirqs, piece by piece: `net_rx_action`, timers, throttled sockets.
 
 use super::Run;
 use crate::host::Host;
@@ -22,13 +22,13 @@ impl Host {
         }
     }
 
-    /// The card's interrupt handler is through, on the CPU with these softirqs.
+    /// The NIC's interrupt handler has returned, on the CPU with these softirqs.
     pub(in crate::host) fn card_interrupted(&mut self, at: usize, out: &mut Outside<'_>) {
         self.receive.ring.mask();
-        // A process that has NAPI keeps it (`napi_schedule_prep`).
+        // A process that owns NAPI keeps it (`napi_schedule_prep`).
         self.receive.softirqs[at].receive = !self.receive.is_polled();
         match self.receive.path.intake {
-            // The poll looks for itself.
+            // The poll needs no notification of arrivals.
             PacketIntake::Napi => self.receive.watch_arrival(0, out),
             PacketIntake::CpuBacklog => {
                 while let Some((came, frame)) = self.receive.ring.take() {
@@ -43,13 +43,14 @@ impl Host {
         }
     }
 
-    /// The next piece of softirq work on this CPU; `None` when there is none, or `ksoftirqd` or another CPU has to do it.
+    /// The next piece of softirq work on this CPU; `None` if there is none, or if `ksoftirqd` or another CPU must do
+    /// it.
     pub(in crate::host) fn softirq_step(&mut self, at: usize, out: &mut Outside<'_>) -> Option<Cost> {
         let softirq = &mut self.receive.softirqs[at];
         match softirq.run {
             None if softirq.deferred || !softirq.is_pending() => return None,
             None => softirq.cpu = self.cpus.here,
-            // One at a time (`softirq_trylock`, 2.2): whoever is at it sees to this as well.
+            // One at a time (`softirq_trylock`, 2.2): the CPU that runs them does this as well.
             Some(_) if softirq.cpu != self.cpus.here => return None,
             Some(_) => {}
         }
@@ -79,7 +80,7 @@ impl Host {
             }
             let is_polled = self.receive.is_polled();
             let softirq = &mut self.receive.softirqs[at];
-            // What a process has taken off the ring it brings up itself.
+            // A process passes up itself what it has taken off the ring.
             if !is_polled && let Some(frame) = softirq.next_ready() {
                 softirq.counts.delivered += 1;
                 return Some(self.go_up(at, &frame, handling, out));
@@ -125,16 +126,16 @@ impl Host {
         }
     }
 
-    /// Whether pending softirqs are run again at once (`__do_softirq`).
+    /// Whether pending softirqs run again immediately (`__do_softirq`).
     fn may_restart(&self, at: usize, run: &Run, now: Instant) -> bool {
         let path = &self.receive.path;
         let in_time = path.softirq_time.is_none_or(|most| now.since(run.began).unwrap_or_default() < most);
-        // With a limit of time came the rule that a task that waits goes first (since 3.9).
+        // The time limit came with the rule that a waiting task goes first (since 3.9).
         let wanted = path.softirq_time.is_some() && self.cpus.all[self.receive.softirqs[at].cpu].need_resched;
         run.restarts < path.softirq_restarts && in_time && !wanted
     }
 
-    /// Takes packets until one is ready to go up, the poll is over, or nothing is left.
+    /// Takes packets until one can be passed up, the poll is over, or nothing is left.
     fn poll(&mut self, at: usize, run: &mut Run, out: &mut Outside<'_>) -> Option<Cost> {
         let mut cost = Cost::ZERO;
         if run.weight == 0 {
@@ -159,7 +160,7 @@ impl Host {
         (cost != Cost::ZERO).then_some(cost)
     }
 
-    /// A packet goes up to IP, and to its socket unless other CPUs may have that: then its lock is asked for first.
+    /// Passes a packet up to IP, and to its socket unless other CPUs may own that: then its lock is needed first.
     fn go_up(&mut self, at: usize, frame: &Frame, handling: &mut Handling, out: &mut Outside<'_>) -> Cost {
         let ip = self.costs.ip_receive_of(&frame.packet);
         if self.receive.shares_sockets() {
@@ -169,7 +170,7 @@ impl Host {
         ip.plus(self.receive_frame(frame, handling, out))
     }
 
-    /// A packet goes up to its socket.
+    /// Passes a packet up to its socket.
     pub(in crate::host) fn deliver(
         &mut self,
         at: usize,

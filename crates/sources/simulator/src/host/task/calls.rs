@@ -1,4 +1,4 @@
-//! The system calls of a task, piece by piece: what each does to its socket, and the packets that it sees to on the way.
+//! The system calls of a task, piece by piece: their effects on the socket, and the packets processed on the way.
 
 use super::{Call, Drained, Mode, Next};
 use crate::host::Host;
@@ -15,7 +15,7 @@ impl Host {
     pub(super) fn connecting(&mut self, task: TaskId, id: SocketId) -> Option<Next> {
         let state = match self.connections.sockets.get(id) {
             Some(socket) => socket.tcp.state(),
-            // For datagrams nobody is asked.
+            // A datagram socket needs no handshake.
             None if self.connections.sockets.is_of_datagrams(id) => State::Established,
             None => State::Closed,
         };
@@ -113,7 +113,7 @@ impl Host {
         match socket.read(out.now, piece) {
             Ok(amount) if amount > 0 => {
                 handling.begin(id);
-                // Less than asked for is all there is; only what waits for the lock may bring more.
+                // Less than requested is all there is; only packets waiting for the lock may bring more.
                 let (is_empty, has_waiting) = (amount < piece, socket.has_waiting());
                 let mut left = if out.wants.waits { amount } else { 0 };
                 while left > 0
@@ -163,8 +163,8 @@ impl Host {
         None
     }
 
-    /// The process that has the socket does what waits for it: packets of the prequeue (`tcp_prequeue_process`), then
-    /// those of the backlog (`__release_sock`), then the timers (`tcp_release_cb`). `None` when there is nothing.
+    /// The owner of the socket processes what waits for it: packets of the prequeue (`tcp_prequeue_process`), then
+    /// those of the backlog (`__release_sock`), then the timers (`tcp_release_cb`). `None` if there is nothing.
     fn process_waiting(
         &mut self,
         task: TaskId,
@@ -201,8 +201,9 @@ impl Host {
         Some(Next::Work(self.process(id, &packet, handling, out)))
     }
 
-    /// No packets wait for the process any more. If softirqs were off for them, those that were put off run now: after the
-    /// backlog with the socket's lock given up (`release_sock`), after the prequeue with the lock (`tcp_prequeue_process`).
+    /// No packets wait for the process any more. If softirqs were disabled for them, the pending ones run now: after
+    /// the backlog with the socket's lock released (`release_sock`), after the prequeue with the lock held
+    /// (`tcp_prequeue_process`).
     fn let_softirqs_in(&mut self, task: TaskId) -> Option<Next> {
         let this = &mut self.cpus.tasks[task.index()];
         let Mode::Draining(drained) = this.mode else { return None };

@@ -1,4 +1,4 @@
-//! System calls on sockets for datagrams, and what comes for these: `udp_sendmsg`, `udp_queue_rcv_skb` and `udp_recvmsg`.
+//! System calls on datagram sockets, and receiving datagrams: `udp_sendmsg`, `udp_queue_rcv_skb` and `udp_recvmsg`.
 
 use super::{Call, Mode, Next};
 use crate::host::Host;
@@ -15,7 +15,7 @@ use slowpath_scenario::{Cost, DATAGRAM_HEADERS};
 use slowpath_tcp::Packet;
 
 impl Host {
-    /// `udp_sendmsg`: copies the datagram and hands it down.
+    /// `udp_sendmsg`: copies the datagram and passes it down.
     pub(super) fn send_datagram(
         &mut self,
         task: TaskId,
@@ -48,7 +48,7 @@ impl Host {
         Some(Next::Work(self.costs.copy(length)))
     }
 
-    /// `udp_recvmsg`: one datagram, as much of it as was asked for.
+    /// `udp_recvmsg`: one datagram, up to the requested length.
     pub(super) fn receive_datagram(
         &mut self,
         task: TaskId,
@@ -75,7 +75,7 @@ impl Host {
         Some(Next::Work(self.costs.copy(amount)))
     }
 
-    /// `udp_queue_rcv_skb`: what a datagram costs besides IP's part.
+    /// `udp_queue_rcv_skb`: returns a datagram's cost besides IP's part.
     pub(in crate::host) fn queue_datagram(
         &mut self,
         id: SocketId,
@@ -102,7 +102,7 @@ impl Host {
         cost.plus(self.costs.wake_up)
     }
 
-    /// A datagram found no room below. Its sender gets no error, unless it asked for that (`IP_RECVERR`).
+    /// The qdisc dropped a datagram. Its sender gets no error, unless it set `IP_RECVERR`.
     pub(in crate::host) fn datagram_dropped(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
         if let Some(counts) = out.links.datagrams_mut(packet.frame.connection) {
             counts.dropped_below += 1;
@@ -110,7 +110,7 @@ impl Host {
         self.datagram_departed(packet.socket, packet.frame.packet.send_memory(), out);
     }
 
-    /// The memory of a datagram is free: the card has sent it, or there was no room below.
+    /// The memory of a datagram is freed: the NIC has sent it, or the qdisc dropped it.
     pub(in crate::host) fn datagram_departed(&mut self, id: SocketId, memory: u32, out: &mut Outside<'_>) {
         let Some(task) =
             self.connections.sockets.datagrams_mut(id).and_then(|socket| socket.departed(memory))

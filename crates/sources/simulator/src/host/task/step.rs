@@ -13,8 +13,8 @@ use slowpath_scenario::Cost;
 use std::time::Duration;
 
 impl Host {
-    /// The ticks of the process that serves a stream of a flow, and how many there are in a second; `None` if none does, or
-    /// nothing takes time here.
+    /// The ticks of the process that serves a stream of a flow, and the ticks per second; `None` if there is no such
+    /// process, or this is a zero-cost host.
     pub fn ticks_of(&self, stream: usize) -> Option<(Ticks, u32)> {
         let serves = |task: &&Task| task.stream == stream && task.program.is_of_a_flow();
         let task = self.cpus.tasks.iter().find(serves).filter(|_| !self.cpus.is_free)?;
@@ -63,7 +63,7 @@ impl Host {
         next
     }
 
-    /// A call returns to user space, where a task that is to give way does so in every kernel (`resume_userspace`, 2.6.14;
+    /// A call returns to user space, where every kernel lets a task yield (`resume_userspace`, 2.6.14;
     /// `exit_to_user_mode_loop`, 6.18): before it can lock its socket again.
     fn gives_way_on_return(&mut self, task: TaskId) -> bool {
         let this = &mut self.cpus.tasks[task.index()];
@@ -72,7 +72,7 @@ impl Host {
         returns && !self.cpus.is_free && self.cpus.all[this.cpu].need_resched
     }
 
-    /// Begins what the program wants next. `None` if that took no time.
+    /// Begins the program's next operation. `None` if that took no time.
     fn next_operation(
         &mut self,
         task: TaskId,
@@ -80,14 +80,14 @@ impl Host {
         handling: &mut Handling,
         out: &mut Outside<'_>,
     ) -> Option<Next> {
-        self.tell_call(task, done, out);
+        self.report_call(task, done, out);
         let this = &mut self.cpus.tasks[task.index()];
         this.mode = Mode::User;
         this.call = Call::Returned(Done::Nothing);
         if let Program::Job(job) = &mut this.program
             && job.take_finished()
         {
-            // The next job is a task of its own, with nothing that this one has earned or used up.
+            // The next job is a new task, without this one's scheduling history.
             this.life = Life::Waiting(Slept::NotBegun);
             self.cpus.reborn = Some(task);
             return Some(Next::Sleep);
@@ -95,7 +95,7 @@ impl Host {
         match this.program.next(out.now, done, &mut self.connections.draws) {
             Op::Compute(cost) => Some(Next::Work(cost)),
             Op::Watch(until) if !self.cpus.is_free => {
-                /// A look at the clock, and a little.
+                /// The time of reading the clock and a little more.
                 const LOOK: Duration = Duration::from_micros(1);
                 let left = until.since(out.now).unwrap_or_default().min(LOOK);
                 Some(Next::Work(Cost::nanos(left.as_nanos() as u64)))
@@ -157,7 +157,7 @@ impl Host {
                         this.call = Call::Returned(Done::Connected);
                         Some(self.enter(task))
                     }
-                    // Woken, it asks again.
+                    // After waking, it tries again.
                     None => Some(self.sleep(task)),
                 }
             }
@@ -177,7 +177,7 @@ impl Host {
     }
 
     /// Reports a call that has returned.
-    fn tell_call(&self, task: TaskId, done: Done, out: &mut Outside<'_>) {
+    fn report_call(&self, task: TaskId, done: Done, out: &mut Outside<'_>) {
         if !out.wants.calls {
             return;
         }
@@ -187,19 +187,19 @@ impl Host {
             Done::Nothing | Done::Connected | Done::Failed => return,
         };
         let Some(connection) = self.connection_of(task) else { return };
-        out.tell(self.id, connection, |end| {
+        out.report(self.id, connection, |end| {
             if writes { EventKind::Written { end, amount } } else { EventKind::Read { end, amount } }
         });
     }
 
-    /// The connection that a task serves now.
+    /// The task's current connection.
     fn connection_of(&self, task: TaskId) -> Option<u32> {
         let socket = self.cpus.tasks[task.index()].socket?;
         self.connections.sockets.get(socket).map(|socket| socket.connection)
     }
 
     /// A task has got a CPU.
-    pub(in crate::host) fn tell_run_delay(&mut self, task: TaskId, out: &mut Outside<'_>) {
+    pub(in crate::host) fn report_run_delay(&mut self, task: TaskId, out: &mut Outside<'_>) {
         if let Some(since) = self.cpus.tasks[task.index()].queued_since.take()
             && out.wants.waits
             && let Some(connection) = self.connection_of(task)
@@ -229,8 +229,8 @@ impl Host {
         Next::Sleep
     }
 
-    /// Gives up the lock and sleeps until the socket wakes the task (`sk_wait_data`, `sk_stream_wait_memory`). What waits
-    /// for the lock must have been seen to.
+    /// Releases the lock and sleeps until the socket wakes the task (`sk_wait_data`, `sk_stream_wait_memory`). Packets
+    /// waiting for the lock must have been processed.
     pub(super) fn wait(&mut self, task: TaskId, id: SocketId, wait: SleepsFor) -> Next {
         if let Some(socket) = self.connections.sockets.get_mut(id) {
             socket.sleeper = Some((task, wait));
@@ -239,7 +239,7 @@ impl Host {
         self.sleep(task)
     }
 
-    /// Whether packets wait for a task: on the prequeue or the backlog of the socket that it serves.
+    /// Whether packets wait for a task: on the prequeue or the backlog of its socket.
     pub(in crate::host) fn packets_wait_for(&self, task: TaskId) -> bool {
         let socket = self.cpus.tasks[task.index()].socket.and_then(|id| self.connections.sockets.get(id));
         socket.is_some_and(|socket| socket.has_waiting())

@@ -1,4 +1,4 @@
-//! What is true of every run.
+//! Invariants of every run.
 
 use crate::run::{Run, scenario};
 use slowpath_kernels::BottomHalves;
@@ -24,32 +24,32 @@ fn shipped() -> Vec<(String, String)> {
     files
 }
 
-/// Conservation at every element, and on no link more than its rate, in every shipped scenario, cut short.
+/// Every shipped scenario, cut short: every element conserves packets, and no link exceeds its rate.
 #[test]
-fn every_shipped_scenario_runs_and_accounts_for_every_packet() {
+fn every_shipped_scenario_conserves_packets() {
     for (name, text) in shipped() {
         let mut plan = scenario(&text);
         plan.duration = plan.duration.min(std::time::Duration::from_secs(3));
-        accounts_for_every_packet(&name, &plan);
+        assert_conserves_packets(&name, &plan);
     }
 }
 
-/// Every reader polls the NIC before it sleeps.
+/// Every reader busy-polls the NIC before it sleeps.
 #[test]
-fn busy_polling_accounts_for_every_packet_of_every_shipped_scenario() {
+fn every_shipped_scenario_with_busy_polling_conserves_packets() {
     for (name, text) in shipped() {
         let mut plan = scenario(&text);
         plan.duration = plan.duration.min(std::time::Duration::from_secs(1));
         for host in &mut plan.hosts {
             host.kernel.receive.busy_read = std::time::Duration::from_micros(200);
         }
-        accounts_for_every_packet(&name, &plan);
+        assert_conserves_packets(&name, &plan);
     }
 }
 
 /// All CPUs take the NICs' interrupts.
 #[test]
-fn interrupts_in_turn_account_for_every_packet_of_every_shipped_scenario() {
+fn every_shipped_scenario_with_round_robin_interrupts_conserves_packets() {
     for bottom_halves in [BottomHalves::EachCpu, BottomHalves::OneAtATime] {
         for (name, text) in shipped() {
             let mut plan = scenario(&text);
@@ -61,12 +61,12 @@ fn interrupts_in_turn_account_for_every_packet_of_every_shipped_scenario() {
                 host.kernel.big_kernel_lock = bottom_halves == BottomHalves::OneAtATime;
                 host.kernel.receive.busy_read = std::time::Duration::from_micros(20);
             }
-            accounts_for_every_packet(&name, &plan);
+            assert_conserves_packets(&name, &plan);
         }
     }
 }
 
-fn accounts_for_every_packet(name: &str, plan: &Scenario) {
+fn assert_conserves_packets(name: &str, plan: &Scenario) {
     let mut simulation = Simulation::new(plan);
     simulation.run(&mut slowpath_simulator::Nobody);
     assert_eq!(simulation.not_conserved(), Vec::<String>::new(), "{name}");
@@ -110,16 +110,16 @@ loss = "0.1 %"
 "#;
 
 #[test]
-fn the_same_scenario_gives_the_same_bytes_and_another_seed_others() {
+fn capture_depends_only_on_scenario_and_seed() {
     let first = capture(EVENTFUL);
     assert!(first.len() > 100_000);
     assert!(first == capture(EVENTFUL));
     assert!(first != capture(&format!("seed = 99\n{EVENTFUL}")));
 }
 
-/// What runs in stretches is what runs in one go.
+/// Running in steps gives the same as running at once.
 #[test]
-fn an_observer_changes_nothing() {
+fn running_in_steps_changes_nothing() {
     let plan = scenario(EVENTFUL);
     let mut simulation = Simulation::new(&plan);
     let mut file = Pcapng::new(HostId(0), "sender");
@@ -130,7 +130,7 @@ fn an_observer_changes_nothing() {
     assert!(*file.buffer() == capture(EVENTFUL));
 }
 
-/// The receiver's process reads what the sender's wrote, whatever the path does to it.
+/// The receiver's process reads what the sender's wrote, whatever the path does.
 #[test]
 fn every_byte_written_is_read() {
     for path in [
@@ -145,9 +145,9 @@ fn every_byte_written_is_read() {
     }
 }
 
-/// Connections that are over leave nothing behind but their sums, which are what they would be without that.
+/// Of closed connections only their totals remain, the same as if all were kept.
 #[test]
-fn thousands_of_short_connections_are_all_counted_and_few_are_kept() {
+fn all_short_connections_are_counted_but_few_are_kept() {
     // A minute of them is in TIME-WAIT.
     let text = "title = \"t\"\nduration = \"600 s\"\n[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n\
                 [path]\nrate = \"1 Gbit/s\"\ndelay = \"10 ms\"\n\

@@ -1,8 +1,8 @@
 //! Figures 20 to 22: what functions cost in two kernels, compared.
 //!
-//! The paper compares 2.4.16 and 2.6.14, and draws functions that are in the top ten of both. Here functions are matched across
-//! renames, and for each difference it says whether chance makes one ([`slowpath_cost::compare`]). What a function costs a request
-//! is its part of what the server took of its CPU for one.
+//! The paper compares 2.4.16 and 2.6.14, and draws functions that are in the top ten of both. Here functions are
+//! matched across renames, and each difference is tested for significance ([`slowpath_cost::compare`]). A function's
+//! cost per request is its share of the server's CPU time per request.
 
 use super::claims::{Answer, claim, each_size};
 use super::judge::{grows, near_of_cpu};
@@ -17,18 +17,18 @@ use slowpath_cost::names::Known;
 use slowpath_cost::{Comparison as Matched, Share};
 use std::cmp::Reverse;
 
-/// Runs, and on what they were made.
+/// Runs, and where they were made.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
     /// The runs.
     pub runs: &'a [Run<'a>],
-    /// The kernel's release, as uname(2) has it.
+    /// The kernel's release, as in uname(2).
     pub release: &'a str,
-    /// The machine's CPUs, if that was kept.
+    /// The machine's CPUs, if recorded.
     pub machine: Option<&'a str>,
 }
 
-/// As in figures 8 to 10, of which these are made.
+/// As in figures 8 to 10, on which these are based.
 const TOP: usize = 10;
 const FIGURES: [(&str, &str); FILES_KIB.len()] = [
     ("Figure 20", "what functions cost themselves for 1K files"),
@@ -36,13 +36,13 @@ const FIGURES: [(&str, &str); FILES_KIB.len()] = [
     ("Figure 22", "what functions cost themselves for 64K files"),
 ];
 
-/// The cases that these figures are of.
+/// The cases of these figures.
 pub fn compared_cases() -> [ServerCase; FILES_KIB.len()] {
     FILES_KIB.map(super::plain)
 }
 
-/// Adds to the report of the second how it compares with the first, and what the paper says of that.
-pub fn put_beside(report: &mut Report, before: Side<'_>, after: Side<'_>) {
+/// Adds the comparison with the first runs to the report of the second, with the paper's claims about it.
+pub fn add_comparison(report: &mut Report, before: Side<'_>, after: Side<'_>) {
     let measured = [before, after].map(|side| Runs::of(side.runs));
     let tables = FILES_KIB.into_iter().zip(FIGURES).filter_map(|(kib, named)| {
         let case = super::plain(kib);
@@ -58,7 +58,8 @@ pub fn put_beside(report: &mut Report, before: Side<'_>, after: Side<'_>) {
     report.comparison = Some(Comparison { of, remarks, tables });
 }
 
-/// What the server's functions cost themselves. The unit of work is so chosen that what each costs for one is nanoseconds a request.
+/// The server's functions by their own cost. The unit of work is chosen so that the cost per unit is in nanoseconds per
+/// request.
 fn as_run<'a>(side: Side<'a>, runs: &Runs, case: ServerCase) -> Option<slowpath_cost::Run<'a>> {
     let profile = side.runs.iter().find(|run| run.case == case)?.profile;
     let measured = runs.get(case)?;
@@ -68,7 +69,7 @@ fn as_run<'a>(side: Side<'a>, runs: &Runs, case: ServerCase) -> Option<slowpath_
             own[innermost.0 as usize] += stack.samples;
         }
     }
-    let work = runs.ns_a_request(case).filter(|ns| *ns > 0.0).map(|ns| measured.total as f64 / ns);
+    let work = runs.ns_per_request(case).filter(|ns| *ns > 0.0).map(|ns| measured.total as f64 / ns);
     let run = slowpath_cost::Run::of_samples(&profile.functions, &own);
     Some(slowpath_cost::Run { event: profile.events.first(), work, ..run })
 }
@@ -79,14 +80,14 @@ fn compared((name, about): (&'static str, &'static str), matched: &Matched<Known
     let all: Vec<Difference> =
         (0..matched.parts.len()).map(|at| difference(&matched.parts[at], [before[at], after[at]])).collect();
     let in_both_top_tens = all.iter().filter(|of| of.places.into_iter().all(in_top)).count();
-    // They are in the order of their differences.
-    let mut told = 0;
+    // Sorted by difference.
+    let mut shown = 0;
     let mut functions: Vec<Difference> = all
         .into_iter()
         .filter(|of| {
-            let is_told = of.is_told() && told < TOP;
-            told += usize::from(is_told);
-            is_told || of.places.into_iter().any(in_top)
+            let is_significant = of.is_significant() && shown < TOP;
+            shown += usize::from(is_significant);
+            is_significant || of.places.into_iter().any(in_top)
         })
         .collect();
     functions.sort_by_key(|of| {
@@ -133,7 +134,7 @@ fn difference(part: &Part<Known>, places: [Option<usize>; 2]) -> Difference {
     }
 }
 
-/// Which of two kernels is the older one.
+/// Which of two kernels is older.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Same,
@@ -141,7 +142,7 @@ enum Order {
     NewerFirst,
 }
 
-/// By all numbers in them: distributions count their own behind the kernel's.
+/// By all numbers in the release: distributions append their own to the kernel's.
 fn order(before: &str, after: &str) -> Order {
     let numbers = |release: &str| -> Vec<u64> {
         release.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
@@ -204,7 +205,7 @@ fn claims(measured: &[Runs; 2], tables: &[Compared]) -> Vec<Claim> {
     asked.into_iter().map(|(says, answer)| claim("section 4, figures 20 to 22", says, answer)).collect()
 }
 
-/// Asks a question of each size, before and after.
+/// Evaluates a claim for each size, before and after.
 fn each(
     [before, after]: &[Runs; 2],
     ask: impl Fn(&ServerSamples, &ServerSamples) -> Answer,
@@ -221,7 +222,7 @@ fn receive_grew(measured: &[Runs; 2]) -> Option<Answer> {
     each(measured, |before, after| grew(before, after, |measured| measured.own("TCP receive")))
 }
 
-/// What is left of the function is small since 6.5: all that is done for pages counts.
+/// The function itself is small since 6.5, so everything it calls counts.
 fn pages_grew([before, after]: &[Runs; 2]) -> Option<Answer> {
     let (seen, holds) =
         grew(before.plain(64)?, after.plain(64)?, |measured| measured.with_callees("TCP send pages"));
@@ -242,7 +243,7 @@ fn top_tens_converge(tables: &[Compared]) -> Option<Answer> {
     let seen = format!("{} for 1K, {} for 8K, {} for 64K", counts[0], counts[1], counts[2]);
     let holds = match counts[0].cmp(&counts[2]) {
         std::cmp::Ordering::Less => Some(counts.is_sorted()),
-        // As many: the samples of ten functions do not show that it is not so.
+        // Equal: the samples of ten functions do not disprove it.
         std::cmp::Ordering::Equal => None,
         std::cmp::Ordering::Greater => Some(false),
     };
@@ -254,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_are_in_order() {
+    fn kernel_releases_are_ordered() {
         for (before, after, expected) in [
             ("6.18.44-fc-v595", "6.18.44-fc-v595", Order::Same),
             ("6.1.0-18-amd64", "6.1.0-28-amd64", Order::OlderFirst),

@@ -1,6 +1,6 @@
-//! An undisturbed path, where everything can be foretold.
+//! A clean path, where everything is predictable.
 
-use crate::ends::{Application, PEER, Pair, settings};
+use crate::endpoints::{Application, PEER, Pair, settings};
 use crate::network::Fate;
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant};
@@ -13,39 +13,39 @@ use std::time::Duration;
 const MINUTES: Duration = Duration::from_secs(600);
 
 #[test]
-fn a_request_and_its_answer() {
+fn request_and_response_complete() {
     let mut pair = Pair::modern();
-    pair.asks = Application::writing(100);
-    pair.answers = Application::writing(50_000);
+    pair.client_app = Application::writing(100);
+    pair.server_app = Application::writing(50_000);
     pair.drive(MINUTES);
     pair.assert_complete();
 }
 
 #[test]
-fn a_handshake_is_syn_syn_ack_ack() {
+fn handshake_is_syn_syn_ack_ack() {
     let mut pair = Pair::modern();
-    pair.asks = Application::writing(1);
+    pair.client_app = Application::writing(1);
     pair.drive(Duration::from_millis(100));
-    let (_, syn) = pair.there.record[0];
+    let (_, syn) = pair.to_server.record[0];
     assert_eq!((syn.flags, syn.window), (Flags::SYN, 64_240));
     let TcpOptions::Syn(offer) = syn.options else { panic!("no options") };
     assert_eq!((offer.mss, offer.window_scale, offer.sack_permitted), (Some(1460), Some(10), true));
-    let (_, syn_ack) = pair.back.record[0];
+    let (_, syn_ack) = pair.to_client.record[0];
     assert_eq!((syn_ack.flags, syn_ack.window), (Flags::SYN.with(Flags::ACK), 65_160));
-    let (_, ack) = pair.there.record[1];
+    let (_, ack) = pair.to_server.record[1];
     assert_eq!((ack.flags, ack.window), (Flags::ACK, 63));
     assert_eq!(ack.timestamps.map(|stamps| stamps.ecr), syn_ack.timestamps.map(|stamps| stamps.val));
 }
 
 #[test]
-fn a_bulk_transfer_in_every_kernel() {
+fn bulk_transfer_completes_in_every_kernel() {
     for (choices, sysctls) in [
         (Release::Linux6_18.tcp(), Release::Linux6_18.sysctls()),
         (Release::Linux2_6_14.tcp(), Release::Linux2_6_14.sysctls()),
         (Release::Linux2_4_17.tcp(), Release::Linux2_4_17.sysctls()),
     ] {
         let mut pair = Pair::new(&settings(choices, sysctls), Vec::new(), Vec::new());
-        pair.asks = Application::writing(3_000_000);
+        pair.client_app = Application::writing(3_000_000);
         pair.drive(MINUTES);
         pair.assert_complete();
         assert_eq!(pair.client.info(pair.now).total_retrans, 0);
@@ -53,24 +53,24 @@ fn a_bulk_transfer_in_every_kernel() {
 }
 
 #[test]
-fn a_window_that_closes_opens_again() {
+fn zero_window_reopens() {
     let mut pair = Pair::modern();
-    pair.asks = Application::writing(2_000_000);
-    pair.answers.reads_from = Some(Instant::START + Duration::from_secs(20));
+    pair.client_app = Application::writing(2_000_000);
+    pair.server_app.reads_from = Some(Instant::START + Duration::from_secs(20));
     pair.drive(Duration::from_secs(19));
-    assert!(pair.back.record.iter().any(|(_, packet)| packet.window == 0));
+    assert!(pair.to_client.record.iter().any(|(_, packet)| packet.window == 0));
     let server = pair.server.as_ref().map(|server| (server.receive_memory(), server.receive_buffer()));
     let (used, buffer) = server.expect("accepted");
-    // What is checked is that it is not overrun yet: one segment more fits.
+    // The kernel only checks that the limit is not exceeded yet: one more segment fits.
     assert!(used <= buffer + 2304, "{used} of {buffer}");
     pair.drive(MINUTES);
     pair.assert_complete();
 }
 
 #[test]
-fn the_buffer_grows_with_what_is_read() {
+fn receive_buffer_grows_with_the_data_read() {
     let mut pair = Pair::modern();
-    pair.asks = Application::writing(20_000_000);
+    pair.client_app = Application::writing(20_000_000);
     pair.drive(Duration::from_secs(3));
     let buffer = pair.server.as_ref().map_or(0, |server| server.receive_buffer());
     assert!(buffer > 1_000_000, "{buffer}");
@@ -79,10 +79,10 @@ fn the_buffer_grows_with_what_is_read() {
 }
 
 #[test]
-fn the_end_that_closes_first_is_in_time_wait_for_a_minute() {
+fn first_closer_stays_in_time_wait_for_60_s() {
     let mut pair = Pair::modern();
-    // The server's FIN is long under way when the client has read everything.
-    pair.asks = Application::writing(2_000_000);
+    // The server's FIN has long arrived when the client has read everything.
+    pair.client_app = Application::writing(2_000_000);
     pair.drive(Duration::from_secs(30));
     let server = pair.server.as_ref().map(|server| server.state());
     assert_eq!((pair.client.state(), server), (State::Closed, Some(State::TimeWait)));
@@ -96,7 +96,7 @@ fn fast() -> std::sync::Arc<slowpath_tcp::Settings> {
 }
 
 #[test]
-fn a_cookie_lets_the_next_syn_take_data_along() {
+fn fast_open_cookie_allows_data_in_the_next_syn() {
     let mut cache = CookieCache::default();
     for (round, taken) in [Err(Errno::EINPROGRESS), Ok(300)].into_iter().enumerate() {
         let mut pair = Pair::new(&fast(), Vec::new(), Vec::new());
@@ -105,10 +105,10 @@ fn a_cookie_lets_the_next_syn_take_data_along() {
             Connection::connect_fast(fast(), SocketOptions::default(), pair.now, known, 300);
         assert_eq!(outcome, taken, "round {round}");
         pair.client = client;
-        pair.asks = Application { written: outcome.unwrap_or(0), ..Application::writing(300) };
+        pair.client_app = Application { written: outcome.unwrap_or(0), ..Application::writing(300) };
         pair.drive(Duration::from_millis(15));
-        // The server has the data before the handshake is through, or not.
-        assert_eq!(pair.answers.read, u64::from(outcome.unwrap_or(0)));
+        // The server has the data before the handshake is complete, or not.
+        assert_eq!(pair.server_app.read, u64::from(outcome.unwrap_or(0)));
         pair.drive(MINUTES);
         pair.assert_complete();
         if let Some((cookie, mss)) = pair.client.poll_cookie() {
@@ -121,13 +121,13 @@ fn a_cookie_lets_the_next_syn_take_data_along() {
 fn data_of_a_lost_fast_open_syn_is_retransmitted_after_the_handshake() {
     let known = Some((Cookie::new(&[7; 8]).unwrap_or_default(), 1460));
     let lost = vec![Fate::Drop];
-    for there in [lost, Vec::new()] {
-        // The cookie is a wrong one, so the server takes no data either way.
-        let mut pair = Pair::new(&fast(), there, Vec::new());
+    for to_server in [lost, Vec::new()] {
+        // The cookie is wrong, so the server does not accept data either way.
+        let mut pair = Pair::new(&fast(), to_server, Vec::new());
         let (client, outcome) =
             Connection::connect_fast(fast(), SocketOptions::default(), pair.now, known, 5000);
         pair.client = client;
-        pair.asks = Application { written: outcome.unwrap_or(0), ..Application::writing(5000) };
+        pair.client_app = Application { written: outcome.unwrap_or(0), ..Application::writing(5000) };
         pair.drive(MINUTES);
         pair.assert_complete();
     }

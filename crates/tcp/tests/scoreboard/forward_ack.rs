@@ -1,4 +1,4 @@
-//! Losses by forward acknowledgment, as in 2.4: until the path is seen to reorder, and after.
+//! Losses by forward acknowledgment, as in 2.4: until reordering is seen, and after.
 
 use crate::script::{Script, choices};
 use slowpath_tcp::choices::{CongestionControl, SackWalk};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const WINDOW: u32 = 128;
 const RECOVERY: u8 = 3;
-/// Four in a row are lost, the next is late, and one further on is lost.
+/// Four in a row are lost, the next is late, and a later one is lost.
 const LOST: [u32; 5] = [0, 1, 2, 3, 20];
 const LATE: u32 = 4;
 /// Longer than any timeout here.
@@ -18,8 +18,8 @@ fn info(script: &Script) -> TcpInfo {
     script.sender.info(script.now)
 }
 
-/// A sender that has seen four of [`LOST`], with so much more to send than the window; [`LATE`] has come after five others, or not at
-/// all.
+/// A sender that has detected four of [`LOST`], with `more` segments to send beyond the window; [`LATE`] arrives after
+/// five others, or never.
 fn recovering(more: u32, comes: bool) -> Script {
     let kernel = choices(SackWalk::FromHead);
     let mut script = Script::new(Choices { congestion_control: CongestionControl::Reno, ..kernel }, WINDOW);
@@ -35,7 +35,7 @@ fn recovering(more: u32, comes: bool) -> Script {
     script
 }
 
-/// The last segment of the first window arrives, but nothing that was sent after it.
+/// The last segment of the first window arrives, but nothing sent after it.
 fn rest_of_window(script: &mut Script) {
     let window = script.first_missing() + LATE..script.first_missing() + WINDOW;
     while script.wire.front().is_some_and(|segment| window.contains(segment)) {
@@ -51,14 +51,14 @@ fn fack_marks_holes_lost_until_reordering_is_seen() {
         (info(&script).lost, info(&script).reordering)
     };
     assert_eq!(after(false), (6, 3));
-    // It was reordered behind four; from then on only the head is marked, and the four were already.
+    // It was reordered behind four; from then on only the head is marked, and the four already were.
     assert_eq!(after(true), (4, 5));
 }
 
 #[test]
-fn a_later_segment_sacked_marks_an_earlier_one_lost() {
+fn sacked_later_segment_marks_earlier_ones_lost() {
     let mut script = recovering(WINDOW, true);
-    // The retransmissions are on their way behind the window; new data is too.
+    // The retransmissions and new data are in flight behind the window.
     let first = script.first_missing();
     let mut resent = false;
     while !script.is_complete(first + 2 * WINDOW) {
@@ -70,7 +70,7 @@ fn a_later_segment_sacked_marks_an_earlier_one_lost() {
 }
 
 #[test]
-fn forward_retransmission_when_there_is_no_new_data() {
+fn forward_retransmission_without_new_data() {
     let mut script = recovering(0, true);
     rest_of_window(&mut script);
     let sent = script.wire.iter().filter(|segment| **segment == script.first_missing() + LOST[4]).count();
@@ -84,17 +84,17 @@ fn segments_older_than_the_rto_are_marked_lost_on_an_ack() {
     script.now = script.now + LONG;
     script.run(1);
     let after = info(&script);
-    // All but what is sacked, and what was retransmitted and is still on its way.
+    // All except SACKed segments and retransmissions in flight.
     assert!(before.lost == 4 && after.lost > WINDOW / 2, "{} and {}", before.lost, after.lost);
     assert_eq!((after.ca_state, after.total_rto), (RECOVERY, 0));
 }
 
 #[test]
-fn an_ack_that_changes_the_window_is_no_duplicate() {
+fn ack_with_a_changed_window_is_no_duplicate() {
     const LEAST: u16 = 60_000;
     let kernel = choices(SackWalk::FromHead);
     let mut script = Script::new(Choices { congestion_control: CongestionControl::Reno, ..kernel }, WINDOW);
-    // While there is something new to send, nothing else goes.
+    // While there is new data to send, nothing is retransmitted.
     script.write(WINDOW);
     let mut arrive = |window| {
         let ack = script.arrive().expect("a segment");
@@ -107,7 +107,7 @@ fn an_ack_that_changes_the_window_is_no_duplicate() {
     };
     arrive(LEAST);
     let growing = (1..20).map(|more| arrive(LEAST + more)).last();
-    // It recovers, but knows of nothing that it could send again.
+    // It is in recovery, but has nothing that it could retransmit.
     assert_eq!(growing, Some((RECOVERY, 0)));
     assert_eq!(arrive(LEAST + 19), (RECOVERY, 1));
 }

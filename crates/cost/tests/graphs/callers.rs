@@ -1,11 +1,11 @@
-//! Who called for a cost: a stack for each rule, worked by hand.
+//! The caller of a cost: a hand-computed stack for each rule.
 
 use crate::folded::{function, profile};
 use slowpath_cost::operations::Operation;
 use slowpath_cost::{Attribution, Calls, Count, Profile, Roots};
 
-/// What was called on each stack, as the stacks were written.
-fn told(calls: &Calls) -> Vec<String> {
+/// The calls of each stack, in the notation of the stacks.
+fn call_stacks(calls: &Calls) -> Vec<String> {
     let profile = calls.profile();
     let stack = |stack| {
         let names: Vec<&str> = profile
@@ -20,14 +20,14 @@ fn told(calls: &Calls) -> Vec<String> {
     profile.stacks.all().map(stack).collect()
 }
 
-/// What a function cost with all that it called.
+/// The cost of a function with its callees.
 fn with_callees(profile: &Profile, name: &str) -> Option<u64> {
     let calls = profile.calls();
     let found = calls.attribute(0, &Roots::new(), Count::WithCallees);
     found[function(calls.profile(), name).0 as usize].as_ref().map(|exact| exact.weight)
 }
 
-/// Of each of the high-level operations what belongs to it, by name.
+/// The cost that belongs to each high-level operation, by name.
 fn belongs(profile: &Profile) -> Vec<(String, f64)> {
     let calls = profile.calls();
     let attribution = Attribution::of(&calls, 0, Roots::high_level(&calls.profile().functions), Count::Own);
@@ -35,17 +35,17 @@ fn belongs(profile: &Profile) -> Vec<(String, f64)> {
     roots.iter().map(|root| (roots.name(root).to_owned(), attribution.cost(root))).collect()
 }
 
-/// The first stack is what `ip_finish_output2` looks like when it lets softirqs run; the second an interrupt's end, in a program whose
-/// stack was cut off.
+/// The first stack is `ip_finish_output2` enabling softirqs; the second an interrupt's end, in a program whose stack
+/// was cut off.
 #[test]
-fn a_softirq_is_no_cost_of_what_let_it_run() {
+fn softirq_cost_does_not_belong_to_the_code_that_enabled_it() {
     let profile = profile(
         "tcp_sendmsg;ip_finish_output2;__local_bh_enable_ip;do_softirq;__do_softirq;handle_softirqs;net_rx_action;tcp_v4_rcv 9
          …;main@nginx;asm_common_interrupt;common_interrupt;irq_exit_rcu;handle_softirqs;net_rx_action 5
          tcp_sendmsg;ip_finish_output2 3",
     );
     assert_eq!(
-        told(&profile.calls()),
+        call_stacks(&profile.calls()),
         [
             "do_softirq;__do_softirq;handle_softirqs;net_rx_action;tcp_v4_rcv",
             "handle_softirqs;net_rx_action",
@@ -54,14 +54,14 @@ fn a_softirq_is_no_cost_of_what_let_it_run() {
     );
     assert_eq!(with_callees(&profile, "ip_finish_output2"), Some(3));
     assert_eq!(with_callees(&profile, "handle_softirqs"), Some(14));
-    // A softirq before TCP is nobody's of those, and where the program was cut off does not matter to it.
+    // A softirq before TCP belongs to none of those, and the cut in the program does not matter to it.
     let expected = [("TCP receive", 9.0), ("TCP send message", 3.0), ("interrupt", 0.0), ("softirq", 5.0)];
     assert_eq!(belongs(&profile), expected.map(|(name, cost)| (name.to_owned(), cost)));
 }
 
-/// An entry is several functions, and may itself be interrupted: the innermost counts, whole.
+/// An entry has several functions, and may itself be interrupted: the innermost counts, as a whole.
 #[test]
-fn an_interrupt_begins_a_stack() {
+fn stack_begins_at_the_innermost_interrupt() {
     let profile = profile(
         "tcp_sendmsg;asm_sysvec_apic_timer_interrupt;sysvec_apic_timer_interrupt;update_curr 4
          tcp_sendmsg;asm_common_interrupt;common_interrupt;handle_irq_event 2
@@ -69,7 +69,7 @@ fn an_interrupt_begins_a_stack() {
          tcp_sendmsg 1",
     );
     assert_eq!(
-        told(&profile.calls()),
+        call_stacks(&profile.calls()),
         [
             "asm_sysvec_apic_timer_interrupt;sysvec_apic_timer_interrupt;update_curr",
             "asm_common_interrupt;common_interrupt;handle_irq_event",
@@ -81,10 +81,10 @@ fn an_interrupt_begins_a_stack() {
     assert_eq!(with_callees(&profile, "asm_common_interrupt"), Some(2));
 }
 
-/// Found on stacks of Linux 6.18: of a server's answers to segments, of a reader's window updates, and of what was put off until the
-/// socket was given up. Data goes out below `tcp_write_xmit`.
+/// From stacks of Linux 6.18: a server's answers to segments, a reader's window updates, and work deferred until the
+/// socket was released. Data is sent below `tcp_write_xmit`.
 #[test]
-fn an_ack_is_known_by_who_called_for_it() {
+fn ack_is_identified_by_its_caller() {
     let profile = profile(
         "tcp_v4_rcv;tcp_v4_do_rcv;__tcp_transmit_skb;__ip_queue_xmit 6
          tcp_v4_rcv;tcp_v4_do_rcv;tcp_rcv_established;__tcp_push_pending_frames;tcp_write_xmit;__tcp_transmit_skb;__ip_queue_xmit 10
@@ -96,7 +96,10 @@ fn an_ack_is_known_by_who_called_for_it() {
          tcp_v4_do_rcv@program;__tcp_transmit_skb 8",
     );
     let calls = profile.calls();
-    assert_eq!(told(&calls)[0], "tcp_v4_rcv;tcp_v4_do_rcv;__tcp_send_ack;__tcp_transmit_skb;__ip_queue_xmit");
+    assert_eq!(
+        call_stacks(&calls)[0],
+        "tcp_v4_rcv;tcp_v4_do_rcv;__tcp_send_ack;__tcp_transmit_skb;__ip_queue_xmit"
+    );
     let functions = &calls.profile().functions;
     let roots = Roots::of_operations(functions, Operation::named("TCP send ACK"));
     let attribution = Attribution::of(&calls, 0, roots, Count::WithCallees);
@@ -107,25 +110,25 @@ fn an_ack_is_known_by_who_called_for_it() {
             attribution.functions.iter().find(|found| found.function == at).expect("it cost something");
         (found.weight, found.exact.as_ref().expect("stacks").innermost[usize::from(ack.0)])
     };
-    // Who called where a stack was cut off nobody knows, and a program's function is not the kernel's.
+    // The caller beyond a cut is unknown, and a program's function is not the kernel's.
     assert_eq!(of("__tcp_transmit_skb"), (36, 11));
     assert_eq!(of("__ip_queue_xmit"), (17, 7));
     assert_eq!(of("__tcp_send_ack"), (12, 12));
 }
 
-/// Before 4.18 `tcp_send_ack` ended so, and the function that transmits had no underscores.
+/// Before 4.18 `tcp_send_ack` ended like this, and the transmitting function had no underscores.
 #[test]
-fn an_older_kernels_ack_has_the_older_name() {
+fn ack_before_4_18_has_the_older_name() {
     let profile = profile("tcp_v4_do_rcv;tcp_rcv_established;tcp_transmit_skb.isra.0 1");
     assert_eq!(
-        told(&profile.calls()),
+        call_stacks(&profile.calls()),
         ["tcp_v4_do_rcv;tcp_rcv_established;tcp_send_ack;tcp_transmit_skb.isra.0"]
     );
 }
 
 /// sendfile on Linux 6.5 and later, and before; and a program's own data.
 #[test]
-fn what_sends_pages_is_not_sending_messages() {
+fn sending_pages_is_not_attributed_to_sending_messages() {
     let profile = profile(
         "do_sendfile;splice_to_socket;sock_sendmsg;tcp_sendmsg;tcp_sendmsg_locked;skb_splice_from_iter 6
          do_sendfile;tcp_sendpage;do_tcp_sendpages 3
@@ -133,7 +136,7 @@ fn what_sends_pages_is_not_sending_messages() {
     );
     let expected = [("TCP send message", 2.0), ("TCP send pages", 9.0)];
     assert_eq!(belongs(&profile), expected.map(|(name, cost)| (name.to_owned(), cost)));
-    // What works below sending pages has what sends messages in it.
+    // Sending pages includes sending messages below it.
     let calls = profile.calls();
     let roots = Roots::high_level(&calls.profile().functions);
     let pages = roots.named("TCP send pages").expect("it is there");
@@ -145,9 +148,9 @@ fn what_sends_pages_is_not_sending_messages() {
     assert_eq!(calls.below(0, &roots, message, 1, 40).nodes[0].here, 2);
 }
 
-/// A segment that came while the program had the socket, and one that did not; whoever asks for both names them.
+/// A segment that arrived while the program owned the socket, and one that did not; roots for both can be named.
 #[test]
-fn segments_from_the_backlog_are_received() {
+fn backlog_segments_belong_to_tcp_receive() {
     let profile = profile(
         "tcp_sendmsg;release_sock;__release_sock;tcp_v4_do_rcv;tcp_ack 4
          tcp_v4_rcv;tcp_v4_do_rcv;tcp_ack 5

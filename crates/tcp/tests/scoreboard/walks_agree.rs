@@ -1,4 +1,4 @@
-//! However what a SACK block is about is looked for, the same is found.
+//! All ways to search the queue for SACK blocks give the same result.
 
 use crate::script::{Script, choices};
 use proptest::prelude::*;
@@ -8,18 +8,18 @@ use std::time::Duration;
 
 const WINDOW: u32 = 300;
 
-/// What is done with the segments on the wire.
+/// What happens to the segments in flight.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// The next arrives, and its ACK.
+    /// The next arrives, and so does its ACK.
     Arrive,
     /// The next arrives; its ACK is lost.
     Unacknowledged,
     /// The next is lost.
     Lose,
-    /// The next is reordered behind so many.
+    /// The next is reordered behind this many.
     Late(usize),
-    /// The next arrives twice, so that the sender gets a DSACK.
+    /// The next arrives twice: the sender gets a DSACK.
     Time,
 }
 
@@ -34,7 +34,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..400)
 }
 
-/// What shows of a sender: what it counts as sacked, lost and retransmitted, its window, and what is on the wire.
+/// Visible state of a sender: segments SACKed, lost and retransmitted, cwnd, and the segments in flight.
 type Shown = ([u32; 4], VecDeque<u32>);
 
 fn play(walk: SackWalk, steps: &[Step]) -> Vec<Shown> {
@@ -73,7 +73,7 @@ fn play(walk: SackWalk, steps: &[Step]) -> Vec<Shown> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn every_walk_finds_the_same(steps in steps()) {
+    fn all_sack_walks_agree(steps in steps()) {
         let expected = play(SackWalk::FromHead, &steps);
         for walk in [SackWalk::Repeats, SackWalk::Holes, SackWalk::Index] {
             for (at, (other, one)) in play(walk, &steps).iter().zip(&expected).enumerate() {

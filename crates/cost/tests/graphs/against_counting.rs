@@ -1,4 +1,4 @@
-//! What is counted by stacks agrees with counting every sample on its own, and nothing is lost or counted twice.
+//! Counting by stacks agrees with counting every sample separately, and nothing is lost or counted twice.
 
 use crate::folded::profile;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use slowpath_cost::exact::{Exact, Overlap};
 use slowpath_cost::{Count, Function, Profile, Root, Roots};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Few functions, so that recursion of every kind is frequent; among them those with rules of their own for who called for what.
+/// Few functions, so that recursion of every kind is frequent; including those with their own rules in `calls`.
 const NAMES: [&str; 11] = [
     "f0",
     "f1",
@@ -24,7 +24,7 @@ const INTERRUPT: [&str; 2] = ["asm_common_interrupt", "common_interrupt"];
 const SOFTIRQ: [&str; 1] = ["handle_softirqs"];
 const FUNCTIONS: u32 = NAMES.len() as u32;
 
-/// Stacks of these.
+/// Profiles of these functions.
 pub fn profiles() -> impl Strategy<Value = Profile> {
     let stack = (prop::collection::vec(0..FUNCTIONS, 1..7), 1_u64..5, prop::bool::weighted(0.2));
     prop::collection::vec(stack, 0..25).prop_map(|stacks| {
@@ -47,7 +47,7 @@ pub fn some_roots() -> impl Strategy<Value = Roots> {
     })
 }
 
-/// Some roots, and whether the first works for the second where that stands above it.
+/// Some roots, and whether the first belongs to the second below it.
 fn roots_within() -> impl Strategy<Value = (Roots, bool)> {
     (some_roots(), any::<bool>()).prop_map(|(mut roots, is_within)| {
         let is_within = is_within && roots.len() > 1;
@@ -58,7 +58,7 @@ fn roots_within() -> impl Strategy<Value = (Roots, bool)> {
     })
 }
 
-/// Of a stack what was called, name by name, in the words of the rules.
+/// The calls of a stack, by name, as in the wording of the rules.
 fn called(stack: &[&'static str]) -> Vec<&'static str> {
     let mut called = Vec::new();
     for (at, name) in stack.iter().enumerate() {
@@ -76,7 +76,7 @@ fn called(stack: &[&'static str]) -> Vec<&'static str> {
     called
 }
 
-/// Every sample for itself: whether its stack was cut off, and its functions, the innermost first.
+/// Every sample separately: whether its stack was cut off, and its functions, innermost first.
 fn samples(profile: &Profile) -> Vec<(bool, Vec<Function>)> {
     let mut samples = Vec::new();
     for entry in &profile.entries {
@@ -89,7 +89,7 @@ fn samples(profile: &Profile) -> Vec<(bool, Vec<Function>)> {
     samples
 }
 
-/// To whom a function belongs, sample by sample, in the words of the definition. Samples are of what was called.
+/// The owner of a function, sample by sample, as in the definition. Samples contain only calls.
 fn by_hand(
     profile: &Profile,
     roots: &Roots,
@@ -132,7 +132,7 @@ fn by_hand(
 
 proptest! {
     #[test]
-    fn counting_stacks_is_counting_samples(profile in profiles(), (roots, is_within) in roots_within()) {
+    fn counting_stacks_agrees_with_counting_samples(profile in profiles(), (roots, is_within) in roots_within()) {
         let calls = profile.calls();
         for count in [Count::Own, Count::WithCallees] {
             let counted = calls.attribute(0, &roots, count);
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn stacks_have_what_was_called(profile in profiles()) {
+    fn stacks_contain_only_calls(profile in profiles()) {
         let calls = profile.calls();
         let names = |of: &Profile, stack| -> Vec<String> {
             of.stacks.frames(stack).iter().map(|frame| of.functions.name(frame.function).to_owned()).collect()
@@ -161,13 +161,13 @@ proptest! {
         for stack in profile.stacks.all() {
             prop_assert_eq!(again.profile().stacks.frames(stack), calls.profile().stacks.frames(stack));
         }
-        // What a function costs itself is as it was.
+        // Functions' own costs are unchanged.
         let own = calls.profile().own(0);
         prop_assert_eq!(&own[..profile.functions.len()], &profile.own(0)[..]);
     }
 
     #[test]
-    fn parts_sum_to_the_whole(profile in profiles(), roots in some_roots()) {
+    fn attributed_parts_sum_to_the_whole(profile in profiles(), roots in some_roots()) {
         let all: u64 = profile.entries.iter().map(|entry| entry.weight).sum();
         let own = profile.calls().attribute(0, &roots, Count::Own);
         prop_assert_eq!(own.iter().flatten().map(|exact| exact.weight).sum::<u64>(), all);
@@ -181,7 +181,7 @@ proptest! {
     }
 
     #[test]
-    fn edges_are_pairs_of_samples(profile in profiles()) {
+    fn edges_agree_with_pairs_in_samples(profile in profiles()) {
         let edges = profile.edges(0);
         let mut pairs: BTreeMap<(Function, Function), u64> = BTreeMap::new();
         let mut own: BTreeMap<Function, u64> = BTreeMap::new();
@@ -203,13 +203,13 @@ proptest! {
         prop_assert_eq!(&upward, &pairs);
     }
 
-    /// Against following every step of the walk again and again until nothing is left to move.
+    /// Compared with sweeping over every step of the walk until nothing moves.
     #[test]
-    fn the_estimate_is_where_walks_end(profile in profiles(), roots in some_roots()) {
+    fn estimate_agrees_with_sweeping_the_walk(profile in profiles(), roots in some_roots()) {
         let edges = profile.edges(0);
         let estimates = edges.attribute(&roots);
         let functions = profile.functions.len();
-        // Share of each root, elsewhere and cut, from above or below: the same equations, swept.
+        // The share of each root, elsewhere and cut, from above or below: the same equations, by sweeps.
         let mut swept = vec![vec![0.0; roots.len() + 2]; functions];
         for _ in 0..3_000 {
             for function in profile.functions.iter() {
@@ -231,18 +231,18 @@ proptest! {
             }
         }
         for (estimate, swept) in estimates.iter().zip(&swept) {
-            let told = estimate.innermost.iter().chain([&estimate.elsewhere, &estimate.cannot_tell]);
-            for (told, swept) in told.zip(swept) {
-                prop_assert!((told - swept).abs() < 1e-9, "{estimate:?} {swept:?}");
+            let actual = estimate.innermost.iter().chain([&estimate.elsewhere, &estimate.cannot_tell]);
+            for (actual, swept) in actual.zip(swept) {
+                prop_assert!((actual - swept).abs() < 1e-9, "{estimate:?} {swept:?}");
             }
             let sum = estimate.innermost.iter().sum::<f64>() + estimate.elsewhere + estimate.cannot_tell;
             prop_assert!((sum - 1.0).abs() < 1e-12, "{sum}");
         }
     }
 
-    /// What a root stands above does not depend on which others are asked for.
+    /// The cost below a root does not depend on the other roots.
     #[test]
-    fn what_a_root_stands_above_is_what_it_has_alone(profile in profiles(), roots in some_roots()) {
+    fn overlapping_share_does_not_depend_on_other_roots(profile in profiles(), roots in some_roots()) {
         let edges = profile.edges(0);
         let together = edges.attribute(&roots);
         for root in roots.iter() {
@@ -250,16 +250,20 @@ proptest! {
             let of_root = profile.functions.iter().filter(|function| roots.of(*function) == Some(root));
             let alone = one.add("alone", of_root).expect("one root");
             for (together, by_itself) in together.iter().zip(edges.attribute(&one)) {
-                let told = together.overlapping_share(root).expect("a root");
-                prop_assert!((told - by_itself.share(alone).expect("a root")).abs() < 1e-12, "{together:?} {by_itself:?}");
-                prop_assert!(together.share(root).expect("a root") <= told + 1e-12);
+                let actual = together.overlapping_share(root).expect("a root");
+                let alone = by_itself.share(alone).expect("a root");
+                prop_assert!((actual - alone).abs() < 1e-12, "{together:?} {by_itself:?}");
+                prop_assert!(together.share(root).expect("a root") <= actual + 1e-12);
             }
         }
     }
 
-    /// On a call graph that is a tree there is nothing to forget: with callees the estimate is exact.
+    /// On a call graph that is a tree nothing is lost: with callees the estimate is exact.
     #[test]
-    fn on_a_tree_the_estimate_is_exact(parents in prop::collection::vec((any::<prop::sample::Index>(), 1_u64..9), 1..12), of in 0_u32..12) {
+    fn estimate_is_exact_on_a_tree(
+        parents in prop::collection::vec((any::<prop::sample::Index>(), 1_u64..9), 1..12),
+        of in 0_u32..12,
+    ) {
         let mut paths = vec!["f0".to_owned()];
         let mut text = "f0 1\n".to_owned();
         for (number, (parent, samples)) in parents.iter().enumerate() {
@@ -276,9 +280,9 @@ proptest! {
         }
     }
 
-    /// Without a threshold the call tree is all that is above, and says what the whole graph says.
+    /// Without a threshold the call tree contains everything above, and agrees with the whole graph.
     #[test]
-    fn a_call_tree_without_a_threshold_leaves_nothing_out(profile in profiles(), of in 0..FUNCTIONS, to in 0..FUNCTIONS) {
+    fn call_tree_without_a_threshold_is_complete(profile in profiles(), of in 0..FUNCTIONS, to in 0..FUNCTIONS) {
         let edges = profile.edges(0);
         let tree = edges.call_tree(&[Function(of)], &[], 0.0);
         let mut roots = Roots::new();

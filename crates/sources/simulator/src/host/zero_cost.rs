@@ -1,8 +1,7 @@
-//! A host on which nothing takes time: what a CPU would do later is done at once.
+//! A host on which nothing takes time: what a CPU would do later is done immediately.
 //!
-//! Its card is a card all the same: it raises its interrupt when a packet has waited long enough or enough of them
-//! wait, and what came until then is merged where the kernel merges. So it is what a host becomes whose costs go to
-//! zero.
+//! Its NIC works as usual: it raises its interrupt when a packet has waited long enough or enough packets wait, and
+//! packets received until then are merged if the kernel merges. So it is the limit of a host whose costs approach zero.
 
 use super::Host;
 use super::handling::Handling;
@@ -13,18 +12,18 @@ use crate::outside::Outside;
 use slowpath_model::Wait;
 
 impl Host {
-    /// A packet that matters for the card's interrupt has arrived.
-    pub(super) fn arrival_at_once(&mut self, out: &mut Outside<'_>) {
+    /// A packet that affects the NIC's interrupt has arrived.
+    pub(super) fn arrival_zero_cost(&mut self, out: &mut Outside<'_>) {
         self.receive.fill_ring(out.now, out);
         if self.receive.ring.interrupt(out.now) == Raise::Now {
-            self.poll_at_once(out);
+            self.poll_zero_cost(out);
         } else {
             self.receive.watch_wires(out);
         }
     }
 
-    /// All that the card has goes up to TCP, and then the processes run that it woke.
-    pub(super) fn poll_at_once(&mut self, out: &mut Outside<'_>) {
+    /// Passes all packets of the NIC up to TCP, and then runs the processes that this woke.
+    pub(super) fn poll_zero_cost(&mut self, out: &mut Outside<'_>) {
         self.receive.ring.mask();
         let weight = self.receive.path.dev_weight.max(1);
         let mut left = weight;
@@ -39,28 +38,28 @@ impl Host {
                 left = weight;
                 self.receive.softirqs[0].end_poll();
             }
-            self.deliver_at_once(&mut handling, out);
+            self.deliver_zero_cost(&mut handling, out);
         }
         self.receive.softirqs[0].end_poll();
-        self.deliver_at_once(&mut handling, out);
+        self.deliver_zero_cost(&mut handling, out);
         self.receive.ring.unmask();
         self.receive.watch_wires(out);
         self.run_ready(out);
     }
 
-    fn deliver_at_once(&mut self, handling: &mut Handling, out: &mut Outside<'_>) {
+    fn deliver_zero_cost(&mut self, handling: &mut Handling, out: &mut Outside<'_>) {
         while let Some(frame) = self.receive.softirqs[0].next_ready() {
             self.deliver(0, &frame, handling, out);
             self.finish(handling, out);
         }
     }
 
-    /// Does all that a context is in the middle of.
+    /// Completes the work that a context is in the middle of.
     pub(super) fn finish(&mut self, handling: &mut Handling, out: &mut Outside<'_>) {
         while self.proceed(handling, Waker::Interrupt, out).is_some() {}
     }
 
-    /// Runs the tasks that can run, and what the card lets go on.
+    /// Runs runnable tasks, and continues what the NIC allows.
     pub(super) fn run_ready(&mut self, out: &mut Outside<'_>) {
         loop {
             if let Some(socket) = self.receive.softirqs[0].throttled.pop_front() {
@@ -68,7 +67,7 @@ impl Host {
                 self.make_use_of_room(socket, &mut handling, out);
                 self.finish(&mut handling, out);
             } else if let Some(task) = self.cpus.ready.pop_front() {
-                // Computing is all that a task on such a host could spend time on, and none does.
+                // On such a host only computing would take time, and no task computes.
                 while !matches!(self.task_step(task, out), Next::Sleep) {}
             } else {
                 return;

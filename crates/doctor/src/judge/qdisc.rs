@@ -1,4 +1,4 @@
-//! The queue before the NIC (ubik V: txqueuelen), and what delays packets there.
+//! The qdisc (ubik V: txqueuelen), and what delays packets there.
 
 use super::{Examination, percent, together};
 use crate::finding::{Check, Finding, Severity, change, look};
@@ -19,23 +19,23 @@ pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// A socket keeps about a millisecond of its rate below itself (`sk_pacing_shift` of 10, `tcp_small_queue_check`,
-/// 6.18), so that this is what a queue has to hold.
+/// TCP small queues limit a socket to about a millisecond of its rate (`sk_pacing_shift` of 10,
+/// `tcp_small_queue_check`, 6.18), which a qdisc must hold.
 const BELOW_SOCKETS: u64 = 1 << 10;
-/// A super-packet is taken for at least this: 64 KiB at most, and less for slow connections (`tcp_tso_autosize`).
+/// The minimum assumed super-packet: it has up to 64 KiB, and less on slow connections (`tcp_tso_autosize`).
 const SUPER_PACKET: u64 = 16 << 10;
 
-/// What the sockets put into the queue at most, in packets as they come and in bytes; twice, for who else sends.
+/// The maximum that the sockets queue, in packets and in bytes; doubled for other senders.
 fn needed(exam: &Examination<'_>, interface: &Interface) -> (u64, u64) {
     let bytes = exam.goal.rate.get() / 8 / BELOW_SOCKETS;
     let joined = interface.offload("tx-generic-segmentation").is_none_or(|offload| offload.on);
     let each = if joined { SUPER_PACKET } else { u64::from(exam.mtu().max(1)) };
-    // Two of each connection are let down whatever their rate.
+    // Each connection may always queue two, whatever its rate.
     let streams = 2 * u64::from(exam.goal.streams);
     (2 * bytes.div_ceil(each).max(streams), 2 * bytes.max(streams * u64::from(exam.mtu())))
 }
 
-/// A queue that drops what the sockets may put there.
+/// A qdisc that drops what the sockets may queue.
 fn room(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     exam.goal.role.sends().then_some(())?;
     let (packets, bytes) = needed(exam, interface);
@@ -84,7 +84,7 @@ fn room(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     )
 }
 
-/// Where `tc` finds it.
+/// The qdisc's place in a `tc` command.
 fn at(queue: &Queue) -> String {
     let place = |number: u32| format!("{:x}:{:x}", number >> 16, number & 0xffff);
     if queue.parent == u32::MAX {
@@ -111,7 +111,7 @@ fn shaper(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Optio
     )
 }
 
-/// What fq lets a single connection have.
+/// fq's limit for a single connection.
 fn flow_rate(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Option<Finding> {
     exam.goal.role.sends().then_some(())?;
     let each = Rate::bits_per_second(queue.flow_rate?);
@@ -133,7 +133,7 @@ fn flow_rate(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Op
     )
 }
 
-/// An emulated path that was forgotten.
+/// A leftover path emulator.
 fn emulator(interface: &Interface, queue: &Queue) -> Option<Finding> {
     (queue.kind == "netem").then_some(())?;
     let delay = queue.delay_ns.filter(|delay| *delay > 0).map(Duration::from_nanos);
@@ -151,10 +151,10 @@ fn emulator(interface: &Interface, queue: &Queue) -> Option<Finding> {
     )
 }
 
-/// What was dropped here so far.
+/// Drops so far.
 fn drops(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     exam.goal.role.sends().then_some(())?;
-    // A root that shares its packets out counts its children's drops too.
+    // A classful root's drops include its children's.
     let root = interface.queues.iter().flatten().find(|queue| queue.parent == u32::MAX)?;
     let share = exam.is_too_much(root.drops, together(&[root.packets, root.drops]))?;
     let name = &interface.name;

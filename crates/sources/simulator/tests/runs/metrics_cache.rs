@@ -1,4 +1,4 @@
-//! What a host keeps of a connection, for the next to the same host.
+//! Metrics that a host caches from a connection, for the next one to the same host.
 
 use crate::run::scenario;
 use slowpath_model::{CaState, EventKind, SocketSample};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const INFINITE: u32 = 0x7fff_ffff;
 
-/// The first sample with an RTT and the last, of each connection at one host.
+/// Each connection's first sample with an RTT and its last, at one host.
 struct Ends {
     host: usize,
     samples: BTreeMap<u32, [SocketSample; 2]>,
@@ -38,7 +38,7 @@ impl Ends {
         (ends, simulation)
     }
 
-    /// The threshold that a connection leaves which closes in order (`tcp_update_metrics`).
+    /// The ssthresh saved by a connection that closes in the Open state (`tcp_update_metrics`).
     fn left_by(&self, connection: u32) -> u32 {
         let last = &self.samples[&connection][1];
         let (cwnd, ssthresh) = last.snd_cwnd.zip(last.snd_ssthresh).expect("a sender's state");
@@ -56,7 +56,7 @@ fn shipped() -> String {
     std::fs::read_to_string(file).expect("a scenario")
 }
 
-/// `ubik` IV-E: the second loses nothing and has the path to itself.
+/// `ubik` IV-E: the second connection loses nothing and has the path to itself.
 #[test]
 fn cached_ssthresh_of_a_lossy_connection_limits_the_next() {
     let kernel = "kernel = \"2.4.17\"";
@@ -72,17 +72,17 @@ fn cached_ssthresh_of_a_lossy_connection_limits_the_next() {
         assert_eq!(ends.first_threshold(0), Some(INFINITE), "{name}");
         assert_eq!(ends.first_threshold(1), Some(expected), "{name}");
         let next = simulation.transfers()[1];
-        assert_eq!(next.info.map(|told| told.retransmits), Some(0), "{name}");
+        assert_eq!(next.info.map(|info| info.retransmits), Some(0), "{name}");
         rates.insert(name, next.rate().expect("data").get() as f64);
     }
     assert!(rates["2.4.17"] < 0.6 * rates["unsaved"], "{rates:?}");
-    // BIC does not need long from there.
+    // BIC recovers quickly from there.
     assert!(rates["2.6.14"] > 0.8 * rates["unsaved"], "{rates:?}");
 }
 
-/// The side that accepts remembers as well, and a host does not take what it knows of one for what it knows of another.
+/// The accepting side caches metrics too, and a host does not use one host's metrics for another.
 #[test]
-fn a_server_caches_metrics_for_each_client() {
+fn server_caches_metrics_for_each_client() {
     let text = "title = \"t\"\nduration = \"30 s\"\n\
         [hosts.near]\n[hosts.far]\n[hosts.server]\nkernel = \"2.6.14\"\n\
         [[path]]\nbetween = [\"near\", \"server\"]\nrate = \"50 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"2 bdp\"\n\
@@ -95,5 +95,5 @@ fn a_server_caches_metrics_for_each_client() {
     let (ends, _) = Ends::of(text, 2);
     assert_eq!(ends.first_threshold(0), Some(INFINITE));
     assert_eq!(ends.first_threshold(1), Some(ends.left_by(0)));
-    assert_eq!(ends.first_threshold(2), Some(INFINITE), "of a host that nothing was known of");
+    assert_eq!(ends.first_threshold(2), Some(INFINITE), "a host without cached metrics");
 }

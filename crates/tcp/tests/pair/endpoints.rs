@@ -10,7 +10,7 @@ use std::time::Duration;
 
 pub const PEER: Peer = Peer(1);
 
-/// What an application does: writes so many bytes, then says so; reads until the end; closes.
+/// An application: writes `to_write` bytes, shuts down writing, reads until EOF, closes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Application {
     pub to_write: u32,
@@ -20,7 +20,7 @@ pub struct Application {
     pub shut: bool,
     pub closed: bool,
     pub error: Option<Errno>,
-    /// Reads nothing before then.
+    /// Reads nothing before this instant.
     pub reads_from: Option<Instant>,
 }
 
@@ -82,15 +82,15 @@ pub struct Pair {
     pub client: Connection,
     pub listener: Listener,
     pub server: Option<Connection>,
-    pub there: Channel,
-    pub back: Channel,
-    /// Whether the client's own queue has no room for a packet.
+    pub to_server: Channel,
+    pub to_client: Channel,
+    /// Whether the client's qdisc drops a packet.
     pub refuses: Option<fn(&Connection, &Packet) -> bool>,
-    pub asks: Application,
-    pub answers: Application,
-    /// Every packet that has reached the server and the client.
+    pub client_app: Application,
+    pub server_app: Application,
+    /// Every packet that reached the server and the client.
     pub reached: [Vec<Packet>; 2],
-    /// What each packet cost the client, and whether it had SACK blocks.
+    /// The client's work per packet, and whether the packet had SACK blocks.
     pub work: Vec<(bool, Work)>,
 }
 
@@ -106,7 +106,7 @@ pub fn settings(choices: Choices, sysctls: Sysctls) -> Arc<Settings> {
 }
 
 impl Pair {
-    pub fn new(settings: &Arc<Settings>, there: Vec<Fate>, back: Vec<Fate>) -> Self {
+    pub fn new(settings: &Arc<Settings>, to_server: Vec<Fate>, to_client: Vec<Fate>) -> Self {
         let now = Instant::START;
         let delay = Duration::from_millis(10);
         Self {
@@ -114,28 +114,28 @@ impl Pair {
             client: Connection::connect(settings.clone(), SocketOptions::default(), now),
             listener: Listener::listen(settings.clone(), SocketOptions::default(), 8),
             server: None,
-            there: Channel::new(delay, there),
-            back: Channel::new(delay, back),
+            to_server: Channel::new(delay, to_server),
+            to_client: Channel::new(delay, to_client),
             refuses: None,
-            asks: Application::default(),
-            answers: Application::default(),
+            client_app: Application::default(),
+            server_app: Application::default(),
             reached: [Vec::new(), Vec::new()],
             work: Vec::new(),
         }
     }
 
-    /// A Linux 6.18 on either side of an undisturbed path.
+    /// Linux 6.18 on both sides of a clean path.
     pub fn modern() -> Self {
         Self::new(&settings(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls()), Vec::new(), Vec::new())
     }
 
     fn applications(&mut self) {
-        self.asks.act(self.now, &mut self.client);
+        self.client_app.act(self.now, &mut self.client);
         if self.server.is_none() {
             self.server = self.listener.accept().ok().map(|(_, connection)| connection);
         }
         if let Some(server) = &mut self.server {
-            self.answers.act(self.now, server);
+            self.server_app.act(self.now, server);
         }
     }
 
@@ -144,19 +144,19 @@ impl Pair {
             if self.refuses.is_some_and(|refuses| refuses(&self.client, &packet)) {
                 self.client.handle_local_drop(self.now, &packet);
             } else {
-                self.there.send(self.now, packet);
+                self.to_server.send(self.now, packet);
             }
         }
         while let Some((_, packet)) = self.listener.poll_transmit() {
-            self.back.send(self.now, packet);
+            self.to_client.send(self.now, packet);
         }
         while let Some(packet) = self.server.as_mut().and_then(Connection::poll_transmit) {
-            self.back.send(self.now, packet);
+            self.to_client.send(self.now, packet);
         }
     }
 
     fn deliver(&mut self) {
-        for packet in self.there.arrivals(self.now) {
+        for packet in self.to_server.arrivals(self.now) {
             self.reached[0].push(packet);
             match &mut self.server {
                 Some(server) => server.handle_packet(self.now, &packet),
@@ -164,7 +164,7 @@ impl Pair {
             }
             self.settle();
         }
-        for packet in self.back.arrivals(self.now) {
+        for packet in self.to_client.arrivals(self.now) {
             self.reached[1].push(packet);
             self.client.handle_packet(self.now, &packet);
             self.work.push((!packet.sack().is_empty(), self.client.take_work()));
@@ -194,10 +194,10 @@ impl Pair {
     }
 
     fn next(&self) -> Option<Instant> {
-        let readers = [self.asks.reads_from, self.answers.reads_from].into_iter().flatten();
+        let readers = [self.client_app.reads_from, self.server_app.reads_from].into_iter().flatten();
         [
-            self.there.next(),
-            self.back.next(),
+            self.to_server.next(),
+            self.to_client.next(),
             self.client.poll_timeout(),
             self.listener.poll_timeout(),
             self.server.as_ref().and_then(Connection::poll_timeout),
@@ -208,7 +208,7 @@ impl Pair {
         .min()
     }
 
-    /// Runs until nothing is left to happen or `end`; checks at every step what must always hold.
+    /// Runs until nothing is pending or until `end`; checks invariants at every step.
     pub fn drive(&mut self, end: Duration) {
         self.settle();
         let end = Instant::START + end;
@@ -223,7 +223,7 @@ impl Pair {
         self.now = self.now.max(end);
     }
 
-    /// A receive buffer may be overrun by one segment, no more.
+    /// A receive buffer may be exceeded by at most one segment.
     fn check_memory(&self) {
         for end in [Some(&self.client), self.server.as_ref()].into_iter().flatten() {
             let (used, buffer) = (end.receive_memory(), end.receive_buffer());
@@ -231,13 +231,13 @@ impl Pair {
         }
     }
 
-    /// Everything that was written has been read, and both ends are gone.
+    /// Everything written was read, and both ends are gone.
     pub fn assert_complete(&self) {
         let Some(server) = &self.server else { panic!("never accepted: {:?}", self.client.state()) };
-        assert_eq!((self.asks.error, self.answers.error), (None, None));
-        assert_eq!(self.answers.read, u64::from(self.asks.to_write), "client to server");
-        assert_eq!(self.asks.read, u64::from(self.answers.to_write), "server to client");
-        assert!(self.asks.at_end && self.answers.at_end);
+        assert_eq!((self.client_app.error, self.server_app.error), (None, None));
+        assert_eq!(self.server_app.read, u64::from(self.client_app.to_write), "client to server");
+        assert_eq!(self.client_app.read, u64::from(self.server_app.to_write), "server to client");
+        assert!(self.client_app.at_end && self.server_app.at_end);
         assert_eq!((self.client.state(), server.state()), (State::Closed, State::Closed));
         assert!(self.client.is_gone() && server.is_gone());
     }

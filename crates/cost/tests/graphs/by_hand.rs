@@ -1,9 +1,9 @@
-//! Small call graphs worked by hand, with what the paper says next to them.
+//! Small call graphs computed by hand, next to the paper's statements about them.
 
 use crate::folded::{call_graph, function, profile, roots};
 use slowpath_cost::{Attribution, Count, Profile, Root, Roots};
 
-/// What a function's cost is divided into: exact and estimated share of a root.
+/// A function's cost: exact and estimated share of a root.
 fn shares(profile: &Profile, attribution: &Attribution, name: &str, root: Root) -> (f64, f64) {
     let function = function(profile, name);
     let found = attribution.functions.iter().find(|attributed| attributed.function == function);
@@ -23,7 +23,7 @@ fn near(value: f64, expected: f64) {
 /// cycles. This called function may not show up in the list of top cycle consumers and given the depth of m, may not be known to
 /// contribute to the cost of foo" (section 3.1.1).
 #[test]
-fn a_function_m_levels_below_foo_is_found() {
+fn descendant_m_levels_below_foo_is_found() {
     let profile = profile(
         "main;foo 10
          main;foo;a;b;c;deep 3
@@ -36,7 +36,7 @@ fn a_function_m_levels_below_foo_is_found() {
     assert!(!edges.top(3).contains(&function(&profile, "deep")));
     let found = edges.greatest_descendants_of(&[foo], 2);
     assert_eq!(found[0].own, 10);
-    // a, b and c cost nothing themselves.
+    // a, b and c have no own cost.
     let deepest: Vec<_> = found[0]
         .descendants
         .iter()
@@ -50,7 +50,7 @@ fn a_function_m_levels_below_foo_is_found() {
 }
 
 #[test]
-fn the_greatest_n_of_the_top_m() {
+fn greatest_n_descendants_of_the_top_m() {
     let profile = profile(
         "top;x 4
          top;y 6
@@ -80,7 +80,7 @@ fn the_greatest_n_of_the_top_m() {
 /// "If two higher order functions use the services of a lower level function, only a certain percentage of the cycles consumed by the
 /// lower level function can be attributed to each" (section 3.1.2).
 #[test]
-fn a_shared_callee_is_divided_by_its_callers_shares() {
+fn shared_callee_is_divided_by_its_callers_shares() {
     let profile = profile(
         "receive;alloc 41
          send;alloc 50
@@ -97,7 +97,7 @@ fn a_shared_callee_is_divided_by_its_callers_shares() {
 
 /// Two paths from the root meet again: the products along them are added up.
 #[test]
-fn a_diamond_has_the_sum_over_its_paths() {
+fn diamond_sums_over_its_paths() {
     // 60 % of `low` came through `left`, of which 2/3 came from `root`; 40 % through `right`, all from `root`.
     let (names, edges) = call_graph(
         &[("low", 10)],
@@ -119,9 +119,9 @@ fn a_diamond_has_the_sum_over_its_paths() {
     near(low.cost, 8.0);
 }
 
-/// A graph without stacks has shares of callers alone; with stacks, beginnings and cut stacks are ways too.
+/// A graph without stacks only has shares of callers; with stacks, outermost places and cut stacks count too.
 #[test]
-fn where_stacks_end_counts_where_it_is_known() {
+fn ends_of_stacks_count_if_known() {
     let profile = profile(
         "root;f 2
          f 1
@@ -138,10 +138,10 @@ fn where_stacks_end_counts_where_it_is_known() {
     assert_eq!(edges.attribute(&roots)[1].share(root), Some(1.0));
 }
 
-/// The estimate is wrong where a function is called for two roots and asks different things for each.
+/// The estimate is wrong if a function is called for two roots and calls different functions for each.
 #[test]
-fn the_call_graph_forgets_for_whom_a_caller_called() {
-    // `work` is called for both. Only for `receive` does it free.
+fn estimate_differs_when_a_caller_works_for_two_roots() {
+    // `work` is called for both. It frees only for `receive`.
     let profile = profile(
         "receive;work 30
          receive;work;free 20
@@ -149,30 +149,31 @@ fn the_call_graph_forgets_for_whom_a_caller_called() {
     );
     let (roots, [receive, send]) = roots(&profile, ["receive", "send"]);
     let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
-    // All of `free` is receive's. Half of what `work` was called for was receive's (50 of 100), so the graph says half of `free` is.
+    // All of `free` is receive's. Half of `work` was called for receive (50 of 100), so the graph attributes half of
+    // `free`.
     assert_eq!(shares(&profile, &attribution, "free", receive), (1.0, 0.5));
     assert_eq!(shares(&profile, &attribution, "free", send), (0.0, 0.5));
-    // `work` itself: 30 of 80 for receive. The graph divides it as it divides `work` with what it called: 50 of 100.
+    // `work` itself: 30 of 80 for receive. The graph divides it like `work` with its callees: 50 of 100.
     assert_eq!(shares(&profile, &attribution, "work", receive), (0.375, 0.5));
     let free = attribution.functions.iter().find(|found| found.weight == 20).unwrap();
     assert_eq!(free.difference(receive), Some(-0.5));
     assert_eq!(free.difference(send), Some(0.5));
     assert_eq!(free.misplaced(), Some(0.5));
-    // By whole stacks the cost with callees of `work` is divided as the graph divides it.
+    // By whole stacks, the cost with callees of `work` is divided as by the graph.
     let with_callees = Attribution::of(&profile.calls(), 0, attribution.roots.clone(), Count::WithCallees);
     assert_eq!(shares(&profile, &with_callees, "work", receive), (0.5, 0.5));
 }
 
-/// A function that calls itself did not come from anybody by that.
+/// A function's call of itself does not count as a caller.
 #[test]
-fn recursion_is_counted_once_a_sample() {
+fn recursion_counts_once_per_sample() {
     let profile = profile(
         "a;f;f;f 6
          b;f 2",
     );
     let edges = profile.edges(0);
     let [a, b, f] = ["a", "b", "f"].map(|name| function(&profile, name));
-    // f stands upon f twice on each of the six stacks; OProfile would tell twelve.
+    // f is directly above f twice on each of the six stacks; OProfile would report twelve.
     assert_eq!(edges.callers(f), [(f, 6), (a, 6), (b, 2)]);
     assert_eq!(edges.own(f), 8);
     let (roots, [root_a, root_b]) = roots(&profile, ["a", "b"]);
@@ -188,7 +189,7 @@ fn recursion_is_counted_once_a_sample() {
     assert_eq!(edges.greatest_descendants_of(&[b], 9)[0].descendants.len(), 1);
 }
 
-/// Two functions that call each other: the way up may go round before it leaves.
+/// Two functions that call each other: the way up may go through the cycle several times.
 #[test]
 fn mutual_recursion_is_solved() {
     // Of g, 3/4 came from h and 1/4 from `in_g`; of h, 1/2 from g and 1/2 from `in_h`.
@@ -202,17 +203,17 @@ fn mutual_recursion_is_solved() {
     near(g.share(in_h).unwrap(), 0.6);
     let h = &estimates[function(&names, "h").0 as usize];
     near(h.share(in_g).unwrap(), 0.2);
-    // The sum over all paths would count every round: 1 of g is above g, and 1/(1 − 3/8) visits. A share is never above one.
+    // The sum over all paths would count every round: 1/(1 − 3/8) visits of g. A share never exceeds one.
     let tree = edges.call_tree(&[function(&names, "g")], &[], 0.0);
     let above = tree.cumulative(function(&names, "h"));
     near(above[0].share, 0.75);
     near(above.iter().find(|found| found.function == function(&names, "h")).unwrap().share, 1.0);
 }
 
-/// Who belongs to whom where one root calls another, as sending an ACK is called in receiving: figure 15 has 41 % of TCP transmit
-/// at sending ACKs, which are TCP receive's as well.
+/// Ownership when one root calls another, as receiving sends ACKs: in figure 15, 41 % of TCP transmit is for sending
+/// ACKs, which also belong to TCP receive.
 #[test]
-fn a_sample_belongs_to_its_innermost_root_and_lies_below_all() {
+fn sample_belongs_to_its_innermost_root_and_is_below_all() {
     let profile = profile(
         "tcp_v4_rcv;tcp_send_ack;tcp_transmit_skb 41
          tcp_v4_rcv;tcp_transmit_skb 9
@@ -231,9 +232,9 @@ fn a_sample_belongs_to_its_innermost_root_and_lies_below_all() {
     }
 }
 
-/// What a timer does while a program sends is not what sending costs; what the card brought meanwhile is receiving.
+/// A timer's work while a program sends is not a cost of sending; packets that arrive meanwhile are receiving.
 #[test]
-fn an_interrupt_is_not_called_for_by_what_it_interrupted() {
+fn interrupt_is_not_attributed_to_the_interrupted_code() {
     let profile = profile(
         "tcp_sendmsg;asm_sysvec_apic_timer_interrupt;update_curr 7
          tcp_sendmsg;asm_common_interrupt;net_rx_action;tcp_v4_rcv;update_curr 2
@@ -248,9 +249,9 @@ fn an_interrupt_is_not_called_for_by_what_it_interrupted() {
     assert_eq!(exact.overlapping.iter().map(|overlap| overlap.weight).collect::<Vec<_>>(), [2, 1, 9]);
 }
 
-/// Where a stack is cut off, a root may have stood; where one was seen before, none further out matters.
+/// A root may be hidden beyond the cut of a stack; once one was seen, roots further out do not matter.
 #[test]
-fn a_stack_that_is_cut_off_says_nothing_of_what_is_behind() {
+fn cut_stack_without_a_root_is_undecided() {
     let profile = profile(
         "…;send;copy 5
          …;copy 3
@@ -267,13 +268,13 @@ fn a_stack_that_is_cut_off_says_nothing_of_what_is_behind() {
     let overlap = |root: Root| {
         (exact.overlapping[usize::from(root.0)].weight, exact.overlapping[usize::from(root.0)].cannot_tell)
     };
-    // Of x, the stacks that were cut off behind send say nothing either.
+    // For x, the stacks that were cut off after send are undecided too.
     assert_eq!((overlap(send), overlap(x)), ((6, 3), (1, 8)));
 }
 
-/// Programs without frame pointers have stacks that are cut off; of what the kernel did they hide nothing.
+/// Stacks of programs without frame pointers are cut off; they hide nothing of the kernel's work.
 #[test]
-fn a_stack_that_is_cut_off_in_a_program_hides_nothing_of_the_kernel() {
+fn stack_cut_in_a_program_hides_no_kernel_root() {
     let profile = profile(
         "…;read@libc;copy 6
          …;read@libc;send;copy 2
@@ -293,7 +294,7 @@ fn a_stack_that_is_cut_off_in_a_program_hides_nothing_of_the_kernel() {
         (estimate.elsewhere - 6.0 / 9.0).abs() < 1e-12 && (estimate.cannot_tell - 1.0 / 9.0).abs() < 1e-12
     );
     assert_eq!(of("work").exact.as_ref().unwrap().elsewhere, 4);
-    // A root in the program may have stood where it was cut.
+    // A root in the program may be beyond the cut.
     let (roots, _) = super::folded::roots(&profile, ["main"]);
     let attribution = Attribution::of(&profile.calls(), 0, roots, Count::Own);
     let exact = attribution.functions[0].exact.as_ref().unwrap();
@@ -303,7 +304,7 @@ fn a_stack_that_is_cut_off_in_a_program_hides_nothing_of_the_kernel() {
 /// "Callers with a calling percentage greater than a threshold are traversed. Thus a call tree with the greatest callers can be built
 /// bottom-up" (section 3.1.3).
 #[test]
-fn a_call_tree_leaves_out_small_callers_and_does_not_give_their_share_to_others() {
+fn call_tree_omits_small_callers_without_shifting_their_share() {
     let (names, edges) = call_graph(
         &[("skb_clone", 200), ("tcp_transmit_skb", 80)],
         &[
@@ -320,7 +321,7 @@ fn a_call_tree_leaves_out_small_callers_and_does_not_give_their_share_to_others(
             .map(|name| function(&names, name));
     let tree = edges.call_tree(&[clone], &[send], 0.1);
     let nodes: Vec<_> = tree.nodes.iter().map(|node| (node.function, node.own, node.height)).collect();
-    // packet_rcv has 10 %, which is not above 10 %; above tcp_sendmsg nobody looked.
+    // packet_rcv has 10 %, which is not above 10 %; callers of tcp_sendmsg were not examined.
     assert_eq!(nodes, [(clone, 200, 0), (transmit, 80, 1), (write, 0, 2), (ack, 0, 2), (send, 0, 3)]);
     near(tree.nodes[0].left_out, 0.1);
     let sending = tree.cumulative(send);

@@ -3,8 +3,7 @@
 use crate::run::Run;
 use std::time::Duration;
 
-/// How long the sender's CPU is busy in a transfer of which one packet is lost, if each buffer
-/// that is looked at takes `step`.
+/// The busy time of the sender's CPU in a transfer with one packet lost, if each buffer visited takes `step`.
 fn busy(kernel: &str, step: &str) -> Duration {
     let run = Run::of(&format!(
         "title = \"t\"\nduration = \"20 s\"\n\
@@ -17,9 +16,9 @@ fn busy(kernel: &str, step: &str) -> Duration {
     run.simulation.host_reports()[0].cpus.iter().flat_map(|busy| busy.levels).sum()
 }
 
-/// A walk from the head of the queue costs the window for each ACK (leith, section 1.1); today's index does not.
+/// A walk from the head of the queue visits the whole window per ACK (leith, section 1.1); today's index does not.
 #[test]
-fn a_sack_walk_from_the_queue_head_costs_cpu_per_step() {
+fn sack_walk_from_the_queue_head_costs_cpu_per_step() {
     let charged = |kernel| busy(kernel, "1 us").saturating_sub(busy(kernel, "0 ns"));
     let (walked, found) = (charged("linux-2.4.17"), charged("linux-6.18"));
     assert!(walked > Duration::from_millis(50), "{walked:?}");

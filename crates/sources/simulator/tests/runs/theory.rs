@@ -1,4 +1,4 @@
-//! What theory says of some runs, with how near it must come.
+//! Runs compared with theory, with a tolerance for each.
 
 use crate::run::{Run, scenario};
 use slowpath_model::{CaState, End, EventKind};
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The payload of a full segment with timestamps at an MTU of 1500.
 const MSS: f64 = 1448.0;
 
-/// Hosts where nothing takes time, so that only protocol and path are left.
+/// Zero-cost hosts, so that only protocol and path matter.
 const FREE: &str = "[hosts.sender]\nmachine = \"free\"\n[hosts.receiver]\nmachine = \"free\"\n";
 
 fn assert_near(what: &str, got: f64, expected: f64, tolerance: f64) {
@@ -19,19 +19,19 @@ fn assert_near(what: &str, got: f64, expected: f64, tolerance: f64) {
 }
 
 #[test]
-fn a_link_never_beats_its_rate_and_a_long_transfer_fills_it() {
+fn long_transfer_fills_the_link_and_never_exceeds_it() {
     let run = Run::of(&format!(
         "title = \"t\"\nduration = \"20 s\"\n{FREE}[path]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"1 bdp\"\n"
     ));
     let most = 100e6 * MSS / 1500.0;
     let got = run.acknowledged(5.0, 20.0);
-    // One packet may be on either side of the bounds.
+    // One packet may be outside the bounds.
     assert!(got <= most * 1.0001, "{got:.4e} over a link of {most:.4e}");
     assert!(got >= 0.93 * most, "{got:.4e} over a link of {most:.4e}");
 }
 
 #[test]
-fn a_window_that_binds_gives_one_window_a_round_trip() {
+fn window_limited_transfer_moves_one_window_per_rtt() {
     let run = Run::of(&format!(
         "title = \"t\"\nduration = \"20 s\"\n{FREE}[path]\nrate = \"10 Gbit/s\"\ndelay = \"25 ms\"\nqueue = \"1 bdp\"\n\
          [flows.receiver.socket]\nSO_RCVBUF = \"256 KiB\"\n"
@@ -45,7 +45,7 @@ fn a_window_that_binds_gives_one_window_a_round_trip() {
         .zip(run.segments.iter().filter(|(_, _, s)| s.from == End::B).filter_map(|(_, _, s)| s.ack).max())
         .map(|(edge, ack)| (edge - ack.0) as f64)
         .expect("acknowledgments");
-    // The sender fills whole segments only.
+    // The sender only sends whole segments.
     let usable = (window / MSS).floor() * MSS;
     assert_near("window / RTT", run.acknowledged(10.0, 20.0), usable * 8.0 / 0.050, 0.01);
 }
@@ -55,7 +55,7 @@ fn scale(run: &Run) -> u8 {
 }
 
 #[test]
-fn slow_start_doubles_every_round_trip() {
+fn slow_start_doubles_per_rtt() {
     let run = Run::of(&format!(
         "title = \"t\"\nduration = \"600 ms\"\n{FREE}[path]\nrate = \"10 Gbit/s\"\ndelay = \"50 ms\"\nqueue = \"1 bdp\"\n"
     ));
@@ -73,13 +73,13 @@ fn slow_start_doubles_every_round_trip() {
     }
 }
 
-/// Mathis et al. 1997: MSS/RTT · C/√p. Linux counts acknowledged segments, not ACKs, so that delayed ACKs do not slow the
+/// Mathis et al. 1997: MSS/RTT · C/√p. Linux counts acknowledged segments, not ACKs, so delayed ACKs do not slow the
 /// growth of the window, and C is √(3/2).
 #[test]
-fn reno_follows_the_square_root_of_its_losses() {
+fn reno_throughput_follows_the_square_root_of_the_loss_rate() {
     for (loss, seconds) in [(1e-5, 400), (1e-4, 400), (1e-3, 200), (1e-2, 200)] {
         let percent = loss * 100.0;
-        // Slow start ends soon: what a window far above the mean carries would count for hundreds of RTTs.
+        // Slow start must end soon: data sent with a window far above the mean would count for hundreds of RTTs.
         let run = Run::of(&format!(
             "title = \"t\"\nduration = \"{seconds} s\"\n{FREE}[path]\nrate = \"10 Gbit/s\"\ndelay = \"25 ms\"\nqueue = \"1 bdp\"\n\
              loss = \"{percent} %\"\n[[path.forward.lose]]\npackets = [1000]\n\
@@ -90,7 +90,7 @@ fn reno_follows_the_square_root_of_its_losses() {
     }
 }
 
-/// Every millisecond: the sender's window, whether it recovers, and its threshold.
+/// Every millisecond: the sender's cwnd, whether it is in recovery, and its ssthresh.
 struct Windows(Vec<(u32, bool, u32)>);
 
 impl Observer for Windows {
@@ -111,7 +111,7 @@ impl Observer for Windows {
 
 /// RFC 9438, section 4.2: W(t) = C (t - K)³ + Wmax, K = ∛(Wmax (1 - β) / C), with the kernel's β of 717/1024.
 #[test]
-fn cubic_follows_its_curve() {
+fn cubic_follows_the_curve_of_rfc_9438() {
     const BETA: f64 = 717.0 / 1024.0;
     let plan = scenario(&format!(
         "title = \"t\"\nduration = \"16 s\"\n{FREE}[hosts.receiver.sysctl]\ntcp_rmem = \"4096 67108864 67108864\"\n\
@@ -120,23 +120,22 @@ fn cubic_follows_its_curve() {
     ));
     let mut watch = Windows(Vec::new());
     Simulation::new(&plan).run(&mut watch);
-    // The window before the loss is known by what the reduction left of it. The epoch begins with the first ACK after
-    // recovery.
+    // cwnd before the loss follows from the reduced ssthresh. The epoch begins with the first ACK after recovery.
     let recovered = watch.0.windows(2).position(|pair| pair[0].1 && !pair[1].1).expect("a recovery") + 1;
     let windows = &watch.0[recovered..];
     let w_max = f64::from(windows[0].2) / BETA;
     let k = (w_max * (1.0 - BETA) / 0.4).cbrt();
     assert!(w_max > 1000.0 && windows.len() > 12_000, "{w_max} segments for {} ms", windows.len());
     for elapsed in (500..12_000).step_by(100) {
-        // The kernel aims at where the curve will be an RTT later, and gets there then.
+        // The kernel aims at the curve's value an RTT ahead, and reaches it then.
         let expected = w_max + 0.4 * (elapsed as f64 / 1e3 - k).powi(3);
         assert_near(&format!("the window after {elapsed} ms"), f64::from(windows[elapsed].0), expected, 0.02);
     }
 }
 
-/// Each timeout is twice the one before (RFC 6298, section 5.5), as far as the kernel's timer wheel is exact: an eighth.
+/// The RTO doubles (RFC 6298, section 5.5), within the precision of the kernel's timer wheel: an eighth.
 #[test]
-fn timeouts_back_off_twofold() {
+fn rto_backs_off_exponentially() {
     let run = Run::of(&format!(
         "title = \"t\"\nduration = \"28 s\"\n{FREE}[path]\nrate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"100 packets\"\n\
          stalls = [{{ at = \"1 s\", lasts = \"28 s\" }}]\n"

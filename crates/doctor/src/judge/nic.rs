@@ -1,4 +1,4 @@
-//! The interface: its link, its packet size, what it does in place of a CPU, its rings.
+//! The interface: its link, MTU, offloads and rings.
 
 use super::{Examination, FRAMING, HEADERS, percent, together};
 use crate::finding::{Check, Finding, Severity, change, look};
@@ -64,7 +64,7 @@ fn duplex(interface: &Interface) -> Option<Finding> {
     )
 }
 
-/// What IPv6 guarantees (RFC 8200, section 5).
+/// IPv6's minimum MTU (RFC 8200, section 5).
 const LEAST_PACKET: u32 = 1280;
 
 fn packet_size(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
@@ -88,7 +88,7 @@ fn packet_size(exam: &Examination<'_>, interface: &Interface) -> Option<Finding>
     )
 }
 
-/// An offload that matters: what `ethtool -k` calls it, what `ethtool -K` takes, whose work it is, and what for.
+/// An important offload: its name in `ethtool -k`, its option of `ethtool -K`, the side it helps, and its benefit.
 struct OffloadCheck {
     features: &'static [&'static str],
     option: &'static str,
@@ -97,7 +97,7 @@ struct OffloadCheck {
     without: &'static str,
 }
 
-/// Each needs those before it that send (`netdev_fix_features`, 6.18), so only the first is reported.
+/// Each sending offload requires those before it (`netdev_fix_features`, 6.18), so only the first is reported.
 const WORK: [OffloadCheck; 5] = [
     OffloadCheck {
         features: &["tx-checksum-ip-generic", "tx-checksum-ipv4"],
@@ -144,7 +144,7 @@ fn offload(exam: &Examination<'_>, interface: &Interface) -> Vec<Finding> {
     let is_off = |work: &&OffloadCheck| {
         let mut known = work.features.iter().filter_map(|name| interface.offload(name)).peekable();
         let mut off = known.peek().is_some();
-        // A card has one kind of checksums; it is off where none that it could have is on.
+        // A NIC has one kind of checksum offload; it is off if none of the available ones is on.
         let mut could = false;
         known.for_each(|offload| {
             off &= !offload.on;
@@ -154,7 +154,7 @@ fn offload(exam: &Examination<'_>, interface: &Interface) -> Vec<Finding> {
     };
     let counts = |work: &&OffloadCheck| {
         let role = if work.sending { exam.goal.role.sends() } else { exam.goal.role.receives() };
-        // Between two parts of a machine super-packets pass whole.
+        // Within a machine super-packets are passed whole.
         role && (work.sending || interface.is_wired())
     };
     let sending = WORK.iter().filter(|work| work.sending).filter(counts).find(is_off);
@@ -254,7 +254,7 @@ fn bad_frames(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> 
     )
 }
 
-/// A rate beyond which one CPU hardly takes all that comes, with every offload.
+/// A rate that one CPU can hardly receive, even with every offload.
 const MUCH_FOR_A_CPU: Rate = Rate::bits_per_second(10_000_000_000);
 
 fn one_queue(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
@@ -281,7 +281,7 @@ fn one_queue(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
 
 fn one_cpu(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let asked = exam.goal.rate >= MUCH_FOR_A_CPU && exam.goal.streams > 1;
-    // One interrupt besides those of queues is usual.
+    // There is usually one interrupt besides those of queues.
     (asked && interface.interrupts.len() > 2 && exam.host.softnet.len() > 1).then_some(())?;
     let cpus = &interface.interrupts.first()?.cpus;
     let alone = !cpus.contains(['-', ',']) && interface.interrupts.iter().all(|one| one.cpus == *cpus);

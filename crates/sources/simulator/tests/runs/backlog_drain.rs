@@ -1,9 +1,9 @@
-//! Packets that a process sees to because they waited for its socket's lock, and those that come meanwhile.
+//! Packets that a process handles because they waited for its socket's lock, and those that arrive meanwhile.
 
 use crate::run::Run;
 
-/// Packets at the receiver, those of them that waited on the backlog, and bytes read: a receiver that its packets keep
-/// busy, with a kernel that has softirqs on or off while it sees to its backlog.
+/// Packets at the receiver, those of them that went through the backlog, and bytes read: a receiver kept busy by its
+/// packets, with a kernel that enables or disables softirqs while it drains its backlog.
 fn receiver(drain: &str) -> (u64, u64, u64) {
     let run = Run::of(&format!(
         "title = \"t\"\nduration = \"1 s\"\n[hosts.receiver]\nkernel = {{ base = \"2.6.14\", drain-softirqs = \"{drain}\" \
@@ -24,7 +24,7 @@ fn packets_wait_on_the_ring_while_the_backlog_is_drained_with_softirqs_off() {
         let off = receiver(drain);
         let shares = [on, off].map(|(arrived, backlogged, _)| backlogged as f64 / arrived as f64);
         assert!(shares[0] > 0.98 && shares[1] < 0.8, "on and {drain}: {shares:?}");
-        // Nothing gets stuck for it.
+        // Nothing gets stuck.
         assert!(off.2 * 10 > on.2 * 8, "on and {drain}: {} and {} bytes", on.2, off.2);
     }
 }
