@@ -6,7 +6,9 @@ use crate::id::{HostId, PathId};
 use crate::path::Path;
 use crate::record::Record;
 use crate::sweep::Sweep;
+use slowpath_model::shown;
 use slowpath_path::chance::Draws;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A checked scenario: nothing in it is left to decide, and every [`HostId`] and [`PathId`] in it leads somewhere.
@@ -37,9 +39,9 @@ impl Scenario {
         Draws::new(self.seed)
     }
 
-    /// Its title; `A run` if it has none.
-    pub fn heading(&self) -> &str {
-        if self.title.is_empty() { "A run" } else { &self.title }
+    /// Its title on one line, as views show it; `A run` if it has none.
+    pub fn heading(&self) -> Cow<'_, str> {
+        if self.title.is_empty() { Cow::Borrowed("A run") } else { shown::line(&self.title) }
     }
 
     /// The host from which a run is looked at: the one that sends the data of the first flow of TCP, or the datagrams where there is
