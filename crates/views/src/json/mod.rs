@@ -11,6 +11,7 @@ mod catalogue;
 mod event;
 mod finding;
 mod flow;
+mod format;
 mod measures;
 mod pairing;
 mod recording;
@@ -24,8 +25,10 @@ pub use pairing::{Clocks, Pair, Spread, Way};
 pub use recording::{Recording, Skipped};
 
 use crate::diagnosis;
+use format::Shown;
 use schemars::JsonSchema;
 use serde::Serializer;
+use serde_json::ser::{CompactFormatter, PrettyFormatter};
 use slowpath_analyses::report::FlowReport;
 use std::io::{self, Write};
 
@@ -37,7 +40,8 @@ pub use serde::Serialize;
 ///
 /// The errors of `out`.
 pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, document)?;
+    let format = Shown(PrettyFormatter::new());
+    document.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, format))?;
     writeln!(out)
 }
 
@@ -47,7 +51,8 @@ pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> 
 ///
 /// The errors of `out`.
 pub fn write_line(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, document)?;
+    let format = Shown(CompactFormatter);
+    document.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, format))?;
     writeln!(out)
 }
 
