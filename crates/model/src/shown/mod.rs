@@ -26,7 +26,7 @@ pub use shell::word;
 pub use writer::Writer;
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// What a text may have beyond characters with a shape.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,8 +81,8 @@ fn escaped(text: &str, breaks: Breaks) -> Cow<'_, str> {
 /// A character as its escape.
 struct Escape(char);
 
-impl std::fmt::Display for Escape {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Escape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.escape_unicode())
     }
 }
@@ -91,6 +91,9 @@ fn first(text: &str, before: Option<char>, breaks: Breaks) -> Option<(usize, cha
     let mut at = 0;
     loop {
         at += ascii(&text.as_bytes()[at..], breaks);
+        if at == text.len() {
+            return None;
+        }
         let next = text[at..].chars().next()?;
         let previous = || text[..at].chars().next_back().or(before);
         let is_break = matches!(next, '\n' | '\t');
@@ -101,15 +104,48 @@ fn first(text: &str, before: Option<char>, breaks: Breaks) -> Option<(usize, cha
     }
 }
 
-/// How many bytes at the start of `bytes` are ASCII characters with a shape: most of what is printed.
+/// How many bytes at the start of `bytes` are ASCII characters that can be shown: most of what is printed, and so eight at
+/// a time.
 fn ascii(bytes: &[u8], breaks: Breaks) -> usize {
-    const BLOCK: usize = 32;
-    let keeps = breaks == Breaks::Kept;
-    let is_other = |byte: u8| !(matches!(byte, b' '..=b'~') || keeps && matches!(byte, b'\n' | b'\t'));
-    let blocks = bytes.chunks_exact(BLOCK);
-    let whole = blocks.take_while(|block| !block.iter().fold(false, |other, byte| other | is_other(*byte)));
-    let start = whole.count() * BLOCK;
-    start + bytes[start..].iter().take_while(|byte| !is_other(**byte)).count()
+    let (words, rest) = bytes.as_chunks();
+    for (at, word) in words.iter().enumerate() {
+        let others = others(u64::from_le_bytes(*word), breaks);
+        if others != 0 {
+            return at * word.len() + others.trailing_zeros() as usize / 8;
+        }
+    }
+    let mut last = [b' '; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let others = others(u64::from_le_bytes(last), breaks);
+    bytes.len() - rest.len() + rest.len().min(others.trailing_zeros() as usize / 8)
+}
+
+/// Whether all of `bytes` are ASCII characters that can be shown.
+fn is_ascii(bytes: &[u8]) -> bool {
+    ascii(bytes, Breaks::Kept) == bytes.len()
+}
+
+/// The highest bit of each of eight bytes that is no ASCII character from a space to `~`, or a break that is kept.
+///
+/// No sum here reaches the next byte (H. S. Warren, *Hacker's Delight*, section 6-1).
+const fn others(word: u64, breaks: Breaks) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const LOW: u64 = EACH * 0x7f;
+    let low = word & LOW;
+    let below = !(low + EACH * 0x60);
+    let is_delete = low + EACH;
+    let others = (word | below | is_delete) & !LOW;
+    match breaks {
+        Breaks::Escaped => others,
+        Breaks::Kept => others & differs(word, b'\n') & differs(word, b'\t'),
+    }
+}
+
+/// The highest bit of each of eight bytes that is not `byte`, and any of the others.
+const fn differs(word: u64, byte: u8) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let difference = word ^ u64::from_le_bytes([byte; 8]);
+    ((difference & LOW) + LOW) | difference
 }
 
 /// Whether a character has no shape of its own, or changes how those around it are shown.

@@ -121,6 +121,21 @@ fn a_quoted_line_and_its_caret() {
     assert_eq!((quoted.line.len(), quoted.indent.len(), quoted.width), (140, 70, 900));
 }
 
+#[test]
+fn bytes_are_told_apart_wherever_they_are() {
+    for byte in 0..=255 {
+        for at in 0..20 {
+            let mut bytes = *b"aaaaaaa aa~aaaaaaaaa";
+            bytes[at] = byte;
+            let is_shape = matches!(byte, b' '..=b'~');
+            let is_break = matches!(byte, b'\n' | b'\t');
+            let whole = |is_shown| if is_shown { bytes.len() } else { at };
+            assert_eq!(ascii(&bytes, Breaks::Escaped), whole(is_shape), "{byte} at {at}");
+            assert_eq!(ascii(&bytes, Breaks::Kept), whole(is_shape || is_break), "{byte} at {at}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn nothing_hostile_is_left(hostile in hostile()) {

@@ -1,6 +1,6 @@
 //! The way to a terminal.
 
-use super::{Escape, hidden};
+use super::{Escape, hidden, is_ascii};
 use std::io::{self, Write};
 use std::mem;
 use std::str;
@@ -14,7 +14,7 @@ use std::str;
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
-    is_styled: bool,
+    form: Form,
     /// The last character that was written.
     before: Option<char>,
     /// The start of a character or a style that is not complete.
@@ -24,26 +24,43 @@ pub struct Writer<W> {
 impl<W: Write> Writer<W> {
     /// Writes to `out`, with styles or without them.
     pub const fn new(out: W, is_styled: bool) -> Self {
-        Self { out, is_styled, before: None, held: Vec::new() }
+        Self::of(out, if is_styled { Form::Styled } else { Form::Plain })
+    }
+
+    /// Writes JSON to `out`, whose escapes (RFC 8259, section 7) keep the values of strings: a program reads the name
+    /// itself, and a terminal that shows the document obeys nothing.
+    pub const fn json(out: W) -> Self {
+        Self::of(out, Form::Json)
+    }
+
+    const fn of(out: W, form: Form) -> Self {
+        Self { out, form, before: None, held: Vec::new() }
     }
 
     fn bytes(&mut self, bytes: &[u8], is_end: bool) -> io::Result<()> {
-        let mut left = bytes.len();
-        for chunk in bytes.utf8_chunks() {
-            let (text, invalid) = (chunk.valid(), chunk.invalid());
-            left -= text.len() + invalid.len();
-            let may_hold = left == 0 && !is_end;
-            self.text(text, may_hold && invalid.is_empty())?;
-            if may_hold && str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none()) {
+        if let Some(last) = bytes.last().filter(|_| is_ascii(bytes)) {
+            self.before = Some(char::from(*last));
+            return self.out.write_all(bytes);
+        }
+        let mut rest = bytes;
+        loop {
+            let error = match str::from_utf8(rest) {
+                Ok(text) => return self.text(text, !is_end),
+                Err(error) => error,
+            };
+            let (text, invalid) = rest.split_at(error.valid_up_to());
+            self.text(str::from_utf8(text).unwrap_or_default(), false)?;
+            if error.error_len().is_none() && !is_end {
                 self.held.extend(invalid);
                 return Ok(());
             }
+            let (invalid, after) = invalid.split_at(error.error_len().unwrap_or(invalid.len()));
             for byte in invalid {
                 write!(self.out, "\\x{byte:02x}")?;
                 self.before = None;
             }
+            rest = after;
         }
-        Ok(())
     }
 
     /// Writes all of `text`, but for the start of a style at its end if that `may` be held.
@@ -52,7 +69,7 @@ impl<W: Write> Writer<W> {
         let (mut from, mut to, mut before) = (0, 0, self.before);
         while let Some((offset, character)) = hidden(&text[to..], before) {
             to += offset;
-            let found = if self.is_styled { Style::at_start(&text[to..]) } else { Style::None };
+            let found = if self.form == Form::Styled { Style::at_start(&text[to..]) } else { Style::None };
             match found {
                 Style::Own(length) => {
                     to += length;
@@ -67,11 +84,22 @@ impl<W: Write> Writer<W> {
                 Style::Cut | Style::None => {}
             }
             self.plain(&text[from..to])?;
-            write!(self.out, "{}", Escape(character))?;
+            self.escape(character)?;
             to += character.len_utf8();
             (from, before, self.before) = (to, None, None);
         }
         self.plain(&text[from..])
+    }
+
+    fn escape(&mut self, character: char) -> io::Result<()> {
+        if self.form == Form::Json {
+            let mut units = [0; 2];
+            return character
+                .encode_utf16(&mut units)
+                .iter()
+                .try_for_each(|unit| write!(self.out, "\\u{unit:04x}"));
+        }
+        write!(self.out, "{}", Escape(character))
     }
 
     fn plain(&mut self, text: &str) -> io::Result<()> {
@@ -98,6 +126,17 @@ impl<W: Write> Write for Writer<W> {
         self.all(&[], true)?;
         self.out.flush()
     }
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// Text for people.
+    Plain,
+    /// Text with styles.
+    Styled,
+    /// A document for programs, which has what is escaped in strings alone.
+    Json,
 }
 
 /// What a text begins with.

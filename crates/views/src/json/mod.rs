@@ -11,7 +11,6 @@ mod catalogue;
 mod event;
 mod finding;
 mod flow;
-mod format;
 mod measures;
 mod pairing;
 mod recording;
@@ -25,12 +24,11 @@ pub use pairing::{Clocks, Pair, Spread, Way};
 pub use recording::{Recording, Skipped};
 
 use crate::diagnosis;
-use format::Shown;
 use schemars::JsonSchema;
 use serde::Serializer;
-use serde_json::ser::{CompactFormatter, PrettyFormatter};
 use slowpath_analyses::report::FlowReport;
-use std::io::{self, Write};
+use slowpath_model::shown;
+use std::io::{self, BufWriter, IntoInnerError, Write};
 
 pub use serde::Serialize;
 
@@ -40,9 +38,7 @@ pub use serde::Serialize;
 ///
 /// The errors of `out`.
 pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    let format = Shown(PrettyFormatter::new());
-    document.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, format))?;
-    writeln!(out)
+    escaped(out, DOCUMENT, |out| serde_json::to_writer_pretty(out, document))
 }
 
 /// Writes a document on one line.
@@ -51,9 +47,25 @@ pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> 
 ///
 /// The errors of `out`.
 pub fn write_line(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    let format = Shown(CompactFormatter);
-    document.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, format))?;
-    writeln!(out)
+    escaped(out, LINE, |out| serde_json::to_writer(out, document))
+}
+
+/// Bytes of a large part of a document, and of a usual line.
+const DOCUMENT: usize = 1 << 16;
+const LINE: usize = 1 << 10;
+
+/// What `to` writes and a line's end, escaped so that it can be looked at, in parts of so many bytes.
+fn escaped<W: Write>(
+    out: &mut W,
+    part: usize,
+    to: impl FnOnce(&mut BufWriter<shown::Writer<&mut W>>) -> serde_json::Result<()>,
+) -> io::Result<()> {
+    let mut parts = BufWriter::with_capacity(part, shown::Writer::json(out));
+    to(&mut parts)?;
+    writeln!(parts)?;
+    // Unlike a flush, this leaves it to the caller when `out` is flushed.
+    parts.into_inner().map_err(IntoInnerError::into_error)?;
+    Ok(())
 }
 
 /// What `slowpath diagnose --json` prints.
@@ -127,3 +139,6 @@ struct Flows<'a> {
 fn diagnosed<S: Serializer>(flows: &Flows<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(flows.reports.iter().map(|report| Flow::of(report, flows.diagnosis)))
 }
+
+#[cfg(test)]
+mod tests;
