@@ -8,7 +8,7 @@
 //! # Decisions
 //!
 //! **The writer escapes, so that no view can forget it.** All that a command prints goes through [`Writer`]. Views escape
-//! names only where the writer cannot know better: a line break in a name ([`line`]), and the width of a column.
+//! names only where the writer cannot know better: a line break in a name ([`line()`]), and the width of a column.
 //!
 //! **A pipe gets what a terminal gets.** The pipe's reader may be a pager. Programs read JSON, which has the name itself.
 //!
@@ -104,14 +104,21 @@ fn first(text: &str, before: Option<char>, breaks: Breaks) -> Option<(usize, cha
     }
 }
 
-/// How many bytes at the start of `bytes` are ASCII characters that can be shown: most of what is printed, and so eight at
+/// How many bytes at the start of `bytes` are ASCII characters that can be shown: most of what is printed, and so many at
 /// a time.
 fn ascii(bytes: &[u8], breaks: Breaks) -> usize {
-    let (words, rest) = bytes.as_chunks();
+    // Blocks without a branch inside, which a compiler makes vectors of.
+    let (blocks, _) = bytes.as_chunks::<64>();
+    let others_in = |block: &&[u8; 64]| {
+        let words = block.as_chunks().0.iter().map(|word| others(u64::from_le_bytes(*word), breaks));
+        words.fold(0, |all, others| all | others)
+    };
+    let skipped = 64 * blocks.iter().take_while(|block| others_in(block) == 0).count();
+    let (words, rest) = bytes[skipped..].as_chunks();
     for (at, word) in words.iter().enumerate() {
         let others = others(u64::from_le_bytes(*word), breaks);
         if others != 0 {
-            return at * word.len() + others.trailing_zeros() as usize / 8;
+            return skipped + at * word.len() + others.trailing_zeros() as usize / 8;
         }
     }
     let mut last = [b' '; 8];

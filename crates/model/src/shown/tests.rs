@@ -124,8 +124,8 @@ fn a_quoted_line_and_its_caret() {
 #[test]
 fn bytes_are_told_apart_wherever_they_are() {
     for byte in 0..=255 {
-        for at in 0..20 {
-            let mut bytes = *b"aaaaaaa aa~aaaaaaaaa";
+        for at in 0..150 {
+            let mut bytes = *b"aaaaaaa aa~aaaaaaaaaaaaa0".repeat(6).first_chunk::<150>().expect("as many");
             bytes[at] = byte;
             let is_shape = matches!(byte, b' '..=b'~');
             let is_break = matches!(byte, b'\n' | b'\t');
