@@ -277,7 +277,7 @@ pub fn output(command: &[&str]) -> Result<Vec<u8>, LabError> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let stderr = String::from_utf8_lossy(&output.stderr).trim().lines().collect::<Vec<_>>().join("; ");
+    let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     Err(LabError::Command { command: line, status: output.status, stderr })
 }
 
