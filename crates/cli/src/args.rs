@@ -1,7 +1,7 @@
 //! The commands: `--help`, the man pages and the completions are made from them. The arguments of each are in its file.
 
 use crate::causes::Causes;
-use crate::console::Output;
+use crate::console::{self, Output};
 use crate::diagnose::Diagnose;
 use crate::doctor::Doctor;
 use crate::drill::Drill;
@@ -18,7 +18,12 @@ use crate::scenario::Scenario;
 use crate::show::Show;
 use crate::sweep::Sweep;
 use crate::tunings::CompareTunings;
-use clap::{Parser, Subcommand};
+use clap::builder::Styles;
+use clap::{CommandFactory, Parser, Subcommand};
+use slowpath_model::shown;
+use std::ffi::OsString;
+use std::io::Write;
+use std::{env, process};
 
 /// Reports where a TCP transfer loses its time, and how to recover it.
 #[derive(Parser)]
@@ -103,10 +108,37 @@ pub enum Command {
     Man(Manual),
 }
 
+/// Prints the help, or why the command line is refused, and ends.
+pub fn refuse(error: &clap::Error) -> ! {
+    let is_shown = |argument: &OsString| argument.to_str().is_some_and(|text| shown::line(text) == text);
+    if env::args_os().all(|argument| is_shown(&argument)) {
+        error.exit();
+    }
+    // What is said quotes arguments as they are. Without styles, all of it can be escaped.
+    let plain = Cli::command().styles(Styles::plain()).try_get_matches().err();
+    let text = plain.as_ref().unwrap_or(error).render().ansi().to_string();
+    let text =
+        env::args_os().fold(text, |text, argument| without_breaks_of(&text, &argument.to_string_lossy()));
+    // Where nobody reads it, there is nobody to tell.
+    let _ = if error.use_stderr() {
+        console::stderr().write_all(text.as_bytes()).map_err(anyhow::Error::from)
+    } else {
+        console::print(text.as_bytes()).map(|_| ())
+    };
+    process::exit(error.exit_code())
+}
+
+/// `text` without the line breaks of an argument that it quotes, as a whole or in part: an option, its value, or one of
+/// several values.
+fn without_breaks_of(text: &str, argument: &str) -> String {
+    let parts = argument.split(['=', ',']).filter(|part| shown::line(part) != *part);
+    let whole = text.replace(argument, &shown::line(argument));
+    parts.fold(whole, |text, part| text.replace(part, &shown::line(part)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {

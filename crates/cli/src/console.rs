@@ -1,13 +1,20 @@
 //! Standard output and standard error: colour, width, progress.
+//!
+//! All that slowpath prints goes through here, so that no name in it is obeyed by a terminal: text through
+//! [`shown::Writer`], and progress through [`shown::line`]. (`xtask/tests/house/purity.rs`)
 
 use crate::Outcome;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use slowpath_model::shown;
+use slowpath_profile::LoadError;
 use slowpath_views::json::{self, Serialize};
 use slowpath_views::terminal::Look;
+use std::error::Error;
 use std::ffi::OsStr;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, LineWriter, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// How output looks.
@@ -45,6 +52,9 @@ pub struct Console {
     width: Option<usize>,
 }
 
+/// Whether standard output is coloured: until that is known, it is not.
+static COLOUR: OnceLock<bool> = OnceLock::new();
+
 /// What a pipe or a file gets.
 const PIPE_WIDTH: usize = 80;
 
@@ -58,8 +68,9 @@ impl Console {
             When::Always => true,
             When::Never => false,
         };
+        let colour = *COLOUR.get_or_init(|| wanted(output.color, terminal && !plain));
         Self {
-            colour: wanted(output.color, terminal && !plain),
+            colour,
             progress: wanted(output.progress, io::stderr().is_terminal()),
             announces: output.progress != When::Never,
             width: terminal
@@ -120,10 +131,14 @@ impl Console {
     fn bar(&self, length: Option<u64>, template: &str, message: String) -> Bar {
         Bar(self.progress.then(|| {
             let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(8));
+            let message = shown::shortened(&shown::line(&message), MOST_MESSAGE).into_owned();
             bar.with_style(style(template)).with_message(message)
         }))
     }
 }
+
+/// Columns of a name in front of a bar.
+const MOST_MESSAGE: usize = 60;
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -186,11 +201,18 @@ impl Drop for Bar {
 }
 
 /// What [`stdout`] gives.
-pub type Out = BufWriter<io::StdoutLock<'static>>;
+pub type Out = BufWriter<shown::Writer<io::StdoutLock<'static>>>;
 
 /// Standard output, buffered.
 pub fn stdout() -> Out {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+    let is_styled = COLOUR.get().copied().unwrap_or(false);
+    BufWriter::with_capacity(1 << 16, shown::Writer::new(io::stdout().lock(), is_styled))
+}
+
+/// Standard error.
+pub fn stderr() -> impl Write {
+    // One write for each line: others may write to the same terminal.
+    LineWriter::new(shown::Writer::new(io::stderr(), false))
 }
 
 /// Prints a result: as JSON its document, otherwise in words.
@@ -217,8 +239,31 @@ pub fn print(text: &[u8]) -> anyhow::Result<Outcome> {
     Ok(Outcome::Whole)
 }
 
-/// Says something on standard error that is not part of the result.
+/// Says something on standard error that is not part of the result, on one line.
 pub fn warn(text: &str) {
+    tell(&shown::line(text));
+}
+
+/// Says on standard error why there is no result.
+pub fn fail(error: &anyhow::Error) {
+    let causes: Vec<String> = error.chain().map(cause_text).collect();
+    tell(&causes.join(": "));
+}
+
+/// A cause on one line, but for those that have lines of their own, each without line breaks of a name.
+fn cause_text(cause: &(dyn Error + 'static)) -> String {
+    let text = cause.to_string();
+    if let Some(LoadError::Missing(functions)) = cause.downcast_ref() {
+        let lines: Vec<String> = functions.iter().map(ToString::to_string).collect();
+        return lines.iter().map(|line| shown::line(line)).collect::<Vec<_>>().join("\n");
+    }
+    // A cause may be boxed inside another.
+    let run =
+        cause.downcast_ref().or_else(|| cause.downcast_ref::<Box<slowpath_runs::Error>>().map(Box::as_ref));
+    if run.is_some_and(slowpath_runs::Error::has_lines) { text } else { shown::line(&text).into_owned() }
+}
+
+fn tell(text: &str) {
     // Where standard error is gone, there is nobody to tell.
-    let _ = writeln!(io::stderr(), "slowpath: {text}");
+    let _ = writeln!(stderr(), "slowpath: {text}");
 }

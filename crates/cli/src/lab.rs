@@ -225,7 +225,7 @@ fn compare(asked: &Asked, console: &Console) -> anyhow::Result<Outcome> {
     };
     drop(working);
     let comparison = view::LabComparisonDocument::new(&scenario, &model, &kernel);
-    let print = |out: &mut _| comparison.print(scenario.heading(), &console.look(), out);
+    let print = |out: &mut _| comparison.print(&scenario.heading(), &console.look(), out);
     console::print_result(asked.json, || &comparison, print)?;
     Ok(if kernel.invalid.is_empty() { Outcome::Whole } else { Outcome::Partial })
 }

@@ -29,7 +29,7 @@ mod tunings;
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use console::Console;
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 /// How it went, where something came out.
@@ -42,15 +42,14 @@ pub enum Outcome {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| args::refuse(&error));
     let console = Console::new(&cli.output);
     match run(cli.command, &console) {
         Ok(Outcome::Whole) => ExitCode::SUCCESS,
         Ok(Outcome::Partial) => ExitCode::from(1),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            // Where standard error is gone too, there is nobody to tell.
-            let _ = writeln!(io::stderr(), "slowpath: {error:#}");
+            console::fail(&error);
             ExitCode::from(2)
         }
     }

@@ -3,11 +3,12 @@
 use crate::Outcome;
 use crate::console;
 use clap::{Args, Subcommand, ValueHint};
+use slowpath_model::shown;
 use slowpath_runs::file;
 use slowpath_scenario::template::template;
 use slowpath_scenario::{Estimate, Override};
 use slowpath_views::scenario::{Explanation, ScenarioCheckDocument, explain};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 const HELP: &str = "\
@@ -116,10 +117,12 @@ fn run_check(args: &Check) -> anyhow::Result<Outcome> {
     let results = args.files.iter().map(check).collect::<anyhow::Result<Vec<_>>>()?;
     let print = |out: &mut console::Out| {
         results.iter().try_for_each(|(name, checked)| match checked {
-            Ok(checked) => writeln!(out, "{name}: correct; it needs {}", Estimate::of(&checked.scenario)),
+            Ok(checked) => {
+                writeln!(out, "{}: correct; it needs {}", shown::line(name), Estimate::of(&checked.scenario))
+            }
             Err(rejected) => {
                 out.flush()?;
-                write!(io::stderr(), "{rejected}")
+                write!(console::stderr(), "{rejected}")
             }
         })
     };
@@ -131,7 +134,7 @@ fn run_explain(args: &Explain) -> anyhow::Result<Outcome> {
     let checked = match file::check(&args.file, &args.changes.get())? {
         Ok(checked) => checked,
         Err(rejected) => {
-            write!(io::stderr(), "{rejected}")?;
+            write!(console::stderr(), "{rejected}")?;
             return Ok(Outcome::Partial);
         }
     };
@@ -142,6 +145,8 @@ fn run_explain(args: &Explain) -> anyhow::Result<Outcome> {
 fn run_new(path: Option<&Path>) -> anyhow::Result<Outcome> {
     let Some(path) = path else { return console::print(template("my scenario").as_bytes()) };
     file::create(path)?;
-    let text = format!("{} written; `slowpath scenario explain {0}` shows its values\n", path.display());
+    let name = path.display().to_string();
+    let (shown, word) = (shown::line(&name), shown::word(&name));
+    let text = format!("{shown} written; `slowpath scenario explain {word}` shows its values\n");
     console::print(text.as_bytes())
 }

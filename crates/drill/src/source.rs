@@ -1,7 +1,11 @@
 //! A script's text, and errors that point into it.
 
+use slowpath_model::shown::{self, Quoted};
 use std::fmt;
 use std::sync::Arc;
+
+/// Characters of a line that an error shows before the place, and as many from there on.
+const MOST_CONTEXT: usize = 200;
 
 /// A script's name and text, shared by everything that points into it.
 #[derive(Clone, Debug)]
@@ -80,20 +84,15 @@ impl ScriptError {
 impl fmt::Display for ScriptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Place { line, column } = self.place;
-        writeln!(f, "{}:{line}:{column}: {}", self.file, self.message)?;
+        let quoted = Quoted::new(&self.line, column as usize, 1, MOST_CONTEXT);
+        let [file, message] = [&self.file, &self.message].map(|one| shown::line(one));
+        writeln!(f, "{file}:{line}:{column}: {message}")?;
         let number = line.to_string();
         let margin = " ".repeat(number.len());
-        // Tabs are kept, so that the caret is under its target.
-        let before: String = self
-            .line
-            .chars()
-            .take(column.saturating_sub(1) as usize)
-            .map(|c| if c == '\t' { '\t' } else { ' ' })
-            .collect();
-        writeln!(f, " {number} | {}", self.line)?;
-        write!(f, " {margin} | {before}^")?;
+        writeln!(f, " {number} | {}", quoted.line)?;
+        write!(f, " {margin} | {}^", quoted.indent)?;
         match &self.hint {
-            Some(hint) => write!(f, " {hint}"),
+            Some(hint) => write!(f, " {}", shown::line(hint)),
             None => Ok(()),
         }
     }

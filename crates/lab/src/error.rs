@@ -15,7 +15,7 @@ pub enum LabError {
         source: std::io::Error,
     },
     /// A command ran and failed.
-    #[error("`{command}` failed ({status}): {stderr}")]
+    #[error("`{command}` failed ({status}): {}", stderr.lines().collect::<Vec<_>>().join("; "))]
     Command {
         /// The command line.
         command: String,

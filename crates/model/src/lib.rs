@@ -14,6 +14,7 @@
 //! - [`statistics`]: medians, quantiles and means of values in memory.
 //! - [`event`]: the events of a source, and the sink that receives them.
 //! - [`notation`]: one text line per event, in packetdrill's notation.
+//! - [`shown`]: how text that somebody else wrote is shown, without control characters.
 //!
 //! # Decisions
 //!
@@ -29,6 +30,7 @@ pub mod icmp;
 pub mod notation;
 pub mod segment;
 pub mod sequence;
+pub mod shown;
 pub mod socket;
 pub mod statistics;
 pub mod time;

@@ -8,6 +8,7 @@
 //! is ignored.
 
 use crate::measure::{Direction, Train};
+use slowpath_model::shown;
 
 /// The version of both. An end with another version is refused.
 pub const VERSION: u16 = 1;
@@ -327,9 +328,7 @@ impl Fields<'_> {
         if why.len() > MOST_REASON {
             return Err(self.unknown());
         }
-        // It is shown on a terminal.
-        let why = String::from_utf8_lossy(why).chars().filter(|c| !c.is_control()).collect();
-        Ok(Message::Refused(why))
+        Ok(Message::Refused(shown::line(&String::from_utf8_lossy(why)).into_owned()))
     }
 
     fn direction(&mut self) -> Result<Direction, NotAMessage> {
@@ -537,7 +536,7 @@ mod tests {
         let mut bytes = Vec::new();
         Message::Refused("\x1b[2Jno\n".to_owned()).write(&mut bytes);
         let read = Message::read(&bytes, SERVER_BYTES).expect("a message").expect("whole");
-        assert_eq!(read.0, Message::Refused("[2Jno".to_owned()));
+        assert_eq!(read.0, Message::Refused(r"\u{1b}[2Jno\u{a}".to_owned()));
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub enum Error {
     /// A scenario file that is to be created exists.
     #[error("{} exists already and is not changed; choose another name", .0.display())]
     NotChanged(PathBuf),
+    /// A host's files are to have its name.
+    #[error("the files of host {0:?} cannot have its name; give it another one without /")]
+    NoFileName(String),
     /// The scenario has errors.
     #[error(transparent)]
     Rejected(#[from] Rejected),
@@ -160,6 +163,11 @@ pub enum FolderError {
 }
 
 impl Error {
+    /// Whether it is several lines, each safe to show: it quotes a file, or lists what is wrong.
+    pub const fn has_lines(&self) -> bool {
+        matches!(self, Self::Rejected(_) | Self::Refused(_) | Self::Script(_))
+    }
+
     /// A file or folder that cannot be used.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

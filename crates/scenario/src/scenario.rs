@@ -6,7 +6,9 @@ use crate::id::{HostId, PathId};
 use crate::path::Path;
 use crate::record::Record;
 use crate::sweep::Sweep;
+use slowpath_model::shown;
 use slowpath_path::chance::Draws;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A checked scenario: every value is set, and every [`HostId`] and [`PathId`] is valid.
@@ -36,9 +38,9 @@ impl Scenario {
         Draws::new(self.seed)
     }
 
-    /// Its title; `A run` if it has none.
-    pub fn heading(&self) -> &str {
-        if self.title.is_empty() { "A run" } else { &self.title }
+    /// Its title on one line, as views show it; `A run` if it has none.
+    pub fn heading(&self) -> Cow<'_, str> {
+        if self.title.is_empty() { Cow::Borrowed("A run") } else { shown::line(&self.title) }
     }
 
     /// The host whose view is analysed: the sender of the first TCP flow, or of the datagrams if there is none.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_drill::{Failure, Outcome, ScriptReport};
+use slowpath_model::shown;
 use std::io::{self, Write};
 
 /// The result of a script (schema slowpath/drill/1).
@@ -80,7 +81,7 @@ pub fn print(script: &str, report: &ScriptReport, verbose: bool, out: &mut impl 
         report.trace.iter().try_for_each(|event| writeln!(out, "{event}"))?;
     }
     match failure(report) {
-        None => writeln!(out, "ok      {script}")?,
+        None => writeln!(out, "ok      {}", shown::line(script))?,
         Some(failure) => writeln!(out, "FAILED  {failure}")?,
     }
     report.notes.iter().try_for_each(|note| writeln!(out, "  note      {note}"))

@@ -6,6 +6,7 @@
 //! slowpath is MIT OR Apache-2.0 as a whole.
 
 use crate::chart::escaped;
+use slowpath_model::shown;
 use std::fmt::Write;
 
 /// A picture.
@@ -120,12 +121,13 @@ pub fn svg(flame: &Flame<'_>) -> String {
 
 fn draw(one: &Box<'_>, x: f64, y: f64, width: f64, out: &mut String) {
     let letters = ((width - 4.0) / LETTER).max(0.0) as usize;
-    let fits = one.name.chars().count() <= letters;
+    let shown = shown::line(one.name);
+    let fits = shown.chars().count() <= letters;
     // What the script cannot read from the box.
     let name = if fits && letters >= LEAST_LETTERS {
         String::new()
     } else {
-        format!(" data-name=\"{}\"", escaped(one.name))
+        format!(" data-name=\"{}\"", escaped(&shown))
     };
     let _ = write!(
         out,
@@ -136,11 +138,8 @@ fn draw(one: &Box<'_>, x: f64, y: f64, width: f64, out: &mut String) {
         one.kind.colour()
     );
     if letters >= LEAST_LETTERS {
-        let name = if fits {
-            one.name.to_owned()
-        } else {
-            one.name.chars().take(letters - 1).chain(['…']).collect()
-        };
+        let name =
+            if fits { shown.into_owned() } else { shown.chars().take(letters - 1).chain(['…']).collect() };
         let _ = write!(out, "<text x=\"{:.2}\" y=\"{:.1}\">{}</text>", x + 2.0, y + 12.0, escaped(&name));
     }
     out.push_str("</g>\n");

@@ -1,13 +1,15 @@
 //! Tables as text: columns under a heading, within the width of a terminal.
 
 use crate::terminal::Look;
+use slowpath_model::shown;
 use std::io::{self, Write};
 use std::iter;
 use std::ops::Range;
 
 /// Rows under a heading. The first column is set to the left, the others to the right.
 ///
-/// A table that is too wide becomes several below each other, each with the label columns. No cell is ever broken.
+/// A table that is too wide becomes several below each other, each with the label columns. No cell is ever broken; one
+/// that is far too long, such as a name that should break the table, loses its middle.
 pub struct Table {
     /// How many columns, from the left, say what a row is.
     labels: usize,
@@ -23,11 +25,22 @@ enum Row {
 
 /// Between two columns.
 const GAP: usize = 2;
+/// The longest cell: more than any number, place or label that is ours.
+const LONGEST: usize = 256;
+
+/// A cell: one line of bounded length, whatever is named in it.
+fn cell(text: &str) -> String {
+    shown::shortened(&shown::line(text), LONGEST).into_owned()
+}
 
 impl Table {
     /// A table without rows; its first `labels` columns say what a row is.
     pub fn new<T: Into<String>>(labels: usize, heading: impl IntoIterator<Item = T>) -> Self {
-        Self { labels, heading: heading.into_iter().map(Into::into).collect(), rows: Vec::new() }
+        Self {
+            labels,
+            heading: heading.into_iter().map(|text| cell(&text.into())).collect(),
+            rows: Vec::new(),
+        }
     }
 
     /// Whether it has no rows.
@@ -37,12 +50,12 @@ impl Table {
 
     /// Adds a row of as many cells as the heading has.
     pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(Row::Cells(cells));
+        self.rows.push(Row::Cells(cells.iter().map(|text| cell(text)).collect()));
     }
 
     /// Adds a line that is about the rows below it.
     pub fn title(&mut self, text: String) {
-        self.rows.push(Row::Title(text));
+        self.rows.push(Row::Title(cell(&text)));
     }
 
     /// Prints it within the width of `look`.
@@ -163,5 +176,19 @@ mod tests {
             printed(&table, 12).lines().take(4).collect::<Vec<_>>(),
             ["flow", "      rate", "a", "  1 Mbit/s"]
         );
+    }
+
+    #[test]
+    fn a_hostile_name_stays_in_its_cell() {
+        let mut table = Table::new(1, ["flow", "rate"]);
+        // No format string takes a width above 65,535.
+        table.row(vec!["x".repeat(100_000), "1 Mbit/s".to_owned()]);
+        table.row(vec!["a\nb\u{1b}[2J\tc".to_owned(), "2 Mbit/s".to_owned()]);
+        let text = printed(&table, usize::MAX / 2);
+        assert!(
+            text.lines().count() == 3 && text.lines().all(|line| line.chars().count() <= LONGEST + 10),
+            "{text}"
+        );
+        assert!(text.contains(r"a\u{a}b\u{1b}[2J\u{9}c "), "{text}");
     }
 }

@@ -59,3 +59,20 @@ fn every_document_type_has_a_schema() {
     assert!(serialised >= 100, "only {serialised} types of documents were found");
     expect_none(&wrong, "serialised without a schema:");
 }
+
+/// JSON that is printed, or stands in a page, has escapes for all that a terminal or a browser would obey.
+#[test]
+fn views_write_json_in_one_place() {
+    let sources = format!("{}/", sources_of(VIEWS));
+    let mut wrong = Vec::new();
+    for file in texts().iter().filter(|file| file.is(&[".rs"]) && file.path.starts_with(&sources)) {
+        for (number, line) in file.lines() {
+            if ["serde_json::to_", "Serializer::"].iter().any(|writer| line.contains(writer))
+                && file.path != format!("{sources}json/mod.rs")
+            {
+                wrong.push(format!("{}:{number}: {}", file.path, line.trim()));
+            }
+        }
+    }
+    expect_none(&wrong, "writes JSON without crates/views/src/json/mod.rs:");
+}

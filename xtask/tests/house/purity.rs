@@ -52,3 +52,31 @@ fn pure_crates_do_not_touch_the_system() {
     assert!(read >= 20, "only {read} files of pure crates were found");
     expect_none(&wrong, "a pure crate touches the system:");
 }
+
+/// What writes to a terminal.
+const PRINTS: &[&str] = &["println!", "eprintln!", " print!", " eprint!", "io::stdout", "io::stderr"];
+
+/// Where that is allowed: all other output goes through the first of these, which escapes what a terminal would obey.
+const MAY_PRINT: &[&str] = &[
+    "crates/cli/src/console.rs",
+    // What is recorded is the user's own command, whose output is its own.
+    "crates/sources/profile/src/record/command.rs",
+];
+
+#[test]
+fn only_the_console_prints() {
+    let (mut wrong, mut read) = (Vec::new(), 0);
+    for file in texts().iter().filter(|file| file.is(&[".rs"]) && file.path.starts_with("crates/")) {
+        if !file.path.contains("/src/") || MAY_PRINT.contains(&&*file.path) {
+            continue;
+        }
+        read += 1;
+        for (number, line) in file.lines() {
+            if let Some(found) = PRINTS.iter().find(|print| code(line).contains(**print)) {
+                wrong.push(format!("{}:{number}: {}", file.path, found.trim()));
+            }
+        }
+    }
+    assert!(read >= 300, "only {read} files were found");
+    expect_none(&wrong, "prints without crates/cli/src/console.rs:");
+}

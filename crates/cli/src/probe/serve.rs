@@ -1,11 +1,11 @@
 //! `slowpath probe --serve`: the far end.
 
 use crate::Outcome;
+use crate::console;
 use crate::interrupt::Interrupt;
-use slowpath_model::Rate;
 use slowpath_model::units::duration_text;
+use slowpath_model::{Rate, shown};
 use slowpath_probe::real::{Caps, Happened, Server};
-use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -26,6 +26,5 @@ pub fn run(listen: SocketAddr, rate: Rate, duration: Duration) -> anyhow::Result
 
 /// Prints a line; a closed standard output does not stop the server.
 fn say(line: &str) {
-    let mut out = io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    let _ = console::print(format!("{}\n", shown::line(line)).as_bytes());
 }

@@ -10,7 +10,7 @@ use slowpath_profile::record::Counted;
 use slowpath_profile::{Recorded, Recorder, Recording, Unwinding, What, work};
 use slowpath_views::profile::record as view;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
@@ -118,7 +118,7 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
             console::print(&text)?;
         } else {
             // Standard output is the command's. Where standard error is gone, there is nobody to tell.
-            let _ = io::stderr().write_all(&text);
+            let _ = console::stderr().write_all(&text);
         }
     }
     Ok(outcome(&recorded, counted.as_ref(), is_early))

@@ -132,7 +132,7 @@ fn a_file_of_the_probe_has_the_processes() {
 }
 
 /// What `diagnose --live` says of a connection of this process whose reader sleeps before it reads.
-fn watched(folder: &Captures, args: &[&str]) -> Output {
+pub fn watched(folder: &Captures, args: &[&str]) -> Output {
     const AMOUNT: usize = AMOUNT_READ as usize;
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let address = listener.local_addr().expect("an address");

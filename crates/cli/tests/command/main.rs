@@ -12,6 +12,7 @@ mod killed;
 mod lab;
 mod live;
 mod load;
+mod names;
 mod papers;
 mod probe;
 mod profile;

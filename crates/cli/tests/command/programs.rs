@@ -2,6 +2,7 @@
 
 use crate::captures::Captures;
 use crate::lab::{document, folder, made_since, namespaces};
+use crate::names::{HOSTILE, fault, quoted};
 use crate::{run, told};
 use serde_json::Value;
 use std::process::Command;
@@ -60,6 +61,29 @@ fn they_talk_over_the_path_in_place_of_the_flows() {
         assert_eq!(lost == 1, at == "receiver", "the path to the receiver loses a segment: {lost}");
         assert_eq!(flow["retransmits"].as_u64() >= Some(1), at == "receiver", "{flow}");
         assert!(document["waits"].as_array().is_some_and(|waits| !waits.is_empty()));
+    }
+}
+
+/// What they print is shown to a person, and so are the names of the scenario.
+#[test]
+#[ignore = "needs root"]
+fn they_cannot_write_to_a_terminal() {
+    let hostile = quoted(HOSTILE);
+    let folder =
+        folder(&PATH.replace("\"Own\"", &hostile).replace("[path]", &format!("[path]\nname = {hostile}")));
+    std::fs::write(folder.path("says"), HOSTILE).expect("a folder to write to");
+    std::fs::write(folder.path("reader.py"), READER).expect("a folder to write to");
+    std::fs::write(folder.path("writer.py"), WRITER).expect("a folder to write to");
+    let args = programs("cat says; exec python3 reader.py", "cat says; python3 writer.py {server}");
+    let in_words: Vec<&str> = args.iter().copied().filter(|arg| *arg != "--json").collect();
+    for (args, escaped) in [(&args, r"\u009b2J"), (&in_words, r"  | \u{1b}]0;title")] {
+        let (code, out, err) = told(&run(&folder, args));
+        let faults = [fault(&out), fault(&err)];
+        // The second line of what was printed is a line of its own, and marked as such.
+        assert!(
+            code == 0 && faults == [None, None] && out.contains(escaped),
+            "{code} {faults:?} {out} {err}"
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Examination, FRAMING, HEADERS, percent, together};
 use crate::finding::{Check, Finding, Severity, change, look};
 use crate::host::{Interface, Ring};
-use slowpath_model::Rate;
+use slowpath_model::{Rate, shown};
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     found.extend(exam.host.outgoing().and_then(down));
@@ -22,7 +22,7 @@ pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
 
 fn down(interface: &Interface) -> Option<Finding> {
     (!interface.running?).then_some(())?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     let nothing = Severity::Limits(Rate::bits_per_second(0));
     Some(
         Finding::new(Check::LinkDown, nothing, format!("{name} is down, or has no carrier"))
@@ -37,7 +37,7 @@ fn link(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let severity = exam.limits(line)?;
     let mtu = u64::from(exam.mtu());
     let payload = mtu.saturating_sub(HEADERS.into()) as f64 / (mtu + FRAMING) as f64;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(Check::LinkRate, severity, format!("the link of {name} carries {line}"))
             .seen(format!("ethtool {name}: {line}"))
@@ -51,7 +51,7 @@ fn link(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
 
 fn duplex(interface: &Interface) -> Option<Finding> {
     (!interface.full_duplex?).then_some(())?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(Check::HalfDuplex, Severity::Costs, format!("{name} is half duplex"))
             .seen(format!("ethtool {name}: half duplex"))
@@ -69,7 +69,7 @@ const LEAST_PACKET: u32 = 1280;
 
 fn packet_size(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let mtu = interface.mtu.filter(|mtu| *mtu < LEAST_PACKET)?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(Check::Mtu, Severity::Costs, format!("packets of {name} are small"))
             .seen(format!("mtu {mtu} of {name}"))
@@ -163,7 +163,7 @@ fn offload(exam: &Examination<'_>, interface: &Interface) -> Vec<Finding> {
 }
 
 fn switched_off(exam: &Examination<'_>, interface: &Interface, work: &OffloadCheck) -> Finding {
-    let (name, option) = (&interface.name, work.option);
+    let (name, option) = (shown::word(&interface.name), work.option);
     Finding::new(work.check, Severity::Costs, format!("{option} of {name} is off"))
         .seen(format!("ethtool -k {name}: {} off", work.features[0]))
         .because(
@@ -185,7 +185,7 @@ fn super_packets(exam: &Examination<'_>, interface: &Interface) -> Option<Findin
     let bytes = interface.gso_max_bytes.unwrap_or(u32::MAX);
     let fits = segments.min(bytes / exam.mss().max(1));
     (fits < SMALL_SUPER_PACKET).then_some(())?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(Check::SuperPackets, Severity::Costs, format!("super-packets for {name} are small"))
             .seen(format!("gso_max_segs {segments}, gso_max_size {bytes} of {name}"))
@@ -208,7 +208,7 @@ fn lost_receiving(exam: &Examination<'_>, interface: &Interface) -> Option<Findi
     let counted = &interface.statistics;
     let lost = together(&[counted.rx_missed_errors, counted.rx_fifo_errors, counted.rx_over_errors]);
     let share = exam.is_too_much(lost, together(&[counted.rx_packets, lost]))?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     let mut finding = Finding::new(
         Check::RingOverflow,
         Severity::Hint,
@@ -239,7 +239,7 @@ fn bad_frames(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> 
     let counted = &interface.statistics;
     let bad = together(&[counted.rx_crc_errors, counted.tx_carrier_errors, counted.collisions]);
     let share = exam.is_too_much(bad, together(&[counted.rx_packets, counted.tx_packets, bad]))?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(Check::BadFrames, Severity::Hint, format!("frames of {name} are damaged on the wire"))
             .seen(format!(
@@ -261,7 +261,7 @@ fn one_queue(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let asked = exam.goal.role.receives() && exam.goal.rate >= MUCH_FOR_A_CPU && exam.goal.streams > 1;
     let one = interface.receive_queues? == 1 && interface.steered_queues? == 0;
     (asked && one && interface.is_wired() && exam.host.softnet.len() > 1).then_some(())?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     let mask = format!("/sys/class/net/{name}/queues/rx-0/rps_cpus");
     Some(
         Finding::new(
@@ -286,7 +286,7 @@ fn one_cpu(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let cpus = &interface.interrupts.first()?.cpus;
     let alone = !cpus.contains(['-', ',']) && interface.interrupts.iter().all(|one| one.cpus == *cpus);
     alone.then_some(())?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(Check::OneCpu, Severity::Hint, format!("CPU {cpus} takes all interrupts of {name}"))
             .seen(format!("/proc/irq/N/effective_affinity_list of {} interrupts", interface.interrupts.len()))

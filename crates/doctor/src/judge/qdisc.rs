@@ -4,7 +4,7 @@ use super::{Examination, percent, together};
 use crate::finding::{Check, Finding, Severity, change, look};
 use crate::host::{Interface, Queue};
 use slowpath_model::units::duration_text;
-use slowpath_model::{Bytes, Rate};
+use slowpath_model::{Bytes, Rate, shown};
 use std::time::Duration;
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
@@ -48,7 +48,7 @@ fn room(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
         limit.is_some_and(|limit| limit < packets)
             || (!under_rate && queue.limit_bytes.is_some_and(|limit| limit < bytes))
     })?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     let (seen, fix) = match (queue.kind.as_str(), queue.limit_packets, queue.limit_bytes) {
         ("pfifo_fast", ..) => {
             let length = interface.queue_length.unwrap_or(0);
@@ -99,7 +99,7 @@ fn shaper(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Optio
     exam.goal.role.sends().then_some(())?;
     let rate = Rate::bits_per_second(queue.rate?);
     let severity = exam.limits(rate)?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(Check::Shaper, severity, format!("a shaper on {name} lets {rate} through"))
             .seen(format!("qdisc {} rate {rate} on {name}", queue.kind))
@@ -117,7 +117,7 @@ fn flow_rate(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Op
     let each = Rate::bits_per_second(queue.flow_rate?);
     let all = Rate::bits_per_second(each.get().saturating_mul(u64::from(exam.goal.streams.max(1))));
     let severity = exam.limits(all)?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(
             Check::FlowRate,
@@ -142,7 +142,7 @@ fn emulator(interface: &Interface, queue: &Queue) -> Option<Finding> {
     let loss = loss.map(|loss| format!("loses {} of them", percent(f64::from(loss) / 4_294_967_296.0)));
     let does: Vec<String> = delay.into_iter().chain(loss).collect();
     let does = if does.is_empty() { "is there to impair a path".to_owned() } else { does.join(" and ") };
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(Check::Emulator, Severity::Costs, format!("netem is active on {name}"))
             .seen(format!("qdisc netem on {name}"))
@@ -157,7 +157,7 @@ fn drops(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     // A classful root's drops include its children's.
     let root = interface.queues.iter().flatten().find(|queue| queue.parent == u32::MAX)?;
     let share = exam.is_too_much(root.drops, together(&[root.packets, root.drops]))?;
-    let name = &interface.name;
+    let name = shown::word(&interface.name);
     Some(
         Finding::new(
             Check::QueueDrops,

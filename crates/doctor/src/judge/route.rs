@@ -3,7 +3,7 @@
 use super::Examination;
 use crate::finding::{Check, Finding, Severity, change};
 use crate::host::Route;
-use slowpath_model::Bytes;
+use slowpath_model::{Bytes, shown};
 use slowpath_remedies::{Fix, arithmetic};
 use std::net::IpAddr;
 
@@ -32,7 +32,7 @@ fn place(route: &Route) -> String {
 /// no destination is known. Its other attributes are kept.
 pub(super) fn without(exam: &Examination<'_>, attribute: &str) -> Option<Fix> {
     let route = exam.host.route.as_ref()?;
-    let device = &exam.host.outgoing()?.name;
+    let device = shown::word(&exam.host.outgoing()?.name);
     let (family, prefix) = match route.to.or(route.gateway) {
         Some(IpAddr::V6(_)) => (" -6", 128),
         _ => ("", 32),

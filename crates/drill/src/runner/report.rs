@@ -4,6 +4,7 @@ use super::time::Late;
 use crate::call::Difference;
 use crate::source::Source;
 use slowpath_model::Instant;
+use slowpath_model::shown::line;
 use std::fmt;
 use std::time::Duration;
 
@@ -121,13 +122,13 @@ impl Failure {
 impl fmt::Display for Failure {
     /// Several lines: place and reason, the line itself, expected, actual, tolerance.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.what)?;
+        write!(f, "{}:{}: {}", line(&self.file), self.line, line(&self.what))?;
         if !self.text.is_empty() {
-            write!(f, "\n  line      {}", self.text)?;
+            write!(f, "\n  line      {}", line(&self.text))?;
         }
         for (name, value) in [("expected", &self.expected), ("actual", &self.actual)] {
             if let Some(value) = value {
-                write!(f, "\n  {name:<9} {value}")?;
+                write!(f, "\n  {name:<9} {}", line(value))?;
             }
         }
         match self.tolerance {
@@ -142,12 +143,12 @@ impl fmt::Display for Note {
         if self.line != 0 {
             write!(f, "line {}: ", self.line)?;
         }
-        f.write_str(&self.text)
+        f.write_str(&line(&self.text))
     }
 }
 
 impl fmt::Display for TraceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>10.6} {}", self.at.seconds(), self.text)
+        write!(f, "{:>10.6} {}", self.at.seconds(), line(&self.text))
     }
 }

@@ -18,7 +18,7 @@ use crate::settings::{Carrier, Offload, Settings};
 use crate::workload::Workload as Work;
 use hosts::Placed;
 use slowpath_kernels::{KernelProfile, registry, sysctls};
-use slowpath_model::{Bytes, nanos};
+use slowpath_model::{Bytes, nanos, shown};
 use slowpath_scenario::{Affinity, Host, HostId, Process, Scenario, Workload};
 use std::fmt;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub struct Refused(pub Vec<String>);
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the lab cannot run this scenario on real hosts:")?;
-        self.0.iter().try_for_each(|what| write!(f, "\n  {what}"))
+        self.0.iter().try_for_each(|what| write!(f, "\n  {}", shown::line(what)))
     }
 }
 

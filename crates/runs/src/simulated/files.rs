@@ -50,11 +50,17 @@ impl Observer for Capture {
     }
 }
 
+/// The name of a host as that of a file in a folder: a scenario cannot name one elsewhere.
+fn file_name(host: &str) -> Result<&str, Error> {
+    let is_name = Path::new(host).file_name().is_some_and(|name| name == host);
+    if is_name { Ok(host) } else { Err(Error::NoFileName(host.to_owned())) }
+}
+
 /// A capture of each host that is recorded.
 pub fn captures(folder: &Path, scenario: &Scenario) -> Result<Vec<Capture>, Error> {
     let capture = |host: &HostId| {
         let name = &scenario.host(*host).name;
-        let file = Written::create(folder, &format!("{name}.pcapng"))?;
+        let file = Written::create(folder, &format!("{}.pcapng", file_name(name)?))?;
         Ok(Capture { encoder: Pcapng::new(*host, name), file })
     };
     scenario.record.hosts.iter().map(capture).collect()
@@ -75,7 +81,7 @@ pub fn records(folder: &Path, scenario: &Scenario) -> Result<Vec<Tap<Writer>>, E
             side: side(scenario, *host),
             main: *host == main,
         };
-        let writer = Writer::create(&folder.join(name), about)?;
+        let writer = Writer::create(&folder.join(file_name(name)?), about)?;
         Ok(Tap::new(*host, writer).reporting(packets, wants))
     };
     scenario.record.hosts.iter().map(record).collect()
@@ -89,5 +95,18 @@ pub fn side(scenario: &Scenario, host: HostId) -> Option<Side> {
         0 => Some(Side::Receiver),
         all if all == flows().count() => Some(Side::Sender),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_name;
+
+    #[test]
+    fn no_host_is_a_file_elsewhere() {
+        for host in ["", ".", "..", "/etc/passwd", "../up", "a/b", "a/", "a/.."] {
+            assert!(file_name(host).is_err(), "{host:?}");
+        }
+        assert!(file_name("sender").is_ok() && file_name("..a").is_ok());
     }
 }

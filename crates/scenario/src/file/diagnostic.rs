@@ -1,6 +1,7 @@
 //! Errors with line, caret and hint.
 
 use crate::file::source::{Place, Sources};
+use slowpath_model::shown::{self, Quoted};
 use std::fmt;
 
 /// One error in a scenario.
@@ -89,18 +90,15 @@ impl Rejected {
         let position = self.sources.position(&diagnostic.place);
         let number = position.line.to_string();
         let margin = " ".repeat(number.len());
-        // A line of a hostile file may be as long as the file.
-        let before: Vec<char> = position.text.chars().take(position.column - 1).collect();
-        let cut = before.len().saturating_sub(MOST_CONTEXT);
-        let shown = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
-        let text: String = position.text.chars().skip(cut).take(2 * MOST_CONTEXT).map(shown).collect();
-        let indent: String = before[cut..].iter().map(|c| if *c == '\t' { '\t' } else { ' ' }).collect();
-        let caret = "^".repeat(position.width.min(MOST_CONTEXT));
-        writeln!(f, "error: {}", diagnostic.message)?;
-        writeln!(f, "{margin}--> {}:{}:{}", position.name, position.line, position.column)?;
+        let quoted = Quoted::new(position.text, position.column, position.width, MOST_CONTEXT);
+        let [message, name, hint] =
+            [&diagnostic.message, position.name, &diagnostic.hint].map(|one| shown::line(one));
+        let (indent, carets) = (&quoted.indent, quoted.carets(MOST_CONTEXT));
+        writeln!(f, "error: {message}")?;
+        writeln!(f, "{margin}--> {name}:{}:{}", position.line, position.column)?;
         writeln!(f, "{margin} |")?;
-        writeln!(f, "{number} | {text}")?;
-        writeln!(f, "{}", format!("{margin} | {indent}{caret} {}", diagnostic.hint).trim_end())
+        writeln!(f, "{number} | {}", quoted.line)?;
+        writeln!(f, "{}", format!("{margin} | {indent}{carets} {hint}").trim_end())
     }
 }
 

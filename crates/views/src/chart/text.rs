@@ -1,5 +1,7 @@
 //! What is written in a picture.
 
+use slowpath_model::shown;
+
 /// The line height of what is written, and the width that is kept free for a letter of it: wider than most fonts are.
 pub(super) const LINE: f64 = 18.0;
 const LETTER: f64 = 7.2;
@@ -9,17 +11,17 @@ pub(super) fn width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
-/// A text between elements, or as the value of an attribute in double quotes.
+/// A text between elements, or as the value of an attribute in double quotes, of HTML or SVG.
+///
+/// XML has few control characters, not even escaped; here all are shown as on a terminal.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in shown::line(text).chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
             '"' => out.push_str("&quot;"),
-            // XML has no other control characters, not even escaped.
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }
@@ -70,7 +72,7 @@ mod tests {
 
     #[test]
     fn names_cannot_leave_their_element() {
-        assert_eq!(escaped("a\u{0}\u{8}b\"<>&"), "a  b&quot;&lt;&gt;&amp;");
+        assert_eq!(escaped("a\u{0}\u{202e}b\"<>&"), r"a\u{0}\u{202e}b&quot;&lt;&gt;&amp;");
         let title: Vec<String> = wrapped(&"word ".repeat(60), 88);
         assert!(title.len() > 2 && title.iter().all(|line| line.chars().count() <= 88));
     }

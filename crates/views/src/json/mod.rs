@@ -27,7 +27,8 @@ use crate::diagnosis;
 use schemars::JsonSchema;
 use serde::Serializer;
 use slowpath_analyses::report::FlowReport;
-use std::io::{self, Write};
+use slowpath_model::shown;
+use std::io::{self, BufWriter, IntoInnerError, Write};
 
 pub use serde::Serialize;
 
@@ -37,8 +38,7 @@ pub use serde::Serialize;
 ///
 /// The errors of `out`.
 pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, document)?;
-    writeln!(out)
+    escaped(out, DOCUMENT, |out| serde_json::to_writer_pretty(out, document))
 }
 
 /// Writes a document on one line.
@@ -47,8 +47,25 @@ pub fn write(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> 
 ///
 /// The errors of `out`.
 pub fn write_line(document: &impl Serialize, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, document)?;
-    writeln!(out)
+    escaped(out, LINE, |out| serde_json::to_writer(out, document))
+}
+
+/// Bytes of a large part of a document, and of a usual line.
+const DOCUMENT: usize = 1 << 16;
+const LINE: usize = 1 << 10;
+
+/// What `to` writes and a line's end, escaped so that it can be looked at, in parts of so many bytes.
+fn escaped<W: Write>(
+    out: &mut W,
+    part: usize,
+    to: impl FnOnce(&mut BufWriter<shown::Writer<&mut W>>) -> serde_json::Result<()>,
+) -> io::Result<()> {
+    let mut parts = BufWriter::with_capacity(part, shown::Writer::json(out));
+    to(&mut parts)?;
+    writeln!(parts)?;
+    // Unlike a flush, this leaves it to the caller when `out` is flushed.
+    parts.into_inner().map_err(IntoInnerError::into_error)?;
+    Ok(())
 }
 
 /// What `slowpath diagnose --json` prints.
@@ -122,3 +139,6 @@ struct Flows<'a> {
 fn diagnosed<S: Serializer>(flows: &Flows<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(flows.reports.iter().map(|report| Flow::of(report, flows.diagnosis)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use slowpath_analyses as analyses;
 use slowpath_analyses::hosts::{Account, Bound};
 use slowpath_live::Device;
+use slowpath_model::shown;
 use slowpath_remedies::advise_sending;
 use slowpath_runs::watch::Watched;
 use std::io::{self, Write};
@@ -69,6 +70,7 @@ pub fn print(watched: &Watched, account: &Account, least: f64, out: &mut impl Wr
         }
         let is_queued = evidence.iter().any(|fact| matches!(fact, analyses::Evidence::OwnQueue { .. }));
         if let Some(Device { name, qdisc: Some(qdisc) }) = device.filter(|_| is_queued) {
+            let [name, qdisc] = [name, qdisc].map(|name| shown::line(name));
             writeln!(out, "            The device is {name}, its queueing discipline {qdisc}.")?;
         }
         let Some(advice) = advice(bound, &evidence, device) else { continue };

@@ -6,7 +6,7 @@ use crate::table::align;
 use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::{Check, Counted};
-use slowpath_model::{End, Rate};
+use slowpath_model::{End, Rate, shown};
 use slowpath_runs::watch::Watched;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -38,8 +38,8 @@ fn flow(watched: &Watched, account: &Account, out: &mut impl Write) -> io::Resul
     let sender = account.sender();
     let place = |end: End| {
         let process = watched.processes.get(&(account.id, end));
-        let process =
-            process.map_or(String::new(), |process| format!(" ({}, {})", process.name, process.pid));
+        let process = process
+            .map_or(String::new(), |process| format!(" ({}, {})", shown::line(&process.name), process.pid));
         format!("{}{process}", account.key.endpoint(end))
     };
     writeln!(out, "{}. {} > {}", account.id, place(sender), place(!sender))?;

@@ -11,7 +11,7 @@ use crate::words;
 use slowpath_analyses::picture::Picture;
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown, Spell};
 use slowpath_analyses::{Cause, Label, Limit};
-use slowpath_model::{Bytes, Instant};
+use slowpath_model::{Bytes, Instant, shown};
 
 /// The source of the pictures.
 pub struct Pictures<'a> {
@@ -74,7 +74,10 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
 
 fn recording(recording: &Recording) -> RecordingText {
     let (warnings, notes) = words::skipped(recording);
-    let name = if recording.name == "-" { "standard input".to_owned() } else { recording.name.clone() };
+    // The page's text is for people, unlike other JSON.
+    let shown = |text: &String| shown::line(text).into_owned();
+    let [warnings, notes] = [warnings, notes].map(|all| all.iter().map(shown).collect());
+    let name = shown::line(words::recording_name(recording)).into_owned();
     RecordingText { name, facts: words::recording_facts(recording), warnings, notes }
 }
 

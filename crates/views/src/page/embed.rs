@@ -2,6 +2,7 @@
 
 use super::build::{Pictures, page};
 use crate::diagnosis::Diagnosis;
+use crate::json;
 use slowpath_analyses::picture::MOST_MARKS;
 use std::io;
 
@@ -36,8 +37,9 @@ pub fn write(
 ) -> io::Result<PageSize> {
     let mut most_marks = MOST_MARKS;
     loop {
-        let data = serde_json::to_string(&page(diagnosis, pictures, most_marks))?;
-        let text = embed(&data);
+        let mut data = Vec::new();
+        json::write_line(&page(diagnosis, pictures, most_marks), &mut data)?;
+        let text = embed(String::from_utf8_lossy(&data).trim_end());
         if text.len() <= MOST_BYTES {
             out.write_all(text.as_bytes())?;
             return Ok(PageSize { bytes: text.len(), most_marks });
@@ -56,8 +58,8 @@ pub fn write(
 /// `data` and the drawing in the template. The parts are put in from the last to the first, so that none is looked
 /// for inside another.
 fn embed(data: &str) -> String {
-    // Inside a script element only `<` can end it, as in `</script>` or `<!--` in a file's name.
-    let data = data.replace('<', "\\u003c");
+    // Inside a script element only `<` can end it, as in `</script>` or `<!--` in a file's name; in XHTML, `]]>`.
+    let data = data.replace('<', "\\u003c").replace("]]>", "]]\\u003e");
     let (before, after) = split(TEMPLATE, "{{data}}");
     let (head, middle) = split(before, "{{style}}");
     let (after_data, end) = split(after, "{{script}}");
@@ -74,8 +76,8 @@ mod tests {
 
     #[test]
     fn a_name_cannot_leave_its_element() {
-        let page = embed(r#"{"name":"</script><script>alert(1)<!--"}"#);
-        assert!(page.contains(r"\u003c/script>\u003cscript>alert(1)\u003c!--"));
+        let page = embed(r#"{"name":"</script><script>alert(1)<!--]]>"}"#);
+        assert!(page.contains(r"\u003c/script>\u003cscript>alert(1)\u003c!--]]\u003e"));
         assert_eq!(page.matches("</script").count(), TEMPLATE.matches("</script").count());
     }
 

@@ -1,6 +1,6 @@
 //! `slowpath profile compare`: two profiles next to each other.
 
-use super::{About, about, percent, shortened, spelt};
+use super::{About, about, full_name, percent, shortened};
 use crate::quantity::share;
 use crate::table::align;
 use schemars::JsonSchema;
@@ -69,7 +69,7 @@ pub fn document<'a>(
             .parts
             .iter()
             .take(top)
-            .map(|part| line(part, Some(spelt(&part.of.name, &part.of.image))))
+            .map(|part| line(part, Some(full_name(&part.of.name, &part.of.image))))
             .collect(),
     }
 }
@@ -124,7 +124,7 @@ fn table(what: &str, lines: &[Line], out: &mut impl Write) -> io::Result<()> {
     let dash = || "-".to_owned();
     for line in lines {
         let name = line.name.clone().unwrap_or_else(|| "in no category".to_owned());
-        let mut row = vec![shortened(name)];
+        let mut row = vec![shortened(&name)];
         row.extend([line.before, line.after].map(|part| part.map_or_else(dash, percent)));
         row.push(line.among_all.map_or_else(dash, share));
         if has_work {

@@ -4,8 +4,9 @@ use super::{About, Named, about, head, named, percent};
 use crate::quantity::{count, counted, share};
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_cost::Work;
 use slowpath_cost::each::{Each, Found, MeasuredCost};
+use slowpath_cost::{Function, Work};
+use slowpath_model::shown;
 use slowpath_profile::Loaded;
 use slowpath_scenario::costs::{COSTS, Cost};
 use slowpath_scenario::machines::machine;
@@ -132,7 +133,11 @@ pub fn print(
     if let (Some(seconds), Some(segments)) = (work.seconds, work.segments()) {
         writeln!(out, "The host sent and received {} in {seconds:.1} s.", counted(segments, "TCP segment"))?;
     }
-    writeln!(out, "\nAs a scenario's costs:\n  slowpath profile costs {} --as-cost-table", loaded.name())
+    writeln!(
+        out,
+        "\nAs a scenario's costs:\n  slowpath profile costs {} --as-cost-table",
+        shown::word(loaded.name())
+    )
 }
 
 /// As people write it: three figures.
@@ -177,11 +182,8 @@ pub fn table(loaded: &Loaded, work: &Work, each: &[Each], host: &str) -> String 
 fn measured(loaded: &Loaded, name: &str, found: &MeasuredCost) -> String {
     let cost = written(Cost::picos((found.nanos * 1000.0).round() as u64));
     // A function's name is the kernel's: no line ends in it.
-    let functions: Vec<String> = found
-        .functions
-        .iter()
-        .map(|function| loaded.functions().name(*function).replace(char::is_control, " "))
-        .collect();
+    let name_of = |function: &Function| shown::line(loaded.functions().name(*function));
+    let functions: Vec<_> = found.functions.iter().map(name_of).collect();
     format!(
         "{name} = \"{cost}\" # measured, to {}: {}, for each of {} ({})\n",
         share(found.error),

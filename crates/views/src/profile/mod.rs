@@ -14,6 +14,7 @@ use crate::quantity::{count, counted};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_cost::{Function, Image};
+use slowpath_model::shown;
 use slowpath_profile::Loaded;
 use std::io::{self, Write};
 
@@ -83,7 +84,7 @@ pub fn named(loaded: &Loaded, function: Function) -> Named<'_> {
 
 /// A function, in a table: a name that would fill a screen loses its middle, and is whole in JSON.
 pub fn in_table(loaded: &Loaded, function: Function) -> String {
-    shortened(spelt_in(loaded, function))
+    shortened(&spelt_in(loaded, function))
 }
 
 /// A function, in text.
@@ -98,8 +99,8 @@ pub fn spelt_in(loaded: &Loaded, function: Function) -> String {
 pub fn head(loaded: &Loaded, out: &mut impl Write) -> io::Result<()> {
     // Formats without events have samples of samples.
     let event = loaded.event().map(|event| event.name.as_str()).filter(|name| *name != "samples");
-    let of = event.map_or_else(String::new, |event| format!(" of {event}"));
-    writeln!(out, "{}: {}{of}", loaded.name(), counted(loaded.samples(), "sample"))?;
+    let of = event.map_or_else(String::new, |event| format!(" of {}", shown::line(event)));
+    writeln!(out, "{}: {}{of}", shown::line(loaded.name()), counted(loaded.samples(), "sample"))?;
     let lost = loaded.lost();
     let part = |samples: u64| percent(samples as f64 / (loaded.samples() as f64).max(1.0));
     if lost.samples > 0 {
@@ -115,8 +116,14 @@ pub fn head(loaded: &Loaded, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A function's name; of what is not the kernel's own, with what it is part of.
+/// A function's name; of what is not the kernel's own, with what it is part of. It is for people: on one line.
 pub fn spelt(name: &str, image: &Image) -> String {
+    let spelt = full_name(name, image);
+    shown::line(&spelt).into_owned()
+}
+
+/// A function's name as it is, with what it is part of.
+fn full_name(name: &str, image: &Image) -> String {
     match image {
         Image::Kernel(Some(part)) | Image::User(part) => format!("{name} ({part})"),
         Image::Kernel(None) | Image::Unknown => name.to_owned(),
@@ -127,14 +134,8 @@ pub fn spelt(name: &str, image: &Image) -> String {
 const NAME_COLUMNS: usize = 64;
 
 /// A name, without its middle if it is too long: both its beginning and what it is part of distinguish it from others.
-pub fn shortened(name: String) -> String {
-    let length = name.chars().count();
-    if length <= NAME_COLUMNS {
-        return name;
-    }
-    let end = NAME_COLUMNS / 2;
-    let begin = NAME_COLUMNS - 1 - end;
-    name.chars().take(begin).chain(['…']).chain(name.chars().skip(length - end)).collect()
+pub fn shortened(name: &str) -> String {
+    shown::shortened(&shown::line(name), NAME_COLUMNS).into_owned()
 }
 
 /// A part of 1 in tenths of a per cent: of a profile, small parts matter.

@@ -4,8 +4,8 @@ use crate::quantity::{count, counted};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_cost::Work;
-use slowpath_model::Bytes;
 use slowpath_model::units::duration_text;
+use slowpath_model::{Bytes, shown};
 use slowpath_profile::Recorded;
 use slowpath_profile::record::Counted;
 use std::io::{self, Write};
@@ -84,7 +84,7 @@ pub fn print(
     writeln!(
         out,
         "{}: {samples}, {}, in {}",
-        document.file,
+        shown::line(&document.file),
         Bytes::new(recorded.bytes),
         duration_text(lasted)
     )?;
@@ -96,13 +96,13 @@ pub fn print(
         writeln!(out, "  it was ended early")?;
     }
     if let Some(file) = &document.work_file {
-        writeln!(out, "{file}: {}", did(&recorded.work))?;
+        writeln!(out, "{}: {}", shown::line(file), did(&recorded.work))?;
     }
     if document.samples == Some(0) {
         return writeln!(out, "\nNo samples: record for longer, or with a higher --frequency.");
     }
     writeln!(out, "\nNext, what cost most, and for whom it was done:")?;
-    writeln!(out, "  slowpath profile top {0}\n  slowpath profile attribute {0}", document.file)
+    writeln!(out, "  slowpath profile top {0}\n  slowpath profile attribute {0}", shown::word(&document.file))
 }
 
 /// What a host did, in a line.

@@ -4,6 +4,7 @@ use super::check::Needs;
 use crate::mirror::{each, mirrored};
 use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_model::shown;
 use slowpath_scenario::{Checked, Estimate, schema};
 use std::io::{self, Write};
 
@@ -73,7 +74,7 @@ fn table_of(key: &str) -> &str {
 pub fn explain(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
     let title = &checked.scenario.title;
     if !title.is_empty() {
-        writeln!(out, "{}\n", title)?;
+        writeln!(out, "{}\n", shown::line(title))?;
     }
     writeln!(out, "It needs {}.", Estimate::of(&checked.scenario))?;
     writeln!(out, "* from the file, + from the command line; the others are defaults, with their reason.")?;
@@ -86,7 +87,7 @@ pub fn explain(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
             table = Some(here);
             writeln!(out)?;
             if !here.is_empty() {
-                writeln!(out, "[{here}]")?;
+                writeln!(out, "[{}]", shown::line(here))?;
             }
         }
         let mark = match setting.origin {
@@ -95,9 +96,9 @@ pub fn explain(checked: &Checked, out: &mut impl Write) -> io::Result<()> {
             schema::Origin::Default => ' ',
         };
         let name = setting.key.rsplit('.').next().unwrap_or(&setting.key);
-        let value = setting.value.as_deref().unwrap_or("–");
+        let value = shown::line(setting.value.as_deref().unwrap_or("–"));
         let line = format!("{mark} {name:width$}  {value:16}  {}", setting.reason);
-        writeln!(out, "{}", line.trim_end())?;
+        writeln!(out, "{}", shown::line(line.trim_end()))?;
     }
     Ok(())
 }

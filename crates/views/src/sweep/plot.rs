@@ -98,7 +98,7 @@ impl<'a> Axes<'a> {
             ));
         }
         (!lines.is_empty()).then(|| Chart {
-            title: plan.base.heading().to_owned(),
+            title: plan.base.heading().into_owned(),
             remarks,
             x: Axis {
                 title: self.x.key.clone(),

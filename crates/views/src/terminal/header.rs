@@ -6,6 +6,7 @@ use crate::quantity::{count, counted};
 use crate::recording::Recording;
 use crate::words;
 use anstyle::{AnsiColor, Style};
+use slowpath_model::shown;
 use std::io;
 
 /// A warning's colour.
@@ -48,12 +49,12 @@ pub(crate) fn write(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::W
 }
 
 fn one(recording: &Recording, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
-    let name = if recording.name == "-" { "standard input" } else { &recording.name };
+    let name = shown::line(words::recording_name(recording));
     let facts = words::recording_facts(recording);
     if name.chars().count() + 2 + facts.chars().count() <= look.width {
-        writeln!(out, "{}: {facts}", look.strong(name))?;
+        writeln!(out, "{}: {facts}", look.strong(&name))?;
     } else {
-        writeln!(out, "{}:", look.strong(name))?;
+        writeln!(out, "{}:", look.strong(&name))?;
         look.paragraph(out, "  ", &facts)?;
     }
     let (warnings, notes) = words::skipped(recording);

@@ -1,6 +1,7 @@
 //! How text is laid out: width and colour.
 
 use anstyle::Style;
+use slowpath_model::shown;
 use std::io;
 
 /// The terminal to write for.
@@ -34,11 +35,14 @@ impl Look {
     }
 
     /// `text` in `style`, or as it is where there is no colour.
+    ///
+    /// No name in it can end the style, or begin another.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        let text = shown::text(text);
         if self.colour && style != Style::new() {
             format!("{}{text}{}", style.render(), style.render_reset())
         } else {
-            text.to_owned()
+            text.into_owned()
         }
     }
 
@@ -87,8 +91,10 @@ impl Look {
         text: &str,
         style: Style,
     ) -> io::Result<()> {
-        let indent = columns(lead);
-        let lines = wrap(text, self.text_width().saturating_sub(indent).max(20));
+        let lead = shown::line(lead);
+        let lead = shown::shortened(&lead, self.text_width());
+        let indent = columns(&lead);
+        let lines = wrap(&shown::text(text), self.text_width().saturating_sub(indent).max(20));
         for (number, line) in lines.iter().enumerate() {
             if number == 0 {
                 writeln!(out, "{lead}{}", self.paint(style, line))?;
@@ -100,7 +106,8 @@ impl Look {
     }
 }
 
-/// How many columns `text` takes: what slowpath writes has no wide characters and no escape sequences here.
+/// How many columns `text` takes: what slowpath writes has no wide characters, and what could be an escape sequence is
+/// escaped itself.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().count()
 }

@@ -5,7 +5,9 @@ mod recording;
 mod way;
 
 pub use evidence::{evidence, vantage_evidence};
-pub use recording::{no_such_flow, recording_facts, show_command, skipped, warnings, without_tcp};
+pub use recording::{
+    no_such_flow, recording_facts, recording_name, show_command, skipped, warnings, without_tcp,
+};
 pub use way::{aligned, clocks, direction, on_the_way, pair};
 
 use crate::headline::{longest_finding, main_finding, time_outside};

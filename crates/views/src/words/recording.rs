@@ -4,12 +4,18 @@ use crate::diagnosis::Diagnosis;
 use crate::quantity::{count, counted, duration};
 use crate::recording::{Recording, Skipped};
 use slowpath_analyses::report::FlowReport;
-use slowpath_model::FlowId;
+use slowpath_model::{FlowId, shown};
 use std::time::Duration;
+
+/// What a recording is called.
+pub fn recording_name(recording: &Recording) -> &str {
+    if recording.name == "-" { "standard input" } else { &recording.name }
+}
 
 /// Format, duration and number of frames: `pcapng, 12.3 s, 56,220 frames, 56,203 of TCP`.
 pub fn recording_facts(recording: &Recording) -> String {
-    let mut facts = vec![recording.format.clone()];
+    // A recording of events names its host and its source.
+    let mut facts = vec![shown::line(&recording.format).into_owned()];
     if let Some(time) = recording.span.and_then(|(first, last)| last.since(first)) {
         facts.push(duration(time));
     }
@@ -88,26 +94,5 @@ pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
 /// The command that shows a flow's packets; `None` where they came from a stream, or are no longer there.
 pub fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
     let recording = diagnosis.reported().filter(|recording| recording.name != "-" && !recording.gone)?;
-    Some(format!("slowpath show {} --flow {}", shell_word(&recording.name), flow.id))
-}
-
-/// `name` as a shell reads it back.
-fn shell_word(name: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "./_-+,:@%".contains(c);
-    if !name.is_empty() && name.chars().all(plain) {
-        name.to_owned()
-    } else {
-        format!("'{}'", name.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_come_back_from_the_shell() {
-        assert_eq!(shell_word("a/b-1.pcap"), "a/b-1.pcap");
-        assert_eq!(shell_word("it's here.pcap"), r"'it'\''s here.pcap'");
-    }
+    Some(format!("slowpath show {} --flow {}", shown::word(&recording.name), flow.id))
 }
