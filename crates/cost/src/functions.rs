@@ -20,20 +20,26 @@ pub enum Image {
 /// All functions of a profile.
 #[derive(Clone, Debug, Default)]
 pub struct Functions {
-    all: Vec<(String, Image)>,
-    by_name: HashMap<(String, Image), Function>,
+    /// Each by its name and the place of its image.
+    all: Vec<(String, u32)>,
+    images: Vec<Image>,
+    /// By image and then by name, so that a function that is known is found without a copy of either.
+    by_name: HashMap<Image, (u32, HashMap<String, Function>)>,
 }
 
 impl Functions {
     /// The function of that name; a new one if there was none.
     pub fn of(&mut self, name: &str, image: &Image) -> Function {
-        let key = (name.to_owned(), image.clone());
-        if let Some(function) = self.by_name.get(&key) {
+        if let Some(function) = self.by_name.get(image).and_then(|(_, names)| names.get(name)) {
             return *function;
         }
         let function = Function(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
-        self.all.push(key.clone());
-        self.by_name.insert(key, function);
+        let (place, names) = self.by_name.entry(image.clone()).or_insert_with(|| {
+            self.images.push(image.clone());
+            (u32::try_from(self.images.len() - 1).unwrap_or(u32::MAX), HashMap::new())
+        });
+        self.all.push((name.to_owned(), *place));
+        names.insert(name.to_owned(), function);
         function
     }
 
@@ -44,7 +50,7 @@ impl Functions {
 
     /// What it is part of.
     pub fn image(&self, function: Function) -> &Image {
-        &self.all[function.0 as usize].1
+        &self.images[self.all[function.0 as usize].1 as usize]
     }
 
     /// Whether it is part of a program or library: what called it is none of the kernel's functions.

@@ -138,9 +138,8 @@ fn open_at(folder: BorrowedFd<'_>, name: &OsStr, flags: i32) -> io::Result<Owned
 fn read_link(link: BorrowedFd<'_>) -> io::Result<OsString> {
     let mut target = vec![0u8; LONGEST_PATH];
     // SAFETY: the descriptor is open, the empty name ends with a zero, and the buffer is as long as it says.
-    let length = unsafe {
-        libc::readlinkat(link.as_raw_fd(), c"".as_ptr(), target.as_mut_ptr().cast(), target.len())
-    };
+    let length =
+        unsafe { libc::readlinkat(link.as_raw_fd(), c"".as_ptr(), target.as_mut_ptr().cast(), target.len()) };
     let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
     target.truncate(length);
     Ok(OsString::from_vec(target))

@@ -38,7 +38,7 @@ impl Bound {
 
 /// More was packed than may be unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{packed} bytes unpack to more than {unpacked}, beyond what is unpacked of a file that is not trusted")]
+#[error("{packed} bytes unpack to more than {unpacked}, which is beyond what slowpath unpacks of them")]
 pub struct TooMuch {
     /// Packed bytes so far.
     pub packed: u64,
@@ -78,6 +78,11 @@ impl<'a> Unpacked<'a> {
         Ok(Self { decoder, packed: count, unpacked: 0, bound })
     }
 
+    /// The packed bytes that were taken so far.
+    pub fn packed(&self) -> u64 {
+        self.packed.load(Ordering::Relaxed)
+    }
+
     /// From here on another bound holds, for all that was and will be unpacked: it is known now what it is.
     pub fn set_bound(&mut self, bound: Bound) {
         self.bound = bound;
@@ -88,7 +93,7 @@ impl Read for Unpacked<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.decoder.read(into)?;
         self.unpacked += count as u64;
-        let packed = self.packed.load(Ordering::Relaxed);
+        let packed = self.packed();
         let most = self.bound.of(packed);
         if self.unpacked > most {
             return Err(io::Error::other(TooMuch { packed, unpacked: most }));

@@ -67,7 +67,16 @@ fn nothing_leads_out_of_the_root() {
     world.link(world.path(""), "folder");
     let secret = world.path("secret");
     let secret = secret.to_str().unwrap();
-    for path in ["../secret", "/./../secret", "usr/../../secret", "link", "up/secret", "absolute", "folder/secret", secret] {
+    for path in [
+        "../secret",
+        "/./../secret",
+        "usr/../../secret",
+        "link",
+        "up/secret",
+        "absolute",
+        "folder/secret",
+        secret,
+    ] {
         let found = text(world.root().file(Path::new(path)));
         assert!(found.as_ref().is_err_and(|error| error.contains("No such file")), "{path}: {found:?}");
     }
@@ -135,7 +144,8 @@ fn packed(packing: Packing, bytes: &[u8]) -> Vec<u8> {
 #[test]
 fn what_packs_as_usual_is_unpacked_and_what_does_not_is_refused() {
     for packing in [Packing::Gzip, Packing::Zlib, Packing::Zstd] {
-        let usual: Vec<u8> = (0..200_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_769) >> 20).to_le_bytes()).collect();
+        let usual: Vec<u8> =
+            (0..200_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_769) >> 20).to_le_bytes()).collect();
         let mut unpacked = Vec::new();
         let small = packed(packing, &usual);
         Unpacked::new(packing, &small[..], BOUND).unwrap().read_to_end(&mut unpacked).unwrap();
@@ -145,7 +155,10 @@ fn what_packs_as_usual_is_unpacked_and_what_does_not_is_refused() {
         unpacked.clear();
         let error = Unpacked::new(packing, &bomb[..], BOUND).unwrap().read_to_end(&mut unpacked).unwrap_err();
         let much = TooMuch::of(&error).expect("it says why");
-        assert!(much.packed <= bomb.len() as u64 && much.unpacked == BOUND.of(much.packed), "{packing:?}: {much:?}");
+        assert!(
+            much.packed <= bomb.len() as u64 && much.unpacked == BOUND.of(much.packed),
+            "{packing:?}: {much:?}"
+        );
         assert!(unpacked.len() as u64 <= BOUND.most, "{packing:?}: {}", unpacked.len());
     }
 }
@@ -156,6 +169,7 @@ fn members_of_a_gzip_file_share_one_bound() {
     let members = member.repeat(10_000);
     let mut unpacked = Vec::new();
     let bound = Bound { free: 1000, ratio: 2, most: u64::MAX };
-    let error = Unpacked::new(Packing::Gzip, &members[..], bound).unwrap().read_to_end(&mut unpacked).unwrap_err();
+    let error =
+        Unpacked::new(Packing::Gzip, &members[..], bound).unwrap().read_to_end(&mut unpacked).unwrap_err();
     assert!(TooMuch::of(&error).is_some(), "{error}");
 }
