@@ -6,7 +6,7 @@ use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
-use slowpath_model::{Endpoint, FlowEnd, FlowId, FlowKey, Sink};
+use slowpath_model::{Bytes, End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Mark, Sink};
 use slowpath_recording::{About, Ending, Writer};
 use std::fs::File;
 use std::path::Path;
@@ -62,6 +62,12 @@ fn table(folder: &Path, name: &str, filled: &Filled) {
     let mut writer = Writer::create(&recording, About::default()).expect("a folder");
     let end = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
     writer.open(FlowId(1), &FlowKey { a: end(1, 40_000), b: end(2, 80), occurrence: 0 });
+    let packet = "0.000 > S 0:0(0) win 64240 // frame 1 id 4660 ttl 64".parse::<Event>().expect("a packet");
+    writer.accept(FlowId(1), &packet);
+    writer.accept(
+        FlowId(1),
+        &Event { kind: EventKind::Marked { end: End::A, mark: Mark::SendBuffer(Bytes::kib(16)) }, ..packet },
+    );
     writer.close(FlowId(1), FlowEnd::EndOfRecording);
     writer.finish(Ending::Complete).expect("a disk with room");
     replace(&recording.join("000001").join(format!("{name}.parquet")), filled);
@@ -75,7 +81,7 @@ fn replace(path: &Path, filled: &Filled) {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("a level")))
         .set_dictionary_enabled(filled.dictionary)
-        .set_encoding(if filled.dictionary { Encoding::PLAIN } else { Encoding::PLAIN })
+        .set_encoding(Encoding::PLAIN)
         .set_dictionary_page_size_limit(2 << 30)
         .set_data_page_size_limit(2 << 30)
         .set_key_value_metadata(about.key_value_metadata().cloned())
