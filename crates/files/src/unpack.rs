@@ -38,7 +38,9 @@ impl Bound {
 
 /// More was packed than may be unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{packed} bytes unpack to more than {unpacked}, which is beyond what slowpath unpacks of them")]
+#[error(
+    "the first {packed} packed bytes unpack to more than {unpacked}, the most that slowpath reads of them"
+)]
 pub struct TooMuch {
     /// Packed bytes so far.
     pub packed: u64,

@@ -19,19 +19,19 @@ pub const BOMBS: &[Bomb] = &[
         "Parquet: pages of text",
         ARGS,
         |to| table(to, "packets", &Filled { text: 16 << 10, rows: 60_000, ..Filled::NOTHING }),
-        "page",
+        "slowpath writes no more than",
     ),
     bomb(
         "Parquet: a dictionary",
         ARGS,
         |to| table(to, "packets", &Filled { text: 400 << 20, rows: 2, dictionary: true, ..Filled::NOTHING }),
-        "page",
+        "slowpath writes no more than",
     ),
     bomb(
         "Parquet: a list without end",
         ARGS,
         |to| table(to, "packets", &Filled { list: 200_000_000, rows: 1, ..Filled::NOTHING }),
-        "page",
+        "slowpath writes no more than",
     ),
     bomb(
         "Parquet: row groups without end",

@@ -80,12 +80,12 @@ pub enum ProfileError {
         fix: &'static str,
     },
     /// It unpacks to more than is held of a file of its size.
-    #[error("{name}: {source}; if you trust it, unpack it first (`gzip -dc`)")]
+    #[error("{name}: {much}; if you trust it, unpack it first (`gzip -dc`)")]
     TooMuch {
         /// The file.
         name: String,
         /// How much.
-        source: slowpath_files::TooMuch,
+        much: slowpath_files::TooMuch,
     },
     /// It is in a packing that is known, but not read.
     #[error("{name}: packed with {packing}; unpack it first (`{unpack}`)")]

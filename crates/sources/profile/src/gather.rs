@@ -23,6 +23,10 @@ const FRAMES_PER_BYTE: u64 = 8;
 /// And never more: 1 GiB.
 const MOST_FRAMES: u64 = 128 * 1024 * 1024;
 
+/// Distinct stacks that are kept in any case, and one more for so many bytes on the disk: a line of folded stacks has as many.
+const FREE_STACKS: u64 = 128 * 1024;
+const BYTES_OF_STACK: u64 = 4;
+
 /// A profile as it grows.
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
@@ -34,6 +38,7 @@ pub(crate) struct Gather {
     /// Frames of all stacks, and how many there may be.
     frames: u64,
     most_frames: u64,
+    most_stacks: u64,
     /// Stacks that there was no room for.
     too_many: u64,
     events: HashMap<String, u16>,
@@ -45,7 +50,7 @@ impl Gather {
     /// Of a file of so many bytes.
     pub(crate) fn of(bytes: u64) -> Self {
         let most_frames = FREE_FRAMES.saturating_add(FRAMES_PER_BYTE.saturating_mul(bytes)).min(MOST_FRAMES);
-        Self { most_frames, ..Self::default() }
+        Self { most_frames, most_stacks: FREE_STACKS + bytes / BYTES_OF_STACK, ..Self::default() }
     }
 
     /// The event of that name.
@@ -86,7 +91,8 @@ impl Gather {
         if let Some(known) = self.stacks.get(&hash).filter(|known| is_it(**known, kept)) {
             return *known;
         }
-        if self.frames + kept.0.len() as u64 > self.most_frames {
+        let is_full = stacks.len() as u64 >= self.most_stacks;
+        if is_full || self.frames + kept.0.len() as u64 > self.most_frames {
             self.too_many += 1;
             // Where it was is worth more than who called.
             kept = (&kept.0[..kept.0.len().min(1)], true);

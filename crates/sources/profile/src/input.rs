@@ -192,8 +192,8 @@ impl<'a> Source<'a> {
         let mut bytes = head;
         // Errors are kept.
         let _ = self.take(MOST_HELD + 1 - bytes.len() as u64).read_to_end(&mut bytes);
-        if let Some(source) = self.failed.as_ref().and_then(TooMuch::of) {
-            return Err(ProfileError::TooMuch { name: name.to_owned(), source });
+        if let Some(much) = self.failed.as_ref().and_then(TooMuch::of) {
+            return Err(ProfileError::TooMuch { name: name.to_owned(), much });
         }
         if bytes.len() as u64 > MOST_HELD {
             let fix = "write it to a file first, unless it is pprof's";

@@ -8,4 +8,5 @@ mod kernel;
 mod needless;
 mod own;
 mod raw;
+mod seeds;
 mod shipped;

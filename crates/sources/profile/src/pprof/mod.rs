@@ -47,8 +47,9 @@ struct Tables<'a> {
     locations: HashMap<u64, Location>,
     functions: HashMap<u64, u64>,
     period: u64,
-    /// Things that there is room for.
+    /// Things that there is room for, and how many there was no room for.
     left: u64,
+    dropped: u64,
 }
 
 #[derive(Default)]
@@ -73,10 +74,11 @@ pub(crate) fn read(bytes: &[u8], on_disk: u64, gather: &mut Gather, notes: &mut 
     let stopped = each_field(bytes, |number, value, at| {
         if tables.take(number, value).is_none() {
             notes.at(Oddity::Malformed, field_name(number), At::Offset(at));
-        } else if tables.left == 0 {
-            notes.at(Oddity::TooMany, field_name(number), At::Offset(at));
         }
     });
+    if tables.dropped > 0 {
+        notes.of(Oddity::TooMany, "strings, functions and locations", tables.dropped);
+    }
     let mut reading = Reading::new(&tables, gather);
     each_field(bytes, |number, value, at| {
         let Some(sample) = value.bytes().filter(|_| number == field::SAMPLE) else { return };
@@ -125,6 +127,7 @@ impl<'a> Tables<'a> {
             field::SAMPLE_TYPE | field::MAPPING | field::LOCATION | field::FUNCTION | field::STRING_TABLE
         );
         if takes_room && self.left == 0 {
+            self.dropped += 1;
             return Some(());
         }
         self.left -= u64::from(takes_room);
