@@ -153,6 +153,6 @@ fn file_system(file: BorrowedFd<'_>) -> io::Result<i64> {
     if unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut about) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    #[expect(clippy::unnecessary_cast, reason = "its type is another one on other machines")]
+    // Its type is another one on other machines.
     Ok(about.f_type as i64)
 }

@@ -16,6 +16,7 @@ pub const BOMBS: &[Bomb] = &[
     bomb("ELF: smallest units", ARGS, |to| info(to, &unit(&[0]).repeat(PACKED / 13)), ""),
     bomb("ELF: smallest functions", ARGS, functions, ""),
     bomb("ELF: functions that share their ranges", ARGS, ranges, ""),
+    bomb("ELF: units that share their ranges", ARGS, unit_ranges, "debug information"),
     bomb("ELF: abbreviations that overlap", ARGS, abbreviations, ""),
     bomb("ELF: a symbol table in a hole", ARGS, hole, "more memory"),
     bomb("ELF: symbols that share a long name", ARGS, long_name, "more memory"),
@@ -89,10 +90,10 @@ fn write(folder: &Path, sections: Vec<Section>) -> u64 {
     table
 }
 
-/// Abbreviations: a unit with an address and a length, a function without anything, a function with ranges.
+/// Abbreviations: a unit with an address and a length, a function with them, one with ranges, a unit without anything, one with ranges.
 const ABBREVIATIONS: &[u8] =
     b"\x01\x11\x01\x11\x01\x12\x06\0\0\x02\x2e\0\x11\x01\x12\x0b\0\0\x03\x2e\0\x55\x17\0\0\
-    \x04\x11\0\0\0\0";
+    \x04\x11\0\0\0\x05\x11\0\x55\x17\0\0\0";
 
 /// A unit of DWARF 5 with these entries.
 fn unit(entries: &[u8]) -> Vec<u8> {
@@ -143,14 +144,22 @@ fn functions(folder: &Path) {
 
 /// Half a megabyte of functions, each with the same half a megabyte of ranges.
 fn ranges(folder: &Path) {
-    let entries = [3, 16, 0, 0, 0].repeat(PACKED / 10);
+    shared(folder, around(&[3, 16, 0, 0, 0].repeat(PACKED / 10)));
+}
+
+/// The same of units.
+fn unit_ranges(folder: &Path) {
+    shared(folder, unit(&[5, 16, 0, 0, 0]).repeat(PACKED / 34));
+}
+
+fn shared(folder: &Path, info: Vec<u8>) {
     // `DW_RLE_offset_pair` from 1 to 2.
     let list = b"\x04\x01\x02".repeat(PACKED / 6);
     let lists = [halves(&[list.len() as u32 + 13]), vec![5, 0, 8, 0], halves(&[1, 4]), list, vec![0]];
     write(
         folder,
         vec![
-            section(".debug_info", 1, around(&entries)),
+            section(".debug_info", 1, info),
             section(".debug_abbrev", 1, ABBREVIATIONS.to_vec()),
             section(".debug_rnglists", 1, lists.concat()),
         ],

@@ -172,7 +172,7 @@ fn a_fifo_that_is_named_as_input_is_read() {
         (
             &["profile", "top", "fifo"][..],
             fs::read(folder.path("perf.data")).expect("a profile"),
-            "tcp_sendmsg",
+            "skb_clone",
         ),
         (&["profile", "top", "fifo"], perf_data, "[0x10]"),
         (&["diagnose", "fifo"], fs::read(capture).expect("a capture"), "receive window"),

@@ -2,7 +2,7 @@
 
 use crate::Contents;
 use crate::notes::{Notes, Oddity};
-use slowpath_cost::{Entry, Event, Frame, Profile, Stack};
+use slowpath_cost::{Entry, Event, Frame, Functions, Profile, Stack};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
@@ -23,9 +23,10 @@ const FRAMES_PER_BYTE: u64 = 8;
 /// And never more: 1 GiB.
 const MOST_FRAMES: u64 = 128 * 1024 * 1024;
 
-/// Distinct stacks that are kept in any case, and one more for so many bytes on the disk: a line of folded stacks has as many.
+/// Distinct stacks and functions that are kept in any case, and one more of each for so many bytes on the disk: that many a name or
+/// a sample takes, packed or not, that was not there before.
 const FREE_STACKS: u64 = 128 * 1024;
-const BYTES_OF_STACK: u64 = 4;
+const BYTES_OF_STACK: u64 = 8;
 
 /// A profile as it grows.
 #[derive(Debug, Default)]
@@ -50,7 +51,10 @@ impl Gather {
     /// Of a file of so many bytes.
     pub(crate) fn of(bytes: u64) -> Self {
         let most_frames = FREE_FRAMES.saturating_add(FRAMES_PER_BYTE.saturating_mul(bytes)).min(MOST_FRAMES);
-        Self { most_frames, most_stacks: FREE_STACKS + bytes / BYTES_OF_STACK, ..Self::default() }
+        let most_stacks = FREE_STACKS + bytes / BYTES_OF_STACK;
+        let functions = Functions::at_most(usize::try_from(most_stacks).unwrap_or(usize::MAX));
+        let profile = Profile { functions, ..Profile::default() };
+        Self { profile, most_frames, most_stacks, ..Self::default() }
     }
 
     /// The event of that name.
@@ -109,6 +113,10 @@ impl Gather {
     pub(crate) fn finish(self, notes: &mut Notes) -> Contents {
         if self.too_many > 0 {
             notes.of(Oddity::TooMany, "stacks", self.too_many);
+        }
+        let others = self.profile.functions.others();
+        if others > 0 {
+            notes.of(Oddity::TooMany, "functions", others);
         }
         Contents::Stacks(self.profile)
     }

@@ -55,6 +55,11 @@ impl Budget {
         self.spend(&self.steps, count)
     }
 
+    /// Pays for steps to one more of what may be kept; `None` if it is too much.
+    fn step_to(&self, number: usize) -> Option<()> {
+        self.spend(&self.steps, if number as u64 > self.kept.get() { usize::MAX } else { 1 })
+    }
+
     /// Pays for what is kept; `None` if it is too much.
     pub(super) fn keep(&self, count: usize) -> Option<()> {
         self.spend(&self.kept, count)
@@ -236,7 +241,7 @@ impl Sections {
         let list = self.ranges.ranges(offset, encoding, unit.low, &self.addresses, unit.addresses);
         let Ok(mut list) = list else { return Some(()) };
         while let Ok(Some(raw)) = list.next_raw() {
-            budget.steps(1)?;
+            budget.step_to(ranges.len())?;
             ranges.extend(list.convert_raw(raw).ok().flatten().map(|range| (range.begin, range.end)));
         }
         Some(())

@@ -23,6 +23,9 @@ const LONGEST_NAME: usize = 4096;
 /// How far back something is looked for that others lie inside of.
 const NESTED: usize = 8;
 
+/// Addresses, from and up to.
+type Ranges = Vec<(u64, u64)>;
+
 /// Addresses, from and up to, and what has them.
 type Span<T> = (u64, u64, T);
 
@@ -61,6 +64,9 @@ impl Inlined {
                 let (from, to): (Vec<u64>, Vec<u64>) = functions.map(|(from, to, _)| (*from, *to)).unzip();
                 spans.extend(from.iter().min().copied().zip(to.iter().max().copied()));
             }
+            if inlined.budget.keep(spans.len()).is_none() {
+                break;
+            }
             let place = inlined.units.len();
             inlined.spans.extend(spans.into_iter().map(|(from, to)| (from, to, place)));
             inlined.units.push(known);
@@ -89,7 +95,7 @@ impl Inlined {
     }
 
     /// The addresses that a unit says it has.
-    fn root(&self, unit: &Unit) -> Option<Vec<(u64, u64)>> {
+    fn root(&self, unit: &Unit) -> Option<Ranges> {
         let mut entries = self.sections.entries(unit, None)?;
         let abbreviation = entries.next(&self.budget)??;
         self.addresses(unit, &mut entries, abbreviation).map(|(ranges, _)| ranges)
@@ -163,7 +169,7 @@ impl Inlined {
         unit: &Unit,
         entries: &mut Entries<'a>,
         abbreviation: &'a Abbreviation,
-    ) -> Option<(Vec<(u64, u64)>, Option<AttributeValue<Bytes>>)> {
+    ) -> Option<(Ranges, Option<AttributeValue<Bytes>>)> {
         let (mut low, mut high, mut length, mut list, mut origin) = (None, None, None, None, None);
         for attribute in entries.attributes(abbreviation) {
             let attribute = attribute?;
