@@ -17,23 +17,54 @@ pub enum Image {
     Unknown,
 }
 
+/// What all functions are that there was no room for.
+const OTHERS: &str = "[others]";
+
 /// All functions of a profile.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Functions {
-    all: Vec<(String, Image)>,
-    by_name: HashMap<(String, Image), Function>,
+    /// Each by its name and the place of its image.
+    all: Vec<(String, u32)>,
+    images: Vec<Image>,
+    /// By image and then by name, so that a function that is known is found without a copy of either.
+    by_name: HashMap<Image, (u32, HashMap<String, Function>)>,
+    most: usize,
+    others: u64,
+}
+
+impl Default for Functions {
+    fn default() -> Self {
+        Self::at_most(usize::MAX)
+    }
 }
 
 impl Functions {
-    /// The function with this name; added if new.
+    /// None yet, and later so many at most.
+    pub fn at_most(most: usize) -> Self {
+        Self { all: Vec::new(), images: Vec::new(), by_name: HashMap::new(), most, others: 0 }
+    }
+
+    /// How often a function was asked for that there was no room for.
+    pub fn others(&self) -> u64 {
+        self.others
+    }
+
+    /// The function with this name; added if new. Where there is no room for it, `[others]`.
     pub fn of(&mut self, name: &str, image: &Image) -> Function {
-        let key = (name.to_owned(), image.clone());
-        if let Some(function) = self.by_name.get(&key) {
+        if let Some(function) = self.by_name.get(image).and_then(|(_, names)| names.get(name)) {
             return *function;
         }
+        if self.all.len() >= self.most && name != OTHERS {
+            self.others += 1;
+            return self.of(OTHERS, &Image::Unknown);
+        }
         let function = Function(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
-        self.all.push(key.clone());
-        self.by_name.insert(key, function);
+        let (place, names) = self.by_name.entry(image.clone()).or_insert_with(|| {
+            self.images.push(image.clone());
+            (u32::try_from(self.images.len() - 1).unwrap_or(u32::MAX), HashMap::new())
+        });
+        self.all.push((name.to_owned(), *place));
+        names.insert(name.to_owned(), function);
         function
     }
 
@@ -44,7 +75,7 @@ impl Functions {
 
     /// Its image.
     pub fn image(&self, function: Function) -> &Image {
-        &self.all[function.0 as usize].1
+        &self.images[self.all[function.0 as usize].1 as usize]
     }
 
     /// Whether it is part of a program or library: no kernel function called it.

@@ -2,8 +2,13 @@
 
 use crate::error::LabError;
 use crate::samples::COLUMNS;
+use slowpath_files::{Bound, Packing, Unpacked, open_regular};
+use std::io::{BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
+
+/// How far a file is unpacked: lines of numbers pack some 10 times.
+const BOUND: Bound = Bound { free: 64 << 20, ratio: 64, most: 1 << 30 };
 
 /// A sample of a socket; nothing changed until the next sample of that socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +72,10 @@ impl SampledState {
 /// # Errors
 /// If it cannot be read or a row is not one of [`COLUMNS`].
 pub fn read(path: &Path) -> Result<Vec<SampledState>, LabError> {
-    let packed = std::fs::read(path).map_err(LabError::file(path))?;
-    let bytes = zstd::decode_all(packed.as_slice()).map_err(LabError::file(path))?;
+    let packed = open_regular(path).map(BufReader::new).map_err(LabError::file(path))?;
+    let mut bytes = Vec::new();
+    let unpacked = Unpacked::new(Packing::Zstd, packed, BOUND);
+    unpacked.and_then(|mut source| source.read_to_end(&mut bytes)).map_err(LabError::file(path))?;
     parse(&String::from_utf8_lossy(&bytes)).map_err(LabError::file(path))
 }
 

@@ -15,6 +15,7 @@
 //! - [`about`]: what a recording says of itself.
 //! - [`results`]: tables of another kind, of what came of runs, with columns that a program decides when it runs.
 //! - `guard`: panics of the library over damaged files.
+//! - `pages`: what a row group unpacks to, before it is.
 //! - `table`, `column`: rows to Parquet and back.
 //! - `rows`: events to rows and back.
 //!
@@ -27,6 +28,7 @@ pub mod about;
 mod column;
 mod error;
 mod guard;
+mod pages;
 pub mod reader;
 pub mod results;
 mod rows;

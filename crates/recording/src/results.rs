@@ -7,6 +7,7 @@ mod leaf;
 
 use crate::error::{Damage, WriteError};
 use crate::guard::guarded;
+use crate::pages::{self, Limits};
 use crate::table::key_value;
 use leaf::Leaf;
 use parquet::basic::{Compression, LogicalType, Repetition, ZstdLevel};
@@ -16,10 +17,16 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
+use slowpath_files::open_regular;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+
+/// What a row group may have: a file has some hundreds of runs, and some numbers and names of each.
+const LIMITS: Limits = Limits { chunk_bytes: 16 << 20, group_bytes: 32 << 20, values: 1 << 20 };
+/// Cells of all rows of a file.
+const MOST_CELLS: usize = 1 << 20;
 
 /// What a cell can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +159,18 @@ pub fn read(path: &Path, columns: &[Column]) -> Result<Table, Damage> {
     if !schema(columns).is_ok_and(is_that) {
         return Err(damage("has other columns than it should".to_owned()));
     }
+    let cells = file.metadata().row_groups().iter().try_fold(0usize, |sum, group| {
+        let rows = usize::try_from(group.num_rows()).ok()?;
+        sum.checked_add(rows.checked_mul(columns.len())?).filter(|cells| *cells <= MOST_CELLS)
+    });
+    if cells.is_none() {
+        return Err(damage(format!("has more than {MOST_CELLS} cells, which no table of ours has")));
+    }
+    let pages = open_regular(path).map_err(|error| damage(error.to_string()))?;
+    for (place, group) in file.metadata().row_groups().iter().enumerate() {
+        pages::check(&pages, group, LIMITS)
+            .map_err(|what| damage(format!("row group {place} is not read: {what}")))?;
+    }
     let rows = guarded(|| decode(&file, columns)).ok_or_else(|| damage("is damaged".to_owned()))?;
     let rows = rows.map_err(|error| damage(cut_short(&error)))?;
     Ok(Table { metadata: metadata(&file), rows })
@@ -159,7 +178,7 @@ pub fn read(path: &Path, columns: &[Column]) -> Result<Table, Damage> {
 
 fn open(path: &Path) -> Result<SerializedFileReader<File>, Damage> {
     let damage = |what: String| Damage { file: path.to_owned(), what };
-    let file = File::open(path).map_err(|error| damage(error.to_string()))?;
+    let file = open_regular(path).map_err(|error| damage(error.to_string()))?;
     let opened =
         guarded(|| SerializedFileReader::new(file)).ok_or_else(|| damage("is damaged".to_owned()))?;
     opened.map_err(|error| damage(cut_short(&error)))

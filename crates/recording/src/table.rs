@@ -2,6 +2,7 @@
 
 use crate::column::{BadCell, Column};
 use crate::guard::guarded;
+use crate::pages::{self, Limits};
 use crate::schema::{ColumnSpec, Holds, TableSpec};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical, ZstdLevel};
 use parquet::data_type::ByteArray;
@@ -11,6 +12,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use slowpath_files::open_regular;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -19,6 +21,17 @@ use std::sync::Arc;
 
 /// Rows that are put together into a row group; at 8 bytes a number a few megabytes.
 pub const ROWS: usize = 1 << 16;
+
+/// Unpacked bytes of a column of a row group: 8 for each number, 16 numbers for each list.
+const CHUNK_BYTES: u64 = 16 * 8 * ROWS as u64;
+/// And of all columns.
+const GROUP_BYTES: u64 = 4 * CHUNK_BYTES;
+/// Values in all lists of a row group, for each row.
+const LISTED: u64 = 16;
+
+/// Rows of a file, in any case and for each of its bytes: a row has a number and a time of its own, which take more than a byte.
+const FREE_ROWS: u64 = 1 << 20;
+const ROWS_PER_BYTE: u64 = 4;
 
 /// A table's columns in the terms of Parquet.
 pub fn parquet_type(table: &TableSpec) -> Result<TypePtr> {
@@ -191,6 +204,8 @@ impl Row<'_> {
 /// A table that is read.
 pub struct TableReader {
     file: SerializedFileReader<File>,
+    /// The same file, whose pages are looked at before they are read.
+    pages: File,
     /// Row groups read so far.
     groups: usize,
     columns: Vec<Column>,
@@ -216,6 +231,12 @@ pub enum BadTable {
     /// A row group is larger than any that is written.
     #[error("row group {0} has {1} rows, which is none of ours")]
     TooManyRows(usize, i64),
+    /// A row group unpacks to more than any that is written.
+    #[error("row group {0} is not read: {1}")]
+    TooLarge(usize, String),
+    /// There are more rows than its bytes can have.
+    #[error("claims {0} rows in {1} bytes; slowpath writes more than a byte for each")]
+    ClaimsRows(u64, u64),
     /// A cell cannot be.
     #[error(transparent)]
     Cell(#[from] BadCell),
@@ -228,13 +249,20 @@ impl TableReader {
     ///
     /// If it is not there, is no sound Parquet, or another table.
     pub fn open(path: &Path, table: &TableSpec) -> std::result::Result<Self, BadTable> {
-        let file = File::open(path)?;
+        let pages = open_regular(path)?;
+        let bytes = pages.metadata()?.len();
+        let file = pages.try_clone()?;
         let file = guarded(|| SerializedFileReader::new(file)).ok_or(BadTable::Damaged)??;
         if file.metadata().file_metadata().schema() != &*parquet_type(table)? {
             return Err(BadTable::OtherColumns(table.name));
         }
+        let groups = file.metadata().row_groups().iter();
+        let rows = groups.fold(0u64, |sum, group| sum.saturating_add(group.num_rows().unsigned_abs()));
+        if rows > FREE_ROWS.saturating_add(ROWS_PER_BYTE.saturating_mul(bytes)) {
+            return Err(BadTable::ClaimsRows(rows, bytes));
+        }
         let columns = table.columns.iter().map(|spec| Column::new(spec.clone())).collect();
-        Ok(Self { file, groups: 0, columns, left: 0 })
+        Ok(Self { file, pages, groups: 0, columns, left: 0 })
     }
 
     /// What the file says of itself.
@@ -263,6 +291,10 @@ impl TableReader {
         let rows = group.metadata().num_rows();
         let count = usize::try_from(rows).ok().filter(|rows| *rows <= ROWS);
         let count = count.ok_or(BadTable::TooManyRows(self.groups, rows))?;
+        let values = (self.columns.len() as u64 + LISTED) * ROWS as u64;
+        let limits = Limits { chunk_bytes: CHUNK_BYTES, group_bytes: GROUP_BYTES, values };
+        pages::check(&self.pages, group.metadata(), limits)
+            .map_err(|what| BadTable::TooLarge(self.groups, what))?;
         for (place, column) in self.columns.iter_mut().enumerate() {
             column.read(group.get_column_reader(place)?, count)?;
         }

@@ -23,6 +23,7 @@ const fn allowed(
 }
 
 const MODEL: &str = "slowpath-model";
+const FILES: &str = "slowpath-files";
 const WIRE: &str = "slowpath-wire";
 const UAPI: &str = "slowpath-uapi";
 pub const PATH: &str = "slowpath-path";
@@ -48,6 +49,8 @@ pub const PROFILE: &str = "slowpath-profile";
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
     allowed(MODEL, &[], &[]),
+    // Opening and unpacking what nobody vouches for, for all readers of files.
+    allowed(FILES, &[], &[]),
     // Headers and capture files as bytes, for readers and writers.
     allowed(WIRE, &[MODEL], &[]),
     // Structures of the kernel's API, for crates that query a kernel and for the model that answers like one.
@@ -59,9 +62,9 @@ const CRATES: &[Allowed] = &[
     allowed(SCENARIO, &[MODEL, PATH, TCP, KERNELS], &[]),
     allowed(SIMULATOR, &[MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO], &[]),
     allowed(DRILL, &[MODEL, WIRE, UAPI, TCP, KERNELS], &[]),
-    allowed(CAPTURE, &[MODEL, WIRE], &[]),
-    allowed(LIVE, &[MODEL, UAPI], &[]),
-    allowed(RECORDING, &[MODEL], &[]),
+    allowed(CAPTURE, &[MODEL, FILES, WIRE], &[]),
+    allowed(LIVE, &[MODEL, FILES, UAPI], &[]),
+    allowed(RECORDING, &[MODEL, FILES], &[]),
     // Analyses know events only: not even their tests may name where events come from.
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests compare the handbook's excerpts with the shipped captures.
@@ -84,7 +87,7 @@ const CRATES: &[Allowed] = &[
         &[],
     ),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
-    allowed(LAB, &[MODEL, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
+    allowed(LAB, &[MODEL, FILES, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, whose recording it is
     // given.
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
@@ -94,15 +97,16 @@ const CRATES: &[Allowed] = &[
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
-    allowed(PROFILE, &[COST], &[]),
-    // The lab is for `drill --lab`: a script's expectations can be checked on the kernel too.
+    allowed(PROFILE, &[FILES, COST], &[]),
+    // The lab is for `drill --lab`: a script's expectations can be checked on the kernel too. Its tests write files that are
+    // not to be trusted.
     allowed(
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
             VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE,
         ],
-        &[],
+        &[FILES],
     ),
     // Its tests compare the statements of whole reports.
     allowed(

@@ -4,7 +4,8 @@ use super::{Names, Source};
 use crate::Outcome;
 use crate::console::{Console, warn};
 use slowpath_cost::Work;
-use slowpath_profile::{Loaded, SymbolSources, work};
+use slowpath_profile::work::{self, WorkError, WorkRead};
+use slowpath_profile::{Loaded, SymbolSources};
 use std::path::Path;
 
 /// Reads a profile.
@@ -44,12 +45,16 @@ pub fn work_beside(profile: &Path) -> Option<Work> {
     if !file.exists() {
         return None;
     }
-    work_in(&file).inspect_err(|error| warn(&format!("{error:#}"))).ok()
+    work_read(&file, work::open_beside(&file)).inspect_err(|error| warn(&format!("{error:#}"))).ok()
 }
 
 /// Reads a work file; warns about skipped values.
 pub fn work_in(file: &Path) -> anyhow::Result<Work> {
-    let read = work::open(file)?;
+    work_read(file, work::open(file))
+}
+
+fn work_read(file: &Path, read: Result<WorkRead, WorkError>) -> anyhow::Result<Work> {
+    let read = read?;
     if !read.skipped.is_empty() {
         warn(&format!("{}: invalid values, skipped: {}", file.display(), read.skipped.join(", ")));
     }

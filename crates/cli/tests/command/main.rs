@@ -8,6 +8,7 @@ mod doctor;
 mod drill;
 mod explain;
 mod help;
+mod inputs;
 mod killed;
 mod lab;
 mod live;

@@ -267,7 +267,7 @@ fn begin(input: &mut Input) -> Result<Beginning, Refusal> {
         return Err(Refusal::Damaged(Stop { offset: bytes.len() as u64, reason }));
     };
     let header = pcap::Header::parse(header, format, order).map_err(Refusal::Damaged)?;
-    input.consume(HEADER);
+    input.consume(HEADER, 0);
     Ok(Beginning::Pcap(header))
 }
 

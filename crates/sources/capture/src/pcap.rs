@@ -138,7 +138,7 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
     loop {
         let bytes = input.available();
         let offset = input.offset();
-        let mut at = 0;
+        let (mut at, mut count) = (0, 0);
         // All records that are completely in the buffer; then what the next one needs.
         let want = loop {
             let rest = &bytes[at..];
@@ -159,8 +159,9 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
                 offset: offset + at as u64,
             });
             at += length;
+            count += 1;
         };
-        input.consume(at);
+        input.consume(at, count);
         if want > record + WHOLE {
             if let Some(stop) = one(header, input, frames) {
                 return Some(stop);
@@ -193,6 +194,7 @@ fn one<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -
         offset,
     };
     frames.accept(frame);
+    input.consume(0, 1);
     if here < length {
         frames.note(Oddity::LargeRecord, offset);
     }

@@ -28,7 +28,7 @@ pub(crate) fn read<S: Sink>(
     loop {
         let bytes = input.available();
         let offset = input.offset();
-        let mut at = 0;
+        let (mut at, mut count) = (0, 0);
         // All blocks that are completely in the buffer; then what the next one needs.
         let next = loop {
             let rest = &bytes[at..];
@@ -61,8 +61,9 @@ pub(crate) fn read<S: Sink>(
                 break Err(stop);
             }
             at += length;
+            count += 1;
         };
-        input.consume(at);
+        input.consume(at, count);
         match next {
             Ok(want) if want > WHOLE => {
                 if let Some(stop) = large(want, order, input, interfaces, frames) {

@@ -59,7 +59,7 @@ pub use error::LiveError;
 pub use own::{Own, UNSEEN};
 pub use owners::{Owners, cgroups_below};
 pub use probe::{Cost, Filter, Probe, measure_programs};
-pub use raw::{RawError, open as open_raw};
+pub use raw::{Raw, RawError, open as open_raw};
 pub use record::NETNSES;
 pub use source::{EVERY, Live, Replayed, replay};
 pub use stamps::tick_ns;

@@ -8,16 +8,21 @@ use crate::drops::Reasons;
 use crate::record::{Account, Totals, Turn, Waits, of_version_2};
 use crate::table::Process;
 use bytemuck::{Pod, Zeroable};
+use slowpath_files::{Bound, Packing, Unpacked, open_regular};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
-use zstd::stream::read::Decoder;
 
 /// How a file begins.
 const MAGIC: [u8; 16] = *b"slowpath-probe\n\0";
 /// How a zstd frame begins (RFC 8878, section 3.1.1).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// How far a file is unpacked. A host whose flows are idle repeats itself, and packs some hundred times.
+const BOUND: Bound = Bound { free: 256 << 20, ratio: 1024, most: u64::MAX };
+/// How long a frame may be, which is held, for the bytes of its file: it has an account for each flow that lives, which packs 20 to 50
+/// times.
+const FRAME: Bound = Bound { free: 32 << 20, ratio: 64, most: u32::MAX as u64 };
 /// Incremented with every change of the records' layout.
 const VERSION: u32 = 3;
 /// The previous version, which is read as well: its accounts are the beginning of the current ones.
@@ -175,6 +180,18 @@ pub enum RawError {
         /// Its length.
         bytes: u32,
     },
+    /// A frame that is longer than one of its file can be.
+    #[error(
+        "byte {at}: a frame of {bytes} bytes; in a file of its size they have {most} at most; unpack it first (`zstd -dc`)"
+    )]
+    FrameTooLong {
+        /// Where it begins.
+        at: u64,
+        /// How long it says it is.
+        bytes: u32,
+        /// How long it may be.
+        most: u64,
+    },
     /// The contents of a frame are not a record.
     #[error("before byte {at}: {source}")]
     NoRecord {
@@ -193,25 +210,43 @@ pub enum RawError {
     },
 }
 
+/// The bytes of a file of these records.
+pub struct Raw<'a> {
+    from: Box<dyn Read + 'a>,
+    /// How long a frame of it may be.
+    most: u64,
+}
+
+impl<'a> From<&'a [u8]> for Raw<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self { from: Box::new(bytes), most: FRAME.most }
+    }
+}
+
 /// A file of these records, plain or compressed with zstd; `None` if it is another file, or one that must not be
 /// consumed, such as a pipe.
 ///
 /// # Errors
 /// If it is there and cannot be read.
-pub fn open(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
-    if !fs::metadata(path)?.is_file() {
+pub fn open(path: &Path) -> io::Result<Option<Raw<'static>>> {
+    if !path.metadata()?.is_file() {
         return Ok(None);
     }
     let mut begins = Vec::new();
-    File::open(path)?.take(4).read_to_end(&mut begins)?;
+    open_regular(path)?.take(4).read_to_end(&mut begins)?;
     let is_packed = begins == ZSTD;
-    let from = || -> io::Result<Box<dyn Read>> {
-        let file = File::open(path)?;
-        Ok(if is_packed { Box::new(Decoder::new(file)?) } else { Box::new(BufReader::new(file)) })
+    let from = || -> io::Result<Raw<'static>> {
+        let file: File = open_regular(path)?;
+        // Of a plain file no more is held than it has.
+        let most = if is_packed { FRAME.of(file.metadata()?.len()) } else { FRAME.most };
+        let plain = BufReader::new(file);
+        let from: Box<dyn Read> =
+            if is_packed { Box::new(Unpacked::new(Packing::Zstd, plain, BOUND)?) } else { Box::new(plain) };
+        Ok(Raw { from, most })
     };
     let mut magic = [0; MAGIC.len()];
     // Without a whole header it is not known to be one of these files.
-    let is_it = from()?.read_exact(&mut magic).is_ok() && magic == MAGIC;
+    let is_it = from()?.from.read_exact(&mut magic).is_ok() && magic == MAGIC;
     is_it.then(from).transpose()
 }
 
@@ -227,9 +262,10 @@ pub enum Piece {
 }
 
 /// Reads what a [`RawWriter`] wrote.
-#[derive(Debug)]
-pub struct RawReader<R> {
-    from: R,
+pub struct RawReader<'a> {
+    from: Box<dyn Read + 'a>,
+    /// How long a frame may be.
+    most: u64,
     at: u64,
     /// The network namespace whose counters are compared.
     pub home: Option<u32>,
@@ -243,15 +279,15 @@ pub struct RawReader<R> {
     pub softirqs: Waits,
 }
 
-impl<R: Read> RawReader<R> {
+impl<'a> RawReader<'a> {
     /// Reads the header.
     ///
     /// # Errors
     /// If it is another file, or of another version.
-    pub fn new(from: R) -> Result<Self, RawError> {
+    pub fn new(Raw { from, most }: Raw<'a>) -> Result<Self, RawError> {
         let (reasons, unseen) = (Reasons::default(), Vec::new());
         let softirqs = Waits::zeroed();
-        let mut reader = Self { from, at: 0, home: None, is_before: false, reasons, unseen, softirqs };
+        let mut reader = Self { from, most, at: 0, home: None, is_before: false, reasons, unseen, softirqs };
         let bytes = reader.bytes(size_of::<Header>() as u64)?;
         let header: Header = match bytes.get(..size_of::<Header>()) {
             Some(whole) => bytemuck::pod_read_unaligned(whole),
@@ -316,6 +352,9 @@ impl<R: Read> RawReader<R> {
             return Err(truncated(self.at));
         };
         let (kind, length) = (u32::from_ne_bytes(*kind), u32::from_ne_bytes(*length));
+        if u64::from(length) > self.most {
+            return Err(RawError::FrameTooLong { at: self.at - 8, bytes: length, most: self.most });
+        }
         let bytes = self.bytes(length.into())?;
         if bytes.len() < length as usize { Err(truncated(self.at)) } else { Ok((kind, bytes)) }
     }

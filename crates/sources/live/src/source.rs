@@ -4,12 +4,12 @@ use crate::counters::{self, own_netns};
 use crate::decoder::{Decoder, Rest};
 use crate::error::LiveError;
 use crate::probe::{Filter, Probe};
-use crate::raw::{Closing, Piece, RawError, RawReader, RawWriter};
+use crate::raw::{Closing, Piece, Raw, RawError, RawReader, RawWriter};
 use crate::record::Exact;
 use crate::table::{Owner, Process};
 use slowpath_model::{End, FlowId, Sink, nanos};
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 /// How often the kernel should be sampled.
@@ -147,8 +147,8 @@ pub struct Replayed {
 ///
 /// # Errors
 /// If it is another file, or one of another version. A damaged file is read up to the damage.
-pub fn replay(from: impl Read, sink: &mut impl Sink) -> Result<Replayed, RawError> {
-    let mut reader = RawReader::new(from)?;
+pub fn replay<'a>(from: impl Into<Raw<'a>>, sink: &mut impl Sink) -> Result<Replayed, RawError> {
+    let mut reader = RawReader::new(from.into())?;
     let mut decoder = Decoder::new(reader.home);
     let mut sockets = Sockets::default();
     let (closing, incomplete) = loop {

@@ -79,6 +79,14 @@ pub enum ProfileError {
         /// What to do instead.
         fix: &'static str,
     },
+    /// It unpacks to more than is held of a file of its size.
+    #[error("{name}: {much}; if you trust it, unpack it first (`gzip -dc`)")]
+    TooMuch {
+        /// The file.
+        name: String,
+        /// How much.
+        much: slowpath_files::TooMuch,
+    },
     /// It is in a packing that is known, but not read.
     #[error("{name}: packed with {packing}; unpack it first (`{unpack}`)")]
     Packed {

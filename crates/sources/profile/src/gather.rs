@@ -1,8 +1,10 @@
 //! From named stacks to a profile: what is the same is put together.
 
-use slowpath_cost::{Entry, Event, Frame, Profile, Stack};
+use crate::Contents;
+use crate::notes::{Notes, Oddity};
+use slowpath_cost::{Entry, Event, Frame, Functions, Profile, Stack};
 use std::collections::HashMap;
-use std::collections::hash_map;
+use std::hash::{BuildHasher, RandomState};
 
 /// Distinct names of tasks; what comes past it is counted under one name. A host numbers as many threads at most
 /// (`PID_MAX_LIMIT`, `include/linux/threads.h`).
@@ -11,26 +13,62 @@ const MOST_TASKS: usize = 4 * 1024 * 1024;
 /// Tasks past [`MOST_TASKS`].
 const OTHERS: &str = "[others]";
 
+/// Frames of one stack. Of a deeper one the innermost are kept; the kernel takes 127 unless it is told otherwise.
+pub(crate) const DEEPEST: usize = 4096;
+
+/// Frames of all stacks that are kept in any case.
+const FREE_FRAMES: u64 = 4 * 1024 * 1024;
+/// And so many for each byte on the disk: a sample names a location with many inlined functions in two bytes.
+const FRAMES_PER_BYTE: u64 = 8;
+/// And never more: 1 GiB.
+const MOST_FRAMES: u64 = 128 * 1024 * 1024;
+
+/// Distinct stacks and functions that are kept in any case, and one more of each for so many bytes on the disk: that many a name or
+/// a sample takes, packed or not, that was not there before.
+const FREE_STACKS: u64 = 128 * 1024;
+const BYTES_OF_STACK: u64 = 8;
+
 /// A profile as it grows.
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
     pub(crate) profile: Profile,
-    stacks: HashMap<(Vec<Frame>, bool), Stack>,
+    /// By the hash of frames. Of two stacks with the same hash the second is kept once for each time that it is seen.
+    stacks: HashMap<u64, Stack>,
+    /// Of this run, so that no file can know which stacks have the same.
+    seed: RandomState,
+    /// Frames of all stacks, and how many there may be.
+    frames: u64,
+    most_frames: u64,
+    most_stacks: u64,
+    /// Stacks that there was no room for.
+    too_many: u64,
+    events: HashMap<String, u16>,
     tasks: HashMap<String, u32>,
     entries: HashMap<(Stack, u16, u32), usize>,
 }
 
 impl Gather {
+    /// Of a file of so many bytes.
+    pub(crate) fn of(bytes: u64) -> Self {
+        let most_frames = FREE_FRAMES.saturating_add(FRAMES_PER_BYTE.saturating_mul(bytes)).min(MOST_FRAMES);
+        let most_stacks = FREE_STACKS + bytes / BYTES_OF_STACK;
+        let functions = Functions::at_most(usize::try_from(most_stacks).unwrap_or(usize::MAX));
+        let profile = Profile { functions, ..Profile::default() };
+        Self { profile, most_frames, most_stacks, ..Self::default() }
+    }
+
     /// The event of that name.
     pub(crate) fn event(&mut self, name: &str, unit: &'static str) -> u16 {
+        if let Some(event) = self.events.get(name) {
+            return *event;
+        }
         let events = &mut self.profile.events;
-        let at = events.iter().position(|event| event.name == name).unwrap_or_else(|| {
-            if events.len() < usize::from(u16::MAX) {
-                events.push(Event { name: name.to_owned(), unit });
-            }
-            events.len() - 1
-        });
-        u16::try_from(at).unwrap_or(u16::MAX)
+        // Past the last number all are the last event.
+        if events.len() < usize::from(u16::MAX) {
+            events.push(Event { name: name.to_owned(), unit });
+            self.events.insert(name.to_owned(), u16::try_from(events.len() - 1).unwrap_or(u16::MAX));
+        }
+        u16::try_from(events.len() - 1).unwrap_or(u16::MAX)
     }
 
     /// The task of that name.
@@ -48,11 +86,39 @@ impl Gather {
 
     /// The stack of these functions, the innermost first.
     pub(crate) fn stack(&mut self, frames: &[Frame], is_truncated: bool) -> Stack {
+        let is_deeper = frames.len() > DEEPEST;
+        let mut kept = (&frames[..frames.len().min(DEEPEST)], is_truncated || is_deeper);
         let stacks = &mut self.profile.stacks;
-        match self.stacks.entry((frames.to_vec(), is_truncated)) {
-            hash_map::Entry::Occupied(known) => *known.get(),
-            hash_map::Entry::Vacant(new) => *new.insert(stacks.push(frames.iter().copied(), is_truncated)),
+        let is_it =
+            |stack: Stack, kept: (&[Frame], bool)| (stacks.frames(stack), stacks.is_truncated(stack)) == kept;
+        let mut hash = self.seed.hash_one(kept);
+        if let Some(known) = self.stacks.get(&hash).filter(|known| is_it(**known, kept)) {
+            return *known;
         }
+        let is_full = stacks.len() as u64 >= self.most_stacks;
+        if is_full || self.frames + kept.0.len() as u64 > self.most_frames {
+            self.too_many += 1;
+            // Where it was is worth more than who called.
+            kept = (&kept.0[..kept.0.len().min(1)], true);
+            hash = self.seed.hash_one(kept);
+            if let Some(known) = self.stacks.get(&hash).filter(|known| is_it(**known, kept)) {
+                return *known;
+            }
+        }
+        self.frames += kept.0.len() as u64;
+        *self.stacks.entry(hash).insert_entry(stacks.push(kept.0.iter().copied(), kept.1)).get()
+    }
+
+    /// What was gathered.
+    pub(crate) fn finish(self, notes: &mut Notes) -> Contents {
+        if self.too_many > 0 {
+            notes.of(Oddity::TooMany, "stacks", self.too_many);
+        }
+        let others = self.profile.functions.others();
+        if others > 0 {
+            notes.of(Oddity::TooMany, "functions", others);
+        }
+        Contents::Stacks(self.profile)
     }
 
     /// So many samples of a stack.

@@ -25,10 +25,15 @@ pub(crate) fn is_whole(outermost: &str, image: &Image) -> bool {
     matches!(image, Image::Kernel(_)) || BEGINNINGS.contains(&name)
 }
 
+/// Bytes of a file's name: no file system has longer ones (`NAME_MAX`, `include/uapi/linux/limits.h`).
+const LONGEST_NAME: usize = 255;
+
 /// The name of a file without its folders.
 pub(crate) fn file_name(path: &str) -> &str {
     let path = path.strip_suffix(" (deleted)").unwrap_or(path);
-    path.rsplit('/').next().unwrap_or_default()
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let end = (0..=LONGEST_NAME.min(name.len())).rfind(|end| name.is_char_boundary(*end));
+    &name[..end.unwrap_or(0)]
 }
 
 /// A module's name, as the kernel has it, of its file's: `/lib/modules/…/nf-conntrack.ko.xz` or `[nf_conntrack]`.

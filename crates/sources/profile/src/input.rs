@@ -5,16 +5,32 @@ use crate::gather::Gather;
 use crate::notes::Notes;
 use crate::text::{folded, opreport, script};
 use crate::{At, Contents, Format, Input, SymbolSources, perf, pprof};
-use flate2::read::MultiGzDecoder;
+use slowpath_files::{Bound, Packing, TooMuch, Unpacked};
 use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::SystemTime;
 
 /// The bytes that are read to recognise a format.
 const HEAD: u64 = 64 * 1024;
 
-/// What comes through a pipe, is packed or is pprof's is held whole, up to this.
+/// What comes through a pipe and cannot be read line by line is held whole, up to this; also what pprof writes.
 const MOST_HELD: u64 = 1024 * 1024 * 1024;
+
+/// How far text is unpacked, which is read line by line. Profilers' text packs 10 to 40 times.
+const TEXT: Bound = Bound { free: 64 << 20, ratio: 64, most: u64::MAX };
+
+/// How far a file is unpacked that is held: perf.data and pprof, which pack up to 10 times.
+const HELD: Bound = Bound { free: 32 << 20, ratio: 32, most: MOST_HELD };
+
+/// What is known of a file besides what is in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Origin {
+    /// Its bytes, as they are on the disk or came through a pipe.
+    pub(crate) bytes: u64,
+    /// When it was written last.
+    pub(crate) written: Option<SystemTime>,
+}
 
 /// Reads a profile, of whatever format it is.
 ///
@@ -29,30 +45,18 @@ pub fn open(path: impl AsRef<Path>, options: &SymbolSources) -> Result<Input, Pr
         if metadata.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        Ok((metadata.is_file(), file))
+        Ok((metadata, file))
     });
-    match opened {
-        Ok((true, file)) => read(&name, file, options),
-        // perf.data is read twice, which what comes through a pipe cannot be.
-        Ok((false, file)) => read(&name, Cursor::new(hold(&name, file)?), options),
-        Err(source) => Err(ProfileError::Open { name, source }),
+    let (metadata, file) = opened.map_err(|source| ProfileError::Open { name: name.clone(), source })?;
+    if metadata.is_file() {
+        let origin = Origin { bytes: metadata.len(), written: metadata.modified().ok() };
+        return read_from(&name, file, origin, options);
     }
+    read_stream(&name, file, None, options)
 }
 
 fn failed(name: &str, error: &std::io::Error) -> ProfileError {
     ProfileError::Read { name: name.to_owned(), at: At::Offset(0), reason: error.to_string() }
-}
-
-/// All that comes.
-fn hold(name: &str, source: impl Read) -> Result<Vec<u8>, ProfileError> {
-    let mut bytes = Vec::new();
-    source.take(MOST_HELD + 1).read_to_end(&mut bytes).map_err(|error| failed(name, &error))?;
-    if bytes.len() as u64 > MOST_HELD { Err(too_large(name, &bytes)) } else { Ok(bytes) }
-}
-
-fn too_large(name: &str, held: &[u8]) -> ProfileError {
-    let fix = "unpack it, or write it to a file first, unless it is pprof's";
-    ProfileError::TooLarge { name: name.to_owned(), size: held.len() as u64, most: MOST_HELD, fix }
 }
 
 /// Reads a profile that is at hand; `name` is what messages call it.
@@ -62,73 +66,180 @@ fn too_large(name: &str, held: &[u8]) -> ProfileError {
 /// As [`open`].
 pub fn read(
     name: &str,
-    mut source: impl Read + Seek,
+    mut source: impl Read + Seek + Send,
     options: &SymbolSources,
 ) -> Result<Input, ProfileError> {
-    let head = look(&mut source).map_err(|error| failed(name, &error))?;
-    if !head.starts_with(&GZIP) {
-        return read_plain(name, &head, source, options);
+    let bytes = source.seek(SeekFrom::End(0)).and_then(|bytes| source.rewind().map(|()| bytes));
+    let bytes = bytes.map_err(|error| failed(name, &error))?;
+    read_from(name, source, Origin { bytes, written: None }, options)
+}
+
+fn read_from(
+    name: &str,
+    mut source: impl Read + Seek + Send,
+    origin: Origin,
+    options: &SymbolSources,
+) -> Result<Input, ProfileError> {
+    let mut head = Vec::new();
+    let looked = source.by_ref().take(HEAD).read_to_end(&mut head).and_then(|_| source.rewind());
+    looked.map_err(|error| failed(name, &error))?;
+    if format(&head) == Some(Format::PerfData) {
+        return perf::read(name, &mut source, origin, options);
     }
-    let mut unpacked = Vec::new();
-    let packed = MultiGzDecoder::new(BufReader::new(source));
-    let result = packed.take(MOST_HELD + 1).read_to_end(&mut unpacked);
-    if unpacked.len() as u64 > MOST_HELD {
-        return Err(too_large(name, &unpacked));
+    read_stream(name, source, Some(origin), options)
+}
+
+/// Reads what may be read once only. What it is, is known by its first bytes, before more is held.
+fn read_stream<'a>(
+    name: &str,
+    source: impl Read + Send + 'a,
+    origin: Option<Origin>,
+    options: &SymbolSources,
+) -> Result<Input, ProfileError> {
+    let mut source = Source::of(Bytes::Plain(Box::new(source)));
+    let mut head = source.head();
+    let is_packed = head.starts_with(&GZIP);
+    if is_packed {
+        let packed = BufReader::with_capacity(256 * 1024, Cursor::new(head).chain(source));
+        let unpacked = Unpacked::new(Packing::Gzip, packed, TEXT).map_err(|error| failed(name, &error))?;
+        source = Source::of(Bytes::Packed(unpacked));
+        head = source.head();
     }
-    // What was unpacked before the damage may still be read.
-    let damage =
-        result.err().map(|error| Stop { at: At::Offset(unpacked.len() as u64), reason: error.to_string() });
-    if unpacked.is_empty() {
-        let empty = || ProfileError::Empty { name: name.to_owned() };
-        return Err(damage.map_or_else(empty, |stop| ProfileError::damaged(name, stop)));
+    let Some(format) = format(&head) else {
+        return Err(match source.stop() {
+            Some(stop) if head.is_empty() => ProfileError::damaged(name, stop),
+            _ => refusal(name, &head),
+        });
+    };
+    let mut notes = Notes::default();
+    let (contents, stopped) = match format {
+        Format::PerfData => {
+            let bytes = source.hold(name, head)?;
+            let origin = origin.unwrap_or(Origin { bytes: source.taken(), written: None });
+            let mut input = perf::read(name, &mut Cursor::new(bytes), origin, options)?;
+            input.stopped = input.stopped.or(source.stop());
+            return Ok(input);
+        }
+        Format::Pprof => {
+            let bytes = source.hold(name, head)?;
+            let on_disk = origin.map_or(source.taken(), |origin| origin.bytes);
+            let mut gather = Gather::of(on_disk);
+            let stopped = pprof::read(&bytes, on_disk, &mut gather, &mut notes);
+            (gather.finish(&mut notes), stopped)
+        }
+        Format::PerfScript | Format::Folded => {
+            let lines = BufReader::with_capacity(256 * 1024, Cursor::new(head).chain(&mut source));
+            // Of what comes through a pipe it is not known how much there will be.
+            let mut gather = Gather::of(origin.map_or(u64::MAX, |origin| origin.bytes));
+            let stopped = match format {
+                Format::PerfScript => script::read(lines, &mut gather, &mut notes),
+                _ => folded::read(lines, &mut gather, &mut notes),
+            };
+            (gather.finish(&mut notes), stopped)
+        }
+        Format::Opreport => {
+            let lines = BufReader::with_capacity(256 * 1024, Cursor::new(head).chain(&mut source));
+            let (graph, stopped) = opreport::read(lines, &mut notes);
+            (Contents::Calls(graph), stopped)
+        }
+    };
+    // What was unpacked before the damage has been read.
+    let stopped = stopped.or(source.stop());
+    let is_empty = match &contents {
+        Contents::Stacks(profile) => profile.entries.is_empty(),
+        Contents::Calls(graph) => graph.functions.is_empty(),
+    };
+    if let (Some(stop), true) = (&stopped, is_empty) {
+        return Err(ProfileError::damaged(name, stop.clone()));
     }
-    let head = unpacked[..unpacked.len().min(HEAD as usize)].to_vec();
-    let mut input = read_plain(name, &head, Cursor::new(unpacked), options)?;
-    input.stopped = input.stopped.or(damage);
-    Ok(input)
+    Ok(Input { name: name.to_owned(), format, contents, notes: notes.into_vec(), stopped })
 }
 
 /// RFC 1952, section 2.3.1.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-fn look(source: &mut (impl Read + Seek)) -> std::io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    source.by_ref().take(HEAD).read_to_end(&mut head)?;
-    source.seek(SeekFrom::Start(0))?;
-    Ok(head)
+/// Where bytes come from.
+enum Bytes<'a> {
+    Plain(Box<dyn Read + Send + 'a>),
+    Packed(Unpacked<'a>),
 }
 
-fn read_plain(
-    name: &str,
-    head: &[u8],
-    mut source: impl Read + Seek,
-    options: &SymbolSources,
-) -> Result<Input, ProfileError> {
-    let Some(format) = format(head) else { return Err(refusal(name, head)) };
-    let (mut gather, mut notes) = (Gather::default(), Notes::default());
-    let lines = BufReader::with_capacity(256 * 1024, &mut source);
-    let stopped = match format {
-        Format::PerfData => {
-            drop(lines);
-            return perf::read(name, &mut source, options);
-        }
-        Format::PerfScript => script::read(lines, &mut gather, &mut notes),
-        Format::Folded => folded::read(lines, &mut gather, &mut notes),
-        Format::Pprof => pprof::read(&hold(name, lines)?, &mut gather, &mut notes),
-        Format::Opreport => {
-            let (graph, stopped) = opreport::read(lines, &mut notes);
-            if let (Some(stop), true) = (&stopped, graph.functions.is_empty()) {
-                return Err(ProfileError::damaged(name, stop.clone()));
-            }
-            let (name, contents) = (name.to_owned(), Contents::Calls(graph));
-            return Ok(Input { name, format, contents, notes: notes.into_vec(), stopped });
-        }
-    };
-    if let (Some(stop), true) = (&stopped, gather.profile.entries.is_empty()) {
-        return Err(ProfileError::damaged(name, stop.clone()));
+/// What ends where it cannot be read any more, and knows why.
+struct Source<'a> {
+    bytes: Bytes<'a>,
+    given: u64,
+    failed: Option<std::io::Error>,
+}
+
+impl<'a> Source<'a> {
+    fn of(bytes: Bytes<'a>) -> Self {
+        Self { bytes, given: 0, failed: None }
     }
-    let contents = Contents::Stacks(gather.profile);
-    Ok(Input { name: name.to_owned(), format, contents, notes: notes.into_vec(), stopped })
+
+    /// Its first bytes.
+    fn head(&mut self) -> Vec<u8> {
+        let mut head = Vec::new();
+        // Errors are kept.
+        let _ = self.take(HEAD).read_to_end(&mut head);
+        head
+    }
+
+    /// All that comes behind the first bytes, with them.
+    fn hold(&mut self, name: &str, head: Vec<u8>) -> Result<Vec<u8>, ProfileError> {
+        if let Bytes::Packed(unpacked) = &mut self.bytes {
+            unpacked.set_bound(HELD);
+        }
+        let mut bytes = head;
+        // Errors are kept.
+        let _ = self.take(MOST_HELD + 1 - bytes.len() as u64).read_to_end(&mut bytes);
+        if let Some(much) = self.failed.as_ref().and_then(TooMuch::of) {
+            return Err(ProfileError::TooMuch { name: name.to_owned(), much });
+        }
+        if bytes.len() as u64 > MOST_HELD {
+            let fix = "write it to a file first, unless it is pprof's";
+            let size = bytes.len() as u64;
+            return Err(ProfileError::TooLarge { name: name.to_owned(), size, most: MOST_HELD, fix });
+        }
+        Ok(bytes)
+    }
+
+    /// The bytes that were taken so far to give these: packed ones, if they are packed.
+    fn taken(&self) -> u64 {
+        match &self.bytes {
+            Bytes::Plain(_) => self.given,
+            Bytes::Packed(unpacked) => unpacked.packed(),
+        }
+    }
+
+    /// Where and why it ended early, if it did.
+    fn stop(&self) -> Option<Stop> {
+        let error = self.failed.as_ref()?;
+        let fix = TooMuch::of(error).map_or("", |_| "; if you trust it, unpack it first (`gzip -dc`),");
+        Some(Stop { at: At::Offset(self.given), reason: format!("{error}{fix}") })
+    }
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.failed.is_some() {
+            return Ok(0);
+        }
+        let read = match &mut self.bytes {
+            Bytes::Plain(source) => source.read(into),
+            Bytes::Packed(source) => source.read(into),
+        };
+        match read {
+            Err(error) if error.kind() != ErrorKind::Interrupted => {
+                self.failed = Some(error);
+                Ok(0)
+            }
+            Ok(count) => {
+                self.given += count as u64;
+                Ok(count)
+            }
+            interrupted => interrupted,
+        }
+    }
 }
 
 /// The format of what begins so.

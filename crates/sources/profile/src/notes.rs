@@ -28,10 +28,17 @@ pub enum Oddity {
     OtherKernel,
     /// A symbol file of the kernel cannot be read.
     NoKernelSymbols,
-    /// A program or library cannot be read here.
+    /// A program or library cannot be read here, or what is under its name is no regular file.
     NoImage,
     /// A program or library is another one here than the one that ran.
     OtherImage,
+    /// A program or library of a recording that is not known to be of this host since it was started, without a build-id to
+    /// know it by: it was not opened.
+    Elsewhere,
+    /// The symbols of a program or library take more memory than a file of its size may.
+    TooMuchImage,
+    /// The debug information of a program or library takes more memory than a file of its size may.
+    TooMuchDebug,
     /// A program or library has no symbols.
     Stripped,
 }
@@ -55,6 +62,16 @@ impl Oddity {
             Self::OtherImage => {
                 "is another one here than the one that ran (its build-id differs), so that its functions have no names"
             }
+            Self::Elsewhere => {
+                "not opened, since the profile has no build-id for it and may be of another host or of an earlier boot, so that \
+                 its functions have no names"
+            }
+            Self::TooMuchImage => {
+                "its symbols take more memory than a file of its size may, so that its functions have no names"
+            }
+            Self::TooMuchDebug => {
+                "its debug information takes more memory than a file of its size may, so that inlined functions are not shown"
+            }
             Self::Stripped => "has no symbols, so that its functions have no names",
         }
     }
@@ -76,8 +93,15 @@ impl Oddity {
             Self::NoImage | Self::OtherImage => {
                 "read the profile on the host where it was recorded, or give a folder that has that host's files"
             }
+            Self::Elsewhere => {
+                "give the folder that has the profiled host's files (--root DIR), or --root / if they are this host's"
+            }
             Self::Stripped => "install its debug symbols",
-            Self::Malformed | Self::UnknownEvent | Self::UnknownRecord => return None,
+            Self::Malformed
+            | Self::UnknownEvent
+            | Self::UnknownRecord
+            | Self::TooMuchImage
+            | Self::TooMuchDebug => return None,
         })
     }
 }
@@ -123,7 +147,7 @@ impl Notes {
         self.add(oddity, subject, samples, None);
     }
 
-    fn add(&mut self, oddity: Oddity, subject: &str, count: u64, first: Option<At>) {
+    pub(crate) fn add(&mut self, oddity: Oddity, subject: &str, count: u64, first: Option<At>) {
         let is_same = |note: &Note| note.oddity == oddity && note.subject == subject;
         if let Some(note) = self.0.iter_mut().find(|note| is_same(note)) {
             note.count = note.count.saturating_add(count);

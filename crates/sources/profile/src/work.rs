@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use slowpath_cost::Work;
 use slowpath_cost::work::Carried;
+use slowpath_files::open_regular;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -267,9 +268,18 @@ pub enum WorkError {
 
 /// Reads a file of [`to_json`]. Keys that are not known are left alone.
 pub fn open(path: &Path) -> Result<WorkRead, WorkError> {
+    read(path, File::open(path))
+}
+
+/// Reads a file that was found next to a profile: whoever sent the folder may have put something else there.
+pub fn open_beside(path: &Path) -> Result<WorkRead, WorkError> {
+    read(path, open_regular(path))
+}
+
+fn read(path: &Path, opened: io::Result<File>) -> Result<WorkRead, WorkError> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    let read = opened.and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
     read.map_err(|source| WorkError::Read { name: name.clone(), source })?;
     from_json(&name, &bytes)
 }

@@ -7,5 +7,6 @@ mod hosts;
 mod kernel;
 mod own;
 mod raw;
+mod seeds;
 mod shipped;
 mod spurious_timeout;

@@ -47,7 +47,7 @@ impl Sink for Lines {
 }
 
 /// Next to this file: the probe's records, and the events made from them.
-fn kept(name: &str) -> PathBuf {
+pub fn kept(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/live/kept").join(name)
 }
 

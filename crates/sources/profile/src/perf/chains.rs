@@ -1,5 +1,6 @@
 //! Stacks of addresses as they were sampled, each kept once and counted.
 
+use super::room::Room;
 use super::spaces::Space;
 use std::hash::{BuildHasher, RandomState};
 
@@ -37,13 +38,8 @@ pub(crate) struct Chains {
     slots: Vec<u32>,
     /// Of this run, so that no file can know which stacks meet in one slot.
     seed: u64,
-}
-
-impl Default for Chains {
-    fn default() -> Self {
-        let seed = RandomState::new().hash_one(0u64) | 1;
-        Self { all: Vec::new(), addresses: Vec::new(), slots: vec![0; 1024], seed }
-    }
+    most_chains: usize,
+    most_addresses: usize,
 }
 
 /// The two halves of a product: what a multiplication mixes, folded back into 64 bits.
@@ -54,6 +50,17 @@ fn folded(a: u64, b: u64) -> u64 {
 }
 
 impl Chains {
+    pub(crate) fn of(room: Room) -> Self {
+        Self {
+            all: Vec::new(),
+            addresses: Vec::new(),
+            slots: vec![0; 1024],
+            seed: RandomState::new().hash_one(0u64) | 1,
+            most_chains: room.things().min(MOST_CHAINS),
+            most_addresses: room.addresses().min(MOST_ADDRESSES),
+        }
+    }
+
     fn hash(&self, key: &Key, addresses: &[u64]) -> u64 {
         let tail = u64::from(key.thread_name) << 32 | u64::from(key.event) << 1 | u64::from(key.has_stack);
         let mut hash = folded(self.seed ^ tail, 0x9e37_79b9_7f4a_7c15 ^ u64::from(key.space.0));
@@ -78,7 +85,8 @@ impl Chains {
             }
             slot = (slot + 1) & mask;
         }
-        if self.all.len() == MOST_CHAINS || self.addresses.len() + addresses.len() > MOST_ADDRESSES {
+        if self.all.len() == self.most_chains || self.addresses.len() + addresses.len() > self.most_addresses
+        {
             return false;
         }
         // Both bounds are far below 2^32.
@@ -124,7 +132,7 @@ mod tests {
 
     #[test]
     fn each_stack_is_kept_once_and_counted() {
-        let mut chains = Chains::default();
+        let mut chains = Chains::of(Room::of(0));
         let key = |name| Key { space: Space(1), event: 0, thread_name: name, has_stack: true };
         for round in 0..3u64 {
             for n in 0..5000 {

@@ -5,7 +5,9 @@
 
 use super::attr::{Attr, SMALLEST};
 use super::fields::{Fields, Order, text};
+use super::room::Room;
 use crate::error::{At, Stop};
+use crate::symbols::host::Recorded;
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 
@@ -25,8 +27,10 @@ const MOST_IDS: usize = 4 * 1024 * 1024;
 /// A section at the file's end, of those that are looked at. Build-ids take some hundred bytes each.
 const LARGEST_SECTION: u64 = 64 * 1024 * 1024;
 
-/// `HEADER_BUILD_ID`, `HEADER_EVENT_DESC`.
+/// `HEADER_BUILD_ID` and so on.
 const FEATURE_BUILD_ID: u64 = 2;
+const FEATURE_HOSTNAME: u64 = 3;
+const FEATURE_OSRELEASE: u64 = 4;
 const FEATURE_EVENT_DESC: u64 = 12;
 /// `PERF_RECORD_MISC_BUILD_ID_SIZE`: the byte behind the build-id is its length.
 const BUILD_ID_SIZE: u16 = 1 << 15;
@@ -39,12 +43,11 @@ pub(crate) struct Section {
     pub(crate) length: u64,
 }
 
-/// An event and its numbers.
+/// An event.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     pub(crate) attr: Attr,
     pub(crate) name: String,
-    pub(crate) ids: Vec<u64>,
 }
 
 /// The state of the recording.
@@ -54,8 +57,14 @@ pub(crate) struct About {
     pub(crate) data: Section,
     pub(crate) is_pipe: bool,
     pub(crate) events: Vec<Counted>,
+    /// The event of each number that the kernel gave.
+    by_id: HashMap<u64, u16>,
     /// Of files by their names, the kernel's among them.
     pub(crate) build_ids: HashMap<String, Vec<u8>>,
+    /// What it says of the host.
+    pub(crate) recorded: Recorded,
+    /// Names and numbers that may still be kept.
+    pub(crate) room: Room,
     /// Sections behind the data, by feature.
     features: Vec<(u64, Section)>,
 }
@@ -88,7 +97,7 @@ fn section(fields: &mut Fields<'_>) -> Option<Section> {
 
 impl About {
     /// From the file's beginning.
-    pub(crate) fn read(source: &mut (impl Read + Seek)) -> Result<Self, Stop> {
+    pub(crate) fn read(source: &mut (impl Read + Seek), room: Room) -> Result<Self, Stop> {
         let start = read_section(source, Section { offset: 0, length: PIPE_HEADER }, "header")?;
         let order = match start.first_chunk::<8>() {
             Some(&MAGIC) => Order::Little,
@@ -101,7 +110,10 @@ impl About {
             data: Section { offset: PIPE_HEADER, length: 0 },
             is_pipe: size == PIPE_HEADER,
             events: Vec::new(),
+            by_id: HashMap::new(),
             build_ids: HashMap::new(),
+            recorded: Recorded::default(),
+            room,
             features: Vec::new(),
         };
         if about.is_pipe {
@@ -158,21 +170,35 @@ impl About {
             return Err(stop(16, format!("the header's field `attr_size` is {each}")));
         }
         let bytes = read_section(source, all, "attrs")?;
-        let mut ids_left = MOST_IDS;
         for entry in bytes.chunks_exact(each as usize).take(MOST_ATTRS) {
             let (attr, ids) = entry.split_at(entry.len() - 16);
             let attr =
                 Attr::parse(attr, self.order).ok_or_else(|| stop(all.offset, "an attr is too short"))?;
             let ids = section(&mut Fields::new(ids, self.order)).unwrap_or_default();
-            let ids = read_section(source, ids, "ids")?;
-            let ids: Vec<u64> = self.words(&ids).take(ids_left).collect();
-            ids_left -= ids.len();
-            self.events.push(Counted { name: attr.name(), attr, ids });
+            // The numbers of several events may claim to stand in the same place.
+            let length = ids.length.min((MOST_IDS - self.by_id.len().min(MOST_IDS)) as u64 * 8);
+            let ids = read_section(source, Section { length, ..ids }, "ids")?;
+            self.add(attr, &ids);
         }
         if self.events.is_empty() {
             return Err(stop(24, "the header's field `attrs` has no event"));
         }
         Ok(())
+    }
+
+    /// An event, and its numbers as the file has them.
+    fn add(&mut self, attr: Attr, ids: &[u8]) {
+        let event = u16::try_from(self.events.len()).unwrap_or(u16::MAX);
+        let left = MOST_IDS.saturating_sub(self.by_id.len()).min(self.room.things());
+        let ids: Vec<u64> = self.words(ids).take(left).collect();
+        self.room.take(ids.len());
+        self.by_id.extend(ids.iter().map(|id| (*id, event)));
+        self.events.push(Counted { name: attr.name(), attr });
+    }
+
+    /// The event that the kernel gave a number.
+    pub(crate) fn event_of(&self, id: u64) -> Option<u16> {
+        self.by_id.get(&id).copied()
     }
 
     fn words<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = u64> + use<'a> {
@@ -185,6 +211,8 @@ impl About {
         for (feature, section) in std::mem::take(&mut self.features) {
             let field = match feature {
                 FEATURE_BUILD_ID => "build-ids",
+                FEATURE_HOSTNAME => "host name",
+                FEATURE_OSRELEASE => "kernel release",
                 FEATURE_EVENT_DESC => "event descriptions",
                 _ => continue,
             };
@@ -205,6 +233,12 @@ impl About {
     fn feature(&mut self, feature: u64, bytes: &[u8]) -> Option<()> {
         match feature {
             FEATURE_BUILD_ID => self.build_id_table(bytes),
+            FEATURE_HOSTNAME => {
+                Fields::new(bytes, self.order).string().map(|name| self.recorded.host = Some(name))
+            }
+            FEATURE_OSRELEASE => {
+                Fields::new(bytes, self.order).string().map(|name| self.recorded.release = Some(name))
+            }
             FEATURE_EVENT_DESC => self.event_descriptions(bytes),
             _ => Some(()),
         }
@@ -227,8 +261,15 @@ impl About {
         fields.u32()?;
         let id = fields.take(24)?;
         let length = if misc & BUILD_ID_SIZE != 0 { usize::from(id[20]).min(20) } else { 20 };
-        self.build_ids.insert(text(fields.rest), id[..length].to_vec());
+        self.build_id(text(fields.rest), &id[..length]);
         Some(())
+    }
+
+    /// A file's build-id, if there is room for it.
+    pub(crate) fn build_id(&mut self, file: String, id: &[u8]) {
+        if self.build_ids.contains_key(&file) || self.room.text(file.len()) {
+            self.build_ids.insert(file, id.to_vec());
+        }
     }
 
     /// Names of events, by their numbers or their places (`write_event_desc`).
@@ -240,8 +281,7 @@ impl About {
             let ids = fields.u32()?;
             let name = fields.string()?;
             let ids = fields.take(usize::try_from(ids).ok()?.checked_mul(8)?)?;
-            let first = self.words(ids).next();
-            let by_id = first.and_then(|id| self.events.iter().position(|event| event.ids.contains(&id)));
+            let by_id = self.words(ids).next().and_then(|id| self.event_of(id)).map(usize::from);
             if let Some(event) = by_id.or(Some(at)).and_then(|at| self.events.get_mut(at)) {
                 event.name = name;
             }
@@ -254,10 +294,8 @@ impl About {
         let size = self.order.u32(*body.get(4..)?.first_chunk()?);
         let (attr, ids) = body.split_at_checked(usize::try_from(size).ok()?.max(SMALLEST))?;
         let attr = Attr::parse(attr, self.order)?;
-        let ids: Vec<u64> = self.words(ids).collect();
-        let known = self.events.iter().map(|event| event.ids.len()).sum::<usize>();
-        if self.events.len() < MOST_ATTRS && known < MOST_IDS {
-            self.events.push(Counted { name: attr.name(), attr, ids });
+        if self.events.len() < MOST_ATTRS {
+            self.add(attr, ids);
         }
         Some(())
     }
@@ -267,7 +305,7 @@ impl About {
         let mut fields = Fields::new(body, self.order);
         let (what, id) = (fields.u64()?, fields.u64()?);
         if what == 2
-            && let Some(event) = self.events.iter_mut().find(|event| event.ids.contains(&id))
+            && let Some(event) = self.event_of(id).and_then(|at| self.events.get_mut(usize::from(at)))
         {
             event.name = text(fields.rest);
         }

@@ -5,7 +5,7 @@
 //! allocated but for a stack that is new. Each distinct address is given its function at the end.
 //!
 //! `header` and `attr`: what is counted; `records`, `unpack` and `fields`: the records; `spaces`: what addresses mean
-//! when; `chains`: stacks of addresses; `names`: their functions.
+//! when; `chains`: stacks of addresses; `names`: their functions; `room`: how much of all that is kept.
 //!
 //! Of a group whose leader alone samples (`{cycles,instructions}:S`), a sample is the leader's, with the leader's period;
 //! what its members counted meanwhile is passed over.
@@ -23,23 +23,28 @@ mod fields;
 pub(crate) mod header;
 mod names;
 mod records;
+mod room;
 mod spaces;
 mod stacks;
 mod unpack;
 
 use crate::error::{At, ProfileError, Stop};
 use crate::gather::Gather;
+use crate::input::Origin;
 use crate::notes::{Notes, Oddity};
-use crate::{Contents, Format, Input, SymbolSources};
+use crate::{Format, Input, SymbolSources};
 use attr::Attr;
 use chains::{Chains, Key};
 use fields::{Fields, Order, text};
 use header::About;
 use names::{KernelMap, KernelPart};
 use records::{Record, Records, kind};
+use room::Room;
 use slowpath_cost::Lost;
 use spaces::Spaces;
+use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
+use std::time::Duration;
 
 /// `PERF_RECORD_MISC_CPUMODE_MASK` and its values.
 const CPUMODE_MASK: u16 = 7;
@@ -47,10 +52,15 @@ const CPUMODE_KERNEL: u16 = 1;
 const CPUMODE_USER: u16 = 2;
 /// `PERF_RECORD_MISC_COMM_EXEC`: a program was executed. Of a mapping (`MMAP_DATA`), it is one of data.
 const MISC_EXEC_OR_DATA: u16 = 1 << 13;
+/// `PERF_RECORD_MISC_MMAP_BUILD_ID`: a mapping has the file's build-id and not its device and number.
+const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
 /// `PROT_EXEC`.
 const PROT_EXEC: u32 = 4;
 /// `PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER`.
 const KSYMBOL_GONE: u16 = 1;
+
+/// Types of records that are not known and are counted each by itself.
+const MOST_UNKNOWN: usize = 32;
 
 /// Of these, those up to `PERF_CONTEXT_MAX` say what the addresses behind them are (`enum perf_callchain_context`).
 mod context {
@@ -67,8 +77,11 @@ struct Reading<'a> {
     chains: Chains,
     lost: Lost,
     notes: Notes,
-    /// The number that the kernel gave an event, and the event.
-    ids: std::collections::HashMap<u64, u16>,
+    /// Records of types that are not known: how many, and where first.
+    unknown: BTreeMap<u32, (u64, At)>,
+    /// The time of the last record.
+    last: u64,
+    origin: Origin,
     options: &'a SymbolSources,
     /// The addresses of the sample at hand.
     addresses: Vec<u64>,
@@ -78,17 +91,21 @@ struct Reading<'a> {
 pub(crate) fn read(
     name: &str,
     source: &mut (impl Read + Seek),
+    origin: Origin,
     options: &SymbolSources,
 ) -> Result<Input, ProfileError> {
-    let about = About::read(source).map_err(|stop| ProfileError::damaged(name, stop))?;
+    let room = Room::of(origin.bytes);
+    let about = About::read(source, room).map_err(|stop| ProfileError::damaged(name, stop))?;
     let mut reading = Reading {
         about,
-        spaces: Spaces::default(),
+        spaces: Spaces::of(origin.bytes),
         kernel: KernelMap::default(),
-        chains: Chains::default(),
+        chains: Chains::of(room),
         lost: Lost::default(),
         notes: Notes::default(),
-        ids: std::collections::HashMap::new(),
+        unknown: BTreeMap::new(),
+        last: 0,
+        origin,
         options,
         addresses: Vec::new(),
     };
@@ -140,18 +157,22 @@ impl Reading<'_> {
         let Record { kind, misc, body, .. } = record;
         let order = self.about.order;
         let mut fields = Fields::new(body, order);
+        let time = self.time(record);
+        self.last = self.last.max(time.unwrap_or(0));
+        let time = time.unwrap_or(0);
+        let room = &mut self.about.room;
         let has_room = match kind {
-            kind::MMAP | kind::MMAP2 => self.mapped(record)?,
+            kind::MMAP | kind::MMAP2 => self.mapped(record, time)?,
             kind::COMM => {
                 let (process, thread) = (fields.u32()?, fields.u32()?);
                 let name = text(fields.rest);
-                self.spaces.name(self.time(body), process, thread, name, misc & MISC_EXEC_OR_DATA != 0)
+                self.spaces.name(room, time, process, thread, name, misc & MISC_EXEC_OR_DATA != 0)
             }
             kind::FORK => {
                 let (process, parent) = (fields.u32()?, fields.u32()?);
                 let (thread, parent_thread, time) = (fields.u32()?, fields.u32()?, fields.u64()?);
                 // What perf finds when it begins is reported as a fork at time 0 (`perf_event__synthesize_fork`).
-                self.spaces.fork(time, [process, thread], [parent, parent_thread])
+                self.spaces.fork(room, time, [process, thread], [parent, parent_thread])
             }
             kind::KSYMBOL => {
                 let (start, length, _kind, flags) =
@@ -162,10 +183,7 @@ impl Reading<'_> {
                     name: text(fields.rest),
                     is_symbol: true,
                 };
-                if flags & KSYMBOL_GONE == 0 {
-                    self.kernel.part(part);
-                }
-                true
+                flags & KSYMBOL_GONE != 0 || self.kernel.part(room, part)
             }
             kind::HEADER_ATTR => self.about.attr_record(body).map(|()| true)?,
             kind::BUILD_ID => self.about.build_id_record(misc, body).map(|()| true)?,
@@ -173,7 +191,9 @@ impl Reading<'_> {
             kind::HEADER_FEATURE => self.about.feature_record(body).map(|()| true)?,
             1..=kind::KERNEL_LAST | kind::HEADER_ATTR..=kind::COMPRESSED2 => true,
             _ => {
-                self.notes.at(Oddity::UnknownRecord, &format!("type {kind}"), At::Offset(record.offset));
+                if self.unknown.len() < MOST_UNKNOWN || self.unknown.contains_key(&kind) {
+                    self.unknown.entry(kind).or_insert((0, At::Offset(record.offset))).0 += 1;
+                }
                 true
             }
         };
@@ -183,20 +203,23 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// For a record that is no sample. All events of a recording have the same trailer (`evlist__sample_id_all`).
-    fn time(&self, body: &[u8]) -> u64 {
-        let first = self.about.events.first();
-        first.and_then(|event| event.attr.trailer.time_of(body, self.about.order)).unwrap_or(0)
+    /// When the kernel wrote a record that is no sample. All events of a recording have the same trailer (`evlist__sample_id_all`).
+    fn time(&self, Record { kind, body, .. }: Record<'_>) -> Option<u64> {
+        let is_kernels = kind != kind::SAMPLE && kind <= kind::KERNEL_LAST;
+        let first = self.about.events.first().filter(|_| is_kernels)?;
+        first.attr.trailer.time_of(body, self.about.order)
     }
 
-    fn mapped(&mut self, record: Record<'_>) -> Option<bool> {
+    fn mapped(&mut self, record: Record<'_>, time: u64) -> Option<bool> {
         let Record { kind, misc, body, .. } = record;
         let mut fields = Fields::new(body, self.about.order);
         let (process, _thread) = (fields.u32()?, fields.u32()?);
         let (start, length, offset) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let mut build_id = None;
         let is_code = if kind == kind::MMAP2 {
-            // The file's device and number, or its build-id.
-            fields.take(24)?;
+            // The file's device and number, or its build-id: its length, three bytes of nothing, and 20.
+            let file = fields.take(24)?;
+            build_id = (misc & MISC_MMAP_BUILD_ID != 0).then(|| &file[4..][..usize::from(file[0]).min(20)]);
             let (protection, _flags) = (fields.u32()?, fields.u32()?);
             protection & PROT_EXEC != 0
         } else {
@@ -205,10 +228,12 @@ impl Reading<'_> {
         let place = [start, start.saturating_add(length), offset];
         let file = text(fields.rest);
         if misc & CPUMODE_MASK == CPUMODE_KERNEL {
-            self.kernel.mapped(&file, place);
-            return Some(true);
+            return Some(self.kernel.mapped(&mut self.about.room, &file, place));
         }
-        Some(!is_code || self.spaces.map(self.time(body), process, file, place))
+        if let Some(id) = build_id {
+            self.about.build_id(file.clone(), id);
+        }
+        Some(!is_code || self.spaces.map(&mut self.about.room, time, process, file, place))
     }
 
     /// Between the passes.
@@ -217,9 +242,10 @@ impl Reading<'_> {
         if self.spaces.dropped > 0 {
             self.notes.of(Oddity::TooMany, "mappings of a process", self.spaces.dropped);
         }
-        for (event, counted) in self.about.events.iter().enumerate() {
-            let event = u16::try_from(event).unwrap_or(u16::MAX);
-            self.ids.extend(counted.ids.iter().map(|id| (*id, event)));
+        for (kind, (count, first)) in &self.unknown {
+            self.notes.add(Oddity::UnknownRecord, &format!("type {kind}"), *count, Some(*first));
+        }
+        for counted in &self.about.events {
             if counted.attr.dumps_stacks {
                 self.notes.of(Oddity::MemoryDumps, &counted.name, 1);
             }
@@ -248,7 +274,7 @@ impl Reading<'_> {
         if others.is_empty() || id.is_none() {
             return Some(0);
         }
-        self.ids.get(&self.about.order.word(body, id?)?).copied()
+        self.about.event_of(self.about.order.word(body, id?)?)
     }
 
     fn sample(&mut self, record: Record<'_>) -> Option<()> {
@@ -272,6 +298,9 @@ impl Reading<'_> {
             self.addresses.clear();
             self.addresses.extend([mode, ip]);
         }
+        if layout.time.is_some() {
+            self.last = self.last.max(time);
+        }
         let thread_name = self.spaces.name_at(thread, time).unwrap_or(u32::MAX);
         let key = Key { space: self.spaces.space_at(process, time), event, thread_name, has_stack };
         if !self.chains.add(key, &self.addresses, period) {
@@ -286,8 +315,10 @@ impl Reading<'_> {
     }
 
     fn finish(mut self, name: &str, stopped: Option<Stop>) -> Input {
-        let mut gather = Gather::default();
+        let mut gather = Gather::of(self.origin.bytes);
         gather.profile.lost = self.lost;
+        self.about.recorded.last = (self.last > 0).then(|| Duration::from_nanos(self.last));
+        self.about.recorded.written = self.origin.written;
         stacks::name(
             &self.about,
             &self.spaces,
@@ -300,7 +331,7 @@ impl Reading<'_> {
         Input {
             name: name.to_owned(),
             format: Format::PerfData,
-            contents: Contents::Stacks(gather.profile),
+            contents: gather.finish(&mut self.notes),
             notes: self.notes.into_vec(),
             stopped,
         }

@@ -1,17 +1,20 @@
 //! From addresses to functions: the kernel's by its symbols, a program's by the file that was mapped there.
 
 use super::header::About;
+use super::room::Room;
 use super::spaces::{File, Space, Spaces};
 use crate::SymbolSources;
 use crate::images::{image, module};
 use crate::notes::{Notes, Oddity};
 use crate::symbols::demangle::demangled;
-use crate::symbols::elf::Elf;
+use crate::symbols::elf::{Elf, Unread};
+use crate::symbols::host::Host;
 use crate::symbols::inlined::Inlined;
 use crate::symbols::kernel::{Kernel, Profiled};
 use slowpath_cost::{Function, Functions, Image};
+use slowpath_files::Root;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Files whose symbols are held at once.
 const MOST_FILES: usize = 4096;
@@ -42,18 +45,22 @@ const MOST_PARTS: usize = 256 * 1024;
 impl KernelMap {
     /// `PERF_RECORD_MMAP` of the kernel: of itself, with the symbol that perf reckons from behind its name
     /// (`perf_event__synthesize_kernel_mmap`), or of a module, by its file or in brackets.
-    pub(crate) fn mapped(&mut self, file: &str, [start, end, offset]: [u64; 3]) {
+    pub(crate) fn mapped(&mut self, room: &mut Room, file: &str, [start, end, offset]: [u64; 3]) -> bool {
         if let Some(reference) = file.strip_prefix(KERNEL) {
             self.reference.get_or_insert_with(|| (reference.to_owned(), offset));
+            true
         } else {
-            self.part(KernelPart { start, end, name: module(file), is_symbol: false });
+            self.part(room, KernelPart { start, end, name: module(file), is_symbol: false })
         }
     }
 
-    pub(crate) fn part(&mut self, part: KernelPart) {
-        if self.parts.len() < MOST_PARTS {
+    /// Says whether there was room for it, as [`KernelMap::mapped`] does.
+    pub(crate) fn part(&mut self, room: &mut Room, part: KernelPart) -> bool {
+        let has_room = self.parts.len() < MOST_PARTS && room.text(part.name.len());
+        if has_room {
             self.parts.push(part);
         }
+        has_room
     }
 
     /// So that parts can be found by their addresses.
@@ -84,10 +91,11 @@ pub(crate) struct Names<'a> {
     kernel_map: KernelMap,
     /// Read when the first address of it comes.
     kernel: Option<Kernel>,
+    images: Images,
     files: HashMap<File, Loaded>,
     known: HashMap<(Option<Space>, u64), Function>,
     /// Debug information of files, read when the first address of one comes.
-    debug: HashMap<File, Option<Inlined>>,
+    debug: HashMap<File, Result<Inlined, Unread>>,
     inlined: HashMap<(Space, u64), Vec<Function>>,
     /// Samples on whose stack something has no name, by why; of the file, where it is one's fault.
     unnamed: HashMap<Option<File>, (u64, usize)>,
@@ -109,6 +117,7 @@ impl<'a> Names<'a> {
             spaces,
             kernel_map: map,
             kernel: None,
+            images: Images::of(options, about),
             files: HashMap::new(),
             known: HashMap::new(),
             debug: HashMap::new(),
@@ -177,7 +186,8 @@ impl<'a> Names<'a> {
         // Not loaded is what is in no file, or in another one than ran.
         let Loaded::Elf(elf) = self.files.get(&map.file)? else { return None };
         let address = elf.address_of((address - map.start).wrapping_add(map.offset))?;
-        let debug = self.debug.entry(map.file).or_insert_with(|| elf.inlined()).as_ref()?;
+        let root = self.images.root.as_ref()?;
+        let debug = self.debug.entry(map.file).or_insert_with(|| elf.inlined(root)).as_ref().ok()?;
         let image = image(path);
         Some(debug.at(address).iter().map(|name| functions.of(&demangled(name), &image)).collect())
     }
@@ -223,10 +233,10 @@ impl<'a> Names<'a> {
 
     fn load(&mut self, file: File, path: &str) -> &Loaded {
         let has_room = self.files.len() < MOST_FILES;
-        let (root, about) = (&self.options.root, self.about);
+        let (images, about) = (&self.images, self.about);
         self.files.entry(file).or_insert_with(|| {
             if has_room {
-                load(root.as_deref(), path, about.build_ids.get(path))
+                images.load(Path::new(path), about.build_ids.get(path).map(Vec::as_slice))
             } else {
                 Loaded::Missing(Oddity::TooMany)
             }
@@ -262,21 +272,59 @@ impl<'a> Names<'a> {
             };
             notes.of(oddity, &self.spaces.files()[file.0 as usize], *samples);
         }
+        let mut unread: Vec<File> = self
+            .debug
+            .iter()
+            .filter(|(_, debug)| match debug {
+                Ok(debug) => debug.gave_up(),
+                Err(unread) => matches!(unread, Unread::TooMuch),
+            })
+            .map(|(file, _)| *file)
+            .collect();
+        unread.sort();
+        for file in unread {
+            notes.of(Oddity::TooMuchDebug, &self.spaces.files()[file.0 as usize], 1);
+        }
     }
 }
 
-fn load(root: Option<&Path>, path: &str, build_id: Option<&Vec<u8>>) -> Loaded {
-    let root = root.map_or_else(|| PathBuf::from("/"), Path::to_path_buf);
-    let Ok(mut elf) = Elf::read(&root.join(path.trim_start_matches('/'))) else {
-        return Loaded::Missing(Oddity::NoImage);
-    };
-    // perf pads what is shorter than 20 bytes with zeros.
-    let differs = |(ran, here): (&Vec<u8>, &Vec<u8>)| !ran.starts_with(here) && !here.starts_with(ran);
-    if build_id.zip(elf.build_id.as_ref()).is_some_and(differs) {
-        return Loaded::Missing(Oddity::OtherImage);
+/// Where programs and libraries are.
+struct Images {
+    /// `None` if there is no such folder.
+    root: Option<Root>,
+    /// Whether a file without a build-id is the one that ran: below a folder that was given, or on this host since it was started.
+    are_known: bool,
+}
+
+impl Images {
+    fn of(options: &SymbolSources, about: &About) -> Self {
+        let folder = options.root.as_deref();
+        let root = Root::open(folder.unwrap_or(Path::new("/"))).ok();
+        let are_known = folder.is_some() || Host::this().is_some_and(|here| here.made(&about.recorded));
+        Self { root, are_known }
     }
-    elf.complete(&root);
-    Loaded::Elf(Box::new(elf))
+
+    /// Reads the file that a path of the recording names, if it is the one that ran.
+    fn load(&self, path: &Path, ran: Option<&[u8]>) -> Loaded {
+        let ran = ran.filter(|id| !id.is_empty());
+        if ran.is_none() && !self.are_known {
+            return Loaded::Missing(Oddity::Elsewhere);
+        }
+        let Some((root, file)) = self.root.as_ref().and_then(|root| Some((root, root.file(path).ok()?)))
+        else {
+            return Loaded::Missing(Oddity::NoImage);
+        };
+        let mut elf = match Elf::read(&file, path) {
+            Ok(elf) => elf,
+            Err(Unread::Refused(_)) => return Loaded::Missing(Oddity::NoImage),
+            Err(Unread::TooMuch) => return Loaded::Missing(Oddity::TooMuchImage),
+        };
+        if ran.is_some_and(|ran| !elf.is(ran)) {
+            return Loaded::Missing(Oddity::OtherImage);
+        }
+        elf.complete(root);
+        Loaded::Elf(Box::new(elf))
+    }
 }
 
 fn named(elf: &Elf, offset: u64) -> Option<String> {

@@ -4,6 +4,8 @@
 //! is in. All mappings, names and forks are therefore read first, put in order of their times, and asked for the
 //! instant of a sample later.
 
+use super::room::Room;
+use std::cell::Cell;
 use std::collections::HashMap;
 
 /// Mappings, names and forks that are kept: more than 100 bytes each with all that is made of them.
@@ -14,6 +16,11 @@ const DEEPEST: u16 = 64;
 
 /// Mappings of one space. Only those of code are reported, of which the largest programs have some hundreds.
 const MOST_MAPS: usize = 16 * 1024;
+
+/// Mappings that are looked at in all, of any file, and for each of its bytes: past it no more addresses are looked up. Where many
+/// processes have thousands of mappings each, whose parents have as many, looking up all addresses has no end.
+const FREE_LOOKS: u64 = 1 << 31;
+const LOOKS_PER_BYTE: u64 = 64;
 
 /// A file, by its place in [`Spaces::files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,10 +65,15 @@ struct Names {
 }
 
 impl Names {
-    fn of(&mut self, name: String) -> u32 {
+    /// `None` if it is new and there is no room for it.
+    fn of(&mut self, room: &mut Room, name: String) -> Option<u32> {
+        if let Some(known) = self.by_name.get(&name) {
+            return Some(*known);
+        }
         let next = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        *self.by_name.entry(name).or_insert_with_key(|name| {
+        room.text(name.len()).then(|| {
             self.all.push(name.clone());
+            self.by_name.insert(name, next);
             next
         })
     }
@@ -79,11 +91,19 @@ pub(crate) struct Spaces {
     names: Names,
     /// Mappings that there was no room for.
     pub(crate) dropped: u64,
+    /// Mappings that may still be looked at.
+    looks: Cell<u64>,
 }
 
 impl Spaces {
-    fn tell(&mut self, time: u64, change: Change) -> bool {
-        let has_room = self.told.len() < MOST_CHANGES;
+    /// Of a file of so many bytes.
+    pub(crate) fn of(bytes: u64) -> Self {
+        let looks = FREE_LOOKS.saturating_add(LOOKS_PER_BYTE.saturating_mul(bytes));
+        Self { looks: Cell::new(looks), ..Self::default() }
+    }
+
+    fn tell(&mut self, room: &mut Room, time: u64, change: Change) -> bool {
+        let has_room = self.told.len() < MOST_CHANGES && room.thing();
         if has_room {
             self.told.push((time, change));
         }
@@ -93,36 +113,39 @@ impl Spaces {
     /// A file was mapped. Says whether there was room to know it, as the next two do.
     pub(crate) fn map(
         &mut self,
+        room: &mut Room,
         time: u64,
         process: u32,
         file: String,
         [start, end, offset]: [u64; 3],
     ) -> bool {
-        let file = File(self.files.of(file));
-        self.tell(time, Change::Mapped { process, map: Map { start, end, offset, file } })
+        let Some(file) = self.files.of(room, file).map(File) else { return false };
+        self.tell(room, time, Change::Mapped { process, map: Map { start, end, offset, file } })
     }
 
     /// A thread was given a name, by executing a program or else.
     pub(crate) fn name(
         &mut self,
+        room: &mut Room,
         time: u64,
         process: u32,
         thread: u32,
         name: String,
         executes: bool,
     ) -> bool {
-        let name = self.names.of(name);
-        self.tell(time, Change::Named { process, thread, name, executes })
+        let Some(name) = self.names.of(room, name) else { return false };
+        self.tell(room, time, Change::Named { process, thread, name, executes })
     }
 
     /// A thread began; of another process than its parent, with its own memory.
     pub(crate) fn fork(
         &mut self,
+        room: &mut Room,
         time: u64,
         [process, thread]: [u32; 2],
         [parent, parent_thread]: [u32; 2],
     ) -> bool {
-        self.tell(time, Change::Forked { process, parent, thread, parent_thread })
+        self.tell(room, time, Change::Forked { process, parent, thread, parent_thread })
     }
 
     /// Everything has been reported.
@@ -208,6 +231,7 @@ impl Spaces {
         while let Some((space, most)) = next {
             let Mapped { own, parent, .. } = self.spaces.get(space.0 as usize)?;
             let own = &own[..own.len().min(most as usize)];
+            self.looks.set(self.looks.get().checked_sub(1 + own.len() as u64)?);
             let is_in = |map: &&Map| (map.start..map.end).contains(&address);
             // What was mapped last lies on top.
             if let Some(map) = own.iter().rev().find(is_in) {
@@ -256,9 +280,9 @@ mod tests {
 
     #[test]
     fn what_was_told_late_holds_for_what_was_sampled_early() {
-        let mut spaces = Spaces::default();
-        spaces.map(20, 7, "later".to_owned(), [100, 200, 0]);
-        spaces.map(10, 7, "first".to_owned(), [100, 200, 0]);
+        let (mut spaces, room) = (Spaces::of(0), &mut Room::of(0));
+        spaces.map(room, 20, 7, "later".to_owned(), [100, 200, 0]);
+        spaces.map(room, 10, 7, "first".to_owned(), [100, 200, 0]);
         spaces.order();
         assert_eq!(file_at(&spaces, 7, 15, 150), Some("first"));
         assert_eq!(file_at(&spaces, 7, 20, 150), Some("later"));
@@ -268,13 +292,13 @@ mod tests {
 
     #[test]
     fn a_child_has_what_its_parent_had_and_a_new_program_lies_on_top() {
-        let mut spaces = Spaces::default();
-        spaces.name(0, 1, 1, "shell".to_owned(), true);
-        spaces.map(1, 1, "sh".to_owned(), [100, 200, 0]);
-        spaces.fork(2, [2, 2], [1, 1]);
-        spaces.map(3, 1, "library".to_owned(), [200, 300, 0]);
-        spaces.name(4, 2, 2, "copy".to_owned(), true);
-        spaces.map(5, 2, "cp".to_owned(), [100, 200, 0]);
+        let (mut spaces, room) = (Spaces::of(0), &mut Room::of(0));
+        spaces.name(room, 0, 1, 1, "shell".to_owned(), true);
+        spaces.map(room, 1, 1, "sh".to_owned(), [100, 200, 0]);
+        spaces.fork(room, 2, [2, 2], [1, 1]);
+        spaces.map(room, 3, 1, "library".to_owned(), [200, 300, 0]);
+        spaces.name(room, 4, 2, 2, "copy".to_owned(), true);
+        spaces.map(room, 5, 2, "cp".to_owned(), [100, 200, 0]);
         spaces.order();
         assert_eq!(file_at(&spaces, 2, 3, 150), Some("sh"));
         assert_eq!(file_at(&spaces, 2, 3, 250), None, "mapped by the parent after the fork");
@@ -287,11 +311,12 @@ mod tests {
 
     #[test]
     fn forks_of_forks_end_somewhere() {
-        let mut spaces = Spaces::default();
-        spaces.map(0, 1, "sh".to_owned(), [100, 200, 0]);
+        let (mut spaces, room) = (Spaces::of(0), &mut Room::of(0));
+        spaces.map(room, 0, 1, "sh".to_owned(), [100, 200, 0]);
         for n in 1..1000 {
-            spaces.fork(u64::from(n), [n + 1, n + 1], [n, n]);
+            spaces.fork(room, u64::from(n), [n + 1, n + 1], [n, n]);
             spaces.map(
+                room,
                 u64::from(n),
                 n + 1,
                 format!("file {n}"),

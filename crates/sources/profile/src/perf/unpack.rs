@@ -1,10 +1,14 @@
 //! Records that perf packed (`perf record -z`): one zstd stream over all of them, in which a record may begin in one
 //! packed record and end in the next (`zstd_decompress_stream`, tools/perf/util/zstd.c).
 
+use slowpath_files::{Bound, TooMuch};
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
 /// What is unpacked at once: some of the longest records. However much a packed record unpacks to, no more is held.
 const BUFFER: usize = 512 * 1024;
+
+/// How far they are unpacked in all. Records pack 3 to 30 times.
+const BOUND: Bound = Bound { free: 64 << 20, ratio: 64, most: u64::MAX };
 
 /// Output that was not taken yet.
 pub(crate) struct Unpacker {
@@ -15,13 +19,15 @@ pub(crate) struct Unpacker {
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
+    /// The bytes that were packed and unpacked in all.
+    total: [u64; 2],
 }
 
 impl Unpacker {
     pub(crate) fn new() -> Result<Self, String> {
         let decoder = Decoder::new().map_err(|error| error.to_string())?;
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        Ok(Self { decoder, packed: Vec::new(), taken: 0, buffer, start: 0, end: 0 })
+        Ok(Self { decoder, packed: Vec::new(), taken: 0, buffer, start: 0, end: 0, total: [0, 0] })
     }
 
     /// What to unpack next; all that was given before has been asked for.
@@ -46,6 +52,11 @@ impl Unpacker {
             let (taken, made) = (from.pos(), to.pos());
             self.taken += taken;
             self.end += made;
+            self.total = [self.total[0] + taken as u64, self.total[1] + made as u64];
+            let [packed, unpacked] = self.total;
+            if unpacked > BOUND.of(packed) {
+                return Err(format!("{},", TooMuch { packed, unpacked: BOUND.of(packed) }));
+            }
             if taken == 0 && made == 0 {
                 break;
             }

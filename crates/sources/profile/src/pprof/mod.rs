@@ -8,7 +8,7 @@ mod write;
 pub use write::write;
 
 use crate::error::{At, Stop};
-use crate::gather::Gather;
+use crate::gather::{DEEPEST, Gather};
 use crate::images::{image, is_whole};
 use crate::notes::{Notes, Oddity};
 use slowpath_cost::{Frame, Image};
@@ -26,6 +26,14 @@ mod field {
     pub(super) const PERIOD: u64 = 12;
 }
 
+/// Mappings, locations, functions and strings that are kept of any profile, and for each of its bytes as they are on the disk. A
+/// string takes two bytes at least, and packs into less only if there are many of the same.
+const FREE_THINGS: u64 = 256 * 1024;
+const BYTES_OF_THING: u64 = 2;
+
+/// Bytes of a name that are kept: each sample and each function can name the same long one.
+const LONGEST_NAME: usize = 4096;
+
 /// Labels by which profilers name a sample's thread or process.
 const TASK_LABELS: &[&str] = &["thread", "thread_name", "comm", "task", "process", "process_name"];
 
@@ -35,11 +43,13 @@ struct Tables<'a> {
     strings: Vec<&'a [u8]>,
     /// Type and unit, as strings.
     values: Vec<(u64, u64)>,
-    samples: Vec<&'a [u8]>,
     mappings: HashMap<u64, u64>,
     locations: HashMap<u64, Location>,
     functions: HashMap<u64, u64>,
     period: u64,
+    /// Things that there is room for, and how many there was no room for.
+    left: u64,
+    dropped: u64,
 }
 
 #[derive(Default)]
@@ -56,37 +66,77 @@ pub(crate) fn is_profile(bytes: &[u8]) -> bool {
     matches!(first, Ok(Some((1..=6, Value::Bytes(_)) | (7..=14, _))))
 }
 
-/// Reads all of it; why reading ended early, if it did.
-pub(crate) fn read(bytes: &[u8], gather: &mut Gather, notes: &mut Notes) -> Option<Stop> {
-    let mut tables = Tables::default();
+/// Reads all of it, of a file of so many bytes; why reading ended early, if it did.
+///
+/// Samples stand before the tables that they refer to, so that it is gone through twice.
+pub(crate) fn read(bytes: &[u8], on_disk: u64, gather: &mut Gather, notes: &mut Notes) -> Option<Stop> {
+    let mut tables = Tables { left: FREE_THINGS + on_disk / BYTES_OF_THING, ..Tables::default() };
+    let stopped = each_field(bytes, |number, value, at| {
+        if tables.take(number, value).is_none() {
+            notes.at(Oddity::Malformed, field_name(number), At::Offset(at));
+        }
+    });
+    if tables.dropped > 0 {
+        notes.of(Oddity::TooMany, "strings, functions and locations", tables.dropped);
+    }
+    let mut reading = Reading::new(&tables, gather);
+    each_field(bytes, |number, value, at| {
+        let Some(sample) = value.bytes().filter(|_| number == field::SAMPLE) else { return };
+        if reading.sample(sample).is_none() {
+            reading.gather.profile.lost.unreadable += 1;
+            notes.at(Oddity::Malformed, field_name(number), At::Offset(at));
+        }
+    });
+    stopped
+}
+
+/// Gives each field with its number and its place, until one cannot be read.
+fn each_field<'a>(bytes: &'a [u8], mut each: impl FnMut(u64, Value<'a>, u64)) -> Option<Stop> {
     let mut message = Message { rest: bytes };
-    let stopped = loop {
+    loop {
         let at = (bytes.len() - message.rest.len()) as u64;
         match message.next() {
-            Ok(Some((number, value))) => {
-                if tables.take(number, value).is_none() {
-                    notes.at(Oddity::Malformed, &format!("field {number}"), At::Offset(at));
-                }
-            }
-            Ok(None) => break None,
+            Ok(Some((number, value))) => each(number, value, at),
+            Ok(None) => return None,
             Err(()) => {
                 let reason = "a field of the message is cut off, or is none,".to_owned();
-                break Some(Stop { at: At::Offset(at), reason });
+                return Some(Stop { at: At::Offset(at), reason });
             }
         }
-    };
-    Reading::new(&tables, gather).samples(notes);
-    stopped
+    }
+}
+
+/// What fields are called in messages.
+fn field_name(number: u64) -> &'static str {
+    match number {
+        field::SAMPLE_TYPE => "sample types",
+        field::SAMPLE => "samples",
+        field::MAPPING => "mappings",
+        field::LOCATION => "locations",
+        field::FUNCTION => "functions",
+        field::STRING_TABLE => "strings",
+        field::PERIOD => "the period",
+        _ => "other fields",
+    }
 }
 
 impl<'a> Tables<'a> {
     fn take(&mut self, number: u64, value: Value<'a>) -> Option<()> {
+        let takes_room = matches!(
+            number,
+            field::SAMPLE_TYPE | field::MAPPING | field::LOCATION | field::FUNCTION | field::STRING_TABLE
+        );
+        if takes_room && self.left == 0 {
+            self.dropped += 1;
+            return Some(());
+        }
+        self.left -= u64::from(takes_room);
         match number {
             field::SAMPLE_TYPE => {
                 let [kind, unit] = fields(value.bytes()?, [1, 2])?;
                 self.values.push((kind, unit));
             }
-            field::SAMPLE => self.samples.push(value.bytes()?),
+            field::SAMPLE => drop(value.bytes()?),
             field::MAPPING => {
                 let [id, file] = fields(value.bytes()?, [1, 5])?;
                 self.mappings.insert(id, file);
@@ -111,7 +161,13 @@ impl<'a> Tables<'a> {
                 1 => id = value.number()?,
                 2 => location.mapping = value.number()?,
                 3 => location.address = value.number()?,
-                4 => location.functions.push(fields(value.bytes()?, [1]).map(|[function]| function)?),
+                4 => {
+                    let [function] = fields(value.bytes()?, [1])?;
+                    if location.functions.len() < DEEPEST && self.left > 0 {
+                        self.left -= 1;
+                        location.functions.push(function);
+                    }
+                }
                 _ => {}
             }
         }
@@ -119,9 +175,13 @@ impl<'a> Tables<'a> {
         Some(())
     }
 
+    fn bytes(&self, at: u64) -> &'a [u8] {
+        usize::try_from(at).ok().and_then(|at| self.strings.get(at)).copied().unwrap_or_default()
+    }
+
     fn string(&self, at: u64) -> String {
-        let bytes = usize::try_from(at).ok().and_then(|at| self.strings.get(at)).copied().unwrap_or_default();
-        String::from_utf8_lossy(bytes).into_owned()
+        let bytes = self.bytes(at);
+        String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_NAME)]).into_owned()
     }
 }
 
@@ -165,25 +225,17 @@ impl<'a> Reading<'a> {
         Self { tables, gather, counts, events, known: HashMap::new() }
     }
 
-    fn samples(mut self, notes: &mut Notes) {
-        for sample in &self.tables.samples {
-            if self.sample(sample).is_none() {
-                self.gather.profile.lost.unreadable += 1;
-                notes.of(Oddity::Malformed, "samples", 1);
-            }
-        }
-    }
-
     fn sample(&mut self, bytes: &[u8]) -> Option<()> {
         let (mut locations, mut values, mut task) = (Vec::new(), Vec::new(), None);
         let mut message = Message { rest: bytes };
         while let Some((number, value)) = message.next().ok()? {
             match number {
-                1 => value.numbers(&mut locations)?,
-                2 => value.numbers(&mut values)?,
+                1 => value.numbers(&mut locations, DEEPEST + 1)?,
+                2 => value.numbers(&mut values, self.tables.values.len())?,
                 3 => {
                     let [key, text] = fields(value.bytes()?, [1, 2])?;
-                    if text != 0 && TASK_LABELS.contains(&self.tables.string(key).as_str()) {
+                    if text != 0 && TASK_LABELS.iter().any(|label| self.tables.bytes(key) == label.as_bytes())
+                    {
                         task = Some(self.tables.string(text));
                     }
                 }
@@ -193,6 +245,9 @@ impl<'a> Reading<'a> {
         let mut frames = Vec::new();
         for location in locations {
             frames.extend_from_slice(self.frames(location)?);
+            if frames.len() > DEEPEST {
+                break;
+            }
         }
         let functions = &self.gather.profile.functions;
         let last = frames.last().map(|frame| frame.function);

@@ -23,12 +23,13 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Numbers of a repeated field, packed or one by one.
-    pub(super) fn numbers(self, into: &mut Vec<u64>) -> Option<()> {
+    /// Numbers of a repeated field, packed or one by one, the first so many of them.
+    pub(super) fn numbers(self, into: &mut Vec<u64>, most: usize) -> Option<()> {
         match self {
-            Self::Number(number) => into.push(number),
+            Self::Number(number) if into.len() < most => into.push(number),
+            Self::Number(_) => {}
             Self::Bytes(mut bytes) => {
-                while !bytes.is_empty() {
+                while !bytes.is_empty() && into.len() < most {
                     into.push(varint(&mut bytes)?);
                 }
             }

@@ -1,14 +1,28 @@
 //! Symbols of programs, libraries and kernels from their ELF files.
 
 use super::inlined::Inlined;
+use super::pieces::Pieces;
 use super::table::{Binding, Table};
-use object::read::ReadCache;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SymbolKind};
+use slowpath_files::Root;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The bytes of `_start` that are known as it where there are no symbols: glibc's has about 40.
 const START: u64 = 64;
+/// Bytes of a build-id: SHA-512 has 64.
+const LONGEST_ID: usize = 64;
+
+/// Why a file was not read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unread {
+    /// The system, or whoever reads ELF, refuses.
+    #[error("{0}")]
+    Refused(String),
+    /// Its tables take more memory than a file of its size may.
+    #[error("its symbols take more memory than a file of its size may")]
+    TooMuch,
+}
 
 /// A file that functions are in.
 #[derive(Clone, Debug, Default)]
@@ -19,23 +33,22 @@ pub(crate) struct Elf {
     segments: Vec<[u64; 3]>,
     has_symtab: bool,
     entry: u64,
-    /// Where its debug information is, if there is any.
+    /// Where its debug information is, below the root, if there is any.
     debug: Option<PathBuf>,
 }
 
 impl Elf {
-    /// Reads one.
-    ///
-    /// # Errors
-    ///
-    /// What the system, or whoever reads ELF, says.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
-        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            return Err("it is no file".to_owned());
-        }
-        let cache = ReadCache::new(file);
-        let object = object::File::parse(&cache).map_err(|error| error.to_string())?;
+    /// Reads one that is open; `path` is where it can be opened again.
+    pub(crate) fn read(file: &File, path: &Path) -> Result<Self, Unread> {
+        let refused = |error: &dyn std::fmt::Display| Unread::Refused(error.to_string());
+        let pieces = Pieces::of(file).map_err(|error| refused(&error))?;
+        let elf = Self::parse(&pieces, path).map_err(|error| refused(&error));
+        // Who reads ELF takes a table that is not given for one that is not there.
+        if pieces.were_too_many() { Err(Unread::TooMuch) } else { elf }
+    }
+
+    fn parse(pieces: &Pieces<'_>, path: &Path) -> Result<Self, object::Error> {
+        let object = object::File::parse(pieces)?;
         let mut elf = Self {
             build_id: object.build_id().ok().flatten().map(<[u8]>::to_vec),
             entry: object.entry(),
@@ -89,19 +102,33 @@ impl Elf {
         Some(address.wrapping_add(offset - start))
     }
 
+    /// Whether it has the build-id that a recording says ran.
+    pub(crate) fn is(&self, ran: &[u8]) -> bool {
+        let Some(here) = self.build_id.as_deref().filter(|id| !id.is_empty()) else { return false };
+        // perf cuts and pads to 20 bytes (`BUILD_ID_SIZE`, tools/perf/util/build-id.h).
+        let here = &here[..here.len().min(20)];
+        ran.split_at_checked(here.len())
+            .is_some_and(|(id, padding)| id == here && padding.iter().all(|byte| *byte == 0))
+    }
+
     /// Its debug information.
-    pub(crate) fn inlined(&self) -> Option<Inlined> {
-        Inlined::read(self.debug.as_deref()?)
+    pub(crate) fn inlined(&self, root: &Root) -> Result<Inlined, Unread> {
+        let path = self.debug.as_deref().ok_or_else(|| Unread::Refused("it has none".to_owned()))?;
+        Inlined::read(&root.file(path).map_err(|error| Unread::Refused(error.to_string()))?)
     }
 
     /// Takes the symbols of the file that a distribution keeps them in, if there is one and these are few, and where that has its debug
     /// information.
-    pub(crate) fn complete(&mut self, root: &Path) {
+    pub(crate) fn complete(&mut self, root: &Root) {
         if self.has_symtab && self.debug.is_some() {
             return;
         }
-        let Some(debug) = self.build_id.as_deref().and_then(|id| debug_file(root, id)) else { return };
-        let Ok(other) = Self::read(&debug) else { return };
+        let Some(path) = self.build_id.as_deref().and_then(debug_file) else { return };
+        let Ok(other) =
+            root.file(&path).map_err(drop).and_then(|file| Self::read(&file, &path).map_err(drop))
+        else {
+            return;
+        };
         if other.build_id != self.build_id {
             return;
         }
@@ -117,9 +144,33 @@ fn is_executable<'data>(object: &impl Object<'data>, index: object::SectionIndex
     matches!(flags, Ok(SectionFlags::Elf { sh_flags, .. }) if sh_flags.contains(object::elf::SHF_EXECINSTR))
 }
 
-/// Where debug symbols of a build-id are (gdb's manual, "Debugging Information in Separate Files").
-fn debug_file(root: &Path, id: &[u8]) -> Option<PathBuf> {
-    let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+/// Where debug symbols of a build-id are below a root (gdb's manual, "Debugging Information in Separate Files"). What a file
+/// itself names for them (`.gnu_debuglink`, `.gnu_debugaltlink`) is not followed.
+fn debug_file(id: &[u8]) -> Option<PathBuf> {
+    let hex: String = id.iter().take(LONGEST_ID).map(|byte| format!("{byte:02x}")).collect();
     let (first, rest) = hex.split_at_checked(2)?;
-    Some(root.join("usr/lib/debug/.build-id").join(first).join(format!("{rest}.debug")))
+    Some(Path::new("usr/lib/debug/.build-id").join(first).join(format!("{rest}.debug")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_id_is_that_of_the_program_that_ran() {
+        let here = |id: &[u8]| Elf { build_id: Some(id.to_vec()), ..Elf::default() };
+        assert!(here(b"0123456789abcdefghij").is(b"0123456789abcdefghij"));
+        assert!(here(b"0123456789abcdef").is(b"0123456789abcdef\0\0\0\0"), "padded");
+        assert!(here(b"0123456789abcdefghijklmnopqrstuv").is(b"0123456789abcdefghij"), "cut");
+        for (id, ran) in [
+            (&b"0123"[..], &b"01"[..]),
+            (b"0123", b"0124"),
+            (b"0123", b"01234"),
+            (b"", b"0123"),
+            (b"0123", b""),
+        ] {
+            assert!(!here(id).is(ran), "{id:?} {ran:?}");
+        }
+        assert!(!Elf::default().is(b"0123"), "it has none here");
+    }
 }

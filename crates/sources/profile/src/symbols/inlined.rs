@@ -1,100 +1,241 @@
 //! Functions that the compiler has put into their callers, by a program's debug information (DWARF 2 to 5): no call was made, and no
 //! frame is on the stack.
 //!
-//! The sections that say so are read whole, packed ones too. Not followed is what lies in other files yet: split DWARF (`.dwo`),
-//! and names that `dwz` has moved into a file of several programs'.
+//! Not followed is what lies in other files yet: split DWARF (`.dwo`), and names that `dwz` has moved into a file of several
+//! programs'.
+//!
+//! Whoever built the program wrote it. A megabyte can have units, functions and ranges that refer to each other so that what
+//! is to be read grows with its square, and it packs a thousand times. Therefore each step is paid for (`Budget`), and
+//! what is kept of a unit is where its functions are. The crate addr2line, whose results these are, keeps all that it has read.
 
-use addr2line::Context;
-use flate2::read::ZlibDecoder;
-use gimli::{Dwarf, EndianArcSlice, RunTimeEndian, SectionId};
-use object::read::ReadCache;
-use object::{CompressionFormat, Object, ObjectSection};
+use super::dwarf::{Budget, Bytes, Entries, Sections, Unit};
+use super::elf::Unread;
+use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, UnitOffset, constants as dw};
+use std::cell::OnceCell;
 use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::sync::Arc;
 
-/// A section that is larger is not read: the greatest programs have 2 to 3 GiB of debug information.
-const MOST_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// So deep no compiler puts functions into each other; what goes on longer is damage.
 const MOST_DEEP: usize = 256;
+/// From one entry to the next that has the name. Compilers use three.
+const MOST_REFERENCES: usize = 16;
+/// Bytes of a name that are kept.
+const LONGEST_NAME: usize = 4096;
+/// How far back something is looked for that others lie inside of.
+const NESTED: usize = 8;
 
-type Bytes = EndianArcSlice<RunTimeEndian>;
+/// Addresses, from and up to.
+type Ranges = Vec<(u64, u64)>;
+
+/// Addresses, from and up to, and what has them.
+type Span<T> = (u64, u64, T);
 
 /// The debug information of a program or library.
 pub(crate) struct Inlined {
-    context: Context<Bytes>,
+    sections: Sections,
+    units: Vec<Known>,
+    /// Of units, by their places, in the order of their addresses.
+    spans: Vec<Span<usize>>,
+    budget: Budget,
+}
+
+/// A unit, and where its functions are, once that was asked.
+struct Known {
+    unit: Unit,
+    functions: OnceCell<Vec<Span<UnitOffset>>>,
 }
 
 impl Inlined {
-    /// Of a file that has it, by itself or as what a distribution keeps apart. `None` if it has none or cannot be read.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
-        let file = File::open(path).ok()?;
-        let cache = ReadCache::new(&file);
-        let object = object::File::parse(&cache).ok()?;
-        object.section_by_name(SectionId::DebugInfo.name())?;
-        let endian = if object.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
-        let load = |id: SectionId| -> Result<Bytes, gimli::Error> {
-            // Where variables are is much, and not asked.
-            let is_wanted = !matches!(id, SectionId::DebugLoc | SectionId::DebugLocLists);
-            let bytes = is_wanted.then(|| section(&object, id.name(), &file)).flatten().unwrap_or_default();
-            Ok(Bytes::new(Arc::from(bytes), endian))
-        };
-        let context = Context::from_dwarf(Dwarf::load(load).ok()?).ok()?;
-        Some(Self { context })
+    /// Of a file that has it, by itself or as what a distribution keeps apart.
+    ///
+    /// # Errors
+    ///
+    /// If it has none or cannot be read, or would take too much memory.
+    pub(crate) fn read(file: &File) -> Result<Self, Unread> {
+        let (sections, budget) = Sections::read(file)?;
+        let mut inlined = Self { sections, units: Vec::new(), spans: Vec::new(), budget };
+        let headers = inlined.sections.headers(&inlined.budget);
+        for header in headers {
+            // One that cannot be read has no functions.
+            let Some(unit) = inlined.sections.unit(header, &inlined.budget) else { continue };
+            let known = Known { unit, functions: OnceCell::new() };
+            let mut spans = inlined.root(&known.unit).unwrap_or_default();
+            if spans.is_empty() {
+                let functions = inlined.functions(&known).iter();
+                let (from, to): (Vec<u64>, Vec<u64>) = functions.map(|(from, to, _)| (*from, *to)).unzip();
+                spans.extend(from.iter().min().copied().zip(to.iter().max().copied()));
+            }
+            if inlined.budget.keep(spans.len()).is_none() {
+                break;
+            }
+            let place = inlined.units.len();
+            inlined.spans.extend(spans.into_iter().map(|(from, to)| (from, to, place)));
+            inlined.units.push(known);
+        }
+        inlined.spans.sort_unstable();
+        if inlined.budget.is_spent() { Err(Unread::TooMuch) } else { Ok(inlined) }
+    }
+
+    /// Whether something was not found since it would have taken too long.
+    pub(crate) fn gave_up(&self) -> bool {
+        self.budget.is_spent()
     }
 
     /// The names, as the compiler has them, of what was put into the function at an address of the file; the innermost first.
     pub(crate) fn at(&self, address: u64) -> Vec<String> {
-        let mut names = Vec::new();
-        let Ok(mut frames) = self.context.find_frames(address).skip_all_loads() else { return names };
-        while let Ok(Some(frame)) = frames.next() {
-            let name = frame.function.as_ref().and_then(|function| function.raw_name().ok());
-            names.push(name.map_or_else(|| "[unknown]".to_owned(), |name| name.into_owned()));
-            if names.len() > MOST_DEEP {
+        let mut found = Vec::new();
+        for unit in containing(&self.spans, address) {
+            let known = &self.units[unit];
+            if let Some(function) = containing(self.functions(known), address).next() {
+                self.inside(&known.unit, function, address, &mut found);
                 break;
             }
         }
-        // The outermost is the function itself, whose symbol has its name.
-        names.pop();
-        names
+        found.reverse();
+        found
     }
-}
 
-/// A section's bytes, past the cache, which would hold them as long as the file.
-fn section<'data>(object: &impl Object<'data>, name: &str, file: &File) -> Option<Vec<u8>> {
-    let range = object.section_by_name(name)?.compressed_file_range().ok()?;
-    if range.compressed_size.max(range.uncompressed_size) > MOST_BYTES {
-        return None;
+    /// The addresses that a unit says it has.
+    fn root(&self, unit: &Unit) -> Option<Ranges> {
+        let mut entries = self.sections.entries(unit, None)?;
+        let abbreviation = entries.next(&self.budget)??;
+        self.addresses(unit, &mut entries, abbreviation).map(|(ranges, _)| ranges)
     }
-    let packed = Part { file, at: range.offset }.take(range.compressed_size);
-    let mut bytes = Vec::new();
-    match range.format {
-        CompressionFormat::None => read(packed, range.uncompressed_size, &mut bytes),
-        CompressionFormat::Zlib => read(ZlibDecoder::new(packed), range.uncompressed_size, &mut bytes),
-        CompressionFormat::Zstandard => {
-            read(zstd::Decoder::new(packed).ok()?, range.uncompressed_size, &mut bytes)
+
+    /// Where a unit's functions are, in the order of their addresses.
+    fn functions<'a>(&self, known: &'a Known) -> &'a [Span<UnitOffset>] {
+        known.functions.get_or_init(|| {
+            let mut functions = Vec::new();
+            // What is damaged has the functions before the damage.
+            self.find_functions(&known.unit, &mut functions);
+            functions.sort_unstable_by_key(|(from, to, entry)| (*from, *to, entry.0));
+            functions.shrink_to_fit();
+            functions
+        })
+    }
+
+    fn find_functions(&self, unit: &Unit, functions: &mut Vec<Span<UnitOffset>>) -> Option<()> {
+        let mut entries = self.sections.entries(unit, None)?;
+        while !entries.are_over() {
+            let offset = entries.offset();
+            let Some(abbreviation) = entries.next(&self.budget)? else { continue };
+            if abbreviation.tag() == dw::DW_TAG_subprogram {
+                let (ranges, _) = self.addresses(unit, &mut entries, abbreviation)?;
+                for (from, to) in ranges {
+                    self.budget.keep(1)?;
+                    functions.push((from, to, offset));
+                }
+            } else {
+                entries.skip(abbreviation)?;
+            }
         }
-        _ => None,
-    }?;
-    Some(bytes)
-}
-
-fn read(source: impl Read, size: u64, bytes: &mut Vec<u8>) -> Option<usize> {
-    source.take(size).read_to_end(bytes).ok()
-}
-
-/// A file from some place on.
-struct Part<'a> {
-    file: &'a File,
-    at: u64,
-}
-
-impl Read for Part<'_> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.file.read_at(into, self.at)?;
-        self.at += count as u64;
-        Ok(count)
+        Some(())
     }
+
+    /// Names of what was put into a function where an address is, the outermost first.
+    fn inside(&self, unit: &Unit, function: UnitOffset, address: u64, names: &mut Vec<String>) -> Option<()> {
+        let mut entries = self.sections.entries(unit, Some(function))?;
+        let mut outer = entries.depth();
+        let abbreviation = entries.next(&self.budget)??;
+        entries.skip(abbreviation)?;
+        while entries.depth() > outer && names.len() < MOST_DEEP {
+            let depth = entries.depth();
+            let Some(abbreviation) = entries.next(&self.budget)? else { continue };
+            match abbreviation.tag() {
+                dw::DW_TAG_inlined_subroutine => {
+                    let (ranges, origin) = self.addresses(unit, &mut entries, abbreviation)?;
+                    if ranges.iter().any(|(from, to)| (*from..*to).contains(&address)) {
+                        let name = origin.and_then(|origin| self.name(unit, origin));
+                        names.push(name.unwrap_or_else(|| "[unknown]".to_owned()));
+                        // What else has the address is inside of it.
+                        outer = depth;
+                    } else {
+                        entries.skip_below(depth, &self.budget)?;
+                    }
+                }
+                // A function in a function, with addresses of its own.
+                dw::DW_TAG_subprogram => {
+                    entries.skip(abbreviation)?;
+                    entries.skip_below(depth, &self.budget)?;
+                }
+                _ => entries.skip(abbreviation)?,
+            }
+        }
+        Some(())
+    }
+
+    /// Reads an entry that has addresses: which, and which other entry it is of.
+    fn addresses<'a>(
+        &self,
+        unit: &Unit,
+        entries: &mut Entries<'a>,
+        abbreviation: &'a Abbreviation,
+    ) -> Option<(Ranges, Option<AttributeValue<Bytes>>)> {
+        let (mut low, mut high, mut length, mut list, mut origin) = (None, None, None, None, None);
+        for attribute in entries.attributes(abbreviation) {
+            let attribute = attribute?;
+            match (attribute.name(), attribute.value()) {
+                (dw::DW_AT_low_pc, value) => low = self.sections.address(unit, &value),
+                (dw::DW_AT_high_pc, AttributeValue::Udata(bytes)) => length = Some(bytes),
+                (dw::DW_AT_high_pc, value) => high = self.sections.address(unit, &value),
+                (dw::DW_AT_ranges, value) => list = Some(value),
+                (dw::DW_AT_abstract_origin, value) => origin = Some(value),
+                _ => {}
+            }
+        }
+        let mut ranges = Vec::new();
+        if let Some(list) = list {
+            self.sections.ranges(unit, list, &self.budget, &mut ranges)?;
+        } else if let Some(low) = low {
+            ranges.extend(high.or(length.and_then(|length| low.checked_add(length))).map(|high| (low, high)));
+        }
+        ranges.retain(|(from, to)| from < to);
+        Some((ranges, origin))
+    }
+
+    /// The name of the entry that another refers to: as linkers have it, before as people have it.
+    fn name(&self, unit: &Unit, reference: AttributeValue<Bytes>) -> Option<String> {
+        let (mut unit, mut reference) = (unit, reference);
+        for _ in 0..MOST_REFERENCES {
+            let offset = match reference {
+                AttributeValue::UnitRef(offset) => offset,
+                AttributeValue::DebugInfoRef(offset) => {
+                    unit = self.unit_at(offset)?;
+                    unit.inside(offset)?
+                }
+                _ => return None,
+            };
+            let mut entries = self.sections.entries(unit, Some(offset))?;
+            let abbreviation = entries.next(&self.budget)??;
+            let (mut name, mut next) = (None, None);
+            for attribute in entries.attributes(abbreviation) {
+                let attribute = attribute?;
+                match attribute.name() {
+                    dw::DW_AT_linkage_name | dw::DW_AT_MIPS_linkage_name => {
+                        return self.sections.text(unit, attribute.value(), LONGEST_NAME, &self.budget);
+                    }
+                    dw::DW_AT_name => name = Some(attribute.value()),
+                    dw::DW_AT_abstract_origin | dw::DW_AT_specification => next = Some(attribute.value()),
+                    _ => {}
+                }
+            }
+            match (next, name) {
+                (None, name) => return self.sections.text(unit, name?, LONGEST_NAME, &self.budget),
+                (Some(next), _) => reference = next,
+            }
+        }
+        None
+    }
+
+    /// The unit that has an offset of the section.
+    fn unit_at(&self, offset: DebugInfoOffset) -> Option<&Unit> {
+        let after = self.units.partition_point(|known| known.unit.offset() <= offset.0);
+        self.units[..after].last().map(|known| &known.unit)
+    }
+}
+
+/// What has an address, of what is in the order of addresses; what begins last, first.
+fn containing<T: Copy>(spans: &[Span<T>], address: u64) -> impl Iterator<Item = T> {
+    let after = spans.partition_point(|(from, _, _)| *from <= address);
+    let nearest = spans[..after].iter().rev().take(NESTED);
+    nearest.filter(move |(_, to, _)| address < *to).map(|(_, _, of)| *of)
 }

@@ -1,10 +1,12 @@
 //! `/proc/kallsyms`, of this host or another: an address, a type, a name and, of a module's symbol, the module.
 
 use super::table::{Binding, Table};
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 /// What is read of it at most; a kernel with many modules has 20 MiB.
 const MOST: u64 = 512 * 1024 * 1024;
+/// A line is no longer: names have up to 511 bytes (`KSYM_NAME_LEN`, `include/linux/kallsyms.h`).
+const LONGEST: u64 = 4096;
 
 /// The symbols that are functions.
 ///
@@ -17,7 +19,7 @@ pub(crate) fn read(source: impl BufRead) -> Result<Table, String> {
     let mut line = Vec::new();
     for number in 1u64.. {
         line.clear();
-        match source.read_until(b'\n', &mut line) {
+        match source.by_ref().take(LONGEST).read_until(b'\n', &mut line) {
             Ok(0) => break,
             Ok(_) => {}
             Err(error) => return Err(format!("line {number}: {error}")),

@@ -5,6 +5,7 @@ use super::kallsyms;
 use super::table::Table;
 use crate::SymbolSources;
 use crate::notes::Oddity;
+use slowpath_files::open_regular;
 use std::fs::{self, File};
 use std::io::BufReader;
 
@@ -41,7 +42,8 @@ impl Kernel {
         }
         if let Some(path) = &options.vmlinux {
             let name = path.display().to_string();
-            return match Elf::read(path) {
+            let read = open_regular(path).map_err(|error| error.to_string());
+            return match read.and_then(|file| Elf::read(&file, path).map_err(|error| error.to_string())) {
                 Ok(elf) if differ(elf.build_id.as_deref(), profiled.build_id.as_deref()) => {
                     none(Oddity::OtherKernel, name)
                 }

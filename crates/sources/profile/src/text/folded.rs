@@ -6,7 +6,7 @@
 
 use super::lines::Lines;
 use crate::error::Stop;
-use crate::gather::Gather;
+use crate::gather::{DEEPEST, Gather};
 use crate::notes::{Notes, Oddity};
 use slowpath_cost::{Frame, Functions, Image, Profile};
 use std::io::{self, BufRead, Write};
@@ -59,7 +59,7 @@ pub(crate) fn parse(line: &str) -> Option<(&str, u64)> {
 
 fn stack(names: &str, functions: &mut Functions, frames: &mut Vec<Frame>) {
     frames.clear();
-    for name in names.rsplit(';').filter(|name| !name.is_empty()) {
+    for name in names.rsplit(';').filter(|name| !name.is_empty()).take(DEEPEST + 1) {
         let (mut name, mut image, mut inlined) = (name, Image::Unknown, false);
         while let Some((before, mark)) = mark(name) {
             match mark {

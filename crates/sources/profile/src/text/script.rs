@@ -11,10 +11,10 @@
 
 use super::lines::Lines;
 use crate::error::{At, Stop};
-use crate::gather::Gather;
+use crate::gather::{DEEPEST, Gather};
 use crate::images::{image, is_whole, unit};
 use crate::notes::{Notes, Oddity};
-use slowpath_cost::{Frame, Function, Functions, Image};
+use slowpath_cost::{Frame, Function, Image};
 use std::collections::HashMap;
 use std::io::BufRead;
 
@@ -139,8 +139,8 @@ struct Reading<'a> {
     frames: Vec<Frame>,
     /// Functions that were put into the one that comes next, whose file is theirs.
     inlined: Vec<String>,
-    /// Functions by their names and images as they are printed.
-    known: HashMap<(String, String), Function>,
+    /// Images as they are printed.
+    images: HashMap<String, Image>,
 }
 
 /// Reads all samples; why reading ended early, if it did.
@@ -152,7 +152,7 @@ pub(crate) fn read(source: impl BufRead, gather: &mut Gather, notes: &mut Notes)
         sample: None,
         frames: Vec::new(),
         inlined: Vec::new(),
-        known: HashMap::new(),
+        images: HashMap::new(),
     };
     let stopped = loop {
         let at = At::Line(lines.number + 1);
@@ -219,6 +219,9 @@ impl Reading<'_> {
     }
 
     fn frame(&mut self, line: Line<'_>) {
+        if self.frames.len() + self.inlined.len() > DEEPEST {
+            return;
+        }
         let name = match line.name {
             "[unknown]" | "" if line.address == 0 => return,
             "[unknown]" | "" => format!("[{:#x}]", line.address),
@@ -228,19 +231,18 @@ impl Reading<'_> {
             return self.inlined.push(name);
         }
         for inlined in std::mem::take(&mut self.inlined) {
-            let function = self.function(inlined, line.image);
+            let function = self.function(&inlined, line.image);
             self.frames.push(Frame { function, inlined: true });
         }
-        let function = self.function(name, line.image);
+        let function = self.function(&name, line.image);
         self.frames.push(Frame { function, inlined: false });
     }
 
-    fn function(&mut self, name: String, in_image: &str) -> Function {
-        let functions: &mut Functions = &mut self.gather.profile.functions;
-        *self
-            .known
-            .entry((name, in_image.to_owned()))
-            .or_insert_with_key(|(name, in_image)| functions.of(name, &image(in_image)))
+    fn function(&mut self, name: &str, in_image: &str) -> Function {
+        if !self.images.contains_key(in_image) {
+            self.images.insert(in_image.to_owned(), image(in_image));
+        }
+        self.gather.profile.functions.of(name, &self.images[in_image])
     }
 
     fn end(&mut self) {

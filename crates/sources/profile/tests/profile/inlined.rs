@@ -64,7 +64,7 @@ impl Program {
             1,
             &[USER, MAPPED + in_file],
         );
-        let options = SymbolSources { inlined, ..SymbolSources::default() };
+        let options = SymbolSources { inlined, root: Some("/".into()), ..SymbolSources::default() };
         let input = read("test", Cursor::new(recording.file()), &options).unwrap();
         told(profile(&input)).into_keys().next().expect("a sample")
     }

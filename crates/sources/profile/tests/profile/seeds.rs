@@ -2,12 +2,29 @@
 
 use crate::build::{KERNEL, Order, Recording, USER};
 use crate::told::read_apart;
+use slowpath_profile::{SymbolSources, read};
 use std::fs;
-use std::path::PathBuf;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn corpus() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/corpus/profile")
 }
+
+fn programs() -> PathBuf {
+    corpus().with_file_name("elf")
+}
+
+/// A program with functions that are put into another one, as small as a compiler makes it.
+const PROGRAM: &str = "
+static volatile int sink;
+static inline __attribute__((always_inline)) void inner(int n) { sink = n; }
+__attribute__((noinline)) void outer(int n) { inner(n); inner(n + 1); }
+void _start(void) { for (;;) outer(1); }
+";
+const FLAGS: &str =
+    "-O1 -nostdlib -static -fno-asynchronous-unwind-tables -fno-stack-protector -Wl,-n -Wl,--build-id=sha1";
 
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let recording = |order| {
@@ -56,6 +73,71 @@ fn write_the_seeds() {
     }
 }
 
+/// Writes them; run by hand when they change.
+#[test]
+#[ignore = "writes fuzz/corpus"]
+fn write_the_programs() {
+    fs::create_dir_all(programs()).unwrap();
+    let source = std::env::temp_dir().join(format!("slowpath-seeds-{}.c", std::process::id()));
+    fs::write(&source, PROGRAM).unwrap();
+    let ran = |command: &mut Command| assert!(command.status().unwrap().success());
+    for (name, more) in [
+        ("dwarf-5", "-gdwarf-5"),
+        ("dwarf-4", "-gdwarf-4"),
+        ("packed", "-gdwarf-5 -gz=zlib"),
+        ("none", "-g0"),
+    ] {
+        let file = programs().join(name);
+        let flags = FLAGS.split(' ').chain(more.split(' '));
+        ran(Command::new("cc").args(flags).arg("-o").arg(&file).arg(&source));
+        ran(Command::new("objcopy")
+            .args(["-R", ".comment", "-R", ".debug_line", "-R", ".debug_aranges"])
+            .arg(&file));
+    }
+    fs::remove_file(source).unwrap();
+    let symbols =
+        "ffffffff81000000 T _text\nffffffff81000040 t tcp_ack\nffffffffc0001000 t bbr_main\t[tcp_bbr]\n";
+    fs::write(programs().join("kallsyms"), symbols).unwrap();
+}
+
+/// The functions at each address of a program.
+fn functions(program: &Path) -> String {
+    let mut recording = Recording::new(Order::Little);
+    recording.map(
+        1,
+        7,
+        [0x5000_0000, 0x1000, 0],
+        program.file_name().and_then(|name| name.to_str()).map(|name| format!("/{name}")).unwrap().as_str(),
+    );
+    for at in 0..0x1000 {
+        recording.sample(2, 7, 1, &[USER, 0x5000_0000 + at]);
+    }
+    let options = SymbolSources {
+        kallsyms: Some(programs().join("kallsyms")),
+        root: Some(programs()),
+        inlined: true,
+        ..SymbolSources::default()
+    };
+    let input = read("seed", Cursor::new(recording.file()), &options).unwrap();
+    let told = crate::told::told(crate::told::profile(&input));
+    told.into_keys().collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn programs_have_their_functions_and_what_is_in_them() {
+    for name in ["dwarf-5", "dwarf-4", "packed", "none"] {
+        let file = programs().join(name);
+        assert!(fs::metadata(&file).unwrap().len() <= 4096, "{name} is longer than fuzz/run takes");
+        let found = functions(&file);
+        assert!(found.contains(&format!("… outer ({name})")), "{name}: {found}");
+        assert_eq!(
+            found.contains(&format!("outer ({name}); inner ({name}) inlined")),
+            name != "none",
+            "{found}"
+        );
+    }
+}
+
 #[test]
 fn every_seed_is_read_without_a_crash() {
     let mut count = 0;
@@ -64,6 +146,9 @@ fn every_seed_is_read_without_a_crash() {
         count += 1;
     }
     assert!(count >= seeds().len(), "{count} seeds");
+    for entry in fs::read_dir(programs()).unwrap() {
+        let _ = functions(&entry.unwrap().path());
+    }
 }
 
 #[test]

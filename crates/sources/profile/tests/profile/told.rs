@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 /// What is at hand, read.
 pub fn read_bytes(bytes: &[u8]) -> Result<Input, ProfileError> {
-    read("test", Cursor::new(bytes), &SymbolSources::default())
+    // What perf records here is of this host.
+    read("test", Cursor::new(bytes), &SymbolSources { root: Some("/".into()), ..SymbolSources::default() })
 }
 
 /// Reads a profile with a kernel of two functions, and no programs: nothing of this host is looked at.
