@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::choice::Choice;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
+use crate::output::Force;
 use clap::{Args, ValueHint};
 use slowpath_live::NETNSES;
 use slowpath_model::units::duration_from_text;
@@ -43,10 +44,16 @@ pub struct Asked {
     /// With --live: also write the probe's records to this file as they arrive; `slowpath diagnose FILE` reads it again,
     /// without root
     #[arg(long, value_name = "FILE", requires = "live", conflicts_with = "own", value_hint = ValueHint::FilePath)]
-    raw: Option<PathBuf>,
+    pub raw: Option<PathBuf>,
 }
 
-pub fn run(asked: &Asked, choice: &Choice, shown: Shown, console: &Console) -> anyhow::Result<Outcome> {
+pub fn run(
+    asked: &Asked,
+    force: Force,
+    choice: &Choice,
+    shown: Shown,
+    console: &Console,
+) -> anyhow::Result<Outcome> {
     anyhow::ensure!(asked.netns.len() <= NETNSES, "--netns: {NETNSES} network namespaces at most");
     let interrupt = Interrupt::listen()?;
     let wanted = Wanted {
@@ -57,6 +64,7 @@ pub fn run(asked: &Asked, choice: &Choice, shown: Shown, console: &Console) -> a
         netns: &asked.netns,
         without_probe: asked.own,
         raw: asked.raw.as_deref(),
+        existing: force.existing(),
     };
     let begin = || console.until_interrupted("watching this host's connections");
     present(watch::watch(&wanted, interrupt.flag(), begin)?, choice, shown)

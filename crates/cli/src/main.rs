@@ -16,6 +16,7 @@ mod kernels;
 mod lab;
 mod live;
 mod man;
+mod output;
 mod papers;
 mod probe;
 mod profile;

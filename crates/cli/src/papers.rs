@@ -3,13 +3,13 @@
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
+use crate::output::Force;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use slowpath_runs::papers as runs;
 use slowpath_runs::papers::lavoie::{self, Asked};
 use slowpath_views::papers as view;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const HELP: &str = "\
 Each experiment is a scenario, run in the simulator with several seeds. The tables show the median, and the lowest and highest \
@@ -48,6 +48,8 @@ pub struct Papers {
     /// Also write tables, claims and figures as one page for a browser
     #[arg(long, value_name = "PAGE", value_hint = clap::ValueHint::FilePath)]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// lavoie: only the cases whose names have these words, such as '8K ten sendfile no-TSO'
     #[arg(long, value_name = "WORDS", value_delimiter = ',')]
     only: Vec<String>,
@@ -97,11 +99,7 @@ impl Paper {
 }
 
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
-    if let Some(page) = &args.html {
-        // An experiment takes minutes; its page must not fail for this afterwards.
-        let folder = page.parent().filter(|folder| !folder.as_os_str().is_empty());
-        ensure!(folder.is_none_or(Path::is_dir) && !page.is_dir(), "{}: cannot be written", page.display());
-    }
+    args.force.check(args.html.as_deref(), &[], "--html")?;
     let report = match args.paper.simulated() {
         Some(paper) => {
             // --compare requires --from.
@@ -129,8 +127,7 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
         }
     };
     if let Some(page) = &args.html {
-        fs::write(page, view::page(&report))
-            .with_context(|| format!("{}: cannot be written", page.display()))?;
+        args.force.write(page, view::page(&report))?;
     }
     console::print_result(
         args.json,

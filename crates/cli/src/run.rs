@@ -2,6 +2,7 @@
 
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
+use crate::output::Force;
 use crate::scenario::Changes;
 use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
@@ -42,6 +43,8 @@ pub struct Run {
     /// Write every host's packets as pcapng into this folder, for Wireshark and `slowpath diagnose`
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pcap: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// How many flows of the diagnosis to show in full
     #[arg(long, value_name = "N", default_value_t = 3)]
     top: usize,
@@ -51,8 +54,10 @@ pub struct Run {
 }
 
 pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
+    args.force.goes_with(args.pcap.is_some(), "--pcap")?;
     let scenario = args.changes.load(&args.file)?;
-    let folders = Folders { record: args.record.as_deref(), pcap: args.pcap.as_deref() };
+    let (record, pcap) = (args.record.as_deref(), args.pcap.as_deref());
+    let folders = Folders { record, pcap, existing: args.force.existing() };
     let mut ranker = Ranker::new(Selection { flow: None, min_bytes: Bytes::ZERO, top: args.top });
     let interrupt = Interrupt::listen()?;
     let bar = console.lasting(&scenario.title, scenario.duration);

@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
 use crate::lab::CarrierArgument;
+use crate::output::Force;
 use crate::scenario::Changes;
 use anyhow::{Context, ensure};
 use clap::builder::PossibleValuesParser;
@@ -14,9 +15,9 @@ use slowpath_runs::sweep::{Folder, Made, NUMBERS, Places, Plan, RATE, Row, ident
 use slowpath_scenario::Vary;
 use slowpath_views::chart;
 use slowpath_views::sweep::{self as view, Axes};
-use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 const HELP: &str = "\
 Prints one row for each case: its throughput, retransmissions and timeouts, how long packets waited at the receiving \
@@ -90,6 +91,8 @@ struct Plot {
     /// Plot the runs as an SVG picture: a number over a key, a line for every combination of the other keys
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// The key on the horizontal axis; by default the first one whose values are numbers
     #[arg(long, value_name = "KEY", requires = "plot")]
     x: Option<String>,
@@ -119,6 +122,8 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     }
     let changes = args.changes.get();
     let plan = Plan::of(&args.file, &changes, &args.vary, args.repeat, places)?;
+    let force = args.plot.force;
+    force.check(args.plot.plot.as_deref(), slice::from_ref(&args.file), "--plot")?;
     let plot = args.plot.choose(&plan, places == Places::Both)?;
     let opened = args.out.as_deref().map(|path| {
         let identity =
@@ -140,8 +145,7 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
             let (file, y) = (file.display(), axes.y());
             format!("{file}: is not written: no run has a value of {y}; choose another number with --y")
         })?;
-        fs::write(file, chart::svg(&chart))
-            .with_context(|| format!("{}: cannot be written", file.display()))?;
+        force.write(file, chart::svg(&chart))?;
     }
     let whole = runs().count() == plan.jobs.len() && runs().all(|run| run.invalid.is_empty());
     Ok(if whole { Outcome::Whole } else { Outcome::Partial })

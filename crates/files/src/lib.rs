@@ -1,4 +1,4 @@
-//! Opens files that nobody vouches for, and unpacks what they hold within bounds.
+//! Opens files that nobody vouches for, unpacks what they hold within bounds, and writes output files.
 //!
 //! A profile, a recording or an archive that somebody sent names other files and claims sizes. Neither is trusted:
 //!
@@ -6,14 +6,19 @@
 //!   act on being opened.
 //! - [`Root`] opens a regular file below a folder, as the host whose `/` that folder is would. No `..` and no symbolic link
 //!   leads out of it.
+//! - [`Output`] writes a file that is whole or absent, and never replaces what it was not told to.
 //! - [`Unpacked`] unpacks gzip, zlib and zstd up to a [`Bound`], which grows with what was packed.
 //!
 //! What may be packed how far is decided where it is read; the handbook lists all of it (`docs/src/formats.md`).
 
+mod output;
 mod regular;
 mod root;
 mod unpack;
 
+pub use output::{
+    Existing, Output, OutputError, check as check_output, create as create_output, write as write_output,
+};
 pub use regular::{allocated, open_regular};
 pub use root::Root;
 pub use unpack::{Bound, Packing, TooMuch, Unpacked};

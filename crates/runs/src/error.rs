@@ -2,6 +2,7 @@
 
 use slowpath_capture::CaptureError;
 use slowpath_drill::ScriptError;
+use slowpath_files::OutputError;
 use slowpath_lab::error::LabError;
 use slowpath_lab::scenario::Refused;
 use slowpath_live::{LiveError, RawError};
@@ -22,6 +23,9 @@ pub enum Error {
         /// What the kernel reported.
         source: io::Error,
     },
+    /// An output file cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// A scenario file is not UTF-8.
     #[error("{0}: this is not text (UTF-8)")]
     NotText(String),

@@ -7,6 +7,7 @@ use crate::Error;
 use crate::waits::Waiting;
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions, VantageOverride};
+use slowpath_files::Existing;
 use slowpath_model::Instant;
 use slowpath_recording::Ending;
 use slowpath_scenario::Scenario;
@@ -24,6 +25,8 @@ pub struct Folders<'a> {
     pub record: Option<&'a Path>,
     /// The packets of every host as pcapng.
     pub pcap: Option<&'a Path>,
+    /// What to do with a file of packets that exists.
+    pub existing: Existing,
 }
 
 /// A run that is over, or was stopped.
@@ -80,7 +83,7 @@ pub(crate) fn run_seen(
     let analysis = Analysis::new(AnalysisOptions { vantage, ..AnalysisOptions::default() });
     let mut watchers = Watchers::new(Tap::new(scenario.vantage(), analysis), Waiting::new(scenario));
     if let Some(folder) = folders.pcap {
-        watchers.pcaps = files::captures(folder, scenario)?;
+        watchers.pcaps = files::captures(folder, scenario, folders.existing)?;
     }
     if let Some(folder) = folders.record {
         watchers.records = files::records(folder, scenario)?;

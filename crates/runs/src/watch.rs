@@ -5,6 +5,7 @@ mod source;
 use crate::Error;
 use slowpath_analyses::hosts::{Account, Hosts};
 use slowpath_analyses::waits::Waits;
+use slowpath_files::{Existing, create_output};
 use slowpath_live::{
     Check, Device, Drops, EVERY, Filter, Owners, Process, Replayed, Rest, cgroups_below, open_raw,
 };
@@ -42,6 +43,8 @@ pub struct Wanted<'a> {
     pub without_probe: bool,
     /// The file to write what the probe reports to.
     pub raw: Option<&'a Path>,
+    /// What to do with that file if it exists.
+    pub existing: Existing,
 }
 
 /// The observed connections of this host.
@@ -99,7 +102,7 @@ pub fn watch<G>(wanted: &Wanted<'_>, stop: &AtomicBool, begin: impl FnOnce() -> 
     let filter = Filter { port: wanted.port, ..Filter::of_netns(&netns) };
     let mut source = Source::start(filter, wanted.without_probe).map_err(|reason| Error::Watch { reason })?;
     if let Some(path) = wanted.raw {
-        let file = File::create(path).map_err(Error::file(path))?;
+        let file = create_output(path, wanted.existing)?;
         source.record(Box::new(BufWriter::new(file)))?;
     }
     let (mut hosts, mut owners) = (Hosts::default(), Owners::default());

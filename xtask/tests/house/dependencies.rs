@@ -73,8 +73,8 @@ const CRATES: &[Allowed] = &[
     allowed(
         RUNS,
         &[
-            MODEL, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL, PROBE,
-            PAPERS, COST, PROFILE,
+            MODEL, FILES, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL,
+            PROBE, PAPERS, COST, PROFILE,
         ],
         &[],
     ),
@@ -104,9 +104,9 @@ const CRATES: &[Allowed] = &[
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
-            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES,
         ],
-        &[FILES],
+        &[],
     ),
     // Its tests compare the statements of whole reports.
     allowed(

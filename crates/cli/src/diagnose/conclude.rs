@@ -86,7 +86,7 @@ fn tell(
         let drawn = page::Pictures { of: &draw, dropped: pictures.dropped() };
         let mut text = Vec::new();
         page::write(&diagnosis, &drawn, &mut text).with_context(|| path.display().to_string())?;
-        std::fs::write(path, text).with_context(|| format!("{}: cannot be written", path.display()))?;
+        args.force.write(path, text)?;
     }
     if !args.json {
         diagnosis.ranking = diagnosis.ranking.narrowed(args.top);

@@ -8,13 +8,14 @@ use crate::Outcome;
 use crate::choice::{Choice, Place};
 use crate::console::Console;
 use crate::live::{self, Shown};
+use crate::output::Force;
 use crate::recording::options;
 use clap::{Args, ValueHint};
 use conclude::{Found, conclude};
 use observe::{observe, ranker};
 use slowpath_analyses::report::FlowReport;
 use slowpath_runs::watch;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const HELP: &str = "\
 Where a capture was made (its vantage point) decides what it shows:
@@ -60,6 +61,8 @@ pub struct Diagnose {
     /// Also write the verdict, the limits over time and a time–sequence plot as one HTML page
     #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) force: Force,
 }
 
 /// A page shows more flows in full than a terminal, since one need not scroll past them.
@@ -67,8 +70,10 @@ const FLOWS_ON_PAGE: usize = 50;
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     let shown = Shown { top: args.top, json: args.json };
+    let output = args.html.as_deref().or(args.live.raw.as_deref());
+    args.force.check(output, &args.files, "--html or --raw")?;
     if args.live.live {
-        return live::run(&args.live, &args.choice, shown, console);
+        return live::run(&args.live, args.force, &args.choice, shown, console);
     }
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
@@ -80,9 +85,6 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
             one.display()
         );
         return live::present(watched, &args.choice, shown);
-    }
-    if let Some(page) = &args.html {
-        refuse_input(page, &args.files)?;
     }
     match args.files.as_slice() {
         [one] => {
@@ -97,18 +99,4 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
         [first, second] => both_ends::run(args, [first, second], console),
         _ => anyhow::bail!("give one recording, or two of the same transfer"),
     }
-}
-
-/// Refuses to write a page or a picture over what it is made of.
-pub fn refuse_input(page: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
-    let same = |input: &PathBuf| match (page.canonicalize(), input.canonicalize()) {
-        (Ok(page), Ok(input)) => page == input,
-        _ => false,
-    };
-    anyhow::ensure!(
-        !inputs.iter().any(same),
-        "{}: is what is read; give what is written another name",
-        page.display()
-    );
-    Ok(())
 }

@@ -3,13 +3,11 @@
 use super::{Source, load, share};
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::diagnose::refuse_input;
-use anyhow::Context;
+use crate::output::Force;
 use clap::{Args, ValueHint};
 use slowpath_cost::{Attribution, Count};
 use slowpath_views::profile::attribute::{self as view, Shown};
 use slowpath_views::profile::graph;
-use std::fs;
 use std::path::PathBuf;
 use std::slice;
 
@@ -50,6 +48,8 @@ pub struct Attribute {
     /// Also draw the call graph below each function of --to as an SVG file; default: below the three TCP operations
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// With --svg: leave out functions with less than this share of all CPU time, callees included
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "1%", requires = "svg")]
     threshold: f64,
@@ -59,9 +59,7 @@ pub struct Attribute {
 }
 
 pub fn run(args: &Attribute, console: &Console) -> anyhow::Result<Outcome> {
-    if let Some(svg) = &args.svg {
-        refuse_input(svg, slice::from_ref(&args.source.file))?;
-    }
+    args.force.check(args.svg.as_deref(), slice::from_ref(&args.source.file), "--svg")?;
     let mut loaded = load::open(&args.source, console)?;
     let roots = loaded.roots(&args.to)?;
     let count = if args.with_callees { Count::WithCallees } else { Count::Own };
@@ -73,7 +71,7 @@ pub fn run(args: &Attribute, console: &Console) -> anyhow::Result<Outcome> {
     };
     if let Some(svg) = &args.svg {
         let drawn = graph::picture(&loaded, &attribution.roots, &args.to, args.threshold)?;
-        fs::write(svg, drawn).with_context(|| format!("{}: cannot be written", svg.display()))?;
+        args.force.write(svg, drawn)?;
     }
     let shown = &Shown { top: args.top, with_callees: args.with_callees };
     console::print_result(

@@ -3,12 +3,12 @@
 use super::{Source, load};
 use crate::Outcome;
 use crate::console::Console;
-use crate::diagnose::refuse_input;
+use crate::output::Force;
 use anyhow::Context;
 use clap::{Args, ValueEnum, ValueHint};
+use slowpath_files::Output;
 use slowpath_profile::{Measure, write_folded, write_pprof};
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::PathBuf;
 use std::slice;
 
@@ -31,6 +31,8 @@ pub struct Export {
     /// The file to write
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: PathBuf,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// A format that other tools read.
@@ -43,16 +45,16 @@ enum Format {
 }
 
 pub fn run(args: &Export, console: &Console) -> anyhow::Result<Outcome> {
-    refuse_input(&args.out, slice::from_ref(&args.source.file))?;
+    args.force.check(Some(&args.out), slice::from_ref(&args.source.file), "--out")?;
     let loaded = load::open(&args.source, console)?;
     let (profile, event) = loaded.whole_stacks()?;
     let cannot = || format!("{}: cannot be written", args.out.display());
-    let mut out = BufWriter::new(File::create(&args.out).with_context(cannot)?);
+    let mut out = BufWriter::new(Output::create(&args.out, args.force.existing())?);
     match args.format {
         Format::Folded => write_folded(profile, event, Measure::Samples, &mut out),
         Format::Pprof => write_pprof(profile, event, &mut out),
     }
-    .and_then(|()| out.flush())
     .with_context(cannot)?;
+    out.into_inner().map_err(|error| error.into_error()).with_context(cannot)?.finish()?;
     Ok(load::outcome(&loaded))
 }

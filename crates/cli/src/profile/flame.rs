@@ -3,11 +3,9 @@
 use super::{Source, load};
 use crate::Outcome;
 use crate::console::Console;
-use crate::diagnose::refuse_input;
-use anyhow::Context;
+use crate::output::Force;
 use clap::{Args, ValueHint};
 use slowpath_views::profile::flame;
-use std::fs;
 use std::path::PathBuf;
 use std::slice;
 
@@ -28,6 +26,8 @@ pub struct Flame {
     /// The SVG file to write
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: PathBuf,
+    #[command(flatten)]
+    force: Force,
     /// Draw only these functions and what they call: names of functions, or of operations such as "TCP receive"
     #[arg(long, value_name = "FUNCTION", value_delimiter = ',')]
     of: Vec<String>,
@@ -37,10 +37,10 @@ pub struct Flame {
 }
 
 pub fn run(args: &Flame, console: &Console) -> anyhow::Result<Outcome> {
-    refuse_input(&args.out, slice::from_ref(&args.source.file))?;
+    args.force.check(Some(&args.out), slice::from_ref(&args.source.file), "--out")?;
     let mut loaded = load::open(&args.source, console)?;
     let title = args.source.file.display().to_string();
     let picture = flame::picture(&mut loaded, &title, &args.of, args.icicle)?;
-    fs::write(&args.out, picture).with_context(|| format!("{}: cannot be written", args.out.display()))?;
+    args.force.write(&args.out, picture)?;
     Ok(load::outcome(&loaded))
 }

@@ -5,6 +5,7 @@ use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use anyhow::bail;
 use clap::{Args, ValueEnum, ValueHint};
+use slowpath_files::{Existing, check_output};
 use slowpath_model::units::duration_from_text;
 use slowpath_profile::record::Counted;
 use slowpath_profile::{Recorded, Recorder, Recording, Unwinding, What, work};
@@ -84,6 +85,8 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
     if args.out.as_os_str() == "-" {
         bail!("--out -: samples cannot go to standard output; give the name of a file");
     }
+    // perf moves an older one aside.
+    check_output(&args.out, Existing::Replace)?;
     let recorder = recorder(args);
     let interrupt = Interrupt::listen()?;
     let starting = console.working("getting ready");

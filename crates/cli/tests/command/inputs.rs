@@ -22,7 +22,7 @@ mod build;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs to an end; panics where it waits.
-fn ends(folder: &Captures, args: &[&str]) -> Output {
+pub fn ends(folder: &Captures, args: &[&str]) -> Output {
     let begun = Instant::now();
     let mut child =
         slowpath(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
@@ -36,7 +36,7 @@ fn ends(folder: &Captures, args: &[&str]) -> Output {
     child.wait_with_output().expect("it has ended")
 }
 
-fn fifo(path: &Path) {
+pub fn fifo(path: &Path) {
     let name = CString::new(path.as_os_str().as_bytes()).expect("a name");
     // SAFETY: the name ends with a zero.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0, "{}", std::io::Error::last_os_error());

@@ -14,6 +14,7 @@ mod lab;
 mod live;
 mod load;
 mod names;
+mod outputs;
 mod papers;
 mod probe;
 mod profile;

@@ -57,10 +57,12 @@ fn every_cell_stands_beside_the_published_one() {
 fn a_page_that_cannot_be_written_is_refused_before_the_runs() {
     let folder = Captures::new();
     fs::create_dir(folder.path("mine")).expect("a folder");
-    for page in ["mine", "nowhere/page.html"] {
+    for (page, says) in
+        [("mine", "mine: is a folder"), ("nowhere/page.html", "nowhere/page.html: cannot be written")]
+    {
         let (code, out, err) = told(&run(&folder, &["papers", "weigle", "--html", page]));
         assert_eq!((code, out.as_str()), (2, ""));
-        assert!(err.contains(&format!("{page}: cannot be written")), "{err}");
+        assert!(err.contains(says), "{err}");
     }
 }
 

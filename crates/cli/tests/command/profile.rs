@@ -249,7 +249,7 @@ fn the_work_beside_profiles_makes_costs_for_each_segment() {
 fn what_works_below_a_root_as_a_picture() {
     let folder = ready();
     let draw = |args: &[&str]| {
-        let all = [&["profile", "attribute", "perf.data", "--svg", "graph.svg"], args].concat();
+        let all = [&["profile", "attribute", "perf.data", "--svg", "graph.svg", "--force"], args].concat();
         told(&run(&folder, &all))
     };
     let (code, out, err) = draw(&["--to", "TCP receive"]);

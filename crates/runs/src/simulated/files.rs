@@ -1,6 +1,7 @@
 //! The files that a run writes: one for each host.
 
 use crate::Error;
+use slowpath_files::{Existing, create_output};
 use slowpath_recording::about::Side;
 use slowpath_recording::{About, Writer};
 use slowpath_scenario::{HostId, Record, Scenario};
@@ -17,10 +18,10 @@ struct Written {
 }
 
 impl Written {
-    fn create(folder: &Path, name: &str) -> Result<Self, Error> {
+    fn create(folder: &Path, name: &str, existing: Existing) -> Result<Self, Error> {
         fs::create_dir_all(folder).map_err(Error::file(folder))?;
         let path = folder.join(name);
-        let file = File::create(&path).map_err(Error::file(&path))?;
+        let file = create_output(&path, existing)?;
         Ok(Self { path, file })
     }
 
@@ -57,10 +58,10 @@ fn file_name(host: &str) -> Result<&str, Error> {
 }
 
 /// A capture of each host that is recorded.
-pub fn captures(folder: &Path, scenario: &Scenario) -> Result<Vec<Capture>, Error> {
+pub fn captures(folder: &Path, scenario: &Scenario, existing: Existing) -> Result<Vec<Capture>, Error> {
     let capture = |host: &HostId| {
         let name = &scenario.host(*host).name;
-        let file = Written::create(folder, &format!("{}.pcapng", file_name(name)?))?;
+        let file = Written::create(folder, &format!("{}.pcapng", file_name(name)?), existing)?;
         Ok(Capture { encoder: Pcapng::new(*host, name), file })
     };
     scenario.record.hosts.iter().map(capture).collect()

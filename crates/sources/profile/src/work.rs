@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use slowpath_cost::Work;
 use slowpath_cost::work::Carried;
-use slowpath_files::open_regular;
+use slowpath_files::{Existing, open_regular, write_output};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -199,7 +199,7 @@ pub fn beside(profile: &Path) -> PathBuf {
 /// Writes the work of a profile next to it. Returns the file.
 pub fn write(profile: &Path, work: &Work) -> io::Result<PathBuf> {
     let file = beside(profile);
-    fs::write(&file, to_json(work))?;
+    write_output(&file, Existing::Replace, to_json(work).as_bytes()).map_err(io::Error::other)?;
     Ok(file)
 }
 

@@ -1,0 +1,131 @@
+//! Files that commands write: never over another, never through a link, and whole or not at all.
+
+use crate::captures::Captures;
+use crate::inputs::{ends, fifo};
+use crate::profile::fixtures;
+use crate::told;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+const SCENARIO: &str = "title = \"Short\"\nduration = \"1 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
+                        [flows]\namount = \"10 KiB\"\n";
+
+/// Commands that write one file, but for its name, which is the last argument.
+const COMMANDS: [&[&str]; 7] = [
+    &["diagnose", "transfer.pcap", "--html"],
+    &["profile", "flame", "perf.data", "--out"],
+    &["profile", "export", "perf.data", "--as", "folded", "--out"],
+    &["profile", "export", "perf.data", "--as", "pprof", "--out"],
+    &["profile", "attribute", "perf.data", "--svg"],
+    &["sweep", "short.toml", "--vary", "path.delay=1ms,2ms", "--plot"],
+    &["papers", "wu", "--seeds", "1", "--html"],
+];
+
+/// Of these, those that take a second at most.
+const QUICK: usize = 6;
+
+fn folder() -> Captures {
+    let folder = Captures::new();
+    fixtures(&folder);
+    folder.transfer();
+    folder.write("short.toml", SCENARIO.as_bytes());
+    folder
+}
+
+/// The names in the folder.
+fn names(folder: &Captures) -> Vec<String> {
+    let entries = fs::read_dir(folder.path("")).expect("a folder").flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn existing_files_links_and_fifos_are_refused_before_any_work() {
+    let folder = folder();
+    folder.write("exists", b"precious");
+    symlink(folder.path("exists"), folder.path("link")).expect("a link");
+    symlink("elsewhere", folder.path("dangling")).expect("a link");
+    fifo(&folder.path("fifo"));
+    let before = names(&folder);
+    let refused = [
+        ("exists", "exists: exists already; name another file, or replace it with --force"),
+        ("link", "link: exists already"),
+        ("dangling", "dangling: exists already"),
+        ("fifo", "fifo: is a FIFO; name a file"),
+        (".", ".: is a folder; name a file"),
+    ];
+    for command in COMMANDS {
+        for (output, says) in refused {
+            let (code, out, err) = told(&ends(&folder, &[command, &[output]].concat()));
+            assert_eq!((code, out.as_str()), (2, ""), "{command:?} {output}: {err}");
+            assert!(err.contains(says), "{command:?} {output}: {err}");
+        }
+    }
+    assert_eq!(names(&folder), before);
+    assert_eq!(fs::read(folder.path("exists")).expect("a file"), b"precious");
+}
+
+#[test]
+fn force_replaces_a_link_and_not_its_target() {
+    let folder = folder();
+    folder.write("target", b"precious");
+    for command in &COMMANDS[..QUICK] {
+        let link = folder.path("link");
+        let _ = fs::remove_file(&link);
+        symlink(folder.path("target"), &link).expect("a link");
+        let (code, _, err) = told(&ends(&folder, &[command, &["link", "--force"][..]].concat()));
+        assert!(code < 2, "{command:?}: {err}");
+        assert!(fs::symlink_metadata(&link).expect("a file").is_file(), "{command:?}");
+        assert!(fs::metadata(&link).expect("a file").len() > 100, "{command:?}");
+        assert_eq!(fs::read(folder.path("target")).expect("a file"), b"precious", "{command:?}");
+    }
+    let unfinished = names(&folder).into_iter().filter(|name| name.starts_with('.'));
+    assert_eq!(unfinished.collect::<Vec<_>>(), Vec::<String>::new());
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_names_the_file() {
+    let folder = folder();
+    for command in &COMMANDS[..QUICK] {
+        let (code, _, err) = told(&ends(&folder, &[command, &["/dev/full"][..]].concat()));
+        assert!(code == 2 && err.contains("/dev/full"), "{command:?}: {code} {err}");
+        assert!(
+            err.contains("No space left on device") || err.contains("no space left"),
+            "{command:?}: {err}"
+        );
+    }
+}
+
+#[test]
+fn force_without_an_output_is_an_error() {
+    let folder = folder();
+    let commands: [&[&str]; 4] = [
+        &["diagnose", "transfer.pcap", "--force"],
+        &["profile", "attribute", "perf.data", "--force"],
+        &["sweep", "short.toml", "--vary", "path.delay=1ms,2ms", "--force"],
+        &["run", "short.toml", "--force"],
+    ];
+    for command in commands {
+        let (code, out, err) = told(&ends(&folder, command));
+        assert_eq!((code, out.as_str()), (2, ""), "{command:?}: {err}");
+        assert!(err.contains("--force: no file is written; it goes with --"), "{command:?}: {err}");
+    }
+}
+
+#[test]
+fn packets_of_a_run_are_not_written_over_other_files() {
+    let folder = folder();
+    let run = ["run", "short.toml", "--pcap", "wire"];
+    assert_eq!(told(&ends(&folder, &run)).0, 0);
+    let written = fs::read(folder.path("wire/sender.pcapng")).expect("a capture");
+    let (code, _, err) = told(&ends(&folder, &run));
+    assert!(
+        code == 2 && err.contains("wire/receiver.pcapng: exists already")
+            || err.contains("wire/sender.pcapng: exists already"),
+        "{err}"
+    );
+    fs::write(folder.path("wire/sender.pcapng"), "old").expect("a file");
+    assert_eq!(told(&ends(&folder, &[&run[..], &["--force"]].concat())).0, 0);
+    assert_eq!(fs::read(folder.path("wire/sender.pcapng")).expect("a capture"), written);
+}

@@ -1,0 +1,175 @@
+//! Output files.
+//!
+//! An [`Output`] is written next to its final place under a random name, and gets its name when the disk has all of it:
+//! a full disk, an error or a kill leaves no half file under that name. What exists is kept unless the user wants it
+//! replaced ([`Existing`]). A link is never followed: it counts as a file that exists, and is replaced itself. FIFOs,
+//! sockets and devices are refused, since whoever may write to the folder could make a program that runs as root wait for
+//! ever or write to a disk. Only paths below `/dev` (`/dev/stdout`, `/dev/null`, `/dev/fd/63`) are written to as they are.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// What to do with a file that exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Existing {
+    /// Keep it: the output is refused.
+    #[default]
+    Keep,
+    /// Replace it, as `--force` asks for.
+    Replace,
+}
+
+/// Why an output cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// A file or link of that name exists.
+    #[error("{}: exists already; name another file, or replace it with --force", .0.display())]
+    Exists(PathBuf),
+    /// Something of that name exists that no file may replace.
+    #[error("{}: is {what}; name a file", path.display())]
+    NoFile {
+        /// The output.
+        path: PathBuf,
+        /// What it is, with its article.
+        what: &'static str,
+    },
+    /// The system refuses.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The output.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
+/// An output file that is being written. Dropped without [`Output::finish`] it leaves nothing behind.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    existing: Existing,
+    to: To,
+}
+
+#[derive(Debug)]
+enum To {
+    Beside(NamedTempFile),
+    Device(File),
+}
+
+impl Output {
+    /// Begins an output file.
+    ///
+    /// # Errors
+    /// If it exists and is to be kept, is no regular file, or its folder cannot be written to.
+    pub fn create(path: &Path, existing: Existing) -> Result<Self, OutputError> {
+        let io = |source| OutputError::Io { path: path.to_owned(), source };
+        let to = if path.starts_with("/dev") {
+            To::Device(OpenOptions::new().write(true).open(path).map_err(io)?)
+        } else {
+            check(path, existing)?;
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let mut builder = tempfile::Builder::new();
+            // Less the umask, as for any new file.
+            builder.prefix(".slowpath-").permissions(Permissions::from_mode(0o666));
+            To::Beside(builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(io)?)
+        };
+        Ok(Self { path: path.to_owned(), existing, to })
+    }
+
+    /// Gives the file its name, once the disk has all of it.
+    ///
+    /// # Errors
+    /// If the disk is full, or a file of that name exists by now and is to be kept.
+    pub fn finish(self) -> Result<(), OutputError> {
+        let To::Beside(file) = self.to else { return Ok(()) };
+        let io = |source| OutputError::Io { path: self.path.clone(), source };
+        file.as_file().sync_data().map_err(io)?;
+        check(&self.path, self.existing)?;
+        let persisted = match self.existing {
+            Existing::Keep => file.persist_noclobber(&self.path),
+            Existing::Replace => file.persist(&self.path),
+        };
+        match persisted {
+            Ok(_) => Ok(()),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(OutputError::Exists(self.path))
+            }
+            Err(error) => Err(io(error.error)),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.to {
+            To::Beside(file) => file.write(bytes),
+            To::Device(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Beside(file) => file.flush(),
+            To::Device(file) => file.flush(),
+        }
+    }
+}
+
+/// Creates an output that has its name from the beginning, for what is worth keeping when it breaks off, such as a recording.
+///
+/// # Errors
+/// As of [`Output::create`].
+pub fn create(path: &Path, existing: Existing) -> Result<File, OutputError> {
+    let output = Output::create(path, existing)?;
+    let file = match &output.to {
+        To::Beside(file) => file.as_file(),
+        To::Device(file) => file,
+    };
+    let file = file.try_clone().map_err(|source| OutputError::Io { path: path.to_owned(), source })?;
+    output.finish()?;
+    Ok(file)
+}
+
+/// Writes a whole output file.
+///
+/// # Errors
+/// As of [`Output::create`] and [`Output::finish`].
+pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), OutputError> {
+    let mut output = Output::create(path, existing)?;
+    output.write_all(bytes).map_err(|source| OutputError::Io { path: path.to_owned(), source })?;
+    output.finish()
+}
+
+/// Refuses an output that may not be written, before any work is done for it.
+///
+/// # Errors
+/// If it exists and is to be kept, or is no regular file.
+pub fn check(path: &Path, existing: Existing) -> Result<(), OutputError> {
+    let Some(found) = found(path)? else { return Ok(()) };
+    let kind = found.file_type();
+    let what = match () {
+        () if kind.is_dir() => "a folder",
+        () if kind.is_fifo() => "a FIFO",
+        () if kind.is_socket() => "a socket",
+        () if kind.is_block_device() || kind.is_char_device() => "a device",
+        () if existing == Existing::Replace => return Ok(()),
+        () => return Err(OutputError::Exists(path.to_owned())),
+    };
+    Err(OutputError::NoFile { path: path.to_owned(), what })
+}
+
+/// What is there, not followed if it is a link.
+fn found(path: &Path) -> Result<Option<Metadata>, OutputError> {
+    if path.starts_with("/dev") {
+        return Ok(None);
+    }
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(OutputError::Io { path: path.to_owned(), source }),
+    }
+}
