@@ -12,6 +12,7 @@ use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
 use slowpath_recording::Recording;
 use slowpath_recording::schema::{Holds, TABLES, TableSpec, VERSION};
 use slowpath_recording::table::{Row, Rows, key_value, parquet_type, properties};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -38,20 +39,34 @@ const NAMES: &[&str] = &[
     "cwr",
     "recovery",
     "loss",
-    "S",
-    "S.",
-    ".",
-    "P.",
-    "F.",
-    "R",
-    "ect0",
-    "ect1",
-    "ce",
+    "ring",
+    "cpu-backlog",
+    "socket-backlog",
     "qdisc",
-    "backlog",
-    "cpu",
-    "socket-lock",
-    "application",
+    "prequeue",
+    "holder-off-cpu",
+    "receive-queue",
+    "run-queue",
+    "idle",
+    "drained",
+    "send-buffer",
+    "receive-window",
+    "slow-start",
+    "congestion-window",
+    "local",
+    "ca-open",
+    "ca-disorder",
+    "ca-cwr",
+    "ca-recovery",
+    "ca-loss",
+    "timeout",
+    "undo",
+    "spurious-timeout",
+    "zero-window",
+    "window-opened",
+    "rcvbuf",
+    "sndbuf",
+    "throttled",
     "",
     "\u{9b}",
 ];
@@ -61,6 +76,14 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     fs::create_dir_all(folder.join("000001")).expect("a folder to write to");
     folder
 });
+
+/// The number behind that of the last event, as files say: more than there are, so that tables without rows need not be written again.
+const NEXT: &str = "1000";
+
+thread_local! {
+    /// Which tables have rows on the disk, or are not there yet.
+    static WRITTEN: RefCell<[bool; 7]> = const { RefCell::new([true; 7]) };
+}
 
 static PROPERTIES: LazyLock<Vec<WriterPropertiesPtr>> =
     LazyLock::new(|| TABLES.iter().map(|table| properties(table).expect("ours")).collect());
@@ -108,15 +131,14 @@ fn fill(row: &mut Row<'_>, table: &TableSpec, number: i64, bytes: &mut Bytes<'_>
     }
 }
 
-fn write(folder: &Path, place: usize, rows: &mut Rows, count: u64) -> parquet::errors::Result<()> {
+fn write(folder: &Path, place: usize, rows: &mut Rows) -> parquet::errors::Result<()> {
     let table = &TABLES[place];
     let file = BufWriter::new(File::create(folder.join(format!("{}.parquet", table.name)))?);
     let mut writer = SerializedFileWriter::new(file, parquet_type(table)?, PROPERTIES[place].clone())?;
     if !rows.is_empty() {
         rows.write(&mut writer)?;
     }
-    let next = count.to_string();
-    let about = [("schema", VERSION), ("table", table.name), ("first_nr", "0"), ("next_nr", &next)];
+    let about = [("schema", VERSION), ("table", table.name), ("first_nr", "0"), ("next_nr", NEXT)];
     for (key, value) in
         about.into_iter().chain([("end", "complete"), ("source", "x"), ("title", "x"), ("host", "x")])
     {
@@ -144,6 +166,7 @@ impl Sink for Checked {
         let _ = event.to_string();
     }
     fn close(&mut self, flow: FlowId, _: FlowEnd) {
+        self.passed += 1;
         assert!(self.live.remove(&flow));
     }
 }
@@ -157,16 +180,21 @@ fuzz_target!(|data: &[u8]| {
         fill(&mut all[place].add(), &TABLES[place], count, &mut bytes);
         count += 1;
     }
-    for (place, rows) in all.iter_mut().enumerate() {
-        write(&FOLDER.join("000001"), place, rows, count.unsigned_abs()).expect("a disk with room");
-    }
+    WRITTEN.with_borrow_mut(|written| {
+        for (place, rows) in all.iter_mut().enumerate() {
+            let has_rows = !rows.is_empty();
+            if has_rows || written[place] {
+                write(&FOLDER.join("000001"), place, rows).expect("a disk with room");
+            }
+            written[place] = has_rows;
+        }
+    });
     let mut sink = Checked::default();
     let recording = Recording::open(&FOLDER).expect("it was just written");
     let summary = recording.run(&mut sink, |_, _| ()).expect("it was just written");
     assert!(sink.live.is_empty(), "what is open at the end is closed");
     assert_eq!(summary.flows, sink.flows);
-    assert!(
-        (sink.passed..=sink.passed + sink.flows).contains(&summary.events) || summary.events <= sink.passed
-    );
-    assert!(summary.damage.is_some() || summary.events == count.unsigned_abs());
+    // What is read last is the row before the first that makes no sense, or the last one.
+    assert!(summary.events <= count.unsigned_abs() && summary.damage.is_some());
+    assert!((summary.events..=summary.events + summary.flows).contains(&sink.passed));
 });

@@ -8,7 +8,12 @@ use std::path::Path;
 const ARGS: &[&str] = &["diagnose", "@/c"];
 
 pub const BOMBS: &[Bomb] = &[
-    bomb("pcap, gzip: records of nothing", ARGS, |to| empty(to, Packing::Gzip), "no TCP"),
+    bomb(
+        "pcap, gzip: records of nothing",
+        ARGS,
+        |to| empty(to, Packing::Gzip),
+        "Nothing in it could be read as TCP",
+    ),
     bomb(
         "pcap, zstd: records of nothing",
         ARGS,

@@ -177,7 +177,7 @@ fn records(folder: &Path, record: fn(&mut Recording, u64)) {
     let mut plain = Recording::new(Order::Little);
     let mut number = 0;
     let mut unpacked = 0;
-    while encoder.get_ref().len() < PACKED && unpacked < 8u64 << 30 {
+    while encoder.get_ref().len() < PACKED && unpacked < 1 << 30 {
         plain.records.clear();
         while plain.records.len() < 1 << 20 {
             record(&mut plain, number);
