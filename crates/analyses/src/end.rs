@@ -319,7 +319,8 @@ impl EndState {
             self.super_packets += 1;
         } else {
             // RFC 9293, section 3.2: the option has 16 bits.
-            self.note_size(segment.len.min(65_535), segment.flags.has(Flags::PSH), placed.label);
+            let pushed = segment.flags.has(Flags::PSH);
+            self.note_size(segment.len.min(65_535), pushed, placed.label, silence);
         }
         let mss = self.full_size();
         if self.track.is_none() {

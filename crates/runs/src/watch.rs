@@ -13,7 +13,7 @@ use slowpath_model::{Bytes, End, FlowId, Wait};
 use source::Source;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::BufWriter;
 use std::os::linux::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -190,3 +190,17 @@ fn syns_next_to_an_answering_server_are_not_answered() {
     assert_eq!(opening(&captures::reset_in_an_upload(false)), Cause::NotAnswered, "at the server");
     assert_eq!(opening(&captures::reset_after(2.0)), Cause::NoAnswer, "at the client");
 }
+
+/// Next to the receiver, which gives up after six seconds: the first of two segments never arrives.
+#[test]
+fn hole_that_is_never_filled_is_not_a_delay_spike() {
+    let lines = captures::handshake_from_afar()
+        + "0.041000 < P. 1:101(100) ack 1 win 502
+           0.081000 > P. 1449:1749(300) ack 101 win 501 // frame 0 id 104 ttl 63
+           0.081040 < . 101:101(0) ack 1 win 502 <sack 1449:1749>
+           6.100000 < F. 101:101(0) ack 1 win 502 <sack 1449:1749>\n";
+    let report = report(&script(&lines));
+    expect_none(&report, Cause::DelaySpike);
+    let of_a = &report.directions[0].findings;
+    assert_eq!(of_a[0].cause, Cause::LostRetransmission, "{of_a:#?}");
+}

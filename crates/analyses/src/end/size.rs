@@ -21,9 +21,9 @@ impl EndState {
         if self.mss_fell_to > 0 { self.mss_seen } else { self.full_size() }
     }
 
-    /// Notes the size of a segment that is no super-packet.
+    /// Notes the size of a segment that is no super-packet, `silence` nanoseconds after the last one with data.
     #[inline]
-    pub(super) fn note_size(&mut self, len: u32, pushed: bool, label: Label) {
+    pub(super) fn note_size(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
         if len > self.mss_seen {
             (self.mss_seen, self.largest_unpushed) = (len, 0);
         }
@@ -32,7 +32,7 @@ impl EndState {
                 self.largest_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
         }
         if len < self.mss_seen || self.smaller_count > 0 {
-            self.note_smaller(len, pushed, label);
+            self.note_smaller(len, pushed, label, silence);
         }
     }
 
@@ -40,14 +40,14 @@ impl EndState {
     /// send behind them, and none but a few are larger, that is full for a path whose MTU turned out to be smaller. The few
     /// are probes (RFC 4821). Once found, as many larger ones as it took to find it end it.
     #[inline(never)]
-    fn note_smaller(&mut self, len: u32, pushed: bool, label: Label) {
+    fn note_smaller(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
         const ENOUGH: u8 = thresholds::LEAST_UNPUSHED;
         if label != Label::New || len < self.smaller {
             return;
         }
         if len == self.smaller {
-            // With nothing else in flight, it may be all that the program wrote.
-            let is_one_of_many = self.outstanding.flight() > i64::from(len);
+            // One in an RTT may be all that the program wrote.
+            let is_one_of_many = silence < self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt / 2);
             self.smaller_count = (self.smaller_count + u8::from(!pushed && is_one_of_many)).min(2 * ENOUGH);
         } else if self.smaller_count == 0 {
             self.smaller = if len < self.mss_seen { len } else { 0 };

@@ -45,6 +45,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         episodes: finished.episodes,
         rescaled,
         flight_most: finished.flight_max.get() as i64,
+        missing_since: finished.missing_since,
     };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
@@ -174,6 +175,8 @@ struct Classifier<'a> {
     episodes: &'a Episodes,
     /// The most that was in flight.
     flight_most: i64,
+    /// See [`Finished::missing_since`].
+    missing_since: Option<Instant>,
     /// See [`Finished::rescaled`].
     rescaled: Option<Instant>,
 }
@@ -256,6 +259,10 @@ impl Classifier<'_> {
                 self.episodes.around(stretch.middle()).map_or(Cause::FastRecovery, |episode| episode.cause())
             }
             // If the timer expires meanwhile, the wait was for the timer.
+            // A hole was SACKed over, and nothing that would fill it ever came.
+            Hold::Delayed if self.missing_since.is_some_and(|since| since < stretch.to) => {
+                Cause::LostRetransmission
+            }
             Hold::Delayed => match self.stretches.get(at + 1) {
                 Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
                     let cause = self.episodes.around(next.middle()).map(Episode::cause);
@@ -557,6 +564,15 @@ impl Classifier<'_> {
             && rate >= thresholds::AT_PEAK * self.overview.peak_rate
     }
 
+    /// The mean rate of the stretches of `parts`, in bit/s, if they are several.
+    fn mean_rate(&self, parts: &[Part]) -> Option<f64> {
+        let [first, .., last] = parts else { return None };
+        let stretches = &self.stretches[first.stretch..=last.stretch];
+        let delivered: i64 = stretches.iter().map(|stretch| stretch.delivered).sum();
+        let lasted: i64 = stretches.iter().map(Stretch::lasted).sum();
+        (lasted > 0 && stretches.len() > 1).then(|| delivered as f64 * 8e9 / lasted as f64)
+    }
+
     /// Losses are how most congestion control learns that the path is full. Repairs at the path's full rate cost no
     /// time.
     fn repaired_on_a_full_path(&self, parts: &mut [Part]) {
@@ -567,17 +583,27 @@ impl Classifier<'_> {
                 Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering | Cause::AfterLoss
             )
         };
+        let is_full_rate = |rate: f64| rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate;
+        // From one loss to the next the rate varies; a sender that losses do not slow down keeps it on average.
+        let kept_rate: Vec<bool> = parts
+            .chunk_by(|a, b| of_repair(a.cause) == of_repair(b.cause))
+            .flat_map(|run| {
+                let slowed = run.iter().any(|part| part.cause == Cause::AfterLoss);
+                let kept =
+                    !slowed && self.overview.queued > 0 && self.mean_rate(run).is_some_and(is_full_rate);
+                run.iter().map(move |_| kept)
+            })
+            .collect();
         let mut on_path = None;
-        for part in parts {
+        for (part, kept_rate) in parts.iter_mut().zip(kept_rate) {
             let stretch = &self.stretches[part.stretch];
-            let at_rate = stretch
-                .rate()
-                .is_some_and(|rate| rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate);
+            let at_rate = kept_rate || stretch.rate().is_some_and(is_full_rate);
             match (part.cause, on_path) {
                 (cause, Some(path)) if of_repair(cause) && at_rate => part.cause = path,
                 (cause, None)
                     if of_repair(cause)
-                        && stretch.rate().is_some_and(|rate| self.paced_at_the_peak(stretch, rate)) =>
+                        && (kept_rate
+                            || stretch.rate().is_some_and(|rate| self.paced_at_the_peak(stretch, rate))) =>
                 {
                     part.cause = Cause::BottleneckFull;
                 }

@@ -27,6 +27,8 @@ pub struct Finished<'a> {
     pub taken_back: TakenBack,
     /// What a tap far from the sender shows of whether ACKs trigger it.
     pub from_afar: FromAfar,
+    /// Since when the sender knows of a hole that was never filled, by SACK.
+    pub missing_since: Option<Instant>,
     /// Until when windows were underestimated, because their scale was unknown.
     pub rescaled: Option<Instant>,
     /// The view that a sender far from the tap has of the window.
@@ -53,6 +55,7 @@ impl Track {
             in_flight_until: self.in_flight_until,
             taken_back: self.taken_back,
             from_afar: self.from_afar,
+            missing_since: self.missing_since,
             rescaled: self.rescaled.filter(|_| matches!(self.known.scale, ScaleKnown::AtLeast(_))),
             scaled_otherwise: self.other_scale.found(self.flight_max),
         }
