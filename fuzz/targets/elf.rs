@@ -9,7 +9,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-#[allow(dead_code, reason = "the profile crate's tests use more of it")]
+#[expect(dead_code, reason = "the profile crate's tests use more of it")]
 #[path = "../../crates/sources/profile/tests/profile/build.rs"]
 mod build;
 
