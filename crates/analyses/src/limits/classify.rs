@@ -238,6 +238,12 @@ impl Classifier<'_> {
             // The sender did send meanwhile; the capture does not show what and when.
             _ if stretch.marks.has(Marks::MISSED) => Cause::CaptureGap,
             Hold::Idle | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::GAP) => Cause::CaptureGap,
+            // A hole was SACKed over, and nothing that would fill it ever came.
+            Hold::Idle | Hold::Dry | Hold::Delayed
+                if self.missing_since.is_some_and(|since| since < stretch.middle()) =>
+            {
+                Cause::LostRetransmission
+            }
             Hold::Idle | Hold::Dry | Hold::Open
                 if matches!(self.overview.rare().scale_changed,
                     Some(ScaleChanged::Filled(found)) if stretch.from >= found.since) =>
@@ -259,10 +265,6 @@ impl Classifier<'_> {
                 self.episodes.around(stretch.middle()).map_or(Cause::FastRecovery, |episode| episode.cause())
             }
             // If the timer expires meanwhile, the wait was for the timer.
-            // A hole was SACKed over, and nothing that would fill it ever came.
-            Hold::Delayed if self.missing_since.is_some_and(|since| since < stretch.to) => {
-                Cause::LostRetransmission
-            }
             Hold::Delayed => match self.stretches.get(at + 1) {
                 Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
                     let cause = self.episodes.around(next.middle()).map(Episode::cause);
