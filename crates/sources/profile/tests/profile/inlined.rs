@@ -3,7 +3,7 @@
 use crate::build::{Order, Recording, USER};
 use crate::told::{profile, told};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
-use slowpath_profile::{SymbolSources, read};
+use slowpath_profile::{Oddity, SymbolSources, read};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -174,4 +174,43 @@ fn debug_information_that_is_kept_apart_is_found() {
     let found = told(profile(&input));
     let nested = "outer (stripped); middle (stripped) inlined; innermost (stripped) inlined";
     assert!(found.keys().any(|line| line.ends_with(nested)), "{found:?}");
+}
+
+/// A mapping with the build-id of its file, as perf writes it with `--buildid-mmap`.
+fn mapped_with(id: &[u8], file: &str) -> Recording {
+    let mut recording = Recording::new(Order::Little);
+    let order = recording.order;
+    let mut build_id = [0; 24];
+    build_id[0] = id.len() as u8;
+    build_id[4..][..id.len()].copy_from_slice(id);
+    let places = order.words(&[MAPPED, 1 << 20, 0]);
+    let name = crate::build::text(file);
+    // Code (`PROT_EXEC`), and behind the name the task and the time.
+    let body =
+        [order.pair(7, 7), places, build_id.to_vec(), order.pair(4, 0), name, order.words(&[7 << 32 | 7, 1])];
+    recording.record(10, 1 << 14 | 2, &body.concat());
+    recording
+}
+
+/// Of a recording that says nothing of its host a program is known by its build-id, and by nothing else.
+#[test]
+fn a_build_id_decides_where_the_host_is_not_known() {
+    let program = Program::compiled("decides", &["-g", "-Wl,--build-id"]);
+    let bytes = std::fs::read(program.file()).unwrap();
+    let id = object::File::parse(&*bytes).unwrap().build_id().unwrap().expect("a build-id").to_vec();
+    let other: Vec<u8> = id.iter().map(|byte| !byte).collect();
+    let (_, in_file) = program.addresses()[0];
+    let path = program.file();
+    for (ran, name, oddity) in [
+        (&id[..], "outer", None),
+        (&other, "[0x", Some(Oddity::OtherImage)),
+        (&[], "[0x", Some(Oddity::Elsewhere)),
+    ] {
+        let mut recording = mapped_with(ran, path.to_str().expect("a name"));
+        recording.sample(2, 7, 1, &[USER, MAPPED + in_file]);
+        let input = read("test", Cursor::new(recording.file()), &SymbolSources::default()).unwrap();
+        let found = told(profile(&input)).into_keys().next().expect("a sample");
+        assert!(found.starts_with(&format!("cpu-clock [unknown]: … {name}")), "{found}");
+        assert_eq!(input.notes.first().map(|note| note.oddity), oddity, "{:?}", input.notes);
+    }
 }

@@ -40,6 +40,23 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let mut packed = Recording::new(Order::Little);
     let inner = recording(Order::Little).records;
     packed.record(81, 0, &zstd::encode_all(&inner[..], 1).unwrap());
+    let mut about = recording(Order::Little);
+    // A host's name and a kernel's release, a file's build-id, and a mapping with one.
+    for (feature, name) in [(3, "web1"), (4, "6.1.0")] {
+        let text = crate::build::text(name);
+        let length = Order::Little.u32(text.len() as u32).to_vec();
+        about.record(80, 0, &[Order::Little.u64(feature).to_vec(), length, text].concat());
+    }
+    about.record(67, 2, &[vec![7; 28], crate::build::text("/nowhere/server")].concat());
+    let places = Order::Little.words(&[0x6000_0000, 0x1000, 0]);
+    let name = crate::build::text("/nowhere/library");
+    let mapped = [Order::Little.pair(7, 7), places, vec![20; 24], Order::Little.pair(4, 0), name];
+    about.record(10, 1 << 14 | 2, &[mapped.concat(), Order::Little.words(&[7 << 32 | 7, 1])].concat());
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, bytes).unwrap();
+        encoder.finish().unwrap()
+    };
     // A sample type, a sample, a location, a function and its name.
     let pprof = b"\x0a\x04\x08\x01\x10\x02\x12\x06\x0a\x01\x01\x12\x01\x05\x22\x06\x08\x01\x22\x02\x08\x01\
         \x2a\x04\x08\x01\x10\x03\x32\x00\x32\x07samples\x32\x05count\x32\x07tcp_ack";
@@ -48,6 +65,10 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("big.perf.data", recording(Order::Big).file()),
         ("pipe.perf.data", recording(Order::Little).pipe()),
         ("packed.perf.data", packed.file()),
+        ("about.perf.data", about.pipe()),
+        ("perf.data.gz", gzip(&recording(Order::Little).file())),
+        ("folded.gz", gzip(b"a;b_[k];c_[k]_[i] 12\nd 1.5\n")),
+        ("pprof.gz", gzip(pprof)),
         (
             "script",
             b"a 1 [0] 1.5: 3 cycles:\n\tff00 tcp_ack+0x1 ([kernel.kallsyms])\n\t55 f (inlined)\n".to_vec(),
