@@ -86,6 +86,11 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
     }
     let reset = report.closing.cause().filter(|_| from == report.sender);
     let cleared = material.is_ecn_cleared().then_some(Cause::EcnCleared);
+    // Of a SYN alone there is no time that could be of its cause.
+    let opening = &report.opening;
+    let is_alone = found.is_empty() && from == report.sender && opening.unanswered > 0;
+    let unanswered = (is_alone && opening.syn_ack.is_none() && !opening.refused).then_some(Cause::NoAnswer);
+    let cleared = cleared.into_iter().chain(unanswered);
     found.extend(reset.into_iter().chain(cleared).map(|cause| Finding::without_time(from, cause)));
     for finding in &mut found {
         if !life.is_zero() {

@@ -80,8 +80,9 @@ pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
             slowpath_model::Bytes::new(bytes),
         )
     });
-    let deeper = facts.target_window().zip(per_turn).map_or_else(String::new, |(window, bytes)| {
-        let outstanding = window.get().div_ceil(bytes);
+    let outstanding =
+        facts.target_window().zip(per_turn).map(|(window, bytes)| (window, window.get().div_ceil(bytes)));
+    let deeper = outstanding.filter(|(_, requests)| *requests > 1).map_or_else(String::new, |(window, outstanding)| {
         format!(
             " {outstanding} requests of this size in flight at once, instead of one, would fill the {} that \
              {} needs over this RTT.",

@@ -116,9 +116,12 @@ impl FlowState {
         if segment.from == End::A || opening.accepted.is_some() {
             return;
         }
+        // The ACK and what the responder sent meanwhile take as long as the SYN and its answer did, or less.
+        let to_responder =
+            opening.syn.zip(opening.syn_ack).map_or(0, |(syn, answer)| answer.nanos_since(syn));
         if !segment.flags.has(Flags::SYN) {
             opening.accepted = (opening.unaccepted > 0).then_some(at);
-        } else if at.nanos_since(established) > SYN_ACK_TIMER {
+        } else if at.nanos_since(established) > SYN_ACK_TIMER + to_responder {
             opening.unaccepted += 1;
             opening.unaccepted_data = u32::try_from(self.ends[0].data_packets).unwrap_or(u32::MAX);
         }

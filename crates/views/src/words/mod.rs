@@ -273,6 +273,13 @@ pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     }
     match flow.directions[(!flow.sender).index()].measures.window_scale {
         ScaleKnown::Agreed(_) => {}
+        // A connection that did not open has no window.
+        _ if flow.opening.syn.is_some() && flow.opening.syn_ack.is_none() => {}
+        _ if flow.opening.syn.is_some() => spots.push(
+            "The receive window: the options of the handshake were not captured, so its scale is unknown. Capture with \
+             a longer snap length (-s 128)."
+                .to_owned(),
+        ),
         ScaleKnown::AtLeast(shift) => spots.push(format!(
             "The exact receive window: the handshake was not captured, and its scale is at least {shift}. Start the \
              capture before the transfer."
