@@ -240,7 +240,12 @@ fn trains_above_the_cap_are_refused() {
     // Of a session's budget of 1.25 MB, the burst was 24 kB; each of these is 0.6 MB.
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
-    refused(&mut client, &back(400, Rate::mbit(10)), "all that it may");
+    refused(&mut client, &back(400, Rate::mbit(10)), "has used its budget of UDP bytes");
+    drop(client);
+    assert!(far.expect_end().is_some(), "it broke");
+    // A new session of the same address does not have a new budget.
+    let mut client = far.client();
+    refused(&mut client, &back(400, Rate::mbit(10)), "has used its budget of UDP bytes");
     drop(client);
     assert!(far.expect_end().is_some(), "it broke");
     let mut hand = ByHand::connect(far.address);

@@ -5,6 +5,7 @@
 //! - `measured`: all requested measurements, one after the other.
 //! - [`bulk`]: a transfer by TCP, and its `TCP_INFO`.
 
+mod budget;
 pub mod bulk;
 pub mod client;
 mod clock;
@@ -15,6 +16,7 @@ pub mod server;
 mod session;
 mod sessions;
 mod udp;
+mod waiting;
 
 pub use client::{Client, Connected};
 pub use measured::{Measured, measure};
@@ -73,6 +75,17 @@ pub enum ProbeError {
         /// Its packets.
         packets: u32,
         /// Its duration.
+        duration_ns: u64,
+    },
+    /// Its session was idle, and another client needed the place.
+    #[error("the session was idle and gave way to another client; start again")]
+    GaveWay,
+    /// It announced what no far end serves.
+    #[error("the far end announces {rate_bit_per_s} bit/s for {duration_ns} ns, which is no measurement; is it `slowpath probe --serve`?")]
+    Absurd {
+        /// The announced rate.
+        rate_bit_per_s: u64,
+        /// The announced duration.
         duration_ns: u64,
     },
     /// A stop was requested.
