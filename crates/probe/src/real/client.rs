@@ -4,7 +4,7 @@ use super::bulk::{self, Transfer};
 use super::clock::{is_gone, readable, sleep, time_of_day_ns};
 use super::control::Control;
 use super::udp::{BATCH, Udp, any_like};
-use super::{ProbeError, Stop, pace};
+use super::{LOWEST_RATE, ProbeError, SERVED_DURATIONS, Stop, pace};
 use crate::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
 use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Stamp, Token};
 use std::net::{SocketAddr, TcpStream};
@@ -19,10 +19,6 @@ const OPENINGS: u32 = 10;
 /// How long nothing has to arrive before the rest of a train counts as lost: queues on the path release their packets
 /// back to back.
 const QUIET: Duration = Duration::from_millis(50);
-/// The durations of a train that a far end may announce (`--max-duration` takes no other).
-const SERVED_NS: std::ops::RangeInclusive<u64> = 10_000_000..=60_000_000_000;
-/// The lowest rate that a far end may announce, in bit/s: below it, a measurement does not end in a lifetime.
-pub const LOWEST_RATE: u64 = 10_000;
 /// Reads of a batch before other work gets its turn.
 const READS: usize = 64;
 /// Packets in a train, here and at the far end.
@@ -68,12 +64,13 @@ impl<'a> Client<'a> {
         let local = stream.local_addr().map_err(ProbeError::system("ask for the own address"))?;
         let mut control = Control::new(stream, SERVER_BYTES, stop)?;
         control.say(&Message::Hello)?;
-        let Message::Welcome { token, udp_port, rate_bit_per_s, duration_ns } =
-            control.wait(PATIENCE)?
+        let Message::Welcome { token, udp_port, rate_bit_per_s, duration_ns } = control.wait(PATIENCE)?
         else {
             return Err(ProbeError::OutOfTurn);
         };
-        if !SERVED_NS.contains(&duration_ns) || rate_bit_per_s < LOWEST_RATE {
+        if !SERVED_DURATIONS.contains(&Duration::from_nanos(duration_ns))
+            || rate_bit_per_s < LOWEST_RATE.get()
+        {
             return Err(ProbeError::Absurd { rate_bit_per_s, duration_ns });
         }
         // From the address that the far end knows.
@@ -210,12 +207,7 @@ impl<'a> Client<'a> {
 }
 
 /// Tells the far end the UDP address of this end.
-fn open(
-    control: &mut Control<'_>,
-    udp: &Udp,
-    token: &Token,
-    to: SocketAddr,
-) -> Result<(), ProbeError> {
+fn open(control: &mut Control<'_>, udp: &Udp, token: &Token, to: SocketAddr) -> Result<(), ProbeError> {
     for _ in 0..OPENINGS {
         udp.send(&[Datagram::Open.write(token)], 0)?;
         match control.wait(ECHO_PATIENCE / OPENINGS) {

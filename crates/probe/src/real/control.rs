@@ -115,6 +115,10 @@ impl<'a> Control<'a> {
     pub fn wait(&mut self, most: Duration) -> Result<Message, ProbeError> {
         let until = Instant::now() + most;
         loop {
+            // First, for an end that never stops talking.
+            if (self.stop)() {
+                return Err(ProbeError::Stopped);
+            }
             if let Some(message) = self.heard()? {
                 return match message {
                     Message::Refused(why) => Err(ProbeError::Refused(why)),
@@ -122,9 +126,6 @@ impl<'a> Control<'a> {
                 };
             }
             let left = until.saturating_duration_since(Instant::now());
-            if (self.stop)() {
-                return Err(ProbeError::Stopped);
-            }
             if left.is_zero() {
                 return Err(ProbeError::Silent);
             }

@@ -30,7 +30,9 @@ pub fn send(
     let mut left = Vec::with_capacity(train.packets as usize);
     let mut goes_on = EachMillisecond { ask_ns: 0, goes_on };
     let begin_ns = monotonic_ns();
-    let due_ns = |packet: u32| begin_ns.saturating_add(train.gap_ns.saturating_mul(u64::from(packet / train.burst.max(1))));
+    let due_ns = |packet: u32| {
+        begin_ns.saturating_add(train.gap_ns.saturating_mul(u64::from(packet / train.burst.max(1))))
+    };
     let mut packet = 0;
     while packet < train.packets {
         let now_ns = until(due_ns(packet), &mut goes_on)?;

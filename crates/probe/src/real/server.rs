@@ -117,7 +117,11 @@ impl Server {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 // It went away before it was accepted.
-                Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => continue,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) =>
+                {
+                    continue;
+                }
                 // No descriptors are left.
                 Err(_) => {
                     std::thread::sleep(LOOK / 10);
@@ -153,7 +157,8 @@ impl Server {
                 if begun.is_ok() {
                     scope.spawn(move || {
                         let client = one.client;
-                        let result = self.transfer(one.control, client, &token, (direction, duration_ns), stop);
+                        let result =
+                            self.transfer(one.control, client, &token, (direction, duration_ns), stop);
                         if let Err(error) = result {
                             on_event(Happened::Broke(client, &error));
                         }
@@ -221,7 +226,14 @@ impl Server {
         }
     }
 
-    fn session(&self, one: Waiting<'_>, token: Token, from: SocketAddr, stop: Stop<'_>, on_event: OnEvent<'_>) {
+    fn session(
+        &self,
+        one: Waiting<'_>,
+        token: Token,
+        from: SocketAddr,
+        stop: Stop<'_>,
+        on_event: OnEvent<'_>,
+    ) {
         let Waiting { mut control, client, .. } = one;
         on_event(Happened::Began(client));
         let result = self.door.beside(control.local(), from).and_then(|udp| {

@@ -172,7 +172,8 @@ impl<'a, 'c> Session<'a, 'c> {
                     Direction::There => Ok(()),
                     Direction::Back => self.spend(&train),
                 });
-                self.sessions.busy(&self.token, Duration::from_nanos(train.duration_ns().min(self.duration_ns())));
+                self.sessions
+                    .busy(&self.token, Duration::from_nanos(train.duration_ns().min(self.duration_ns())));
                 match (result, train.direction) {
                     (Err(why), _) => self.control.say(&Message::Refused(why)),
                     (Ok(()), Direction::There) => self.listen(number, &train, wait_ns),

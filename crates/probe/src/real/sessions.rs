@@ -136,7 +136,8 @@ impl Sessions {
                 return Err(NoRoom::HasOne);
             }
             if all.entries.len() >= MOST_SESSIONS {
-                let idle = all.entries.iter().enumerate().filter_map(|(at, entry)| Some((entry.idle_since()?, at)));
+                let idle =
+                    all.entries.iter().enumerate().filter_map(|(at, entry)| Some((entry.idle_since()?, at)));
                 let (_, at) = idle.min().filter(|(since, _)| *since + IDLE < now).ok_or(NoRoom::Full)?;
                 all.entries.swap_remove(at);
             }

@@ -93,8 +93,10 @@ impl Udp {
     /// (net/ipv4/udp.c, `compute_score`).
     pub fn beside(&self, local: Option<SocketAddr>, peer: SocketAddr) -> Result<Self, ProbeError> {
         let own = self.local()?;
-        let ip = local.map_or(own.ip(), |local| local.ip());
-        let udp = Self::shared(SocketAddr::new(ip, own.port()))?;
+        // With the scope of a link-local address.
+        let mut at = local.unwrap_or(own);
+        at.set_port(own.port());
+        let udp = Self::shared(at)?;
         udp.connect(peer)?;
         Ok(udp)
     }
