@@ -142,7 +142,7 @@ fn spread_ns(passed: &Passed) -> u64 {
 
 /// Lets queues empty: as long again as they took to pass the train, plus an RTT.
 fn rest_after<C: Channel>(channel: &mut C, setting: &Setting, passed: &Passed) -> Result<(), C::Error> {
-    channel.rest(spread_ns(passed) + setting.round_trip_ns)
+    channel.rest(spread_ns(passed).saturating_add(setting.round_trip_ns))
 }
 
 /// The rate of one train.
