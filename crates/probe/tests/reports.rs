@@ -47,7 +47,7 @@ impl Channel for Reported {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn any_reported_times_give_a_result(
