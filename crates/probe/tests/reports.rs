@@ -19,7 +19,7 @@ impl Reported {
 
     fn some(&mut self) -> Option<u64> {
         let time = self.next();
-        (time % 7 > 0).then_some(time)
+        (!time.is_multiple_of(7)).then_some(time)
     }
 }
 
