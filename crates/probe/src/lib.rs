@@ -20,9 +20,13 @@
 //!
 //! **The spacing of single packets is never trusted alone.** NICs and the lab's relay deliver packets in groups.
 //!
-//! **The far end is no amplifier.** The state of a session holds that rule in one place (`real/session.rs`): UDP goes
-//! only to the address of its TCP connection, only after a datagram from there with the session's token, and only out
-//! of a budget that shrinks. (`tests/loopback.rs`)
+//! **The far end is no amplifier.** UDP goes only to the address of its TCP connection, only after a datagram from there
+//! with the session's token (`real/waiting.rs`), and only out of the token buckets of that address
+//! (`real/budget.rs`), which all its sessions share. Clients that have not proven themselves cost no thread and no
+//! port. (`tests/loopback`)
+//!
+//! **Neither end trusts the other to end anything.** Every wait has a deadline and a check whether to stop.
+//! (`tests/loopback/hostile.rs`)
 
 pub mod findings;
 pub mod measure;

@@ -14,7 +14,7 @@ use slowpath_model::units::duration_from_text;
 use slowpath_probe::findings::{Found, Wanted};
 use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Progress};
-use slowpath_probe::real::{self, Measured, PORT, ProbeError};
+use slowpath_probe::real::{self, LOWEST_RATE, Measured, PORT, ProbeError, SERVED_DURATIONS};
 use slowpath_views::probe as view;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
@@ -33,9 +33,11 @@ Start the far end on the other host, measure, then stop it:
 The result includes the bandwidth-delay product, which a transfer's buffers must hold; `slowpath doctor` checks whether this \
 host's do. If a scenario file is given instead of a host, its path is measured in the simulator.
 
-The far end listens on loopback unless --listen gives another address. It needs TCP and UDP on that port, and a UDP port for \
-each of up to four sessions. It sends UDP only to clients that have completed a TCP handshake and sent the session's token by \
-UDP, never faster than --max-rate, and in a session not longer than --max-duration.
+The far end listens on loopback unless --listen gives another address. It needs TCP and UDP on that port. It sends UDP only to \
+clients that have completed a TCP handshake and sent the session's token by UDP, never faster than --max-rate. An address \
+gets --max-rate times --max-duration of UDP and two TCP transfers of --max-duration, over all its sessions; a spent budget \
+is full again after 4 times --max-duration. A session that is idle for 1 s gives way if all four are taken; any session \
+ends after 30 s without a request, or 10 minutes.
 
 Exit codes: 0 everything was measured; 1 something could not be measured or was interrupted; 2 nothing was measured.
 
@@ -60,7 +62,7 @@ pub struct Probe {
     #[arg(long, value_name = "ADDRESS:PORT", requires = "serve", default_value_t = SocketAddr::from(([127, 0, 0, 1], PORT)))]
     listen: SocketAddr,
     /// With --serve: the highest rate of a packet train, in either direction
-    #[arg(long, value_name = "RATE", requires = "serve", default_value = "1Gbit/s", value_parser = rate)]
+    #[arg(long, value_name = "RATE", requires = "serve", default_value = "1Gbit/s", value_parser = highest)]
     max_rate: Rate,
     /// With --serve: the longest packet train or transfer
     #[arg(long, value_name = "TIME", requires = "serve", default_value = "10s", value_parser = longest)]
@@ -109,10 +111,14 @@ enum What {
     Tcp,
 }
 
+fn highest(text: &str) -> Result<Rate, String> {
+    let rate = rate(text)?;
+    if rate >= LOWEST_RATE { Ok(rate) } else { Err(format!("write a rate of {LOWEST_RATE} or more")) }
+}
+
 fn longest(text: &str) -> Result<Duration, String> {
     let time = duration_from_text(text).map_err(|error| format!("{error}"))?;
-    let known = Duration::from_millis(10)..=Duration::from_secs(60);
-    if known.contains(&time) { Ok(time) } else { Err("write a time from 10ms to 60s".to_owned()) }
+    if SERVED_DURATIONS.contains(&time) { Ok(time) } else { Err("write a time from 10ms to 60s".to_owned()) }
 }
 
 fn rates(text: &str) -> Result<(Rate, Rate), String> {

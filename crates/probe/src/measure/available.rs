@@ -301,7 +301,7 @@ enum Judged {
 
 fn judged(passed: &Passed, lost_anyway_permille: u32) -> Judged {
     let is_lossy = passed.loss_permille() >= lost_anyway_permille * 2 + LOSSY_PERMILLE;
-    let is_overflow = passed.overflowed.is_some_and(|count| count * 2 > passed.lost());
+    let is_overflow = passed.overflowed.is_some_and(|count| count > passed.lost() / 2);
     match trend::of(passed) {
         _ if is_lossy && is_overflow => Judged::Overflowed,
         // If the sender's own queue refuses packets, the rate exceeds the first link.

@@ -142,7 +142,7 @@ fn spread_ns(passed: &Passed) -> u64 {
 
 /// Lets queues empty: as long again as they took to pass the train, plus an RTT.
 fn rest_after<C: Channel>(channel: &mut C, setting: &Setting, passed: &Passed) -> Result<(), C::Error> {
-    channel.rest(spread_ns(passed) + setting.round_trip_ns)
+    channel.rest(spread_ns(passed).saturating_add(setting.round_trip_ns))
 }
 
 /// The rate of one train.
@@ -161,7 +161,7 @@ fn rate_of_slope(picoseconds: u64, bytes: u32) -> Option<u64> {
 fn pair_rates(passed: &Passed, bytes: u32) -> Vec<u64> {
     let pairs = passed.flights.chunks_exact(2).filter_map(|pair| {
         let apart_ns = pair[1].arrived_ns?.saturating_sub(pair[0].arrived_ns?);
-        Some(rate_of_slope(apart_ns * 1000, bytes).unwrap_or(u64::MAX))
+        Some(rate_of_slope(apart_ns.saturating_mul(1000), bytes).unwrap_or(u64::MAX))
     });
     pairs.collect()
 }

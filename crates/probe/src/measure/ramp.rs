@@ -143,7 +143,7 @@ fn spread_ns(passed: &Passed) -> u64 {
 fn weakest(step: &Step, lasted_ns: u64, bytes: u32) -> Weakest {
     let enough = |rate: u64| rate / 1000 * (1000 - LATE_PERMILLE);
     if is_some_loss(step) {
-        let in_socket = step.overflowed.is_some_and(|count| count * 2 > step.lost);
+        let in_socket = step.overflowed.is_some_and(|count| count > step.lost / 2);
         return if in_socket { Weakest::Receiver } else { Weakest::Path };
     }
     if step.refused > 1 || step.sent.is_none_or(|sent| sent < enough(step.asked)) {

@@ -106,7 +106,7 @@ pub fn read(
     stream.set_read_timeout(Some(ASK)).map_err(ProbeError::system("set a time-out"))?;
     let mut chunk = vec![0; CHUNK_BYTES];
     let begin_ns = monotonic_ns();
-    let most_ns = duration_ns + AFTERWARDS.as_nanos() as u64;
+    let most_ns = duration_ns.saturating_add(AFTERWARDS.as_nanos() as u64);
     let (mut bytes, mut first_ns, mut last_ns) = (begun, (begun > 0).then_some(begin_ns), begin_ns);
     while monotonic_ns() - begin_ns < most_ns {
         goes_on()?;
@@ -124,7 +124,8 @@ pub fn read(
     Ok(Bulk { bytes, lasted_ns: last_ns - first_ns.unwrap_or(last_ns), end: asked(stream)? })
 }
 
-fn is_passing(error: &io::Error) -> bool {
+/// Whether a call is to be made again.
+pub fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 

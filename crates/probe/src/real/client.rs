@@ -4,7 +4,7 @@ use super::bulk::{self, Transfer};
 use super::clock::{is_gone, readable, sleep, time_of_day_ns};
 use super::control::Control;
 use super::udp::{BATCH, Udp, any_like};
-use super::{ProbeError, Stop, pace};
+use super::{LOWEST_RATE, ProbeError, SERVED_DURATIONS, Stop, pace};
 use crate::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
 use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Stamp, Token};
 use std::net::{SocketAddr, TcpStream};
@@ -19,6 +19,10 @@ const OPENINGS: u32 = 10;
 /// How long nothing has to arrive before the rest of a train counts as lost: queues on the path release their packets
 /// back to back.
 const QUIET: Duration = Duration::from_millis(50);
+/// The longest pause between two trains: no queue on a path is longer.
+const MOST_REST_NS: u64 = 5_000_000_000;
+/// Reads of a batch before other work gets its turn.
+const READS: usize = 64;
 /// Packets in a train, here and at the far end.
 pub const MOST_PACKETS: u32 = 1 << 16;
 /// Packets in a burst, as far as the far end's rate allows.
@@ -41,7 +45,7 @@ pub struct Connected {
 
 /// A session with a far end.
 pub struct Client<'a> {
-    control: Control,
+    control: Control<'a>,
     udp: Udp,
     to: SocketAddr,
     token: Token,
@@ -60,18 +64,22 @@ impl<'a> Client<'a> {
         let stream = TcpStream::connect_timeout(&to, PATIENCE)
             .map_err(|source| ProbeError::NoServer { to, source })?;
         let local = stream.local_addr().map_err(ProbeError::system("ask for the own address"))?;
-        let mut control = Control::new(stream, SERVER_BYTES)?;
+        let mut control = Control::new(stream, SERVER_BYTES, stop)?;
         control.say(&Message::Hello)?;
-        let Message::Welcome { token, udp_port, rate_bit_per_s, duration_ns } =
-            control.wait(PATIENCE, stop)?
+        let Message::Welcome { token, udp_port, rate_bit_per_s, duration_ns } = control.wait(PATIENCE)?
         else {
             return Err(ProbeError::OutOfTurn);
         };
+        if !SERVED_DURATIONS.contains(&Duration::from_nanos(duration_ns))
+            || rate_bit_per_s < LOWEST_RATE.get()
+        {
+            return Err(ProbeError::Absurd { rate_bit_per_s, duration_ns });
+        }
         // From the address that the far end knows.
         let own = if local.ip().is_unspecified() { any_like(to.ip()) } else { local.ip() };
         let udp = Udp::bind(SocketAddr::new(own, 0))?;
         udp.connect(SocketAddr::new(to.ip(), udp_port))?;
-        open(&mut control, &udp, &token, to, stop)?;
+        open(&mut control, &udp, &token, to)?;
         let packet_bytes = udp.mtu().unwrap_or(PACKET_BYTES).min(PACKET_BYTES);
         let in_burst = rate_bit_per_s / 8 * (BURST_NS / 1000) / 1_000_000 / u64::from(packet_bytes);
         let limits = Limits {
@@ -91,10 +99,10 @@ impl<'a> Client<'a> {
     pub fn transfer(&mut self, direction: Direction, duration: Duration) -> Result<Transfer, ProbeError> {
         let stream = TcpStream::connect_timeout(&self.to, PATIENCE)
             .map_err(|source| ProbeError::NoServer { to: self.to, source })?;
-        let mut control = Control::new(stream, SERVER_BYTES)?;
+        let mut control = Control::new(stream, SERVER_BYTES, self.stop)?;
         let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(self.limits.duration_ns);
         control.say(&Message::Transfer { token: self.token, direction, duration_ns })?;
-        let Message::Ready(_) = control.wait(PATIENCE, self.stop)? else { return Err(ProbeError::OutOfTurn) };
+        let Message::Ready(_) = control.wait(PATIENCE)? else { return Err(ProbeError::OutOfTurn) };
         let (stream, begun) = control.into_stream();
         let goes_on = || if (self.stop)() { Err(ProbeError::Stopped) } else { Ok(()) };
         let here = match direction {
@@ -112,7 +120,7 @@ impl<'a> Client<'a> {
 
     fn ask_transfer(&mut self) -> Result<Bulk, ProbeError> {
         self.control.say(&Message::AskTransfer)?;
-        match self.control.wait(bulk::AFTERWARDS + PATIENCE, self.stop)? {
+        match self.control.wait(bulk::AFTERWARDS + PATIENCE)? {
             Message::Transferred(bulk) => Ok(bulk),
             _ => Err(ProbeError::OutOfTurn),
         }
@@ -136,17 +144,21 @@ impl<'a> Client<'a> {
 
     /// A train to the far end, which reports when its packets arrived.
     fn there(&mut self, train: &Train, number: u32) -> Result<Passed, ProbeError> {
-        let Message::Ready(ready) = self.control.wait(PATIENCE, self.stop)? else {
+        let Message::Ready(ready) = self.control.wait(PATIENCE)? else {
             return Err(ProbeError::OutOfTurn);
         };
         if ready != number {
             return Err(ProbeError::OutOfTurn);
         }
-        let sent = pace::send(&self.udp, &self.token, number, train, || self.goes_on())?;
+        let sent = pace::send(&self.udp, &self.token, number, train, || self.goes_on(), |due| due)?;
         self.control.say(&Message::Gone(number))?;
         let mut came = Vec::new();
+        let until = Instant::now() + 2 * PATIENCE;
         loop {
-            match self.control.wait(PATIENCE + QUIET, self.stop)? {
+            if Instant::now() > until {
+                return Err(ProbeError::Silent);
+            }
+            match self.control.wait(PATIENCE + QUIET)? {
                 Message::Stamps { number: of, stamps } if of == number => came.extend(stamps),
                 Message::Finished { number: of, overflowed } if of == number => {
                     return Ok(put_together(&sent, &came, overflowed));
@@ -173,7 +185,8 @@ impl<'a> Client<'a> {
             }
             readable([self.control.descriptor(), self.udp.descriptor()], QUIET)?;
             arriving.take(&self.udp, &self.token, train.packets)?;
-            while let Some(message) = if is_sent { None } else { self.control.heard()? } {
+            for _ in 0..READS {
+                let Some(message) = (if is_sent { None } else { self.control.heard()? }) else { break };
                 match message {
                     Message::Stamps { number: of, stamps } if of == number => {
                         for Stamp { packet, at_ns } in stamps {
@@ -196,16 +209,10 @@ impl<'a> Client<'a> {
 }
 
 /// Tells the far end the UDP address of this end.
-fn open(
-    control: &mut Control,
-    udp: &Udp,
-    token: &Token,
-    to: SocketAddr,
-    stop: Stop<'_>,
-) -> Result<(), ProbeError> {
+fn open(control: &mut Control<'_>, udp: &Udp, token: &Token, to: SocketAddr) -> Result<(), ProbeError> {
     for _ in 0..OPENINGS {
         udp.send(&[Datagram::Open.write(token)], 0)?;
-        match control.wait(ECHO_PATIENCE / OPENINGS, stop) {
+        match control.wait(ECHO_PATIENCE / OPENINGS) {
             Ok(Message::Opened) => return Ok(()),
             Ok(_) => return Err(ProbeError::OutOfTurn),
             Err(ProbeError::Silent) => {}
@@ -213,7 +220,7 @@ fn open(
         }
     }
     // Longer than the last of them could take.
-    match control.wait(PATIENCE, stop) {
+    match control.wait(PATIENCE) {
         Ok(Message::Opened) => Ok(()),
         Err(ProbeError::Silent) => Err(ProbeError::NoUdp(to)),
         Ok(_) => Err(ProbeError::OutOfTurn),
@@ -231,7 +238,7 @@ struct Arriving {
 
 impl Arriving {
     fn take(&mut self, udp: &Udp, token: &Token, packets: u32) -> Result<(), ProbeError> {
-        loop {
+        for _ in 0..READS {
             udp.take(&mut self.batch)?;
             for one in &self.batch {
                 if let Some(Datagram::Load { train, packet }) = Datagram::read(&one.head, token)
@@ -244,9 +251,10 @@ impl Arriving {
                 }
             }
             if self.batch.len() < BATCH {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 }
 
@@ -318,6 +326,7 @@ impl Channel for Client<'_> {
     }
 
     fn rest(&mut self, nanos: u64) -> Result<(), ProbeError> {
-        sleep(nanos, self.stop)
+        // The far end's times may claim that a queue takes years to empty.
+        sleep(nanos.min(MOST_REST_NS), self.stop)
     }
 }

@@ -44,16 +44,26 @@ pub fn sleep(nanos: u64, stop: Stop<'_>) -> Result<(), ProbeError> {
 /// Waits until one of these is readable or at its end, for at most this long and no longer than between two checks
 /// whether to stop. Returns which of them.
 pub fn readable<const N: usize>(descriptors: [RawFd; N], most: Duration) -> Result<[bool; N], ProbeError> {
-    let mut polled = descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    let is_ready = ready(descriptors.map(|fd| (fd, libc::POLLIN)).into_iter(), most)?;
+    Ok(std::array::from_fn(|n| is_ready[n]))
+}
+
+/// Waits as [`readable`] does for any number of descriptors, each with what it is polled for.
+pub fn ready(
+    descriptors: impl Iterator<Item = (RawFd, libc::c_short)>,
+    most: Duration,
+) -> Result<Vec<bool>, ProbeError> {
+    let mut polled: Vec<libc::pollfd> =
+        descriptors.map(|(fd, events)| libc::pollfd { fd, events, revents: 0 }).collect();
     // Rounded up, so that waiting for less than a millisecond does not spin.
     let millis = most.min(LOOK).as_micros().div_ceil(1000) as libc::c_int;
     // SAFETY: the array is live and has the stated length.
-    let count = unsafe { libc::poll(polled.as_mut_ptr(), N as libc::nfds_t, millis) };
+    let count = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, millis) };
     let error = io::Error::last_os_error();
     if count < 0 && error.kind() != io::ErrorKind::Interrupted {
         return Err(ProbeError::System { what: "wait for packets", source: error });
     }
-    Ok(polled.map(|one| count > 0 && one.revents != 0))
+    Ok(polled.iter().map(|one| count > 0 && one.revents != 0).collect())
 }
 
 /// Whether the other end has closed this connection, or it broke.

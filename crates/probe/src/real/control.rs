@@ -1,19 +1,23 @@
 //! The TCP control connection.
 
+use super::bulk::is_passing;
 use super::clock::readable;
 use super::{ProbeError, Stop};
 use crate::protocol::Message;
 use std::io::{ErrorKind, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
 /// An end that takes longer to accept or to finish a message is gone.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait between checks whether to stop.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A connection, and the received part of a message.
-pub struct Control {
+pub struct Control<'a> {
     stream: TcpStream,
+    stop: Stop<'a>,
     /// The longest message that the other end may send.
     most: usize,
     read: Vec<u8>,
@@ -21,16 +25,22 @@ pub struct Control {
     begun: Option<Instant>,
 }
 
-impl Control {
-    pub fn new(stream: TcpStream, most: usize) -> Result<Self, ProbeError> {
+impl<'a> Control<'a> {
+    pub fn new(stream: TcpStream, most: usize, stop: Stop<'a>) -> Result<Self, ProbeError> {
         // Messages are short and the other end waits for them.
         stream.set_nodelay(true).map_err(ProbeError::system("set TCP_NODELAY"))?;
-        stream.set_write_timeout(Some(PATIENCE)).map_err(ProbeError::system("set a time-out"))?;
-        Ok(Self { stream, most, read: Vec::new(), begun: None })
+        stream.set_nonblocking(false).map_err(ProbeError::system("wait for a connection"))?;
+        stream.set_write_timeout(Some(LOOK)).map_err(ProbeError::system("set a time-out"))?;
+        Ok(Self { stream, stop, most, read: Vec::new(), begun: None })
     }
 
     pub fn descriptor(&self) -> RawFd {
         self.stream.as_raw_fd()
+    }
+
+    /// The address of this end.
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.stream.local_addr().ok()
     }
 
     /// The connection, and how many bytes were read of it after the last message: the other end may have started its
@@ -43,11 +53,26 @@ impl Control {
     pub fn say(&mut self, message: &Message) -> Result<(), ProbeError> {
         let mut bytes = Vec::new();
         message.write(&mut bytes);
-        self.stream.write_all(&bytes).map_err(|source| match source.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => ProbeError::Silent,
-            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => ProbeError::Closed,
-            _ => ProbeError::System { what: "write to the other end", source },
-        })
+        let until = Instant::now() + PATIENCE;
+        let mut left = &bytes[..];
+        while !left.is_empty() {
+            match self.stream.write(left) {
+                Ok(count) => left = &left[count..],
+                Err(error) if is_passing(&error) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+                    return Err(ProbeError::Closed);
+                }
+                Err(source) => return Err(ProbeError::System { what: "write to the other end", source }),
+            }
+            // However little it accepts at a time.
+            match () {
+                () if left.is_empty() => {}
+                () if (self.stop)() => return Err(ProbeError::Stopped),
+                () if Instant::now() > until => return Err(ProbeError::Silent),
+                () => {}
+            }
+        }
+        Ok(())
     }
 
     /// The next message, if it has arrived completely.
@@ -87,9 +112,13 @@ impl Control {
     }
 
     /// Waits for the next message.
-    pub fn wait(&mut self, most: Duration, stop: Stop<'_>) -> Result<Message, ProbeError> {
+    pub fn wait(&mut self, most: Duration) -> Result<Message, ProbeError> {
         let until = Instant::now() + most;
         loop {
+            // First, for an end that never stops talking.
+            if (self.stop)() {
+                return Err(ProbeError::Stopped);
+            }
             if let Some(message) = self.heard()? {
                 return match message {
                     Message::Refused(why) => Err(ProbeError::Refused(why)),
@@ -97,9 +126,6 @@ impl Control {
                 };
             }
             let left = until.saturating_duration_since(Instant::now());
-            if stop() {
-                return Err(ProbeError::Stopped);
-            }
             if left.is_zero() {
                 return Err(ProbeError::Silent);
             }

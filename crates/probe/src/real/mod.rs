@@ -5,6 +5,7 @@
 //! - `measured`: all requested measurements, one after the other.
 //! - [`bulk`]: a transfer by TCP, and its `TCP_INFO`.
 
+mod budget;
 pub mod bulk;
 pub mod client;
 mod clock;
@@ -15,6 +16,7 @@ pub mod server;
 mod session;
 mod sessions;
 mod udp;
+mod waiting;
 
 pub use client::{Client, Connected};
 pub use measured::{Measured, measure};
@@ -22,11 +24,19 @@ pub use server::{Happened, Server};
 pub use sessions::Caps;
 
 use crate::protocol::NotAMessage;
+use slowpath_model::Rate;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
-/// The TCP port of a server, and the first of its UDP ports: not registered.
+/// The TCP and UDP port of a server: not registered.
 pub const PORT: u16 = 5717;
+
+/// The durations of a train or transfer that a far end can serve. A client accepts no other announcement.
+pub const SERVED_DURATIONS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(60);
+/// The lowest rate that a far end can serve: below it, a measurement takes hours.
+pub const LOWEST_RATE: Rate = Rate::bits_per_second(10_000);
 
 /// Why an end cannot continue.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +83,19 @@ pub enum ProbeError {
         /// Its packets.
         packets: u32,
         /// Its duration.
+        duration_ns: u64,
+    },
+    /// Its session was idle, and another client needed the place.
+    #[error("the session was idle and gave way to another client; start again")]
+    GaveWay,
+    /// It announced what no far end serves.
+    #[error(
+        "the far end announces {rate_bit_per_s} bit/s for {duration_ns} ns, which is no measurement; is it `slowpath probe --serve`?"
+    )]
+    Absurd {
+        /// The announced rate.
+        rate_bit_per_s: u64,
+        /// The announced duration.
         duration_ns: u64,
     },
     /// A stop was requested.

@@ -3,21 +3,19 @@
 use super::client::{BURST_NS, MOST_BURST, MOST_PACKETS};
 use super::clock::{is_gone, readable, time_of_day_ns};
 use super::control::Control;
-use super::sessions::{Answer, Caps, Sessions};
+use super::sessions::{Answer, Caps, Sessions, spent};
 use super::udp::{BATCH, Came, Udp};
 use super::{ProbeError, Stop, pace};
 use crate::measure::channel::rate_of;
 use crate::measure::{Direction, Train};
 use crate::protocol::{DATAGRAM_BYTES, Datagram, MOST_TIMES, Message, Stamp, Token};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 /// A session without requests for this long is over.
 const IDLE: Duration = Duration::from_secs(30);
 /// So is one that is this old, whatever it requests.
 const LIFE: Duration = Duration::from_secs(600);
-/// By then the datagram with the token has arrived, or UDP does not pass.
-const OPENING: Duration = Duration::from_secs(10);
 /// The longest time without arrivals before the rest of a train counts as lost.
 const LONGEST_WAIT_NS: u64 = 2_000_000_000;
 /// How much longer than the train its sender may take to report its end.
@@ -27,13 +25,6 @@ const LATE: Duration = Duration::from_secs(5);
 const PACKET_BYTES: std::ops::RangeInclusive<u32> = 84..=9000;
 /// Reads of a batch before other work gets its turn.
 const READS: usize = 64;
-
-/// The socket of a session: the port that the server listens on and those after it, so that a firewall can let them
-/// through, or any port if that is taken.
-pub fn udp(at: SocketAddr, slot: usize) -> Result<Udp, ProbeError> {
-    let port = at.port().saturating_add(slot as u16);
-    Udp::bind(SocketAddr::new(at.ip(), port)).or_else(|_| Udp::bind(SocketAddr::new(at.ip(), 0)))
-}
 
 /// An arriving train.
 struct Coming {
@@ -54,30 +45,27 @@ impl Coming {
     }
 }
 
-pub struct Session<'a> {
-    control: &'a mut Control,
+pub struct Session<'a, 'c> {
+    control: &'a mut Control<'c>,
     udp: Udp,
     client: IpAddr,
     token: Token,
     caps: Caps,
     sessions: &'a Sessions,
-    /// The remaining budget of UDP bytes.
-    left_bytes: u64,
     coming: Option<Coming>,
     asked_transfer: bool,
     batch: Vec<Came>,
 }
 
-impl<'a> Session<'a> {
+impl<'a, 'c> Session<'a, 'c> {
     pub fn new(
-        control: &'a mut Control,
+        control: &'a mut Control<'c>,
         udp: Udp,
         client: IpAddr,
         token: Token,
         caps: Caps,
         sessions: &'a Sessions,
     ) -> Self {
-        let left_bytes = caps.rate.amount_in(caps.duration).get();
         Self {
             control,
             udp,
@@ -85,7 +73,6 @@ impl<'a> Session<'a> {
             token,
             caps,
             sessions,
-            left_bytes,
             coming: None,
             asked_transfer: false,
             batch: Vec::with_capacity(BATCH),
@@ -98,19 +85,13 @@ impl<'a> Session<'a> {
 
     /// Serves until the client ends the session.
     pub fn run(&mut self, stop: Stop<'_>) -> Result<(), ProbeError> {
-        self.control.say(&Message::Welcome {
-            token: self.token,
-            udp_port: self.udp.port()?,
-            rate_bit_per_s: self.caps.rate.get(),
-            duration_ns: self.duration_ns(),
-        })?;
-        self.open(stop)?;
         self.control.say(&Message::Opened)?;
         let began = Instant::now();
         let mut asked = Instant::now();
         loop {
             match () {
                 () if stop() => return Err(ProbeError::Stopped),
+                () if !self.sessions.knows(self.client, &self.token) => return Err(ProbeError::GaveWay),
                 () if asked.elapsed() > IDLE || began.elapsed() > LIFE => return Err(ProbeError::Silent),
                 () => {}
             }
@@ -119,6 +100,7 @@ impl<'a> Session<'a> {
             self.take_datagrams()?;
             if let Some(message) = self.control.heard()? {
                 asked = Instant::now();
+                self.sessions.busy(&self.token, Duration::ZERO);
                 if message == Message::Bye {
                     return Ok(());
                 }
@@ -127,28 +109,6 @@ impl<'a> Session<'a> {
             self.end_of_train()?;
             self.end_of_transfer()?;
         }
-    }
-
-    /// Waits for the datagram with the token, from the address of the connection and no other.
-    fn open(&mut self, stop: Stop<'_>) -> Result<(), ProbeError> {
-        let until = Instant::now() + OPENING;
-        while Instant::now() < until {
-            if stop() {
-                return Err(ProbeError::Stopped);
-            }
-            if is_gone(self.control.descriptor()) {
-                return Err(ProbeError::Closed);
-            }
-            readable([self.udp.descriptor()], OPENING)?;
-            while let Some((head, from)) = self.udp.first()? {
-                if from.ip().to_canonical() == self.client
-                    && Datagram::read(&head, &self.token) == Some(Datagram::Open)
-                {
-                    return self.udp.connect(from);
-                }
-            }
-        }
-        Err(ProbeError::Silent)
     }
 
     fn take_datagrams(&mut self) -> Result<(), ProbeError> {
@@ -184,30 +144,38 @@ impl<'a> Session<'a> {
 
     /// Returns an echo: no longer than the shortest possible request.
     fn reply(&mut self, number: u32, came_ns: u64) -> Result<(), ProbeError> {
-        let bytes = DATAGRAM_BYTES as u32 + self.udp.headers();
-        if self.spend(u64::from(bytes)).is_ok() {
+        let bytes = self.shortest();
+        let is_paced = self.sessions.pace(self.client, 1, u64::from(bytes)).is_ok();
+        if is_paced && self.sessions.spend(self.client, u64::from(bytes)).is_ok() {
+            self.sessions.busy(&self.token, Duration::ZERO);
             let turned_ns = time_of_day_ns().saturating_sub(came_ns);
             self.udp.send(&[Datagram::Reply { number, turned_ns }.write(&self.token)], bytes)?;
         }
         Ok(())
     }
 
-    /// Takes bytes from the remaining budget.
-    fn spend(&mut self, bytes: u64) -> Result<(), &'static str> {
-        let left = self.left_bytes.checked_sub(bytes);
-        self.left_bytes = left.ok_or("the session has sent all that it may: begin another")?;
-        Ok(())
+    /// Takes the bytes of a train from the budget of the address.
+    fn spend(&self, train: &Train) -> Result<(), String> {
+        let bytes = u64::from(train.packets) * u64::from(train.bytes.max(self.shortest()));
+        self.sessions.spend(self.client, bytes).map_err(|until| spent("budget of UDP bytes", until))
+    }
+
+    /// The shortest packet that can leave.
+    fn shortest(&self) -> u32 {
+        DATAGRAM_BYTES as u32 + self.udp.headers()
     }
 
     fn answer(&mut self, message: Message, stop: Stop<'_>) -> Result<(), ProbeError> {
         match message {
             Message::Train { number, train, wait_ns } => {
-                let result = self.check(&train).and_then(|()| match train.direction {
+                let result = self.check(&train).map_err(str::to_owned).and_then(|()| match train.direction {
                     Direction::There => Ok(()),
-                    Direction::Back => self.spend(train.total_bytes()),
+                    Direction::Back => self.spend(&train),
                 });
+                self.sessions
+                    .busy(&self.token, Duration::from_nanos(train.duration_ns().min(self.duration_ns())));
                 match (result, train.direction) {
-                    (Err(why), _) => self.control.say(&Message::Refused(why.to_owned())),
+                    (Err(why), _) => self.control.say(&Message::Refused(why)),
                     (Ok(()), Direction::There) => self.listen(number, &train, wait_ns),
                     (Ok(()), Direction::Back) => self.send(number, &train, stop),
                 }
@@ -292,7 +260,9 @@ impl<'a> Session<'a> {
             () if is_gone(connection) => Err(ProbeError::Closed),
             () => Ok(()),
         };
-        let left = pace::send(&self.udp, &self.token, number, train, goes_on)?;
+        let bytes = u64::from(train.bytes.max(self.shortest()));
+        let admitted = |packets| self.sessions.pace(self.client, packets, bytes).unwrap_or(0);
+        let left = pace::send(&self.udp, &self.token, number, train, goes_on, admitted)?;
         let stamps: Vec<Stamp> =
             (0..).zip(left).filter_map(|(packet, at_ns)| Some(Stamp { packet, at_ns: at_ns? })).collect();
         self.tell(number, &stamps, 0)

@@ -5,7 +5,7 @@ use crate::protocol::DATAGRAM_BYTES;
 use std::io::{self, ErrorKind};
 use std::mem::{MaybeUninit, size_of, zeroed};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// Packets that one call reads or writes.
 pub const BATCH: usize = 32;
@@ -21,6 +21,9 @@ const SK_MEMINFO_DROPS: usize = 8;
 const SK_MEMINFO_VARS: usize = 9;
 /// The longest packet (`--packet` has less).
 const MOST_BYTES: usize = 9000;
+
+/// The start of a datagram.
+pub type DatagramHead = [u8; DATAGRAM_BYTES];
 
 /// An arrived packet. Only its beginning is copied, whatever its length.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,10 @@ pub struct Udp {
 impl Udp {
     pub fn bind(address: SocketAddr) -> Result<Self, ProbeError> {
         let socket = UdpSocket::bind(address).map_err(ProbeError::system("bind a UDP socket"))?;
+        Self::of(socket, address)
+    }
+
+    fn of(socket: UdpSocket, address: SocketAddr) -> Result<Self, ProbeError> {
         let v6 = address.is_ipv6();
         let udp = Self { socket, headers: if v6 { V6_HEADERS } else { V4_HEADERS } };
         udp.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1, "have packets stamped (SO_TIMESTAMPNS)")?;
@@ -59,6 +66,38 @@ impl Udp {
                 udp.set(libc::SOL_SOCKET, plain, BUFFER_BYTES, "ask for buffers")?;
             }
         }
+        Ok(udp)
+    }
+
+    /// A socket whose port others of this process can have too ([`Udp::beside`]).
+    pub fn shared(address: SocketAddr) -> Result<Self, ProbeError> {
+        let family = if address.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
+        // SAFETY: no memory is passed.
+        let fd = unsafe { libc::socket(family, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+        if fd < 0 {
+            return Err(ProbeError::system("open a UDP socket")(io::Error::last_os_error()));
+        }
+        // SAFETY: the descriptor is new, and nobody else's.
+        let socket = UdpSocket::from(unsafe { OwnedFd::from_raw_fd(fd) });
+        let udp = Self::of(socket, address)?;
+        udp.set(libc::SOL_SOCKET, libc::SO_REUSEPORT, 1, "share a UDP port (SO_REUSEPORT)")?;
+        let (name, length) = sockaddr(address);
+        // SAFETY: the address is live and has the stated length.
+        if unsafe { libc::bind(fd, (&raw const name).cast(), length) } != 0 {
+            return Err(ProbeError::system("bind a UDP socket")(io::Error::last_os_error()));
+        }
+        Ok(udp)
+    }
+
+    /// A socket of the same port for one peer: the kernel prefers a connected socket
+    /// (net/ipv4/udp.c, `compute_score`).
+    pub fn beside(&self, local: Option<SocketAddr>, peer: SocketAddr) -> Result<Self, ProbeError> {
+        let own = self.local()?;
+        // With the scope of a link-local address.
+        let mut at = local.unwrap_or(own);
+        at.set_port(own.port());
+        let udp = Self::shared(at)?;
+        udp.connect(peer)?;
         Ok(udp)
     }
 
@@ -88,8 +127,8 @@ impl Udp {
         self.socket.as_raw_fd()
     }
 
-    pub fn port(&self) -> Result<u16, ProbeError> {
-        self.socket.local_addr().map(|local| local.port()).map_err(ProbeError::system("ask for the UDP port"))
+    pub fn local(&self) -> Result<SocketAddr, ProbeError> {
+        self.socket.local_addr().map_err(ProbeError::system("ask for the UDP port"))
     }
 
     /// Datagrams that the socket had no room for since its creation (`sk_drops`). `SO_RXQ_OVFL` reports the same count,
@@ -130,7 +169,7 @@ impl Udp {
     }
 
     /// A first datagram from anybody, before the socket is connected.
-    pub fn first(&self) -> Result<Option<([u8; DATAGRAM_BYTES], SocketAddr)>, ProbeError> {
+    pub fn first(&self) -> Result<Option<(DatagramHead, SocketAddr)>, ProbeError> {
         let mut head = [0; DATAGRAM_BYTES];
         self.socket.set_nonblocking(true).map_err(ProbeError::system("not wait for UDP"))?;
         let result = self.socket.recv_from(&mut head);
@@ -223,6 +262,33 @@ impl Udp {
 /// Errors about an earlier packet, or about none.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionRefused)
+}
+
+/// An address as the kernel has it.
+fn sockaddr(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
+    // SAFETY: all-zero is valid for this structure.
+    let mut storage: libc::sockaddr_storage = unsafe { zeroed() };
+    let to = &raw mut storage;
+    let length = match address {
+        SocketAddr::V4(v4) => {
+            // SAFETY: the storage is large enough and aligned for every kind of address.
+            let name = unsafe { &mut *to.cast::<libc::sockaddr_in>() };
+            name.sin_family = libc::AF_INET as libc::sa_family_t;
+            name.sin_port = v4.port().to_be();
+            name.sin_addr.s_addr = u32::from_ne_bytes(v4.ip().octets());
+            size_of::<libc::sockaddr_in>()
+        }
+        SocketAddr::V6(v6) => {
+            // SAFETY: as above.
+            let name = unsafe { &mut *to.cast::<libc::sockaddr_in6>() };
+            name.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+            name.sin6_port = v6.port().to_be();
+            name.sin6_addr.s6_addr = v6.ip().octets();
+            name.sin6_scope_id = v6.scope_id();
+            size_of::<libc::sockaddr_in6>()
+        }
+    };
+    (storage, length as libc::socklen_t)
 }
 
 /// The timestamp of a packet.

@@ -1,128 +1,19 @@
 //! Both ends of a real measurement, on loopback: their protocol, and what the far end refuses.
 
+mod far_end;
+mod hostile;
+
+use far_end::{ByHand, FarEnd, SECOND};
 use slowpath_model::Rate;
 use slowpath_probe::measure::{Channel, Direction, Train, round_trip};
-use slowpath_probe::protocol::{CLIENT_BYTES, Datagram, Message, SERVER_BYTES, Token, VERSION};
-use slowpath_probe::real::{Caps, Client, Happened, ProbeError, Server};
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
-use std::thread::JoinHandle;
+use slowpath_probe::protocol::{CLIENT_BYTES, Datagram, Message, VERSION};
+use slowpath_probe::real::{Caps, Client, ProbeError};
+use std::io::Write;
+use std::net::{Ipv6Addr, UdpSocket};
 use std::time::{Duration, Instant};
-
-const SECOND: Duration = Duration::from_secs(1);
-
-/// A far end, until it is dropped.
-struct FarEnd {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    /// How each session or connection ended: `None` normally, or else the reason.
-    ends: Receiver<Option<String>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl FarEnd {
-    fn with(caps: Caps) -> Self {
-        Self::at(Ipv4Addr::LOCALHOST.into(), caps)
-    }
-
-    fn at(address: std::net::IpAddr, caps: Caps) -> Self {
-        let server = Server::bind(SocketAddr::new(address, 0), caps).expect("it listens");
-        let address = server.address().expect("somewhere");
-        let (stop, (ended, ends)) = (Arc::new(AtomicBool::new(false)), mpsc::channel());
-        let stops = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            let told = |happened: Happened<'_>| {
-                let end = match happened {
-                    Happened::Began(_) => return,
-                    Happened::Ended(_) => None,
-                    Happened::Broke(_, error) => Some(error.to_string()),
-                };
-                // At the end of a test nobody waits for it any more.
-                let _ = ended.send(end);
-            };
-            server.run(&|| stops.load(Ordering::Relaxed), &told).expect("it serves");
-        });
-        Self { address, stop, ends, thread: Some(thread) }
-    }
-
-    fn usual() -> Self {
-        Self::with(Caps { rate: Rate::mbit(1000), duration: 2 * SECOND })
-    }
-
-    fn client(&self) -> Client<'static> {
-        Client::connect(self.address, &|| false).expect("a session").0
-    }
-
-    /// Waits until the next session or connection has ended; the reason if it broke.
-    fn expect_end(&self) -> Option<String> {
-        self.ends.recv_timeout(15 * SECOND).expect("a session ends")
-    }
-}
-
-impl Drop for FarEnd {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        let ended = self.thread.take().expect("there is one").join();
-        assert!(ended.is_ok() || std::thread::panicking(), "a thread of the server panicked");
-    }
-}
 
 fn train(direction: Direction, packets: u32, rate: Rate) -> Train {
     Train::stream(direction, packets, 1500, rate.get())
-}
-
-/// A client written by hand.
-struct ByHand {
-    stream: TcpStream,
-    read: Vec<u8>,
-}
-
-impl ByHand {
-    fn connect(to: SocketAddr) -> Self {
-        let stream = TcpStream::connect(to).expect("somebody listens");
-        stream.set_read_timeout(Some(15 * SECOND)).expect("a time-out");
-        Self { stream, read: Vec::new() }
-    }
-
-    fn say(&mut self, message: &Message) {
-        let mut bytes = Vec::new();
-        message.write(&mut bytes);
-        self.stream.write_all(&bytes).expect("it listens");
-    }
-
-    /// The next message; `None` when the connection is closed.
-    fn hear(&mut self) -> Option<Message> {
-        loop {
-            if let Some((message, length)) = Message::read(&self.read, SERVER_BYTES).expect("messages") {
-                self.read.drain(..length);
-                return Some(message);
-            }
-            let mut some = [0; 4096];
-            match self.stream.read(&mut some) {
-                Ok(0) => return None,
-                Ok(count) => self.read.extend(&some[..count]),
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-
-    /// Starts a session; returns its token and the server's UDP address.
-    fn hello(&mut self) -> (Token, SocketAddr) {
-        self.say(&Message::Hello);
-        let Some(Message::Welcome { token, udp_port, .. }) = self.hear() else { panic!("not welcome") };
-        (token, SocketAddr::new(self.stream.peer_addr().expect("a peer").ip(), udp_port))
-    }
-
-    fn expect_refused(&mut self, part: &str) {
-        match self.hear() {
-            Some(Message::Refused(why)) => assert!(why.contains(part), "{why}"),
-            other => panic!("{part}: {other:?}"),
-        }
-    }
 }
 
 /// Whether nothing arrives at a socket for a while.
@@ -240,7 +131,12 @@ fn trains_above_the_cap_are_refused() {
     // Of a session's budget of 1.25 MB, the burst was 24 kB; each of these is 0.6 MB.
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
     assert!(client.pass(&back(400, Rate::mbit(10))).is_ok());
-    refused(&mut client, &back(400, Rate::mbit(10)), "all that it may");
+    refused(&mut client, &back(400, Rate::mbit(10)), "has used its budget of UDP bytes");
+    drop(client);
+    assert!(far.expect_end().is_some(), "it broke");
+    // A new session of the same address does not have a new budget.
+    let mut client = far.client();
+    refused(&mut client, &back(400, Rate::mbit(10)), "has used its budget of UDP bytes");
     drop(client);
     assert!(far.expect_end().is_some(), "it broke");
     let mut hand = ByHand::connect(far.address);
