@@ -53,11 +53,11 @@ pub struct EndState {
     pub mss_seen: u32,
     /// New segments of exactly that size without a push flag: see [`Self::full_size`].
     largest_unpushed: u8,
-    /// A size smaller than that, by how many new segments of it without a push flag there are more than larger ones, and the
-    /// size once it is full.
+    /// A size smaller than that, by how many new segments of it without a push flag there are more than larger ones, and
+    /// whether it is that of full segments by now.
     smaller: u32,
     smaller_count: u8,
-    mss_fell_to: u32,
+    has_shrunk: bool,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
     /// When this end's data was last acknowledged.
@@ -651,14 +651,12 @@ impl EndState {
     fn infer_scale(&self, ack: StreamOffset, segment: &Segment, me: &mut EndState) -> u8 {
         let (before, used) = me.last_ack.unwrap_or((ack, segment.window));
         let outstanding = self.outstanding.nxt().distance_from(before);
-        let mut shift = me.scale.shift();
-        let least = self.track.as_ref().map_or(0, |track| track.least_scale());
-        if least > shift {
-            shift = least;
-            me.scale = ScaleKnown::AtLeast(shift);
+        let known = me.scale.shift();
+        let mut shift = known.max(self.track.as_ref().map_or(0, |track| track.least_scale()));
+        if used > 0 {
+            shift = ScaleKnown::least(shift, used.into(), outstanding).unwrap_or(ScaleKnown::MOST);
         }
-        while used > 0 && shift < 14 && i64::from(used) << shift < outstanding {
-            shift += 1;
+        if shift > known {
             me.scale = ScaleKnown::AtLeast(shift);
         }
         shift

@@ -90,8 +90,8 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
     let opening = &report.opening;
     let is_alone = found.is_empty() && from == report.sender && opening.unanswered > 0;
     let unanswered = (is_alone && opening.syn_ack.is_none() && !opening.refused).then_some(Cause::NoAnswer);
-    let cleared = cleared.into_iter().chain(unanswered);
-    found.extend(reset.into_iter().chain(cleared).map(|cause| Finding::without_time(from, cause)));
+    let without_time = reset.into_iter().chain(cleared).chain(unanswered);
+    found.extend(without_time.map(|cause| Finding::without_time(from, cause)));
     for finding in &mut found {
         if !life.is_zero() {
             finding.share = finding.lasted.as_secs_f64() / life.as_secs_f64();

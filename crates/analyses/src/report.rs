@@ -402,6 +402,14 @@ pub enum ScaleKnown {
 }
 
 impl ScaleKnown {
+    /// The largest shift (RFC 7323, section 2.3).
+    pub const MOST: u8 = 14;
+
+    /// The least shift, from `shift` on, under which a window `field` has room for `outstanding` bytes, if there is one.
+    pub fn least(shift: u8, field: u32, outstanding: i64) -> Option<u8> {
+        (shift..=Self::MOST).find(|shift| i64::from(field) << shift >= outstanding)
+    }
+
     /// The shift to count with.
     pub const fn shift(self) -> u8 {
         match self {

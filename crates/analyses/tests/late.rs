@@ -46,8 +46,8 @@ fn time(report: &FlowReport, cause: Cause) -> f64 {
     found.map_or(Duration::ZERO, |finding| finding.lasted).as_secs_f64()
 }
 
-/// Data that fills the window is acknowledged within an RTT, whoever reads it and when. An answer that comes 300 ms
-/// later was late, and no larger buffer would have saved that time.
+/// Data that fills the window is acknowledged within an RTT, even if no application reads it. An answer that comes
+/// 300 ms later was late, and no larger buffer would have saved that time.
 #[test]
 fn overdue_answer_is_not_the_full_windows() {
     let report = analyse(&rounds(400, 250, 0.3));

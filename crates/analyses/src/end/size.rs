@@ -8,7 +8,7 @@ impl EndState {
     /// Payload of a full segment, as far as known.
     pub fn full_size(&self) -> u32 {
         match self.mss {
-            Some(_) if self.mss_fell_to > 0 => self.mss_fell_to,
+            Some(_) if self.has_shrunk => self.smaller,
             Some(mss) if self.sends_no_fuller(mss) => self.mss_seen,
             Some(mss) => mss,
             // RFC 9293, section 3.7.1: every host accepts this much, so less is no full segment.
@@ -18,7 +18,7 @@ impl EndState {
 
     /// Payload of a full segment before the path turned out to be narrower.
     pub fn full_size_at_first(&self) -> u32 {
-        if self.mss_fell_to > 0 { self.mss_seen } else { self.full_size() }
+        if self.has_shrunk { self.mss_seen } else { self.full_size() }
     }
 
     /// Notes the size of a segment that is no super-packet, `silence` nanoseconds after the last one with data.
@@ -56,8 +56,8 @@ impl EndState {
         }
         let is_nearly_full = f64::from(self.smaller) >= thresholds::NEARLY_FULL * f64::from(self.mss_seen);
         match self.smaller_count {
-            0 => self.mss_fell_to = 0,
-            ENOUGH.. if is_nearly_full => self.mss_fell_to = self.smaller,
+            0 => self.has_shrunk = false,
+            ENOUGH.. if is_nearly_full => self.has_shrunk = true,
             _ => {}
         }
     }

@@ -103,7 +103,7 @@ impl FlowState {
                 end.mss = mss;
                 end.mss_allowed = peer.mss.map_or(ETHERNET_MSS, u32::from);
                 let both = a.window_scale.is_some() && b.window_scale.is_some();
-                let shift = own.window_scale.filter(|_| both).unwrap_or(0).min(14);
+                let shift = own.window_scale.filter(|_| both).unwrap_or(0).min(ScaleKnown::MOST);
                 end.scale = ScaleKnown::Agreed(shift);
             }
         }

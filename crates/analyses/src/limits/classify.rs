@@ -2,12 +2,12 @@
 
 use super::alternatives::Tally;
 use super::context::Context;
-use super::episodes::{Episode, Episodes};
+use super::episodes::Episode;
 use super::growth;
 use super::pace;
 use super::policer;
 use super::queue;
-use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most};
+use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most, rate};
 use super::thresholds;
 use super::track::Finished;
 use crate::cause::{Cause, Limit};
@@ -37,16 +37,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let mut spells = Spells::default();
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
-    let rescaled = finished.rescaled;
-    let classifier = Classifier {
-        context,
-        overview: &overview,
-        stretches,
-        episodes: finished.episodes,
-        rescaled,
-        flight_most: finished.flight_max.get() as i64,
-        missing_since: finished.missing_since,
-    };
+    let classifier = Classifier { context, overview: &overview, stretches, finished };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
@@ -172,13 +163,7 @@ struct Classifier<'a> {
     context: &'a Context,
     overview: &'a Overview,
     stretches: &'a [Stretch],
-    episodes: &'a Episodes,
-    /// The most that was in flight.
-    flight_most: i64,
-    /// See [`Finished::missing_since`].
-    missing_since: Option<Instant>,
-    /// See [`Finished::rescaled`].
-    rescaled: Option<Instant>,
+    finished: &'a Finished<'a>,
 }
 
 impl Classifier<'_> {
@@ -197,7 +182,7 @@ impl Classifier<'_> {
         let mut rest = stretch.held;
         rest[Hold::Recovery as usize] = 0;
         let is_mixed = rest.iter().any(|time| *time > 0)
-            && self.episodes.between(stretch.from, stretch.to).next().is_some();
+            && self.finished.episodes.between(stretch.from, stretch.to).next().is_some();
         let is_seen = !matches!(whole.cause, Cause::CaptureGap | Cause::OneDirection);
         if !is_mixed || !is_seen || stretch.held_most() == Hold::Window {
             parts.push(whole);
@@ -211,7 +196,7 @@ impl Classifier<'_> {
                 from = to;
             }
         };
-        for (began, ended, episode) in self.episodes.between(stretch.from, stretch.to) {
+        for (began, ended, episode) in self.finished.episodes.between(stretch.from, stretch.to) {
             add(began, rest, false);
             add(ended, episode.cause(), true);
         }
@@ -225,7 +210,7 @@ impl Classifier<'_> {
             return Cause::OneDirection;
         }
         // What was used up was not the window, but a part of it.
-        if self.rescaled.is_some_and(|rescaled| stretch.from < rescaled) {
+        if self.finished.rescaled.is_some_and(|rescaled| stretch.from < rescaled) {
             held[Hold::Open as usize] += std::mem::take(&mut held[Hold::Window as usize]);
         }
         // While a window is used up now and then, Linux saves data for a larger segment in between
@@ -240,7 +225,7 @@ impl Classifier<'_> {
             Hold::Idle | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::GAP) => Cause::CaptureGap,
             // A hole was SACKed over, and nothing that would fill it ever came.
             Hold::Idle | Hold::Dry | Hold::Delayed
-                if self.missing_since.is_some_and(|since| since < stretch.middle()) =>
+                if self.finished.missing_since.is_some_and(|since| since < stretch.middle()) =>
             {
                 Cause::LostRetransmission
             }
@@ -261,13 +246,15 @@ impl Classifier<'_> {
             Hold::Idle | Hold::Dry if stretch.marks.has(Marks::UNPROVEN) => Cause::Undetermined,
             Hold::Idle => Cause::SenderIdle,
             Hold::Window => self.window(at),
-            Hold::Recovery => {
-                self.episodes.around(stretch.middle()).map_or(Cause::FastRecovery, |episode| episode.cause())
-            }
+            Hold::Recovery => self
+                .finished
+                .episodes
+                .around(stretch.middle())
+                .map_or(Cause::FastRecovery, |episode| episode.cause()),
             // If the timer expires meanwhile, the wait was for the timer.
             Hold::Delayed => match self.stretches.get(at + 1) {
                 Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
-                    let cause = self.episodes.around(next.middle()).map(Episode::cause);
+                    let cause = self.finished.episodes.around(next.middle()).map(Episode::cause);
                     // ACKs triggered the other repairs.
                     cause
                         .filter(|cause| !matches!(cause, Cause::FastRecovery | Cause::Reordering))
@@ -401,7 +388,7 @@ impl Classifier<'_> {
         // A full buffer holds the same amount each time.
         let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
         let own = self.overview.unclocked || !self.context.at_sender && pace::often_emptied(stretch);
-        let is_ceiling = i64::from(stretch.flight_max) * 2 >= self.flight_most;
+        let is_ceiling = u64::from(stretch.flight_max) * 2 >= self.finished.flight_max.get();
         if clocked
             && !own
             && is_ceiling
@@ -570,9 +557,7 @@ impl Classifier<'_> {
     fn mean_rate(&self, parts: &[Part]) -> Option<f64> {
         let [first, .., last] = parts else { return None };
         let stretches = &self.stretches[first.stretch..=last.stretch];
-        let delivered: i64 = stretches.iter().map(|stretch| stretch.delivered).sum();
-        let lasted: i64 = stretches.iter().map(Stretch::lasted).sum();
-        (lasted > 0 && stretches.len() > 1).then(|| delivered as f64 * 8e9 / lasted as f64)
+        rate(stretches).filter(|_| stretches.len() > 1)
     }
 
     /// Losses are how most congestion control learns that the path is full. Repairs at the path's full rate cost no
@@ -587,31 +572,29 @@ impl Classifier<'_> {
         };
         let is_full_rate = |rate: f64| rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate;
         // From one loss to the next the rate varies; a sender that losses do not slow down keeps it on average.
-        let kept_rate: Vec<bool> = parts
-            .chunk_by(|a, b| of_repair(a.cause) == of_repair(b.cause))
-            .flat_map(|run| {
-                let slowed = run.iter().any(|part| part.cause == Cause::AfterLoss);
-                let kept =
-                    !slowed && self.overview.queued > 0 && self.mean_rate(run).is_some_and(is_full_rate);
-                run.iter().map(move |_| kept)
-            })
-            .collect();
         let mut on_path = None;
-        for (part, kept_rate) in parts.iter_mut().zip(kept_rate) {
-            let stretch = &self.stretches[part.stretch];
-            let at_rate = kept_rate || stretch.rate().is_some_and(is_full_rate);
-            match (part.cause, on_path) {
-                (cause, Some(path)) if of_repair(cause) && at_rate => part.cause = path,
-                (cause, None)
-                    if of_repair(cause)
-                        && (kept_rate
-                            || stretch.rate().is_some_and(|rate| self.paced_at_the_peak(stretch, rate))) =>
-                {
-                    part.cause = Cause::BottleneckFull;
+        for run in parts.chunk_by_mut(|a, b| of_repair(a.cause) == of_repair(b.cause)) {
+            let is_slowed = run.iter().any(|part| part.cause == Cause::AfterLoss);
+            let keeps_rate =
+                !is_slowed && self.overview.queued > 0 && self.mean_rate(run).is_some_and(is_full_rate);
+            for part in run {
+                let stretch = &self.stretches[part.stretch];
+                let at_rate = keeps_rate || stretch.rate().is_some_and(is_full_rate);
+                match (part.cause, on_path) {
+                    (cause, Some(path)) if of_repair(cause) && at_rate => part.cause = path,
+                    (cause, None)
+                        if of_repair(cause)
+                            && (keeps_rate
+                                || stretch
+                                    .rate()
+                                    .is_some_and(|rate| self.paced_at_the_peak(stretch, rate))) =>
+                    {
+                        part.cause = Cause::BottleneckFull;
+                    }
+                    (now, _) if full(now) => on_path = Some(now),
+                    (Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering, _) => {}
+                    _ => on_path = None,
                 }
-                (now, _) if full(now) => on_path = Some(now),
-                (Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering, _) => {}
-                _ => on_path = None,
             }
         }
     }

@@ -211,7 +211,7 @@ impl Stretch {
 
     /// Delivered bits per second; `None` for an empty stretch.
     pub fn rate(&self) -> Option<f64> {
-        (self.to > self.from).then(|| self.delivered as f64 * 8e9 / self.lasted() as f64)
+        rate(std::slice::from_ref(self))
     }
 
     /// Merges the following stretch into this one.
@@ -246,6 +246,14 @@ impl Stretch {
         let before_loss = self.marks.0 & next.marks.0 & Marks::BEFORE_LOSS.0;
         self.marks.0 = (self.marks.0 | next.marks.0) & !Marks::BEFORE_LOSS.0 | before_loss;
     }
+}
+
+/// Delivered bits per second over all of `stretches`; `None` where they take no time.
+pub fn rate(stretches: &[Stretch]) -> Option<f64> {
+    let (delivered, lasted) = stretches.iter().fold((0, 0), |(delivered, lasted), stretch| {
+        (delivered + stretch.delivered, lasted + stretch.lasted())
+    });
+    (lasted > 0).then(|| delivered as f64 * 8e9 / lasted as f64)
 }
 
 /// The [`Hold`] with the most time; the last of several.

@@ -535,9 +535,7 @@ impl Track {
             }
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
         }
-        if near.is_here() || segment.timestamps.is_some() {
-            self.compare_least_scale(segment.end());
-        }
+        self.compare_least_scale(segment, near);
         match placed.label {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
             Label::Retransmission | Label::Spurious => self.on_retransmission(at, segment, placed, near, rto),

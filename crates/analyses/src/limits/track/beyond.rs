@@ -2,14 +2,11 @@
 
 use super::Track;
 use crate::report::ScaleKnown;
-use crate::rtt::LinuxRto;
-use slowpath_model::{Instant, StreamOffset};
+use crate::rtt::{Distance, LinuxRto};
+use slowpath_model::{Instant, Segment, StreamOffset};
 
 /// So many segments have to pass beyond it: fewer may be for ACKs that the capture missed.
 const LEAST_BEYOND: u32 = 4;
-
-/// The largest shift (RFC 7323, section 2.3).
-const MOST_SHIFT: u8 = 14;
 
 impl Track {
     /// Data up to `end` passes. A sender keeps to the window that it knows, so it has every answer up to the one that
@@ -40,26 +37,26 @@ impl Track {
         self.reacted.take()
     }
 
-    /// Data up to `end` passes, of a sender whose knowledge of ACKs is certain. Beyond a window whose scale is not known, it
-    /// shows that the scale is larger.
+    /// Data beyond a window whose scale is not known shows that the scale is larger, where the sender's knowledge of ACKs is
+    /// certain.
     #[inline]
-    pub(super) fn compare_least_scale(&mut self, end: StreamOffset) {
+    pub(super) fn compare_least_scale(&mut self, segment: &Segment, near: &Distance) {
         if let ScaleKnown::AtLeast(shift) = self.known.scale
-            && self.known.edge.is_some_and(|edge| end > edge)
+            && self.known.edge.is_some_and(|edge| segment.end() > edge)
+            && (segment.timestamps.is_some() || near.is_here())
         {
-            self.raise_least_scale(end, shift);
+            self.raise_least_scale(segment.end(), shift);
         }
     }
 
     #[cold]
     fn raise_least_scale(&mut self, end: StreamOffset, shift: u8) {
-        let sent = end.distance_from(self.known.una);
-        let field = i64::from(self.known.window >> shift);
         self.beyond += 1;
         if self.beyond < LEAST_BEYOND {
             return;
         }
-        if let Some(least) = (shift..=MOST_SHIFT).find(|shift| field << shift >= sent) {
+        let sent = end.distance_from(self.known.una);
+        if let Some(least) = ScaleKnown::least(shift, self.known.window >> shift, sent) {
             (self.beyond, self.least_scale) = (0, least);
             // What is known is no bound any more, until the next ACK comes.
             self.known.edge = None;
