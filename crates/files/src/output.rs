@@ -3,14 +3,18 @@
 //! An [`Output`] is written next to its final place under a random name, and gets its name when the disk has all of it:
 //! a full disk, an error or a kill leaves no half file under that name. What exists is kept unless the user wants it
 //! replaced ([`Existing`]). A link is never followed: it counts as a file that exists, and is replaced itself. FIFOs,
-//! sockets and devices are refused, since whoever may write to the folder could make a program that runs as root wait for
+//! sockets and devices are refused: a user who may write to the folder could make a program that runs as root wait for
 //! ever or write to a disk. Only paths below `/dev` (`/dev/stdout`, `/dev/null`, `/dev/fd/63`) are written to as they are.
 
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use crate::regular::special;
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+/// Below it, what the user names is written to as it is.
+const DEVICES: &str = "/dev";
 
 /// What to do with a file that exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +71,7 @@ impl Output {
     /// If it exists and is to be kept, is no regular file, or its folder cannot be written to.
     pub fn create(path: &Path, existing: Existing) -> Result<Self, OutputError> {
         let io = |source| OutputError::Io { path: path.to_owned(), source };
-        let to = if path.starts_with("/dev") {
+        let to = if path.starts_with(DEVICES) {
             To::Device(OpenOptions::new().write(true).open(path).map_err(io)?)
         } else {
             check(path, existing)?;
@@ -149,27 +153,18 @@ pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), Output
 /// # Errors
 /// If it exists and is to be kept, or is no regular file.
 pub fn check(path: &Path, existing: Existing) -> Result<(), OutputError> {
-    let Some(found) = found(path)? else { return Ok(()) };
-    let kind = found.file_type();
-    let what = match () {
-        () if kind.is_dir() => "a folder",
-        () if kind.is_fifo() => "a FIFO",
-        () if kind.is_socket() => "a socket",
-        () if kind.is_block_device() || kind.is_char_device() => "a device",
-        () if existing == Existing::Replace => return Ok(()),
-        () => return Err(OutputError::Exists(path.to_owned())),
-    };
-    Err(OutputError::NoFile { path: path.to_owned(), what })
-}
-
-/// What is there, not followed if it is a link.
-fn found(path: &Path) -> Result<Option<Metadata>, OutputError> {
-    if path.starts_with("/dev") {
-        return Ok(None);
+    if path.starts_with(DEVICES) {
+        return Ok(());
     }
-    match fs::symlink_metadata(path) {
-        Ok(found) => Ok(Some(found)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(OutputError::Io { path: path.to_owned(), source }),
+    // A link is not followed.
+    let kind = match fs::symlink_metadata(path) {
+        Ok(found) => found.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => return Err(OutputError::Io { path: path.to_owned(), source }),
+    };
+    match special(kind) {
+        Some(what) => Err(OutputError::NoFile { path: path.to_owned(), what }),
+        None if existing == Existing::Keep => Err(OutputError::Exists(path.to_owned())),
+        None => Ok(()),
     }
 }

@@ -29,13 +29,23 @@ pub fn allocated(metadata: &Metadata) -> u64 {
 
 /// Refuses all but regular files.
 pub(crate) fn check(kind: FileType) -> io::Result<()> {
-    let what = match kind {
-        _ if kind.is_file() => return Ok(()),
-        _ if kind.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        _ if kind.is_fifo() => "a FIFO",
-        _ if kind.is_socket() => "a socket",
-        _ if kind.is_char_device() || kind.is_block_device() => "a device",
-        _ => "something else",
-    };
+    if kind.is_file() {
+        return Ok(());
+    }
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let what = special(kind).unwrap_or("something else");
     Err(io::Error::other(format!("it is {what}, not a regular file")))
+}
+
+/// What is neither a regular file nor a link, with its article.
+pub(crate) fn special(kind: FileType) -> Option<&'static str> {
+    match kind {
+        _ if kind.is_dir() => Some("a folder"),
+        _ if kind.is_fifo() => Some("a FIFO"),
+        _ if kind.is_socket() => Some("a socket"),
+        _ if kind.is_char_device() || kind.is_block_device() => Some("a device"),
+        _ => None,
+    }
 }

@@ -8,7 +8,7 @@
 //! weigle` runs the kernels that were measured; `compare-tunings` runs today's kernel with only these choices changed.
 
 use crate::PaperCase;
-use slowpath_model::{Bytes, EventKind, Instant, Rate};
+use slowpath_model::{Bytes, EventKind, Instant, Rate, nanos};
 use slowpath_scenario::{Rejected, Scenario};
 use slowpath_simulator::{Observer, Occurrence, Sight, Simulation, Wants};
 use std::time::Duration;
@@ -247,7 +247,7 @@ fn run(scenario: &Scenario, delay: Duration) -> Outcome {
     let total = simulation.total(0);
     Outcome {
         bytes: total.bytes.get(),
-        lasted_ns: u64::try_from(total.lasted().as_nanos()).unwrap_or(u64::MAX),
+        lasted_ns: nanos(total.lasted()),
         rate: total.rate().map_or(0, Rate::get),
         retransmits: total.retransmits,
         timeouts: total.timeouts,

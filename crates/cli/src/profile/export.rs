@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum, ValueHint};
 use slowpath_files::Output;
 use slowpath_profile::{Measure, write_folded, write_pprof};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::slice;
 
@@ -49,12 +49,15 @@ pub fn run(args: &Export, console: &Console) -> anyhow::Result<Outcome> {
     let loaded = load::open(&args.source, console)?;
     let (profile, event) = loaded.whole_stacks()?;
     let cannot = || format!("{}: cannot be written", args.out.display());
-    let mut out = BufWriter::new(Output::create(&args.out, args.force.existing())?);
+    let mut output = Output::create(&args.out, args.force.existing())?;
+    let mut out = BufWriter::new(&mut output);
     match args.format {
         Format::Folded => write_folded(profile, event, Measure::Samples, &mut out),
         Format::Pprof => write_pprof(profile, event, &mut out),
     }
+    .and_then(|()| out.flush())
     .with_context(cannot)?;
-    out.into_inner().map_err(|error| error.into_error()).with_context(cannot)?.finish()?;
+    drop(out);
+    output.finish()?;
     Ok(load::outcome(&loaded))
 }

@@ -1,6 +1,7 @@
 //! What the far end may send to an address, over all its sessions.
 
 use super::sessions::Caps;
+use slowpath_model::nanos;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
@@ -83,7 +84,7 @@ impl Budget {
     pub fn full(caps: &Caps, now: Instant) -> Self {
         let rate = caps.rate.get() / 8;
         let at_once = caps.rate.amount_in(PACE).get().saturating_add(PAIR_BYTES);
-        let duration_ns = u64::try_from(caps.duration.as_nanos()).unwrap_or(u64::MAX);
+        let duration_ns = nanos(caps.duration);
         Self {
             udp: Bucket::full(caps.rate.amount_in(caps.duration).get(), rate / REFILL, now),
             pace: Bucket::full(at_once, rate, now),

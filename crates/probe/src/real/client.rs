@@ -7,6 +7,7 @@ use super::udp::{BATCH, Udp, any_like};
 use super::{LOWEST_RATE, ProbeError, SERVED_DURATIONS, Stop, pace};
 use crate::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
 use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Stamp, Token};
+use slowpath_model::nanos;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -100,7 +101,7 @@ impl<'a> Client<'a> {
         let stream = TcpStream::connect_timeout(&self.to, PATIENCE)
             .map_err(|source| ProbeError::NoServer { to: self.to, source })?;
         let mut control = Control::new(stream, SERVER_BYTES, self.stop)?;
-        let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(self.limits.duration_ns);
+        let duration_ns = nanos(duration).min(self.limits.duration_ns);
         control.say(&Message::Transfer { token: self.token, direction, duration_ns })?;
         let Message::Ready(_) = control.wait(PATIENCE)? else { return Err(ProbeError::OutOfTurn) };
         let (stream, begun) = control.into_stream();

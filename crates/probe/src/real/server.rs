@@ -16,6 +16,7 @@ use super::waiting::{Room, Waiting};
 use super::{ProbeError, Stop, bulk};
 use crate::measure::Direction;
 use crate::protocol::{CLIENT_BYTES, Message, Token};
+use slowpath_model::nanos;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::AsRawFd;
@@ -58,7 +59,7 @@ impl Server {
         let listener = TcpListener::bind(listen).map_err(ProbeError::system("listen there"))?;
         listener.set_nonblocking(true).map_err(ProbeError::system("listen without waiting"))?;
         let at = listener.local_addr().map_err(ProbeError::system("ask where one listens"))?;
-        // Any other port if that one is taken: clients are told which.
+        // Any other port if that one is taken: the far end sends its number to each client.
         let door = Udp::shared(at).or_else(|_| Udp::shared(SocketAddr::new(at.ip(), 0)))?;
         Ok(Self { listener, door, caps, sessions: Sessions::new(caps) })
     }
@@ -148,7 +149,7 @@ impl Server {
             Ok(None) => return Some(one),
             Ok(Some(Message::Hello)) => self.welcome(&mut one),
             Ok(Some(Message::Transfer { token, direction, duration_ns })) => {
-                let most_ns = u64::try_from(self.caps.duration.as_nanos()).unwrap_or(u64::MAX);
+                let most_ns = nanos(self.caps.duration);
                 let begun = if duration_ns > most_ns {
                     Err("a longer transfer than is served".to_owned())
                 } else {
@@ -189,7 +190,7 @@ impl Server {
             token,
             udp_port: self.door.local()?.port(),
             rate_bit_per_s: self.caps.rate.get(),
-            duration_ns: u64::try_from(self.caps.duration.as_nanos()).unwrap_or(u64::MAX),
+            duration_ns: nanos(self.caps.duration),
         })
     }
 

@@ -9,6 +9,7 @@ use super::{ProbeError, Stop, pace};
 use crate::measure::channel::rate_of;
 use crate::measure::{Direction, Train};
 use crate::protocol::{DATAGRAM_BYTES, Datagram, MOST_TIMES, Message, Stamp, Token};
+use slowpath_model::nanos;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -80,7 +81,7 @@ impl<'a, 'c> Session<'a, 'c> {
     }
 
     fn duration_ns(&self) -> u64 {
-        u64::try_from(self.caps.duration.as_nanos()).unwrap_or(u64::MAX)
+        nanos(self.caps.duration)
     }
 
     /// Serves until the client ends the session.

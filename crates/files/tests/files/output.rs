@@ -1,10 +1,9 @@
 //! Output files: new, existing, links, and what is no file.
 
+use crate::fifo;
 use slowpath_files::{Existing, Output, OutputError, create_output, write_output};
-use std::ffi::CString;
 use std::fs;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -90,9 +89,7 @@ fn links_are_replaced_and_never_followed() {
 fn fifos_sockets_devices_and_folders_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
-    let fifo = CString::new(at("fifo").as_os_str().as_bytes()).expect("no NUL");
-    // SAFETY: the string ends with a NUL.
-    assert_eq!(unsafe { libc::mkfifo(fifo.as_ptr(), 0o600) }, 0);
+    fifo(&at("fifo"));
     let _socket = UnixListener::bind(at("socket")).expect("a socket");
     fs::create_dir(at("folder")).expect("a folder");
     for (name, what) in [("fifo", "a FIFO"), ("socket", "a socket"), ("folder", "a folder")] {

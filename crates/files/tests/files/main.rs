@@ -1,5 +1,7 @@
 //! Opening and unpacking, as somebody would have it who means harm.
 
+mod output;
+
 use slowpath_files::{Bound, Packing, Root, TooMuch, Unpacked, open_regular};
 use std::ffi::CString;
 use std::fs::{self, File};
