@@ -1,8 +1,8 @@
 //! A folder for the raw captures of a run, removed at its end.
 //!
-//! It has a random name, belongs to this user alone (mode 0700) and is new, as mkdtemp(3) makes it: whoever guesses the
-//! name first is not written to. This process holds a lock on it (flock(2)), which ends with the process in whatever way:
-//! a folder without one is what a killed run left, and the next run removes it.
+//! It has a random name, belongs to this user alone (mode 0700) and is new, as mkdtemp(3) creates it, so that no
+//! other user can create it first. This process holds a lock on it (flock(2)), which ends with the process. A folder without
+//! a lock is what a killed run left, and the next run removes it.
 
 use crate::error::LabError;
 use std::fs::{self, File, OpenOptions, Permissions};

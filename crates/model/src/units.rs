@@ -306,7 +306,7 @@ pub fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{plural}", count(number))
 }
 
-/// The same as the subject of a sentence: `1 segment was`, `2 segments were`.
+/// A number and what it counts, as the subject of a sentence: `1 segment was`, `2 segments were`.
 pub fn counted_were(number: u64, thing: &str) -> String {
     format!("{} {}", counted(number, thing), if number == 1 { "was" } else { "were" })
 }

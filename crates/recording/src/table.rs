@@ -204,7 +204,7 @@ impl Row<'_> {
 /// A table that is read.
 pub struct TableReader {
     file: SerializedFileReader<File>,
-    /// The same file, whose pages are looked at before they are read.
+    /// Another descriptor of that file: page headers are checked before pages are read.
     pages: File,
     /// Row groups read so far.
     groups: usize,

@@ -1,4 +1,4 @@
-//! Programs whose symbols or debug information multiply: whoever sends a folder for `--root` has built them.
+//! Programs whose symbols or debug information multiply. The sender of a folder for `--root` can build such programs.
 
 use crate::build::{Order, Recording, USER};
 use crate::packed::PACKED;
@@ -147,7 +147,7 @@ fn ranges(folder: &Path) {
     shared(folder, around(&[3, 16, 0, 0, 0].repeat(PACKED / 10)));
 }
 
-/// The same of units.
+/// Units that share one list of ranges.
 fn unit_ranges(folder: &Path) {
     shared(folder, unit(&[5, 16, 0, 0, 0]).repeat(PACKED / 34));
 }

@@ -96,7 +96,7 @@ fn what_is_simulated_is_not_measured_and_the_other_way_round() {
     }
 }
 
-/// All that is missing is named at once, with the packages, whoever asks; and nothing has been made.
+/// All missing programs are named at once, with their packages, for every user; and nothing was created.
 #[test]
 fn what_it_needs_is_said_before_anything_is_made() {
     let folder = Captures::new();

@@ -15,7 +15,7 @@ pub const LISTENING: &str =
 const PATH: &str = "title = \"Own\"\nduration = \"20 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
                     [[path.forward.lose]]\nfrom = \"100000 B\"\nto = \"101448 B\"\n";
 
-/// Reads a mebibyte from whoever connects, and answers with the number of bytes and its own exit code.
+/// Reads a mebibyte from the first client, and answers with the number of bytes and its own exit code.
 const READER: &str = "import socket
 s = socket.create_server((\"\", 5001))
 c, peer = s.accept()

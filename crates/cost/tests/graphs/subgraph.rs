@@ -35,7 +35,7 @@ fn subgraph_has_the_roots_part_of_each_function_and_its_calls() {
             graph.nodes.iter().find(|node| node.function == Some(function(&profile, name))).expect(name);
         (node.own, node.own_here, node.all, node.here)
     };
-    // The cost of sending belongs to that root, whoever called it; its caller has it below itself.
+    // The cost of sending belongs to that root, whichever function called it. Its caller has it below itself.
     let root = &graph.nodes[0];
     assert_eq!((root.own, root.own_here, root.all, root.here), (0, 0, 75, 60));
     assert_eq!(costs("established"), (20, 20, 75, 75));

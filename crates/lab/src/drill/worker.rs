@@ -132,7 +132,7 @@ impl Drop for Worker {
             std::thread::sleep(Duration::from_millis(1));
         }
         if let Some(thread) = self.thread.take() {
-            // Whoever waited for its answer has seen that it panicked.
+            // The caller that waited for its answer has seen a panic.
             let _ = thread.join();
         }
     }

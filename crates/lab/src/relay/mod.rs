@@ -9,8 +9,8 @@
 //!          └───────────────────────── its bytes ─────────────────────▲
 //! ```
 //!
-//! - [`ring`]: frames from a device and to it, [`vnet`] what of a frame is left to the card; [`tap`]: the same of a host's
-//!   own interface; `end`: either.
+//! - [`ring`]: frames from a device and to it; [`vnet`]: their offloads; [`tap`]: frames of a host's own interface;
+//!   `end`: either.
 //! - `made`: packets that middleboxes changed, and those that they send.
 //! - [`arena`]: where frames stay; `cut`: super-packets as descriptions of packets; `pending`: what is on its way.
 //! - `direction`: one direction; `wait`: sleeping until the next packet is due.

@@ -1,4 +1,4 @@
-//! The header before each frame of a packet socket with `PACKET_VNET_HDR`: what of a frame is left to the network card
+//! The header before each frame of a packet socket with `PACKET_VNET_HDR`: the offloads left to the NIC
 //! (include/uapi/linux/virtio_net.h, `struct virtio_net_hdr`).
 
 use slowpath_wire::checksum;

@@ -124,7 +124,7 @@ pub fn read(
     Ok(Bulk { bytes, lasted_ns: last_ns - first_ns.unwrap_or(last_ns), end: asked(stream)? })
 }
 
-/// Whether a call is to be made again.
+/// Whether a failed call may be retried.
 pub fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }

@@ -271,7 +271,7 @@ pub fn open(path: &Path) -> Result<WorkRead, WorkError> {
     read(path, File::open(path))
 }
 
-/// Reads a file that was found next to a profile: whoever sent the folder may have put something else there.
+/// Reads a file that was found next to a profile. The sender of the folder may have put something else there.
 pub fn open_beside(path: &Path) -> Result<WorkRead, WorkError> {
     read(path, open_regular(path))
 }

@@ -57,7 +57,7 @@ pub struct Reports {
 impl Reports {
     /// The end with the higher port, and the other.
     pub fn both(&self) -> [&EndReports; 2] {
-        // The listener's port was allocated first, so the client's is different: whoever wrote first is the client.
+        // The listener's port was allocated first, so the client's is different: the end that wrote first is the client.
         let client = if self.ends[0].written >= self.ends[1].written { 0 } else { 1 };
         [&self.ends[client], &self.ends[1 - client]]
     }

@@ -154,7 +154,7 @@ impl About {
         }
         for feature in (0..256).filter(|bit| bits[bit / 64] >> (bit % 64) & 1 != 0) {
             let place = Section { offset: at, length: 16 };
-            // What is cut off there is known to whoever reads the data before it.
+            // The reader of the data before it has reported what is cut off there.
             let Ok(entry) = read_section(source, place, "feature table") else { break };
             let mut fields = Fields::new(&entry, self.order);
             self.features.extend(section(&mut fields).map(|section| (feature as u64, section)));

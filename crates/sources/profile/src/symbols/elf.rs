@@ -16,7 +16,7 @@ const LONGEST_ID: usize = 64;
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unread {
-    /// The system, or whoever reads ELF, refuses.
+    /// The system or the ELF parser refuses.
     #[error("{0}")]
     Refused(String),
     /// Its tables take more memory than a file of its size may.

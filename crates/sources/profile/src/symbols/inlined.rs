@@ -4,7 +4,7 @@
 //! Not followed is what lies in other files yet: split DWARF (`.dwo`), and names that `dwz` has moved into a file of several
 //! programs'.
 //!
-//! Whoever built the program wrote it. A megabyte can have units, functions and ranges that refer to each other so that what
+//! The builder of the program wrote it, who may be hostile. A megabyte can have units, functions and ranges that refer to each other so that what
 //! is to be read grows with its square, and it packs a thousand times. Therefore each step is paid for (`Budget`), and
 //! what is kept of a unit is where its functions are. The crate addr2line, whose results these are, keeps all that it has read.
 

@@ -19,7 +19,7 @@ const NAME: u64 = 64;
 /// A file, read piece by piece. Each piece is held once.
 ///
 /// A table of symbols can claim to lie in a hole of the file, which reads as gigabytes of zeros, and thousands of symbols can
-/// share one long name. Both are held by whoever reads ELF.
+/// share one long name. A plain ELF reader would hold both.
 pub(crate) struct Pieces<'a> {
     cache: ReadCache<&'a File>,
     left: Cell<u64>,

@@ -112,7 +112,7 @@ fn a_program_without_debug_information_has_its_functions() {
     assert_eq!(program.told(in_file, true), "cpu-clock [unknown]: … outer (program)");
 }
 
-/// Whoever built the program wrote its debug information: damaged information shows less, and is no error.
+/// Damaged debug information shows fewer inlined functions. It is no error.
 #[test]
 fn damaged_debug_information_is_read_to_an_end() {
     let program = Program::compiled("damaged", &["-g"]);
