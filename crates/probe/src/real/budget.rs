@@ -1,7 +1,6 @@
 //! What the far end may send to an address, over all its sessions.
 
-use super::sessions::Caps;
-use slowpath_model::nanos;
+use slowpath_model::{Rate, nanos};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,15 @@ const REFILL: u64 = 4;
 /// Transfers of the longest kind in a full budget: one in each direction.
 const TRANSFERS: u64 = 2;
 const SECOND_NS: u128 = 1_000_000_000;
+
+/// The limits of the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// The rate of a train.
+    pub rate: Rate,
+    /// The duration of a train, and of a transfer; multiplied by the rate, the UDP budget of an address.
+    pub duration: Duration,
+}
 
 /// A token bucket.
 #[derive(Clone, Copy, Debug)]

@@ -18,10 +18,10 @@ mod sessions;
 mod udp;
 mod waiting;
 
+pub use budget::Caps;
 pub use client::{Client, Connected};
 pub use measured::{Measured, measure};
 pub use server::{Happened, Server};
-pub use sessions::Caps;
 
 use crate::protocol::NotAMessage;
 use slowpath_model::Rate;

@@ -7,10 +7,11 @@
 //! One thread accepts, and hears the first message and the first datagram of every client; only sessions and transfers,
 //! of which there are few, have threads of their own.
 
+use super::budget::Caps;
 use super::clock::{ready, token};
 use super::control::Control;
 use super::session::Session;
-use super::sessions::{Caps, NoRoom, Sessions};
+use super::sessions::{NoRoom, Sessions};
 use super::udp::Udp;
 use super::waiting::{Room, Waiting};
 use super::{ProbeError, Stop, bulk};

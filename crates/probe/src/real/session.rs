@@ -1,9 +1,10 @@
 //! One session at the far end.
 
+use super::budget::Caps;
 use super::client::{BURST_NS, MOST_BURST, MOST_PACKETS};
 use super::clock::{is_gone, readable, time_of_day_ns};
 use super::control::Control;
-use super::sessions::{Answer, Caps, Sessions, spent};
+use super::sessions::{Answer, Sessions, spent};
 use super::udp::{BATCH, Came, Udp};
 use super::{ProbeError, Stop, pace};
 use crate::measure::channel::rate_of;

@@ -1,8 +1,7 @@
 //! The active sessions of a far end, which the connections of a client share.
 
-use super::budget::{Budget, owner};
+use super::budget::{Budget, Caps, owner};
 use crate::protocol::{Bulk, Token};
-use slowpath_model::Rate;
 use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -14,15 +13,6 @@ const MOST_SESSIONS: usize = 4;
 const IDLE: Duration = Duration::from_secs(1);
 /// Addresses whose budgets are remembered. Beyond that, the one nearest to full is forgotten.
 const MOST_BUDGETS: usize = 1024;
-
-/// The limits of the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caps {
-    /// The rate of a train.
-    pub rate: Rate,
-    /// The duration of a train, and of a transfer; multiplied by the rate, the UDP budget of an address.
-    pub duration: Duration,
-}
 
 /// The state of a session's transfer.
 enum Transferring {

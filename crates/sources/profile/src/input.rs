@@ -3,13 +3,13 @@
 use crate::error::{ProfileError, Stop, quoted};
 use crate::gather::Gather;
 use crate::notes::Notes;
+use crate::origin::Origin;
 use crate::text::{folded, opreport, script};
 use crate::{At, Contents, Format, Input, SymbolSources, perf, pprof};
 use slowpath_files::{Bound, Packing, TooMuch, Unpacked};
 use std::fs::File;
 use std::io::{BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::time::SystemTime;
 
 /// The bytes that are read to recognise a format.
 const HEAD: u64 = 64 * 1024;
@@ -22,15 +22,6 @@ const TEXT: Bound = Bound { free: 64 << 20, ratio: 64, most: u64::MAX };
 
 /// How far a file is unpacked that is held: perf.data and pprof, which pack up to 10 times.
 const HELD: Bound = Bound { free: 32 << 20, ratio: 32, most: MOST_HELD };
-
-/// What is known of a file besides what is in it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Origin {
-    /// Its bytes, as they are on the disk or came through a pipe.
-    pub(crate) bytes: u64,
-    /// When it was written last.
-    pub(crate) written: Option<SystemTime>,
-}
 
 /// Reads a profile, of whatever format it is.
 ///

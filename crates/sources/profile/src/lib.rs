@@ -28,6 +28,7 @@ mod images;
 mod input;
 mod loaded;
 pub mod notes;
+mod origin;
 mod perf;
 mod pprof;
 pub mod record;

@@ -30,8 +30,8 @@ mod unpack;
 
 use crate::error::{At, ProfileError, Stop};
 use crate::gather::Gather;
-use crate::input::Origin;
 use crate::notes::{Notes, Oddity};
+use crate::origin::Origin;
 use crate::{Format, Input, SymbolSources};
 use attr::Attr;
 use chains::{Chains, Key};

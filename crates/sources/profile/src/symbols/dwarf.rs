@@ -1,7 +1,7 @@
 //! Sections of debug information, unpacked, and their units and entries; what reading them may take.
 
-use super::elf::Unread;
 use super::pieces::Pieces;
+use super::unread::Unread;
 use gimli::{
     Abbreviation, Abbreviations, Attribute, AttributeValue, DebugAbbrev, DebugAddrBase, DebugInfo,
     DebugInfoOffset, DebugRngListsBase, DebugStrOffsetsBase, EndianArcSlice, EntriesRaw, RangeLists,
@@ -114,10 +114,9 @@ impl Sections {
     ///
     /// If it has none, they cannot be read, or they are too large.
     pub(super) fn read(file: &File) -> Result<(Self, Budget), Unread> {
-        let refused = |error: &dyn std::fmt::Display| Unread::Refused(error.to_string());
-        let bytes = allocated(&file.metadata().map_err(|error| refused(&error))?);
-        let pieces = Pieces::of(file).map_err(|error| refused(&error))?;
-        let object = object::File::parse(&pieces).map_err(|error| refused(&error))?;
+        let bytes = allocated(&file.metadata().map_err(Unread::refused)?);
+        let pieces = Pieces::of(file).map_err(Unread::refused)?;
+        let object = object::File::parse(&pieces).map_err(Unread::refused)?;
         let endian = if object.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
         let mut left = SECTIONS.of(bytes);
         let mut load = |id: SectionId| -> Result<Bytes, Unread> {

@@ -3,6 +3,7 @@
 use super::inlined::Inlined;
 use super::pieces::Pieces;
 use super::table::{Binding, Table};
+use super::unread::Unread;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SectionFlags, SymbolKind};
 use slowpath_files::Root;
 use std::fs::File;
@@ -12,17 +13,6 @@ use std::path::{Path, PathBuf};
 const START: u64 = 64;
 /// Bytes of a build-id: SHA-512 has 64.
 const LONGEST_ID: usize = 64;
-
-/// Why a file was not read.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Unread {
-    /// The system or the ELF parser refuses.
-    #[error("{0}")]
-    Refused(String),
-    /// Its tables take more memory than a file of its size may.
-    #[error("its symbols take more memory than a file of its size may")]
-    TooMuch,
-}
 
 /// A file that functions are in.
 #[derive(Clone, Debug, Default)]
@@ -40,9 +30,8 @@ pub(crate) struct Elf {
 impl Elf {
     /// Reads one that is open; `path` is where it can be opened again.
     pub(crate) fn read(file: &File, path: &Path) -> Result<Self, Unread> {
-        let refused = |error: &dyn std::fmt::Display| Unread::Refused(error.to_string());
-        let pieces = Pieces::of(file).map_err(|error| refused(&error))?;
-        let elf = Self::parse(&pieces, path).map_err(|error| refused(&error));
+        let pieces = Pieces::of(file).map_err(Unread::refused)?;
+        let elf = Self::parse(&pieces, path).map_err(Unread::refused);
         // Who reads ELF takes a table that is not given for one that is not there.
         if pieces.were_too_many() { Err(Unread::TooMuch) } else { elf }
     }
@@ -114,7 +103,7 @@ impl Elf {
     /// Its debug information.
     pub(crate) fn inlined(&self, root: &Root) -> Result<Inlined, Unread> {
         let path = self.debug.as_deref().ok_or_else(|| Unread::Refused("it has none".to_owned()))?;
-        Inlined::read(&root.file(path).map_err(|error| Unread::Refused(error.to_string()))?)
+        Inlined::read(&root.file(path).map_err(Unread::refused)?)
     }
 
     /// Takes the symbols of the file that a distribution keeps them in, if there is one and these are few, and where that has its debug

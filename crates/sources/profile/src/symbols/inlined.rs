@@ -9,7 +9,7 @@
 //! what is kept of a unit is where its functions are. The crate addr2line, whose results these are, keeps all that it has read.
 
 use super::dwarf::{Budget, Bytes, Entries, Sections, Unit};
-use super::elf::Unread;
+use super::unread::Unread;
 use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, UnitOffset, constants as dw};
 use std::cell::OnceCell;
 use std::fs::File;

@@ -11,3 +11,4 @@ pub(crate) mod kallsyms;
 pub(crate) mod kernel;
 pub(crate) mod pieces;
 pub(crate) mod table;
+pub(crate) mod unread;
