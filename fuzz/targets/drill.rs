@@ -5,6 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use slowpath_drill::{Config, Modelled, Script, Source, run};
 use slowpath_kernels::registry;
+use slowpath_model::shown;
 
 fuzz_target!(|data: &str| {
     let source = Source::new("fuzz.pkt", data);
@@ -16,7 +17,9 @@ fuzz_target!(|data: &str| {
         }
         Err(error) => {
             assert!(error.place.line >= 1 && error.place.column >= 1);
-            assert!(error.to_string().contains(&error.message));
+            let text = error.to_string();
+            assert!(text.contains(&*shown::line(&error.message)));
+            assert_eq!(shown::hidden(&text, None), None);
         }
     }
 });

@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use slowpath_model::shown;
 use slowpath_scenario::{Estimate, Override, check};
 
 fuzz_target!(|data: &str| {
@@ -17,7 +18,9 @@ fuzz_target!(|data: &str| {
             assert!(checked.settings.iter().all(|setting| !setting.key.is_empty()));
         }
         Err(rejected) => {
-            assert!(rejected.to_string().contains("error: "));
+            let text = rejected.to_string();
+            assert!(text.contains("error: "));
+            assert_eq!(shown::hidden(&text, None), None);
             assert!(!rejected.findings().is_empty());
         }
     }

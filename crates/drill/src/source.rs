@@ -115,6 +115,15 @@ mod tests {
     }
 
     #[test]
+    fn control_characters_of_a_script_are_escaped() {
+        let source = Source::new("a\u{1b}.pkt", "0 \u{1}socket(\n");
+        let error = source.error(Place { line: 1, column: 3 }, "no call `\u{1}socket`").hint("\u{9b}");
+        let text = error.to_string();
+        assert_eq!(shown::hidden(&text, None), None, "{text:?}");
+        assert!(text.contains(&*shown::line(&error.message)), "{text:?}");
+    }
+
+    #[test]
     fn place_past_the_end_has_an_empty_line() {
         let source = Source::new("a.pkt", "");
         assert_eq!(source.line(0), "");
