@@ -1,9 +1,11 @@
-//! Arguments that several commands share: which flows, where a capture was made, and instants.
+//! Arguments that several commands share: which flows, where a capture was made, hosts.
 
+use anyhow::{Context, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use slowpath_analyses::VantageOverride;
-use slowpath_model::{Bytes, FlowId, Instant};
+use slowpath_model::{Bytes, FlowId};
+use std::net::{SocketAddr, ToSocketAddrs};
 
 /// Which flows.
 #[derive(Args)]
@@ -57,26 +59,11 @@ pub fn flow_id(text: &str) -> Result<FlowId, String> {
     }
 }
 
-/// Seconds, with or without their unit, as the events show them.
-pub fn instant(text: &str) -> Result<Instant, String> {
-    let number = text.strip_suffix('s').unwrap_or(text).trim();
-    let seconds: f64 = number
-        .parse()
-        .ok()
-        .filter(|seconds: &f64| seconds.is_finite() && seconds.abs() < 9e9)
-        .ok_or("write seconds since the first packet, such as 3.25")?;
-    Ok(Instant::from_nanos((seconds * 1e9).round() as i64))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instants_are_seconds() {
-        assert_eq!(instant("3.25"), Ok(Instant::from_nanos(3_250_000_000)));
-        assert_eq!(instant("-0.5s"), Ok(Instant::from_nanos(-500_000_000)));
-        assert!(instant("soon").is_err());
-        assert!(instant("inf").is_err());
-    }
+/// The addresses of a host's name, at least one, the ones to try first at the front.
+pub fn addresses(name: &str, port: u16) -> anyhow::Result<Vec<SocketAddr>> {
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    let found = (bare, port).to_socket_addrs().with_context(|| format!("{name} has no address"))?;
+    let found: Vec<SocketAddr> = found.collect();
+    ensure!(!found.is_empty(), "{name} has no address");
+    Ok(found)
 }

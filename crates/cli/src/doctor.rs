@@ -1,14 +1,13 @@
 //! `slowpath doctor`: which settings of this host would limit a transfer.
 
 use crate::Outcome;
+use crate::choice::addresses;
 use crate::console::{self, Console};
 use crate::tunings::{rate, rtt};
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 use slowpath_doctor::{Aim, Asked, Files, Role, judge, read};
 use slowpath_model::Rate;
 use slowpath_views::doctor;
-use std::net::{IpAddr, ToSocketAddrs};
 use std::time::Duration;
 
 const HELP: &str = "\
@@ -77,7 +76,7 @@ impl From<As> for Role {
 
 pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
     let asked = match (&args.host, &args.interface) {
-        (Some(name), _) => Asked::To(resolve(name)?),
+        (Some(name), _) => Asked::To(addresses(name, 0)?[0].ip()),
         (None, Some(interface)) => Asked::By(interface.clone()),
         (None, None) => Asked::Default,
     };
@@ -91,12 +90,4 @@ pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
     )?;
     let is_well = !findings.iter().any(slowpath_doctor::Finding::is_fault);
     Ok(if is_well { Outcome::Whole } else { Outcome::Partial })
-}
-
-fn resolve(name: &str) -> anyhow::Result<IpAddr> {
-    if let Ok(address) = name.parse() {
-        return Ok(address);
-    }
-    let addresses = (name, 0).to_socket_addrs().with_context(|| format!("{name} has no address"))?;
-    addresses.map(|address| address.ip()).next().with_context(|| format!("{name} has no address"))
 }

@@ -6,10 +6,12 @@ use anyhow::bail;
 use clap::{Args, ValueHint};
 use slowpath_drill::Config;
 use slowpath_kernels::{KernelProfile, registry};
+use slowpath_model::units::duration_from_text;
 use slowpath_runs::drill;
 use slowpath_views::{drill as view, json};
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const HELP: &str = "\
 A script gives, at exact times, the packets that arrive from the network (<), the system calls that an application makes, \
@@ -45,8 +47,8 @@ pub struct Drill {
     #[arg(required = true, value_name = "SCRIPT", value_hint = ValueHint::AnyPath)]
     scripts: Vec<PathBuf>,
     /// How far from its time an event may be, such as 10ms; scripts may set their own
-    #[arg(long, value_name = "DURATION", value_parser = tolerance)]
-    tolerance: Option<String>,
+    #[arg(long, value_name = "DURATION", value_parser = duration_from_text)]
+    tolerance: Option<Duration>,
     /// The kernel to model, by its name in `slowpath kernels`
     #[arg(long, value_name = "KERNEL", default_value = "linux-6.18", conflicts_with = "lab")]
     kernel: String,
@@ -96,12 +98,12 @@ pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
 /// What holds for every script before its own options.
 fn config(args: &Drill) -> anyhow::Result<Config> {
     let mut config = Config::default();
-    let given = args.options.iter().map(|option| match option.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (option.as_str(), None),
-    });
-    let tolerance = args.tolerance.as_deref().map(|micros| ("tolerance_usecs", Some(micros)));
-    for (name, value) in given.chain(tolerance) {
+    if let Some(tolerance) = args.tolerance {
+        config.tolerance = tolerance;
+    }
+    for option in &args.options {
+        let (name, value) =
+            option.split_once('=').map_or((option.as_str(), None), |(name, value)| (name, Some(value)));
         config.apply(name, value).map_err(|(wrong, hint)| anyhow::anyhow!("{wrong}: {hint}"))?;
     }
     Ok(config)
@@ -117,29 +119,4 @@ fn kernel(args: &Drill) -> anyhow::Result<Option<KernelProfile>> {
         kernel.tcp.clock.hz = hz;
     }
     Ok(Some(kernel))
-}
-
-/// A tolerance in microseconds, as packetdrill's option has it.
-fn tolerance(text: &str) -> Result<String, String> {
-    let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
-    let micros = units.iter().find_map(|(unit, micros)| {
-        let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-        (0.0..1e9).contains(&(number * micros)).then_some(number * micros)
-    });
-    micros
-        .map(|micros| format!("{}", micros.round() as u64))
-        .ok_or_else(|| format!("{text:?} is not a duration; write a number and a unit, such as 10ms"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tolerances_have_units() {
-        assert_eq!(tolerance("10ms").as_deref(), Ok("10000"));
-        assert_eq!(tolerance("1.5 s").as_deref(), Ok("1500000"));
-        assert_eq!(tolerance("400us").as_deref(), Ok("400"));
-        assert!(tolerance("10").is_err() && tolerance("-1ms").is_err() && tolerance("soon").is_err());
-    }
 }

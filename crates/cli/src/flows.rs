@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use slowpath_analyses::Analysis;
 use slowpath_views::rank::Selection;
 use slowpath_views::{json, terminal};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -52,7 +52,7 @@ pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
     let outcome = recording::outcome(std::slice::from_ref(&read));
     let mut out = console::stdout();
     if args.long && !args.json {
-        list_long(analysis, &selection, console, &mut out)?;
+        terminal::flows_long(analysis, &selection, &console.look(), &mut out)?;
     } else {
         let report = analysis.finish();
         let flows: Vec<_> = report.flows.iter().filter(|flow| selection.takes(flow)).collect();
@@ -64,23 +64,4 @@ pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
     }
     out.flush()?;
     Ok(outcome)
-}
-
-/// All measures of each flow. Written as the reports come, since all of them at once take twice the memory.
-fn list_long(
-    analysis: Analysis,
-    selection: &Selection,
-    console: &Console,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let look = console.look();
-    let mut between = "";
-    let mut written = Ok(());
-    analysis.finish_each(|flow| {
-        if written.is_ok() && selection.takes(&flow) {
-            written = out.write_all(between.as_bytes()).and_then(|()| terminal::flow_long(&flow, &look, out));
-            between = "\n";
-        }
-    });
-    written
 }

@@ -1,6 +1,6 @@
 //! Files that a command writes because the user asked for them.
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use clap::Args;
 use slowpath_files::{Existing, check_output, write_output};
 use std::path::{Path, PathBuf};
@@ -25,18 +25,7 @@ impl Force {
     pub fn check(self, output: Option<&Path>, inputs: &[PathBuf], options: &str) -> anyhow::Result<()> {
         self.goes_with(output.is_some(), options)?;
         let Some(output) = output else { return Ok(()) };
-        let is_output = |input: &PathBuf| match (output.canonicalize(), input.canonicalize()) {
-            (Ok(output), Ok(input)) => output == input,
-            _ => false,
-        };
-        if inputs.iter().any(is_output) {
-            bail!("{}: is what is read; give what is written another name", output.display());
-        }
-        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            bail!("{}: cannot be written, since {} is no folder", output.display(), folder.display());
-        }
-        Ok(check_output(output, self.existing())?)
+        Ok(check_output(output, self.existing(), inputs)?)
     }
 
     /// Refuses `--force` where nothing is written.

@@ -3,7 +3,7 @@
 mod printer;
 
 use crate::Outcome;
-use crate::choice::{Place, flow_id, instant, named};
+use crate::choice::{Place, flow_id, named};
 use crate::console::{self, Console};
 use crate::recording::{self, Read};
 use clap::builder::TypedValueParser;
@@ -54,10 +54,10 @@ pub struct Show {
     #[arg(long, value_name = "N", value_parser = flow_id)]
     pub flow: Option<FlowId>,
     /// From this time on, in seconds since the first packet
-    #[arg(long, value_name = "SECONDS", value_parser = instant, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub from: Option<Instant>,
     /// Up to this time, in seconds since the first packet
-    #[arg(long, value_name = "SECONDS", value_parser = instant, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub to: Option<Instant>,
     /// Only data with these labels, comma-separated: new, retransmission, spurious, out-of-order, duplicate,
     /// keep-alive, window-probe; each line then shows its label

@@ -6,17 +6,17 @@ use crate::interrupt::Interrupt;
 use crate::lab::CarrierArgument;
 use crate::output::Force;
 use crate::scenario::Changes;
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, ValueHint};
 use slowpath_lab::privilege;
 use slowpath_runs::kernel::How;
-use slowpath_runs::sweep::{Folder, Made, NUMBERS, Places, Plan, RATE, Row, identity};
+use slowpath_runs::sweep::{Made, NUMBERS, Places, Plan, RATE, Row, identity};
 use slowpath_scenario::Vary;
 use slowpath_views::chart;
 use slowpath_views::sweep::{self as view, Axes};
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::slice;
 
 const HELP: &str = "\
@@ -102,18 +102,6 @@ struct Plot {
     y: String,
 }
 
-impl Plot {
-    /// The file and its axes, checked before anything runs.
-    fn choose<'a>(&'a self, plan: &'a Plan, both: bool) -> anyhow::Result<Option<(&'a Path, Axes<'a>)>> {
-        let Some(file) = &self.plot else { return Ok(None) };
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let shown = file.display();
-        ensure!(folder.is_none_or(Path::is_dir), "{shown}: cannot be written: its folder does not exist");
-        ensure!(!file.is_dir(), "{shown}: cannot be written: it is a folder");
-        Ok(Some((file, Axes::choose(plan, self.x.as_deref(), &self.y, both)?)))
-    }
-}
-
 pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let places = args.places();
     // While there is one thread only.
@@ -124,20 +112,14 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let plan = Plan::of(&args.file, &changes, &args.vary, args.repeat, places)?;
     let force = args.plot.force;
     force.check(args.plot.plot.as_deref(), slice::from_ref(&args.file), "--plot")?;
-    let plot = args.plot.choose(&plan, places == Places::Both)?;
-    let opened = args.out.as_deref().map(|path| {
-        let identity =
-            identity(&plan, &changes.texts(), args.repeat, places.describe(&args.carrier().name()));
-        Folder::open(path, &plan, identity)
-    });
-    let (folder, found) = opened.transpose()?.unzip();
-    let found = found.unwrap_or_else(|| plan.jobs.iter().map(|_| None).collect());
-    let mut made = Made { plan: &plan, folder: folder.as_ref(), found };
+    let Plot { plot, x, y, .. } = &args.plot;
+    let axes = |file| Axes::choose(&plan, x.as_deref(), y, places == Places::Both).map(|axes| (file, axes));
+    let plot = plot.as_deref().map(axes).transpose()?;
+    let carrier = args.carrier().name();
+    let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(&carrier));
+    let mut made = Made::begin(&plan, args.out.as_deref().map(|path| (path, identity)))?;
     make(args, &mut made, console)?;
-    if let Some(folder) = &folder {
-        folder.pack()?;
-    }
-    let rows = Row::all(&plan, made.found);
+    let rows = made.end()?;
     tell(args, &plan, &rows, console)?;
     let runs = || rows.iter().flat_map(Row::runs);
     if let (Some((file, axes)), true) = (plot, runs().next().is_some()) {

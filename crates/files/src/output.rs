@@ -32,6 +32,12 @@ pub enum OutputError {
     /// A file or link of that name exists.
     #[error("{}: exists already; name another file, or replace it with --force", .0.display())]
     Exists(PathBuf),
+    /// It is also read.
+    #[error("{}: is what is read; give what is written another name", .0.display())]
+    IsInput(PathBuf),
+    /// Its folder does not exist.
+    #[error("{}: cannot be written: its folder does not exist", .0.display())]
+    NoFolder(PathBuf),
     /// Something of that name exists that no file may replace.
     #[error("{}: is {what}; name a file", path.display())]
     NoFile {
@@ -74,7 +80,7 @@ impl Output {
         let to = if path.starts_with(DEVICES) {
             To::Device(OpenOptions::new().write(true).open(path).map_err(io)?)
         } else {
-            check(path, existing)?;
+            check_kind(path, existing)?;
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let mut builder = tempfile::Builder::new();
             // Less the umask, as for any new file.
@@ -92,7 +98,7 @@ impl Output {
         let To::Beside(file) = self.to else { return Ok(()) };
         let io = |source| OutputError::Io { path: self.path.clone(), source };
         file.as_file().sync_data().map_err(io)?;
-        check(&self.path, self.existing)?;
+        check_kind(&self.path, self.existing)?;
         let persisted = match self.existing {
             Existing::Keep => file.persist_noclobber(&self.path),
             Existing::Replace => file.persist(&self.path),
@@ -148,14 +154,26 @@ pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), Output
     output.finish()
 }
 
-/// Refuses an output that may not be written, before any work is done for it.
+/// Refuses an output that cannot be written, before any work is done for it. `inputs` are the files that are read.
 ///
 /// # Errors
-/// If it exists and is to be kept, or is no regular file.
-pub fn check(path: &Path, existing: Existing) -> Result<(), OutputError> {
+/// If it is an input, its folder does not exist, it exists and is to be kept, or it is no regular file.
+pub fn check(path: &Path, existing: Existing, inputs: &[PathBuf]) -> Result<(), OutputError> {
+    let whole = path.canonicalize().ok();
+    if whole.is_some() && inputs.iter().any(|input| input.canonicalize().ok() == whole) {
+        return Err(OutputError::IsInput(path.to_owned()));
+    }
     if path.starts_with(DEVICES) {
         return Ok(());
     }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if folder.is_some_and(|folder| !folder.is_dir()) {
+        return Err(OutputError::NoFolder(path.to_owned()));
+    }
+    check_kind(path, existing)
+}
+
+fn check_kind(path: &Path, existing: Existing) -> Result<(), OutputError> {
     // A link is not followed.
     let kind = match fs::symlink_metadata(path) {
         Ok(found) => found.file_type(),

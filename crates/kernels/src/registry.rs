@@ -58,7 +58,7 @@ pub fn named(name: &str) -> Option<KernelProfile> {
 
 /// There is no kernel with this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no kernel {name:?} here; there are {}", NAMES.join(", "))]
+#[error("unknown kernel {name:?}; known are {}", NAMES.join(", "))]
 pub struct UnknownKernel {
     /// The name.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::{Add, Sub};
+use std::str::FromStr;
 use std::time::Duration;
 
 /// A point in time, in nanoseconds since the recording's first event.
@@ -93,9 +94,42 @@ impl fmt::Display for Instant {
     }
 }
 
+/// Text that is not an [`Instant`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write seconds since the first packet, such as 3.25")]
+pub struct InstantError;
+
+impl FromStr for Instant {
+    type Err = InstantError;
+
+    /// Seconds with up to nine decimals, with or without their unit: `12.5`, `-0.000345678`, `3s`.
+    fn from_str(text: &str) -> Result<Self, InstantError> {
+        let number = text.strip_suffix('s').map_or(text, str::trim_end);
+        let (is_negative, digits) = number.strip_prefix('-').map_or((false, number), |rest| (true, rest));
+        let (seconds, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+        let plain = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        if seconds.is_empty() || decimals.len() > 9 || !plain(seconds) || !plain(decimals) {
+            return Err(InstantError);
+        }
+        let nanos: i128 = format!("{seconds}{decimals:0<9}").parse().map_err(|_| InstantError)?;
+        let nanos = i64::try_from(if is_negative { -nanos } else { nanos });
+        nanos.map(Self).map_err(|_| InstantError)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn instants_are_seconds() {
+        for (text, nanos) in [("3.25", 3_250_000_000), ("-0.5s", -500_000_000), ("7 s", 7_000_000_000)] {
+            assert_eq!(text.parse(), Ok(Instant::from_nanos(nanos)), "{text}");
+        }
+        for text in ["soon", "inf", "", "s", "-", ".5", "1e3", "0.1234567890", "9223372037", "--1"] {
+            assert_eq!(text.parse::<Instant>(), Err(InstantError), "{text}");
+        }
+    }
 
     #[test]
     fn reversed_time_is_not_made_positive() {

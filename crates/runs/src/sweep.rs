@@ -1,7 +1,7 @@
 //! Many runs: a scenario with other values each time.
 //!
 //! A [`Plan`] lists every run, all checked before the first one is made. [`Made`] makes those that are missing, in the
-//! simulator on all CPUs and on the kernel one after the other. A [`Folder`] stores each run as soon as it is over, and
+//! simulator on all CPUs and on the kernel one after the other. It stores each run as soon as it is over, and
 //! gives it back when the sweep is started again. [`Row`]s are the results by case, and [`Number`]s what is measured.
 
 mod columns;
@@ -11,7 +11,7 @@ mod make;
 mod numbers;
 mod plan;
 
-pub use folder::{Folder, Identity, identity};
+pub use folder::{Identity, identity};
 pub use keys::{Key, Kind, split};
 pub use make::Made;
 pub use numbers::{NUMBERS, Number, RATE, RETRANSMITS, Unit, of_tables};

@@ -26,6 +26,7 @@ pub mod reference;
 pub mod scenario;
 pub mod schema;
 pub mod sweep;
+pub mod sysctl;
 pub mod template;
 
 pub use costs::{Cost, CostTable};

@@ -2,11 +2,12 @@
 
 use crate::Outcome;
 use crate::console;
+use crate::tunings::rtt;
+use anyhow::Context;
 use clap::Args;
-use slowpath_kernels::{KernelProfile, Sysctl, registry, sysctls};
-use slowpath_model::units::duration_from_text;
+use slowpath_kernels::{KernelProfile, registry};
 use slowpath_model::{Bytes, Rate};
-use slowpath_scenario::schema::nearest::nearest;
+use slowpath_scenario::sysctl;
 use slowpath_views::explain::{self, BufferQuestion};
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ pub struct Buffer {
     #[arg(value_name = "SIZE", value_parser = size)]
     size: Option<u32>,
     /// The kernels, separated by commas; `slowpath kernels` lists them
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = kernel, default_value = "6.18")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = registry::find, default_value = "6.18")]
     kernel: Vec<KernelProfile>,
     /// A sysctl, set on all kernels, as for `sysctl -w`; net.ipv4. and net.core. may be omitted; repeatable
     #[arg(long, value_name = "NAME=VALUE")]
@@ -45,7 +46,7 @@ pub struct Buffer {
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     truesize: Option<u32>,
     /// The RTT of the path, such as 40ms
-    #[arg(long, value_name = "TIME", value_parser = round_trip)]
+    #[arg(long, value_name = "TIME", value_parser = rtt)]
     rtt: Option<Duration>,
     /// The rate of the path, such as 1Gbit/s
     #[arg(long, value_name = "RATE", requires = "rtt")]
@@ -63,41 +64,11 @@ fn size(text: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("setsockopt takes an int; write at most {} B, just below 2 GiB", i32::MAX))
 }
 
-fn kernel(text: &str) -> Result<KernelProfile, String> {
-    let name = text.trim();
-    registry::named(name)
-        .ok_or_else(|| format!("unknown kernel {name:?}; known are {}", registry::NAMES.join(", ")))
-}
-
-fn round_trip(text: &str) -> Result<Duration, String> {
-    let time = duration_from_text(text).map_err(|error| error.to_string())?;
-    if time.is_zero() { Err("the RTT must be above 0, such as 40ms".to_owned()) } else { Ok(time) }
-}
-
-/// Sets a sysctl of a kernel, as `sysctl -w` does.
-fn put_sysctl(kernel: &mut KernelProfile, text: &str) -> anyhow::Result<()> {
-    let Some((name, value)) = text.split_once('=') else {
-        anyhow::bail!("--sysctl {text:?}: write NAME=VALUE, such as rmem_max=16777216");
-    };
-    let name = name.trim();
-    let Some(sysctl) = Sysctl::named(name) else {
-        let fix = match nearest(name, sysctls().map(Sysctl::short_name)) {
-            Some(meant) => format!("did you mean {meant}?"),
-            None => "`slowpath kernels --sysctls` lists them".to_owned(),
-        };
-        anyhow::bail!("--sysctl {name}: unknown sysctl; {fix}");
-    };
-    if let Err(error) = sysctl.put(kernel, value.trim()) {
-        anyhow::bail!("--sysctl {}: cannot be {:?}; write {}", sysctl.name, value.trim(), error.form);
-    }
-    Ok(())
-}
-
 pub fn run(args: &Buffer) -> anyhow::Result<Outcome> {
     let mut kernels = args.kernel.clone();
     for kernel in &mut kernels {
         for sysctl in &args.sysctl {
-            put_sysctl(kernel, sysctl)?;
+            sysctl::put(kernel, sysctl).context("--sysctl")?;
         }
     }
     let Buffer { size, mss, truesize, rtt, rate, .. } = *args;

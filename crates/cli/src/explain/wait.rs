@@ -5,6 +5,7 @@ use crate::console;
 use anyhow::bail;
 use clap::Args;
 use slowpath_model::units::duration_from_text;
+use slowpath_papers::wu::equations::Tasks;
 use slowpath_views::explain::{self, WaitQuestion};
 use std::time::Duration;
 
@@ -24,13 +25,31 @@ Examples:
 #[command(after_long_help = HELP)]
 pub struct Wait {
     /// Tasks left in the active array when the reader's time slice ends
-    #[arg(long, value_name = "TASKS", value_parser = tasks, default_value = "", allow_hyphen_values = true, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "TASKS",
+        default_value = "",
+        allow_hyphen_values = true,
+        hide_default_value = true
+    )]
     active: Tasks,
     /// Tasks in the expired array that run before the reader
-    #[arg(long, value_name = "TASKS", value_parser = tasks, default_value = "", allow_hyphen_values = true, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "TASKS",
+        default_value = "",
+        allow_hyphen_values = true,
+        hide_default_value = true
+    )]
     expired: Tasks,
     /// Tasks in the active array that run before a reader that wakes up
-    #[arg(long, value_name = "TASKS", value_parser = tasks, default_value = "", allow_hyphen_values = true, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "TASKS",
+        default_value = "",
+        allow_hyphen_values = true,
+        hide_default_value = true
+    )]
     woken: Tasks,
     /// The RTT of a packet that does not wait, such as 40ms
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
@@ -50,28 +69,6 @@ pub struct Wait {
     /// Print JSON (schema slowpath/explain-wait/1) instead of text
     #[arg(long)]
     json: bool,
-}
-
-/// The nice values of some tasks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Tasks(Vec<i8>);
-
-/// The highest number of tasks accepted.
-const MOST: usize = 100_000;
-
-fn tasks(text: &str) -> Result<Tasks, String> {
-    let mut all = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (count, nice) = part.split_once('x').unwrap_or(("1", part));
-        let count =
-            count.trim().parse().ok().filter(|count| (1..=MOST - all.len().min(MOST)).contains(count));
-        let nice = nice.trim().parse().ok().filter(|nice| (-20..=19).contains(nice));
-        let (Some(count), Some(nice)) = (count, nice) else {
-            return Err(format!("{part:?}: write nice values from -20 to 19, such as 0,0,-5 or 10x0"));
-        };
-        all.resize(all.len() + count, nice);
-    }
-    Ok(Tasks(all))
 }
 
 fn chance(text: &str) -> Result<f64, String> {
@@ -95,18 +92,4 @@ pub fn run(args: &Wait) -> anyhow::Result<Outcome> {
     });
     console::print_result(args.json, || &document, |out| document.print(args.rto.is_some(), out))?;
     Ok(Outcome::Whole)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tasks_are_nice_values_or_how_many_of_one() {
-        assert_eq!(tasks("0,-5, 3x19").unwrap(), Tasks(vec![0, -5, 19, 19, 19]));
-        assert_eq!(tasks("").unwrap(), Tasks::default());
-        for wrong in ["20", "-21", "x0", "0x0", "1x", "a", "99999999999x0", "100000x0,1"] {
-            assert!(tasks(wrong).is_err(), "{wrong}");
-        }
-    }
 }

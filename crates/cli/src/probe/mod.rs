@@ -3,11 +3,12 @@
 mod serve;
 
 use crate::Outcome;
+use crate::choice::addresses;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use crate::scenario::Changes;
 use crate::tunings::rate;
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum, ValueHint};
 use slowpath_model::Rate;
 use slowpath_model::units::duration_from_text;
@@ -16,7 +17,7 @@ use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Progress};
 use slowpath_probe::real::{self, LOWEST_RATE, Measured, PORT, ProbeError, SERVED_DURATIONS};
 use slowpath_views::probe as view;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -180,21 +181,13 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
     Ok(if found.is_whole() { Outcome::Whole } else { Outcome::Partial })
 }
 
-/// The addresses of a name, the ones to try first at the front.
-fn addresses(name: &str, port: u16) -> anyhow::Result<Vec<SocketAddr>> {
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
-    let found = (bare, port).to_socket_addrs().with_context(|| format!("{name} has no address"))?;
-    Ok(found.collect())
-}
-
 fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> {
     let interrupt = Interrupt::listen()?;
     let stop = || interrupt.has_come();
     let transfers = args.wants(What::Tcp).then(|| args.tcp.unwrap_or(TRANSFER));
     let addresses = addresses(target, args.port.unwrap_or(PORT))?;
-    let measured = real::measure(&addresses, args.wanted(), transfers, &stop, &mut shown(console));
-    let Measured { found, ended_by } = measured
-        .map_err(|error| error.map_or_else(|| anyhow!("{target} has no address"), anyhow::Error::from))?;
+    let Measured { found, ended_by } =
+        real::measure(&addresses, args.wanted(), transfers, &stop, &mut shown(console))?;
     let Some(error) = ended_by else { return Ok(found) };
     let Some(found) = found.or_nothing() else {
         return Err(anyhow::Error::from(error).context("nothing was measured"));

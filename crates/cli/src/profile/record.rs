@@ -8,12 +8,11 @@ use clap::{Args, ValueEnum, ValueHint};
 use slowpath_files::{Existing, check_output};
 use slowpath_model::units::duration_from_text;
 use slowpath_profile::record::Counted;
-use slowpath_profile::{Recorded, Recorder, Recording, Unwinding, What, work};
+use slowpath_profile::{Recorded, Recorder, Unwinding, What, work};
 use slowpath_views::profile::record as view;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 const HELP: &str = "\
@@ -33,9 +32,6 @@ Examples:
   slowpath profile record --system 10s
   slowpath profile record --system 30s --cpus 2,3 --out receive.perf.data
   slowpath profile record -- iperf3 -c 192.0.2.1 -t 10";
-
-/// How often the recording is checked for its end.
-const CHECK_EVERY: Duration = Duration::from_millis(10);
 
 /// Arguments of `profile record`.
 #[derive(Args)]
@@ -86,7 +82,7 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
         bail!("--out -: samples cannot go to standard output; give the name of a file");
     }
     // perf moves an older one aside.
-    check_output(&args.out, Existing::Replace)?;
+    check_output(&args.out, Existing::Replace, &[])?;
     let recorder = recorder(args);
     let interrupt = Interrupt::listen()?;
     let starting = console.working("getting ready");
@@ -95,7 +91,14 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
     for warning in recording.warnings() {
         warn(warning);
     }
-    let is_early = wait(&mut recording, &recorder, &interrupt, console);
+    // A command draws on the terminal itself.
+    let bar = args.system.map(|time| console.lasting("recording", time));
+    let is_early = recording.wait(&|| interrupt.has_come(), &|over| {
+        if let Some(bar) = &bar {
+            bar.at_time(over);
+        }
+    });
+    drop(bar);
     let finishing = console.working("writing the profile");
     let recorded = recording.stop()?;
     drop(finishing);
@@ -144,24 +147,6 @@ fn recorder(args: &Record) -> Recorder {
         output_to_stderr: args.json,
         ..Recorder::new(what, &args.out)
     }
-}
-
-/// Waits for the end; returns whether the recording was ended early.
-fn wait(recording: &mut Recording, recorder: &Recorder, interrupt: &Interrupt, console: &Console) -> bool {
-    let is_timed = matches!(recorder.what, What::System { .. });
-    // A command draws on the terminal itself.
-    let bar = is_timed.then(|| console.lasting("recording", recorder.longest));
-    while !recording.is_over() {
-        if interrupt.has_come() {
-            return true;
-        }
-        if let Some(bar) = &bar {
-            bar.at_time(recording.lasts());
-        }
-        thread::sleep(CHECK_EVERY.min(recorder.longest.saturating_sub(recording.lasts())));
-    }
-    // Ctrl-C reaches the command as well, and somebody else may have ended perf.
-    interrupt.has_come() || is_timed && recording.lasts() < recorder.longest
 }
 
 /// Warns if the command failed; returns the exit code.

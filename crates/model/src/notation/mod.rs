@@ -106,20 +106,8 @@ impl<'a> Words<'a> {
         End::BOTH.into_iter().find(|end| self.keyword(end.name()))
     }
 
-    /// Seconds with up to nine decimals.
     fn instant(&mut self) -> Result<Instant, NotationError> {
-        let word = self.word();
-        let parse = || -> Option<i64> {
-            let (negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
-            let (seconds, decimals) = digits.split_once('.').unwrap_or((digits, ""));
-            let plain = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-            if seconds.is_empty() || decimals.len() > 9 || !plain(seconds) || !plain(decimals) {
-                return None;
-            }
-            let nanos: i128 = format!("{seconds}{decimals:0<9}").parse().ok()?;
-            i64::try_from(if negative { -nanos } else { nanos }).ok()
-        };
-        parse().map(Instant::from_nanos).ok_or_else(|| error("the time in seconds", word))
+        self.number("the time in seconds")
     }
 }
 

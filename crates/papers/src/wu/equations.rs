@@ -6,6 +6,7 @@
 
 use slowpath_kernels::schedule::o1_time_slice;
 use slowpath_model::{Bytes, Rate, statistics};
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Equation 11's bounds (`TCP_RTO_MIN`, `TCP_RTO_MAX`).
@@ -14,6 +15,38 @@ pub const RTO_MIN: Duration = Duration::from_millis(200);
 pub const RTO_MAX: Duration = Duration::from_secs(120);
 /// The constant of equation 8, of order 1: Mathis and others' value for an ACK per segment and random losses.
 pub const MATHIS: f64 = 1.22;
+
+/// The nice values of some tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tasks(pub Vec<i8>);
+
+impl Tasks {
+    /// The highest number of tasks that text can name.
+    const MOST: usize = 100_000;
+}
+
+/// A part of a list of tasks that is neither a nice value nor a number of tasks with one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?}: write nice values from -20 to 19, such as 0,0,-5 or 10x0")]
+pub struct TasksError(String);
+
+impl FromStr for Tasks {
+    type Err = TasksError;
+
+    /// Nice values, or numbers of tasks with one nice value, between commas: `0,0,-5` or `10x0`.
+    fn from_str(text: &str) -> Result<Self, TasksError> {
+        let mut all = Vec::new();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let (count, nice) = part.split_once('x').unwrap_or(("1", part));
+            let room = Self::MOST - all.len();
+            let count = count.trim().parse().ok().filter(|count| (1..=room).contains(count));
+            let nice = nice.trim().parse().ok().filter(|nice| (-20..=19).contains(nice));
+            let (count, nice) = count.zip(nice).ok_or_else(|| TasksError(part.to_owned()))?;
+            all.resize(all.len() + count, nice);
+        }
+        Ok(Self(all))
+    }
+}
 
 fn slices(nice: &[i8]) -> Duration {
     nice.iter().map(|nice| o1_time_slice(*nice)).sum()
@@ -101,6 +134,15 @@ pub fn times_out(wait: Duration, timeout: Duration, round_trip: Duration) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tasks_are_nice_values_or_counts_of_one() {
+        assert_eq!("0,-5, 3x19".parse(), Ok(Tasks(vec![0, -5, 19, 19, 19])));
+        assert_eq!("".parse(), Ok(Tasks::default()));
+        for wrong in ["20", "-21", "x0", "0x0", "1x", "a", "99999999999x0", "100000x0,1"] {
+            assert!(wrong.parse::<Tasks>().is_err(), "{wrong}");
+        }
+    }
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 

@@ -19,23 +19,23 @@ pub struct Measured {
 ///
 /// # Errors
 ///
-/// If no address answers (the last one's reason; `None` if there is no address), or the far end refuses.
+/// If no address answers (the last one's reason), or the far end refuses.
 pub fn measure(
     addresses: &[SocketAddr],
     wanted: Wanted,
     transfers: Option<Duration>,
     stop: Stop<'_>,
     on_progress: &mut dyn FnMut(Progress),
-) -> Result<Measured, Option<ProbeError>> {
-    let mut last = None;
+) -> Result<Measured, ProbeError> {
+    let mut last = ProbeError::NoAddress;
     for to in addresses {
         let (mut client, connected) = match Client::connect(*to, stop) {
             Ok(connected) => connected,
             Err(error @ ProbeError::NoServer { .. }) => {
-                last = Some(error);
+                last = error;
                 continue;
             }
-            Err(error) => return Err(Some(error)),
+            Err(error) => return Err(error),
         };
         let mut found = Found::new(wanted, connected.packet_bytes);
         found.far_end = Some(connected.to);

@@ -49,6 +49,9 @@ pub enum ProbeError {
         /// The error of the system.
         source: io::Error,
     },
+    /// There is no address to measure to.
+    #[error("no address is given")]
+    NoAddress,
     /// No server is there.
     #[error(
         "{to}: no answer: {source}; is `slowpath probe --serve` running there, and does it listen on that address?"

@@ -1,10 +1,12 @@
 //! Makes the runs of a sweep: in the simulator on all CPUs, on the kernel one after the other.
 
-use super::folder::Folder;
+use super::Row;
+use super::folder::{Folder, Identity};
 use super::plan::{Job, Plan, case_name};
 use crate::kernel::How;
 use crate::{Error, Measured, parallel};
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// The results of a sweep so far, and where they are stored.
@@ -12,12 +14,33 @@ pub struct Made<'a> {
     /// What is to be run.
     pub plan: &'a Plan,
     /// Where each run is stored as soon as it is over.
-    pub folder: Option<&'a Folder>,
+    folder: Option<Folder>,
     /// The run of each of the plan's jobs, in their order; `None` until it is made.
     pub found: Vec<Option<Measured>>,
 }
 
 impl<'a> Made<'a> {
+    /// The runs that `folder` has already, if there is one; none otherwise.
+    ///
+    /// # Errors
+    ///
+    /// If the folder holds anything else, or what it holds cannot be read.
+    pub fn begin(plan: &'a Plan, folder: Option<(&Path, Identity)>) -> Result<Self, Error> {
+        let opened = folder.map(|(path, identity)| Folder::open(path, plan, identity));
+        let (folder, found) = opened.transpose()?.unzip();
+        Ok(Self { plan, folder, found: found.unwrap_or_else(|| plan.jobs.iter().map(|_| None).collect()) })
+    }
+
+    /// The runs by case. Completes the folder.
+    ///
+    /// # Errors
+    ///
+    /// If a file of the folder cannot be read, written or removed.
+    pub fn end(self) -> Result<Vec<Row<'a>>, Error> {
+        self.folder.as_ref().map_or(Ok(()), Folder::pack)?;
+        Ok(Row::all(self.plan, self.found))
+    }
+
     /// The jobs of one place that have no run yet, with their index.
     fn missing(&self, is_real: bool) -> Vec<(usize, &'a Job)> {
         let all = self.plan.jobs.iter().enumerate();
@@ -31,7 +54,7 @@ impl<'a> Made<'a> {
     }
 
     fn store(&self, job: &Job, run: &Measured) -> Result<(), Error> {
-        self.folder.map_or(Ok(()), |folder| folder.add(self.plan, job, run))
+        self.folder.as_ref().map_or(Ok(()), |folder| folder.add(self.plan, job, run))
     }
 
     /// Makes the missing runs on the kernel, and calls `done` after each. Returns why runs failed.

@@ -4,7 +4,8 @@ use crate::file::{Entry, Place, Table, Value};
 use crate::schema::nearest::nearest;
 use crate::schema::table::origin;
 use crate::schema::{Context, Key, Origin, Reader, Section, Setting, Sub};
-use slowpath_kernels::{Choice, KernelProfile, Sysctl, choices, registry, sysctls};
+use crate::sysctl;
+use slowpath_kernels::{Choice, KernelProfile, choices, registry};
 use std::time::Duration;
 
 static BASE: Key<String> = Key::new("base", "The kernel to start from.").default("6.18", "today's kernel");
@@ -114,14 +115,12 @@ fn put_sysctl(host: &Reader<'_>, key: &'static Sub, kernel: &mut KernelProfile, 
         }
         return;
     }
-    let Some(sysctl) = Sysctl::named(&entry.key) else {
-        let names = sysctls().map(Sysctl::short_name);
-        let hint = match nearest(&entry.key, names) {
-            Some(meant) => format!("did you mean {meant}?"),
-            None => "`slowpath kernels --sysctls` lists them".to_owned(),
-        };
-        host.context().refuse(entry.place.clone(), "there is no such sysctl here", hint);
-        return;
+    let sysctl = match sysctl::named(&entry.key) {
+        Ok(sysctl) => sysctl,
+        Err(hint) => {
+            host.context().refuse(entry.place.clone(), "there is no such sysctl here", hint);
+            return;
+        }
     };
     let before = sysctl.of(kernel);
     let put = bare(&entry.node.value, "1", "0").is_some_and(|text| sysctl.put(kernel, &text).is_ok());

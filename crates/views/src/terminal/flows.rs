@@ -3,7 +3,9 @@
 use super::look::{Look, columns};
 use crate::headline::main_finding;
 use crate::quantity::{count, duration, duration_or_dash, share};
+use crate::rank::Selection;
 use crate::words;
+use slowpath_analyses::Analysis;
 use slowpath_analyses::report::{DirectionReport, FlowReport, Measures, RttMeasures, ScaleKnown};
 use slowpath_model::Bytes;
 use std::io;
@@ -100,6 +102,28 @@ fn best_rtt(flow: &FlowReport) -> RttMeasures {
 
 fn or_dash<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+/// Writes all measures of the flows selected, each as it is reported: all reports at once take twice the memory.
+///
+/// # Errors
+///
+/// The errors of `out`.
+pub fn flows_long(
+    analysis: Analysis,
+    selection: &Selection,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
+    let mut between = "";
+    let mut written = Ok(());
+    analysis.finish_each(|flow| {
+        if written.is_ok() && selection.takes(&flow) {
+            written = out.write_all(between.as_bytes()).and_then(|()| flow_long(&flow, look, out));
+            between = "\n";
+        }
+    });
+    written
 }
 
 /// Writes all measures of one flow, both directions side by side.

@@ -10,7 +10,7 @@ mod look;
 mod palette;
 
 pub use causes::{cause_catalogue, cause_page};
-pub use flows::{flow_long, flows_table};
+pub use flows::{flow_long, flows_long, flows_table};
 pub use look::Look;
 
 use crate::diagnosis::Diagnosis;

@@ -7,10 +7,7 @@
 //!
 //! let recorder = Recorder { longest: Duration::from_secs(30), ..Recorder::new(What::System { cpus: None }, "perf.data") };
 //! let mut recording = recorder.start()?;
-//! // Here the host does what is to be profiled.
-//! while !recording.is_over() {
-//!     std::thread::sleep(Duration::from_millis(10));
-//! }
+//! recording.wait(&|| false, &|so_far| println!("{so_far:?}"));
 //! let recorded = recording.stop()?;
 //! println!("{} bytes, sampled by {}", recorded.bytes, recorded.event.name);
 //! # Ok(())
@@ -48,10 +45,13 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Samples a second if nothing else is said: no divisor of the ticks of any kernel, so that it does not always see the same.
 pub const FREQUENCY: u32 = 999;
+/// How often a recording is checked for its end.
+const CHECK_EVERY: Duration = Duration::from_millis(10);
 
 /// A recording to make.
 #[derive(Clone, Debug)]
@@ -107,6 +107,7 @@ pub struct Recording {
     event: Chosen,
     out: PathBuf,
     longest: Duration,
+    is_timed: bool,
     is_whole_host: bool,
     warnings: Vec<String>,
 }
@@ -218,6 +219,7 @@ impl Recorder {
             event,
             out: self.out.clone(),
             longest: self.longest,
+            is_timed: matches!(self.what, What::System { .. }),
             is_whole_host: matches!(self.what, What::System { cpus: None }),
             warnings,
         })
@@ -274,6 +276,20 @@ impl Recording {
         self.begun.elapsed() >= self.longest
             || self.running.as_mut().is_some_and(Running::has_ended)
             || self.perf.has_ended()
+    }
+
+    /// Waits until there is nothing more to record, or `stop` returns true. Calls `each` with the time so far, every
+    /// [`CHECK_EVERY`]. Returns whether the recording was ended early: by `stop`, or by whoever ended perf.
+    pub fn wait(&mut self, stop: &dyn Fn() -> bool, each: &dyn Fn(Duration)) -> bool {
+        while !self.is_over() {
+            if stop() {
+                return true;
+            }
+            each(self.lasts());
+            thread::sleep(CHECK_EVERY.min(self.longest.saturating_sub(self.lasts())));
+        }
+        // Ctrl-C reaches a command as well, which then ends first.
+        stop() || self.is_timed && self.lasts() < self.longest
     }
 
     /// Ends it in order: perf, which completes its file, and then the command if it still runs.
