@@ -102,13 +102,13 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         (a, b) => a.or(b),
     };
     let shortest = i64::from(base_rtt.unwrap_or(0)) * 500;
-    let mut rates: Vec<(f64, i64)> = stretches
-        .iter()
-        .filter(|s| {
-            s.lasted() >= shortest.max(thresholds::LEAST_RATE_NS)
-                && s.delivered > thresholds::LEAST_RATE_SEGMENTS * i64::from(context.mss)
-        })
-        .filter_map(|s| s.rate().map(|rate| (rate, s.lasted())))
+    let is_rate = |stretch: &Stretch| {
+        stretch.lasted() >= shortest.max(thresholds::LEAST_RATE_NS)
+            && stretch.delivered > thresholds::LEAST_RATE_SEGMENTS * i64::from(context.mss)
+    };
+    let mut rates: Vec<(f64, i64)> = (0..stretches.len())
+        .filter(|at| is_rate(&stretches[*at]))
+        .filter_map(|at| Some((rate(around(stretches, at, &is_rate))?, stretches[at].lasted())))
         .collect();
     rates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     let sending: i64 = rates.iter().map(|(_, lasted)| lasted).sum();
@@ -240,7 +240,8 @@ impl Classifier<'_> {
             // If the sender's distance is unknown, so is what reached it, and when.
             Hold::Idle | Hold::Dry | Hold::Open if !self.context.near_known => Cause::Undetermined,
             Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => {
-                Cause::AcksHeldBack
+                // Linux delays ACKs that would offer less than those before, since data waits to be read.
+                if self.shrunk(at) { Cause::SlowReader } else { Cause::AcksHeldBack }
             }
             Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => self.turns(stretch),
             Hold::Idle | Hold::Dry if stretch.marks.has(Marks::UNPROVEN) => Cause::Undetermined,
@@ -308,6 +309,12 @@ impl Classifier<'_> {
         no_more(next.unwrap_or(&self.stretches[at]))
     }
 
+    /// Whether the receiver offered much less than before: data waited to be read.
+    fn shrunk(&self, at: usize) -> bool {
+        let before = f64::from(largest_window(&self.stretches[..at]));
+        f64::from(self.stretches[at].window_max) < before * thresholds::SHRUNK
+    }
+
     fn window(&self, at: usize) -> Cause {
         let stretch = &self.stretches[at];
         let zero = stretch.marks.has(Marks::ZERO_WINDOW);
@@ -319,8 +326,7 @@ impl Classifier<'_> {
         }
         let closed =
             stretch.under(Hold::Window) as f64 >= thresholds::STOPPED_SHARE * stretch.lasted() as f64;
-        let largest = |some: &[Stretch]| some.iter().map(|s| s.window_max).max().unwrap_or(0);
-        let before = largest(&self.stretches[..at]);
+        let before = largest_window(&self.stretches[..at]);
         // No sender sends into less than a segment, unless the window is always that small.
         let mss = self.context.mss;
         let shut = zero || stretch.window_max < mss && before / 2 > mss;
@@ -328,8 +334,9 @@ impl Classifier<'_> {
             return Cause::ReaderStopped;
         }
         let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
-        let shrunk = stretch.window_max < part(before, thresholds::SHRUNK);
-        let outgrown = stretch.window_max < part(largest(&self.stretches[at..]), thresholds::SHRUNK);
+        let shrunk = self.shrunk(at);
+        let outgrown =
+            stretch.window_max < part(largest_window(&self.stretches[at..]), thresholds::SHRUNK);
         // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
         // first burst's own queue looks the same. If the window is always the same, all is read each time, and the
         // queue belongs to other flows.)
@@ -598,6 +605,24 @@ impl Classifier<'_> {
             }
         }
     }
+}
+
+/// The stretch at `at` with the next ones, then the previous ones, to [`thresholds::RATE_STRETCHES`], as far as `is_rate`
+/// holds for them: ACKs come in bursts, and what they deliver in one RTT is not the rate of a path.
+fn around<'a>(stretches: &'a [Stretch], at: usize, is_rate: &dyn Fn(&Stretch) -> bool) -> &'a [Stretch] {
+    let goes_on = |at: usize| stretches.get(at).is_some_and(is_rate);
+    let (mut from, mut to) = (at, at + 1);
+    while to - from < thresholds::RATE_STRETCHES && goes_on(to) {
+        to += 1;
+    }
+    while to - from < thresholds::RATE_STRETCHES && from > 0 && goes_on(from - 1) {
+        from -= 1;
+    }
+    &stretches[from..to]
+}
+
+fn largest_window(stretches: &[Stretch]) -> u32 {
+    stretches.iter().map(|stretch| stretch.window_max).max().unwrap_or(0)
 }
 
 /// Whether a rule behind the losses explains the time.

@@ -163,6 +163,9 @@ pub const REPAIRED_AT_FULL_RATE: f64 = 0.8;
 /// The peak rate is exceeded for this part of the sending time: one burst of ACKs is no rate.
 pub const PEAK_TIME_PART: i64 = 20;
 
+/// Rates are means over so many RTTs if the sender sends all the time.
+pub const RATE_STRETCHES: usize = 3;
+
 /// A rate over less time than this, in nanoseconds, is a burst.
 pub const LEAST_RATE_NS: i64 = 1_000_000;
 

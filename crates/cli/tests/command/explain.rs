@@ -93,7 +93,7 @@ fn buffers_that_make_no_sense_are_refused() {
         (&["--sysctl", "rmem_mx=1"], "did you mean rmem_max?"),
         (&["--sysctl", "tcp_rmem=1"], "net.ipv4.tcp_rmem: cannot be \"1\""),
         (&["--rate", "1Gbit/s"], "--rtt"),
-        (&["--rtt", "0s"], "must be above 0"),
+        (&["--rtt", "0s"], "write an RTT from 1us"),
         (&["--mss", "87"], "88..=9148"),
     ] {
         let (code, out, err) = told(&run(&folder, &[&["explain", "buffer"], rest].concat()));
