@@ -401,6 +401,9 @@ impl EndState {
         };
         // A window whose scale is not known is no bound.
         track.seed(peer.window.current, peer.window.count > 0 && peer.scale != ScaleKnown::Unknown);
+        if let Some(asked) = peer.last_data.filter(|asked| *asked >= begin) {
+            track.was_asked_first(asked, peer.unique_bytes, &self.rto);
+        }
         track
     }
 

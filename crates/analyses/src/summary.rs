@@ -89,6 +89,9 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let opening = context.opening;
     if opening == Cause::AcceptQueueFull {
         begin_with(&mut spells, flow.first, flow.opening.accepted.unwrap_or(last), opening);
+    } else if let Some(accepted) = flow.opening.accepted {
+        // The handshake's last ACK was lost: for the responder, its next one opened the connection.
+        begin_with(&mut spells, flow.first, accepted, opening);
     }
     let was_never_open =
         opening.is_failed_opening() || opening == Cause::AcceptQueueFull && flow.opening.accepted.is_none();

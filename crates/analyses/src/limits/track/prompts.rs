@@ -44,6 +44,16 @@ impl Track {
             && self.is_soon_after(self.acked, at, near)
     }
 
+    /// The other end had sent all of `payload` at `at`, before this end sent anything: until then, there was nothing to
+    /// answer.
+    pub fn was_asked_first(&mut self, at: Instant, payload: u64, rto: &LinuxRto) {
+        self.account(at, Hold::Idle, rto);
+        self.cut();
+        self.asked = true;
+        self.spoken = Some(at);
+        self.current.prompts = u32::try_from(payload).unwrap_or(u32::MAX);
+    }
+
     /// There was nothing to send since data was last sent.
     pub(super) fn was_dry(&mut self) {
         self.dry = true;
