@@ -81,6 +81,8 @@ evidence! {
     Handshake = "handshake" { rtt: Duration = "From SYN to the handshake's last ACK." }
     /// SYNs and SYN-ACKs that were retransmitted.
     SynRetransmitted = "syn-retransmitted" { times: u64 = "How many." }
+    /// The end waited for data of the other end, which was lost.
+    AwaitedData = "awaited-data" {}
     /// No data was sent although the receiver's window was open.
     Silence = "silence" { longest: Duration = "The longest such time." }
     /// Far from the sender: it fell silent until the recording ended, and never closed the connection.

@@ -32,6 +32,7 @@ struct Material<'a> {
 /// Sums the spells of each direction up by cause, most time first, and adds the reset to those of the main direction;
 /// [`FlowReport::explain`] adds the evidence.
 pub fn complete(report: &mut FlowReport) {
+    report.with_awaited();
     for from in End::BOTH {
         idle_to_the_end(&mut report.directions[from.index()].spells, report.last);
         report.directions[from.index()].findings = findings(report, from);
@@ -45,11 +46,15 @@ impl FlowReport {
     pub fn explain(&mut self) {
         for from in End::BOTH {
             let mut findings = std::mem::take(&mut self.directions[from.index()].findings);
-            let material = Material::of(self, from);
+            let own = Material::of(self, from);
             for finding in &mut findings {
+                let material = Material::of(self, finding.from);
                 finding.evidence = material.evidence(finding.cause);
+                if finding.from != from {
+                    finding.evidence.insert(0, Evidence::AwaitedData {});
+                }
                 finding.alternatives = material.alternatives(finding.cause).collect();
-                finding.instants = material.longest(finding.cause);
+                finding.instants = own.longest(finding.cause);
                 // With JSON output, a hundred thousand flows may be explained before the first is printed.
                 finding.evidence.shrink_to_fit();
                 finding.alternatives.shrink_to_fit();
@@ -96,7 +101,12 @@ fn findings(report: &FlowReport, from: End) -> Vec<Finding> {
         if !life.is_zero() {
             finding.share = finding.lasted.as_secs_f64() / life.as_secs_f64();
         }
-        finding.confidence = material.confidence(finding.cause);
+        let awaited = report.directions[from.index()].awaited.iter();
+        let awaited: Duration = awaited.filter(|spell| spell.cause == finding.cause).map(Spell::lasted).sum();
+        if awaited * 2 > finding.lasted {
+            finding.from = !from;
+        }
+        finding.confidence = Material::of(report, finding.from).confidence(finding.cause);
     }
     found.sort_by(|a, b| b.lasted.cmp(&a.lasted).then(a.cause.cmp(&b.cause)));
     found

@@ -35,6 +35,7 @@ mod ranges;
 pub mod report;
 mod rtt;
 pub mod settled;
+mod spells;
 mod stalls;
 mod summary;
 mod vantage;

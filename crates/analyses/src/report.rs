@@ -213,6 +213,8 @@ pub struct DirectionReport {
     /// Time split into spells: contiguous, in order, no overlap, from the flow's first event to its last. Empty
     /// where the direction carried no payload, unless that is what the report is about.
     pub spells: Vec<Spell>,
+    /// Parts of them in which this end waited for data of the other, which was lost and repaired.
+    pub awaited: Vec<Spell>,
     /// The spells summed up by cause, most time first.
     pub findings: Vec<Finding>,
     /// Pauses far longer than an RTT, in order of time; the longest 64 where there were more.
@@ -489,7 +491,7 @@ impl Spell {
 /// One cause, over the life of a direction.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The end whose sending it bound.
+    /// The end whose sending it bound; the other end, where this one waited for data that was lost.
     pub from: End,
     /// What bound.
     pub cause: Cause,

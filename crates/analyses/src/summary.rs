@@ -109,7 +109,8 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     {
         end_with(&mut spells, flow.first, since, last, Cause::PeerGone);
     }
-    DirectionReport { from, measures, spells, findings: Vec::new(), stalls, stall_count, overview }
+    let (awaited, findings) = Default::default();
+    DirectionReport { from, measures, spells, awaited, findings, stalls, stall_count, overview }
 }
 
 /// Since when an end has tried in vain to reach the other, up to the end of the flow.

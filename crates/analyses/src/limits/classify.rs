@@ -335,8 +335,7 @@ impl Classifier<'_> {
         }
         let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
         let shrunk = self.shrunk(at);
-        let outgrown =
-            stretch.window_max < part(largest_window(&self.stretches[at..]), thresholds::SHRUNK);
+        let outgrown = stretch.window_max < part(largest_window(&self.stretches[at..]), thresholds::SHRUNK);
         // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
         // first burst's own queue looks the same. If the window is always the same, all is read each time, and the
         // queue belongs to other flows.)

@@ -11,6 +11,7 @@ use crate::evidence::Evidence;
 use crate::findings;
 use crate::limits::{queue, thresholds};
 use crate::report::{DirectionReport, FlowReport, Spell};
+use crate::spells::{join_alike, overlay};
 use slowpath_model::{End, Instant};
 use std::collections::HashMap;
 use std::mem;
@@ -24,8 +25,10 @@ pub fn merge_all(pairing: &Pairing, flows: [Vec<FlowReport>; 2]) -> (usize, Vec<
     if base == 1 {
         mem::swap(&mut of_base, &mut others);
     }
+    others.iter_mut().for_each(FlowReport::without_awaited);
     let others: HashMap<_, _> = others.iter().map(|flow| (flow.id, flow)).collect();
-    let improved = of_base.into_iter().map(|flow| {
+    let improved = of_base.into_iter().map(|mut flow| {
+        flow.without_awaited();
         let other = pairing.of(base, flow.id).and_then(|pair| others.get(&pair.flows[1 - base]).copied());
         merge(flow, other, pairing, base)
     });
@@ -322,34 +325,6 @@ fn lookback(direction: &DirectionReport) -> Duration {
     let rtt = &direction.measures.rtt_by_ack;
     let longest = rtt.max.unwrap_or(Duration::from_secs(1));
     longest.max(rtt.min.unwrap_or_default() * 3)
-}
-
-/// Puts `spell` over those parts of `spells` whose cause gives way to it.
-fn overlay(spells: &mut Vec<Spell>, over: Spell, gives_way: impl Fn(Cause) -> bool) {
-    let mut laid = Vec::with_capacity(spells.len());
-    for spell in spells.drain(..) {
-        let (from, to) = (spell.from.max(over.from), spell.to.min(over.to));
-        if from >= to || !gives_way(spell.cause) {
-            laid.push(spell);
-            continue;
-        }
-        laid.push(Spell { to: from, ..spell });
-        laid.push(Spell { from, to, cause: over.cause });
-        laid.push(Spell { from: to, ..spell });
-    }
-    laid.retain(|spell| spell.from < spell.to);
-    *spells = laid;
-    join_alike(spells);
-}
-
-fn join_alike(spells: &mut Vec<Spell>) {
-    spells.dedup_by(|next, last| {
-        let alike = next.cause == last.cause && next.from == last.to;
-        if alike {
-            last.to = next.to;
-        }
-        alike
-    });
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ pub fn report() -> FlowReport {
         from,
         measures,
         spells: Vec::new(),
+        awaited: Vec::new(),
         findings: Vec::new(),
         stalls: Vec::new(),
         stall_count: 0,

@@ -58,6 +58,9 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::WindowAllows { rtt, rate } => {
             format!("over an RTT of {} such a window allows at most {rate}", duration(rtt))
         }
+        Evidence::AwaitedData {} => {
+            "the sender waited for data of the other end, which was lost".to_owned()
+        }
         Evidence::ScalingNotOffered {} => "the two SYNs did not both offer window scaling".to_owned(),
         Evidence::FirstWindow { opened, next, scale } => format!(
             "the receiver opened with a window of {opened}, and its next is {next} with the scale of {scale} that the sender \

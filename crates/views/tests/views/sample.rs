@@ -27,6 +27,7 @@ fn direction(from: End) -> DirectionReport {
         measures: Measures::default(),
         spells: Vec::new(),
         overview: Overview::default(),
+        awaited: Vec::new(),
         findings: Vec::new(),
         stalls: Vec::new(),
         stall_count: 0,
