@@ -169,6 +169,7 @@ impl<'a> Material<'a> {
             Cause::AcceptQueueFull => high_if(self.vantage == Vantage::At(End::B)),
             // Some hosts send RSTs with a TTL of their own.
             Cause::ResetOnPath => high_if(self.closing.reset.as_ref().is_some_and(|reset| reset.went_on)),
+            Cause::ResetUnknown => high_if(self.closing.reset.as_ref().is_none_or(|reset| !reset.knew)),
             // It was certainly dropped behind the tap; the reason is not certain.
             Cause::NotAccepted => {
                 high_if(self.overview.rare().not_accepted.is_some_and(|seen| seen.damaged + seen.stale > 0))

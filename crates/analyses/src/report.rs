@@ -201,6 +201,8 @@ pub struct Reset {
     pub nxt: StreamOffset,
     /// The end sent new data afterwards.
     pub went_on: bool,
+    /// The end was still sending, so its host had the connection until then.
+    pub knew: bool,
 }
 
 /// One direction of a flow: what one end sent, and what bound it.

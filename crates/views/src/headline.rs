@@ -1,14 +1,19 @@
 //! What a flow's headline names.
 
 use slowpath_analyses::report::{Finding, FlowReport, Spell};
-use slowpath_analyses::{Cause, Limit};
+use slowpath_analyses::{Cause, Confidence, Limit};
 use std::cmp::Reverse;
 use std::time::Duration;
 
 /// What the headline of a flow names: a reset that no program asked for, or else what took most time.
 pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
-    let is_failure = |cause| matches!(cause, Cause::ResetUnknown | Cause::ResetOnPath);
-    let failed = flow.main().findings.iter().find(|finding| is_failure(finding.cause));
+    let is_failure = |finding: &&Finding| match finding.cause {
+        Cause::ResetOnPath => true,
+        // Otherwise a program may have closed the connection.
+        Cause::ResetUnknown => finding.confidence == Confidence::High,
+        _ => false,
+    };
+    let failed = flow.main().findings.iter().find(is_failure);
     failed.or_else(|| longest_finding(flow))
 }
 

@@ -35,8 +35,8 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
     let unacknowledged =
         [outstanding(me, has_sent_fin), outstanding(other, closing.fin[(!segment.from).index()])];
     // A host that was still sending knows the connection: its program had closed it, and the FIN waits behind that data.
-    let is_closing = unacknowledged[0] > 0
-        && me.last_data.is_some_and(|last| at.nanos_since(last) < thresholds::STILL_SENDING_NS);
+    let since_sent = me.last_data.map_or(i64::MAX, |last| at.nanos_since(last));
+    let is_closing = unacknowledged[0] > 0 && since_sent < thresholds::STILL_SENDING_NS;
     // It may answer an earlier segment than the last.
     let answers = segment.ack.is_none() && other.last_acknowledged().is_some_and(|ack| segment.seq <= ack);
     let mut reset = Reset {
@@ -49,6 +49,8 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
         too_soon: if answers { too_soon(me, other, at) } else { None },
         nxt: me.outstanding.nxt(),
         went_on: false,
+        // Its program may have closed it, or something else reset it, behind the tap.
+        knew: me.distance.sending().min().is_some_and(|far| since_sent < far),
     };
     let gave_up = me.unheard().is_some_and(|unheard| unheard.tries >= thresholds::LEAST_TRIES);
     reset.cause = if reset.ttl.is_some() || reset.too_soon.is_some() {

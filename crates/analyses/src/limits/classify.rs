@@ -37,7 +37,8 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let mut spells = Spells::default();
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
-    let classifier = Classifier { context, overview: &overview, stretches, finished };
+    let full_at = least_flight_at_peak(stretches, overview.peak_rate);
+    let classifier = Classifier { context, overview: &overview, stretches, finished, full_at };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
@@ -164,6 +165,8 @@ struct Classifier<'a> {
     overview: &'a Overview,
     stretches: &'a [Stretch],
     finished: &'a Finished<'a>,
+    /// The least data in flight, in bytes, with which the path delivered its peak rate.
+    full_at: Option<u32>,
 }
 
 impl Classifier<'_> {
@@ -336,6 +339,8 @@ impl Classifier<'_> {
         let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
         let shrunk = self.shrunk(at);
         let outgrown = stretch.window_max < part(largest_window(&self.stretches[at..]), thresholds::SHRUNK);
+        // A window of two segments or less closes with each of them, read or not.
+        let tiny = before <= thresholds::LEAST_BUFFERED_SEGMENTS * mss;
         // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
         // first burst's own queue looks the same. If the window is always the same, all is read each time, and the
         // queue belongs to other flows.)
@@ -349,7 +354,7 @@ impl Classifier<'_> {
         let closing = around.iter().any(|s| {
             s.under(Hold::Window) > 0 && s.window_min < part(stretch.window_max, thresholds::CLOSING)
         });
-        if zero || shrunk || held || closing {
+        if zero || (shrunk || held || closing) && !tiny {
             return Cause::SlowReader;
         }
         if self.context.scaling == Some(false)
@@ -364,7 +369,18 @@ impl Classifier<'_> {
         if outgrown {
             return Cause::AutotuningLag;
         }
-        Cause::ReceiveBufferTooSmall
+        self.window_beyond_a_full_path(stretch).unwrap_or(Cause::ReceiveBufferTooSmall)
+    }
+
+    /// The cause, if the window was used up and the path was full before it was: as much was delivered with far less in
+    /// flight, and the rest stood in a queue.
+    fn window_beyond_a_full_path(&self, stretch: &Stretch) -> Option<Cause> {
+        let (more, than) = thresholds::BEYOND_FULL_PART;
+        let is_beyond = self.full_at.is_some_and(|flight| stretch.flight_max / more >= flight / than);
+        let at_peak = stretch.rate()? >= thresholds::AT_PEAK * self.overview.peak_rate;
+        let base = self.overview.base_rtt?;
+        let is_full = is_beyond && at_peak && queue::stood_throughout(self.overview, stretch);
+        if is_full { queue::cause(stretch.rtt_min - base, base) } else { None }
     }
 
     /// The sender's queue was empty after its last segment.
@@ -618,6 +634,24 @@ fn around<'a>(stretches: &'a [Stretch], at: usize, is_rate: &dyn Fn(&Stretch) ->
         from -= 1;
     }
     &stretches[from..to]
+}
+
+/// The least data in flight with which the peak rate was delivered, twice at least, while nothing but the path or the
+/// congestion window held the sender.
+fn least_flight_at_peak(stretches: &[Stretch], peak: f64) -> Option<u32> {
+    let at_peak = |stretch: &&Stretch| {
+        stretch.held_most() == Hold::Open
+            && stretch.rate().is_some_and(|rate| rate >= thresholds::AT_PEAK * peak)
+    };
+    let (mut least, mut second) = (None, None);
+    for flight in stretches.iter().filter(at_peak).map(|stretch| stretch.flight_max) {
+        if least.is_none_or(|least| flight < least) {
+            second = least.replace(flight);
+        } else if second.is_none_or(|second| flight < second) {
+            second = Some(flight);
+        }
+    }
+    second
 }
 
 fn largest_window(stretches: &[Stretch]) -> u32 {

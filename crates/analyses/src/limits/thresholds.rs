@@ -166,6 +166,9 @@ pub const PEAK_TIME_PART: i64 = 20;
 /// Rates are means over so many RTTs if the sender sends all the time.
 pub const RATE_STRETCHES: usize = 3;
 
+/// A window is beyond what fills the path if this much more was in flight than with the same rate before.
+pub const BEYOND_FULL_PART: (u32, u32) = (5, 4);
+
 /// A rate over less time than this, in nanoseconds, is a burst.
 pub const LEAST_RATE_NS: i64 = 1_000_000;
 
