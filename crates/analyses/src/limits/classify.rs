@@ -506,7 +506,14 @@ impl Classifier<'_> {
             return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * self.context.mss {
                 let by_ack = stretch.part_sent_after(Prompt::Ack) >= thresholds::CLOCKED_BY_ACKS;
                 let is_full = self.context.at_sender && by_ack && stretch.emptied == 0 && self.refilled(at);
-                if is_full { Cause::SendBufferFull } else { Cause::SenderIdle }
+                if is_full {
+                    Cause::SendBufferFull
+                } else if !self.context.at_sender && stretch.emptied == 0 && self.refilled(at) {
+                    // From afar, a window that a device on the path wrote looks the same.
+                    Cause::Undetermined
+                } else {
+                    Cause::SenderIdle
+                }
             } else if at < thresholds::STUCK_AFTER {
                 Cause::SlowStart
             } else if self.context.queue_shows {
