@@ -140,7 +140,7 @@ fn every_command_runs() {
 /// A run that does not count, since the machine was late, ends with 1.
 #[test]
 #[ignore = "needs root"]
-fn every_command_of_root_runs() {
+fn every_root_command_runs() {
     let temporary = Folder::new("root");
     let (bin, folder) = prepare(&temporary);
     // Root makes its own.
@@ -160,7 +160,7 @@ fn matches(shown: &[String], output: &[&str]) -> bool {
 }
 
 #[test]
-fn outputs_are_as_shown() {
+fn printed_outputs_match() {
     let temporary = Folder::new("outputs");
     stand_ins(&temporary.0);
     let mut compared = 0;
@@ -177,7 +177,7 @@ fn outputs_are_as_shown() {
 }
 
 #[test]
-fn an_ellipsis_stands_for_any_number_of_lines() {
+fn ellipsis_stands_for_any_number_of_lines() {
     let shown = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     assert!(matches(&shown("…\nb\n…"), &["a", "b", "c"]));
     assert!(matches(&shown("a\n…\nc"), &["a", "c"]));

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_says_what_a_page_unpacks_to() {
+    fn page_header_gives_the_uncompressed_size() {
         // A data page of 100 bytes, 50 packed, a checksum, 7 values, RLE; behind it statistics with text in them.
         let header = [
             0x15, 0x00, 0x15, 0xc8, 0x01, 0x15, 0x64, 0x15, 0x01, 0x1c, 0x15, 0x0e, 0x15, 0x00, 0x3c, 0x18,
@@ -260,13 +260,13 @@ mod tests {
     }
 
     #[test]
-    fn of_a_size_that_is_there_twice_the_larger_counts() {
+    fn duplicate_size_fields_use_the_larger() {
         let header = [0x25, 0x08, 0x05, 0x04, 0x80, 0x01, 0x05, 0x04, 0x02, 0x15, 0x02, 0x00];
         assert_eq!(page(&header).map(|(page, _)| page.unpacked), Some(64));
     }
 
     #[test]
-    fn what_is_negative_or_too_deep_is_no_page() {
+    fn negative_size_and_deep_nesting_are_rejected() {
         assert_eq!(page(&[0x25, 0x01, 0x00]), None);
         assert_eq!(page(&[0x1c; 100]), None);
     }

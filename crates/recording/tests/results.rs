@@ -44,7 +44,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_is_written_is_read_back(rows in proptest::collection::vec(row(), 0..12), text in ".{0,20}") {
+    fn any_table_round_trips(rows in proptest::collection::vec(row(), 0..12), text in ".{0,20}") {
         let folder = tempfile::tempdir().unwrap();
         let (path, unfinished) = (folder.path().join("1.parquet"), folder.path().join("_1.part"));
         let table = Table { metadata: vec![("what.it.is".to_owned(), text)], rows };
@@ -56,7 +56,7 @@ proptest! {
 
     /// A changed byte is read as another value or not at all; a file that was cut is never read.
     #[test]
-    fn damage_is_an_error(rows in proptest::collection::vec(row(), 1..5), at in any::<prop::sample::Index>(), to: u8) {
+    fn truncated_file_is_reported_as_damaged(rows in proptest::collection::vec(row(), 1..5), at in any::<prop::sample::Index>(), to: u8) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("1.parquet");
         results::write(&path, &folder.path().join("_1.part"), &columns(), &Table { metadata: vec![], rows }).unwrap();
@@ -72,7 +72,7 @@ proptest! {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn columns_of_another_type_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (path, unfinished) = (folder.path().join("1.parquet"), folder.path().join("_1.part"));
     let column = |holds| [Column::Plain(Field::new("a", holds))];

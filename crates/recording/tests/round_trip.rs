@@ -140,7 +140,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_event_survives_the_round_trip(
+    fn any_event_round_trips(
         flows in prop::collection::vec((any::<u16>(), any::<bool>()), 1..4),
         events in prop::collection::vec((any::<prop::sample::Index>(), events()), 0..60),
     ) {
@@ -197,7 +197,7 @@ fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn the_same_events_give_the_same_bytes_in_segments_of_a_million() {
+fn equal_events_give_equal_bytes() {
     let told = long(EVENTS + EVENTS / 2);
     let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
     for folder in &folders {
@@ -216,7 +216,7 @@ fn the_same_events_give_the_same_bytes_in_segments_of_a_million() {
 
 /// A writer that is dropped leaves what a killed program does.
 #[test]
-fn of_a_recording_that_was_never_finished_the_complete_segments_are_read() {
+fn complete_segments_of_an_unfinished_recording_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let told = long(EVENTS + 10);
     write(folder.path(), &told, None);
@@ -240,7 +240,7 @@ fn of_a_recording_that_was_never_finished_the_complete_segments_are_read() {
 /// Every file cut at many places, and with bytes changed at many: the result is an error or a part that says
 /// so, or, where the damage cannot be detected, other numbers; never a panic.
 #[test]
-fn damaged_files_are_said_to_be() {
+fn damage_is_reported_or_gives_other_numbers_and_never_panics() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut told = long(300);
     for mark in Mark::all() {
@@ -272,7 +272,7 @@ fn damaged_files_are_said_to_be() {
 }
 
 #[test]
-fn of_hosts_side_by_side_the_main_one_is_read() {
+fn main_host_of_several_recordings_is_read() {
     let folder = tempfile::tempdir().expect("a folder");
     for (host, main) in [("receiver", false), ("sender", true)] {
         let about = About { host: host.to_owned(), main, ..about() };
@@ -289,7 +289,7 @@ fn of_hosts_side_by_side_the_main_one_is_read() {
 
 /// The page of the handbook is what the code declares.
 #[test]
-fn the_page_is_current() {
+fn handbook_reference_matches_the_schema() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/recording-reference.md");
     assert!(
         fs::read_to_string(file).unwrap_or_default() == slowpath_recording::schema::page(),

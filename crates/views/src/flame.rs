@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_are_as_wide_as_their_shares_and_names_as_long_as_fit() {
+    fn box_width_is_the_share_and_names_are_cut_to_fit() {
         let svg = svg(&flame(false));
         assert!(svg.contains("&lt;a&gt; &amp; b") && svg.contains("a remark"));
         assert!(svg.contains("width=\"881.80\"") && svg.contains(">main</text>"), "{svg}");
@@ -186,7 +186,7 @@ mod tests {
 
     /// The sample of `web/test/flame.test.mjs`, which opens it in a browser.
     #[test]
-    fn a_stack_of_120_functions() {
+    fn deep_stack_is_drawn() {
         let (wide, narrow): (Vec<_>, Vec<_>) =
             (0..120).map(|depth| (format!("wide_{depth}"), format!("deep_{depth}"))).unzip();
         let mut boxes = vec![sample(0, 0.0, 1.0, "all")];

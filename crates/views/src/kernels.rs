@@ -129,7 +129,7 @@ mod tests {
     use slowpath_kernels::registry;
 
     #[test]
-    fn kernels_stand_side_by_side() {
+    fn kernels_are_columns_of_the_table() {
         let table = Table::of(&[registry::named("2.4.17").unwrap(), registry::named("6.18").unwrap()]);
         let text = table.text(Layout::default()).to_string();
         let lines: Vec<&str> = text.lines().collect();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_and_sysctls_come_on_demand() {
+    fn sources_and_sysctls_are_shown_on_request() {
         let table = Table::of(&registry::all());
         let text = table.text(Layout { sources: true, sysctls: true }).to_string();
         assert!(text.contains("net/core/dev.c"));

@@ -43,13 +43,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_nothing_or_all_only_where_it_is() {
+    fn share_is_0_or_100_percent_only_when_exact() {
         let shown = [0.0, 0.002, 0.012, 0.908, 0.9951, 1.0].map(share);
         assert_eq!(shown, ["0 %", "< 1 %", "1 %", "91 %", "> 99 %", "100 %"]);
     }
 
     #[test]
-    fn an_instant_to_look_from_is_not_after_the_event() {
+    fn from_argument_rounds_down() {
         let shown = [0, 3_200_999_999, -1, 5_000_000_000].map(|n| from_argument(Instant::from_nanos(n)));
         assert_eq!(shown, ["0", "3.2", "-0.001", "5"]);
     }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_table_becomes_several_with_the_same_labels() {
+    fn wide_table_is_split_and_repeats_its_labels() {
         let mut table = Table::new(1, ["flow", "rate", "bound by"]);
         table.row(["a", "1 Mbit/s", "nothing"].map(str::to_owned).to_vec());
         table.title("two".to_owned());

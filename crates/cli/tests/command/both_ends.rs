@@ -19,7 +19,7 @@ fn both(capture: &str, more: &[&str]) -> String {
 const REORDERED: &str = "reordering-20mbit-40ms-20000ppm-by-60ms-nots";
 
 #[test]
-fn a_group_says_what_both_recordings_say() {
+fn groups_use_both_recordings() {
     for top in ["0", "1"] {
         let text = both(REORDERED, &["--top", top]);
         assert!(!text.contains("fast recovery"), "nothing was lost, so nothing was repaired: {text}");
@@ -27,7 +27,7 @@ fn a_group_says_what_both_recordings_say() {
 }
 
 #[test]
-fn a_flow_asked_for_is_judged_by_both_whatever_its_number_in_the_other() {
+fn selected_flow_uses_both_recordings() {
     for flow in ["1", "2"] {
         let text = both("parallel-10mbit-30ms-4streams", &["--flow", flow]);
         assert!(text.contains("Recorded in") && text.contains("as well, as flow"), "{text}");
@@ -36,7 +36,7 @@ fn a_flow_asked_for_is_judged_by_both_whatever_its_number_in_the_other() {
 }
 
 #[test]
-fn either_recording_may_be_named_first() {
+fn order_of_recordings_does_not_matter() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped");
     for capture in ["parallel-10mbit-30ms-4streams", REORDERED] {
         let [sender, receiver] = ["sender", "receiver"]
@@ -52,7 +52,7 @@ fn either_recording_may_be_named_first() {
 }
 
 #[test]
-fn the_flow_that_both_say_lost_most_comes_first() {
+fn flow_with_most_losses_by_both_recordings_comes_first() {
     let text = both("parallel-10mbit-30ms-4streams", &["--json"]);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let lost = |flow: &serde_json::Value| {
@@ -70,7 +70,7 @@ fn the_flow_that_both_say_lost_most_comes_first() {
 }
 
 #[test]
-fn a_place_given_for_two_recordings_is_left_aside_and_that_is_said() {
+fn vantage_is_ignored_for_two_recordings_with_a_note() {
     let folder = Captures::new();
     folder.write("sender.pcapng", &crate::captures::transfer(60));
     folder.write("receiver.pcapng", &crate::captures::transfer_at_receiver(60));

@@ -100,7 +100,7 @@ fn sizes() -> Vec<i64> {
 
 /// `getsockopt` says what is said, to the byte, and a negative size is as good as the largest.
 #[test]
-fn buffers_are_kept_as_it_says() {
+fn getsockopt_matches_explain_buffer() {
     let folder = Captures::new();
     for size in sizes() {
         let said = explained(&folder, Some(size));
@@ -158,7 +158,7 @@ fn measures_ratio() -> bool {
 /// The scale in the SYN and the window of the first ACK, to the byte; and the largest window, to a segment: an ACK may go out
 /// before the reader has taken the segment that it is for, and windows without a shift are whole segments.
 #[test]
-fn windows_are_told_as_it_says() {
+fn advertised_windows_match_explain_buffer() {
     assert!(measures_ratio(), "this test needs Linux 6.6 or newer, whose arithmetic it is about");
     let folder = Captures::new();
     let most: i64 = sysctl("net.core.rmem_max").parse().expect("a number");
@@ -191,7 +191,7 @@ fn windows_are_told_as_it_says() {
 /// What a writer may have in flight to a reader who reads nothing, beyond what that reader's buffer took: at least what fits in
 /// segments of their own, at most what fits in whole super-packets and one more.
 #[test]
-fn a_send_buffer_holds_what_it_says() {
+fn data_in_flight_matches_explain_buffer() {
     let folder = Captures::new();
     for size in [65_536, 262_144, 1 << 20] {
         let said = &explained(&folder, Some(size))["send"];

@@ -19,7 +19,7 @@ fn folder() -> Captures {
 }
 
 #[test]
-fn a_clock_that_was_set_is_corrected_and_reported_once() {
+fn clock_step_is_corrected_and_reported_once() {
     let folder = folder();
     let right = document(&folder, &["diagnose", "right.pcap", "--json"], "");
     assert_eq!(right["recordings"][0]["clock_steps"], serde_json::json!([]));
@@ -53,7 +53,7 @@ fn packets_are_shown_with_the_recorded_times() {
 }
 
 #[test]
-fn a_stream_is_reported_and_not_corrected() {
+fn clock_step_in_a_stream_is_reported_and_not_corrected() {
     let folder = folder();
     let stream = File::open(folder.path("set.pcap")).expect("it was written");
     let output = slowpath(&folder).args(["diagnose", "-"]).stdin(stream).output().expect("the binary runs");
@@ -64,7 +64,7 @@ fn a_stream_is_reported_and_not_corrected() {
 }
 
 #[test]
-fn two_captures_agree_although_one_was_set() {
+fn two_captures_agree_despite_a_clock_step() {
     let folder = folder();
     folder.write("receiver.pcap", &captures::transfer_at_receiver(200));
     let right = document(&folder, &["diagnose", "right.pcap", "receiver.pcap", "--json"], "");

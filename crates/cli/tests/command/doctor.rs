@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn as_json_with_what_was_seen() {
+fn json_has_the_values_read() {
     let folder = Captures::new();
     let args = ["doctor", "--interface", "lo", "--rate", "8Gbit/s", "--rtt", "10s", "--json"];
     let (code, out, err) = told(&run(&folder, &args));
@@ -27,7 +27,7 @@ fn as_json_with_what_was_seen() {
 }
 
 #[test]
-fn in_words_with_the_verdict_first() {
+fn text_starts_with_the_verdict() {
     let folder = Captures::new();
     let args = ["doctor", "127.0.0.1", "--rate", "8Gbit/s", "--rtt", "10s", "--as", "receiver"];
     let (code, out, err) = told(&run(&folder, &args));
@@ -46,7 +46,7 @@ fn in_words_with_the_verdict_first() {
 }
 
 #[test]
-fn what_cannot_be_looked_at_is_an_error() {
+fn unknown_destination_or_interface_is_an_error() {
     let folder = Captures::new();
     for (args, says) in [
         (&["doctor", "--interface", "no-such-card"][..], "there is no interface no-such-card"),
@@ -74,7 +74,7 @@ fn example() -> (String, Vec<String>) {
 
 #[test]
 #[ignore = "needs root"]
-fn the_handbooks_example_is_what_is_printed() {
+fn handbook_example_matches_the_output() {
     let made = Namespaces::create().expect("namespaces");
     let there = made.path(Place::Receiver);
     made.ip(Place::Sender, &format!("link add eth0 type veth peer name eth0 netns {there}")).expect("a veth");

@@ -32,7 +32,7 @@ fn folder() -> Captures {
 }
 
 #[test]
-fn a_line_a_script_and_the_code_tells() {
+fn each_script_has_a_line_and_failures_set_the_exit_code() {
     let folder = folder();
     let (code, out, err) = told(&run(&folder, &["drill", "scripts"]));
     assert_eq!((code, err.as_str()), (1, ""));
@@ -47,14 +47,14 @@ fn a_line_a_script_and_the_code_tells() {
 }
 
 #[test]
-fn a_script_that_cannot_be_read_is_shown_where() {
+fn parse_error_shows_the_line() {
     let (code, out, err) = told(&run(&folder(), &["drill", "bad.txt"]));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("bad.txt:1:5: Q is not a flag of TCP") && err.contains("    ^ flags are"), "{err}");
 }
 
 #[test]
-fn json_has_what_the_text_has() {
+fn json_matches_the_text() {
     let (code, out, _) = told(&run(&folder(), &["drill", "scripts", "--json"]));
     let lines: Vec<serde_json::Value> =
         out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

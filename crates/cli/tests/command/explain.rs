@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The paper's example below its equation 12: ten tasks of nice 0.
 #[test]
-fn ten_tasks_keep_a_packet_for_a_second_and_the_sender_times_out() {
+fn waiting_for_ten_tasks_exceeds_the_rto() {
     let folder = Captures::new();
     let args = ["explain", "wait", "--active", "6x0", "--expired", "0,0,0,0", "--rtt", "1ms"];
     let (code, out, err) = told(&run(&folder, &args));
@@ -25,7 +25,7 @@ fn ten_tasks_keep_a_packet_for_a_second_and_the_sender_times_out() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_wait_arguments_are_refused() {
     let folder = Captures::new();
     let wait = |rest: &[&str]| told(&run(&folder, &[&["explain", "wait", "--rtt", "1ms"], rest].concat()));
     for (rest, why) in [
@@ -46,7 +46,7 @@ fn what_makes_no_sense_is_refused() {
 
 /// The same size comes to different windows (ubik IV-A and B).
 #[test]
-fn a_size_is_another_window_in_each_kernel() {
+fn equal_buffer_gives_different_windows_per_kernel() {
     let folder = Captures::new();
     let args =
         ["explain", "buffer", "4MiB", "--kernel", "2.2.20,2.4.17,6.18", "--sysctl", "rmem_max=16777216"];
@@ -83,7 +83,7 @@ fn a_size_is_another_window_in_each_kernel() {
 }
 
 #[test]
-fn buffers_that_make_no_sense_are_refused() {
+fn invalid_buffer_arguments_are_refused() {
     let folder = Captures::new();
     for (rest, why) in [
         (&["4"][..], "write a number and a unit"),
@@ -104,7 +104,7 @@ fn buffers_that_make_no_sense_are_refused() {
 
 /// What the handbook shows of it was printed by it.
 #[test]
-fn the_handbooks_excerpt_is_what_is_printed() {
+fn handbook_excerpt_matches_the_output() {
     let page = include_str!("../../../../docs/src/ubik.md");
     let (_, block) = page.split_once("```console\n$ slowpath ").expect("an excerpt");
     let (command, shown) = block.split_once('\n').expect("a command and what it prints");

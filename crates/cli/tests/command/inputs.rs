@@ -54,7 +54,7 @@ fn naming(files: &[&str]) -> Vec<u8> {
 
 /// What a profile names as mapped is opened only if it is a regular file below the root, and nothing else waits or is read.
 #[test]
-fn a_profile_names_a_fifo_a_device_a_socket_and_a_file_outside() {
+fn mapped_names_that_are_no_regular_files_below_the_root_are_not_opened() {
     let folder = Captures::new();
     let root = folder.path("root");
     fs::create_dir_all(root.join("folder")).expect("a folder");
@@ -94,7 +94,7 @@ fn a_profile_names_a_fifo_a_device_a_socket_and_a_file_outside() {
 
 /// A recording that says neither its host nor build-ids may be of any host: no path of it is opened, and it is said how to allow it.
 #[test]
-fn paths_of_a_recording_of_an_unknown_host_are_not_opened() {
+fn paths_in_a_recording_of_an_unknown_host_are_not_opened() {
     let folder = Captures::new();
     let program = std::env::current_exe().expect("a program");
     let program = program.to_str().expect("a name");
@@ -113,7 +113,7 @@ fn paths_of_a_recording_of_an_unknown_host_are_not_opened() {
 
 /// Where debug information lies in another file, that is not opened either: a FIFO would make it wait.
 #[test]
-fn links_of_debug_information_are_not_followed() {
+fn links_to_separate_debug_files_are_not_followed() {
     let folder = Captures::new();
     folder.write("program.c", b"int main(int argc, char **argv) { for (;; argc++) argv[argc & 1] = 0; }\n");
     let cc = |args: &[&str]| {
@@ -143,7 +143,7 @@ fn links_of_debug_information_are_not_followed() {
 }
 
 #[test]
-fn inputs_that_are_no_files_are_refused_or_read_as_a_stream() {
+fn inputs_other_than_files_are_refused_or_read_as_a_stream() {
     let folder = Captures::new();
     let _listener = UnixListener::bind(folder.path("socket")).expect("a socket");
     let commands: [&[&str]; 3] = [&["profile", "top"], &["diagnose"], &["show"]];
@@ -162,7 +162,7 @@ fn inputs_that_are_no_files_are_refused_or_read_as_a_stream() {
 
 /// `<(zcat …)` of a shell: a FIFO that somebody writes to is read like a file.
 #[test]
-fn a_fifo_that_is_named_as_input_is_read() {
+fn fifo_given_as_input_is_read() {
     let folder = Captures::new();
     fixtures(&folder);
     let capture = folder.transfer();
@@ -192,7 +192,7 @@ fn a_fifo_that_is_named_as_input_is_read() {
 
 /// A table of a recording, or the file of the work next to a profile, may be a FIFO that nobody writes to.
 #[test]
-fn a_fifo_in_a_folder_that_was_sent_is_not_waited_for() {
+fn fifo_next_to_an_input_is_not_waited_for() {
     let folder = Captures::new();
     fixtures(&folder);
     fs::create_dir_all(folder.path("recording/000001")).expect("a folder");
@@ -209,7 +209,7 @@ fn a_fifo_in_a_folder_that_was_sent_is_not_waited_for() {
 
 /// A copy of /proc/kallsyms without a line end has no end that could be found.
 #[test]
-fn kernel_symbols_from_a_device_end_with_an_error() {
+fn kallsyms_from_a_device_is_an_error() {
     let folder = Captures::new();
     let mut recording = build::Recording::new(build::Order::Little);
     recording.sample(1, 7, 1, &[build::KERNEL, 0x1000]);
@@ -222,7 +222,7 @@ fn kernel_symbols_from_a_device_end_with_an_error() {
 
 /// What perf records here, read from its own file, has names: host and boot are known.
 #[test]
-fn a_recording_of_this_host_since_it_was_started_has_its_programs() {
+fn recording_of_this_boot_is_symbolized() {
     let folder = Captures::new();
     let mut perf = std::process::Command::new("perf");
     perf.current_dir(folder.path("")).args([

@@ -72,7 +72,7 @@ fn scratch(temporary: &Path) -> BTreeSet<OsString> {
 
 #[test]
 #[ignore = "needs root"]
-fn at_any_time_and_nothing_stays() {
+fn killed_commands_leave_nothing_behind() {
     let folder = Captures::new();
     let binary = folder.path("slowpath");
     fs::copy(env!("CARGO_BIN_EXE_slowpath"), &binary).expect("a folder to write to");

@@ -54,7 +54,7 @@ pub fn made_since(before: &BTreeSet<PathBuf>) -> usize {
 }
 
 #[test]
-fn what_the_lab_cannot_run_is_refused_before_it_starts() {
+fn unsupported_scenario_is_refused_before_it_starts() {
     let folder = folder("[hosts.receiver]\nkernel = \"2.6.14\"\n");
     let (code, out, err) = told(&run(&folder, &["lab", "run", "small.toml"]));
     assert_eq!((code, out.as_str()), (2, ""));
@@ -62,7 +62,7 @@ fn what_the_lab_cannot_run_is_refused_before_it_starts() {
 }
 
 #[test]
-fn the_check_names_all_that_is_needed() {
+fn lab_check_lists_all_requirements() {
     let folder = folder(SMALL);
     let (code, out, _) = told(&run(&folder, &["lab", "check", "--json"]));
     let document: Value = serde_json::from_str(&out).expect("JSON");
@@ -75,7 +75,7 @@ fn the_check_names_all_that_is_needed() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_scenario_runs_on_this_kernel_and_leaves_nothing() {
+fn scenario_runs_on_this_kernel_and_is_cleaned_up() {
     let folder = folder(SMALL);
     let before = namespaces();
     for carrier in ["veth", "tap"] {
@@ -99,7 +99,7 @@ fn a_scenario_runs_on_this_kernel_and_leaves_nothing() {
 
 #[test]
 #[ignore = "needs root"]
-fn the_simulator_and_the_kernel_stand_beside_each_other() {
+fn simulator_and_kernel_are_compared() {
     let folder = folder(SMALL);
     narrow(&folder, &["lab", "compare", "small.toml"]);
     let document = document(&folder, &["lab", "compare", "small.toml", "--json"]);
@@ -145,7 +145,7 @@ fn a_killed_run_leaves_no_namespace() {
 /// As nobody; from a folder that nobody can reach.
 #[test]
 #[ignore = "needs root"]
-fn without_root_a_scenario_runs_in_namespaces_of_its_own() {
+fn scenario_runs_without_root_in_a_user_namespace() {
     const NOBODY: u32 = 65_534;
     let folder = folder(SMALL);
     let (own, work) = (folder.path("slowpath"), folder.path("work"));

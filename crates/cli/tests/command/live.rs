@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn contradictory_arguments_are_refused() {
     let folder = Captures::new();
     for (args, says) in [
         (&["diagnose", "--port", "80"][..], "--live"),
@@ -31,7 +31,7 @@ fn what_does_not_go_together_is_refused() {
 
 /// Records that a probe stored earlier, without root: the report is that of then, or as much of it as was stored.
 #[test]
-fn what_a_probe_told_before_is_read_again() {
+fn stored_probe_records_are_diagnosed() {
     let folder = Captures::new();
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../sources/live/tests/live/kept/transfer.raw");
     let (code, out, err) = told(&run(&folder, &["diagnose", "--json", kept]));
@@ -58,7 +58,7 @@ fn what_a_probe_told_before_is_read_again() {
 
 /// Without privilege: the same reader, by what the kernel says when it is asked.
 #[test]
-fn without_root_the_kernel_is_asked() {
+fn own_connections_are_sampled_without_root() {
     let folder = Captures::new();
     let (code, out, err) = told(&watched(&folder, &["--own", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
@@ -80,7 +80,7 @@ fn without_root_the_kernel_is_asked() {
 /// Without permission, the error names what is missing, and what works without it.
 #[test]
 #[ignore = "needs root"]
-fn without_capabilities_it_says_which() {
+fn missing_capabilities_are_named() {
     const NOBODY: u32 = 65534;
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("slowpath");
@@ -98,7 +98,7 @@ fn without_capabilities_it_says_which() {
 /// A reader that sleeps is named, and so are the process and every byte; in JSON and in words.
 #[test]
 #[ignore = "needs root"]
-fn a_connection_of_this_process_is_explained() {
+fn connection_with_a_slow_reader_is_diagnosed() {
     let folder = Captures::new();
     let documents = (0..5).map(|_| {
         let (code, out, _) = told(&watched(&folder, &["--json"]));
@@ -117,7 +117,7 @@ fn a_connection_of_this_process_is_explained() {
 /// A file of the probe's records reports the sockets' processes, and everything else that was reported live.
 #[test]
 #[ignore = "needs root"]
-fn a_file_of_the_probe_has_the_processes() {
+fn probe_file_keeps_the_processes() {
     let folder = Captures::new();
     let (code, told_then, _) = told(&watched(&folder, &["--json", "--raw", "host.raw"]));
     let (code_again, told_again, _) = told(&run(&folder, &["diagnose", "--json", "host.raw"]));

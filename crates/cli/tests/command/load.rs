@@ -66,7 +66,7 @@ fn are_gone(loads: &[u32]) -> bool {
 
 #[test]
 #[ignore = "needs root"]
-fn a_busy_host_is_busy_as_asked() {
+fn loads_run_with_their_scheduling_class_and_nice_value() {
     let folder = folder(BUSY);
     let before = namespaces();
     let document =
@@ -93,7 +93,7 @@ fn a_busy_host_is_busy_as_asked() {
 
 #[test]
 #[ignore = "needs root"]
-fn receive_softirqs_run_on_the_cpu_that_is_asked_for() {
+fn receive_softirqs_run_on_the_configured_cpu() {
     let folder = folder(&BUSY.replace("cpus = 1", "cpus = 2"));
     let mut of_host = Vec::new();
     for interrupts in ["0", "1"] {

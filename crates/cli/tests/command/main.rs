@@ -56,7 +56,7 @@ fn told(output: &Output) -> (i32, String, String) {
 }
 
 #[test]
-fn a_verdict_in_words() {
+fn verdict_is_printed_in_words() {
     let folder = Captures::new();
     folder.transfer();
     let (code, out, err) = told(&run(&folder, &["diagnose", "transfer.pcap"]));
@@ -68,7 +68,7 @@ fn a_verdict_in_words() {
 }
 
 #[test]
-fn json_is_json_and_names_its_schema() {
+fn json_names_its_schema() {
     let folder = Captures::new();
     folder.transfer();
     for (args, schema) in [
@@ -197,7 +197,7 @@ fn a_stream_is_read_from_standard_input() {
 }
 
 #[test]
-fn damage_gives_what_can_be_read_and_says_so() {
+fn damaged_capture_gives_a_partial_result_with_a_note() {
     let folder = Captures::new();
     let whole = captures::transfer(100);
     folder.write("cut.pcap", &whole[..whole.len() - 17]);
@@ -283,7 +283,7 @@ fn a_recording_without_tcp_is_no_error() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn closed_output_pipe_is_no_error() {
     let folder = Captures::new();
     folder.write("long.pcap", &captures::transfer(3000));
     let mut child = slowpath(&folder)

@@ -415,7 +415,7 @@ fn check(place: &Place, name: &str) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn no_place_shows_a_hostile_name_as_it_is() {
+fn hostile_names_are_escaped_everywhere() {
     for place in PLACES {
         if let Err(error) = check(place, HOSTILE) {
             panic!("{error}");
@@ -427,7 +427,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_place_shows_any_hostile_name_as_it_is(
+    fn random_hostile_names_are_escaped_everywhere(
         name in prop::collection::vec(prop_oneof![prop::sample::select(HOSTILE.chars().collect::<Vec<_>>()), any::<char>()], 1..40)
     ) {
         let name = String::from_iter(name);
@@ -439,7 +439,7 @@ proptest! {
 
 /// Values are whole in JSON, whatever they are made of.
 #[test]
-fn a_program_reads_the_name_itself() {
+fn json_keeps_names_whole() {
     let folder = Captures::new();
     folder.write("named.toml", scenario_text(HOSTILE).as_bytes());
     let document: Value =
@@ -454,7 +454,7 @@ fn a_program_reads_the_name_itself() {
 
 /// A name is at most as wide as a column may be, and everything next to it stays where it belongs.
 #[test]
-fn a_very_long_name_does_not_fill_the_screen() {
+fn very_long_name_is_cut() {
     let folder = Captures::new();
     folder.write("long.folded", format!("main;c 1\nmain;b;{} 9\n", "x".repeat(100_000)).as_bytes());
     let long = quoted(&"日".repeat(330));
@@ -472,7 +472,7 @@ fn a_very_long_name_does_not_fill_the_screen() {
 
 /// What another process calls itself reaches nobody's terminal. (Linux allows 15 bytes of anything.)
 #[test]
-fn a_process_cannot_name_itself_into_a_terminal() {
+fn process_names_are_escaped() {
     let folder = Captures::new();
     let before = fs::read("/proc/self/comm").expect("a name");
     fs::write("/proc/self/comm", "\x1b]0;\u{9b}2J\u{202e}\n").expect("a process may name itself");
@@ -487,7 +487,7 @@ fn a_process_cannot_name_itself_into_a_terminal() {
 
 /// A far end that refuses, and says so in what a terminal would obey.
 #[test]
-fn a_far_end_cannot_write_to_a_terminal() {
+fn messages_of_a_far_end_are_escaped() {
     let folder = Captures::new();
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let port = listener.local_addr().expect("an address").port().to_string();

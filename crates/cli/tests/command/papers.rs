@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn every_cell_stands_beside_the_published_one() {
+fn every_cell_is_next_to_the_published_one() {
     let folder = Captures::new();
     let command = ["papers", "wu", "--seeds", "1", "--json", "--html", "page.html"];
     let (code, out, err) = told(&run(&folder, &command));
@@ -54,7 +54,7 @@ fn every_cell_stands_beside_the_published_one() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_is_refused_before_the_runs() {
+fn unwritable_page_is_refused_before_the_runs() {
     let folder = Captures::new();
     fs::create_dir(folder.path("mine")).expect("a folder");
     for (page, says) in
@@ -67,7 +67,7 @@ fn a_page_that_cannot_be_written_is_refused_before_the_runs() {
 }
 
 #[test]
-fn other_papers_are_not_known() {
+fn unknown_paper_is_refused() {
     let folder = Captures::new();
     let (code, out, err) = told(&run(&folder, &["papers", "reno"]));
     assert_eq!((code, out.as_str()), (2, ""));
@@ -75,7 +75,7 @@ fn other_papers_are_not_known() {
 }
 
 #[test]
-fn what_is_simulated_is_not_measured_and_the_other_way_round() {
+fn arguments_of_the_other_kind_of_paper_are_refused() {
     let folder = Captures::new();
     for (args, why) in [
         (&["wu", "--keep", "kept"][..], "this paper is simulated"),
@@ -98,7 +98,7 @@ fn what_is_simulated_is_not_measured_and_the_other_way_round() {
 
 /// All missing programs are named at once, with their packages, for every user; and nothing was created.
 #[test]
-fn what_it_needs_is_said_before_anything_is_made() {
+fn missing_programs_are_listed_before_anything_is_created() {
     let folder = Captures::new();
     let output = Command::new(env!("CARGO_BIN_EXE_slowpath"))
         .args(["papers", "lavoie", "--keep", "kept"])
@@ -153,7 +153,7 @@ fn keep(folder: &Captures, name: &str, case: &str, release: &str, costs: &[(&str
 const COMPARED: [&str; 3] = ["1K one sendfile no-TSO", "8K one sendfile no-TSO", "64K one sendfile no-TSO"];
 
 #[test]
-fn two_kernels_stand_beside_each_other() {
+fn two_kernels_are_compared() {
     let folder = Captures::new();
     for case in COMPARED {
         keep(&folder, "old", case, "6.1.0", &[("tcp_ack", 300), ("tcp_transmit_skb", 100)]);
@@ -193,7 +193,7 @@ fn two_kernels_stand_beside_each_other() {
 }
 
 #[test]
-fn folders_without_the_same_cases_are_not_compared() {
+fn folders_with_different_cases_are_not_compared() {
     let folder = Captures::new();
     keep(&folder, "old", COMPARED[0], "6.1.0", &[("tcp_ack", 1)]);
     keep(&folder, "new", COMPARED[0], "6.18.0", &[("tcp_ack", 1)]);
@@ -217,7 +217,7 @@ fn processes_in(folder: &Path) -> usize {
 
 #[test]
 #[ignore = "needs root"]
-fn lavoies_server_is_loaded_and_profiled_here() {
+fn lavoie_server_is_loaded_and_profiled() {
     if let Some(missing) = tools::missing().first() {
         println!("not judged: papers lavoie: {} is not installed", missing.command);
         return;

@@ -70,7 +70,7 @@ fn flat(text: &str) -> String {
 }
 
 #[test]
-fn all_of_it_against_a_far_end() {
+fn all_measurements_run_against_a_far_end() {
     let folder = Captures::new();
     let far = FarEnd::small(&folder);
     assert!(
@@ -107,7 +107,7 @@ fn all_of_it_against_a_far_end() {
 }
 
 #[test]
-fn a_scenarios_path_is_probed_in_no_time_and_always_the_same() {
+fn scenario_path_gives_equal_results_each_time() {
     let folder = Captures::new();
     folder.write(
         "path.toml",
@@ -136,7 +136,7 @@ fn a_scenarios_path_is_probed_in_no_time_and_always_the_same() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told() {
+fn invalid_probe_arguments_are_refused() {
     let folder = Captures::new();
     // A port that was free a moment ago.
     let port = FarEnd::small(&folder).port();
@@ -210,7 +210,7 @@ fn forward(mut near: TcpStream, mut far: TcpStream, asked: &mpsc::Sender<()>) {
 }
 
 #[test]
-fn a_measurement_that_is_stopped_tells_what_came_so_far() {
+fn interrupted_measurement_reports_partial_results() {
     let folder = Captures::new();
     let far = FarEnd::small(&folder);
     let child = in_progress(&folder, &far);
@@ -223,7 +223,7 @@ fn a_measurement_that_is_stopped_tells_what_came_so_far() {
 }
 
 #[test]
-fn where_the_far_end_dies_what_came_before_is_told() {
+fn lost_far_end_gives_partial_results() {
     let folder = Captures::new();
     let far = FarEnd::small(&folder);
     let child = in_progress(&folder, &far);
@@ -235,7 +235,7 @@ fn where_the_far_end_dies_what_came_before_is_told() {
 }
 
 #[test]
-fn the_handbooks_example_is_what_is_printed() {
+fn handbook_example_matches_the_output() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = fs::read_to_string(root.join("docs/src/probe.md")).expect("the page");
     let block =
@@ -248,7 +248,7 @@ fn the_handbooks_example_is_what_is_printed() {
 }
 
 #[test]
-fn every_command_of_the_handbook_is_one() {
+fn handbook_commands_are_accepted() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/probe.md");
     let page = fs::read_to_string(page).expect("the page");
     let block = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands");

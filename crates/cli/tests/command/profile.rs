@@ -50,7 +50,7 @@ fn function<'a>(document: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn what_costs_most_and_what_it_is() {
+fn top_lists_functions_with_categories() {
     let folder = ready();
     let document = json(&folder, &["top", "perf.data"]);
     assert_eq!(document["schema"], "slowpath/profile-top/1");
@@ -68,7 +68,7 @@ fn what_costs_most_and_what_it_is() {
 /// Of what skb_clone cost two thirds are of what arrived. By who calls whom alone that is found too, as tcp_write_xmit is all that
 /// is between; of kmem_cache_free a part belongs to nobody.
 #[test]
-fn costs_belong_to_whom_they_were_done_for() {
+fn attribute_splits_costs_by_caller() {
     let folder = ready();
     let document = json(&folder, &["attribute", "perf.data", "--to", "tcp_v4_rcv,tcp_sendmsg_locked"]);
     assert_eq!(document["shares"], serde_json::json!([0.5, 0.2]));
@@ -85,7 +85,7 @@ fn costs_belong_to_whom_they_were_done_for() {
 }
 
 #[test]
-fn descendants_and_callers() {
+fn descendants_and_calltree_follow_stacks() {
     let folder = ready();
     let document = json(&folder, &["descendants", "perf.data", "--of", "tcp_v4_rcv", "--greatest", "1"]);
     let found = &document["functions"][0]["descendants"];
@@ -103,7 +103,7 @@ fn descendants_and_callers() {
 /// All commands that say who called for a cost have one rule: what a softirq receives on top of sending is not sending's, and an ACK is
 /// one though `__tcp_send_ack` is on no stack.
 #[test]
-fn who_called_for_a_cost_is_the_same_for_all() {
+fn all_commands_attribute_softirqs_and_acks_alike() {
     let folder = ready();
     folder.write(
         "jumps.perf.data",
@@ -134,7 +134,7 @@ fn who_called_for_a_cost_is_the_same_for_all() {
 }
 
 #[test]
-fn stacks_as_a_picture_and_for_other_tools() {
+fn stacks_are_drawn_and_exported() {
     let folder = ready();
     let text = |name: &str| std::fs::read_to_string(folder.path(name)).expect("it was written");
     let args = ["profile", "flame", "perf.data", "--of", "tcp_v4_rcv", "--icicle", "--out", "receive.svg"];
@@ -155,7 +155,7 @@ fn stacks_as_a_picture_and_for_other_tools() {
 }
 
 #[test]
-fn two_profiles_and_what_chance_makes_of_them() {
+fn compare_gives_the_probability_of_chance() {
     let folder = ready();
     let document = json(&folder, &["compare", "a.perf.data", "b.perf.data", "--work", "100,200"]);
     let first = &document["functions"][0];
@@ -191,7 +191,7 @@ fn errors_name_the_fix() {
 }
 
 #[test]
-fn of_several_names_those_that_are_there_are_shown() {
+fn known_functions_are_shown_although_others_are_unknown() {
     let folder = ready();
     for args in [
         &["attribute", "perf.data", "--to", "tcp_sendmsg_locked,no_such"][..],
@@ -205,7 +205,7 @@ fn of_several_names_those_that_are_there_are_shown() {
 }
 
 #[test]
-fn a_long_name_leaves_room_in_a_table_and_is_whole_in_json() {
+fn long_name_is_cut_in_a_table_and_whole_in_json() {
     let folder = Captures::new();
     let long = format!("std::{}::run", "vector<int>".repeat(20));
     folder.write("perf.data", format!("a;{long} 5\na;b 1\n").as_bytes());
@@ -218,7 +218,7 @@ fn a_long_name_leaves_room_in_a_table_and_is_whole_in_json() {
 
 /// What `profile record` writes next to a profile is the work of a comparison, unless other work is given.
 #[test]
-fn the_work_beside_profiles_makes_costs_for_each_segment() {
+fn compare_uses_work_files_for_costs_per_segment() {
     let folder = ready();
     let work = |segments: u64| {
         format!(
@@ -246,7 +246,7 @@ fn the_work_beside_profiles_makes_costs_for_each_segment() {
 }
 
 #[test]
-fn what_works_below_a_root_as_a_picture() {
+fn attribute_draws_the_call_graph_below_a_root() {
     let folder = ready();
     let draw = |args: &[&str]| {
         let all = [&["profile", "attribute", "perf.data", "--svg", "graph.svg", "--force"], args].concat();
@@ -298,7 +298,7 @@ fn by_the_clock(stacks: &[(&str, usize)]) -> String {
 
 /// 40 ms of receiving IP for 2000 segments are 20 µs for each; and a scenario runs with the table.
 #[test]
-fn what_a_packet_costs_is_time_by_counters_and_a_scenario_takes_it() {
+fn costs_per_packet_become_a_scenario_cost_table() {
     let folder = Captures::new();
     let receive = "entry_SYSCALL_64;__napi_poll;ip_rcv;tcp_v4_rcv";
     let stacks = [
@@ -364,7 +364,7 @@ fn what_a_packet_costs_is_time_by_counters_and_a_scenario_takes_it() {
 }
 
 #[test]
-fn costs_need_time_and_the_whole_host() {
+fn costs_require_time_and_a_whole_host_profile() {
     let folder = ready();
     folder.write("work.json", br#"{"schema": "slowpath/work/1", "counters": {}}"#);
     let (code, _, err) = told(&run(&folder, &["profile", "costs", "perf.data", "--work", "work.json"]));

@@ -25,7 +25,7 @@ fn judged(test: &str, output: &Output) -> Option<(i32, String, String)> {
 }
 
 #[test]
-fn a_command_is_profiled_and_its_output_is_its_own() {
+fn command_is_profiled_and_keeps_its_output() {
     let folder = Captures::new();
     let args =
         [&["profile", "record", "--"], &["sh", "-c", "echo its own; exec \"$@\"", "sh"][..], &BUSY].concat();
@@ -46,7 +46,7 @@ fn a_command_is_profiled_and_its_output_is_its_own() {
 }
 
 #[test]
-fn a_failing_command_is_told_and_an_older_profile_kept() {
+fn failing_command_is_reported_and_older_profile_renamed() {
     let folder = Captures::new();
     for name in ["perf.data", "perf.data.work.json"] {
         folder.write(name, b"an older one");
@@ -62,7 +62,7 @@ fn a_failing_command_is_told_and_an_older_profile_kept() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_an_error_that_says_why() {
+fn recording_errors_state_their_cause() {
     let folder = Captures::new();
     let without =
         slowpath(&folder).args(["profile", "record", "--system", "1s"]).env("PATH", "/nowhere").output();
@@ -92,7 +92,7 @@ fn what_cannot_be_recorded_is_an_error_that_says_why() {
 /// As a user who may not: `kernel.perf_event_paranoid` is named, with its value, and what it takes.
 #[test]
 #[ignore = "needs root"]
-fn who_may_not_is_told_what_it_takes() {
+fn missing_permission_names_the_setting_and_capability() {
     let level: i64 = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid")
         .expect("a kernel with perf")
         .trim()
@@ -145,7 +145,7 @@ fn processes_of(folder: &Path) -> Vec<String> {
 
 /// Ctrl-C keeps what there is; SIGKILL leaves perf to end by itself, in order as well.
 #[test]
-fn one_that_is_interrupted_keeps_what_there_is_and_leaves_nothing() {
+fn interrupted_recording_is_readable_and_leaves_no_process() {
     for (signal, code) in [(libc::SIGINT, Some(1)), (libc::SIGTERM, Some(1)), (libc::SIGKILL, None)] {
         let folder = Captures::new();
         let out = folder.path("perf.data");

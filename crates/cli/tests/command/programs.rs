@@ -42,7 +42,7 @@ fn programs<'a>(server: &'a str, client: &'a str) -> Vec<&'a str> {
 
 #[test]
 #[ignore = "needs root"]
-fn they_talk_over_the_path_in_place_of_the_flows() {
+fn programs_replace_the_flows_of_a_scenario() {
     let folder = with_programs();
     for (at, from) in [("receiver", "192.0.2.1"), ("sender", "192.0.2.2")] {
         let mut args = programs("exec python3 reader.py", "python3 writer.py {server}");
@@ -67,7 +67,7 @@ fn they_talk_over_the_path_in_place_of_the_flows() {
 /// What they print is shown to a person, and so are the names of the scenario.
 #[test]
 #[ignore = "needs root"]
-fn they_cannot_write_to_a_terminal() {
+fn output_of_programs_is_escaped() {
     let hostile = quoted(HOSTILE);
     let folder =
         folder(&PATH.replace("\"Own\"", &hostile).replace("[path]", &format!("[path]\nname = {hostile}")));
@@ -90,7 +90,7 @@ fn they_cannot_write_to_a_terminal() {
 /// What goes into the background, or into a session of its own, ends with the run too.
 #[test]
 #[ignore = "needs root"]
-fn they_end_with_the_scenarios_duration() {
+fn programs_end_with_the_scenario() {
     let folder = folder(&PATH.replace("20 s", "1 s"));
     let here = std::fs::canonicalize(folder.path("")).expect("it is there");
     let client = "trap '' TERM; setsid sleep 600 & sleep 600 & echo begun; wait";
@@ -108,7 +108,7 @@ fn they_end_with_the_scenarios_duration() {
 
 #[test]
 #[ignore = "needs root"]
-fn what_fails_is_said_with_its_own_words() {
+fn failing_program_is_reported_with_its_output() {
     let folder = with_programs();
     let before = namespaces();
     for (server, client, why) in [

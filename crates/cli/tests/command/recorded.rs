@@ -17,7 +17,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn the_verdict_on_a_recording_is_that_of_the_run() {
+fn recording_gives_the_verdict_of_the_run() {
     let folder = Captures::new();
     folder.write("both.toml", SCENARIO);
     let (code, out, err) = told(&run(&folder, &["run", "both.toml", "--record", "out", "--json"]));
@@ -39,7 +39,7 @@ fn the_verdict_on_a_recording_is_that_of_the_run() {
 }
 
 #[test]
-fn a_recording_shows_what_a_host_tells() {
+fn recording_has_host_events_besides_packets() {
     let folder = Captures::new();
     folder.write("both.toml", SCENARIO);
     assert_eq!(told(&run(&folder, &["run", "both.toml", "--record", "out"])).0, 0);
@@ -110,7 +110,7 @@ fn diagnosed(folder: &Captures) -> (i32, String) {
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_its_complete_segments() {
+fn killed_run_leaves_complete_segments() {
     let folder = Captures::new();
     let mut child = long_run(&folder, "out/sender/000001");
     child.kill().expect("it is ours");
@@ -124,7 +124,7 @@ fn a_run_that_is_killed_leaves_its_complete_segments() {
 }
 
 #[test]
-fn a_run_that_is_interrupted_leaves_all_of_its_recording() {
+fn interrupted_run_finishes_its_recording() {
     let folder = Captures::new();
     let mut child = long_run(&folder, "out/sender/000001.part");
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");

@@ -12,7 +12,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn a_right_file_is_told_what_it_needs_and_a_wrong_one_what_is_wrong() {
+fn check_reports_memory_of_valid_files_and_errors_of_invalid_ones() {
     let folder = Captures::new();
     folder.write("right.toml", RIGHT);
     folder.write("wrong.toml", WRONG);
@@ -31,7 +31,7 @@ fn a_right_file_is_told_what_it_needs_and_a_wrong_one_what_is_wrong() {
 }
 
 #[test]
-fn a_check_is_json_too() {
+fn check_prints_json() {
     let folder = Captures::new();
     folder.write("right.toml", RIGHT);
     folder.write("wrong.toml", WRONG);
@@ -45,7 +45,7 @@ fn a_check_is_json_too() {
 }
 
 #[test]
-fn an_explanation_marks_what_is_written_and_gives_reasons_for_the_rest() {
+fn explain_marks_written_values_and_explains_defaults() {
     let folder = Captures::new();
     folder.write("right.toml", RIGHT);
     let args = ["scenario", "explain", "right.toml", "--set", "path.delay=50ms", "--seed", "7"];
@@ -65,7 +65,7 @@ fn an_explanation_marks_what_is_written_and_gives_reasons_for_the_rest() {
 }
 
 #[test]
-fn overrides_are_refused_as_the_file_is() {
+fn errors_in_overrides_are_shown_like_those_in_the_file() {
     let folder = Captures::new();
     folder.write("right.toml", RIGHT);
     let (code, out, err) =
@@ -78,7 +78,7 @@ fn overrides_are_refused_as_the_file_is() {
 }
 
 #[test]
-fn a_new_file_is_a_scenario_and_overwrites_nothing() {
+fn new_scenario_is_valid_and_overwrites_nothing() {
     let folder = Captures::new();
     let (code, _, err) = told(&run(&folder, &["scenario", "new", "mine.toml"]));
     assert_eq!((code, err.as_str()), (0, ""));
@@ -95,7 +95,7 @@ fn a_new_file_is_a_scenario_and_overwrites_nothing() {
 }
 
 #[test]
-fn hostile_files_end_soon_and_with_an_error() {
+fn hostile_files_are_refused_quickly() {
     let folder = Captures::new();
     folder.write("long.toml", &b"# nothing\n".repeat(1_000_000));
     folder.write("binary.toml", &[0xff; 1000]);
@@ -108,7 +108,7 @@ fn hostile_files_end_soon_and_with_an_error() {
 }
 
 #[test]
-fn kernels_stand_side_by_side() {
+fn kernels_are_listed_and_compared() {
     let folder = Captures::new();
     let (code, out, err) = told(&run(&folder, &["kernels"]));
     assert_eq!((code, err.as_str()), (0, ""));

@@ -17,7 +17,7 @@ fn lines(args: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn as_many_are_shown_of_each_label_as_are_counted() {
+fn segments_shown_per_label_match_the_counts() {
     let mut counted = 0;
     for capture in [
         "reordering-30mbit-20ms-20000ppm-by-60ms",
@@ -42,7 +42,7 @@ fn as_many_are_shown_of_each_label_as_are_counted() {
 }
 
 #[test]
-fn a_line_starts_with_its_label_and_lines_keep_their_order() {
+fn lines_start_with_their_label_in_time_order() {
     let file = shipped("random-loss-20mbit-40ms-10000ppm-cubic");
     let lines =
         lines(&["show", &file, "--flow", "1", "--label", "retransmission,new", "--from", "1", "--to", "3"]);
@@ -54,7 +54,7 @@ fn a_line_starts_with_its_label_and_lines_keep_their_order() {
 }
 
 #[test]
-fn a_flow_without_any_of_it_is_not_named() {
+fn flow_without_matching_segments_is_not_shown() {
     let file = shipped("random-loss-20mbit-40ms-10000ppm-cubic");
     assert_eq!(lines(&["show", &file, "--label", "keep-alive,window-probe"]), Vec::<String>::new());
     let limited = lines(&["show", &file, "--label", "retransmission", "--limit", "2"]);
@@ -63,7 +63,7 @@ fn a_flow_without_any_of_it_is_not_named() {
 
 /// A tap that is believed to be elsewhere takes losses before it for reordering, and reordering for losses.
 #[test]
-fn the_place_given_right_gives_the_labels_of_the_one_inferred() {
+fn correct_vantage_gives_the_inferred_labels() {
     let file = shipped("reordering-30mbit-20ms-20000ppm-by-60ms");
     let retransmissions = |place: &[&str]| {
         lines(&[&["show", &file, "--label", "retransmission,spurious,out-of-order"], place].concat())

@@ -13,7 +13,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn a_run_tells_its_tables_and_its_verdict() {
+fn run_prints_tables_and_verdict() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
     let (code, out, err) = told(&run(&folder, &["run", "short.toml"]));
@@ -30,7 +30,7 @@ fn a_run_tells_its_tables_and_its_verdict() {
 }
 
 #[test]
-fn what_a_run_writes_is_what_a_diagnosis_of_it_sees() {
+fn pcap_of_a_run_has_the_bytes_of_its_diagnosis() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
     let (code, ..) = told(&run(&folder, &["run", "short.toml", "--pcap", "out"]));
@@ -44,7 +44,7 @@ fn what_a_run_writes_is_what_a_diagnosis_of_it_sees() {
 }
 
 #[test]
-fn a_scenario_that_is_refused_says_where_it_is_wrong() {
+fn refused_scenario_shows_the_line() {
     let folder = Captures::new();
     folder.write("wrong.toml", b"[path]\ndealy = \"20 ms\"\n");
     for command in ["run", "diagnose", "show", "flows"] {
@@ -56,7 +56,7 @@ fn a_scenario_that_is_refused_says_where_it_is_wrong() {
 
 /// The second of its transfers loses nothing, and begins with the threshold of the first.
 #[test]
-fn a_threshold_from_the_parameter_cache_is_recognised() {
+fn cached_ssthresh_is_recognised() {
     let folder = Captures::new();
     let scenario = include_bytes!("../../../../scenarios/cached-ssthresh.toml");
     folder.write("cached.toml", scenario);

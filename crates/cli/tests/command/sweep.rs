@@ -15,7 +15,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn a_grid_and_what_is_tried_beside_it() {
+fn grid_and_tries_are_tabulated() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
     let (code, out, err) = told(&run(&folder, &["sweep", "short.toml"]));
@@ -33,7 +33,7 @@ fn a_grid_and_what_is_tried_beside_it() {
 
 /// A run is the same, alone or with others.
 #[test]
-fn a_run_of_a_sweep_is_the_run_alone() {
+fn run_in_a_sweep_equals_the_run_alone() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
     let args = ["sweep", "short.toml", "--vary", "path.loss=0.1%,1%", "--repeat", "3", "--json"];
@@ -51,7 +51,7 @@ fn a_run_of_a_sweep_is_the_run_alone() {
 }
 
 #[test]
-fn everything_is_checked_before_anything_runs() {
+fn sweep_is_checked_before_any_run() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
     folder.write("plain.toml", b"duration = \"1 s\"\n");

@@ -115,7 +115,7 @@ fn columns() -> Vec<Column> {
 }
 
 #[test]
-fn a_row_says_what_the_document_says() {
+fn rows_match_the_json_document() {
     let folder = folder();
     let document: Json = serde_json::from_str(&well(&folder, &["--out", "runs", "--json"])).expect("JSON");
     let columns = columns();
@@ -162,7 +162,7 @@ fn a_row_says_what_the_document_says() {
 
 /// The page on sweeps explains every column.
 #[test]
-fn the_handbook_has_every_column() {
+fn handbook_documents_every_column() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/sweep.md");
     let page = fs::read_to_string(page).expect("the handbook's page");
     for column in columns() {
@@ -180,7 +180,7 @@ fn the_handbook_has_every_column() {
 }
 
 #[test]
-fn files_do_not_show_how_many_threads_made_them_nor_that_some_were_made_later() {
+fn files_depend_neither_on_jobs_nor_on_resuming() {
     let folder = folder();
     let (plain, document) = (well(&folder, &[]), well(&folder, &["--json"]));
     assert_eq!(well(&folder, &["--out", "one", "--jobs", "1"]), plain);
@@ -206,7 +206,7 @@ fn files_do_not_show_how_many_threads_made_them_nor_that_some_were_made_later() 
 
 /// Stopped by a signal after some runs, the same command goes on, and the files are as if it had never been stopped.
 #[test]
-fn a_sweep_that_was_stopped_goes_on() {
+fn stopped_sweep_resumes() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO.replace("100 ms", "2 s").as_bytes());
     well(&folder, &["--out", "whole"]);
@@ -237,7 +237,7 @@ fn a_sweep_that_was_stopped_goes_on() {
 }
 
 #[test]
-fn another_sweep_is_not_mixed_in() {
+fn runs_of_another_sweep_are_refused() {
     let folder = folder();
     well(&folder, &["--out", "runs"]);
     let before = files(&folder.path("runs"));
@@ -267,7 +267,7 @@ fn another_sweep_is_not_mixed_in() {
 
 /// As another version would have left it: one byte of the metadata, which no checksum guards.
 #[test]
-fn nor_that_of_another_version() {
+fn runs_of_another_version_are_refused() {
     let folder = folder();
     well(&folder, &["--out", "runs"]);
     let path = folder.path("runs").join("000003.parquet");
@@ -282,7 +282,7 @@ fn nor_that_of_another_version() {
 }
 
 #[test]
-fn a_path_that_is_no_folder_is_refused_with_a_fix() {
+fn output_that_is_no_folder_is_refused_with_a_fix() {
     let folder = folder();
     folder.write("file", b"");
     for (name, inside, part) in [
@@ -318,7 +318,7 @@ fn a_path_that_is_no_folder_is_refused_with_a_fix() {
 
 /// A sound file whose numbers no run can have is refused, before any of them is added up.
 #[test]
-fn rows_that_cannot_be_are_refused() {
+fn impossible_rows_are_refused() {
     let folder = folder();
     well(&folder, &["--out", "runs"]);
     let path = folder.path("runs").join("000004.parquet");
@@ -362,7 +362,7 @@ fn rows_that_cannot_be_are_refused() {
 
 /// Of many runs 500 are in a file, and that is read like the others.
 #[test]
-fn many_files_become_one() {
+fn files_of_500_runs_are_merged() {
     let folder = Captures::new();
     folder.write("tiny.toml", b"duration = \"1 ms\"\n[path]\ndelay = \"1 ms\"\n");
     let args =
@@ -381,7 +381,7 @@ fn many_files_become_one() {
 }
 
 #[test]
-fn a_picture_has_a_line_for_each_combination() {
+fn plot_has_a_line_for_each_combination() {
     let folder = folder();
     well(&folder, &["--plot", "rate.svg"]);
     let picture = fs::read_to_string(folder.path("rate.svg")).expect("the picture");
@@ -402,7 +402,7 @@ fn a_picture_has_a_line_for_each_combination() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told_before_anything_runs() {
+fn plot_arguments_are_checked_before_any_run() {
     let folder = folder();
     for (more, part) in [
         (&["--plot", "nowhere/a.svg"][..], "nowhere/a.svg: cannot be written"),
@@ -440,7 +440,7 @@ fn what_cannot_be_drawn_is_told_before_anything_runs() {
 /// Real runs differ from time to time: what is shown again is what was kept.
 #[test]
 #[ignore = "needs root"]
-fn real_runs_are_kept_too() {
+fn lab_runs_are_stored() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO.replace("100 ms", "1 s").as_bytes());
     let real = ["--compare", "--carrier", "tap", "--vary", "path.delay=5ms,20ms", "--out", "runs"];

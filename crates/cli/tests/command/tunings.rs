@@ -8,7 +8,7 @@ const NAMES: [&str; 9] =
     ["none", "PSC", "Linux 2.4", "DRS", "Enable", "Auto-ncFTP", "DRS FTP", "manual", "Linux 6.18"];
 
 #[test]
-fn every_technique_has_its_row() {
+fn every_technique_has_a_row() {
     let folder = Captures::new();
     let path = ["compare-tunings", "--rate", "100Mbit/s", "--rtt", "20ms", "--amount", "5MB"];
     let (code, out, err) = told(&run(&folder, &path));
@@ -22,7 +22,7 @@ fn every_technique_has_its_row() {
 }
 
 #[test]
-fn as_json_with_the_command_of_each() {
+fn json_has_the_command_of_each_technique() {
     let folder = Captures::new();
     let path =
         ["compare-tunings", "--rate", "100Mbit/s", "--rtt", "20ms", "--amount", "5MB", "--streams", "2"];
@@ -45,7 +45,7 @@ fn as_json_with_the_command_of_each() {
 }
 
 #[test]
-fn what_is_no_path_is_refused() {
+fn invalid_paths_are_refused() {
     let folder = Captures::new();
     for (arguments, says) in [
         (["--rate", "fast", "--rtt", "1ms"], "rate"),

@@ -40,7 +40,7 @@ fn share_of(findings: &[(String, f64)], limit: &str) -> f64 {
 }
 
 #[test]
-fn the_place_given_right_gives_the_verdict_of_the_one_inferred() {
+fn correct_vantage_gives_the_inferred_verdict() {
     for capture in CAPTURES {
         for end in ["sender", "receiver"] {
             assert_eq!(findings(capture, end, Some(end)), findings(capture, end, None), "{capture}, {end}");
@@ -49,7 +49,7 @@ fn the_place_given_right_gives_the_verdict_of_the_one_inferred() {
 }
 
 #[test]
-fn between_is_neither_end() {
+fn vantage_between_attributes_nothing_to_the_receiver() {
     for capture in CAPTURES {
         for end in ["sender", "receiver"] {
             let (between, inferred) = (findings(capture, end, Some("between")), findings(capture, end, None));
@@ -62,7 +62,7 @@ fn between_is_neither_end() {
 }
 
 #[test]
-fn the_sender_is_believed_to_know_what_passes_the_tap() {
+fn wrong_sender_vantage_blames_the_application() {
     // What arrives late was under way, unless it was seen being sent.
     let [loss, ..] = CAPTURES;
     let (there, here) = (findings(loss, "receiver", None), findings(loss, "receiver", Some("sender")));
@@ -70,7 +70,7 @@ fn the_sender_is_believed_to_know_what_passes_the_tap() {
 }
 
 #[test]
-fn the_receiver_is_believed_to_answer_at_the_tap() {
+fn wrong_receiver_vantage_blames_receiver_processing() {
     // All of a path that lies behind the tap is then the receiver's.
     let (there, here) = (findings(BUSY, "sender", None), findings(BUSY, "sender", Some("receiver")));
     assert_eq!(share_of(&there, "receiver-processing"), 0.0);

@@ -104,7 +104,7 @@ mod tests {
     use super::file_name;
 
     #[test]
-    fn no_host_is_a_file_elsewhere() {
+    fn host_names_cannot_leave_the_folder() {
         for host in ["", ".", "..", "/etc/passwd", "../up", "a/b", "a/", "a/.."] {
             assert!(file_name(host).is_err(), "{host:?}");
         }

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_have_the_kernels_names_and_are_read_back() {
+    fn image_names_round_trip() {
         let module = |name: &str| Image::Kernel(Some(name.to_owned()));
         assert_eq!(image("/lib/modules/6.18.0/kernel/net/nf-conntrack.ko.xz"), module("nf_conntrack"));
         assert_eq!(image("[tcp_bbr]"), module("tcp_bbr"));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_known_by_the_events_name() {
+    fn unit_follows_from_the_event_name() {
         assert_eq!(unit("cpu-clock:pppH"), "ns");
         assert_eq!(unit("cpu_core/cycles/"), "cycles");
         assert_eq!(unit("net:netif_rx"), "events");

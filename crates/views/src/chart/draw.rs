@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_written_along_the_axis_overlaps() {
+    fn axis_labels_do_not_overlap() {
         for points in [1, 2, 7, 40, 300] {
             let along = texts(&svg(&chart(3, points)));
             let is_value =
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_can_be_told_from_the_others() {
+    fn every_line_has_a_distinct_look() {
         let picture = svg(&chart(super::super::MOST_LINES, 3));
         let marks: Vec<&str> = picture.lines().filter(|line| line.starts_with("<path fill=")).collect();
         assert_eq!(marks.len(), super::super::MOST_LINES, "one for each in the legend");
@@ -428,13 +428,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_show_is_said() {
+    fn empty_chart_says_so() {
         assert!(svg(&chart(0, 0)).contains("There is nothing to show."));
     }
 
     /// On a page nothing has a colour of its own, so that each shows on a dark ground as well.
     #[test]
-    fn on_a_page_colours_are_the_pages() {
+    fn inline_chart_uses_the_page_colours() {
         let mut chart = chart(3, 5);
         chart.lines[1].look = Look::Steps;
         chart.lines[2].look = Look::Letters('R');
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_on_each_other_are_one() {
+    fn overlapping_letters_are_merged() {
         let mut chart = chart(1, 300);
         chart.lines[0].look = Look::Letters('Z');
         let letters = svg(&chart).matches("class=\"letter\"").count();

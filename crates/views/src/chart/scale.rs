@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn round_numbers_are_round() {
+    fn numbers_are_rounded_to_1_2_5_or_powers_of_two() {
         for (number, up, down) in [(1.0, 1.0, 1.0), (3.0, 5.0, 2.0), (7.0, 10.0, 5.0), (0.011, 0.02, 0.01)] {
             assert!((round_up(number, false) / up - 1.0).abs() < 1e-9, "{number}");
             assert!((round_down(number, false) / down - 1.0).abs() < 1e-9, "{number}");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_begins_at_nothing_or_is_logarithmic() {
+    fn scale_starts_at_zero_or_is_logarithmic() {
         let linear = Scale::new(&[30.0, 95.0], &DECIMAL, true, 400.0, 0.0);
         assert_eq!(linear.ticks(&DECIMAL, 20.0), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
         assert_eq!((linear.place(0.0), linear.place(100.0)), (400.0, 0.0));
@@ -197,7 +197,7 @@ mod tests {
 
     /// No loss, and losses that are far apart.
     #[test]
-    fn nothing_lies_apart() {
+    fn zero_is_set_apart_on_a_logarithmic_scale() {
         let scale = Scale::new(&[0.0, 0.0001, 0.001, 0.01], &DECIMAL, false, 0.0, 1000.0);
         let places: Vec<_> = [0.0, 0.0001, 0.001, 0.01].map(|number| scale.place(number).round()).into();
         assert_eq!(places, [35.0, 135.0, 550.0, 965.0]);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_can_say_what_it_is() {
+    fn axis_can_force_linear_or_logarithmic() {
         let scale = |numbers: &[f64], axis, upwards| Scale::new(numbers, axis, upwards, 0.0, 1000.0);
         for upwards in [true, false] {
             assert!(!scale(&[1.0, 1000.0], &LINEAR, upwards).is_logarithmic());
@@ -220,7 +220,7 @@ mod tests {
 
     /// Whatever the numbers are, ticks keep their distance and lie on the axis, and so do the numbers.
     #[test]
-    fn everything_lies_on_the_axis() {
+    fn ticks_and_numbers_lie_on_the_axis() {
         let numbers = [0.0, 1e-9, 1.0, 1.0001, 9.99, 10.0, 10.01, 123_456.0, 1e18];
         for (a, b) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (*a, *b))) {
             for (axis, upwards) in

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_keep_apart() {
+    fn overlapping_labels_are_moved_apart() {
         assert_eq!(apart(&[50.0, 10.0], 15.0, [0.0, 100.0]), [50.0, 10.0]);
         assert_eq!(apart(&[50.0, 48.0, 51.0], 15.0, [0.0, 100.0]), [63.0, 48.0, 78.0]);
         assert_eq!(apart(&[99.0, 98.0, -4.0], 15.0, [0.0, 100.0]), [100.0, 85.0, 0.0]);

@@ -93,7 +93,7 @@ mod tests {
     ];
 
     #[test]
-    fn all_the_time_watched_is_in_one_spell() {
+    fn spells_cover_the_whole_watched_time() {
         let of = |cause: &str, ms| (cause.to_owned(), ms);
         let (slow_start, paced) = ("congestion-window/slow-start", "sending-host/rate-limit");
         let expected = [of(slow_start, 80), of(paced, 100), of("not-seen", 50)];
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sender_elsewhere_waits_for_is_not_seen() {
+    fn time_of_a_remote_sender_is_not_seen() {
         let lines = ["0.1 B read 5000", "0.4 B read 5000"];
         assert_eq!(spells(&lines, Some(FlowEnd::Gone)), [("not-seen".to_owned(), 300)]);
     }

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_spells_become_what_bound_for_most_of_each_part() {
+    fn merged_spells_keep_the_longest_cause_of_each_part() {
         let spells: Vec<_> = (0..1000)
             .map(|number| Spell {
                 from: Instant::from_nanos(number * 10),

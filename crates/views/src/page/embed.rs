@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_template_has_each_part_once() {
+    fn template_has_each_placeholder_once() {
         for mark in ["{{data}}", "{{style}}", "{{script}}"] {
             assert_eq!(TEMPLATE.matches(mark).count(), 1, "{mark}");
         }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_fetched() {
+    fn page_loads_nothing_from_a_network() {
         for text in [TEMPLATE, STYLE, SCRIPT] {
             for word in ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
                 let allowed = word == "http:" && text.contains("http://www.w3.org/");

@@ -92,7 +92,7 @@ fn compared() -> Comparison {
 
 /// Several graphs on a page, and two measurements side by side.
 #[test]
-fn who_calls_whom_and_what_was_compared_is_on_the_page() {
+fn page_shows_call_graphs_and_comparison() {
     let page = page(&report());
     for text in [
         "<b>Figure 2</b> who works for &lt;whom&gt;. TCP receive: 20.0 % of all CPU time; 7 functions too small, 1,000 samples.",
@@ -129,7 +129,7 @@ fn who_calls_whom_and_what_was_compared_is_on_the_page() {
 }
 
 #[test]
-fn a_paper_without_graphs_has_no_word_of_them() {
+fn page_without_graphs_has_no_graph_section() {
     let plain = Report { graphs: Vec::new(), comparison: None, ..report() };
     let page = page(&plain);
     assert!(
@@ -140,7 +140,7 @@ fn a_paper_without_graphs_has_no_word_of_them() {
 }
 
 #[test]
-fn everything_of_a_report_is_on_its_page() {
+fn page_shows_every_part_of_the_report() {
     let page = page(&report());
     for text in [
         "A &lt;paper&gt;",
@@ -166,7 +166,7 @@ fn everything_of_a_report_is_on_its_page() {
 }
 
 #[test]
-fn the_page_needs_nothing_beside_it() {
+fn page_is_self_contained() {
     let page = page(&report());
     for word in ["http:", "https:", "src=", "@import", "url(", "<script", "<link"] {
         assert!(!page.contains(word), "{word}");
@@ -176,7 +176,7 @@ fn the_page_needs_nothing_beside_it() {
 }
 
 #[test]
-fn numbers_are_as_short_as_they_can_be() {
+fn numbers_have_no_superfluous_digits() {
     for (number, text) in [(0.0, "0"), (0.1 + 0.2, "0.3"), (20.0, "20"), (1500.0, "1500"), (1e6, "1,000,000")]
     {
         assert_eq!(plain(number), text);

@@ -210,7 +210,7 @@ mod tests {
 
     /// A cost that scenarios have and profiles do not know of would be kept without a reason, and one by a wrong name be lost.
     #[test]
-    fn every_cost_of_a_scenario_is_known() {
+    fn every_scenario_cost_is_measured_by_a_profile() {
         let mut known: Vec<&str> =
             KINDS.iter().map(|kind| kind.name).chain(WITHIN.iter().map(|(name, _)| *name)).collect();
         let mut wanted: Vec<&str> = COSTS.iter().map(|kind| kind.name).collect();

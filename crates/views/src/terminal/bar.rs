@@ -102,7 +102,7 @@ mod tests {
     use slowpath_analyses::Cause;
 
     #[test]
-    fn a_cell_shows_what_bound_for_most_of_it() {
+    fn cell_shows_the_longest_limit_within_it() {
         let spell = |from: i64, to: i64, cause| Spell {
             from: Instant::from_nanos(from),
             to: Instant::from_nanos(to),

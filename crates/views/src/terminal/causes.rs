@@ -88,12 +88,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_become_their_words() {
+    fn links_become_their_text() {
         assert_eq!(without_links("a [b c](d.md), a[0] and [e]"), "a b c, a[0] and [e]");
     }
 
     #[test]
-    fn a_page_for_a_terminal() {
+    fn handbook_page_is_rendered_as_plain_text() {
         let page = "# Title\n\nOne\n\n<!-- note -->\n\n```text\n$ x  y\n```\n\n- [two](x.md)\n";
         let mut out = Vec::new();
         cause_page(Cause::SlowReader, page, &Look::default(), &mut out).expect("memory takes all");

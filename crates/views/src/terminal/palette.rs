@@ -45,7 +45,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn each_limit_has_its_own() {
+    fn each_limit_has_a_unique_letter_and_colour() {
         assert_eq!(Limit::ALL.map(letter).into_iter().collect::<HashSet<_>>().len(), Limit::ALL.len());
         assert_eq!(Limit::ALL.map(colour).into_iter().collect::<HashSet<_>>().len(), Limit::ALL.len());
     }

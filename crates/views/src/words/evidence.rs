@@ -403,7 +403,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_singular_and_none_is_left_out() {
+    fn counts_of_one_are_singular_and_zeros_are_omitted() {
         let text =
             |segments, spurious, share, timeouts| retransmitted(segments, spurious, share, 1, timeouts);
         assert_eq!(

@@ -329,7 +329,7 @@ mod tests {
     use super::sentence;
 
     #[test]
-    fn names_of_the_kernel_stay_as_they_are() {
+    fn kernel_names_are_not_capitalized() {
         assert_eq!(sentence("tcp_rmem lets a buffer"), "tcp_rmem lets a buffer.");
         assert_eq!(sentence("window scaling is off"), "Window scaling is off.");
         assert_eq!(sentence("super-packets are small"), "Super-packets are small.");

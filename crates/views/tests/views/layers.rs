@@ -45,7 +45,7 @@ fn boxes(svg: &str) -> Vec<[f64; 4]> {
 }
 
 #[test]
-fn a_graph_as_it_is_written() {
+fn call_graph_svg() {
     let receive = graph(
         &["TCP receive", "tcp_rcv_established", "tcp_ack", "skb_clone"],
         &[(0, 1, 1.0), (1, 2, 0.6), (1, 3, 0.2), (2, 3, 0.1), (3, 1, 0.05)],
@@ -73,7 +73,7 @@ fn names_cannot_leave_their_element() {
 }
 
 #[test]
-fn nothing_to_draw_is_drawn() {
+fn empty_graphs_are_drawn() {
     let empty = svg(&Picture { title: String::new(), remarks: Vec::new(), graphs: Vec::new() });
     assert!(empty.starts_with("<svg") && empty.ends_with("</svg>\n") && !empty.contains("NaN"));
     let alone = drawn(graph(&["TCP receive"], &[]));
@@ -82,7 +82,7 @@ fn nothing_to_draw_is_drawn() {
 
 /// Several are on one page: nothing in them has a name that another could have too, and all colours are the page's.
 #[test]
-fn a_graph_on_a_page_leaves_the_page_its_own() {
+fn inline_graph_has_no_ids_and_uses_the_page_colours() {
     let mut receive = graph(&["TCP <receive>", "tcp_ack"], &[(0, 1, 1.0)]);
     receive.boxes[1].kind = Kind::Unknown;
     let drawn = inline(&receive);
@@ -103,7 +103,7 @@ proptest! {
     /// Boxes do not lie on each other or outside, names are whole, callers stand above callees but where a cycle is closed, and a
     /// graph without cycles has no line that leads upwards.
     #[test]
-    fn any_graph_can_be_read(
+    fn any_graph_is_legible(
         count in 1_usize..24,
         calls in prop::collection::vec((0_usize..24, 0_usize..24, 0.0_f64..1.0), 0..60),
         is_cyclic in any::<bool>(),

@@ -50,7 +50,7 @@ fn written(flows: &[FlowReport], segments: i64, top: usize) -> (page::PageSize, 
 }
 
 #[test]
-fn data() {
+fn page_data() {
     let flows = [sample::refused(), sample::lossy_download(), sample::small_window()];
     let diagnosis = sample::diagnosis(&flows, Selection { top: 2, ..Selection::default() });
     let draw = |flow: &FlowReport| (flow.id == FlowId(1)).then(|| picture(9));

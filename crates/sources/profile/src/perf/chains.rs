@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_stack_is_kept_once_and_counted() {
+    fn identical_stacks_are_stored_once_and_counted() {
         let mut chains = Chains::of(Room::of(0));
         let key = |name| Key { space: Space(1), event: 0, thread_name: name, has_stack: true };
         for round in 0..3u64 {

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_late_holds_for_what_was_sampled_early() {
+    fn late_mmap_records_apply_from_their_own_time() {
         let (mut spaces, room) = (Spaces::of(0), &mut Room::of(0));
         spaces.map(room, 20, 7, "later".to_owned(), [100, 200, 0]);
         spaces.map(room, 10, 7, "first".to_owned(), [100, 200, 0]);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_has_what_its_parent_had_and_a_new_program_lies_on_top() {
+    fn fork_inherits_mappings_and_exec_overlays_them() {
         let (mut spaces, room) = (Spaces::of(0), &mut Room::of(0));
         spaces.name(room, 0, 1, 1, "shell".to_owned(), true);
         spaces.map(room, 1, 1, "sh".to_owned(), [100, 200, 0]);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn forks_of_forks_end_somewhere() {
+    fn depth_of_nested_forks_is_bounded() {
         let (mut spaces, room) = (Spaces::of(0), &mut Room::of(0));
         spaces.map(room, 0, 1, "sh".to_owned(), [100, 200, 0]);
         for n in 1..1000 {

@@ -176,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn cycles_where_there_are_some() {
+    fn cycles_are_sampled_where_the_cpu_counts_them() {
         let chosen = pick(None, false, |_, _| Ok(())).unwrap();
         assert_eq!(chosen, Chosen { name: "cycles".to_owned(), why: Why::Cycles });
     }
 
     #[test]
-    fn the_clock_where_there_are_none_and_it_says_so() {
+    fn cpu_clock_is_used_and_explained_without_hardware_counters() {
         for code in [libc::ENOENT, libc::EOPNOTSUPP, libc::ENODEV] {
             let open = |asked, _| if asked == Asked::Cycles { errno(code) } else { Ok(()) };
             let chosen = pick(None, true, open).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_no_lack_of_counters() {
+    fn permission_error_is_not_taken_for_missing_counters() {
         for code in [libc::EACCES, libc::EPERM] {
             let (error, has_kernel) = pick(None, false, |_, _| errno(code)).unwrap_err();
             assert_eq!((error.raw_os_error(), has_kernel), (Some(code), true));
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn programs_alone_need_no_right_to_the_kernel() {
+    fn user_mode_sampling_needs_no_kernel_permission() {
         let open = |_, has_kernel| if has_kernel { errno(libc::EACCES) } else { Ok(()) };
         assert!(pick(Some("cpu-clock"), false, open).is_err());
         assert_eq!(pick(Some("cpu-clock:u"), false, open).unwrap().why, Why::Asked);
     }
 
     #[test]
-    fn modifiers_say_what_is_left_out() {
+    fn u_modifier_restricts_sampling_to_user_mode() {
         for (name, expected) in [
             ("cycles", false),
             ("cycles:u", true),

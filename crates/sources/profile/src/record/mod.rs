@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_a_command_ended_is_a_code_or_a_signal() {
+    fn command_status_is_exit_code_or_signal() {
         assert_eq!(how(ExitStatus::from_raw(7 << 8)), "exit code 7");
         assert_eq!(how(ExitStatus::from_raw(11)), "ended by signal 11");
     }

@@ -194,7 +194,7 @@ mod tests {
     use super::package;
 
     #[test]
-    fn the_package_of_a_distribution_is_named() {
+    fn package_with_perf_is_named_per_distribution() {
         let kernel = "6.8.0-45-generic\n";
         assert_eq!(
             package("NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\n", kernel),

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_setting_its_value_and_the_capability() {
+    fn refusal_names_setting_value_and_capability() {
         let all = told(Scope::AllCpus, libc::EACCES, 2, false);
         assert!(all.contains("kernel.perf_event_paranoid is 2") && all.contains("CAP_PERFMON"), "{all}");
         assert!(all.contains("`sysctl kernel.perf_event_paranoid=0`") && !all.contains(":u"), "{all}");
@@ -182,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn roots_of_user_namespaces_are_told_why() {
+    fn refusal_explains_capabilities_of_user_namespaces() {
         assert!(told(Scope::AllCpus, libc::EACCES, 2, true).contains("of a user namespace do not count"));
         assert!(!told(Scope::AllCpus, libc::EACCES, 2, false).contains("namespace"));
     }
 
     #[test]
-    fn what_is_refused_by_something_else_is_not_put_on_the_setting() {
+    fn refusal_by_seccomp_or_ptrace_does_not_blame_perf_event_paranoid() {
         assert!(told(Scope::AllCpus, libc::EPERM, 2, true).contains("seccomp"));
         assert!(told(Scope::AllCpus, libc::ENOSYS, -1, true).contains("seccomp"));
         // The setting allows it: then it is a process of somebody else (ptrace_may_access).
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_are_bits_of_the_effective_set() {
+    fn capabilities_are_read_from_the_effective_set() {
         let status = |hex: &str| format!("CapPrm:\t000001ffffffffff\nCapEff:\t{hex}\n");
         assert_eq!(has_capability(&status("000001ffffffffff")), Some(true));
         assert_eq!(has_capability(&status("0000004000000000")), Some(true));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_without_addresses_are_hidden() {
+    fn all_zero_kallsyms_addresses_count_as_hidden() {
         assert!(are_hidden(&b"0000000000000000 T _text\n0000000000000000 T start\n"[..]));
         // The per-CPU area begins at 0.
         assert!(!are_hidden(&b"0000000000000000 A fixed_percpu_data\nffffffff81000000 T _text\n"[..]));

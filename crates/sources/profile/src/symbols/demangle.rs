@@ -26,7 +26,7 @@ mod tests {
     use super::demangled;
 
     #[test]
-    fn names_are_as_people_wrote_them() {
+    fn rust_and_cpp_names_are_demangled() {
         assert_eq!(demangled("tcp_ack"), "tcp_ack");
         assert_eq!(demangled("_ZN3std2io4Read4read17h0123456789abcdefE"), "std::io::Read::read");
         assert_eq!(demangled("_ZN4grpc6Server5StartEPPNS_21ServerCompletionQueueEm"), "grpc::Server::Start");

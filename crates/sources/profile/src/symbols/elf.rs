@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_id_is_that_of_the_program_that_ran() {
+    fn build_id_matches_when_padded_or_truncated_to_20_bytes() {
         let here = |id: &[u8]| Elf { build_id: Some(id.to_vec()), ..Elf::default() };
         assert!(here(b"0123456789abcdefghij").is(b"0123456789abcdefghij"));
         assert!(here(b"0123456789abcdef").is(b"0123456789abcdef\0\0\0\0"), "padded");

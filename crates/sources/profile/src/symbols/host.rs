@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recording_of_this_boot_is_known_by_its_host_and_the_time_at_which_it_was_written() {
+    fn recording_of_this_boot_matches_host_release_and_write_time() {
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let host = Host { name: "web1".to_owned(), release: "6.1.0".to_owned(), booted: at(1_000_000) };
         let recorded = Recorded {

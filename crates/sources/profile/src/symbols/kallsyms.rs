@@ -62,7 +62,7 @@ mod tests {
         ffffffff81000090 W sched_clock\nffffffffc0001000 t bbr_main\t[tcp_bbr]\n";
 
     #[test]
-    fn functions_are_kept_with_their_modules() {
+    fn functions_are_read_with_their_modules() {
         let table = read(TEXT.as_bytes()).unwrap();
         assert_eq!(table.find(0xffff_ffff_8100_0043), Some(("tcp_ack", None)));
         assert_eq!(table.find(0xffff_ffff_c000_1008), Some(("bbr_main", Some("tcp_bbr"))));
@@ -71,13 +71,13 @@ mod tests {
     }
 
     #[test]
-    fn hidden_addresses_are_no_symbols() {
+    fn zero_addresses_give_no_symbols() {
         let table = read("0000000000000000 T _text\n0000000000000000 t tcp_ack\n".as_bytes()).unwrap();
         assert!(table.is_empty());
     }
 
     #[test]
-    fn what_is_something_else_is_refused_with_its_line() {
+    fn malformed_line_is_refused_with_its_number() {
         let refused = read("ffffffff81000000 T _text\nhello\n".as_bytes()).unwrap_err();
         assert!(refused.starts_with("line 2 is no symbol"), "{refused}");
     }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_lay_elsewhere_is_shifted_and_its_modules_are_not_known() {
+    fn relocated_kernel_is_shifted_and_loses_module_symbols() {
         let profiled =
             Profiled { build_id: None, reference: Some(("_text".to_owned(), 0xffff_ffff_9200_0000)) };
         let kernel = Kernel::shifted(table(), &profiled);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_id_is_found_behind_other_notes() {
+    fn build_id_is_found_after_other_notes() {
         let note = |name: &[u8; 4], kind: u32, value: &[u8]| {
             let numbers = [4u32, value.len() as u32, kind].map(u32::to_ne_bytes).concat();
             let padding = vec![0; value.len().next_multiple_of(4) - value.len()];

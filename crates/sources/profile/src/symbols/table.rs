@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_in_the_innermost_symbol_and_the_best_name_wins() {
+    fn address_resolves_to_innermost_symbol_with_preferred_name() {
         let mut table = Table::default();
         table.push(100, 100, "outer", Binding::Global, "");
         table.push(120, 10, "inner", Binding::Local, "");

@@ -231,7 +231,7 @@ mod tests {
         7         0.0300  a-library-with-a-long-name.so.1 an-application-of-a-long-name std::map<int, int>::find(int const&)\n";
 
     #[test]
-    fn each_function_has_its_own_samples_and_each_call_is_there_once() {
+    fn self_samples_and_call_edges_are_read() {
         let mut notes = Notes::default();
         let (graph, stopped) = read(REPORT.as_bytes(), &mut notes);
         assert_eq!((stopped, notes.into_vec()), (None, Vec::new()));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_may_be_fewer_or_twice() {
+    fn column_headings_are_parsed() {
         let columns =
             |text| Columns::parse(text).map(|found| (found.events, found.has_address, found.between));
         assert_eq!(columns("samples  %        symbol name"), Some((1, false, vec![])));

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn first_lines_are_taken_apart() {
+    fn sample_headers_are_parsed() {
         assert_eq!(
             header("sh 14427 54275.037098:    1001001 cpu-clock: "),
             Some(("sh", Some(1_001_001), "cpu-clock", ""))
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_taken_apart() {
+    fn frames_are_parsed() {
         let parts = |line| Line::parse(line).map(|line| (line.address, line.name, line.image, line.inlined));
         assert_eq!(
             parts("\tffff0a tcp_ack+0x41 ([kernel.kallsyms])"),

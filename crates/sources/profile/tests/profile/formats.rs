@@ -24,7 +24,7 @@ swapper 0 [000] 2.0: PERF_RECORD_LOST lost 12
 ";
 
 #[test]
-fn perf_script_is_read_with_whatever_names() {
+fn perf_script_with_unusual_names_is_read() {
     let input = read_bytes(SCRIPT.as_bytes()).unwrap();
     assert_eq!(input.format, Format::PerfScript);
     let profile = profile(&input);
@@ -48,7 +48,7 @@ fn perf_script_is_read_with_whatever_names() {
 }
 
 #[test]
-fn folded_stacks_are_read_with_their_marks() {
+fn folded_stacks_are_read_with_annotations() {
     let text = "nginx;__send;tcp_sendmsg_[k];tcp_sk_[k]_[i] 12\nvoid f<int>(a, b);g_[j] 3.5\n\nnothing\n";
     let input = read_bytes(text.as_bytes()).unwrap();
     assert_eq!(input.format, Format::Folded);
@@ -65,7 +65,7 @@ fn folded_stacks_are_read_with_their_marks() {
 }
 
 #[test]
-fn what_is_no_profile_says_what_it_is() {
+fn refused_file_is_described() {
     let refused = |bytes: &[u8]| read_bytes(bytes).unwrap_err().to_string();
     assert!(refused(b"").starts_with("test: empty"));
     assert!(refused(b"\x28\xb5\x2f\xfd....").ends_with("packed with zstd; unpack it first (`zstd -dc`)"));
@@ -80,7 +80,7 @@ fn what_is_no_profile_says_what_it_is() {
 }
 
 #[test]
-fn opreports_text_is_recognised() {
+fn opreport_text_is_recognised() {
     let report = "Profiling through timer interrupt\nsamples  %        symbol name\n----------\n\
         \x20 5  100.000  ip_rcv\n9  50.0000  tcp_v4_rcv\n  9  100.000  tcp_v4_rcv [self]\n----------\n";
     let input = read_bytes(report.as_bytes()).unwrap();
@@ -139,7 +139,7 @@ fn plain(profile: &Profile) -> Vec<(String, (u64, u64))> {
 
 proptest! {
     #[test]
-    fn pprof_is_written_and_read_back(profile in profiles()) {
+    fn pprof_round_trips(profile in profiles()) {
         let mut packed = Vec::new();
         write_pprof(&profile, 0, &mut packed).unwrap();
         let input = read_bytes(&packed).unwrap();
@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn folded_stacks_are_written_and_read_back(profile in profiles()) {
+    fn folded_stacks_round_trip(profile in profiles()) {
         let write = |profile: &Profile| {
             let mut text = Vec::new();
             write_folded(profile, 0, Measure::Samples, &mut text).unwrap();

@@ -90,7 +90,7 @@ fn by_binutils(program: &Path, address: u64) -> String {
 }
 
 #[test]
-fn what_was_put_into_a_function_is_found_at_each_of_its_addresses() {
+fn inlined_functions_match_addr2line_at_every_address() {
     for (test, flags) in [("plain", &["-g"][..]), ("packed", &["-g", "-gz=zlib"]), ("four", &["-gdwarf-4"])] {
         let program = Program::compiled(test, flags);
         let mut deepest = 0;
@@ -106,7 +106,7 @@ fn what_was_put_into_a_function_is_found_at_each_of_its_addresses() {
 }
 
 #[test]
-fn a_program_without_debug_information_has_its_functions() {
+fn program_without_debug_information_uses_its_symbols() {
     let program = Program::compiled("none", &["-g0"]);
     let (_, in_file) = program.addresses()[0];
     assert_eq!(program.told(in_file, true), "cpu-clock [unknown]: … outer (program)");
@@ -114,7 +114,7 @@ fn a_program_without_debug_information_has_its_functions() {
 
 /// Damaged debug information shows fewer inlined functions. It is no error.
 #[test]
-fn damaged_debug_information_is_read_to_an_end() {
+fn damaged_debug_information_keeps_the_outer_function() {
     let program = Program::compiled("damaged", &["-g"]);
     let bytes = std::fs::read(program.file()).unwrap();
     let object = object::File::parse(&*bytes).unwrap();
@@ -150,7 +150,7 @@ fn damaged_debug_information_is_read_to_an_end() {
 
 /// What a distribution keeps apart is found by its build-id.
 #[test]
-fn debug_information_that_is_kept_apart_is_found() {
+fn separate_debug_file_is_found_by_build_id() {
     let program = Program::compiled("apart", &["-g", "-Wl,--build-id"]);
     let bytes = std::fs::read(program.file()).unwrap();
     let id = object::File::parse(&*bytes).unwrap().build_id().unwrap().expect("a build-id").to_vec();
@@ -194,7 +194,7 @@ fn mapped_with(id: &[u8], file: &str) -> Recording {
 
 /// Of a recording that says nothing of its host a program is known by its build-id, and by nothing else.
 #[test]
-fn a_build_id_decides_where_the_host_is_not_known() {
+fn build_id_identifies_programs_of_an_unknown_host() {
     let program = Program::compiled("decides", &["-g", "-Wl,--build-id"]);
     let bytes = std::fs::read(program.file()).unwrap();
     let id = object::File::parse(&*bytes).unwrap().build_id().unwrap().expect("a build-id").to_vec();

@@ -31,7 +31,7 @@ fn with_kallsyms(test: &str, text: &str) -> (SymbolSources, PathBuf) {
 }
 
 #[test]
-fn both_byte_orders_and_a_pipe_tell_the_same() {
+fn byte_orders_and_pipe_format_give_equal_profiles() {
     for order in [Order::Little, Order::Big] {
         let recording = recording(order);
         for bytes in [recording.file(), recording.pipe()] {
@@ -57,7 +57,7 @@ fn both_byte_orders_and_a_pipe_tell_the_same() {
 }
 
 #[test]
-fn hidden_symbols_are_addresses_and_the_fix_is_reported() {
+fn hidden_kernel_symbols_are_shown_as_addresses_with_a_fix() {
     let (options, path) = with_kallsyms("hidden", "0000000000000000 T _text\n0000000000000000 t tcp_ack\n");
     let input = read("test", Cursor::new(recording(Order::Little).file()), &options).unwrap();
     let note = input.notes.iter().find(|note| note.oddity == Oddity::KernelSymbolsHidden).unwrap();
@@ -68,7 +68,7 @@ fn hidden_symbols_are_addresses_and_the_fix_is_reported() {
 }
 
 #[test]
-fn the_kernel_of_another_host_has_no_names_here() {
+fn kernel_of_another_host_is_not_symbolized() {
     // This host's kernel is not known by a build-id in the file, and lies elsewhere.
     let mut recording = Recording::new(Order::Little);
     recording.map(0, u32::MAX, [0x1000, 0x1000, 0x1000], "[kernel.kallsyms]_text").sample(
@@ -85,7 +85,7 @@ fn the_kernel_of_another_host_has_no_names_here() {
 }
 
 #[test]
-fn what_is_packed_may_be_cut_anywhere() {
+fn compressed_data_may_be_split_across_records() {
     let mut plain = Recording::new(Order::Little);
     let mut inner = recording(Order::Little);
     inner.records.extend(std::mem::take(&mut recording(Order::Little).records));
@@ -101,7 +101,7 @@ fn what_is_packed_may_be_cut_anywhere() {
 }
 
 #[test]
-fn a_file_that_breaks_off_says_where() {
+fn truncated_record_is_reported_with_its_offset() {
     let whole = recording(Order::Little).file();
     let input = read_apart(&whole[..whole.len() - 4]).unwrap();
     let stop = input.stopped.unwrap().to_string();
@@ -111,7 +111,7 @@ fn a_file_that_breaks_off_says_where() {
 }
 
 #[test]
-fn damage_is_told_with_its_offset() {
+fn invalid_record_size_is_reported_with_its_offset() {
     let mut bytes = recording(Order::Little).file();
     bytes[104 + 80 + 6] = 3;
     let error = read_apart(&bytes).unwrap_err().to_string();
@@ -124,7 +124,7 @@ fn damage_is_told_with_its_offset() {
 }
 
 #[test]
-fn a_record_that_contradicts_itself_is_counted_and_the_others_are_read() {
+fn malformed_record_is_counted_and_the_rest_is_read() {
     let mut recording = recording(Order::Little);
     // A chain of 2^60 addresses.
     let body = Order::Little.words(&[1, 2, 3, 4, 1 << 60, 6]);

@@ -118,29 +118,29 @@ fn agrees(test: &str, arguments: &[&str]) {
 }
 
 #[test]
-fn stacks_are_what_perf_script_says() {
+fn stacks_match_perf_script() {
     agrees("stacks", &["-g", "-e", "cpu-clock", "-F", "1999"]);
 }
 
 #[test]
-fn packed_records_are_unpacked() {
+fn compressed_records_match_perf_script() {
     agrees("packed", &["-z", "-g", "-e", "cpu-clock", "-F", "1999"]);
 }
 
 #[test]
-fn samples_without_stacks_have_their_function() {
+fn samples_without_call_chains_match_perf_script() {
     agrees("flat", &["-e", "cpu-clock", "-F", "1999"]);
 }
 
 #[test]
-fn events_of_one_recording_are_kept_apart() {
+fn multiple_events_match_perf_script() {
     agrees("events", &["-g", "-e", "cpu-clock,task-clock,page-faults", "-F", "1999"]);
     // With the values of a group, a sample's stack is no longer at a fixed place.
     agrees("group", &["-g", "-e", "{cpu-clock,page-faults}:S", "-F", "1999"]);
 }
 
 #[test]
-fn a_pipe_is_read_like_a_file() {
+fn piped_recording_equals_the_file() {
     let folder = Folder::new("pipe");
     let Some(bytes) = record("pipe", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else { return };
     let file = folder.0.join("perf.data");
@@ -158,7 +158,7 @@ fn a_pipe_is_read_like_a_file() {
 }
 
 #[test]
-fn a_recording_that_was_not_completed_is_read_all_the_same() {
+fn unfinished_recording_is_read() {
     let folder = Folder::new("unfinished");
     let Some(mut bytes) = record("unfinished", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else {
         return;

@@ -71,7 +71,7 @@ fn processes_with(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_command_is_recorded_from_its_beginning_to_its_end() {
+fn command_is_recorded_from_start_to_exit() {
     let folder = Folder::new("command");
     let busy = command(&["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=60000", "status=none"]);
     let Some(mut recording) = start("command", &Recorder::new(busy, folder.out())) else { return };
@@ -101,7 +101,7 @@ fn a_command_is_recorded_from_its_beginning_to_its_end() {
 }
 
 #[test]
-fn a_command_that_fails_is_told_with_its_code() {
+fn exit_code_of_a_failing_command_is_reported() {
     let folder = Folder::new("fails");
     let Some(mut recording) = start("fails", &Recorder::new(command(&["sh", "-c", "exit 7"]), folder.out()))
     else {
@@ -112,7 +112,7 @@ fn a_command_that_fails_is_told_with_its_code() {
 }
 
 #[test]
-fn a_command_that_is_not_there_moves_no_file() {
+fn missing_command_leaves_the_older_file_in_place() {
     let folder = Folder::new("absent");
     fs::write(folder.out(), "an older one").unwrap();
     for name in ["slowpath-no-such-program", "/nowhere/program"] {
@@ -126,7 +126,7 @@ fn a_command_that_is_not_there_moves_no_file() {
 }
 
 #[test]
-fn a_system_is_recorded_for_its_time_and_no_longer() {
+fn system_recording_ends_after_its_duration() {
     let folder = Folder::new("system");
     let longest = Duration::from_millis(700);
     let recorder = Recorder { longest, ..Recorder::new(What::System { cpus: Some(vec![0]) }, folder.out()) };
@@ -140,7 +140,7 @@ fn a_system_is_recorded_for_its_time_and_no_longer() {
 }
 
 #[test]
-fn a_process_is_recorded_while_it_is_there() {
+fn process_is_recorded_until_it_exits() {
     let folder = Folder::new("process");
     let mut busy =
         Command::new("sh").args(["-c", "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"]).spawn().unwrap();
@@ -157,7 +157,7 @@ fn a_process_is_recorded_while_it_is_there() {
 }
 
 #[test]
-fn one_that_is_stopped_ends_its_command() {
+fn stopping_terminates_the_command() {
     let folder = Folder::new("stopped");
     let Some(mut recording) = start("stopped", &Recorder::new(command(&["sleep", "600"]), folder.out()))
     else {
@@ -170,7 +170,7 @@ fn one_that_is_stopped_ends_its_command() {
 }
 
 #[test]
-fn what_is_dropped_leaves_no_process() {
+fn dropped_recording_leaves_no_process() {
     let folder = Folder::new("dropped");
     let mark = folder.0.join("mark");
     fs::write(&mark, "").unwrap();
@@ -202,7 +202,7 @@ fn perf_ends_with_the_thread_that_started_it() {
 }
 
 #[test]
-fn an_older_file_is_moved_aside() {
+fn older_file_is_renamed() {
     let folder = Folder::new("older");
     fs::write(folder.out(), "an older one").unwrap();
     let Some(mut recording) = start("older", &Recorder::new(command(&["true"]), folder.out())) else {
@@ -214,7 +214,7 @@ fn an_older_file_is_moved_aside() {
 }
 
 #[test]
-fn what_perf_says_is_handed_on() {
+fn error_text_of_perf_is_passed_on() {
     let folder = Folder::new("says");
     let recorder = Recorder {
         event: Some("no-such-event".to_owned()),

@@ -145,7 +145,7 @@ fn functions(program: &Path) -> String {
 }
 
 #[test]
-fn programs_have_their_functions_and_what_is_in_them() {
+fn elf_seeds_resolve_inlined_functions() {
     for name in ["dwarf-5", "dwarf-4", "packed", "none"] {
         let file = programs().join(name);
         assert!(fs::metadata(&file).unwrap().len() <= 4096, "{name} is longer than fuzz/run takes");
@@ -160,7 +160,7 @@ fn programs_have_their_functions_and_what_is_in_them() {
 }
 
 #[test]
-fn every_seed_is_read_without_a_crash() {
+fn corpus_is_read_without_a_panic() {
     let mut count = 0;
     for entry in fs::read_dir(corpus()).unwrap() {
         let _ = read_apart(&fs::read(entry.unwrap().path()).unwrap());
@@ -173,7 +173,7 @@ fn every_seed_is_read_without_a_crash() {
 }
 
 #[test]
-fn the_seeds_hold_what_they_should() {
+fn generated_seeds_are_read_to_the_end() {
     for (name, bytes) in seeds() {
         let input = read_apart(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(input.stopped, None, "{name}");

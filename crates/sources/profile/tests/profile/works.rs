@@ -24,14 +24,14 @@ fn written() -> Work {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn work_file_round_trips() {
     let read = from_json("x", to_json(&written()).as_bytes()).unwrap();
     assert_eq!((read.work, read.skipped), (written(), Vec::new()));
     assert_eq!(beside(Path::new("a/perf.data")), Path::new("a/perf.data.work.json"));
 }
 
 #[test]
-fn what_makes_no_sense_is_skipped_by_name() {
+fn invalid_values_are_skipped_and_named() {
     let text = br#"{"schema": "slowpath/work/1", "seconds": -1, "cpus": 0, "cpu_hz": null, "later": {},
         "counters": {"Tcp.InSegs": -5, "Tcp.OutSegs": 3}, "devices": {"lo": {"received_bytes": 1}}}"#;
     let read = from_json("x", text).unwrap();
@@ -41,7 +41,7 @@ fn what_makes_no_sense_is_skipped_by_name() {
 }
 
 #[test]
-fn what_is_something_else_is_an_error() {
+fn file_of_another_format_is_an_error() {
     for text in [
         "",
         "[]",
@@ -66,7 +66,7 @@ fn what_is_something_else_is_an_error() {
 
 /// A transfer on loopback, counted by the kernel: what it says of it is in the work.
 #[test]
-fn a_transfer_is_counted() {
+fn loopback_transfer_is_counted() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let begun = Begun::here();
     let address = listener.local_addr().unwrap();
