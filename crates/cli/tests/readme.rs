@@ -1,8 +1,8 @@
-//! The README's commands run, and the output that it shows is theirs.
+//! The README's commands run, and its outputs are those of the program.
 //!
-//! Every line of a `sh` block that calls slowpath is run by a shell, in a folder with recordings of the names that the
-//! README uses and the repository's scenarios and scripts; those that begin with sudo only as root. A `console` block is a command after `$ ` and its output, from the repository's folder; a
-//! line `…` there stands for any number of lines.
+//! Every line of a `sh` block that calls slowpath is run by a shell, in a folder with recordings named as in the README
+//! and the repository's scenarios and scripts; lines that begin with sudo are run only as root. A `console` block is a
+//! command after `$ ` and its output, run in the repository's folder; a line `…` stands for any number of lines.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository's folder")
 }
 
-/// The README's blocks of a language.
+/// The README's code blocks of a language.
 fn blocks(language: &str) -> Vec<Vec<String>> {
     let text = fs::read_to_string(root().join("README.md")).expect("README.md");
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ fn blocks(language: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// A folder with stand-ins for the commands that the README calls besides slowpath, to put before the PATH.
+/// Creates stand-ins for the commands in the README, slowpath included, to put before the PATH.
 fn stand_ins(folder: &Path) {
     let slowpath = env!("CARGO_BIN_EXE_slowpath");
     let sender = root().join(SENDER);
@@ -84,7 +84,7 @@ impl Drop for Folder {
     }
 }
 
-/// A folder with what the README's commands are given, and stand-ins for the commands besides slowpath.
+/// Creates a folder with the inputs of the README's commands, and stand-ins for the commands.
 fn prepare(temporary: &Folder) -> (PathBuf, PathBuf) {
     let (bin, folder) = (temporary.0.join("bin"), temporary.0.join("here"));
     stand_ins(&bin);
@@ -99,14 +99,14 @@ fn prepare(temporary: &Folder) -> (PathBuf, PathBuf) {
     (bin, folder)
 }
 
-/// The commands of the README that call slowpath as root, or the others.
+/// The README's commands that call slowpath: those for root, or the others.
 fn commands(as_root: bool) -> Vec<String> {
     let calls = |line: &String| line.split([' ', '|']).any(|word| word == "slowpath");
     let all = blocks("sh").concat().into_iter().filter(calls);
     all.filter(|line| line.starts_with("sudo slowpath") == as_root).collect()
 }
 
-/// Runs them; each prints something, and ends with one of these codes.
+/// Runs the commands; each must print something and exit with one of `codes`.
 fn all_run(commands: &[String], (bin, folder): (&Path, &Path), codes: &[i32]) {
     let mut failed = Vec::new();
     for line in commands {
@@ -127,7 +127,7 @@ fn every_command_runs() {
     let (bin, folder) = prepare(&temporary);
     let commands = commands(false);
     assert!(commands.len() >= 20, "only {} commands were found", commands.len());
-    // Where the lab lacks something, or this host is not well set, their checks end with 1.
+    // These checks exit with 1 if the lab lacks something or this host is not tuned.
     let may_find =
         |line: &String| ["slowpath lab check", "slowpath doctor"].iter().any(|of| line.starts_with(of));
     let (checks, others): (Vec<String>, Vec<String>) = commands.into_iter().partition(may_find);
@@ -137,13 +137,13 @@ fn every_command_runs() {
     assert!(page.contains("</html>"), "the page is whole");
 }
 
-/// A run that does not count, since the machine was late, ends with 1.
+/// A run that does not count because the machine was late exits with 1.
 #[test]
 #[ignore = "needs root"]
 fn every_root_command_runs() {
     let temporary = Folder::new("root");
     let (bin, folder) = prepare(&temporary);
-    // Root makes its own.
+    // The command for root creates this file itself.
     fs::remove_file(folder.join("host.raw")).expect("a probe's records");
     let commands = commands(true);
     assert!(commands.len() >= 4, "only {} commands were found", commands.len());

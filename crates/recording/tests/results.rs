@@ -1,4 +1,4 @@
-//! A written table is read back, and a damaged one is an error that names the file.
+//! Tables of results round-trip, and damage is an error that names the file.
 
 use proptest::prelude::*;
 use slowpath_recording::results::{self, Cell, Column, Field, Holds, Table, Value};
@@ -19,7 +19,7 @@ fn columns() -> Vec<Column> {
 
 fn value(holds: Holds) -> BoxedStrategy<Option<Value>> {
     let some = match holds {
-        // A number that is none is not equal to itself.
+        // NaN is not equal to itself.
         Holds::Number => {
             any::<f64>().prop_filter("a number", |one| !one.is_nan()).prop_map(Value::Number).boxed()
         }
@@ -54,7 +54,7 @@ proptest! {
         prop_assert!(!unfinished.exists());
     }
 
-    /// A changed byte is read as another value or not at all; a file that was cut is never read.
+    /// A changed byte gives another value or an error; a truncated file is always an error.
     #[test]
     fn truncated_file_is_reported_as_damaged(rows in proptest::collection::vec(row(), 1..5), at in any::<prop::sample::Index>(), to: u8) {
         let folder = tempfile::tempdir().unwrap();

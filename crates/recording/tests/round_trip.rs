@@ -1,4 +1,4 @@
-//! A written recording is read back, and damage is reported.
+//! Recordings round-trip, and damage is reported.
 
 use proptest::prelude::*;
 use slowpath_model::{
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The calls that a sink gets.
+/// The calls to a sink.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
 enum Told {
@@ -161,7 +161,7 @@ proptest! {
     }
 }
 
-/// A flow with so many packets and waits.
+/// A flow with `events` packets and waits.
 fn long(events: u64) -> Vec<Told> {
     let flow = FlowId(1);
     let mut told = vec![Told::Open(flow, key(1, false))];
@@ -190,7 +190,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// What the file system holds of a recording, but for where it is.
+/// The files of a recording, by relative path.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let relative = |path: &PathBuf| path.strip_prefix(folder).expect("inside").to_owned();
     files(folder).iter().map(|path| (relative(path), fs::read(path).expect("a file"))).collect()
@@ -209,12 +209,12 @@ fn equal_events_give_equal_bytes() {
     let bytes: usize = one.iter().map(|(_, bytes)| bytes.len()).sum();
     assert!(bytes < told.len() * 4, "{bytes} bytes for {} events", told.len());
     let (mut back, summary) = read(folders[0].path());
-    // A flow that nobody closed is closed at the end.
+    // A flow that was not closed is closed at the end.
     assert_eq!(back.pop(), Some(Told::Close(FlowId(1), FlowEnd::EndOfRecording)));
     assert!(back == told && summary.damage.is_none());
 }
 
-/// A writer that is dropped leaves what a killed program does.
+/// Dropping a writer leaves the same files as killing the program.
 #[test]
 fn complete_segments_of_an_unfinished_recording_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -228,7 +228,7 @@ fn complete_segments_of_an_unfinished_recording_are_read() {
         damage.contains("1.048575000 s") && damage.contains("000002 was begun and never finished"),
         "{damage}"
     );
-    // Before the first segment is complete there is nothing.
+    // Before the first segment is complete, nothing can be read.
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path(), &long(10), None);
     let error = Recording::open(folder.path()).err().expect("nothing to read").to_string();
@@ -237,8 +237,8 @@ fn complete_segments_of_an_unfinished_recording_are_read() {
     assert!(again.contains("holds a recording already"), "{again}");
 }
 
-/// Every file cut at many places, and with bytes changed at many: the result is an error or a part that says
-/// so, or, where the damage cannot be detected, other numbers; never a panic.
+/// Truncates every file at many places, and changes many bytes: the result is an error, a partial result that says so,
+/// or, where damage cannot be detected, other numbers. It never panics.
 #[test]
 fn damage_is_reported_or_gives_other_numbers_and_never_panics() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -287,7 +287,7 @@ fn main_host_of_several_recordings_is_read() {
     assert!(error.contains("is no recording"), "{error}");
 }
 
-/// The page of the handbook is what the code declares.
+/// The handbook page is generated from the code.
 #[test]
 fn handbook_reference_matches_the_schema() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/recording-reference.md");

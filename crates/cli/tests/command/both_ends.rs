@@ -1,10 +1,10 @@
-//! Two recordings of one transfer: every flow is judged by both, whether it is shown in full or in a group.
+//! Two recordings of one transfer: findings on every flow use both, whether it is shown in full or in a group.
 
 use crate::captures::Captures;
 use crate::{run, told};
 use std::path::Path;
 
-/// What is printed of both recordings of a shipped capture, its white space made even.
+/// The output for both recordings of a shipped capture, with whitespace collapsed.
 fn both(capture: &str, more: &[&str]) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
     let [sender, receiver] =

@@ -1,10 +1,10 @@
-//! A capture whose clock was set while recording.
+//! Captures during which the clock was set.
 
 use super::captures::{self, Captures};
 use super::{run, slowpath, told};
 use std::fs::File;
 
-/// A JSON document that a command prints, which says nothing else but `err`.
+/// The JSON document of a command, whose standard error must be `says`.
 fn document(folder: &Captures, args: &[&str], says: &str) -> serde_json::Value {
     let (code, out, err) = told(&run(folder, args));
     assert!(code == 0 && err.contains(says) && err.is_empty() == says.is_empty(), "{args:?}: {err}");

@@ -1,4 +1,4 @@
-//! `slowpath doctor`, on loopback, which every host has, and on a host in a namespace, as the handbook shows it.
+//! `slowpath doctor` on loopback, which every host has, and on a host in a namespace, as in the handbook.
 
 use crate::captures::Captures;
 use crate::{run, told};
@@ -18,7 +18,7 @@ fn json_has_the_values_read() {
     assert_eq!(document["goal"]["window"], 10_000_000_000_u64);
     assert_eq!(document["goal"]["rate_from"], "given");
     assert_eq!(document["host"]["interfaces"][0]["name"], "lo");
-    // No host lets a socket have 10 GB: buffers are C's `int`.
+    // No host permits a socket buffer of 10 GB: buffer sizes are C's `int`.
     let limit = document["limit"].as_u64().expect("something limits");
     assert!(code == 1 && limit < 8_000_000_000, "{out}");
     let findings = document["findings"].as_array().expect("findings");
@@ -61,7 +61,7 @@ fn unknown_destination_or_interface_is_an_error() {
     }
 }
 
-/// The handbook's example: its command, and its lines, of which `…` stands for any number.
+/// The handbook's example: its command and output lines, where `…` stands for any number of lines.
 fn example() -> (String, Vec<String>) {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/doctor.md");
     let page = fs::read_to_string(page).expect("docs/src/doctor.md");

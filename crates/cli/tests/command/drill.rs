@@ -1,4 +1,4 @@
-//! `slowpath drill`: what it prints of scripts that hold, that do not, and that cannot be read.
+//! `slowpath drill` with scripts that pass, fail, and cannot be parsed.
 
 use crate::captures::Captures;
 use crate::{run, told};
@@ -12,7 +12,7 @@ const HANDSHAKE: &str = "\
 +0 > S. 0:0(0) ack 1 <mss 1460,nop,wscale 10>
 ";
 
-/// The scripts that the help names, such as every kernel passes.
+/// Writes the scripts that the help names; every kernel passes them.
 pub fn write_scripts(folder: &Captures) {
     let script = HANDSHAKE.replace("<mss 1460,nop,wscale 10>", "<...>");
     fs::create_dir(folder.path("scripts")).expect("a folder");

@@ -1,10 +1,10 @@
-//! The arithmetic behind causes.
+//! `slowpath explain`: the arithmetic behind causes.
 
 use crate::captures::Captures;
 use crate::{run, told};
 use serde_json::Value;
 
-/// The paper's example below its equation 12: ten tasks of nice 0.
+/// The paper's example after equation 12: ten tasks of nice 0.
 #[test]
 fn waiting_for_ten_tasks_exceeds_the_rto() {
     let folder = Captures::new();
@@ -44,7 +44,7 @@ fn invalid_wait_arguments_are_refused() {
     assert!(code == 0 || err.contains("is not a time"), "{code}: {err}");
 }
 
-/// The same size comes to different windows (ubik IV-A and B).
+/// Kernels derive different windows from the same buffer (ubik IV-A and B).
 #[test]
 fn equal_buffer_gives_different_windows_per_kernel() {
     let folder = Captures::new();
@@ -69,7 +69,7 @@ fn equal_buffer_gives_different_windows_per_kernel() {
     let windows: Vec<_> =
         (0..3).map(|at| document["kernels"][at]["receive"]["most_bytes"].as_u64()).collect();
     assert_eq!(windows, [Some(4_192_896), Some(6_290_048), Some(4_193_152)]);
-    // What is said to be enough is.
+    // The buffer that is said to be enough is enough.
     for at in [0, 2] {
         let kernel = &document["kernels"][at];
         let needed = kernel["receive"]["needed"]["ask_bytes"].as_u64().expect("a size that is enough");
@@ -102,7 +102,7 @@ fn invalid_buffer_arguments_are_refused() {
     }
 }
 
-/// What the handbook shows of it was printed by it.
+/// The handbook's excerpt was printed by the command.
 #[test]
 fn handbook_excerpt_matches_the_output() {
     let page = include_str!("../../../../docs/src/ubik.md");

@@ -1,4 +1,4 @@
-//! The help, whole.
+//! The complete help texts.
 
 use crate::captures::Captures;
 use crate::{run, told};

@@ -1,4 +1,4 @@
-//! Inputs that are no files, and files that name what is none: nothing waits, and no device is read.
+//! Inputs that are not regular files, and files that name such: no command blocks, and no device is read.
 
 use crate::captures::Captures;
 use crate::profile::fixtures;
@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 #[path = "../../../sources/profile/tests/profile/build.rs"]
 mod build;
 
-/// What waits longer than this waits for ever.
+/// A command that runs longer counts as blocked.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs to an end; panics where it waits.
+/// Runs a command to its end; panics if it blocks.
 pub fn ends(folder: &Captures, args: &[&str]) -> Output {
     let begun = Instant::now();
     let mut child =
@@ -38,11 +38,11 @@ pub fn ends(folder: &Captures, args: &[&str]) -> Output {
 
 pub fn fifo(path: &Path) {
     let name = CString::new(path.as_os_str().as_bytes()).expect("a name");
-    // SAFETY: the name ends with a zero.
+    // SAFETY: the name ends with a NUL.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// A profile with a sample in a file of each of these names.
+/// A profile with a sample in each of these files.
 fn naming(files: &[&str]) -> Vec<u8> {
     let mut recording = build::Recording::new(build::Order::Little);
     for (number, file) in (1..).zip(files) {
@@ -52,7 +52,7 @@ fn naming(files: &[&str]) -> Vec<u8> {
     recording.file()
 }
 
-/// What a profile names as mapped is opened only if it is a regular file below the root, and nothing else waits or is read.
+/// A mapped file is opened only if it is a regular file below the root; nothing blocks.
 #[test]
 fn mapped_names_that_are_no_regular_files_below_the_root_are_not_opened() {
     let folder = Captures::new();
@@ -60,7 +60,7 @@ fn mapped_names_that_are_no_regular_files_below_the_root_are_not_opened() {
     fs::create_dir_all(root.join("folder")).expect("a folder");
     fifo(&root.join("fifo"));
     let _listener = UnixListener::bind(root.join("socket")).expect("a socket");
-    // A program that would be read if it were below the root, and is by a link that says so.
+    // A program outside the root, and a link to it from inside.
     let program = std::env::current_exe().expect("a program");
     fs::copy(&program, folder.path("outside")).expect("a disk with room");
     symlink("../outside", root.join("link")).expect("a link");
@@ -83,7 +83,7 @@ fn mapped_names_that_are_no_regular_files_below_the_root_are_not_opened() {
     for name in names {
         assert!(err.contains(&format!("slowpath: {name}: cannot be read here")), "{name}: {err}");
     }
-    // With this host's own root the device is there, and is not opened either.
+    // With this host's root the device exists, and is not opened either.
     let names = ["/dev/zero", "/proc/kmsg", "/dev/watchdog", "/"];
     folder.write("p", &naming(&names));
     let (_, _, err) = told(&ends(&folder, &["profile", "top", "p", "--root", "/"]));
@@ -92,7 +92,8 @@ fn mapped_names_that_are_no_regular_files_below_the_root_are_not_opened() {
     }
 }
 
-/// A recording that says neither its host nor build-ids may be of any host: no path of it is opened, and it is said how to allow it.
+/// A recording without host name and build-ids may be of any host: none of its paths is opened, and the output says how
+/// to allow it.
 #[test]
 fn paths_in_a_recording_of_an_unknown_host_are_not_opened() {
     let folder = Captures::new();
@@ -111,7 +112,7 @@ fn paths_in_a_recording_of_an_unknown_host_are_not_opened() {
     assert!(!err.contains("not opened"), "{err}");
 }
 
-/// Where debug information lies in another file, that is not opened either: a FIFO would make it wait.
+/// A separate file with debug information is not opened either: a FIFO would block.
 #[test]
 fn links_to_separate_debug_files_are_not_followed() {
     let folder = Captures::new();
@@ -160,7 +161,7 @@ fn inputs_other_than_files_are_refused_or_read_as_a_stream() {
     assert!(err.contains("cannot be opened: is a directory"), "{err}");
 }
 
-/// `<(zcat …)` of a shell: a FIFO that somebody writes to is read like a file.
+/// A shell's `<(zcat …)`: a FIFO with a writer is read like a file.
 #[test]
 fn fifo_given_as_input_is_read() {
     let folder = Captures::new();
@@ -180,7 +181,7 @@ fn fifo_given_as_input_is_read() {
     for (args, bytes, says) in contents {
         let to = folder.path("fifo");
         let writer = std::thread::spawn(move || {
-            // It is opened when somebody reads.
+            // Opening blocks until there is a reader.
             fs::File::options().write(true).open(to).and_then(|mut file| file.write_all(&bytes))
         });
         let (code, out, err) = told(&ends(&folder, args));
@@ -190,7 +191,7 @@ fn fifo_given_as_input_is_read() {
     }
 }
 
-/// A table of a recording, or the file of the work next to a profile, may be a FIFO that nobody writes to.
+/// A table of a recording, or the work file next to a profile, may be a FIFO without a writer.
 #[test]
 fn fifo_next_to_an_input_is_not_waited_for() {
     let folder = Captures::new();
@@ -207,7 +208,7 @@ fn fifo_next_to_an_input_is_not_waited_for() {
     assert!(err.contains("perf.data.work.json: cannot be read: it is a FIFO, not a regular file"), "{err}");
 }
 
-/// A copy of /proc/kallsyms without a line end has no end that could be found.
+/// A kallsyms file without line ends would never end.
 #[test]
 fn kallsyms_from_a_device_is_an_error() {
     let folder = Captures::new();
@@ -220,7 +221,7 @@ fn kallsyms_from_a_device_is_an_error() {
     assert!(err.contains("it is a device, not a regular file"), "{err}");
 }
 
-/// What perf records here, read from its own file, has names: host and boot are known.
+/// perf's recording on this host is symbolized: host and boot match.
 #[test]
 fn recording_of_this_boot_is_symbolized() {
     let folder = Captures::new();
@@ -249,7 +250,7 @@ fn recording_of_this_boot_is_symbolized() {
         input.notes.iter().filter(|note| note.oddity == slowpath_profile::Oddity::Elsewhere).count()
     };
     assert_eq!(not_opened("here"), 0);
-    // A file that says it was written a day later is not of this boot for sure.
+    // A file with a modification time a day later does not match this boot.
     let day = Duration::from_secs(86_400);
     let file = fs::File::options().append(true).open(folder.path("here")).expect("a file");
     file.set_modified(std::time::SystemTime::now() + day).expect("a file of ours");

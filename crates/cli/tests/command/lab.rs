@@ -1,4 +1,4 @@
-//! Scenarios on this machine's kernel. What is asserted here does not hang on how busy the machine is.
+//! Scenarios on this machine's kernel. The assertions hold however busy the machine is.
 
 use super::{run, slowpath, told};
 use crate::captures::Captures;
@@ -23,14 +23,14 @@ pub fn folder(scenario: &str) -> Captures {
 
 pub fn document(folder: &Captures, args: &[&str]) -> Value {
     let (code, out, err) = told(&run(folder, args));
-    // 1: the machine was too busy for the run to count, which is said.
+    // 1: the machine was too busy for the run to count, which the output says.
     assert!(code == 0 || code == 1, "{code}: {err}");
     let document: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(document["invalid"].as_array().map(Vec::is_empty), Some(code == 0), "{err}");
     document
 }
 
-/// The network namespaces that a process of these tests is in, or keeps open. They inherit a variable that Cargo sets.
+/// The network namespaces of processes started by these tests, which inherit a variable that Cargo sets.
 pub fn namespaces() -> BTreeSet<PathBuf> {
     let entries = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mark = concat!("CARGO_MANIFEST_DIR=", env!("CARGO_MANIFEST_DIR"), "\0").as_bytes();
@@ -48,7 +48,7 @@ pub fn namespaces() -> BTreeSet<PathBuf> {
     all.filter(|name| name.as_os_str().as_encoded_bytes().starts_with(b"net:")).collect()
 }
 
-/// How many there are that there were not before.
+/// The number of namespaces created since `before`.
 pub fn made_since(before: &BTreeSet<PathBuf>) -> usize {
     namespaces().difference(before).count()
 }
@@ -109,7 +109,7 @@ fn simulator_and_kernel_are_compared() {
         (found["model"].as_f64().expect("a number"), found["kernel"].as_f64().expect("a number"))
     };
     assert_eq!(number("data"), (1.0, 1.0));
-    // Half of it takes the path 20 ms; what is lost on a busy machine comes on top.
+    // Half of the transfer takes 20 ms on the path; losses on a busy machine add time.
     let (model, kernel) = number("time");
     assert!(model > 0.4 && kernel > 0.4, "the link beats its rate: {model} {kernel}");
     let (model, kernel) = number("min RTT");
@@ -135,14 +135,14 @@ fn a_killed_run_leaves_no_namespace() {
     }
     child.kill().expect("it runs");
     child.wait().expect("it is ours");
-    // Its children are killed when it ends.
+    // The command's children are killed when it ends.
     while made_since(&before) > 0 {
         assert!(Instant::now() < given_up, "a namespace is left");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// As nobody; from a folder that nobody can reach.
+/// As user nobody, with the binary in a folder that nobody can reach.
 #[test]
 #[ignore = "needs root"]
 fn scenario_runs_without_root_in_a_user_namespace() {

@@ -1,4 +1,4 @@
-//! `diagnose --live`: this process's own connections.
+//! `diagnose --live` on this process's own connections.
 
 use super::{run, slowpath, told};
 use crate::captures::Captures;
@@ -29,7 +29,8 @@ fn contradictory_arguments_are_refused() {
     }
 }
 
-/// Records that a probe stored earlier, without root: the report is that of then, or as much of it as was stored.
+/// Records that a probe stored earlier are read without root: the report is the same, or covers the part that was
+/// stored.
 #[test]
 fn stored_probe_records_are_diagnosed() {
     let folder = Captures::new();
@@ -56,7 +57,7 @@ fn stored_probe_records_are_diagnosed() {
     assert!(code == 2 && err.contains("has no packets"), "{code} {err}");
 }
 
-/// Without privilege: the same reader, by what the kernel says when it is asked.
+/// Without privilege, `TCP_INFO` shows the same slow reader.
 #[test]
 fn own_connections_are_sampled_without_root() {
     let folder = Captures::new();
@@ -77,7 +78,7 @@ fn own_connections_are_sampled_without_root() {
     assert!(document["unseen"].as_array().is_some_and(|unseen| !unseen.is_empty()));
 }
 
-/// Without permission, the error names what is missing, and what works without it.
+/// Without permission, the error names the missing capabilities, and what works without them.
 #[test]
 #[ignore = "needs root"]
 fn missing_capabilities_are_named() {
@@ -95,7 +96,7 @@ fn missing_capabilities_are_named() {
     );
 }
 
-/// A reader that sleeps is named, and so are the process and every byte; in JSON and in words.
+/// A sleeping reader is named, with its process and all bytes, in JSON and in text.
 #[test]
 #[ignore = "needs root"]
 fn connection_with_a_slow_reader_is_diagnosed() {
@@ -105,7 +106,7 @@ fn connection_with_a_slow_reader_is_diagnosed() {
         assert_eq!(code, 0, "{out}");
         serde_json::from_str::<Value>(&out).expect("JSON")
     });
-    // Where a kernel runs no program in the context of some task, softirqs that come up in it are not seen.
+    // On kernels that run no BPF program in the context of some tasks, softirqs in these are not seen.
     let is_whole = |document: &Value| document["check"]["segments"] == document["check"]["kernel_segments"];
     check(&documents.into_iter().find(is_whole).expect("all is seen"));
     let (code, out, _) = told(&watched(&folder, &[]));
@@ -114,7 +115,7 @@ fn connection_with_a_slow_reader_is_diagnosed() {
     assert!(out.contains("receive queue") && out.contains("the kernel counted"), "{out}");
 }
 
-/// A file of the probe's records reports the sockets' processes, and everything else that was reported live.
+/// A file of the probe's records has the processes that own the sockets, and everything else that was reported live.
 #[test]
 #[ignore = "needs root"]
 fn probe_file_keeps_the_processes() {
@@ -131,7 +132,7 @@ fn probe_file_keeps_the_processes() {
     assert_eq!(flow[sender]["process"]["pid"], std::process::id());
 }
 
-/// What `diagnose --live` says of a connection of this process whose reader sleeps before it reads.
+/// The output of `diagnose --live` for a connection of this process whose reader sleeps before it reads.
 pub fn watched(folder: &Captures, args: &[&str]) -> Output {
     const AMOUNT: usize = AMOUNT_READ as usize;
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
@@ -139,7 +140,7 @@ pub fn watched(folder: &Captures, args: &[&str]) -> Output {
     let mut command = slowpath(folder);
     command.args(["diagnose", "--live", "--port", &address.port().to_string()]).args(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
-    // Memory that a virtual machine has not used yet may take it some tenths of a second.
+    // A virtual machine may need some tenths of a second for memory that it has not used yet.
     let data = vec![1; AMOUNT];
     let mut says = String::new();
     let mut errors = BufReader::new(child.stderr.take().expect("it was asked for"));

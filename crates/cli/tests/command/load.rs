@@ -1,4 +1,4 @@
-//! Background load in the lab, as root: whose CPU time is whose, where softirqs run, and that nothing outlives a run.
+//! Background load in the lab, as root: scheduling of the loads, the CPU of softirqs, and cleanup.
 
 use super::lab::{document, folder, made_since, namespaces};
 use super::slowpath;
@@ -7,12 +7,12 @@ use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// A receiver whose one CPU others want too.
+/// A receiver that shares its only CPU with loads.
 const BUSY: &str = "duration = \"20 s\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n[flows]\namount = \"10 MiB\"\n\
                     [hosts.sender.nic]\ntso = false\ngro = false\n[hosts.receiver]\ncpus = 1\n\
                     load = [{ hogs = 3, nice = 5 }, { make = 2, class = \"idle\" }]\nnic = { tso = false, gro = false }\n";
 
-/// The processes of a run's loads: of those that it started, and that these did.
+/// The processes of a run's loads: its descendants.
 fn loads_of(run: u32) -> Vec<u32> {
     let parent = |id: u32| -> Option<u32> {
         let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
@@ -35,8 +35,8 @@ fn soon(what: &str, mut look: impl FnMut() -> bool) {
     }
 }
 
-/// A run that would last, and the processes of its loads. Behind hogs, jobs of the idle class could take longer to begin
-/// than it lasts.
+/// Starts a long run and returns the processes of its loads. Behind hogs, jobs of the idle class could take longer to
+/// start than a short run lasts.
 fn lasting(folder: &Captures) -> (Child, Vec<u32>) {
     let said = folder.path("said");
     let mut child = slowpath(folder)
@@ -123,7 +123,7 @@ fn no_load_outlives_its_run() {
     let folder = folder(BUSY);
     let before = namespaces();
     let (mut child, loads) = lasting(&folder);
-    // SAFETY: it is our child and has not been waited for, so the id is its own.
+    // SAFETY: it is our child and has not been waited for, so the id is valid.
     assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) }, 0);
     assert_eq!(child.wait().expect("it is ours").code(), Some(130));
     soon("the end of what an interrupted run loaded", || are_gone(&loads));

@@ -1,4 +1,4 @@
-//! The command as a person or a script meets it: what it prints, where, and how it ends.
+//! The command line as users and scripts see it: output, streams and exit codes.
 
 mod both_ends;
 mod buffers;
@@ -91,7 +91,7 @@ fn both_ends_of_a_transfer_are_matched() {
     let folder = Captures::new();
     folder.write("sender.pcapng", &captures::transfer(100));
     folder.write("receiver.pcapng", &captures::transfer_at_receiver(100));
-    // In either order: the verdict is that of the end that sent.
+    // In either order, the verdict is that of the sending end.
     for files in [["sender.pcapng", "receiver.pcapng"], ["receiver.pcapng", "sender.pcapng"]] {
         let (code, out, err) = told(&run(&folder, &["diagnose", files[0], files[1]]));
         assert_eq!((code, err.as_str()), (0, ""));
@@ -251,7 +251,7 @@ fn a_recording_without_tcp_is_no_error() {
         let (code, _, err) = told(&run(&folder, &[command, "nothing.pcap"]));
         assert!(code == 0 && err.contains("nothing.pcap: there are no packets in it"), "{command}: {err}");
     }
-    // Two datagrams and an ARP request: what is there is named, and the exit code says that none of it was read.
+    // Two datagrams and an ARP request: the output names them, and the exit code says that nothing could be read.
     let ip = [
         &[0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0][..],
         &[10, 0, 0, 1, 10, 0, 0, 2, 0, 7, 0, 53, 0, 8, 0, 0],
@@ -359,7 +359,7 @@ fn every_command_has_a_man_page() {
     let commands =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let mut count = 0;
-    // What does not fit a line goes on further to the right.
+    // Continuation lines are indented further.
     let named = commands
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
     for command in named.filter(|name| *name != "help") {
@@ -369,7 +369,7 @@ fn every_command_has_a_man_page() {
     assert!(count >= 17 && pages.len() > count, "{count} commands, {} pages", pages.len());
 }
 
-/// A command line of the help, as words.
+/// Splits a command line of the help into words.
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
@@ -400,7 +400,7 @@ fn every_example_of_the_help_runs() {
             }
             let (code, _, err) = told(&run(&folder, &words(line)[1..]));
             if line.starts_with("slowpath doctor") {
-                // What it finds, and whether there is such a card or host, is this machine's.
+                // What doctor finds, and whether the interface or host exists, depends on this machine.
                 assert!(!err.contains("Usage:"), "{line}: {err}");
             } else {
                 assert_eq!((code, err.as_str()), (0, ""), "{line}");

@@ -1,5 +1,5 @@
-//! Hostile names: in every place that shows what a file, a scenario, an argument or another process is called, nothing
-//! that a terminal, a browser or an XML reader would obey comes out.
+//! Hostile names: whatever a file, a scenario, an argument or another process is called, the output contains nothing
+//! that a terminal, a browser or an XML reader would interpret.
 
 use crate::captures::{self, Captures};
 use crate::{live, run, slowpath, told};
@@ -12,23 +12,23 @@ use std::net::TcpListener;
 use std::os::unix::ffi::OsStringExt;
 use std::{fs, io, thread};
 
-/// What no output may have, one or more of each kind: C0, DEL, C1, bidirectional controls, separators, what is invisible,
-/// tags, styles as slowpath's own are, markup, and a line that looks like one of slowpath's.
+/// What no output may contain, at least one of each kind: C0, DEL, C1, bidirectional controls, separators, invisible
+/// characters, tags, styles such as slowpath's own, markup, and a line that looks like slowpath's output.
 pub const HOSTILE: &str = "\x1b]0;title\x07\x08\r\x7f\u{85}\u{9b}2J\u{202e}\u{2066}\u{2069}\u{200e}\u{200f}\u{61c}\u{2028}\
     \u{2029}\u{200b}\u{feff}\u{e0041}\x1b[31mred\"'<script>&]]></script><!--\nFORGED: 1";
 
-/// A part of it as text and as JSON show it.
+/// A part of it as it appears in text and in JSON.
 const ESCAPED: [&str; 2] = [r"\u{9b}2J", r"\u009b2J"];
 
-/// A place where a name comes in: the files that it is in, and the commands that show it.
+/// A place where a name enters: the files that contain it, and the commands that show it.
 struct Place {
     what: &'static str,
-    /// Writes the files, and gives the arguments of each command.
+    /// Writes the files, and returns the arguments of each command.
     prepare: fn(&Captures, &str) -> Vec<Vec<OsString>>,
 }
 
-/// Every place that needs files and arguments alone. Other processes and hosts have tests of their own below and, for the lab,
-/// in `programs.rs`.
+/// All places that need only files and arguments. Names from other processes and hosts are tested below and, for the
+/// lab, in `programs.rs`.
 const PLACES: &[Place] = &[
     Place { what: "names in a scenario that is run", prepare: scenario },
     Place { what: "names in a sweep", prepare: sweep },
@@ -95,7 +95,7 @@ fn sweep(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
 }
 
 fn recording(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
-    // Each host has a file of its name.
+    // Each host has a file of that name.
     let name = name.replace('/', "");
     folder.write("named.toml", scenario_text(&name).as_bytes());
     let record = slowpath(folder).args(words("run named.toml --record recorded --pcap packets")).output();
@@ -147,7 +147,7 @@ fn of_profile(file: &str) -> Vec<Vec<OsString>> {
     OF_PROFILES.map(|line| with_name(line, file.as_ref())).into()
 }
 
-/// By how much of a file its format is known: that much has no control characters.
+/// The bytes that are used to detect a format; control characters there would change it.
 const LOOKED_AT: usize = 64 << 10;
 const ORDINARY: &str = "main;a;b 30\n";
 
@@ -171,7 +171,7 @@ fn perf_script(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
     of_profile("perf.script")
 }
 
-/// A field of a protocol buffer message that has a length.
+/// A length-delimited field of a protocol buffer message.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut all = vec![number << 3 | 2];
     let mut left = bytes.len();
@@ -185,7 +185,7 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn pprof(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
-    // Strings 1 and 2 are the type and its unit, 3 is the hostile one; two functions, two locations, one sample.
+    // Strings 1 and 2 are type and unit, 3 is the hostile name; two functions, two locations, one sample.
     let strings = ["", "samples", "count", name, "tcp_v4_rcv"].map(|text| field(6, text.as_bytes())).concat();
     let message = [
         field(1, &[8, 1, 16, 2]),
@@ -213,7 +213,7 @@ fn script(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
         .into()
 }
 
-/// A file's name: without what a name cannot have, and with bytes that are no text.
+/// A file name: without the characters that are not allowed in one, and with invalid UTF-8.
 fn file_name(name: &str, ending: &str) -> OsString {
     let mut bytes = name.replace(['/', '\0'], "").into_bytes();
     bytes.truncate(200);
@@ -274,7 +274,7 @@ fn files(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
     for file in [other, absent] {
         commands.extend(any.map(|line| with_name(line, &file)));
     }
-    // A folder of somebody else's files.
+    // A folder with other files.
     fs::create_dir(folder.path("other")).expect("a folder");
     fs::write(folder.path("other").join(file_name(name, ".parquet")), b"x").expect("a file");
     commands.extend(["sweep named.toml --vary path.delay=1ms,2ms --out other", "diagnose other"].map(words));
@@ -330,7 +330,7 @@ fn arguments(_: &Captures, name: &str) -> Vec<Vec<OsString>> {
     commands
 }
 
-/// What is wrong with a text that came out.
+/// The first forbidden content of an output.
 pub fn fault(text: &str) -> Option<String> {
     let is_break = |c: char| c == '\n' || c == '\t';
     let is_hidden = |c: char| {
@@ -344,7 +344,7 @@ pub fn fault(text: &str) -> Option<String> {
     forged.map(|line| format!("a line was forged: {line}"))
 }
 
-/// The text without the styles that slowpath uses for its own output, none of which is red.
+/// Removes the styles of slowpath's own output; none of them is red.
 fn without_styles(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -360,19 +360,19 @@ fn without_styles(text: &str) -> String {
     })
 }
 
-/// What drawing a bar takes: to the line's start, and clearing it (console's `clear_line`).
+/// Removes the control sequences of a progress bar: carriage return and clear line (console's `clear_line`).
 fn without_bar(text: &str) -> String {
     ["\r", "\x1b[2K"].iter().fold(text.to_owned(), |text, part| text.replace(part, "")).trim().to_owned()
 }
 
-/// Prepares a place, runs its commands and checks all that they print and write.
+/// Prepares a place, runs its commands and checks everything that they print and write.
 fn check(place: &Place, name: &str) -> Result<(), TestCaseError> {
     let folder = Captures::new();
     folder.write("before.folded", b"main;a 1\n");
     let mut shown = false;
     for args in (place.prepare)(&folder, name) {
         let has = |option: &str| args.iter().any(|arg| arg == option);
-        // Nothing here is to be watched, recorded or asked for on a network for long.
+        // Keeps commands from watching, recording or using the network for long.
         let mut command = slowpath(&folder);
         let output = command.args(&args).output();
         let output = match output {
@@ -400,7 +400,7 @@ fn check(place: &Place, name: &str) -> Result<(), TestCaseError> {
             let fault = fault(&markup);
             prop_assert!(fault.is_none(), "{}: {args:?}: {file}: {fault:?}", place.what);
             let marks = ["<script", "</script", "]]>", "<!--"].map(|mark| markup.matches(mark).count());
-            // The page's data and its script, and the script of a flame graph.
+            // The page's own data and script, and the script of a flame graph.
             let own = match file {
                 "page.html" => [2, 2, 0, 0],
                 "flame.svg" => [1, 1, 1, 0],
@@ -437,7 +437,7 @@ proptest! {
     }
 }
 
-/// Values are whole in JSON, whatever they are made of.
+/// JSON contains names unchanged, in escaped form.
 #[test]
 fn json_keeps_names_whole() {
     let folder = Captures::new();
@@ -452,7 +452,7 @@ fn json_keeps_names_whole() {
     assert_eq!(document["recordings"][0]["account"]["host"], name, "as Parquet has it: {out}");
 }
 
-/// A name is at most as wide as a column may be, and everything next to it stays where it belongs.
+/// A name is cut to the limit of a column, and its neighbours stay aligned.
 #[test]
 fn very_long_name_is_cut() {
     let folder = Captures::new();
@@ -470,7 +470,7 @@ fn very_long_name_is_cut() {
     }
 }
 
-/// What another process calls itself reaches nobody's terminal. (Linux allows 15 bytes of anything.)
+/// A process's name is escaped. (Linux allows any 15 bytes.)
 #[test]
 fn process_names_are_escaped() {
     let folder = Captures::new();
@@ -485,7 +485,7 @@ fn process_names_are_escaped() {
     );
 }
 
-/// A far end that refuses, and says so in what a terminal would obey.
+/// A far end that refuses with a message that contains terminal controls.
 #[test]
 fn messages_of_a_far_end_are_escaped() {
     let folder = Captures::new();
@@ -496,7 +496,7 @@ fn messages_of_a_far_end_are_escaped() {
         let mut answer = Vec::new();
         Message::Refused(HOSTILE.to_owned()).write(&mut answer);
         client.write_all(&answer).expect("it listens");
-        // Until it goes.
+        // Until the client disconnects.
         let _ = client.read_to_end(&mut Vec::new());
     });
     let (code, _, err) = told(&run(&folder, &["probe", "127.0.0.1", "--port", &port]));

@@ -1,4 +1,4 @@
-//! Files that commands write: never over another, never through a link, and whole or not at all.
+//! Output files: they replace nothing unasked, follow no link, and are complete or absent.
 
 use crate::captures::Captures;
 use crate::inputs::{ends, fifo};
@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 const SCENARIO: &str = "title = \"Short\"\nduration = \"1 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
                         [flows]\namount = \"10 KiB\"\n";
 
-/// Commands that write one file, but for its name, which is the last argument.
+/// Commands that write one file, without its name, which is their last argument.
 const COMMANDS: [&[&str]; 7] = [
     &["diagnose", "transfer.pcap", "--html"],
     &["profile", "flame", "perf.data", "--out"],
@@ -21,7 +21,7 @@ const COMMANDS: [&[&str]; 7] = [
     &["papers", "wu", "--seeds", "1", "--html"],
 ];
 
-/// Of these, those that take a second at most.
+/// The number of these commands that take a second at most.
 const QUICK: usize = 6;
 
 fn folder() -> Captures {

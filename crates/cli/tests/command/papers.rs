@@ -1,4 +1,4 @@
-//! Papers' experiments, reproduced.
+//! `slowpath papers`.
 
 use crate::captures::Captures;
 use crate::lab::{made_since, namespaces};
@@ -36,7 +36,7 @@ fn every_cell_is_next_to_the_published_one() {
             .iter()
             .all(|series| series["x"].as_array().map(Vec::len) == series["y"].as_array().map(Vec::len))
     );
-    // All of it is on the page as well.
+    // The page shows all of it as well.
     let page = fs::read_to_string(folder.path("page.html")).expect("a page");
     let shows = |text: &str| page.contains(&text.replace('&', "&amp;").replace('"', "&quot;"));
     for (of, keys) in [(tables, ["name", "about"]), (figures, ["name", "seen"]), (claims, ["says", "seen"])] {
@@ -96,7 +96,7 @@ fn arguments_of_the_other_kind_of_paper_are_refused() {
     }
 }
 
-/// All missing programs are named at once, with their packages, for every user; and nothing was created.
+/// All missing programs are named at once, with their packages, for every user; nothing is created.
 #[test]
 fn missing_programs_are_listed_before_anything_is_created() {
     let folder = Captures::new();
@@ -113,8 +113,8 @@ fn missing_programs_are_listed_before_anything_is_created() {
     assert!(!folder.path("kept").exists());
 }
 
-/// What --keep writes, for one case: a server in whose profile these functions stand alone on their stacks, as the text of `perf
-/// script`, which has the names in it.
+/// Writes one case as `--keep` stores it: a profile in the format of `perf script`, which has the functions' names,
+/// with a stack of one frame for each of these functions.
 fn keep(folder: &Captures, name: &str, case: &str, release: &str, costs: &[(&str, usize)]) {
     fs::create_dir_all(folder.path(name)).expect("a folder");
     let words: Vec<&str> = case.split(' ').collect();
@@ -186,7 +186,7 @@ fn two_kernels_are_compared() {
     );
     let graph = &document["graphs"][0];
     assert_eq!((&graph["nodes"][0]["here"], &graph["edges"][0]["samples"]), (&json!(400), &json!(300)));
-    // What is one kernel's is one kernel's.
+    // One kernel is not compared with itself as if it were two.
     let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "new", "--compare", "new"]));
     assert!(code == 0 && out.contains("one kernel compared with itself, Linux 6.18.0"), "{out}");
     assert!(!out.contains("section 4, figures 20 to 22"), "{out}");
@@ -208,7 +208,7 @@ fn folders_with_different_cases_are_not_compared() {
     assert_eq!(told(&run(&folder, &[&args[..], &["--only", "1K"]].concat())).0, 0);
 }
 
-/// Processes of that folder: what a run starts has its working directory.
+/// Processes whose working directory is that folder, as those of a run are.
 fn processes_in(folder: &Path) -> usize {
     let folder = fs::canonicalize(folder).expect("a folder");
     let all = fs::read_dir("/proc").expect("proc(5)").flatten();
@@ -249,7 +249,7 @@ fn lavoie_server_is_loaded_and_profiled() {
         let table = tables.iter().find(|table| table["name"] == name).expect("a table");
         table["cells"].as_array().expect("cells").clone()
     };
-    // To whom the CPU belongs sums to the whole.
+    // The shares of the CPU sum to the whole.
     let whole: f64 = cells("The whole").iter().map(|cell| cell["ours"].as_f64().expect("a number")).sum();
     assert!((whole - 100.0).abs() < 1e-6, "{whole}");
     let of = |case: &str, quantity: &str| {
@@ -260,10 +260,10 @@ fn lavoie_server_is_loaded_and_profiled() {
     for (case, requests) in [("8K one sendfile no-TSO", 1.0), ("8K ten sendfile no-TSO", 10.0)] {
         assert!(of(case, "requests a second") > 10.0, "{case}");
         assert_eq!(of(case, "errors"), 0.0, "{case}");
-        // Six segments of data; a connection of its own takes three more at least.
+        // Six data segments; a new connection takes at least three more.
         let sent = of(case, "segments sent a request");
         assert!((6.0..14.0).contains(&sent) && (requests > 1.0 || sent > 9.0), "{case}: {sent}");
-        // What was sampled is of two seconds of one CPU, at 1999 a second; a busy machine makes them longer.
+        // Samples cover two seconds of one CPU, at 1999 per second, or more on a busy machine.
         let (samples, seconds) = (of(case, "samples"), of(case, "seconds"));
         assert!(
             seconds >= 2.0 && (100.0..seconds * 1999.0 * 1.1).contains(&samples),
@@ -273,11 +273,11 @@ fn lavoie_server_is_loaded_and_profiled() {
     let claims = document["claims"].as_array().expect("claims");
     assert!(claims.iter().all(|claim| claim["holds"].is_boolean() || claim["holds"].is_null()));
     assert!(claims.iter().any(|claim| claim["holds"].is_boolean()));
-    // What was kept says the same.
+    // The stored results give the same report.
     let (code, again, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""));
     assert_eq!(serde_json::from_str::<Value>(&again).expect("JSON"), document);
-    // The kernel's symbols are there for when another kernel runs; and who works below TCP receive is seen.
+    // The kernel's symbols are stored for use on another kernel; the functions below TCP receive are shown.
     let symbols = fs::read_to_string(folder.path("kept/kallsyms")).expect("symbols");
     assert!(symbols.contains(" tcp_v4_rcv\n"));
     let graphs: Vec<_> =
@@ -287,7 +287,7 @@ fn lavoie_server_is_loaded_and_profiled() {
     // Compared with itself, nothing differs.
     let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--compare", "kept"]));
     assert!(code == 0 && out.contains("10 of the ten most expensive are the same"), "{out}");
-    // Without symbols there is nothing to say, and that is said.
+    // Without symbols the functions cannot be resolved, which is an error.
     folder.write("kept/kallsyms", b"");
     let (code, out, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept"]));
     assert!(code == 2 && out.is_empty() && err.contains("so that its functions have no names"), "{err}");

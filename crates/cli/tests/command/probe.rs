@@ -1,4 +1,4 @@
-//! `slowpath probe`: a far end on loopback, and the path of a scenario.
+//! `slowpath probe` with a far end on loopback, and on the path of a scenario.
 
 use crate::captures::Captures;
 use crate::{run, slowpath, told};
@@ -13,11 +13,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A far end in a process of its own.
+/// A far end in a separate process.
 pub struct FarEnd {
     child: Child,
     out: BufReader<ChildStdout>,
-    /// What it said first.
+    /// Its first output.
     pub says: String,
 }
 
@@ -31,7 +31,7 @@ impl FarEnd {
         Self { child, out, says }
     }
 
-    /// Of any port, for other tests to have theirs.
+    /// Uses any free port, so that other tests can run at the same time.
     fn small(folder: &Captures) -> Self {
         let args = "probe --serve --listen 127.0.0.1:0 --max-rate 40Mbit/s --max-duration 2s";
         Self::start(folder, &args.split(' ').collect::<Vec<_>>())
@@ -42,9 +42,9 @@ impl FarEnd {
         rest.chars().take_while(char::is_ascii_digit).collect()
     }
 
-    /// Ctrl-C: it ends, without complaint; what it said meanwhile.
+    /// Interrupts it, expects a clean exit, and returns its further output.
     pub fn interrupt(mut self) -> String {
-        // SAFETY: a signal to a child that has not been waited for.
+        // SAFETY: the child has not been waited for.
         unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGINT) };
         let mut said = String::new();
         self.out.read_to_string(&mut said).expect("text");
@@ -55,7 +55,7 @@ impl FarEnd {
 
 impl Drop for FarEnd {
     fn drop(&mut self) {
-        // After `interrupt` it has ended, and there is nobody to kill.
+        // After `interrupt` it has ended, and the kill fails.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -86,7 +86,7 @@ fn all_measurements_run_against_a_far_end() {
     assert_eq!(document["schema"], "slowpath/probe/1");
     assert_eq!((document["cap"].as_u64(), document["complete"].as_bool()), (Some(40_000_000), Some(true)));
     assert!(document["round_trip"]["min_ns"].as_u64().is_some_and(|min| min < 5_000_000), "{out}");
-    // Loopback is faster than the far end serves.
+    // Loopback is faster than the far end's cap.
     assert!(document["rate"].as_u64().is_some_and(|rate| rate <= 40_000_000), "{out}");
     assert_eq!(document["ramp"]["steps"].as_array().map(Vec::len), Some(3), "{out}");
     let transfers = document["transfers"].as_array().expect("transfers");
@@ -138,7 +138,7 @@ fn scenario_path_gives_equal_results_each_time() {
 #[test]
 fn invalid_probe_arguments_are_refused() {
     let folder = Captures::new();
-    // A port that was free a moment ago.
+    // A port that was in use until just now.
     let port = FarEnd::small(&folder).port();
     for (args, part) in [
         (&["probe", "127.0.0.1", "--port", &port][..], "is `slowpath probe --serve` running there"),
@@ -165,9 +165,9 @@ fn invalid_probe_arguments_are_refused() {
     }
 }
 
-/// A measurement of everything, in progress: the echoes are done, and the first train has been asked for.
+/// A measurement in progress: the echoes are done, and the first train has been requested.
 fn in_progress(folder: &Captures, far: &FarEnd) -> Child {
-    // The control connection goes through this process, which reads along; datagrams go straight to the far end.
+    // The control connection goes through this process, which reads it; datagrams go directly to the far end.
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let port = listener.local_addr().expect("an address").port().to_string();
     let child = slowpath(folder)
@@ -180,7 +180,7 @@ fn in_progress(folder: &Captures, far: &FarEnd) -> Child {
     let far = TcpStream::connect(("127.0.0.1", far.port().parse().expect("a port"))).expect("it listens");
     let (mut answers, mut to_near) = (far.try_clone().expect("a copy"), near.try_clone().expect("a copy"));
     thread::spawn(move || {
-        // It ends with either connection, and the other one is closed with it.
+        // It ends when either side closes, and then closes the other.
         let _ = io::copy(&mut answers, &mut to_near);
         let _ = to_near.shutdown(Shutdown::Both);
     });
@@ -190,7 +190,7 @@ fn in_progress(folder: &Captures, far: &FarEnd) -> Child {
     child
 }
 
-/// Forwards what the near end says, and reports each train that it asks for.
+/// Forwards the near end's messages, and reports each requested train.
 fn forward(mut near: TcpStream, mut far: TcpStream, asked: &mpsc::Sender<()>) {
     let (mut unread, mut some) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = near.read(&mut some) {
@@ -201,7 +201,7 @@ fn forward(mut near: TcpStream, mut far: TcpStream, asked: &mpsc::Sender<()>) {
         while let Some((message, length)) = Message::read(&unread, CLIENT_BYTES).expect("messages") {
             unread.drain(..length);
             if matches!(message, Message::Train { .. }) {
-                // Only the first is waited for.
+                // Only the first one is waited for.
                 let _ = asked.send(());
             }
         }
@@ -214,7 +214,7 @@ fn interrupted_measurement_reports_partial_results() {
     let folder = Captures::new();
     let far = FarEnd::small(&folder);
     let child = in_progress(&folder, &far);
-    // SAFETY: a signal to a child that has not been waited for.
+    // SAFETY: the child has not been waited for.
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
     let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
@@ -255,13 +255,13 @@ fn handbook_commands_are_accepted() {
     let folder = Captures::new();
     for line in block.lines() {
         let words: Vec<&str> = line.split(' ').collect();
-        // The other host's address is one for documentation (RFC 5737): here nothing is behind it, and nothing of it is ours.
+        // The handbook uses a documentation address (RFC 5737), which is replaced by loopback.
         let here = line.replace("192.0.2.9:5717", "192.0.2.9:0").replace("192.0.2.9", "127.0.0.1");
         assert_eq!(words[0], "slowpath");
         if here.contains("--serve") {
             FarEnd::start(&folder, &here.split(' ').skip(1).collect::<Vec<_>>()).interrupt();
         } else {
-            // A port that nobody listens on: the command is understood, and says who should.
+            // Nothing listens on this port: the command is accepted, and the error says what should run there.
             let args: Vec<&str> = here.split(' ').skip(1).chain(["--port", "1"]).collect();
             let (code, _, err) = told(&run(&folder, &args));
             assert!(code == 2 && err.contains("is `slowpath probe --serve` running there"), "{line}: {err}");

@@ -1,10 +1,10 @@
-//! `slowpath profile`, on stacks written by hand.
+//! `slowpath profile` on folded stacks.
 
 use crate::captures::Captures;
 use crate::{run, told};
 use serde_json::Value;
 
-/// A server that answers requests: what it sends, it sends in its own call and, as ACKs come in, in an interrupt's softirq.
+/// A server that sends from its own system call and, when ACKs arrive, from a softirq.
 const STACKS: &str = "\
 nginx;entry_SYSCALL_64_[k];tcp_sendmsg_[k];tcp_sendmsg_locked_[k];tcp_write_xmit_[k];skb_clone_[k] 30
 nginx;entry_SYSCALL_64_[k];tcp_sendmsg_[k];tcp_sendmsg_locked_[k];kmem_cache_free_[k] 10
@@ -14,7 +14,7 @@ nginx;asm_common_interrupt_[k];net_rx_action_[k];kmem_cache_free_[k] 20
 nginx;main;ngx_http_handler 40
 ";
 
-/// The files that examples name.
+/// Writes the files that examples name.
 pub fn fixtures(folder: &Captures) {
     let doubled = STACKS.replace("skb_clone_[k] 60", "skb_clone_[k] 120");
     for (name, text) in [
@@ -40,7 +40,7 @@ fn json(folder: &Captures, args: &[&str]) -> Value {
     serde_json::from_str(&out).expect("JSON")
 }
 
-/// A function of a document's.
+/// A function of a document.
 fn function<'a>(document: &'a Value, name: &str) -> &'a Value {
     let functions = document["functions"].as_array().expect("functions");
     functions
@@ -65,8 +65,8 @@ fn top_lists_functions_with_categories() {
     );
 }
 
-/// Of what skb_clone cost two thirds are of what arrived. By who calls whom alone that is found too, as tcp_write_xmit is all that
-/// is between; of kmem_cache_free a part belongs to nobody.
+/// Two thirds of the cost of skb_clone belong to receiving. The call graph alone gives the same, as only tcp_write_xmit
+/// lies between; a part of kmem_cache_free has no root.
 #[test]
 fn attribute_splits_costs_by_caller() {
     let folder = ready();
@@ -100,8 +100,8 @@ fn descendants_and_calltree_follow_stacks() {
     assert!(out.contains("66.7 % of it belongs to tcp_v4_rcv"), "{out}");
 }
 
-/// All commands that say who called for a cost have one rule: what a softirq receives on top of sending is not sending's, and an ACK is
-/// one though `__tcp_send_ack` is on no stack.
+/// All commands attribute costs by one rule: a softirq on top of sending does not belong to sending, and an ACK is
+/// recognised although `__tcp_send_ack` is on no stack.
 #[test]
 fn all_commands_attribute_softirqs_and_acks_alike() {
     let folder = ready();
@@ -126,7 +126,7 @@ fn all_commands_attribute_softirqs_and_acks_alike() {
     let belongs = &function(&document, "kmem_cache_free")["belongs"];
     assert!((belongs[0].as_f64().expect("a share") - 0.1).abs() < 1e-9, "{belongs}");
     assert!((belongs[1].as_f64().expect("a share") - 0.6).abs() < 1e-9, "{belongs}");
-    // A picture of the stacks has them as they were seen.
+    // A flame graph shows the stacks as they were sampled.
     let flame = ["profile", "flame", "jumps.perf.data", "--out", "jumps.svg"];
     assert_eq!(told(&run(&folder, &flame)), (0, String::new(), String::new()));
     let svg = std::fs::read_to_string(folder.path("jumps.svg")).expect("it was written");
@@ -216,7 +216,7 @@ fn long_name_is_cut_in_a_table_and_whole_in_json() {
     assert_eq!(function(&document, &long)["share"].as_f64().expect("a share"), 5.0 / 6.0);
 }
 
-/// What `profile record` writes next to a profile is the work of a comparison, unless other work is given.
+/// `compare` uses the work files next to the profiles, unless `--work` is given.
 #[test]
 fn compare_uses_work_files_for_costs_per_segment() {
     let folder = ready();
@@ -256,7 +256,7 @@ fn attribute_draws_the_call_graph_below_a_root() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("worked for"), "{out}");
     let svg = std::fs::read_to_string(folder.path("graph.svg")).expect("it was written");
-    // Of what skb_clone cost, 60 of 90 samples were below TCP receive, through tcp_write_xmit.
+    // Of the cost of skb_clone, 60 of 90 samples were below TCP receive, through tcp_write_xmit.
     for part in [
         "TCP receive: 50.0 % of all CPU time",
         "skb_clone: 45.0 % of all CPU time with callees, of which 66.7 % for TCP receive; 45.0 % itself, of which 66.7 %",
@@ -267,7 +267,7 @@ fn attribute_draws_the_call_graph_below_a_root() {
         assert!(svg.contains(part), "{part}: {svg}");
     }
     assert!(!svg.contains("net_rx_action") && !svg.contains("<script"), "{svg}");
-    // What is too small is bridged.
+    // Functions below the threshold are bridged.
     assert_eq!(draw(&["--to", "TCP receive", "--threshold", "25%"]).0, 0);
     let svg = std::fs::read_to_string(folder.path("graph.svg")).expect("it was written");
     assert!(!svg.contains("kmem_cache_free") && svg.contains("1 function too small"), "{svg}");
@@ -281,7 +281,8 @@ fn attribute_draws_the_call_graph_below_a_root() {
     assert!(code == 2 && err.contains("is what is read"), "{err}");
 }
 
-/// A text of `perf script`, by the clock at 1000 samples a second: so many samples of each stack.
+/// Text in the format of `perf script`, sampled by the clock 1000 times a second, with a number of samples for each
+/// stack.
 fn by_the_clock(stacks: &[(&str, usize)]) -> String {
     let mut text = String::new();
     for (stack, samples) in stacks {
@@ -296,7 +297,7 @@ fn by_the_clock(stacks: &[(&str, usize)]) -> String {
     text
 }
 
-/// 40 ms of receiving IP for 2000 segments are 20 µs for each; and a scenario runs with the table.
+/// 40 ms of receiving IP for 2000 segments are 20 µs each; a scenario accepts the table.
 #[test]
 fn costs_per_packet_become_a_scenario_cost_table() {
     let folder = Captures::new();

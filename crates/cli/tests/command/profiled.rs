@@ -13,7 +13,7 @@ use std::{fs, thread};
 const BUSY: [&str; 6] = ["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=40000", "status=none"];
 const NOBODY: u32 = 65534;
 
-/// Its output; without perf, or without permission, says so.
+/// The result of a command; prints why if perf is missing or not permitted.
 fn judged(test: &str, output: &Output) -> Option<(i32, String, String)> {
     let (code, out, err) = told(output);
     let lacks = ["no perf in PATH", "the kernel does not let us sample"];
@@ -33,7 +33,7 @@ fn command_is_profiled_and_keeps_its_output() {
     assert_eq!((code, out.as_str()), (0, "its own\n"), "{err}");
     assert!(err.contains("perf.data: ") && err.contains("slowpath profile attribute perf.data"), "{err}");
     assert!(err.contains("sampled by"), "{err}");
-    // It can be read, and says for whom; the kernel's part of dd is what it reads.
+    // The profile is readable and attributed; dd's kernel time is that of reading.
     let (code, out, _) = told(&run(&folder, &["profile", "top", "perf.data", "--json"]));
     let document: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(code, 0);
@@ -89,7 +89,7 @@ fn recording_errors_state_their_cause() {
     }
 }
 
-/// As a user who may not: `kernel.perf_event_paranoid` is named, with its value, and what it takes.
+/// A user without permission is told the value of `kernel.perf_event_paranoid`, and what is needed.
 #[test]
 #[ignore = "needs root"]
 fn missing_permission_names_the_setting_and_capability() {
@@ -100,7 +100,7 @@ fn missing_permission_names_the_setting_and_capability() {
         .expect("a number");
     let folder = Captures::new();
     fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o777)).expect("our folder");
-    // The binary may be in a folder that is root's alone.
+    // The binary may be in a folder that only root can read.
     let binary = folder.path("slowpath");
     fs::copy(env!("CARGO_BIN_EXE_slowpath"), &binary).expect("a copy");
     let as_nobody = |args: &[&str]| {
@@ -134,7 +134,7 @@ fn missing_permission_names_the_setting_and_capability() {
     }
 }
 
-/// Processes that have this folder among their arguments.
+/// Processes with this folder in their arguments.
 fn processes_of(folder: &Path) -> Vec<String> {
     let folder = folder.to_str().expect("UTF-8");
     let all = fs::read_dir("/proc").expect("proc(5)").flatten();
@@ -143,7 +143,7 @@ fn processes_of(folder: &Path) -> Vec<String> {
     lines.filter(|line| line.contains(folder)).collect()
 }
 
-/// Ctrl-C keeps what there is; SIGKILL leaves perf to end by itself, in order as well.
+/// Ctrl-C keeps the samples so far; after SIGKILL, perf completes its file by itself.
 #[test]
 fn interrupted_recording_is_readable_and_leaves_no_process() {
     for (signal, code) in [(libc::SIGINT, Some(1)), (libc::SIGTERM, Some(1)), (libc::SIGKILL, None)] {
@@ -154,7 +154,7 @@ fn interrupted_recording_is_readable_and_leaves_no_process() {
         let child = command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn();
         let mut child = child.expect("the binary runs");
         let begun = Instant::now();
-        // perf writes a header before anything else.
+        // perf writes a header first.
         while !fs::metadata(&out).is_ok_and(|found| found.len() > 0) {
             if child.try_wait().expect("our child").is_some() {
                 judged("interrupted", &child.wait_with_output().expect("it has ended"));

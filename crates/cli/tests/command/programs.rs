@@ -1,4 +1,4 @@
-//! Programs of the user's own over the lab's path.
+//! The user's own programs over the lab's path.
 
 use crate::captures::Captures;
 use crate::lab::{document, folder, made_since, namespaces};
@@ -8,14 +8,14 @@ use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A program that listens, and does nothing else.
+/// A program that only listens.
 pub const LISTENING: &str =
     "exec python3 -c 'import socket, time; s = socket.create_server((\"\", 5001)); time.sleep(600)'";
 
 const PATH: &str = "title = \"Own\"\nduration = \"20 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
                     [[path.forward.lose]]\nfrom = \"100000 B\"\nto = \"101448 B\"\n";
 
-/// Reads a mebibyte from the first client, and answers with the number of bytes and its own exit code.
+/// Reads a mebibyte from the first client, replies with the number of bytes, and exits.
 const READER: &str = "import socket
 s = socket.create_server((\"\", 5001))
 c, peer = s.accept()
@@ -54,7 +54,7 @@ fn programs_replace_the_flows_of_a_scenario() {
         assert_eq!(of(1, "output"), "answer 1048576\n");
         let flow = &document["flows"][0];
         assert_eq!((&flow["connections"], &flow["bytes"]), (&1.into(), &(1 << 20).into()));
-        // The one that sent more is where the verdict is from, and what it says is of that direction.
+        // The verdict is that of the host that sent more, about its direction.
         let least = flow["least_rtt_us"].as_u64().expect("seen by the sender");
         assert!(least >= 10_000, "the path beats its delay: {least}");
         let lost = &document["path"][0]["totals"]["dropped_packets"]["scripted"];
@@ -64,7 +64,7 @@ fn programs_replace_the_flows_of_a_scenario() {
     }
 }
 
-/// What they print is shown to a person, and so are the names of the scenario.
+/// The programs' output is printed, and so are the names in the scenario.
 #[test]
 #[ignore = "needs root"]
 fn output_of_programs_is_escaped() {
@@ -79,7 +79,7 @@ fn output_of_programs_is_escaped() {
     for (args, escaped) in [(&args, r"\u009b2J"), (&in_words, r"  | \u{1b}]0;title")] {
         let (code, out, err) = told(&run(&folder, args));
         let faults = [fault(&out), fault(&err)];
-        // The second line of what was printed is a line of its own, and marked as such.
+        // The second line of the output is printed on a line of its own, with its mark.
         assert!(
             code == 0 && faults == [None, None] && out.contains(escaped),
             "{code} {faults:?} {out} {err}"
@@ -87,7 +87,7 @@ fn output_of_programs_is_escaped() {
     }
 }
 
-/// What goes into the background, or into a session of its own, ends with the run too.
+/// Background processes, also in a session of their own, end with the run.
 #[test]
 #[ignore = "needs root"]
 fn programs_end_with_the_scenario() {
@@ -121,7 +121,7 @@ fn failing_program_is_reported_with_its_output() {
         assert!(err.contains(why), "{err}");
         assert!(began.elapsed() < Duration::from_secs(60));
     }
-    // One that fails when it has transferred something: that is shown, and does not count.
+    // A client that fails after its transfer: its output is shown, and the run does not count.
     let client = "python3 writer.py {server}; exit 4";
     let (code, out, _) = told(&run(&folder, &programs("exec python3 reader.py", client)));
     let document: Value = serde_json::from_str(&out).expect("JSON");

@@ -1,4 +1,4 @@
-//! `slowpath run --record`, and the other commands on what it writes.
+//! `slowpath run --record`, and other commands on the recording.
 
 use crate::captures::Captures;
 use crate::{run, slowpath, told};
@@ -24,12 +24,12 @@ fn recording_gives_the_verdict_of_the_run() {
     assert_eq!((code, err.as_str()), (0, ""));
     let mut of_run = json(&out)["diagnosis"].take();
     let recording_of_run = of_run["recordings"][0].take();
-    // `out/` has a recording of each host, and the one to read is the sender's.
+    // `out/` has a recording of each host; the sender's is the main one.
     for recording in ["out", "out/sender"] {
         let (code, out, err) = told(&run(&folder, &["diagnose", recording, "--json"]));
         assert_eq!((code, err.as_str()), (0, ""));
         let mut of_recording = json(&out);
-        // Where it was read from differs, and nothing else does.
+        // Only the name of the input differs.
         let read = of_recording["recordings"][0].take();
         assert_eq!(read["segments"], recording_of_run["segments"]);
         assert_eq!(of_recording.to_string(), of_run.to_string());
@@ -48,7 +48,7 @@ fn recording_has_host_events_besides_packets() {
     for part in [" B sampled ca_state open", " B read ", " B marked rcvbuf ", " > P. "] {
         assert!(out.contains(part), "no line with {part:?}");
     }
-    // Data waits for as long as the reader pauses.
+    // Data waits as long as the reader pauses.
     let waits = out.lines().filter_map(|line| line.split(" B waited receive-queue ").nth(1));
     let seconds = waits.filter_map(|rest| rest.split(' ').next()?.parse().ok());
     let longest = seconds.fold(0.0, f64::max);
@@ -56,7 +56,7 @@ fn recording_has_host_events_besides_packets() {
     let (_, out, _) = told(&run(&folder, &["show", "out", "--json"]));
     let kinds = |wanted: &str| out.lines().filter(|line| json(line)["kind"] == wanted).count();
     assert!(kinds("packet") > 1000 && kinds("written") > 0 && kinds("marked") > 0 && kinds("sampled") > 200);
-    // What is recorded is the scenario's to choose.
+    // The scenario chooses what is recorded.
     let args = [
         "run",
         "both.toml",
@@ -71,7 +71,7 @@ fn recording_has_host_events_besides_packets() {
     let (code, out, _) = told(&run(&folder, &["show", "few"]));
     assert!(code == 0 && out.contains(" A wrote ") && !out.contains("// frame"), "{code}");
     assert!(!folder.path("few/receiver").exists());
-    // What is there is not written over.
+    // An existing recording is not overwritten.
     let (code, _, err) = told(&run(&folder, &["run", "both.toml", "--record", "out"]));
     assert!(code == 2 && err.contains("holds a recording already"), "{err}");
 }
@@ -129,7 +129,7 @@ fn interrupted_run_finishes_its_recording() {
     let mut child = long_run(&folder, "out/sender/000001.part");
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(sent.success());
-    // Where the signal came before it was listened for, it ended the run at once, as it would have any other.
+    // If the signal came before its handler was installed, it ended the run at once.
     if child.wait().expect("it is ours").code().is_none() {
         return;
     }

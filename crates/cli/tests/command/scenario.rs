@@ -112,7 +112,7 @@ fn kernels_are_listed_and_compared() {
     let folder = Captures::new();
     let (code, out, err) = told(&run(&folder, &["kernels"]));
     assert_eq!((code, err.as_str()), (0, ""));
-    // All of the values stand in the reference page of scenario files, which is held against the code.
+    // The reference page of scenario files has all values; another test compares it with the code.
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let kernels = slowpath_kernels::registry::NAMES;
     assert_eq!(words(out.lines().next().unwrap_or_default()), kernels);

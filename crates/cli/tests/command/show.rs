@@ -1,4 +1,4 @@
-//! `slowpath show --label`: data by label, as far as the whole recording shows it.
+//! `slowpath show --label`: segments by label, in the whole recording.
 
 use crate::captures::Captures;
 use crate::{run, told};
@@ -61,7 +61,7 @@ fn flow_without_matching_segments_is_not_shown() {
     assert_eq!(limited.len(), 3);
 }
 
-/// A tap that is believed to be elsewhere takes losses before it for reordering, and reordering for losses.
+/// With a wrong vantage point, losses before the tap would be labelled as reordering, and reordering as loss.
 #[test]
 fn correct_vantage_gives_the_inferred_labels() {
     let file = shipped("reordering-30mbit-20ms-20000ppm-by-60ms");

@@ -1,4 +1,4 @@
-//! `slowpath run`, and scenarios where other commands take recordings.
+//! `slowpath run`, and scenarios as the input of other commands.
 
 use crate::captures::Captures;
 use crate::{run, told};
@@ -54,7 +54,7 @@ fn refused_scenario_shows_the_line() {
     }
 }
 
-/// The second of its transfers loses nothing, and begins with the threshold of the first.
+/// The second transfer loses nothing, and starts with the ssthresh of the first.
 #[test]
 fn cached_ssthresh_is_recognised() {
     let folder = Captures::new();

@@ -4,7 +4,7 @@ use crate::captures::Captures;
 use crate::{run, told};
 use serde_json::Value;
 
-/// A second over 20 Mbit/s, with what a sweep of it does.
+/// One second over 20 Mbit/s, with values to vary.
 const SCENARIO: &[u8] = b"title = \"short\"\nduration = \"1 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n\
     [[vary]]\nkey = \"path.rate\"\nvalues = [\"5Mbit/s\", \"10Mbit/s\"]\n\
     [[vary]]\nkey = \"path.delay\"\nvalues = [\"5ms\", \"10ms\", \"15ms\"]\n\
@@ -31,7 +31,7 @@ fn grid_and_tries_are_tabulated() {
     assert!(out.contains("\na tiny buffer ") && out.contains("receive-window/buffer-too-small"), "{out}");
 }
 
-/// A run is the same, alone or with others.
+/// A run gives the same results alone and in a sweep.
 #[test]
 fn run_in_a_sweep_equals_the_run_alone() {
     let folder = Captures::new();

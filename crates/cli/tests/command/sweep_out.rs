@@ -1,4 +1,4 @@
-//! `slowpath sweep --out` and `--plot`: what is kept of the runs, how a sweep goes on, and its picture.
+//! `slowpath sweep --out` and `--plot`: stored runs, resuming, and plots.
 
 use crate::captures::Captures;
 use crate::{run, slowpath, told};
@@ -10,14 +10,14 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-/// A tenth of a second over 20 Mbit/s with some loss, ten runs at three delays, and one more.
+/// A tenth of a second over 20 Mbit/s with some loss.
 const SCENARIO: &str = "title = \"short\"\nduration = \"100 ms\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
     [[flows]]\nname = \"up\"\n[[flows]]\nname = \"down\"\n\
     [[vary]]\nkey = \"path.delay\"\nvalues = [\"1ms\", \"5ms\", \"20 ms\"]\n\
     [[vary]]\nkey = \"flows.up.streams\"\nvalues = [\"1\", \"2\"]\n\
     [[try]]\nname = \"a tiny buffer\"\nset = [\"flows.receiver.socket.SO_RCVBUF=4kB\"]\n";
 const SWEEP: [&str; 4] = ["sweep", "short.toml", "--repeat", "2"];
-/// Cases and their repetitions.
+/// All cases with their repetitions.
 const RUNS: usize = 14;
 
 fn folder() -> Captures {
@@ -26,19 +26,19 @@ fn folder() -> Captures {
     folder
 }
 
-/// With these arguments more: the exit code, standard output and standard error.
+/// Runs the sweep with more arguments; returns exit code, standard output and standard error.
 fn sweep(folder: &Captures, more: &[&str]) -> (i32, String, String) {
     told(&run(folder, &[&SWEEP, more].concat()))
 }
 
-/// Standard output of a sweep that exits with 0 and reports no error.
+/// Standard output of a sweep that exits with 0 without errors.
 fn well(folder: &Captures, more: &[&str]) -> String {
     let (code, out, err) = sweep(folder, more);
     assert_eq!((code, err.as_str()), (0, ""), "{more:?}");
     out
 }
 
-/// What is in a folder, by name.
+/// The files in a folder, by name.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let all = fs::read_dir(folder).expect("a folder").flatten();
     all.map(|entry| {
@@ -48,7 +48,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     .collect()
 }
 
-/// As the handbook's page has them, for [`SCENARIO`].
+/// The columns for [`SCENARIO`], as in the handbook.
 fn columns() -> Vec<Column> {
     use Holds::{Count, Number, Switch, Text};
     let fields =
@@ -190,21 +190,22 @@ fn files_depend_neither_on_jobs_nor_on_resuming() {
     for gone in ["000001", "000006", "000014"] {
         fs::remove_file(folder.path("many").join(format!("{gone}.parquet"))).expect("it is there");
     }
-    // What was left of a process that is gone.
+    // A leftover of a process that is gone.
     fs::write(folder.path("many").join("_4194305-000006.part"), b"PAR1").expect("the folder takes files");
     let kept = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
     assert_eq!(well(&folder, &["--out", "many", "--json"]), document);
     assert_eq!(files(&folder.path("many")), whole);
     let now = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
     assert_eq!(kept.expect("a time"), now.expect("a time"), "it was not repeated");
-    // All of it from the folder: the same text, and the same numbers.
+    // Everything comes from the folder, with the same text and numbers.
     assert_eq!(
         (well(&folder, &["--out", "many"]), well(&folder, &["--out", "many", "--json"])),
         (plain, document)
     );
 }
 
-/// Stopped by a signal after some runs, the same command goes on, and the files are as if it had never been stopped.
+/// After a sweep was stopped by a signal, the same command resumes, and the files equal those of an uninterrupted
+/// sweep.
 #[test]
 fn stopped_sweep_resumes() {
     let folder = Captures::new();
@@ -265,7 +266,7 @@ fn runs_of_another_sweep_are_refused() {
     assert_eq!(files(&folder.path("runs")), before);
 }
 
-/// As another version would have left it: one byte of the metadata, which no checksum guards.
+/// A file of another version: one byte of the metadata, which has no checksum.
 #[test]
 fn runs_of_another_version_are_refused() {
     let folder = folder();
@@ -316,7 +317,7 @@ fn output_that_is_no_folder_is_refused_with_a_fix() {
     assert_eq!(fs::read(&cut).expect("a run"), bytes);
 }
 
-/// A sound file whose numbers no run can have is refused, before any of them is added up.
+/// A valid file with numbers that no run can have is refused before any are summed.
 #[test]
 fn impossible_rows_are_refused() {
     let folder = folder();
@@ -360,7 +361,7 @@ fn impossible_rows_are_refused() {
     }
 }
 
-/// Of many runs 500 are in a file, and that is read like the others.
+/// Files of 500 runs are merged into one, which is read like the others.
 #[test]
 fn files_of_500_runs_are_merged() {
     let folder = Captures::new();
@@ -371,7 +372,7 @@ fn files_of_500_runs_are_merged() {
     assert_eq!((code, err.as_str()), (0, ""));
     let names: Vec<String> = files(&folder.path("runs")).into_keys().collect();
     assert_eq!(names, ["000001-000500.parquet", "000501.parquet", "000502.parquet"]);
-    // Killed while it removed what it had put together, it would have left some of that.
+    // A sweep killed while it removes merged files would leave some of them.
     let twice = folder.path("runs").join("000007.parquet");
     fs::copy(folder.path("runs").join("000501.parquet"), &twice).expect("the folder takes files");
     let (code, _, err) = told(&run(&folder, &args));
@@ -437,7 +438,7 @@ fn plot_arguments_are_checked_before_any_run() {
     );
 }
 
-/// Real runs differ from time to time: what is shown again is what was kept.
+/// Runs on the kernel differ each time, so equal output comes from the stored ones.
 #[test]
 #[ignore = "needs root"]
 fn lab_runs_are_stored() {
@@ -445,7 +446,7 @@ fn lab_runs_are_stored() {
     folder.write("short.toml", SCENARIO.replace("100 ms", "1 s").as_bytes());
     let real = ["--compare", "--carrier", "tap", "--vary", "path.delay=5ms,20ms", "--out", "runs"];
     let (code, out, err) = sweep(&folder, &real);
-    // Where the machine was late, runs do not count.
+    // If the machine was late, runs do not count.
     assert!(code < 2 && out.contains("the simulator compared with Linux"), "{err}");
     let kept = files(&folder.path("runs"));
     assert_eq!(kept.len(), 8, "{out}{err}");

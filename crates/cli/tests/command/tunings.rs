@@ -1,4 +1,4 @@
-//! Techniques of tuning buffers compared on a path.
+//! `slowpath compare-tunings`.
 
 use crate::captures::Captures;
 use crate::{run, told};

@@ -1,11 +1,11 @@
-//! `--vantage` places the tap in the analysis, and not only in what the report says of it.
+//! `--vantage` changes the analysis, not only the description in the report.
 
 use crate::captures::Captures;
 use crate::{run, told};
 use serde_json::Value;
 use std::path::Path;
 
-/// Captures with causes of every kind that the place of the tap decides on.
+/// Captures with all kinds of causes that depend on the vantage point.
 const CAPTURES: [&str; 4] = [
     "random-loss-20mbit-40ms-10000ppm-cubic",
     "slow-reader-20mbit-40ms-64k-every-200ms",
@@ -13,7 +13,7 @@ const CAPTURES: [&str; 4] = [
     "small-rcvbuf-10mbit-100ms-24k",
 ];
 
-/// What is found of the first flow of a shipped capture: causes and their shares, most time first.
+/// The findings on the first flow of a shipped capture: causes and their shares, the largest first.
 fn findings(capture: &str, end: &str, place: Option<&str>) -> Vec<(String, f64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
     let file = path.join(format!("{end}.pcap.zst")).display().to_string();
@@ -32,7 +32,7 @@ fn findings(capture: &str, end: &str, place: Option<&str>) -> Vec<(String, f64)>
     main["findings"].as_array().expect("findings").iter().map(told).collect()
 }
 
-/// A receiver whose ACKs are late.
+/// A receiver with late ACKs.
 const BUSY: &str = "acks-held-back-20mbit-20ms-120ms-of-160ms";
 
 fn share_of(findings: &[(String, f64)], limit: &str) -> f64 {
@@ -63,7 +63,7 @@ fn vantage_between_attributes_nothing_to_the_receiver() {
 
 #[test]
 fn wrong_sender_vantage_blames_the_application() {
-    // What arrives late was under way, unless it was seen being sent.
+    // Data that arrives late was in flight, unless the tap saw it being sent.
     let [loss, ..] = CAPTURES;
     let (there, here) = (findings(loss, "receiver", None), findings(loss, "receiver", Some("sender")));
     assert!(share_of(&there, "application") < 0.05 && share_of(&here, "application") > 0.5, "{here:?}");
@@ -71,7 +71,7 @@ fn wrong_sender_vantage_blames_the_application() {
 
 #[test]
 fn wrong_receiver_vantage_blames_receiver_processing() {
-    // All of a path that lies behind the tap is then the receiver's.
+    // All of the path behind the tap then counts as the receiver.
     let (there, here) = (findings(BUSY, "sender", None), findings(BUSY, "sender", Some("receiver")));
     assert_eq!(share_of(&there, "receiver-processing"), 0.0);
     assert!(share_of(&here, "receiver-processing") > 0.0, "{here:?}");

@@ -1,4 +1,4 @@
-//! Text, pprof, and what is written.
+//! Text formats and pprof, read and written.
 
 use crate::told::{profile, read_bytes, told};
 use proptest::collection::vec;
@@ -90,7 +90,7 @@ fn opreport_text_is_recognised() {
     assert_eq!((graph.functions.name(caller), graph.functions.name(callee)), ("ip_rcv", "tcp_v4_rcv"));
 }
 
-/// Profiles of one event. Names have what separates fields elsewhere.
+/// Profiles of one event. Names contain the separators of the formats.
 fn profiles() -> impl Strategy<Value = Profile> {
     let function = (0..6usize, 0..4usize, any::<bool>());
     let stack = (vec(function, 1..8), 0..3u32, 1..1000u64, 1..1_000_000u64);
@@ -109,7 +109,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
         };
         let mut known = std::collections::HashMap::new();
         for (frames, task, samples, weight) in stacks {
-            // What is put into another function is that one's image's, and there is one that it was put into.
+            // An inlined function has the image of the function that contains it, and there always is one.
             let mut image = &images[frames.last().map_or(0, |frame| frame.1)];
             let mut reversed: Vec<Frame> = Vec::new();
             for (at, (name, of, inlined)) in frames.iter().rev().enumerate() {
@@ -129,7 +129,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// Without what only an image shows of a stack: that it is truncated.
+/// Without the mark of truncated stacks, which depends on images.
 fn plain(profile: &Profile) -> Vec<(String, (u64, u64))> {
     let lines = told(profile).into_iter();
     let mut lines: Vec<_> = lines.map(|(line, counts)| (line.replace("… ", ""), counts)).collect();
@@ -167,7 +167,7 @@ proptest! {
         let read = crate::told::profile(&input);
         let total = |profile: &Profile| profile.entries.iter().map(|entry| entry.samples).sum::<u64>();
         prop_assert_eq!(total(read), total(&profile));
-        // Lines that differ in what folded stacks do not say (the task) come back as one.
+        // Lines that differ only in the task, which folded stacks do not have, are merged when read.
         let again = crate::told::profile(&read_bytes(write(read).join("\n").as_bytes()).unwrap()).clone();
         prop_assert_eq!(told(&again), told(read));
         let merged = write(read);

@@ -1,4 +1,4 @@
-//! Whatever is in a file, reading it ends, with a profile or an error.
+//! Reading any file terminates, with a profile or an error.
 
 use crate::build::{KERNEL, Order, Recording, USER};
 use crate::told::{profile, read_apart};
@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use slowpath_profile::{Contents, Input};
 
-/// What holds of anything that was read.
+/// Invariants of every profile that was read.
 fn check(input: &Input) {
     for note in &input.notes {
         assert!(note.count > 0, "{note}");
@@ -46,7 +46,7 @@ fn file_truncated_at_any_byte_reports_where_it_stopped() {
     assert!(readable > 50, "{readable}");
 }
 
-/// A data section that would end behind the last offset there is: found by the fuzz target.
+/// A data section that ends beyond the largest offset; found by the fuzz target.
 #[test]
 fn oversized_data_section_is_read_to_the_end_of_the_file() {
     let mut file = small();

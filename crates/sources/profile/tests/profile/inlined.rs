@@ -1,4 +1,4 @@
-//! Functions that a compiler has put into others, against what binutils' addr2line says of the same program.
+//! Inlined functions, compared with the output of binutils' addr2line for the same program.
 
 use crate::build::{Order, Recording, USER};
 use crate::told::{profile, told};
@@ -15,10 +15,10 @@ static inline __attribute__((always_inline)) void middle(int n) { sink = n; inne
 __attribute__((noinline)) void outer(int n) { sink = 7; middle(n); sink = n; innermost(n); }
 int main(int argc, char **argv) { for (;; argc++) outer(argc); }
 ";
-/// Where the program is mapped, from its first byte on.
+/// The address at which the program's first byte is mapped.
 const MAPPED: u64 = 0x5000_0000;
 
-/// A program in a folder of its own, which goes when the test is through.
+/// A compiled program in a temporary folder, removed at the end of the test.
 struct Program(PathBuf);
 
 impl Program {
@@ -39,7 +39,7 @@ impl Program {
         self.0.join("program")
     }
 
-    /// Each address of `outer`, as the file has it, and where that is in the file.
+    /// Each address of `outer` in the ELF file, and its file offset.
     fn addresses(&self) -> Vec<(u64, u64)> {
         let bytes = std::fs::read(self.file()).unwrap();
         let object = object::File::parse(&*bytes).unwrap();
@@ -54,7 +54,7 @@ impl Program {
         (0..outer.size()).map(|at| outer.address() + at).map(|address| (address, in_file(address))).collect()
     }
 
-    /// Its functions at a place of the file, the outermost first.
+    /// The functions at a file offset, the outermost first.
     fn told(&self, in_file: u64, inlined: bool) -> String {
         let path = self.file();
         let mut recording = Recording::new(Order::Little);
@@ -76,12 +76,12 @@ impl Drop for Program {
     }
 }
 
-/// The functions at an address, the outermost first, as ours are ordered.
+/// The functions at an address according to addr2line, the outermost first.
 fn by_binutils(program: &Path, address: u64) -> String {
     let said =
         Command::new("addr2line").args(["-f", "-i", "-e"]).arg(program).arg(format!("{address:#x}")).output();
     let said = String::from_utf8(said.expect("binutils").stdout).unwrap();
-    // A name and a line number in turn, the innermost first.
+    // Names alternate with line numbers, the innermost first.
     let mut names: Vec<String> =
         said.lines().step_by(2).map(|name| format!("{name} (program) inlined")).collect();
     names.reverse();
@@ -98,7 +98,7 @@ fn inlined_functions_match_addr2line_at_every_address() {
             let found = program.told(in_file, true);
             assert_eq!(found, by_binutils(&program.file(), address), "{test}: {address:#x}");
             deepest = deepest.max(found.matches("inlined").count());
-            // Without being asked for they are not shown.
+            // Inlined functions are shown only on request.
             assert_eq!(program.told(in_file, false), "cpu-clock [unknown]: … outer (program)");
         }
         assert_eq!(deepest, 2, "{test}");
@@ -112,7 +112,7 @@ fn program_without_debug_information_uses_its_symbols() {
     assert_eq!(program.told(in_file, true), "cpu-clock [unknown]: … outer (program)");
 }
 
-/// Damaged debug information shows fewer inlined functions. It is no error.
+/// Damaged debug information gives fewer inlined functions, not an error.
 #[test]
 fn damaged_debug_information_keeps_the_outer_function() {
     let program = Program::compiled("damaged", &["-g"]);
@@ -148,7 +148,7 @@ fn damaged_debug_information_keeps_the_outer_function() {
     assert!(differ > 0, "nothing was damaged that matters");
 }
 
-/// What a distribution keeps apart is found by its build-id.
+/// A distribution's separate debug file is found by its build-id.
 #[test]
 fn separate_debug_file_is_found_by_build_id() {
     let program = Program::compiled("apart", &["-g", "-Wl,--build-id"]);
@@ -176,7 +176,7 @@ fn separate_debug_file_is_found_by_build_id() {
     assert!(found.keys().any(|line| line.ends_with(nested)), "{found:?}");
 }
 
-/// A mapping with the build-id of its file, as perf writes it with `--buildid-mmap`.
+/// A mapping with a build-id, as perf writes it with `--buildid-mmap`.
 fn mapped_with(id: &[u8], file: &str) -> Recording {
     let mut recording = Recording::new(Order::Little);
     let order = recording.order;
@@ -185,14 +185,14 @@ fn mapped_with(id: &[u8], file: &str) -> Recording {
     build_id[4..][..id.len()].copy_from_slice(id);
     let places = order.words(&[MAPPED, 1 << 20, 0]);
     let name = crate::build::text(file);
-    // Code (`PROT_EXEC`), and behind the name the task and the time.
+    // Code (`PROT_EXEC`); after the name come the task and the time.
     let body =
         [order.pair(7, 7), places, build_id.to_vec(), order.pair(4, 0), name, order.words(&[7 << 32 | 7, 1])];
     recording.record(10, 1 << 14 | 2, &body.concat());
     recording
 }
 
-/// Of a recording that says nothing of its host a program is known by its build-id, and by nothing else.
+/// In a recording without a host name, a program is identified only by its build-id.
 #[test]
 fn build_id_identifies_programs_of_an_unknown_host() {
     let program = Program::compiled("decides", &["-g", "-Wl,--build-id"]);

@@ -1,4 +1,4 @@
-//! Profiles in all formats: recorded here, and made by hand.
+//! Profiles in all formats, recorded on this machine and built by hand.
 
 mod build;
 mod formats;

@@ -1,4 +1,4 @@
-//! perf.data made by hand: byte orders, what is lost, what breaks off, and where symbols come from.
+//! perf.data files built by hand: byte orders, losses, truncation, and sources of symbols.
 
 use crate::build::{KERNEL, Order, Recording, USER};
 use crate::told::{profile, read_apart, read_bytes, told};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 const TEXT: u64 = 0xffff_ffff_8100_0000;
 
-/// A server that is sampled twice in the same place, and whose mapping stands behind the first sample.
+/// A server that is sampled twice at the same place; its mapping comes after the first sample.
 fn recording(order: Order) -> Recording {
     let mut recording = Recording::new(order);
     let stack = [KERNEL, TEXT + 0x45, TEXT + 0x90, USER, 0x5000_0010, 0x5000_0020];
@@ -23,7 +23,7 @@ fn recording(order: Order) -> Recording {
     recording
 }
 
-/// The symbols of the profiled kernel, as `--kallsyms` gives them.
+/// Symbols of the profiled kernel, as given with `--kallsyms`.
 fn with_kallsyms(test: &str, text: &str) -> (SymbolSources, PathBuf) {
     let path = std::env::temp_dir().join(format!("slowpath-kallsyms-{test}-{}", std::process::id()));
     std::fs::write(&path, text).unwrap();
@@ -38,7 +38,7 @@ fn byte_orders_and_pipe_format_give_equal_profiles() {
             let input = read_apart(&bytes).unwrap();
             assert_eq!(input.stopped, None);
             let profile = profile(&input);
-            // A caller's address is where the call returns to.
+            // A caller's address is the return address.
             let lines: Vec<_> = told(profile).into_iter().collect();
             let stack = "[0x20] (server); [0x10] (server); tcp_v4_rcv (kernel); tcp_ack (kernel)";
             let expected = [
@@ -69,7 +69,7 @@ fn hidden_kernel_symbols_are_shown_as_addresses_with_a_fix() {
 
 #[test]
 fn kernel_of_another_host_is_not_symbolized() {
-    // This host's kernel is not known by a build-id in the file, and lies elsewhere.
+    // The file has no build-id of the kernel, and the kernel's address differs.
     let mut recording = Recording::new(Order::Little);
     recording.map(0, u32::MAX, [0x1000, 0x1000, 0x1000], "[kernel.kallsyms]_text").sample(
         1,
@@ -80,7 +80,7 @@ fn kernel_of_another_host_is_not_symbolized() {
     let input = read_bytes(&recording.file()).unwrap();
     assert_eq!(told(profile(&input)).keys().next().unwrap(), "cpu-clock [unknown]: [0x1045] (kernel)");
     let oddities: Vec<_> = input.notes.iter().map(|note| note.oddity).collect();
-    // Without the privilege to see this host's addresses, they cannot be compared.
+    // This host's addresses can be compared only with the privilege to see them.
     assert!(matches!(oddities[..], [Oddity::OtherKernel | Oddity::KernelSymbolsHidden]), "{oddities:?}");
 }
 
@@ -126,7 +126,7 @@ fn invalid_record_size_is_reported_with_its_offset() {
 #[test]
 fn malformed_record_is_counted_and_the_rest_is_read() {
     let mut recording = recording(Order::Little);
-    // A chain of 2^60 addresses.
+    // A call chain of 2^60 addresses.
     let body = Order::Little.words(&[1, 2, 3, 4, 1 << 60, 6]);
     recording.record(9, 2, &body).sample(40, 7, 1, &[USER, 0x5000_0030]);
     let input = read_apart(&recording.file()).unwrap();

@@ -1,4 +1,4 @@
-//! Recordings made here: that they begin, end in order, and leave nothing behind.
+//! Recordings made on this machine: they start, end cleanly, and leave nothing behind.
 
 use crate::told::{profile, read_bytes};
 use slowpath_profile::{RecordError, Recorder, Recording, What};
@@ -35,7 +35,7 @@ fn command(words: &[&str]) -> What {
     What::Command(words.iter().map(OsString::from).collect())
 }
 
-/// Starts; without perf, or where it may not, says so.
+/// Starts a recording; prints why if perf is missing or not permitted.
 fn start(test: &str, recorder: &Recorder) -> Option<Recording> {
     match recorder.start() {
         Ok(recording) => Some(recording),
@@ -55,14 +55,14 @@ fn wait(recording: &mut Recording) {
     }
 }
 
-/// Processes that have this path among their arguments.
+/// Processes that have this path in their arguments.
 fn processes_with(path: &Path) -> Vec<String> {
     let path = path.to_str().unwrap();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        // Zombies have no arguments: it is the parent that is asked for those, below.
+        // Zombies have no arguments; this process's own do not count.
         if line.contains(path) && entry.file_name() != *std::process::id().to_string() {
             found.push(line);
         }
@@ -81,7 +81,7 @@ fn command_is_recorded_from_start_to_exit() {
     let bytes = fs::read(folder.out()).unwrap();
     assert_eq!(recorded.bytes, bytes.len() as u64);
     let input = read_bytes(&bytes).unwrap();
-    // Completed: of one that was not, the tables at its end are missing.
+    // The recording is complete: an unfinished one lacks the tables at its end.
     assert!(
         input.notes.iter().all(|note| note.subject != "perf.data") && input.stopped.is_none(),
         "{:?}",
@@ -179,7 +179,7 @@ fn dropped_recording_leaves_no_process() {
     assert_eq!(processes_with(&folder.0).len(), 2, "perf and tail");
     drop(recording);
     assert_eq!(processes_with(&folder.0), [""; 0]);
-    // What was written is complete, too.
+    // The file is complete as well.
     assert!(read_bytes(&fs::read(folder.out()).unwrap()).is_ok());
 }
 

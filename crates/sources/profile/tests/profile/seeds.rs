@@ -1,4 +1,4 @@
-//! The seeds that fuzzing starts from, under `fuzz/corpus/profile`: made here, and read here, crashes of old included.
+//! The fuzzing seeds in `fuzz/corpus/profile`: created and read here, together with inputs that once crashed.
 
 use crate::build::{KERNEL, Order, Recording, USER};
 use crate::told::read_apart;
@@ -16,7 +16,7 @@ fn programs() -> PathBuf {
     corpus().with_file_name("elf")
 }
 
-/// A program with functions that are put into another one, as small as a compiler makes it.
+/// A program with inlined functions, as small as a compiler makes it.
 const PROGRAM: &str = "
 static volatile int sink;
 static inline __attribute__((always_inline)) void inner(int n) { sink = n; }
@@ -41,7 +41,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let inner = recording(Order::Little).records;
     packed.record(81, 0, &zstd::encode_all(&inner[..], 1).unwrap());
     let mut about = recording(Order::Little);
-    // A host's name and a kernel's release, a file's build-id, and a mapping with one.
+    // A host name and a kernel release, a file's build-id, and a mapping with one.
     for (feature, name) in [(3, "web1"), (4, "6.1.0")] {
         let text = crate::build::text(name);
         let length = Order::Little.u32(text.len() as u32).to_vec();
@@ -84,7 +84,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Writes them; run by hand when they change.
+/// Writes the seeds; run by hand when they change.
 #[test]
 #[ignore = "writes fuzz/corpus"]
 fn write_the_seeds() {
@@ -94,7 +94,7 @@ fn write_the_seeds() {
     }
 }
 
-/// Writes them; run by hand when they change.
+/// Writes the programs; run by hand when they change.
 #[test]
 #[ignore = "writes fuzz/corpus"]
 fn write_the_programs() {

@@ -1,4 +1,4 @@
-//! What a host did, kept and read again.
+//! What a host did, stored and read back.
 
 use slowpath_cost::Work;
 use slowpath_cost::work::Carried;
@@ -64,7 +64,7 @@ fn file_of_another_format_is_an_error() {
     assert!(open(Path::new("/nowhere")).is_err());
 }
 
-/// A transfer on loopback, counted by the kernel: what it says of it is in the work.
+/// A loopback transfer appears in the kernel's counters.
 #[test]
 fn loopback_transfer_is_counted() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -78,10 +78,10 @@ fn loopback_transfer_is_counted() {
     listener.accept().unwrap().0.read_to_end(&mut received).unwrap();
     assert_eq!((sender.join().unwrap(), received.len()), (8 << 20, 8 << 20));
     let work = begun.end();
-    // Other tests may send something meanwhile.
+    // Other tests may send at the same time.
     let lo = work.devices["lo"];
     assert!(lo.received_bytes > 8 << 20 && lo.sent_packets > 100, "{lo:?}");
-    // 64 KiB is the most that a packet of loopback has, and an MSS of it is smaller.
+    // A loopback packet has at most 64 KiB, and its MSS is smaller.
     assert!(work.segments().unwrap() >= 2 * 128, "{work:?}");
     assert!(work.counter("IpExt.InOctets").unwrap() > 8 << 20);
     assert!(work.counter("Tcp.PassiveOpens").unwrap() >= 1 && work.counter("Tcp.CurrEstab").is_none());
