@@ -67,26 +67,9 @@ fn run(line: &str, stand_ins: &Path, folder: &Path) -> Output {
         .expect("a shell")
 }
 
-/// A folder of this test's own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("slowpath-readme-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder for temporary files");
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Creates a folder with the inputs of the README's commands, and stand-ins for the commands.
-fn prepare(temporary: &Folder) -> (PathBuf, PathBuf) {
-    let (bin, folder) = (temporary.0.join("bin"), temporary.0.join("here"));
+fn prepare(temporary: &Path) -> (PathBuf, PathBuf) {
+    let (bin, folder) = (temporary.join("bin"), temporary.join("here"));
     stand_ins(&bin);
     fs::create_dir_all(&folder).expect("a folder");
     for (name, capture) in [("transfer.pcap", SENDER), ("sender.pcap", SENDER), ("receiver.pcap", RECEIVER)] {
@@ -123,8 +106,8 @@ fn all_run(commands: &[String], (bin, folder): (&Path, &Path), codes: &[i32]) {
 
 #[test]
 fn every_command_runs() {
-    let temporary = Folder::new("commands");
-    let (bin, folder) = prepare(&temporary);
+    let temporary = tempfile::tempdir().expect("a folder for temporary files");
+    let (bin, folder) = prepare(temporary.path());
     let commands = commands(false);
     assert!(commands.len() >= 20, "only {} commands were found", commands.len());
     // These checks exit with 1 if the lab lacks something or this host is not tuned.
@@ -141,8 +124,8 @@ fn every_command_runs() {
 #[test]
 #[ignore = "needs root"]
 fn every_root_command_runs() {
-    let temporary = Folder::new("root");
-    let (bin, folder) = prepare(&temporary);
+    let temporary = tempfile::tempdir().expect("a folder for temporary files");
+    let (bin, folder) = prepare(temporary.path());
     // The command for root creates this file itself.
     fs::remove_file(folder.join("host.raw")).expect("a probe's records");
     let commands = commands(true);
@@ -161,13 +144,13 @@ fn matches(shown: &[String], output: &[&str]) -> bool {
 
 #[test]
 fn printed_outputs_match() {
-    let temporary = Folder::new("outputs");
-    stand_ins(&temporary.0);
+    let temporary = tempfile::tempdir().expect("a folder for temporary files");
+    stand_ins(temporary.path());
     let mut compared = 0;
     for block in blocks("console") {
         let (command, shown) = block.split_first().expect("a command");
         let command = command.strip_prefix("$ ").expect("a console block begins with its command");
-        let output = run(command, &temporary.0, &root());
+        let output = run(command, temporary.path(), &root());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let lines: Vec<&str> = text.lines().collect();
         assert!(matches(shown, &lines), "README.md shows other output of\n$ {command}\nIt prints\n{text}");

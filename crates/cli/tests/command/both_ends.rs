@@ -1,19 +1,16 @@
 //! Two recordings of one transfer: findings on every flow use both, whether it is shown in full or in a group.
 
 use crate::captures::Captures;
-use crate::{run, told};
-use std::path::Path;
+use crate::{flat, json, outcome, run, shipped};
 
 /// The output for both recordings of a shipped capture, with whitespace collapsed.
 fn both(capture: &str, more: &[&str]) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
-    let [sender, receiver] =
-        ["sender", "receiver"].map(|end| folder.join(end).with_extension("pcap.zst").display().to_string());
+    let [sender, receiver] = ["sender", "receiver"].map(|end| shipped(capture, end));
     let mut args = vec!["diagnose", &sender, &receiver];
     args.extend(more);
-    let (code, out, err) = told(&run(&Captures::new(), &args));
+    let (code, out, err) = outcome(&run(&Captures::new(), &args));
     assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    out.split_whitespace().collect::<Vec<_>>().join(" ")
+    flat(&out)
 }
 
 const REORDERED: &str = "reordering-20mbit-40ms-20000ppm-by-60ms-nots";
@@ -37,14 +34,12 @@ fn selected_flow_uses_both_recordings() {
 
 #[test]
 fn order_of_recordings_does_not_matter() {
-    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped");
     for capture in ["parallel-10mbit-30ms-4streams", REORDERED] {
-        let [sender, receiver] = ["sender", "receiver"]
-            .map(|end| shipped.join(capture).join(end).with_extension("pcap.zst").display().to_string());
+        let [sender, receiver] = ["sender", "receiver"].map(|end| shipped(capture, end));
         for form in [&[][..], &["--json"]] {
             let [one, other] = [[&sender, &receiver], [&receiver, &sender]].map(|[first, second]| {
                 let args = [&["diagnose", first.as_str(), second], form].concat();
-                told(&run(&Captures::new(), &args)).1
+                outcome(&run(&Captures::new(), &args)).1
             });
             assert!(!one.is_empty() && one == other, "{capture}: {one}\n{other}");
         }
@@ -54,7 +49,7 @@ fn order_of_recordings_does_not_matter() {
 #[test]
 fn flow_with_most_losses_by_both_recordings_comes_first() {
     let text = both("parallel-10mbit-30ms-4streams", &["--json"]);
-    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let document = json(&text);
     let lost = |flow: &serde_json::Value| {
         let ways = flow["directions"].as_array().expect("directions");
         let main = ways.iter().find(|way| way["from"] == flow["sender"]).expect("the sender's");
@@ -75,7 +70,7 @@ fn vantage_is_ignored_for_two_recordings_with_a_note() {
     folder.write("sender.pcapng", &crate::captures::transfer(60));
     folder.write("receiver.pcapng", &crate::captures::transfer_at_receiver(60));
     let args = ["diagnose", "sender.pcapng", "receiver.pcapng", "--vantage", "between"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert!(code == 0 && out.contains("Recorded at the sender"), "{out}");
     assert!(err.contains("--vantage is ignored"), "{err}");
 }

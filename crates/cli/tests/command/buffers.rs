@@ -1,7 +1,7 @@
 //! `explain buffer` compared with this machine's kernel: sockets on loopback with the same sizes.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{json, outcome, run};
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -35,9 +35,9 @@ fn explained(folder: &Captures, size: Option<i64>) -> Value {
         args.extend(["--sysctl".to_owned(), format!("{name}={}", sysctl(name))]);
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let (code, out, err) = told(&run(folder, &args));
+    let (code, out, err) = outcome(&run(folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     document["kernels"][0].clone()
 }
 
@@ -81,7 +81,7 @@ fn buffer(socket: &impl AsRawFd, option: i32) -> u64 {
 /// window.
 struct Info {
     shift: u64,
-    told: u64,
+    advertised: u64,
     peer: u64,
 }
 
@@ -90,7 +90,7 @@ fn info(socket: &impl AsRawFd) -> Info {
     let size = get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes);
     assert!(size >= 236, "tcpi_rcv_wnd came with 6.2; this kernel has {size} bytes");
     let word = |at: usize| u64::from(u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four")));
-    Info { shift: u64::from(bytes[6] >> 4), told: word(232), peer: word(228) }
+    Info { shift: u64::from(bytes[6] >> 4), advertised: word(232), peer: word(228) }
 }
 
 /// Buffer sizes to request: 0, the minimum and its neighbours, multiples of pages, and sizes beyond all limits.
@@ -168,9 +168,9 @@ fn advertised_windows_match_explain_buffer() {
         let (mut client, mut server) = connected(size);
         let (first, shift) = (info(&client), said["window_scale"].as_u64().unwrap_or(0));
         assert_eq!(first.shift, shift, "scale of {size:?}");
-        assert_eq!(first.told, number(&said["first_bytes"]), "first window of {size:?}");
+        assert_eq!(first.advertised, number(&said["first_bytes"]), "first window of {size:?}");
         let peers = info(&server).peer;
-        assert_eq!(peers, first.told, "as the peer has it, {size:?}");
+        assert_eq!(peers, first.advertised, "as the peer has it, {size:?}");
         if size.is_none() {
             // The limit of autotuning depends on the transfer.
             continue;
@@ -181,7 +181,7 @@ fn advertised_windows_match_explain_buffer() {
         for _ in 0..3000 {
             server.write_all(&segment).expect("room");
             client.read_exact(&mut segment).expect("a segment");
-            largest = largest.max(info(&client).told);
+            largest = largest.max(info(&client).advertised);
         }
         let most = number(&said["most_bytes"]);
         let near = most.saturating_sub(PAYLOAD as u64)..=most;

@@ -1,6 +1,6 @@
 //! Scenarios on this machine's kernel. The assertions hold however busy the machine is.
 
-use super::{run, slowpath, told};
+use super::{json, outcome, run, slowpath};
 use crate::captures::Captures;
 use crate::width::narrow;
 use serde_json::Value;
@@ -22,10 +22,10 @@ pub fn folder(scenario: &str) -> Captures {
 }
 
 pub fn document(folder: &Captures, args: &[&str]) -> Value {
-    let (code, out, err) = told(&run(folder, args));
+    let (code, out, err) = outcome(&run(folder, args));
     // 1: the machine was too busy for the run to count, which the output says.
     assert!(code == 0 || code == 1, "{code}: {err}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     assert_eq!(document["invalid"].as_array().map(Vec::is_empty), Some(code == 0), "{err}");
     document
 }
@@ -56,7 +56,7 @@ pub fn made_since(before: &BTreeSet<PathBuf>) -> usize {
 #[test]
 fn unsupported_scenario_is_refused_before_it_starts() {
     let folder = folder("[hosts.receiver]\nkernel = \"2.6.14\"\n");
-    let (code, out, err) = told(&run(&folder, &["lab", "run", "small.toml"]));
+    let (code, out, err) = outcome(&run(&folder, &["lab", "run", "small.toml"]));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("hosts.receiver.kernel"), "{err}");
 }
@@ -64,8 +64,8 @@ fn unsupported_scenario_is_refused_before_it_starts() {
 #[test]
 fn lab_check_lists_all_requirements() {
     let folder = folder(SMALL);
-    let (code, out, _) = told(&run(&folder, &["lab", "check", "--json"]));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, _) = outcome(&run(&folder, &["lab", "check", "--json"]));
+    let document = json(&out);
     assert_eq!(document["can_run"].as_bool(), Some(code == 0));
     let abilities = document["abilities"].as_array().expect("a list");
     for ability in abilities {
@@ -86,14 +86,14 @@ fn scenario_runs_on_this_kernel_and_is_cleaned_up() {
         assert_eq!((flow["bytes"].as_u64(), flow["connections"].as_u64()), (Some(1 << 20), Some(1)));
         assert!(flow["retransmits"].as_u64() >= Some(1), "a segment was dropped: {flow}");
         assert_eq!(document["path"][0]["totals"]["dropped_packets"]["scripted"], 1);
-        let told_of = &document["diagnosis"]["flows"][0];
-        assert!(told_of.is_object(), "the capture has the flow");
+        let diagnosed = &document["diagnosis"]["flows"][0];
+        assert!(diagnosed.is_object(), "the capture has the flow");
         assert!(folder.path(carrier).join("receiver.pcap.zst").is_file());
         assert_eq!(made_since(&before), 0);
     }
     let out = narrow(&folder, &["lab", "run", "small.toml"]);
     assert!(out.contains("min RTT") && out.contains("path to the receiver"), "{out}");
-    let (code, _, err) = told(&run(&folder, &["lab", "run", "small.toml", "--out", "tap"]));
+    let (code, _, err) = outcome(&run(&folder, &["lab", "run", "small.toml", "--out", "tap"]));
     assert!(code == 2 && err.contains("exists already"), "{err}");
 }
 
@@ -162,9 +162,9 @@ fn scenario_runs_without_root_in_a_user_namespace() {
         .gid(NOBODY)
         .output()
         .expect("it starts");
-    let (code, out, err) = told(&output);
+    let (code, out, err) = outcome(&output);
     assert!(code == 0 || code == 1, "{code}: {err}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     assert_eq!(document["flows"][0]["bytes"].as_u64(), Some(1 << 20));
     assert_eq!(document["path"][0]["totals"]["dropped_packets"]["scripted"], 1);
     assert!(document["lost"].as_array().is_some_and(|lost| lost.len() == 3), "{}", document["lost"]);

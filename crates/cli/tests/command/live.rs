@@ -1,6 +1,6 @@
 //! `diagnose --live` on this process's own connections.
 
-use super::{run, slowpath, told};
+use super::{json, outcome, run, slowpath};
 use crate::captures::Captures;
 use serde_json::Value;
 use std::fs::{self, Permissions};
@@ -24,7 +24,7 @@ fn contradictory_arguments_are_refused() {
         (&["diagnose", "--live", "--cgroup", "/proc"], "/proc: is no control group"),
         (&["diagnose", "--live", "--pid", "4294967295"], "there is no process 4294967295"),
     ] {
-        let (code, _, err) = told(&run(&folder, args));
+        let (code, _, err) = outcome(&run(&folder, args));
         assert!(code == 2 && err.contains(says), "{args:?}: {code} {err}");
     }
 }
@@ -35,9 +35,9 @@ fn contradictory_arguments_are_refused() {
 fn stored_probe_records_are_diagnosed() {
     let folder = Captures::new();
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../sources/live/tests/live/kept/transfer.raw");
-    let (code, out, err) = told(&run(&folder, &["diagnose", "--json", kept]));
+    let (code, out, err) = outcome(&run(&folder, &["diagnose", "--json", kept]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     let flow = &document["flows"][0];
     assert_eq!((&flow["bytes"], &document["incomplete"]), (&Value::from(16 << 20), &Value::Null));
     assert_eq!(document["check"]["segments"], document["check"]["kernel_segments"]);
@@ -48,12 +48,12 @@ fn stored_probe_records_are_diagnosed() {
     let part = folder.path("part.raw");
     let whole = fs::read(kept).expect("it is kept");
     fs::write(&part, &whole[..9449]).expect("the folder is there");
-    let (code, out, _) = told(&run(&folder, &["diagnose", "part.raw"]));
+    let (code, out, _) = outcome(&run(&folder, &["diagnose", "part.raw"]));
     assert!(code == 1 && out.contains("Incomplete: part.raw: the file ends at byte 9449"), "{code} {out}");
     fs::write(&part, [&whole[..20], &[9], &whole[21..]].concat()).expect("the folder is there");
-    let (code, _, err) = told(&run(&folder, &["diagnose", "part.raw"]));
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "part.raw"]));
     assert!(code == 2 && err.contains("part.raw: these records are of version 9"), "{code} {err}");
-    let (code, _, err) = told(&run(&folder, &["diagnose", "--html", "page.html", kept]));
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "--html", "page.html", kept]));
     assert!(code == 2 && err.contains("has no packets"), "{code} {err}");
 }
 
@@ -61,9 +61,9 @@ fn stored_probe_records_are_diagnosed() {
 #[test]
 fn own_connections_are_sampled_without_root() {
     let folder = Captures::new();
-    let (code, out, err) = told(&watched(&folder, &["--own", "--json"]));
+    let (code, out, err) = outcome(&watched(&folder, &["--own", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     let flow = &document["flows"][0];
     let sender = flow["sender"].as_str().expect("a letter");
     assert_eq!(flow[sender]["process"]["pid"], std::process::id());
@@ -89,7 +89,7 @@ fn missing_capabilities_are_named() {
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("others may enter");
     let mut command = Command::new(copy);
     let output = command.args(["diagnose", "--live", "--for", "1s"]).uid(NOBODY).gid(NOBODY).output();
-    let (code, _, err) = told(&output.expect("it runs"));
+    let (code, _, err) = outcome(&output.expect("it runs"));
     assert!(
         code == 2 && err.contains("CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN") && err.contains("--own"),
         "{code} {err}"
@@ -102,14 +102,14 @@ fn missing_capabilities_are_named() {
 fn connection_with_a_slow_reader_is_diagnosed() {
     let folder = Captures::new();
     let documents = (0..5).map(|_| {
-        let (code, out, _) = told(&watched(&folder, &["--json"]));
+        let (code, out, _) = outcome(&watched(&folder, &["--json"]));
         assert_eq!(code, 0, "{out}");
-        serde_json::from_str::<Value>(&out).expect("JSON")
+        json(&out)
     });
     // On kernels that run no BPF program in the context of some tasks, softirqs in these are not seen.
     let is_whole = |document: &Value| document["check"]["segments"] == document["check"]["kernel_segments"];
     check(&documents.into_iter().find(is_whole).expect("all is seen"));
-    let (code, out, _) = told(&watched(&folder, &[]));
+    let (code, out, _) = outcome(&watched(&folder, &[]));
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("receive-window/slow-reader"), "{out}");
     assert!(out.contains("receive queue") && out.contains("the kernel counted"), "{out}");
@@ -120,10 +120,10 @@ fn connection_with_a_slow_reader_is_diagnosed() {
 #[ignore = "needs root"]
 fn probe_file_keeps_the_processes() {
     let folder = Captures::new();
-    let (code, told_then, _) = told(&watched(&folder, &["--json", "--raw", "host.raw"]));
-    let (code_again, told_again, _) = told(&run(&folder, &["diagnose", "--json", "host.raw"]));
-    assert_eq!(code, code_again, "{told_then}");
-    let [then, again] = [told_then, told_again].map(|out| serde_json::from_str::<Value>(&out).expect("JSON"));
+    let (code, live, _) = outcome(&watched(&folder, &["--json", "--raw", "host.raw"]));
+    let (code_again, stored, _) = outcome(&run(&folder, &["diagnose", "--json", "host.raw"]));
+    assert_eq!(code, code_again, "{live}");
+    let [then, again] = [live, stored].map(|out| json(&out));
     for what in ["flows", "check", "unseen"] {
         assert_eq!(then[what], again[what], "{what}");
     }

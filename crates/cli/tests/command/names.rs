@@ -2,7 +2,7 @@
 //! that a terminal, a browser or an XML reader would interpret.
 
 use crate::captures::{self, Captures};
-use crate::{live, run, slowpath, told};
+use crate::{json, live, outcome, run, slowpath};
 use proptest::prelude::*;
 use serde_json::Value;
 use slowpath_probe::protocol::Message;
@@ -442,13 +442,12 @@ proptest! {
 fn json_keeps_names_whole() {
     let folder = Captures::new();
     folder.write("named.toml", scenario_text(HOSTILE).as_bytes());
-    let document: Value =
-        serde_json::from_str(&told(&run(&folder, &["run", "named.toml", "--json"])).1).expect("JSON");
+    let document: Value = json(&outcome(&run(&folder, &["run", "named.toml", "--json"])).1);
     assert_eq!(document["title"], HOSTILE);
     let name = HOSTILE.replace('/', "");
     recording(&folder, &name);
-    let out = told(&run(&folder, &["diagnose", "recorded", "--json"])).1;
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let out = outcome(&run(&folder, &["diagnose", "recorded", "--json"])).1;
+    let document = json(&out);
     assert_eq!(document["recordings"][0]["account"]["host"], name, "as Parquet has it: {out}");
 }
 
@@ -464,7 +463,7 @@ fn very_long_name_is_cut() {
         (&["profile", "attribute", "long.folded", "--to", "b"], 120),
         (&["run", "long.toml"], 300),
     ] {
-        let (code, out, err) = told(&run(&folder, args));
+        let (code, out, err) = outcome(&run(&folder, args));
         assert!(code == 0 && out.contains('…'), "{args:?}: {code} {out} {err}");
         assert!(out.lines().all(|line| line.chars().count() <= most), "{args:?}: {out}");
     }
@@ -476,7 +475,7 @@ fn process_names_are_escaped() {
     let folder = Captures::new();
     let before = fs::read("/proc/self/comm").expect("a name");
     fs::write("/proc/self/comm", "\x1b]0;\u{9b}2J\u{202e}\n").expect("a process may name itself");
-    let (code, out, _) = told(&live::watched(&folder, &["--own"]));
+    let (code, out, _) = outcome(&live::watched(&folder, &["--own"]));
     fs::write("/proc/self/comm", before).expect("a process may name itself");
     let fault = fault(&out);
     assert!(
@@ -499,7 +498,7 @@ fn messages_of_a_far_end_are_escaped() {
         // Until the client disconnects.
         let _ = client.read_to_end(&mut Vec::new());
     });
-    let (code, _, err) = told(&run(&folder, &["probe", "127.0.0.1", "--port", &port]));
+    let (code, _, err) = outcome(&run(&folder, &["probe", "127.0.0.1", "--port", &port]));
     far_end.join().expect("it ends");
     assert!(code == 2 && fault(&err).is_none() && err.contains(ESCAPED[0]), "{code} {err}");
 }

@@ -2,7 +2,7 @@
 
 use crate::captures::Captures;
 use crate::lab::{made_since, namespaces};
-use crate::{run, told};
+use crate::{json, outcome, run};
 use serde_json::{Value, json};
 use slowpath_lab::web::tools;
 use std::fs;
@@ -13,9 +13,9 @@ use std::process::Command;
 fn every_cell_is_next_to_the_published_one() {
     let folder = Captures::new();
     let command = ["papers", "wu", "--seeds", "1", "--json", "--html", "page.html"];
-    let (code, out, err) = told(&run(&folder, &command));
+    let (code, out, err) = outcome(&run(&folder, &command));
     assert_eq!((code, err.as_str()), (0, ""));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     assert_eq!(
         (document["schema"].as_str(), document["seeds"].as_u64()),
         (Some("slowpath/paper/1"), Some(1))
@@ -60,7 +60,7 @@ fn unwritable_page_is_refused_before_the_runs() {
     for (page, says) in
         [("mine", "mine: is a folder"), ("nowhere/page.html", "nowhere/page.html: cannot be written")]
     {
-        let (code, out, err) = told(&run(&folder, &["papers", "weigle", "--html", page]));
+        let (code, out, err) = outcome(&run(&folder, &["papers", "weigle", "--html", page]));
         assert_eq!((code, out.as_str()), (2, ""));
         assert!(err.contains(says), "{err}");
     }
@@ -69,7 +69,7 @@ fn unwritable_page_is_refused_before_the_runs() {
 #[test]
 fn unknown_paper_is_refused() {
     let folder = Captures::new();
-    let (code, out, err) = told(&run(&folder, &["papers", "reno"]));
+    let (code, out, err) = outcome(&run(&folder, &["papers", "reno"]));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("[possible values: wu, weigle, leith, ubik, lavoie]"), "{err}");
 }
@@ -90,7 +90,7 @@ fn arguments_of_the_other_kind_of_paper_are_refused() {
             "b and a: have none of the cases that are compared: 1K one",
         ),
     ] {
-        let (code, out, err) = told(&run(&folder, &[&["papers"], args].concat()));
+        let (code, out, err) = outcome(&run(&folder, &[&["papers"], args].concat()));
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}");
         assert!(err.contains(why), "{args:?}: {err}");
     }
@@ -106,7 +106,7 @@ fn missing_programs_are_listed_before_anything_is_created() {
         .env("PATH", "/nowhere")
         .output()
         .expect("it starts");
-    let (code, out, err) = told(&output);
+    let (code, out, err) = outcome(&output);
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
     assert!(err.contains("wrk") && err.contains("perf (in linux-perf)"), "{err}");
     assert!(err.contains("apt-get install --no-install-recommends"), "{err}");
@@ -160,7 +160,7 @@ fn two_kernels_are_compared() {
         keep(&folder, "new", case, "6.18.0", &[("tcp_ack", 100), ("__tcp_transmit_skb", 300)]);
     }
     let args = ["papers", "lavoie", "--from", "new", "--compare", "old", "--html", "page.html"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
     for text in [
         "Linux 6.18.0 compared with Linux 6.1.0",
@@ -177,8 +177,8 @@ fn two_kernels_are_compared() {
     let page = fs::read_to_string(folder.path("page.html")).expect("a page");
     assert!(page.contains("<h3 id=\"compared\">Linux 6.18.0 compared with Linux 6.1.0</h3>"));
     assert_eq!(page.matches("<svg class=\"layers\"").count(), 3, "figures 14, 16 and 18: nothing is sent");
-    let (code, out, _) = told(&run(&folder, &[&args[..6], &["--json"]].concat()));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, _) = outcome(&run(&folder, &[&args[..6], &["--json"]].concat()));
+    let document = json(&out);
     let function = &document["comparison"]["tables"][1]["functions"][0];
     assert_eq!(
         (code, &function["name"], &function["places"]),
@@ -187,7 +187,7 @@ fn two_kernels_are_compared() {
     let graph = &document["graphs"][0];
     assert_eq!((&graph["nodes"][0]["here"], &graph["edges"][0]["samples"]), (&json!(400), &json!(300)));
     // One kernel is not compared with itself as if it were two.
-    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "new", "--compare", "new"]));
+    let (code, out, _) = outcome(&run(&folder, &["papers", "lavoie", "--from", "new", "--compare", "new"]));
     assert!(code == 0 && out.contains("one kernel compared with itself, Linux 6.18.0"), "{out}");
     assert!(!out.contains("section 4, figures 20 to 22"), "{out}");
 }
@@ -199,17 +199,17 @@ fn folders_with_different_cases_are_not_compared() {
     keep(&folder, "new", COMPARED[0], "6.18.0", &[("tcp_ack", 1)]);
     keep(&folder, "new", COMPARED[2], "6.18.0", &[("tcp_ack", 1)]);
     let args = ["papers", "lavoie", "--from", "new", "--compare", "old"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(
         err.contains("old: has no 64K one sendfile no-TSO, which new has; the same cases are compared"),
         "{err}"
     );
-    assert_eq!(told(&run(&folder, &[&args[..], &["--only", "1K"]].concat())).0, 0);
+    assert_eq!(outcome(&run(&folder, &[&args[..], &["--only", "1K"]].concat())).0, 0);
 }
 
 /// Processes whose working directory is that folder, as those of a run are.
-fn processes_in(folder: &Path) -> usize {
+pub fn processes_in(folder: &Path) -> usize {
     let folder = fs::canonicalize(folder).expect("a folder");
     let all = fs::read_dir("/proc").expect("proc(5)").flatten();
     all.filter(|process| fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder)).count()
@@ -238,10 +238,10 @@ fn lavoie_server_is_loaded_and_profiled() {
         "--html",
         "page.html",
     ];
-    let (code, out, err) = told(&run(&folder, &command));
+    let (code, out, err) = outcome(&run(&folder, &command));
     assert_eq!((code, err.as_str()), (0, ""), "{err}");
     assert_eq!((made_since(&before), processes_in(&folder.path(""))), (0, 0), "namespaces and processes");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     let measured_on = document["measured_on"].to_string();
     assert!(measured_on.contains("nginx with one worker on CPU "), "{measured_on}");
     let tables = document["tables"].as_array().expect("tables");
@@ -274,9 +274,9 @@ fn lavoie_server_is_loaded_and_profiled() {
     assert!(claims.iter().all(|claim| claim["holds"].is_boolean() || claim["holds"].is_null()));
     assert!(claims.iter().any(|claim| claim["holds"].is_boolean()));
     // The stored results give the same report.
-    let (code, again, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--json"]));
+    let (code, again, err) = outcome(&run(&folder, &["papers", "lavoie", "--from", "kept", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""));
-    assert_eq!(serde_json::from_str::<Value>(&again).expect("JSON"), document);
+    assert_eq!(json(&again), document);
     // The kernel's symbols are stored for use on another kernel; the functions below TCP receive are shown.
     let symbols = fs::read_to_string(folder.path("kept/kallsyms")).expect("symbols");
     assert!(symbols.contains(" tcp_v4_rcv\n"));
@@ -285,10 +285,10 @@ fn lavoie_server_is_loaded_and_profiled() {
     assert_eq!(graphs, ["Figure 16", "Figure 17"]);
     assert!(document["graphs"][0]["nodes"].as_array().is_some_and(|nodes| nodes.len() > 10));
     // Compared with itself, nothing differs.
-    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--compare", "kept"]));
+    let (code, out, _) = outcome(&run(&folder, &["papers", "lavoie", "--from", "kept", "--compare", "kept"]));
     assert!(code == 0 && out.contains("10 of the ten most expensive are the same"), "{out}");
     // Without symbols the functions cannot be resolved, which is an error.
     folder.write("kept/kallsyms", b"");
-    let (code, out, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept"]));
+    let (code, out, err) = outcome(&run(&folder, &["papers", "lavoie", "--from", "kept"]));
     assert!(code == 2 && out.is_empty() && err.contains("so that its functions have no names"), "{err}");
 }

@@ -1,7 +1,7 @@
 //! `slowpath probe` with a far end on loopback, and on the path of a scenario.
 
 use crate::captures::Captures;
-use crate::{run, slowpath, told};
+use crate::{flat, handbook_example, json, outcome, run, slowpath};
 use serde_json::Value;
 use slowpath_probe::protocol::{CLIENT_BYTES, Message};
 use std::fs;
@@ -61,14 +61,6 @@ impl Drop for FarEnd {
     }
 }
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
 fn all_measurements_run_against_a_far_end() {
     let folder = Captures::new();
@@ -80,7 +72,7 @@ fn all_measurements_run_against_a_far_end() {
     );
     let port = far.port();
     let args = ["probe", "127.0.0.1", "--port", &port, "--tcp", "200ms", "--steps", "3", "--json"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let document = json(&out);
     assert_eq!(document["schema"], "slowpath/probe/1");
@@ -93,7 +85,7 @@ fn all_measurements_run_against_a_far_end() {
     assert_eq!(transfers.len(), 2);
     assert!(transfers.iter().all(|transfer| transfer["bytes"].as_u64() > Some(10_000)), "{out}");
     let text = ["probe", "127.0.0.1", "--port", &port, "--measure", "rtt,capacity", "--reverse"];
-    let (code, out, err) = told(&run(&folder, &text));
+    let (code, out, err) = outcome(&run(&folder, &text));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.starts_with("The path from 127.0.0.1 has an RTT of "), "{out}");
     assert!(
@@ -114,7 +106,7 @@ fn scenario_path_gives_equal_results_each_time() {
         b"[path]\nrate = \"622 Mbit/s\"\ndelay = \"20 ms\"\n[[path.cross]]\nrate = \"200 Mbit/s\"\n",
     );
     let began = Instant::now();
-    let (code, out, err) = told(&run(&folder, &["probe", "path.toml", "--json"]));
+    let (code, out, err) = outcome(&run(&folder, &["probe", "path.toml", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(began.elapsed() < Duration::from_secs(60));
     let document = json(&out);
@@ -126,11 +118,11 @@ fn scenario_path_gives_equal_results_each_time() {
     near(&document["rate"], 422_000_000);
     assert!(document["far_end"].is_null() && document["transfers"] == Value::Array(vec![]));
     assert_eq!(
-        told(&run(&folder, &["probe", "path.toml", "--json"])).1,
+        outcome(&run(&folder, &["probe", "path.toml", "--json"])).1,
         out,
         "the same seed, the same bytes"
     );
-    let (_, text, _) = told(&run(&folder, &["probe", "path.toml", "--measure", "rtt,available"]));
+    let (_, text, _) = outcome(&run(&folder, &["probe", "path.toml", "--measure", "rtt,available"]));
     assert!(flat(&text).contains("delays grow within a stream"), "{text}");
     assert!(text.contains("  $ slowpath doctor --rate "), "{text}");
 }
@@ -160,7 +152,7 @@ fn invalid_probe_arguments_are_refused() {
             "possible values: rtt, capacity, available, ramp, tcp",
         ),
     ] {
-        let (code, out, err) = told(&run(&folder, args));
+        let (code, out, err) = outcome(&run(&folder, args));
         assert!(code == 2 && out.is_empty() && err.contains(part), "{args:?}: {code} {out} {err}");
     }
 }
@@ -216,7 +208,7 @@ fn interrupted_measurement_reports_partial_results() {
     let child = in_progress(&folder, &far);
     // SAFETY: the child has not been waited for.
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
-    let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
+    let (code, out, err) = outcome(&child.wait_with_output().expect("it ends"));
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
     assert!(out.contains("\nRTT\n") && !out.contains("TCP, "), "{out}");
     far.interrupt();
@@ -228,7 +220,7 @@ fn lost_far_end_gives_partial_results() {
     let far = FarEnd::small(&folder);
     let child = in_progress(&folder, &far);
     drop(far);
-    let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
+    let (code, out, err) = outcome(&child.wait_with_output().expect("it ends"));
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("\nRTT\n") && !out.contains("TCP, "), "{out}");
     assert!(err.starts_with("slowpath: the other end ") && err.ends_with("measured before that:\n"), "{err}");
@@ -236,15 +228,11 @@ fn lost_far_end_gives_partial_results() {
 
 #[test]
 fn handbook_example_matches_the_output() {
+    let (args, wanted) = handbook_example("probe.md");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = fs::read_to_string(root.join("docs/src/probe.md")).expect("the page");
-    let block =
-        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-    let (command, wanted) = block.split_once('\n').expect("a command and its output");
-    let command = command.strip_prefix("$ slowpath ").expect("a command of slowpath");
     let folder = Captures::new();
-    let output = slowpath(&folder).current_dir(&root).args(command.split(' ')).output().expect("it runs");
-    assert_eq!(told(&output), (0, wanted.to_owned(), String::new()));
+    let output = slowpath(&folder).current_dir(&root).args(args).output().expect("it runs");
+    assert_eq!(outcome(&output), (0, wanted, String::new()));
 }
 
 #[test]
@@ -263,7 +251,7 @@ fn handbook_commands_are_accepted() {
         } else {
             // Nothing listens on this port: the command is accepted, and the error says what should run there.
             let args: Vec<&str> = here.split(' ').skip(1).chain(["--port", "1"]).collect();
-            let (code, _, err) = told(&run(&folder, &args));
+            let (code, _, err) = outcome(&run(&folder, &args));
             assert!(code == 2 && err.contains("is `slowpath probe --serve` running there"), "{line}: {err}");
         }
     }

@@ -1,7 +1,7 @@
 //! `slowpath profile record`, with perf and the kernel of this machine.
 
 use crate::captures::Captures;
-use crate::{run, slowpath, text, told};
+use crate::{json, outcome, run, slowpath, text};
 use serde_json::Value;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -15,7 +15,7 @@ const NOBODY: u32 = 65534;
 
 /// The result of a command; prints why if perf is missing or not permitted.
 fn judged(test: &str, output: &Output) -> Option<(i32, String, String)> {
-    let (code, out, err) = told(output);
+    let (code, out, err) = outcome(output);
     let lacks = ["no perf in PATH", "the kernel does not let us sample"];
     if code == 2 && lacks.iter().any(|lack| err.contains(lack)) {
         println!("not judged: {test}: {err}");
@@ -34,8 +34,8 @@ fn command_is_profiled_and_keeps_its_output() {
     assert!(err.contains("perf.data: ") && err.contains("slowpath profile attribute perf.data"), "{err}");
     assert!(err.contains("sampled by"), "{err}");
     // The profile is readable and attributed; dd's kernel time is that of reading.
-    let (code, out, _) = told(&run(&folder, &["profile", "top", "perf.data", "--json"]));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, _) = outcome(&run(&folder, &["profile", "top", "perf.data", "--json"]));
+    let document = json(&out);
     assert_eq!(code, 0);
     assert!(document["profile"]["samples"].as_u64() > Some(10), "{out}");
     let work: Value =
@@ -53,7 +53,7 @@ fn failing_command_is_reported_and_older_profile_renamed() {
     }
     let args = ["profile", "record", "--json", "--", "sh", "-c", "echo not JSON; exit 7"];
     let Some((code, out, err)) = judged("fails", &run(&folder, &args)) else { return };
-    let document: Value = serde_json::from_str(&out).expect("JSON alone");
+    let document = json(&out);
     assert_eq!((code, &document["exit_code"], &document["signal"]), (1, &7.into(), &Value::Null), "{err}");
     assert!(err.contains("not JSON") && err.contains("the command failed: exit code 7"), "{err}");
     for name in ["perf.data.old", "perf.data.old.work.json"] {
@@ -66,7 +66,7 @@ fn recording_errors_state_their_cause() {
     let folder = Captures::new();
     let without =
         slowpath(&folder).args(["profile", "record", "--system", "1s"]).env("PATH", "/nowhere").output();
-    let (code, _, err) = told(&without.expect("the binary runs"));
+    let (code, _, err) = outcome(&without.expect("the binary runs"));
     assert!(code == 2 && err.contains("no perf in PATH; it is in the package"), "{err}");
     for (args, part) in [
         (&["--", "slowpath-no-such-program"][..], "slowpath-no-such-program: cannot be started"),
@@ -81,7 +81,7 @@ fn recording_errors_state_their_cause() {
     for args in
         [&[][..], &["--system", "1s", "--", "true"], &["--system", "1"], &["--cpus", "1", "--", "true"]]
     {
-        let (code, _, err) = told(&run(&folder, &[&["profile", "record"], args].concat()));
+        let (code, _, err) = outcome(&run(&folder, &[&["profile", "record"], args].concat()));
         assert!(
             code == 2 && (err.contains("Usage:") || err.contains("For more information")),
             "{args:?}: {err}"
@@ -106,7 +106,7 @@ fn missing_permission_names_the_setting_and_capability() {
     let as_nobody = |args: &[&str]| {
         let mut command = Command::new(&binary);
         command.current_dir(folder.path("")).args(["profile", "record"]).args(args);
-        told(&command.uid(NOBODY).gid(NOBODY).output().expect("the binary runs"))
+        outcome(&command.uid(NOBODY).gid(NOBODY).output().expect("the binary runs"))
     };
     for (needed, args) in [(0, &["--system", "1s"][..]), (1, &["--", "true"])] {
         let (code, _, err) = as_nobody(args);
@@ -172,7 +172,7 @@ fn interrupted_recording_is_readable_and_leaves_no_process() {
             assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", processes_of(&folder.path("")));
             thread::sleep(Duration::from_millis(10));
         }
-        let (code, out, err) = told(&run(&folder, &["profile", "top", "perf.data"]));
+        let (code, out, err) = outcome(&run(&folder, &["profile", "top", "perf.data"]));
         assert!(code == 0 && out.contains("samples"), "{signal}: {err}");
         assert!(!err.contains("not completed"), "{err}");
     }

@@ -3,7 +3,8 @@
 use crate::captures::Captures;
 use crate::lab::{document, folder, made_since, namespaces};
 use crate::names::{HOSTILE, fault, quoted};
-use crate::{run, told};
+use crate::papers::processes_in;
+use crate::{json, outcome, run};
 use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -77,7 +78,7 @@ fn output_of_programs_is_escaped() {
     let args = programs("cat says; exec python3 reader.py", "cat says; python3 writer.py {server}");
     let in_words: Vec<&str> = args.iter().copied().filter(|arg| *arg != "--json").collect();
     for (args, escaped) in [(&args, r"\u009b2J"), (&in_words, r"  | \u{1b}]0;title")] {
-        let (code, out, err) = told(&run(&folder, args));
+        let (code, out, err) = outcome(&run(&folder, args));
         let faults = [fault(&out), fault(&err)];
         // The second line of the output is printed on a line of its own, with its mark.
         assert!(
@@ -92,18 +93,13 @@ fn output_of_programs_is_escaped() {
 #[ignore = "needs root"]
 fn programs_end_with_the_scenario() {
     let folder = folder(&PATH.replace("20 s", "1 s"));
-    let here = std::fs::canonicalize(folder.path("")).expect("it is there");
     let client = "trap '' TERM; setsid sleep 600 & sleep 600 & echo begun; wait";
     let document = document(&folder, &programs(LISTENING, client));
     for program in document["programs"].as_array().expect("a list") {
         assert_eq!(program["exit_code"], Value::Null, "it was ended: {program}");
     }
     assert_eq!(document["programs"][1]["output"], "begun\n");
-    let left = std::fs::read_dir("/proc")
-        .expect("proc(5)")
-        .flatten()
-        .filter(|process| std::fs::read_link(process.path().join("cwd")).is_ok_and(|folder| folder == here));
-    assert_eq!(left.count(), 0);
+    assert_eq!(processes_in(&folder.path("")), 0);
 }
 
 #[test]
@@ -116,15 +112,15 @@ fn failing_program_is_reported_with_its_output() {
         (LISTENING, "no-such-program {server}", "without a connection (exit code 127): sh:"),
     ] {
         let began = Instant::now();
-        let (code, out, err) = told(&run(&folder, &programs(server, client)));
+        let (code, out, err) = outcome(&run(&folder, &programs(server, client)));
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains(why), "{err}");
         assert!(began.elapsed() < Duration::from_secs(60));
     }
     // A client that fails after its transfer: its output is shown, and the run does not count.
     let client = "python3 writer.py {server}; exit 4";
-    let (code, out, _) = told(&run(&folder, &programs("exec python3 reader.py", client)));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, _) = outcome(&run(&folder, &programs("exec python3 reader.py", client)));
+    let document = json(&out);
     let why = document["invalid"].to_string();
     assert!(code == 1 && why.contains("exit code 4"), "{code}: {why}");
     assert_eq!(document["flows"][0]["bytes"], 1 << 20);
@@ -141,7 +137,7 @@ fn iperf3_measures_the_path() {
     let folder = folder(PATH);
     let document = document(&folder, &programs("iperf3 -s -1", "iperf3 -c {server} -n 1M --json"));
     let said = document["programs"][1]["output"].as_str().expect("text");
-    let said: Value = serde_json::from_str(said).expect("JSON");
+    let said = json(said);
     assert_eq!(said["end"]["sum_sent"]["bytes"], 1 << 20, "{said}");
     assert_eq!(document["flows"][0]["connections"], 2, "one for the test, and one that controls it");
     let rate = said["end"]["sum_received"]["bits_per_second"].as_f64().expect("a number");

@@ -1,8 +1,7 @@
 //! `slowpath run --record`, and other commands on the recording.
 
 use crate::captures::Captures;
-use crate::{run, slowpath, told};
-use serde_json::Value;
+use crate::{flat, json, outcome, run, slowpath};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -12,21 +11,17 @@ const SCENARIO: &[u8] = b"title = \"both ways\"\nduration = \"3 s\"\nseed = 5\n\
     [path]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"1 bdp\"\n[path.forward]\nloss = \"0.5 %\"\n\
     [flows.receiver]\npauses = { at = \"1 s\", lasts = \"500 ms\" }\n[record]\nsamples = \"10 ms\"\n";
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
-
 #[test]
 fn recording_gives_the_verdict_of_the_run() {
     let folder = Captures::new();
     folder.write("both.toml", SCENARIO);
-    let (code, out, err) = told(&run(&folder, &["run", "both.toml", "--record", "out", "--json"]));
+    let (code, out, err) = outcome(&run(&folder, &["run", "both.toml", "--record", "out", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""));
     let mut of_run = json(&out)["diagnosis"].take();
     let recording_of_run = of_run["recordings"][0].take();
     // `out/` has a recording of each host; the sender's is the main one.
     for recording in ["out", "out/sender"] {
-        let (code, out, err) = told(&run(&folder, &["diagnose", recording, "--json"]));
+        let (code, out, err) = outcome(&run(&folder, &["diagnose", recording, "--json"]));
         assert_eq!((code, err.as_str()), (0, ""));
         let mut of_recording = json(&out);
         // Only the name of the input differs.
@@ -34,7 +29,7 @@ fn recording_gives_the_verdict_of_the_run() {
         assert_eq!(read["segments"], recording_of_run["segments"]);
         assert_eq!(of_recording.to_string(), of_run.to_string());
     }
-    let (code, out, _) = told(&run(&folder, &["flows", "out/receiver"]));
+    let (code, out, _) = outcome(&run(&folder, &["flows", "out/receiver"]));
     assert_eq!((code, out.lines().count()), (0, 2), "{out}");
 }
 
@@ -42,8 +37,8 @@ fn recording_gives_the_verdict_of_the_run() {
 fn recording_has_host_events_besides_packets() {
     let folder = Captures::new();
     folder.write("both.toml", SCENARIO);
-    assert_eq!(told(&run(&folder, &["run", "both.toml", "--record", "out"])).0, 0);
-    let (code, out, _) = told(&run(&folder, &["show", "out/receiver", "--flow", "1"]));
+    assert_eq!(outcome(&run(&folder, &["run", "both.toml", "--record", "out"])).0, 0);
+    let (code, out, _) = outcome(&run(&folder, &["show", "out/receiver", "--flow", "1"]));
     assert_eq!(code, 0);
     for part in [" B sampled ca_state open", " B read ", " B marked rcvbuf ", " > P. "] {
         assert!(out.contains(part), "no line with {part:?}");
@@ -53,7 +48,7 @@ fn recording_has_host_events_besides_packets() {
     let seconds = waits.filter_map(|rest| rest.split(' ').next()?.parse().ok());
     let longest = seconds.fold(0.0, f64::max);
     assert!((0.49..0.51).contains(&longest), "{longest}");
-    let (_, out, _) = told(&run(&folder, &["show", "out", "--json"]));
+    let (_, out, _) = outcome(&run(&folder, &["show", "out", "--json"]));
     let kinds = |wanted: &str| out.lines().filter(|line| json(line)["kind"] == wanted).count();
     assert!(kinds("packet") > 1000 && kinds("written") > 0 && kinds("marked") > 0 && kinds("sampled") > 200);
     // The scenario chooses what is recorded.
@@ -67,12 +62,12 @@ fn recording_has_host_events_besides_packets() {
         "--set",
         "record.hosts=[\"sender\"]",
     ];
-    assert_eq!(told(&run(&folder, &args)).0, 0);
-    let (code, out, _) = told(&run(&folder, &["show", "few"]));
+    assert_eq!(outcome(&run(&folder, &args)).0, 0);
+    let (code, out, _) = outcome(&run(&folder, &["show", "few"]));
     assert!(code == 0 && out.contains(" A wrote ") && !out.contains("// frame"), "{code}");
     assert!(!folder.path("few/receiver").exists());
     // An existing recording is not overwritten.
-    let (code, _, err) = told(&run(&folder, &["run", "both.toml", "--record", "out"]));
+    let (code, _, err) = outcome(&run(&folder, &["run", "both.toml", "--record", "out"]));
     assert!(code == 2 && err.contains("holds a recording already"), "{err}");
 }
 
@@ -81,7 +76,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
     let folder = Captures::new();
     folder.write("both.toml", SCENARIO);
     let files = ["one", "two"].map(|out| {
-        assert_eq!(told(&run(&folder, &["run", "both.toml", "--record", out])).0, 0);
+        assert_eq!(outcome(&run(&folder, &["run", "both.toml", "--record", out])).0, 0);
         let tables = ["flows", "packets", "calls", "waits", "marks", "samples"];
         tables.map(|table| {
             std::fs::read(folder.path(&format!("{out}/sender/000001/{table}.parquet"))).expect("a table")
@@ -105,8 +100,8 @@ fn long_run(folder: &Captures, until: &str) -> Child {
 }
 
 fn diagnosed(folder: &Captures) -> (i32, String) {
-    let (code, out, _) = told(&run(folder, &["diagnose", "out"]));
-    (code, out.split_whitespace().collect::<Vec<_>>().join(" "))
+    let (code, out, _) = outcome(&run(folder, &["diagnose", "out"]));
+    (code, flat(&out))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `slowpath sweep`.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{json, outcome, run};
 use serde_json::Value;
 
 /// One second over 20 Mbit/s, with values to vary.
@@ -10,15 +10,11 @@ const SCENARIO: &[u8] = b"title = \"short\"\nduration = \"1 s\"\n[path]\nrate = 
     [[vary]]\nkey = \"path.delay\"\nvalues = [\"5ms\", \"10ms\", \"15ms\"]\n\
     [[try]]\nname = \"a tiny buffer\"\nset = [\"flows.receiver.socket.SO_RCVBUF=4kB\"]\n";
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
-
 #[test]
 fn grid_and_tries_are_tabulated() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
-    let (code, out, err) = told(&run(&folder, &["sweep", "short.toml"]));
+    let (code, out, err) = outcome(&run(&folder, &["sweep", "short.toml"]));
     assert_eq!((code, err.as_str()), (0, ""));
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
     let heading =
@@ -37,13 +33,13 @@ fn run_in_a_sweep_equals_the_run_alone() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
     let args = ["sweep", "short.toml", "--vary", "path.loss=0.1%,1%", "--repeat", "3", "--json"];
-    let (code, first, _) = told(&run(&folder, &args));
-    assert_eq!((code, &first), (0, &told(&run(&folder, &args)).1));
+    let (code, first, _) = outcome(&run(&folder, &args));
+    assert_eq!((code, &first), (0, &outcome(&run(&folder, &args)).1));
     let document = json(&first);
     let runs = document["runs"].as_array().expect("runs");
     assert_eq!((runs.len(), &document["schema"]), (6, &Value::from("slowpath/sweep/1")));
     let (_, alone, _) =
-        told(&run(&folder, &["run", "short.toml", "--set", "path.loss=1%", "--seed", "2", "--json"]));
+        outcome(&run(&folder, &["run", "short.toml", "--set", "path.loss=1%", "--seed", "2", "--json"]));
     let same = runs.iter().find(|run| run["set"][0] == "path.loss=1%" && run["seed"] == 2).expect("that run");
     let alone = json(&alone);
     assert_eq!((&same["flows"], &same["waits"]), (&alone["flows"], &alone["waits"]));
@@ -69,7 +65,7 @@ fn sweep_is_checked_before_any_run() {
         (&["wrong.toml"], "nothing would differ"),
         (&["gone.toml"], "gone.toml"),
     ] {
-        let (code, out, err) = told(&run(&folder, &[&["sweep"], args].concat()));
+        let (code, out, err) = outcome(&run(&folder, &[&["sweep"], args].concat()));
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}");
         assert!(err.contains(part), "{args:?}: {err}");
     }

@@ -1,8 +1,7 @@
 //! `slowpath sweep --out` and `--plot`: stored runs, resuming, and plots.
 
 use crate::captures::Captures;
-use crate::{run, slowpath, told};
-use serde_json::Value as Json;
+use crate::{json, outcome, run, slowpath};
 use slowpath_recording::results::{self, Cell, Column, Field, Holds, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +27,7 @@ fn folder() -> Captures {
 
 /// Runs the sweep with more arguments; returns exit code, standard output and standard error.
 fn sweep(folder: &Captures, more: &[&str]) -> (i32, String, String) {
-    told(&run(folder, &[&SWEEP, more].concat()))
+    outcome(&run(folder, &[&SWEEP, more].concat()))
 }
 
 /// Standard output of a sweep that exits with 0 without errors.
@@ -117,7 +116,7 @@ fn columns() -> Vec<Column> {
 #[test]
 fn rows_match_the_json_document() {
     let folder = folder();
-    let document: Json = serde_json::from_str(&well(&folder, &["--out", "runs", "--json"])).expect("JSON");
+    let document = json(&well(&folder, &["--out", "runs", "--json"]));
     let columns = columns();
     let place = |name: &str| {
         let is = |column: &Column| matches!(column, Column::Plain(field) if field.name == name);
@@ -125,7 +124,7 @@ fn rows_match_the_json_document() {
     };
     let runs = document["runs"].as_array().expect("runs");
     assert_eq!((runs.len(), files(&folder.path("runs")).len()), (RUNS, RUNS));
-    for (number, told) in (1..).zip(runs) {
+    for (number, document) in (1..).zip(runs) {
         let table = results::read(&folder.path("runs").join(format!("{number:06}.parquet")), &columns);
         let table = table.expect("a run's file");
         assert!(table.metadata.contains(&("slowpath.scenario".to_owned(), SCENARIO.to_owned())));
@@ -135,28 +134,28 @@ fn rows_match_the_json_document() {
             Cell::Rows(_) => panic!("a list"),
         };
         let sum = |what: &str| -> u64 {
-            told["flows"].as_array().expect("flows").iter().filter_map(|flow| flow[what].as_u64()).sum()
+            document["flows"].as_array().expect("flows").iter().filter_map(|flow| flow[what].as_u64()).sum()
         };
         assert_eq!(cell("run"), Some(Value::Count(number)));
-        assert_eq!(cell("seed"), told["seed"].as_u64().map(Value::Count));
+        assert_eq!(cell("seed"), document["seed"].as_u64().map(Value::Count));
         assert_eq!(cell("rate_bit_per_s"), Some(Value::Number(sum("rate_bit_per_s") as f64)));
         assert_eq!(cell("data_bytes"), Some(Value::Count(sum("bytes"))));
         assert_eq!(cell("retransmits"), Some(Value::Count(sum("retransmits"))));
         assert_eq!(
             cell("bound_by"),
-            told["bound_by"]["cause"].as_str().map(|cause| Value::Text(cause.to_owned()))
+            document["bound_by"]["cause"].as_str().map(|cause| Value::Text(cause.to_owned()))
         );
         assert_eq!(
             (cell("timeouts_undone"), cell("kernel_release")),
             (None, None),
             "no simulation knows them"
         );
-        let set = told["set"].to_string();
+        let set = document["set"].to_string();
         let delay = [("1ms", 0.001), ("5ms", 0.005), ("20 ms", 0.02)];
         let delay = delay.iter().find(|(text, _)| set.contains(&format!("delay={text}")));
         assert_eq!(cell("path.delay [s]"), delay.map(|(_, seconds)| Value::Number(*seconds)));
         let buffer = cell("flows.receiver.socket.SO_RCVBUF [B]");
-        assert_eq!(buffer, told["name"].as_str().map(|_| Value::Number(4000.0)));
+        assert_eq!(buffer, document["name"].as_str().map(|_| Value::Number(4000.0)));
     }
 }
 
@@ -261,7 +260,7 @@ fn runs_of_another_sweep_are_refused() {
     refused(&["--vary", "path.delay=1ms,5ms"], "what varies differs");
     refused(&["--seed", "7"], "the seed differs (there 1, here 7)");
     refused(&["--seed", "7", "--json"], "the seed differs");
-    let (_, _, err) = told(&run(&folder, &["sweep", "short.toml", "--out", "runs"]));
+    let (_, _, err) = outcome(&run(&folder, &["sweep", "short.toml", "--out", "runs"]));
     assert!(err.contains("--repeat differs (there 2, here 1)"), "{err}");
     assert_eq!(files(&folder.path("runs")), before);
 }
@@ -368,17 +367,17 @@ fn files_of_500_runs_are_merged() {
     folder.write("tiny.toml", b"duration = \"1 ms\"\n[path]\ndelay = \"1 ms\"\n");
     let args =
         ["sweep", "tiny.toml", "--vary", "path.delay=1ms,2ms", "--repeat", "251", "--out", "runs", "--json"];
-    let (code, first, err) = told(&run(&folder, &args));
+    let (code, first, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
     let names: Vec<String> = files(&folder.path("runs")).into_keys().collect();
     assert_eq!(names, ["000001-000500.parquet", "000501.parquet", "000502.parquet"]);
     // A sweep killed while it removes merged files would leave some of them.
     let twice = folder.path("runs").join("000007.parquet");
     fs::copy(folder.path("runs").join("000501.parquet"), &twice).expect("the folder takes files");
-    let (code, _, err) = told(&run(&folder, &args));
+    let (code, _, err) = outcome(&run(&folder, &args));
     assert!(code == 2 && err.contains("000007.parquet: is not a file of this sweep"), "{err}");
     fs::remove_file(&twice).expect("it is there");
-    assert_eq!(told(&run(&folder, &args)), (0, first, String::new()));
+    assert_eq!(outcome(&run(&folder, &args)), (0, first, String::new()));
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! `--vantage` changes the analysis, not only the description in the report.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{json, outcome, run, shipped};
 use serde_json::Value;
-use std::path::Path;
 
 /// Captures with all kinds of causes that depend on the vantage point.
 const CAPTURES: [&str; 4] = [
@@ -15,21 +14,20 @@ const CAPTURES: [&str; 4] = [
 
 /// The findings on the first flow of a shipped capture: causes and their shares, the largest first.
 fn findings(capture: &str, end: &str, place: Option<&str>) -> Vec<(String, f64)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
-    let file = path.join(format!("{end}.pcap.zst")).display().to_string();
+    let file = shipped(capture, end);
     let mut args = vec!["diagnose", &file, "--flow", "1", "--json"];
     args.extend(place.iter().flat_map(|place| ["--vantage", place]));
-    let (code, out, err) = told(&run(&Captures::new(), &args));
+    let (code, out, err) = outcome(&run(&Captures::new(), &args));
     assert_eq!((code, err.as_str()), (0, ""), "{capture}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     let flow = &document["flows"][0];
     let directions = flow["directions"].as_array().expect("directions");
     let main = directions.iter().find(|way| way["from"] == flow["sender"]).expect("the sender's");
-    let told = |finding: &Value| {
+    let cause_and_share = |finding: &Value| {
         let cause = finding["cause"].as_str().expect("a cause").to_owned();
         (cause, finding["share"].as_f64().expect("a share"))
     };
-    main["findings"].as_array().expect("findings").iter().map(told).collect()
+    main["findings"].as_array().expect("findings").iter().map(cause_and_share).collect()
 }
 
 /// A receiver with late ACKs.

@@ -1,7 +1,7 @@
 //! Output to a pipe fits 80 columns, and no cell is cut.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{outcome, run};
 
 /// Two TCP flows and one of datagrams, with loss, waits for a CPU and long names.
 const SCENARIO: &str = "title = \"width\"\nduration = \"500 ms\"\n\
@@ -15,7 +15,7 @@ const SCENARIO: &str = "title = \"width\"\nduration = \"500 ms\"\n\
 
 /// Runs a command and returns its output, after checking that no line is longer than 80 columns.
 pub fn narrow(folder: &Captures, args: &[&str]) -> String {
-    let (code, out, err) = told(&run(folder, args));
+    let (code, out, err) = outcome(&run(folder, args));
     assert!(code < 2, "{args:?}: {err}");
     for line in out.lines() {
         assert!(line.chars().count() <= 80, "{args:?}: {line}\n{out}");

@@ -84,7 +84,7 @@ impl Names {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spaces {
     /// The changes and their times, until [`Self::order`].
-    told: Vec<(u64, Change)>,
+    changes: Vec<(u64, Change)>,
     spaces: Vec<Mapped>,
     processes: HashMap<u32, Vec<(u64, Space)>>,
     threads: HashMap<u32, Vec<(u64, u32)>>,
@@ -104,9 +104,9 @@ impl Spaces {
     }
 
     fn tell(&mut self, room: &mut Room, time: u64, change: Change) -> bool {
-        let has_room = self.told.len() < MOST_CHANGES && room.thing();
+        let has_room = self.changes.len() < MOST_CHANGES && room.thing();
         if has_room {
-            self.told.push((time, change));
+            self.changes.push((time, change));
         }
         has_room
     }
@@ -151,11 +151,11 @@ impl Spaces {
 
     /// Sorts and applies all changes, once they are complete.
     pub(crate) fn order(&mut self) {
-        let mut told = std::mem::take(&mut self.told);
+        let mut changes = std::mem::take(&mut self.changes);
         // What perf reports about existing processes has time 0; its order matters.
-        told.sort_by_key(|(time, _)| *time);
+        changes.sort_by_key(|(time, _)| *time);
         self.spaces.push(Mapped::default());
-        for (time, change) in told {
+        for (time, change) in changes {
             match change {
                 Change::Mapped { process, map } => self.mapped(time, process, map),
                 Change::Named { process, thread, name, executes } => {

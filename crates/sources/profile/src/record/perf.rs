@@ -74,9 +74,9 @@ impl Perf {
 
     /// Sends perf a command and waits for its acknowledgement.
     fn does(&mut self, command: &str, within: Duration) -> bool {
-        let told = self.control.write_all(format!("{command}\n").as_bytes());
+        let sent = self.control.write_all(format!("{command}\n").as_bytes());
         let mut answer = [0; 16];
-        told.is_ok() && self.answers(within) && self.acknowledged.read(&mut answer).is_ok_and(|read| read > 0)
+        sent.is_ok() && self.answers(within) && self.acknowledged.read(&mut answer).is_ok_and(|read| read > 0)
     }
 
     /// Waits for an acknowledgement; false if perf has ended or is too slow.

@@ -162,39 +162,39 @@ fn hidden(level: &str) -> String {
 mod tests {
     use super::{Rights, Scope, are_hidden, has_capability, needs};
 
-    fn told(scope: Scope, errno: i32, paranoid: i64, has_capability: bool) -> String {
+    fn refusal(scope: Scope, errno: i32, paranoid: i64, has_capability: bool) -> String {
         needs(scope, errno, &Rights { paranoid: Some(paranoid), has_capability: Some(has_capability) })
     }
 
     #[test]
     fn refusal_names_setting_value_and_capability() {
-        let all = told(Scope::AllCpus, libc::EACCES, 2, false);
+        let all = refusal(Scope::AllCpus, libc::EACCES, 2, false);
         assert!(all.contains("kernel.perf_event_paranoid is 2") && all.contains("CAP_PERFMON"), "{all}");
         assert!(all.contains("`sysctl kernel.perf_event_paranoid=0`") && !all.contains(":u"), "{all}");
-        let task = told(Scope::Task, libc::EACCES, 2, false);
+        let task = refusal(Scope::Task, libc::EACCES, 2, false);
         assert!(
             task.contains("`sysctl kernel.perf_event_paranoid=1`") && task.ends_with("--event cpu-clock:u"),
             "{task}"
         );
         // Debian's level 3 applies to user code too.
-        let task = told(Scope::Task, libc::EACCES, 3, false);
+        let task = refusal(Scope::Task, libc::EACCES, 3, false);
         assert!(!task.contains("cpu-clock:u"), "{task}");
-        let program = told(Scope::TaskWithoutKernel, libc::EACCES, 3, false);
+        let program = refusal(Scope::TaskWithoutKernel, libc::EACCES, 3, false);
         assert!(program.contains("`sysctl kernel.perf_event_paranoid=2`"), "{program}");
     }
 
     #[test]
     fn refusal_explains_capabilities_of_user_namespaces() {
-        assert!(told(Scope::AllCpus, libc::EACCES, 2, true).contains("of a user namespace do not count"));
-        assert!(!told(Scope::AllCpus, libc::EACCES, 2, false).contains("namespace"));
+        assert!(refusal(Scope::AllCpus, libc::EACCES, 2, true).contains("of a user namespace do not count"));
+        assert!(!refusal(Scope::AllCpus, libc::EACCES, 2, false).contains("namespace"));
     }
 
     #[test]
     fn refusal_by_seccomp_or_ptrace_does_not_blame_perf_event_paranoid() {
-        assert!(told(Scope::AllCpus, libc::EPERM, 2, true).contains("seccomp"));
-        assert!(told(Scope::AllCpus, libc::ENOSYS, -1, true).contains("seccomp"));
+        assert!(refusal(Scope::AllCpus, libc::EPERM, 2, true).contains("seccomp"));
+        assert!(refusal(Scope::AllCpus, libc::ENOSYS, -1, true).contains("seccomp"));
         // The setting permits it, so the process must be another user's (ptrace_may_access).
-        assert!(told(Scope::Task, libc::EACCES, 1, false).contains("another user's"));
+        assert!(refusal(Scope::Task, libc::EACCES, 1, false).contains("another user's"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Text formats and pprof, read and written.
 
-use crate::told::{profile, read_bytes, told};
+use crate::stacks::{profile, read_bytes, stack_lines};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use slowpath_cost::{Entry, Event, Frame, Image, Profile};
@@ -29,7 +29,7 @@ fn perf_script_with_unusual_names_is_read() {
     assert_eq!(input.format, Format::PerfScript);
     let profile = profile(&input);
     let f = "void f<int, (x)>(char const*; long) (server); a_small_one (server) inlined";
-    let lines: Vec<_> = told(profile).into_iter().collect();
+    let lines: Vec<_> = stack_lines(profile).into_iter().collect();
     let expected = [
         ("cpu-clock:pppH iperf3 -s: ret_from_fork_asm (kernel); tcp_ack (kernel)".to_owned(), (1, 1_001_001)),
         (
@@ -60,7 +60,7 @@ fn folded_stacks_are_read_with_annotations() {
         ),
         ("samples [unknown]: void f<int>(a, b) (?); g ([jit])".to_owned(), (4, 4)),
     ];
-    assert_eq!(told(profile(&input)).into_iter().collect::<Vec<_>>(), expected);
+    assert_eq!(stack_lines(profile(&input)).into_iter().collect::<Vec<_>>(), expected);
     assert_eq!(profile(&input).lost.unreadable, 1);
 }
 
@@ -131,7 +131,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
 
 /// Without the mark of truncated stacks, which depends on images.
 fn plain(profile: &Profile) -> Vec<(String, (u64, u64))> {
-    let lines = told(profile).into_iter();
+    let lines = stack_lines(profile).into_iter();
     let mut lines: Vec<_> = lines.map(|(line, counts)| (line.replace("… ", ""), counts)).collect();
     lines.sort();
     lines
@@ -145,12 +145,12 @@ proptest! {
         let input = read_bytes(&packed).unwrap();
         prop_assert_eq!(input.format, Format::Pprof);
         prop_assert_eq!(&input.notes, &[]);
-        let read = crate::told::profile(&input);
+        let read = crate::stacks::profile(&input);
         prop_assert_eq!(plain(read), plain(&profile));
         prop_assert_eq!(&read.events, &profile.events);
         let mut unpacked = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut unpacked).unwrap();
-        prop_assert_eq!(plain(crate::told::profile(&read_bytes(&unpacked).unwrap())), plain(&profile));
+        prop_assert_eq!(plain(crate::stacks::profile(&read_bytes(&unpacked).unwrap())), plain(&profile));
     }
 
     #[test]
@@ -164,12 +164,12 @@ proptest! {
         };
         let lines = write(&profile);
         let input = read_bytes(lines.join("\n").as_bytes()).unwrap();
-        let read = crate::told::profile(&input);
+        let read = crate::stacks::profile(&input);
         let total = |profile: &Profile| profile.entries.iter().map(|entry| entry.samples).sum::<u64>();
         prop_assert_eq!(total(read), total(&profile));
         // Lines that differ only in the task, which folded stacks do not have, are merged when read.
-        let again = crate::told::profile(&read_bytes(write(read).join("\n").as_bytes()).unwrap()).clone();
-        prop_assert_eq!(told(&again), told(read));
+        let again = crate::stacks::profile(&read_bytes(write(read).join("\n").as_bytes()).unwrap()).clone();
+        prop_assert_eq!(stack_lines(&again), stack_lines(read));
         let merged = write(read);
         for line in &lines {
             let names = line.rsplit_once(' ').unwrap().0;

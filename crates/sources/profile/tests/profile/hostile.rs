@@ -1,7 +1,7 @@
 //! Reading any file terminates, with a profile or an error.
 
 use crate::build::{KERNEL, Order, Recording, USER};
-use crate::told::{profile, read_apart};
+use crate::stacks::{profile, read_apart};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use slowpath_profile::{Contents, Input};

@@ -8,5 +8,5 @@ mod perf_data;
 mod recorded;
 mod recording;
 mod seeds;
-mod told;
+mod stacks;
 mod works;

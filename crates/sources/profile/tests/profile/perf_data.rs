@@ -1,10 +1,9 @@
 //! perf.data files built by hand: byte orders, losses, truncation, and sources of symbols.
 
 use crate::build::{KERNEL, Order, Recording, USER};
-use crate::told::{profile, read_apart, read_bytes, told};
+use crate::stacks::{profile, read_apart, read_bytes, stack_lines};
 use slowpath_profile::{At, Oddity, ProfileError, SymbolSources, read};
 use std::io::Cursor;
-use std::path::PathBuf;
 
 const TEXT: u64 = 0xffff_ffff_8100_0000;
 
@@ -23,13 +22,6 @@ fn recording(order: Order) -> Recording {
     recording
 }
 
-/// Symbols of the profiled kernel, as given with `--kallsyms`.
-fn with_kallsyms(test: &str, text: &str) -> (SymbolSources, PathBuf) {
-    let path = std::env::temp_dir().join(format!("slowpath-kallsyms-{test}-{}", std::process::id()));
-    std::fs::write(&path, text).unwrap();
-    (SymbolSources { kallsyms: Some(path.clone()), ..SymbolSources::default() }, path)
-}
-
 #[test]
 fn byte_orders_and_pipe_format_give_equal_profiles() {
     for order in [Order::Little, Order::Big] {
@@ -39,7 +31,7 @@ fn byte_orders_and_pipe_format_give_equal_profiles() {
             assert_eq!(input.stopped, None);
             let profile = profile(&input);
             // A caller's address is the return address.
-            let lines: Vec<_> = told(profile).into_iter().collect();
+            let lines: Vec<_> = stack_lines(profile).into_iter().collect();
             let stack = "[0x20] (server); [0x10] (server); tcp_v4_rcv (kernel); tcp_ack (kernel)";
             let expected = [
                 (format!("cpu-clock server: … {stack}"), (2, 2_000_000)),
@@ -58,13 +50,15 @@ fn byte_orders_and_pipe_format_give_equal_profiles() {
 
 #[test]
 fn hidden_kernel_symbols_are_shown_as_addresses_with_a_fix() {
-    let (options, path) = with_kallsyms("hidden", "0000000000000000 T _text\n0000000000000000 t tcp_ack\n");
+    let folder = tempfile::tempdir().unwrap();
+    let kallsyms = folder.path().join("kallsyms");
+    std::fs::write(&kallsyms, "0000000000000000 T _text\n0000000000000000 t tcp_ack\n").unwrap();
+    let options = SymbolSources { kallsyms: Some(kallsyms), ..SymbolSources::default() };
     let input = read("test", Cursor::new(recording(Order::Little).file()), &options).unwrap();
     let note = input.notes.iter().find(|note| note.oddity == Oddity::KernelSymbolsHidden).unwrap();
     assert_eq!(note.count, 2);
     assert!(note.to_string().contains("kernel.kptr_restrict=0"), "{note}");
-    assert!(told(profile(&input)).keys().any(|line| line.ends_with("[0xffffffff81000045] (kernel)")));
-    std::fs::remove_file(path).unwrap();
+    assert!(stack_lines(profile(&input)).keys().any(|line| line.ends_with("[0xffffffff81000045] (kernel)")));
 }
 
 #[test]
@@ -78,7 +72,7 @@ fn kernel_of_another_host_is_not_symbolized() {
         &[KERNEL, 0x1045],
     );
     let input = read_bytes(&recording.file()).unwrap();
-    assert_eq!(told(profile(&input)).keys().next().unwrap(), "cpu-clock [unknown]: [0x1045] (kernel)");
+    assert_eq!(stack_lines(profile(&input)).keys().next().unwrap(), "cpu-clock [unknown]: [0x1045] (kernel)");
     let oddities: Vec<_> = input.notes.iter().map(|note| note.oddity).collect();
     // This host's addresses can be compared only with the privilege to see them.
     assert!(matches!(oddities[..], [Oddity::OtherKernel | Oddity::KernelSymbolsHidden]), "{oddities:?}");
@@ -97,7 +91,7 @@ fn compressed_data_may_be_split_across_records() {
     }
     let (expected, unpacked) = (read_apart(&inner.file()).unwrap(), read_apart(&plain.file()).unwrap());
     assert_eq!(unpacked.stopped, None);
-    assert_eq!(told(profile(&unpacked)), told(profile(&expected)));
+    assert_eq!(stack_lines(profile(&unpacked)), stack_lines(profile(&expected)));
 }
 
 #[test]

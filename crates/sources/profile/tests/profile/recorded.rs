@@ -1,33 +1,16 @@
 //! Recordings of `perf record` on this machine, compared with `perf script`.
 
-use crate::told::{profile, read_bytes, told};
+use crate::stacks::{profile, read_bytes, stack_lines};
 use slowpath_cost::Profile;
 use slowpath_profile::{Format, Oddity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
-
-/// A folder of its own, gone with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("slowpath-profile-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use tempfile::{TempDir, tempdir};
 
 /// perf's recording of a short program; prints why if perf is missing or not permitted.
-fn record(test: &str, folder: &Folder, arguments: &[&str]) -> Option<Vec<u8>> {
-    let file = folder.0.join("perf.data");
+fn record(test: &str, folder: &TempDir, arguments: &[&str]) -> Option<Vec<u8>> {
+    let file = folder.path().join("perf.data");
     let program = ["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=20000"];
     let output = Command::new("perf")
         .args(["record", "-q", "-o"])
@@ -49,8 +32,8 @@ fn record(test: &str, folder: &Folder, arguments: &[&str]) -> Option<Vec<u8>> {
     None
 }
 
-fn script(folder: &Folder) -> Vec<u8> {
-    let file = folder.0.join("perf.data");
+fn script(folder: &TempDir) -> Vec<u8> {
+    let file = folder.path().join("perf.data");
     let output = Command::new("perf").args(["script", "-i"]).arg(&file).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout
@@ -65,7 +48,8 @@ fn alike(frame: &str) -> String {
         // perf reads its own vDSO. It shows an unresolved address as one in memory if there is no stack, and as one in
         // the file if there is.
         (_, "[vdso])") => "[0x…]".to_owned(),
-        _ if name.starts_with("[0x") => "[0x…]".to_owned(),
+        // perf names the entries of the PLT, slowpath does not.
+        _ if name.ends_with("@plt") || name.starts_with("[0x") => "[0x…]".to_owned(),
         _ => frame.to_owned(),
     }
 }
@@ -74,7 +58,7 @@ fn alike(frame: &str) -> String {
 fn differences(ours: &Profile, perfs: &Profile, is_group: bool) -> Vec<String> {
     let lines = |profile| -> BTreeSet<String> {
         let mut counts = BTreeMap::<String, (u64, u64)>::new();
-        for (line, (samples, weight)) in told(profile) {
+        for (line, (samples, weight)) in stack_lines(profile) {
             // perf makes a sample for each member of a group, weighted by its count; slowpath keeps the leader's only.
             if is_group && !line.starts_with("cpu-clock ") {
                 continue;
@@ -97,7 +81,7 @@ fn differences(ours: &Profile, perfs: &Profile, is_group: bool) -> Vec<String> {
 
 /// Every event, task, stack, count and weight equals perf's.
 fn agrees(test: &str, arguments: &[&str]) {
-    let folder = Folder::new(test);
+    let folder = tempdir().unwrap();
     let Some(bytes) = record(test, &folder, arguments) else { return };
     let text = script(&folder);
     let (ours, perfs) = (read_bytes(&bytes).unwrap(), read_bytes(&text).unwrap());
@@ -141,9 +125,9 @@ fn multiple_events_match_perf_script() {
 
 #[test]
 fn piped_recording_equals_the_file() {
-    let folder = Folder::new("pipe");
+    let folder = tempdir().unwrap();
     let Some(bytes) = record("pipe", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else { return };
-    let file = folder.0.join("perf.data");
+    let file = folder.path().join("perf.data");
     let inject = |arguments: &[&str]| {
         let output =
             Command::new("perf").arg("inject").args(arguments).arg("-i").arg(&file).output().unwrap();
@@ -154,12 +138,12 @@ fn piped_recording_equals_the_file() {
     let piped = inject(&["-o", "-"]);
     assert_eq!(piped[8..16], 16u64.to_ne_bytes());
     let (from_file, from_pipe) = (read_bytes(&bytes).unwrap(), read_bytes(&piped).unwrap());
-    assert_eq!(told(profile(&from_pipe)), told(profile(&from_file)));
+    assert_eq!(stack_lines(profile(&from_pipe)), stack_lines(profile(&from_file)));
 }
 
 #[test]
 fn unfinished_recording_is_read() {
-    let folder = Folder::new("unfinished");
+    let folder = tempdir().unwrap();
     let Some(mut bytes) = record("unfinished", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else {
         return;
     };
@@ -172,5 +156,5 @@ fn unfinished_recording_is_read() {
     let input = read_bytes(&bytes).unwrap();
     assert_eq!(input.stopped, None);
     assert!(input.notes.iter().any(|note| note.oddity == Oddity::Unfinished), "{:?}", input.notes);
-    assert_eq!(told(profile(&input)), told(profile(&whole)));
+    assert_eq!(stack_lines(profile(&input)), stack_lines(profile(&whole)));
 }

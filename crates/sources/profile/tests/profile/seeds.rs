@@ -1,7 +1,7 @@
 //! The fuzzing seeds in `fuzz/corpus/profile`: created and read here, together with inputs that once crashed.
 
 use crate::build::{KERNEL, Order, Recording, USER};
-use crate::told::read_apart;
+use crate::stacks::read_apart;
 use slowpath_profile::{SymbolSources, read};
 use std::fs;
 use std::io::Cursor;
@@ -140,8 +140,8 @@ fn functions(program: &Path) -> String {
         ..SymbolSources::default()
     };
     let input = read("seed", Cursor::new(recording.file()), &options).unwrap();
-    let told = crate::told::told(crate::told::profile(&input));
-    told.into_keys().collect::<Vec<_>>().join("\n")
+    let found = crate::stacks::stack_lines(crate::stacks::profile(&input));
+    found.into_keys().collect::<Vec<_>>().join("\n")
 }
 
 #[test]

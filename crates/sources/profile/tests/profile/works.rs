@@ -86,8 +86,7 @@ fn loopback_transfer_is_counted() {
     assert!(work.counter("IpExt.InOctets").unwrap() > 8 << 20);
     assert!(work.counter("Tcp.PassiveOpens").unwrap() >= 1 && work.counter("Tcp.CurrEstab").is_none());
     assert!(work.seconds.unwrap() > 0.0 && work.cpus.unwrap() > 0);
-    let file = std::env::temp_dir().join(format!("slowpath-work-{}", std::process::id()));
-    let at = write(&file, &work).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = write(&folder.path().join("perf.data"), &work).unwrap();
     assert_eq!(open(&at).unwrap().work, work);
-    std::fs::remove_file(at).unwrap();
 }

@@ -29,7 +29,7 @@ pub fn profile(input: &Input) -> &Profile {
 }
 
 /// Each event, task and stack, the outermost function first, with its samples and weight.
-pub fn told(profile: &Profile) -> BTreeMap<String, (u64, u64)> {
+pub fn stack_lines(profile: &Profile) -> BTreeMap<String, (u64, u64)> {
     let mut lines = BTreeMap::new();
     for entry in &profile.entries {
         let frames = profile.stacks.frames(entry.stack).iter().rev();
