@@ -66,10 +66,10 @@ impl Table {
     }
 }
 
-/// What the text shows besides the choices.
+/// The optional parts of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// What each choice means and where the kernel has it.
+    /// The meaning of each choice, and its source in the kernel.
     pub sources: bool,
     /// The sysctls.
     pub sysctls: bool,
@@ -107,7 +107,7 @@ impl Display for Text<'_> {
     }
 }
 
-/// One line of the table; nothing stands behind its last value.
+/// Formats a line of the table, without trailing spaces.
 fn line(
     f: &mut fmt::Formatter<'_>,
     first: usize,

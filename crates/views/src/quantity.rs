@@ -4,18 +4,18 @@ use slowpath_model::Instant;
 pub use slowpath_model::units::{count, counted, duration_text as duration};
 use std::time::Duration;
 
-/// Nanoseconds that may be negative, as differences between two clocks may.
+/// Nanoseconds that may be negative, such as differences between two clocks.
 pub fn duration_nanos(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     format!("{sign}{}", duration(Duration::from_nanos(nanos.unsigned_abs())))
 }
 
-/// A time that may not be known: `-` where it is not.
+/// A time, or `-` if it is unknown.
 pub fn duration_or_dash(time: Option<Duration>) -> String {
     time.map_or_else(|| "-".to_owned(), duration)
 }
 
-/// A part of 1 in whole per cent; `< 1 %` for what is more than nothing, `> 99 %` for what is less than all.
+/// A share in whole percent; `< 1 %` if it is small but not zero, `> 99 %` if it is nearly all.
 pub fn share(part: f64) -> String {
     let percent = part * 100.0;
     if percent <= 0.0 {
@@ -29,7 +29,7 @@ pub fn share(part: f64) -> String {
     }
 }
 
-/// An instant as `--from` takes it: seconds, rounded down to a millisecond so that the event itself is shown.
+/// An instant for `--from`: seconds, rounded down to a millisecond so that the event itself is shown.
 pub fn from_argument(at: Instant) -> String {
     let millis = at.nanos().div_euclid(1_000_000);
     let sign = if millis < 0 { "-" } else { "" };

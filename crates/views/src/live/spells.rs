@@ -24,7 +24,7 @@ pub struct SpellResult {
 }
 
 impl SpellResult {
-    /// All of a flow; neighbours with one cause are one.
+    /// All spells of a flow; adjacent ones with the same cause are merged.
     pub fn all(account: &Account) -> Vec<Self> {
         let Some([first, _]) = account.told else { return Vec::new() };
         let mut results: Vec<Self> = Vec::new();
@@ -63,7 +63,7 @@ mod tests {
     use slowpath_analyses::hosts::Hosts;
     use slowpath_model::{Endpoint, FlowEnd, FlowId, FlowKey, Sink};
 
-    /// The spells of a flow of which these lines of notation were reported: state or cause, and milliseconds.
+    /// The spells of a flow with these events: state or cause, and milliseconds.
     fn spells(lines: &[&str], end: Option<FlowEnd>) -> Vec<(String, u64)> {
         let mut hosts = Hosts::default();
         let endpoint = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };

@@ -1,10 +1,10 @@
-//! A report's page.
+//! Tests of the page of a paper.
 
 use super::*;
 use slowpath_papers::comparison::{Compared, Comparison, Difference};
 use slowpath_papers::graph::{Call, Graph, Worker};
 
-/// As another paper has them: medians of runs over a logarithmic axis, and the paper's own numbers next to them.
+/// A report with medians of runs over a logarithmic axis, and the paper's own numbers.
 fn report() -> Report {
     let sizes = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0];
     let ours =
@@ -90,7 +90,7 @@ fn compared() -> Comparison {
     }
 }
 
-/// Several graphs on a page, and two measurements side by side.
+/// A page with several graphs and a comparison of two measurements.
 #[test]
 fn page_shows_call_graphs_and_comparison() {
     let page = page(&report());
@@ -111,7 +111,7 @@ fn page_shows_call_graphs_and_comparison() {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    // A wide graph scrolls within its own box; no two things of the page have one name.
+    // A wide graph scrolls within its own box; no two elements have the same id.
     assert_eq!(
         (page.matches("<svg class=\"layers\"").count(), page.matches("class=\"scroll\"").count()),
         (2, 2)
@@ -122,7 +122,7 @@ fn page_shows_call_graphs_and_comparison() {
     names.sort_unstable();
     names.dedup();
     assert_eq!((names.len(), page.matches("<style").count()), (all, 1));
-    // Every link on the page leads somewhere on it.
+    // Every link in the page has a target in it.
     for link in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert!(names.contains(&link), "{link}");
     }
@@ -158,9 +158,9 @@ fn page_shows_every_part_of_the_report() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    // What is not known has no point, and makes no axis useless.
+    // Unknown values have no point, and do not break an axis.
     assert!(!page.contains("NaN") && page.matches("class=\"mark\"").count() == 7 + 7 + 6);
-    // Ours of 2.4 is drawn as a line, the paper's as dashes of the same colour.
+    // The simulated 2.4 is a solid line, the paper's a dashed one of the same colour.
     let line = |dashes| format!("stroke=\"var(--line-0)\" stroke-dasharray=\"{dashes}\"");
     assert!(page.contains(&line("")) && page.contains(&line("10 5")));
 }

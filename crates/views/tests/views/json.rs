@@ -1,4 +1,4 @@
-//! The JSON documents, whole, and the schemas next to them.
+//! The complete JSON documents, and the checked-in schemas.
 
 use crate::sample;
 use slowpath_model::{
@@ -37,7 +37,7 @@ fn event_lines() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
-/// The schemas are checked in, since other programs are written against them. `SLOWPATH_UPDATE=1` writes them anew.
+/// The schemas are checked in because other programs depend on them. `SLOWPATH_UPDATE=1` updates them.
 #[test]
 fn checked_in_schemas_are_current() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema");

@@ -1,4 +1,4 @@
-//! The terminal's text, whole.
+//! Snapshots of the terminal's text.
 
 use crate::sample;
 use slowpath_analyses::Cause;
