@@ -22,7 +22,7 @@ mod build;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a command to its end; panics if it blocks.
-pub fn ends(folder: &Captures, args: &[&str]) -> Output {
+pub fn run_to_end(folder: &Captures, args: &[&str]) -> Output {
     let begun = Instant::now();
     let mut child =
         slowpath(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
@@ -78,7 +78,8 @@ fn mapped_names_that_are_no_regular_files_below_the_root_are_not_opened() {
         "/proc/kmsg",
     ];
     folder.write("p", &naming(&names));
-    let (code, _, err) = outcome(&ends(&folder, &["profile", "top", "p", "--root", "root", "--inline"]));
+    let (code, _, err) =
+        outcome(&run_to_end(&folder, &["profile", "top", "p", "--root", "root", "--inline"]));
     assert_eq!(code, 0, "{err}");
     for name in names {
         assert!(err.contains(&format!("slowpath: {name}: cannot be read here")), "{name}: {err}");
@@ -86,7 +87,7 @@ fn mapped_names_that_are_no_regular_files_below_the_root_are_not_opened() {
     // With this host's root the device exists, and is not opened either.
     let names = ["/dev/zero", "/proc/kmsg", "/dev/watchdog", "/"];
     folder.write("p", &naming(&names));
-    let (_, _, err) = outcome(&ends(&folder, &["profile", "top", "p", "--root", "/"]));
+    let (_, _, err) = outcome(&run_to_end(&folder, &["profile", "top", "p", "--root", "/"]));
     for name in names {
         assert!(err.contains(&format!("slowpath: {name}: cannot be read here")), "{name}: {err}");
     }
@@ -139,7 +140,7 @@ fn links_to_separate_debug_files_are_not_followed() {
     fs::remove_file(folder.path("apart.debug")).expect("it was there");
     fifo(&folder.path("apart.debug"));
     folder.write("p", &naming(&["/program", "/linked"]));
-    let (code, ..) = outcome(&ends(&folder, &["profile", "top", "p", "--root", ".", "--inline"]));
+    let (code, ..) = outcome(&run_to_end(&folder, &["profile", "top", "p", "--root", ".", "--inline"]));
     assert_eq!(code, 0);
 }
 
@@ -151,12 +152,12 @@ fn inputs_other_than_files_are_refused_or_read_as_a_stream() {
     for command in commands {
         for (input, says) in [("/dev/zero", "not a "), ("socket", "cannot be opened"), ("/dev/null", "empty")]
         {
-            let (code, out, err) = outcome(&ends(&folder, &[command, &[input]].concat()));
+            let (code, out, err) = outcome(&run_to_end(&folder, &[command, &[input]].concat()));
             assert_eq!((code, out.as_str()), (2, ""), "{command:?} {input}: {err}");
             assert!(err.contains(says), "{command:?} {input}: {err}");
         }
     }
-    let (code, _, err) = outcome(&ends(&folder, &["profile", "top", "."]));
+    let (code, _, err) = outcome(&run_to_end(&folder, &["profile", "top", "."]));
     assert_eq!(code, 2);
     assert!(err.contains("cannot be opened: is a directory"), "{err}");
 }
@@ -184,7 +185,7 @@ fn fifo_given_as_input_is_read() {
             // Opening blocks until there is a reader.
             fs::File::options().write(true).open(to).and_then(|mut file| file.write_all(&bytes))
         });
-        let (code, out, err) = outcome(&ends(&folder, args));
+        let (code, out, err) = outcome(&run_to_end(&folder, args));
         writer.join().expect("a thread").expect("all of it was read");
         assert_eq!(code, 0, "{args:?}: {err}");
         assert!(out.contains(says), "{args:?}: {out}");
@@ -200,11 +201,11 @@ fn fifo_next_to_an_input_is_not_waited_for() {
     for table in ["flows", "packets", "calls", "waits", "holds", "marks", "samples"] {
         fifo(&folder.path(&format!("recording/000001/{table}.parquet")));
     }
-    let (code, _, err) = outcome(&ends(&folder, &["diagnose", "recording"]));
+    let (code, _, err) = outcome(&run_to_end(&folder, &["diagnose", "recording"]));
     assert_eq!(code, 2, "{err}");
     assert!(err.contains("it is a FIFO, not a regular file"), "{err}");
     fifo(&folder.path("perf.data.work.json"));
-    let (_, _, err) = outcome(&ends(&folder, &["profile", "costs", "perf.data"]));
+    let (_, _, err) = outcome(&run_to_end(&folder, &["profile", "costs", "perf.data"]));
     assert!(err.contains("perf.data.work.json: cannot be read: it is a FIFO, not a regular file"), "{err}");
 }
 
@@ -215,9 +216,9 @@ fn kallsyms_from_a_device_is_an_error() {
     let mut recording = build::Recording::new(build::Order::Little);
     recording.sample(1, 7, 1, &[build::KERNEL, 0x1000]);
     folder.write("p", &recording.file());
-    let (_, _, err) = outcome(&ends(&folder, &["profile", "top", "p", "--kallsyms", "/dev/zero"]));
+    let (_, _, err) = outcome(&run_to_end(&folder, &["profile", "top", "p", "--kallsyms", "/dev/zero"]));
     assert!(err.contains("line 1 is no symbol"), "{err}");
-    let (_, _, err) = outcome(&ends(&folder, &["profile", "top", "p", "--vmlinux", "/dev/zero"]));
+    let (_, _, err) = outcome(&run_to_end(&folder, &["profile", "top", "p", "--vmlinux", "/dev/zero"]));
     assert!(err.contains("it is a device, not a regular file"), "{err}");
 }
 

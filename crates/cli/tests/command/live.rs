@@ -1,6 +1,6 @@
 //! `diagnose --live` on this process's own connections.
 
-use super::{json, outcome, run, slowpath};
+use super::{json, outcome, run, send_signal, slowpath};
 use crate::captures::Captures;
 use serde_json::Value;
 use std::fs::{self, Permissions};
@@ -154,8 +154,7 @@ pub fn watched(folder: &Captures, args: &[&str]) -> Output {
     let client = writer.join().expect("it ends").expect("all is read");
     thread::sleep(Duration::from_millis(300));
     drop((client, server));
-    // SAFETY: the process is our child and has not been waited for.
-    unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+    send_signal(&child, libc::SIGINT);
     let mut output = child.wait_with_output().expect("it ends");
     errors.read_to_end(&mut output.stderr).expect("what else it says");
     output

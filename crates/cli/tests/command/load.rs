@@ -1,7 +1,7 @@
 //! Background load in the lab, as root: scheduling of the loads, the CPU of softirqs, and cleanup.
 
 use super::lab::{document, folder, made_since, namespaces};
-use super::slowpath;
+use super::{send_signal, slowpath};
 use crate::captures::Captures;
 use std::fs;
 use std::process::{Child, Stdio};
@@ -123,8 +123,7 @@ fn no_load_outlives_its_run() {
     let folder = folder(BUSY);
     let before = namespaces();
     let (mut child, loads) = lasting(&folder);
-    // SAFETY: it is our child and has not been waited for, so the id is valid.
-    assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) }, 0);
+    send_signal(&child, libc::SIGINT);
     assert_eq!(child.wait().expect("it is ours").code(), Some(130));
     soon("the end of what an interrupted run loaded", || are_gone(&loads));
     assert_eq!(made_since(&before), 0);

@@ -35,7 +35,7 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 fn slowpath(folder: &Captures) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_slowpath"));
@@ -54,6 +54,11 @@ fn text(bytes: &[u8]) -> String {
 /// The exit code, standard output and standard error.
 fn outcome(output: &Output) -> (i32, String, String) {
     (output.status.code().expect("it was not killed"), text(&output.stdout), text(&output.stderr))
+}
+
+fn send_signal(child: &Child, signal: i32) {
+    // SAFETY: the caller's child has not been waited for, so the id is valid.
+    assert_eq!(unsafe { libc::kill(child.id().cast_signed(), signal) }, 0);
 }
 
 fn json(text: &str) -> Value {

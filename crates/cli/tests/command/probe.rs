@@ -1,7 +1,7 @@
 //! `slowpath probe` with a far end on loopback, and on the path of a scenario.
 
 use crate::captures::Captures;
-use crate::{flat, handbook_example, json, outcome, run, slowpath};
+use crate::{flat, handbook_example, json, outcome, run, send_signal, slowpath};
 use serde_json::Value;
 use slowpath_probe::protocol::{CLIENT_BYTES, Message};
 use std::fs;
@@ -44,8 +44,7 @@ impl FarEnd {
 
     /// Interrupts it, expects a clean exit, and returns its further output.
     pub fn interrupt(mut self) -> String {
-        // SAFETY: the child has not been waited for.
-        unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGINT) };
+        send_signal(&self.child, libc::SIGINT);
         let mut said = String::new();
         self.out.read_to_string(&mut said).expect("text");
         assert!(self.child.wait().expect("it ends").success(), "{said}");
@@ -206,8 +205,7 @@ fn interrupted_measurement_reports_partial_results() {
     let folder = Captures::new();
     let far = FarEnd::small(&folder);
     let child = in_progress(&folder, &far);
-    // SAFETY: the child has not been waited for.
-    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
+    send_signal(&child, libc::SIGINT);
     let (code, out, err) = outcome(&child.wait_with_output().expect("it ends"));
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
     assert!(out.contains("\nRTT\n") && !out.contains("TCP, "), "{out}");

@@ -1,7 +1,7 @@
 //! `slowpath profile record`, with perf and the kernel of this machine.
 
 use crate::captures::Captures;
-use crate::{json, outcome, run, slowpath, text};
+use crate::{json, outcome, run, send_signal, slowpath, text};
 use serde_json::Value;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -164,8 +164,7 @@ fn interrupted_recording_is_readable_and_leaves_no_process() {
             thread::sleep(Duration::from_millis(10));
         }
         thread::sleep(Duration::from_millis(200));
-        // SAFETY: it is our child and has not been waited for.
-        unsafe { libc::kill(child.id().cast_signed(), signal) };
+        send_signal(&child, signal);
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), code, "{}", text(&output.stderr));
         while !processes_of(&folder.path("")).is_empty() {

@@ -1,9 +1,9 @@
 //! `slowpath run --record`, and other commands on the recording.
 
 use crate::captures::Captures;
-use crate::{flat, json, outcome, run, slowpath};
+use crate::{flat, json, outcome, run, send_signal, slowpath};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// Two flows, one each way, and a reader that pauses.
@@ -122,8 +122,7 @@ fn killed_run_leaves_complete_segments() {
 fn interrupted_run_finishes_its_recording() {
     let folder = Captures::new();
     let mut child = long_run(&folder, "out/sender/000001.part");
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
-    assert!(sent.success());
+    send_signal(&child, libc::SIGINT);
     // If the signal came before its handler was installed, it ended the run at once.
     if child.wait().expect("it is ours").code().is_none() {
         return;

@@ -1,7 +1,7 @@
 //! `slowpath sweep --out` and `--plot`: stored runs, resuming, and plots.
 
 use crate::captures::Captures;
-use crate::{json, outcome, run, slowpath};
+use crate::{json, outcome, run, send_signal, slowpath};
 use slowpath_recording::results::{self, Cell, Column, Field, Holds, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn sweep(folder: &Captures, more: &[&str]) -> (i32, String, String) {
 }
 
 /// Standard output of a sweep that exits with 0 without errors.
-fn well(folder: &Captures, more: &[&str]) -> String {
+fn sweep_stdout(folder: &Captures, more: &[&str]) -> String {
     let (code, out, err) = sweep(folder, more);
     assert_eq!((code, err.as_str()), (0, ""), "{more:?}");
     out
@@ -116,7 +116,7 @@ fn columns() -> Vec<Column> {
 #[test]
 fn rows_match_the_json_document() {
     let folder = folder();
-    let document = json(&well(&folder, &["--out", "runs", "--json"]));
+    let document = json(&sweep_stdout(&folder, &["--out", "runs", "--json"]));
     let columns = columns();
     let place = |name: &str| {
         let is = |column: &Column| matches!(column, Column::Plain(field) if field.name == name);
@@ -181,9 +181,9 @@ fn handbook_documents_every_column() {
 #[test]
 fn files_depend_neither_on_jobs_nor_on_resuming() {
     let folder = folder();
-    let (plain, document) = (well(&folder, &[]), well(&folder, &["--json"]));
-    assert_eq!(well(&folder, &["--out", "one", "--jobs", "1"]), plain);
-    assert_eq!(well(&folder, &["--out", "many", "--jobs", "7"]), plain);
+    let (plain, document) = (sweep_stdout(&folder, &[]), sweep_stdout(&folder, &["--json"]));
+    assert_eq!(sweep_stdout(&folder, &["--out", "one", "--jobs", "1"]), plain);
+    assert_eq!(sweep_stdout(&folder, &["--out", "many", "--jobs", "7"]), plain);
     let whole = files(&folder.path("one"));
     assert_eq!((whole.len(), &whole), (RUNS, &files(&folder.path("many"))));
     for gone in ["000001", "000006", "000014"] {
@@ -192,13 +192,13 @@ fn files_depend_neither_on_jobs_nor_on_resuming() {
     // A leftover of a process that is gone.
     fs::write(folder.path("many").join("_4194305-000006.part"), b"PAR1").expect("the folder takes files");
     let kept = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
-    assert_eq!(well(&folder, &["--out", "many", "--json"]), document);
+    assert_eq!(sweep_stdout(&folder, &["--out", "many", "--json"]), document);
     assert_eq!(files(&folder.path("many")), whole);
     let now = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
     assert_eq!(kept.expect("a time"), now.expect("a time"), "it was not repeated");
     // Everything comes from the folder, with the same text and numbers.
     assert_eq!(
-        (well(&folder, &["--out", "many"]), well(&folder, &["--out", "many", "--json"])),
+        (sweep_stdout(&folder, &["--out", "many"]), sweep_stdout(&folder, &["--out", "many", "--json"])),
         (plain, document)
     );
 }
@@ -209,7 +209,7 @@ fn files_depend_neither_on_jobs_nor_on_resuming() {
 fn stopped_sweep_resumes() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO.replace("100 ms", "2 s").as_bytes());
-    well(&folder, &["--out", "whole"]);
+    sweep_stdout(&folder, &["--out", "whole"]);
     let whole = files(&folder.path("whole"));
     for signal in [libc::SIGINT, libc::SIGKILL] {
         let name = format!("after-{signal}");
@@ -225,13 +225,12 @@ fn stopped_sweep_resumes() {
         while made() < 2 && begun.elapsed() < Duration::from_secs(60) {
             thread::sleep(Duration::from_millis(1));
         }
-        // SAFETY: a plain system call; the child is ours and not yet waited for.
-        assert_eq!(unsafe { libc::kill(child.id().cast_signed(), signal) }, 0);
+        send_signal(&child, signal);
         let code = child.wait().expect("it is ours").code();
         assert_eq!(code, (signal == libc::SIGINT).then_some(1), "what there is was shown");
         let complete = files(&folder.path(&name)).keys().filter(|name| name.ends_with(".parquet")).count();
         assert!((1..RUNS).contains(&complete), "{complete} runs were made");
-        well(&folder, &["--out", &name]);
+        sweep_stdout(&folder, &["--out", &name]);
         assert!(files(&folder.path(&name)) == whole, "signal {signal}: other files");
     }
 }
@@ -239,7 +238,7 @@ fn stopped_sweep_resumes() {
 #[test]
 fn runs_of_another_sweep_are_refused() {
     let folder = folder();
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     let before = files(&folder.path("runs"));
     folder.write("short.toml", SCENARIO.replace("20 Mbit/s", "30 Mbit/s").as_bytes());
     let refused = |more: &[&str], part: &str| {
@@ -269,7 +268,7 @@ fn runs_of_another_sweep_are_refused() {
 #[test]
 fn runs_of_another_version_are_refused() {
     let folder = folder();
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     let path = folder.path("runs").join("000003.parquet");
     let mut bytes = fs::read(&path).expect("a run");
     let key = b"slowpath.version";
@@ -300,7 +299,7 @@ fn output_that_is_no_folder_is_refused_with_a_fix() {
         assert_eq!((code, out.as_str()), (2, ""), "{name}");
         assert!(err.contains(part), "{err}");
     }
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     let (cut, beyond) =
         (folder.path("runs").join("000002.parquet"), folder.path("runs").join("000099.parquet"));
     let bytes = fs::read(&cut).expect("a run");
@@ -312,7 +311,7 @@ fn output_that_is_no_folder_is_refused_with_a_fix() {
     let (code, _, err) = sweep(&folder, &["--out", "runs"]);
     assert!(code == 2 && err.contains("runs/000002.parquet: is damaged or cut short"), "{err}");
     fs::remove_file(&cut).expect("it is there");
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     assert_eq!(fs::read(&cut).expect("a run"), bytes);
 }
 
@@ -320,7 +319,7 @@ fn output_that_is_no_folder_is_refused_with_a_fix() {
 #[test]
 fn impossible_rows_are_refused() {
     let folder = folder();
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     let path = folder.path("runs").join("000004.parquet");
     let whole = results::read(&path, &columns()).expect("a run's file");
     let set = |column: usize, field: usize, value: Value| {
@@ -383,7 +382,7 @@ fn files_of_500_runs_are_merged() {
 #[test]
 fn plot_has_a_line_for_each_combination() {
     let folder = folder();
-    well(&folder, &["--plot", "rate.svg"]);
+    sweep_stdout(&folder, &["--plot", "rate.svg"]);
     let picture = fs::read_to_string(folder.path("rate.svg")).expect("the picture");
     assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"));
     for part in
@@ -396,7 +395,7 @@ fn plot_has_a_line_for_each_combination() {
     }
     assert_eq!(picture.matches("class=\"mark\"").count(), 6, "what is tried outside the grid is not in it");
     assert!(!picture.contains("href") && !picture.contains("url("), "nothing is fetched");
-    well(&folder, &["--plot", "times.svg", "--x", "flows.up.streams", "--y", "least_rtt_s"]);
+    sweep_stdout(&folder, &["--plot", "times.svg", "--x", "flows.up.streams", "--y", "least_rtt_s"]);
     let picture = fs::read_to_string(folder.path("times.svg")).expect("the picture");
     assert!(picture.contains(">minimum RTT") && picture.contains(">delay 20 ms</text>"), "{picture}");
 }
