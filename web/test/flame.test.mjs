@@ -13,7 +13,7 @@ const browser = path ? new Browser(path) : null;
 const folder = mkdtempSync(join(tmpdir(), "slowpath-flame-"));
 
 before(async () => {
-  // As the test `a_stack_of_120_functions` keeps it, without the snapshot's header.
+  // The snapshot of the test `deep_stack_is_drawn`, without the snapshot's header.
   const kept = readFileSync(new URL("snapshots/slowpath_views__flame__tests__deep.snap", views), "utf8");
   const svg = kept.slice(kept.indexOf("<svg")).replace("SCRIPT", () => readFileSync(new URL("flame.js", views), "utf8"));
   const file = join(folder, "flame.svg");

@@ -1,8 +1,8 @@
-//! The README's commands run, and the output that it shows is theirs.
+//! The README's commands run, and its outputs are those of the program.
 //!
-//! Every line of a `sh` block that calls slowpath is run by a shell, in a folder with recordings of the names that the
-//! README uses and the repository's scenarios and scripts; those that begin with sudo only as root. A `console` block is a command after `$ ` and its output, from the repository's folder; a
-//! line `…` there stands for any number of lines.
+//! Every line of a `sh` block that calls slowpath is run by a shell, in a folder with recordings named as in the README
+//! and the repository's scenarios and scripts; lines that begin with sudo are run only as root. A `console` block is a
+//! command after `$ ` and its output, run in the repository's folder; a line `…` stands for any number of lines.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository's folder")
 }
 
-/// The README's blocks of a language.
+/// The README's code blocks of a language.
 fn blocks(language: &str) -> Vec<Vec<String>> {
     let text = fs::read_to_string(root().join("README.md")).expect("README.md");
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ fn blocks(language: &str) -> Vec<Vec<String>> {
     found
 }
 
-/// A folder with stand-ins for the commands that the README calls besides slowpath, to put before the PATH.
+/// Creates stand-ins for the commands in the README, slowpath included, to put before the PATH.
 fn stand_ins(folder: &Path) {
     let slowpath = env!("CARGO_BIN_EXE_slowpath");
     let sender = root().join(SENDER);
@@ -67,26 +67,9 @@ fn run(line: &str, stand_ins: &Path, folder: &Path) -> Output {
         .expect("a shell")
 }
 
-/// A folder of this test's own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("slowpath-readme-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder for temporary files");
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A folder with what the README's commands are given, and stand-ins for the commands besides slowpath.
-fn prepare(temporary: &Folder) -> (PathBuf, PathBuf) {
-    let (bin, folder) = (temporary.0.join("bin"), temporary.0.join("here"));
+/// Creates a folder with the inputs of the README's commands, and stand-ins for the commands.
+fn prepare(temporary: &Path) -> (PathBuf, PathBuf) {
+    let (bin, folder) = (temporary.join("bin"), temporary.join("here"));
     stand_ins(&bin);
     fs::create_dir_all(&folder).expect("a folder");
     for (name, capture) in [("transfer.pcap", SENDER), ("sender.pcap", SENDER), ("receiver.pcap", RECEIVER)] {
@@ -99,14 +82,14 @@ fn prepare(temporary: &Folder) -> (PathBuf, PathBuf) {
     (bin, folder)
 }
 
-/// The commands of the README that call slowpath as root, or the others.
+/// The README's commands that call slowpath: those for root, or the others.
 fn commands(as_root: bool) -> Vec<String> {
     let calls = |line: &String| line.split([' ', '|']).any(|word| word == "slowpath");
     let all = blocks("sh").concat().into_iter().filter(calls);
     all.filter(|line| line.starts_with("sudo slowpath") == as_root).collect()
 }
 
-/// Runs them; each prints something, and ends with one of these codes.
+/// Runs the commands; each must print something and exit with one of `codes`.
 fn all_run(commands: &[String], (bin, folder): (&Path, &Path), codes: &[i32]) {
     let mut failed = Vec::new();
     for line in commands {
@@ -123,11 +106,11 @@ fn all_run(commands: &[String], (bin, folder): (&Path, &Path), codes: &[i32]) {
 
 #[test]
 fn every_command_runs() {
-    let temporary = Folder::new("commands");
-    let (bin, folder) = prepare(&temporary);
+    let temporary = tempfile::tempdir().expect("a folder for temporary files");
+    let (bin, folder) = prepare(temporary.path());
     let commands = commands(false);
     assert!(commands.len() >= 20, "only {} commands were found", commands.len());
-    // Where the lab lacks something, or this host is not well set, their checks end with 1.
+    // These checks exit with 1 if the lab lacks something or this host is not tuned.
     let may_find =
         |line: &String| ["slowpath lab check", "slowpath doctor"].iter().any(|of| line.starts_with(of));
     let (checks, others): (Vec<String>, Vec<String>) = commands.into_iter().partition(may_find);
@@ -137,13 +120,13 @@ fn every_command_runs() {
     assert!(page.contains("</html>"), "the page is whole");
 }
 
-/// A run that does not count, since the machine was late, ends with 1.
+/// A run that does not count because the machine was late exits with 1.
 #[test]
 #[ignore = "needs root"]
-fn every_command_of_root_runs() {
-    let temporary = Folder::new("root");
-    let (bin, folder) = prepare(&temporary);
-    // Root makes its own.
+fn every_root_command_runs() {
+    let temporary = tempfile::tempdir().expect("a folder for temporary files");
+    let (bin, folder) = prepare(temporary.path());
+    // The command for root creates this file itself.
     fs::remove_file(folder.join("host.raw")).expect("a probe's records");
     let commands = commands(true);
     assert!(commands.len() >= 4, "only {} commands were found", commands.len());
@@ -160,14 +143,14 @@ fn matches(shown: &[String], output: &[&str]) -> bool {
 }
 
 #[test]
-fn outputs_are_as_shown() {
-    let temporary = Folder::new("outputs");
-    stand_ins(&temporary.0);
+fn printed_outputs_match() {
+    let temporary = tempfile::tempdir().expect("a folder for temporary files");
+    stand_ins(temporary.path());
     let mut compared = 0;
     for block in blocks("console") {
         let (command, shown) = block.split_first().expect("a command");
         let command = command.strip_prefix("$ ").expect("a console block begins with its command");
-        let output = run(command, &temporary.0, &root());
+        let output = run(command, temporary.path(), &root());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let lines: Vec<&str> = text.lines().collect();
         assert!(matches(shown, &lines), "README.md shows other output of\n$ {command}\nIt prints\n{text}");
@@ -177,7 +160,7 @@ fn outputs_are_as_shown() {
 }
 
 #[test]
-fn an_ellipsis_stands_for_any_number_of_lines() {
+fn ellipsis_stands_for_any_number_of_lines() {
     let shown = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     assert!(matches(&shown("…\nb\n…"), &["a", "b", "c"]));
     assert!(matches(&shown("a\n…\nc"), &["a", "c"]));

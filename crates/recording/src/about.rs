@@ -1,27 +1,27 @@
-//! A recording's description of itself, in the metadata of each file.
+//! A recording's description in the metadata of each file.
 
 use crate::schema::VERSION;
 use crate::table::key_value;
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
 
-/// What a recording is of.
+/// A recording's description.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// What made it, such as `simulated`.
+    /// The program that made it, such as `simulated`.
     pub source: String,
-    /// What it is of, in one line.
+    /// Its title, in one line.
     pub title: String,
-    /// The host that it was made on.
+    /// The host it was made on.
     pub host: String,
     /// The seed of a simulation.
     pub seed: Option<u64>,
-    /// What that host is to all of its flows, where it is the same to all.
+    /// The side of that host, if it is the same in all flows.
     pub side: Option<Side>,
-    /// This is the one to read of the recordings next to it.
+    /// Whether this is the recording to read if there are others next to it.
     pub main: bool,
 }
 
-/// What a host is to a flow.
+/// The side of a host in a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// It sends the data.
@@ -33,9 +33,9 @@ pub enum Side {
 /// How a recording ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// All that was to be recorded is.
+    /// Everything was recorded.
     Complete,
-    /// Somebody stopped it.
+    /// The user stopped it.
     Interrupted,
 }
 
@@ -54,18 +54,18 @@ const MAIN: &str = "slowpath.main";
 const SIDES: [(Side, &str); 2] = [(Side::Sender, "sender"), (Side::Receiver, "receiver")];
 const ENDINGS: [(Ending, &str); 2] = [(Ending::Complete, "complete"), (Ending::Interrupted, "interrupted")];
 
-/// The part of a file's metadata that is about its segment.
+/// The part of a file's metadata that describes its segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     pub table: String,
-    /// The number of its first event, and that after its last.
+    /// The number of its first event, and the one after its last.
     pub first: u64,
     pub next: u64,
-    /// How the recording ended, in its last segment.
+    /// How the recording ended; only in its last segment.
     pub end: Option<Ending>,
 }
 
-/// As a file's metadata.
+/// Converts to a file's metadata.
 pub(crate) fn to_metadata(about: &About, part: &Part) -> Vec<KeyValue> {
     let name_of = |side: Side| SIDES.iter().find(|(one, _)| *one == side).map(|(_, name)| (*name).to_owned());
     let end = part.end.and_then(|end| ENDINGS.iter().find(|(one, _)| *one == end));
@@ -88,7 +88,7 @@ pub(crate) fn to_metadata(about: &About, part: &Part) -> Vec<KeyValue> {
     always.chain(optional.into_iter().filter_map(|(key, value)| Some(key_value(key, value?)))).collect()
 }
 
-/// From a file's metadata.
+/// Parses a file's metadata.
 ///
 /// # Errors
 ///

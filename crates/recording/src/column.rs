@@ -1,4 +1,4 @@
-//! One column of the rows that are put together into a row group: written cell by cell, and read so.
+//! One column of a row group, written and read cell by cell.
 
 use crate::schema::{ColumnSpec, Holds};
 use bytes::Bytes;
@@ -7,20 +7,20 @@ use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::SerializedColumnWriter;
 
-/// Cells of a column.
+/// The cells of a column.
 #[derive(Debug)]
 pub struct Column {
     pub spec: ColumnSpec,
     numbers: Vec<i64>,
     texts: Vec<ByteArray>,
-    /// Whether a value is there (definition levels), and whether it belongs to the row before (repetition levels).
+    /// Definition levels (whether there is a value) and repetition levels (whether it belongs to the previous row).
     there: Vec<i16>,
     goes_on: Vec<i16>,
-    /// The value and the level that are read next.
+    /// The value and the level to read next.
     next: (usize, usize),
 }
 
-/// A cell that is not what its column says.
+/// A cell that does not fit its column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {what}")]
 pub struct BadCell {
@@ -68,7 +68,7 @@ impl Column {
         self.goes_on.resize(self.there.len(), 1);
     }
 
-    /// Writes all of it.
+    /// Writes all cells.
     pub fn write(&self, writer: &mut SerializedColumnWriter<'_>) -> Result<()> {
         let is_list = self.spec.holds == Holds::List;
         let there = (self.spec.optional || is_list).then_some(self.there.as_slice());
@@ -82,7 +82,7 @@ impl Column {
         Ok(())
     }
 
-    /// Reads `rows` rows in place of what it had.
+    /// Reads `rows` rows, which replace the previous cells.
     pub fn read(&mut self, reader: ColumnReader, rows: usize) -> Result<()> {
         self.clear();
         let (there, goes_on) = (Some(&mut self.there), Some(&mut self.goes_on));
@@ -108,7 +108,7 @@ impl Column {
         BadCell { column: self.spec.name.to_string(), what }
     }
 
-    /// The next number, without taking it.
+    /// The next number, without advancing.
     pub fn peek(&self) -> Option<i64> {
         self.numbers.get(self.next.0).copied()
     }
@@ -142,7 +142,7 @@ impl Column {
         if self.is_there()? { self.text().map(Some) } else { Ok(None) }
     }
 
-    /// The next row's numbers, as many as there are.
+    /// The numbers of the next row's list.
     pub fn list(&mut self, mut each: impl FnMut(i64)) -> std::result::Result<(), BadCell> {
         loop {
             if self.is_there()? {

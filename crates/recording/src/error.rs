@@ -1,4 +1,4 @@
-//! Errors.
+//! Errors of writing and reading.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 /// A recording that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The folder has one already.
+    /// The folder already has a recording.
     #[error("{}: holds a recording already; remove it, or name another folder", .0.display())]
     Taken(PathBuf),
-    /// The system refuses.
+    /// A system call failed.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
@@ -17,7 +17,7 @@ pub enum WriteError {
         /// Why.
         source: io::Error,
     },
-    /// The library for Parquet refuses, most often because the system does.
+    /// The Parquet library failed, most often because of the system.
     #[error("{}: {source}", path.display())]
     Parquet {
         /// The file.
@@ -30,7 +30,7 @@ pub enum WriteError {
 /// A recording that cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The system refuses.
+    /// A system call failed.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
@@ -38,7 +38,7 @@ pub enum ReadError {
         /// Why.
         source: io::Error,
     },
-    /// No segment is there.
+    /// There is no complete segment.
     #[error("{}: is no recording: it has no segment 000001{}", folder.display(), if *.begun {
         "; its first was begun and never finished, so that nothing of it can be read"
     } else {
@@ -47,10 +47,10 @@ pub enum ReadError {
     NoRecording {
         /// The folder.
         folder: PathBuf,
-        /// One was begun.
+        /// Whether a first segment was begun.
         begun: bool,
     },
-    /// Nothing of it can be read, since its first segment is damaged.
+    /// Nothing can be read, since the first segment is damaged.
     #[error(transparent)]
     Damaged(#[from] Damage),
 }
@@ -59,7 +59,7 @@ pub enum ReadError {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {what}", file.display())]
 pub struct Damage {
-    /// Which file.
+    /// The damaged file.
     pub file: PathBuf,
     /// What is wrong with it.
     pub what: String,

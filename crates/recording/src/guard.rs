@@ -1,7 +1,7 @@
-//! Panics of the Parquet library over damaged files, as errors.
+//! Turns panics of the Parquet library on damaged files into errors.
 //!
-//! The library checks much, but not all: a changed byte can still make it index out of bounds. Nothing of it is used
-//! again after a panic, so that unwinding leaves nothing half done.
+//! The library validates much, but not everything: a changed byte can still make it index out of bounds. Its state is
+//! not used after a panic, so unwinding leaves nothing inconsistent.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -11,7 +11,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what may panic; `None` if it did. Nothing is printed of such a panic.
+/// Runs `work`, which may panic; `None` if it did. The panic is not printed.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {

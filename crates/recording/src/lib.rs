@@ -1,28 +1,28 @@
 //! Events on disk, as Parquet: schema, writer and reader together.
 //!
-//! A recording is a folder with a folder for each *segment*, `000001` and so on; in each there is one Parquet file for
-//! every [table](schema::TABLES). What belongs to the same event is in one row, and every event has a number, by which
-//! the tables can be put together again in the order of what happened.
+//! A recording is a folder with a folder for each *segment*, `000001` and so on, each of which has one Parquet file per
+//! [table](schema::TABLES). An event is one row. Events are numbered, so that the tables can be merged in the order of
+//! the events.
 //!
-//! A Parquet file can be read only when its end is there. So a segment is written under another name,
-//! `000001.part`, and gets its own when all of its files are complete: whatever ends the program, the segments that have
-//! their names can be read, and the reader says what is missing behind them. Memory is bounded by the rows that
-//! are put together into a [row group](table::ROWS), and what can be lost by the events of a [segment](writer::EVENTS).
+//! A Parquet file can be read only once its footer is written. A segment is therefore written under another name,
+//! `000001.part`, and renamed when all of its files are complete: if the program is killed, the renamed segments can be
+//! read, and the reader reports what is missing after them. Memory is bounded by the rows of a [row
+//! group](table::ROWS), and the possible loss by the events of a [segment](writer::EVENTS).
 //!
 //! - [`schema`]: the tables and their columns, with units and meanings.
 //! - [`writer`]: a [`Sink`](slowpath_model::Sink) that writes a recording.
-//! - [`reader`]: a recording, pushed into a sink.
-//! - [`about`]: what a recording says of itself.
-//! - [`results`]: tables of another kind, of what came of runs, with columns that a program decides when it runs.
-//! - `guard`: panics of the library over damaged files.
-//! - `pages`: what a row group unpacks to, before it is.
+//! - [`reader`]: reads a recording into a sink.
+//! - [`about`]: a recording's description.
+//! - [`results`]: tables of run results, with columns chosen at run time.
+//! - `guard`: turns panics of the library on damaged files into errors.
+//! - `pages`: checks the uncompressed size of a row group before it is read.
 //! - `table`, `column`: rows to Parquet and back.
 //! - `rows`: events to rows and back.
 //!
 //! # Decisions
 //!
-//! A table per kind of event is dense; one table for all would be mostly empty. Renaming complete segments needs no
-//! signal handler and no repair.
+//! One table per kind of event is dense; a single table would be mostly empty. Renaming complete segments needs neither
+//! a signal handler nor a repair.
 
 pub mod about;
 mod column;

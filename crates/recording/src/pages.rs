@@ -1,30 +1,29 @@
-//! What a row group unpacks to, by the headers of its pages, before it is unpacked.
+//! Checks the uncompressed size of a row group, by its page headers, before it is decompressed.
 //!
-//! The library takes as much memory as a page's header says that it unpacks to, and puts as many values into it as the header says
-//! that it has: up to 2 GiB each, of a few kilobytes. The footer's counts are only claims. Tables of slowpath's are written in row
-//! groups of a few megabytes.
+//! The library allocates as much memory and as many values as a page's header claims: up to 2 GiB each, from a few
+//! kilobytes. The counts in the footer are claims too. slowpath writes row groups of a few megabytes.
 
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-/// What a row group may have.
+/// Limits of a row group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Unpacked bytes of a column.
+    /// Uncompressed bytes of a column.
     pub chunk_bytes: u64,
-    /// Unpacked bytes of all columns.
+    /// Uncompressed bytes of all columns.
     pub group_bytes: u64,
-    /// Values of all columns, those of dictionaries included.
+    /// Values of all columns, including dictionaries.
     pub values: u64,
 }
 
-/// A header is no longer: statistics of text may be in it.
+/// Limit of a page header, which may have statistics of text.
 const LONGEST_HEADER: u64 = 64 * 1024;
-/// So deep are structures in each other that are passed over.
+/// Limit of nested structures in skipped fields.
 const DEEPEST: u32 = 8;
 
-/// Whether a row group keeps within limits.
+/// Checks that a row group is within the limits.
 ///
 /// # Errors
 ///
@@ -57,7 +56,7 @@ pub(crate) fn check(file: &File, group: &RowGroupMetaData, limits: Limits) -> Re
     Ok(())
 }
 
-/// What pages unpack to.
+/// The uncompressed sizes of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pages {
     bytes: u64,
@@ -83,7 +82,7 @@ fn pages(file: &File, column: &ColumnChunkMetaData) -> Result<Pages, String> {
     Ok(all)
 }
 
-/// What a page's header says of it (`PageHeader`, parquet.thrift).
+/// The contents of a page header (`PageHeader`, parquet.thrift).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Page {
     unpacked: u64,
@@ -91,7 +90,7 @@ struct Page {
     values: u64,
 }
 
-/// Thrift's compact protocol, as far as pages have it (thrift-compact-protocol.md).
+/// The part of Thrift's compact protocol that page headers use (thrift-compact-protocol.md).
 struct Thrift<R> {
     source: R,
     read: u64,
@@ -114,7 +113,7 @@ mod kind {
 }
 
 impl<R: Read> Thrift<R> {
-    /// Of a field that is there twice the larger value counts, whichever of them the library takes.
+    /// If a field occurs twice, the larger value counts, whichever one the library uses.
     fn page(&mut self) -> Option<Page> {
         let (mut page, mut id) = (Page::default(), 0);
         loop {
@@ -123,7 +122,8 @@ impl<R: Read> Thrift<R> {
                 (_, kind::STOP) => return Some(page),
                 (2, kind::I16..=kind::I64) => page.unpacked = page.unpacked.max(self.count()?),
                 (3, kind::I16..=kind::I64) => page.packed = page.packed.max(self.count()?),
-                // `DataPageHeader`, `DictionaryPageHeader`, `DataPageHeaderV2`, each with its number of values first.
+                // `DataPageHeader`, `DictionaryPageHeader` and `DataPageHeaderV2`, whose first field is the number of
+                // values.
                 (5 | 7 | 8, kind::STRUCT) => page.values = page.values.max(self.values()?),
                 _ => self.skip(kind, DEEPEST)?,
             }
@@ -142,7 +142,7 @@ impl<R: Read> Thrift<R> {
         }
     }
 
-    /// The type of the next field, whose number is `id` then.
+    /// The type of the next field; sets `id` to its number.
     fn field(&mut self, id: &mut i64) -> Option<u8> {
         let byte = self.byte()?;
         if byte & 0x0f != kind::STOP {
@@ -194,12 +194,12 @@ impl<R: Read> Thrift<R> {
         Some(())
     }
 
-    /// Where a field has its truth in its type, an element takes a byte.
+    /// A boolean field has its value in its type; a boolean element takes a byte.
     fn skip_element(&mut self, kind: u8, deepest: u32) -> Option<()> {
         self.skip(if matches!(kind, kind::TRUE | kind::FALSE) { kind::BYTE } else { kind }, deepest)
     }
 
-    /// A number that may not be negative.
+    /// A number, which must not be negative.
     fn count(&mut self) -> Option<u64> {
         u64::try_from(self.number()?).ok()
     }
@@ -246,8 +246,8 @@ mod tests {
     }
 
     #[test]
-    fn a_header_says_what_a_page_unpacks_to() {
-        // A data page of 100 bytes, 50 packed, a checksum, 7 values, RLE; behind it statistics with text in them.
+    fn page_header_gives_the_uncompressed_size() {
+        // A data page of 100 bytes, 50 compressed, a checksum, 7 values, RLE, then statistics of text.
         let header = [
             0x15, 0x00, 0x15, 0xc8, 0x01, 0x15, 0x64, 0x15, 0x01, 0x1c, 0x15, 0x0e, 0x15, 0x00, 0x3c, 0x18,
             0x02, b'a', b'b', 0x00, 0x00, 0x00, 0xff,
@@ -260,13 +260,13 @@ mod tests {
     }
 
     #[test]
-    fn of_a_size_that_is_there_twice_the_larger_counts() {
+    fn duplicate_size_fields_use_the_larger() {
         let header = [0x25, 0x08, 0x05, 0x04, 0x80, 0x01, 0x05, 0x04, 0x02, 0x15, 0x02, 0x00];
         assert_eq!(page(&header).map(|(page, _)| page.unpacked), Some(64));
     }
 
     #[test]
-    fn what_is_negative_or_too_deep_is_no_page() {
+    fn negative_size_and_deep_nesting_are_rejected() {
         assert_eq!(page(&[0x25, 0x01, 0x00]), None);
         assert_eq!(page(&[0x1c; 100]), None);
     }

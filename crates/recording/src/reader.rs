@@ -1,4 +1,4 @@
-//! Reads a recording: merges the tables of each segment by the numbers of the events.
+//! Reads a recording: merges the tables of each segment by event number.
 
 use crate::about::{About, Ending, Part, from_metadata};
 use crate::error::{Damage, ReadError};
@@ -11,39 +11,39 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A recording that is there and whose first segment is sound at first sight.
+/// An existing recording whose first segment can be opened.
 pub struct Recording {
     folder: PathBuf,
     about: About,
-    /// How many segments follow each other without a gap.
+    /// The number of consecutive segments.
     segments: u32,
-    /// What is missing behind them.
+    /// What is missing after them.
     missing: Option<String>,
 }
 
-/// What was read.
+/// A summary of what was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordingSummary {
     /// The folder.
     pub name: String,
-    /// What the recording is of.
+    /// The recording's description.
     pub about: About,
-    /// How it ended; `None` if it did not.
+    /// How it ended; `None` if unknown.
     pub end: Option<Ending>,
-    /// Events read, those that say of a flow that it is there or over included.
+    /// Events read, including opened and closed flows.
     pub events: u64,
-    /// Of these, packets that passed the card.
+    /// Packets among these that passed the NIC.
     pub packets: u64,
     /// Flows.
     pub flows: u64,
-    /// The earliest and the latest event.
+    /// The times of the earliest and the latest event.
     pub span: Option<(Instant, Instant)>,
     /// Why not all of it was read.
     pub damage: Option<String>,
 }
 
 impl Recording {
-    /// Opens a recording, or of those that lie in a folder side by side the one to be read.
+    /// Opens a recording, or the main one of several in a folder.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Recording {
         Ok(Self { folder: folder.to_owned(), about: first.about, segments, missing })
     }
 
-    /// Its description of itself.
+    /// The recording's description.
     pub fn about(&self) -> &About {
         &self.about
     }
@@ -94,8 +94,8 @@ impl Recording {
         &self.folder
     }
 
-    /// Pushes all of it into `sink`, as far as it can be read: what cannot is in the summary. Calls `progress` with
-    /// the bytes read and those to be read, once a segment.
+    /// Pushes all events into `sink`, as far as they can be read; the summary says what cannot. Calls `progress` with
+    /// the bytes read and the total, once per segment.
     ///
     /// # Errors
     ///
@@ -149,13 +149,13 @@ impl Recording {
     }
 }
 
-/// The bytes of the files in a folder, as far as they can be seen: nothing hangs on it but a progress bar.
+/// The total size of the files in a folder, for a progress bar only.
 fn size(folder: &Path) -> u64 {
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
 }
 
-/// What lies behind the segments that follow each other, and so cannot be read.
+/// Describes what follows the consecutive segments, and so cannot be read.
 fn missing_behind(folder: &Path, segments: u32) -> io::Result<Option<String>> {
     let mut later = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -170,7 +170,7 @@ fn missing_behind(folder: &Path, segments: u32) -> io::Result<Option<String>> {
     Ok(next.map(|next| format!("segment {:06} is not there, and {next:06} is", segments + 1)))
 }
 
-/// A segment that is read.
+/// A segment that is being read.
 struct Segment {
     folder: PathBuf,
     tables: Vec<TableReader>,
@@ -180,7 +180,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// Opens a segment whose first event must have this number.
+    /// Opens a segment, whose first event must have number `first`.
     fn open(recording: &Path, number: u32, first: u64) -> Result<Self, Damage> {
         let folder = segment_folder(recording, number);
         let mut common: Option<(About, Part)> = None;
@@ -215,7 +215,7 @@ impl Segment {
     }
 }
 
-/// How a table's fault is said.
+/// A table's fault in words.
 fn words(bad: &BadTable) -> String {
     match bad {
         BadTable::Parquet(error) => format!("is damaged or cut short ({error})"),
@@ -224,10 +224,10 @@ fn words(bad: &BadTable) -> String {
     }
 }
 
-/// A sink, and what was passed to it so far.
+/// A sink, and the events passed to it so far.
 struct Reading<'a, S> {
     sink: &'a mut S,
-    /// Whether each flow is still open, by its number less one.
+    /// Whether each flow is still open, by its number minus one.
     flows: Vec<bool>,
     summary: RecordingSummary,
 }
@@ -258,7 +258,7 @@ impl<S: Sink> Reading<'_, S> {
         Ok(())
     }
 
-    /// Passes it on; `false` if it cannot be, after what was passed before.
+    /// Passes an event to the sink; `false` if it contradicts earlier ones.
     fn pass_on(&mut self, event: &RowEvent) -> bool {
         let place = |flow: FlowId| flow.0.checked_sub(1).map(|place| place as usize);
         match event {
@@ -292,7 +292,7 @@ impl<S: Sink> Reading<'_, S> {
         true
     }
 
-    /// Of flows that are still open the source says no more.
+    /// Closes the flows that are still open.
     fn finish(self) -> RecordingSummary {
         for (place, open) in self.flows.iter().enumerate() {
             if *open {

@@ -1,7 +1,7 @@
 //! Tables of results, with columns chosen at run time. Each file is small, complete and never changed.
 //!
-//! What has not been found out is absent, so that every cell may be without a value. A column can hold rows of its
-//! own: a list of structs, in the words of the format.
+//! Unknown values are absent, so every cell is optional. A column can hold rows of its own: a list of structs in
+//! Parquet's terms.
 
 mod leaf;
 
@@ -23,17 +23,17 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a row group may have: a file has some hundreds of runs, and some numbers and names of each.
+/// Limits of a row group: a file has some hundreds of runs, and a few numbers and names for each.
 const LIMITS: Limits = Limits { chunk_bytes: 16 << 20, group_bytes: 32 << 20, values: 1 << 20 };
-/// Cells of all rows of a file.
+/// Limit of cells in a file.
 const MOST_CELLS: usize = 1 << 20;
 
-/// What a cell can hold.
+/// The type of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// Numbers with a fraction, of 64 bits.
+    /// 64-bit floating point numbers.
     Number,
-    /// Whole numbers without a sign, of 64 bits.
+    /// 64-bit unsigned integers.
     Count,
     /// True or false.
     Switch,
@@ -41,17 +41,17 @@ pub enum Holds {
     Text,
 }
 
-/// A name and what is held under it.
+/// A name and the type of its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// The name.
     pub name: String,
-    /// What it holds.
+    /// The type of its values.
     pub holds: Holds,
 }
 
 impl Field {
-    /// Both together.
+    /// A field of that name and type.
     pub fn new(name: impl Into<String>, holds: Holds) -> Self {
         Self { name: name.into(), holds }
     }
@@ -60,9 +60,9 @@ impl Field {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// A value in each row.
+    /// A value per row.
     Plain(Field),
-    /// In each row rows of these fields, as many as there are.
+    /// A list of rows with these fields, per row.
     Rows(String, Vec<Field>),
 }
 
@@ -79,30 +79,30 @@ pub enum Value {
     Text(String),
 }
 
-/// What is in a row under a column.
+/// The cell of a row in a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// A value, if there is one.
     Plain(Option<Value>),
-    /// Rows, each with a value for each field, if there is one.
+    /// A list of rows, each with an optional value per field.
     Rows(Vec<Vec<Option<Value>>>),
 }
 
-/// A table and what its file says of itself.
+/// A table and its file's metadata.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Names and values in the file's metadata.
+    /// Names and values of the metadata.
     pub metadata: Vec<(String, String)>,
     /// Cells in the order of the columns.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// Writes a table as `path`. Under that name the file is there whole or not at all: it is written as `unfinished`, in the
-/// same folder, and renamed when the disk has it.
+/// Writes a table as `path`, completely or not at all: it is written as `unfinished`, in the same folder, and renamed
+/// once it is on disk.
 ///
 /// # Errors
 ///
-/// If the system refuses, or a row does not fit the columns.
+/// If a system call fails, or a row does not fit the columns.
 pub fn write(path: &Path, unfinished: &Path, columns: &[Column], table: &Table) -> Result<(), WriteError> {
     let parquet = |source| WriteError::Parquet { path: path.to_owned(), source };
     let bytes = encode(columns, table).map_err(parquet)?;
@@ -138,16 +138,16 @@ fn encode(columns: &[Column], table: &Table) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What a file says of itself, whatever its columns are.
+/// A file's metadata, whatever its columns are.
 ///
 /// # Errors
 ///
-/// If it cannot be opened or is no sound Parquet.
+/// If the file cannot be opened or is not valid Parquet.
 pub fn read_metadata(path: &Path) -> Result<Vec<(String, String)>, Damage> {
     open(path).map(|file| metadata(&file))
 }
 
-/// Reads a table that has these columns.
+/// Reads a table with these columns.
 ///
 /// # Errors
 ///
@@ -222,7 +222,7 @@ impl Column {
     }
 }
 
-/// The columns of the file, in its order.
+/// The file's columns, in its order.
 fn leaves(columns: &[Column]) -> impl Iterator<Item = Leaf> {
     columns.iter().enumerate().flat_map(|(column, of)| match of {
         Column::Plain(field) => vec![Leaf::plain(column, field.holds)],
@@ -241,7 +241,7 @@ fn schema(columns: &[Column]) -> Result<TypePtr> {
     Ok(Arc::new(Type::group_type_builder("runs").with_fields(fields).build()?))
 }
 
-/// As the format's document on logical types has lists.
+/// Builds a list as the format's document on logical types specifies.
 fn list_of(name: &str, fields: &[Field]) -> Result<TypePtr> {
     let fields = fields.iter().map(leaf::parquet_type).collect::<Result<Vec<_>>>()?;
     let element =

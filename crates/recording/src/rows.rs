@@ -11,9 +11,9 @@ use slowpath_model::{
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Instants further from the start than this are nobody's: 36 years, as in captures.
+/// Limit of an instant's distance from the start: 36 years, as in captures.
 const MOST_NANOS: i64 = 1 << 60;
-/// Nor do streams become so long.
+/// Limit of a stream offset.
 const MOST_OFFSET: i64 = 1 << 60;
 
 const MISSED: &str = "missed";
@@ -24,8 +24,8 @@ const ENDS: [(FlowEnd, &str); 4] = [
     (FlowEnd::Evicted, "evicted"),
 ];
 
-/// The table of an event. `None` for ICMP errors, which are not recorded, nor are checksums and Fast Open: only captures
-/// have them, and a recording is made where there is no capture.
+/// The table of an event. `None` for ICMP errors, which are not recorded; neither are checksums and Fast Open. Only
+/// captures have these, and a recording is made where there is no capture.
 pub fn table(kind: &EventKind) -> Option<Table> {
     match kind {
         EventKind::Seen(_) | EventKind::Dropped(..) => Some(Table::Packets),
@@ -42,7 +42,7 @@ fn end(letter: &str) -> Option<End> {
     End::BOTH.into_iter().find(|end| end.letter() == letter)
 }
 
-/// A flow that appears.
+/// Writes a new flow.
 pub fn write_open(row: &mut Row<'_>, nr: u64, flow: FlowId, key: &FlowKey) {
     row.number(nr).number(flow.0).name("opened");
     for end in [key.a, key.b] {
@@ -51,7 +51,7 @@ pub fn write_open(row: &mut Row<'_>, nr: u64, flow: FlowId, key: &FlowKey) {
     row.maybe(Some(key.occurrence)).maybe_name(None);
 }
 
-/// A flow of which no more is said.
+/// Writes the end of a flow.
 pub fn write_close(row: &mut Row<'_>, nr: u64, flow: FlowId, end: FlowEnd) {
     let why = ENDS.iter().find(|(one, _)| *one == end).map(|(_, name)| *name);
     row.number(nr).number(flow.0).name("closed");
@@ -61,7 +61,7 @@ pub fn write_close(row: &mut Row<'_>, nr: u64, flow: FlowId, end: FlowEnd) {
     row.maybe(None::<u32>).maybe_name(why);
 }
 
-/// An event.
+/// Writes an event.
 pub fn write_event(row: &mut Row<'_>, nr: u64, flow: FlowId, event: &Event) {
     row.number(nr).signed(event.at.nanos()).number(flow.0);
     match &event.kind {
@@ -116,7 +116,7 @@ fn write_segment(row: &mut Row<'_>, segment: &Segment, dropped: Option<DropReaso
         .maybe_name(dropped.map(DropReason::name));
 }
 
-/// What a row says.
+/// The content of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
 pub enum RowEvent {

@@ -5,19 +5,19 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// The version of the schema that is written, and the only one that is read.
+/// The schema version that is written, and the only one that is read.
 pub const VERSION: &str = "slowpath/recording/1";
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// Numbers of 64 bits with a sign.
+    /// 64-bit signed integers.
     Signed,
-    /// Numbers of 64 bits without a sign.
+    /// 64-bit unsigned integers.
     Unsigned,
     /// Text.
     Text,
-    /// Lists of numbers of 64 bits with a sign.
+    /// Lists of 64-bit signed integers.
     List,
 }
 
@@ -26,9 +26,9 @@ pub enum Holds {
 pub struct ColumnSpec {
     /// Its name.
     pub name: Cow<'static, str>,
-    /// What it holds.
+    /// Its type.
     pub holds: Holds,
-    /// Rows may be without.
+    /// Whether rows may lack a value.
     pub optional: bool,
     /// What it means, with its unit.
     pub meaning: Cow<'static, str>,
@@ -39,15 +39,15 @@ pub struct ColumnSpec {
 pub struct TableSpec {
     /// Which table it is.
     pub table: Table,
-    /// Its name: the file's, without `.parquet`.
+    /// Its name, and its file's without `.parquet`.
     pub name: &'static str,
-    /// What a row of it is.
+    /// The meaning of a row.
     pub meaning: &'static str,
-    /// Its columns, in their order.
+    /// Its columns, in order.
     pub columns: Vec<ColumnSpec>,
 }
 
-/// The place of each table in [`TABLES`].
+/// The index of each table in [`TABLES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is described in the table itself")]
 pub enum Table {
@@ -90,7 +90,7 @@ const AT: ColumnSpec = signed("at_ns", "Time, in nanoseconds since the start of 
 const FLOW: ColumnSpec = number("flow", "The flow's number, as in the table `flows`");
 const END: ColumnSpec = text("end", "The host's end: `a` opened the connection, `b` is the other");
 
-/// The tables.
+/// All tables.
 pub static TABLES: LazyLock<[TableSpec; 7]> =
     LazyLock::new(|| [flows(), packets(), calls(), waits(), holds(), marks(), samples()]);
 
@@ -284,7 +284,7 @@ fn samples() -> TableSpec {
     }
 }
 
-/// The tables as a page of the handbook.
+/// The handbook page that lists the tables.
 pub fn page() -> String {
     let mut page = String::from(HEAD);
     for table in TABLES.iter() {

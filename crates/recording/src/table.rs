@@ -1,4 +1,4 @@
-//! A table of a segment: its Parquet file, written and read a row group at a time.
+//! A table of a segment: its Parquet file, written and read by row group.
 
 use crate::column::{BadCell, Column};
 use crate::guard::guarded;
@@ -19,21 +19,22 @@ use std::path::Path;
 use std::slice::IterMut;
 use std::sync::Arc;
 
-/// Rows that are put together into a row group; at 8 bytes a number a few megabytes.
+/// Rows of a row group: a few megabytes at 8 bytes per number.
 pub const ROWS: usize = 1 << 16;
 
-/// Unpacked bytes of a column of a row group: 8 for each number, 16 numbers for each list.
+/// Limit of a column's uncompressed bytes in a row group: 8 per number, 16 numbers per list.
 const CHUNK_BYTES: u64 = 16 * 8 * ROWS as u64;
-/// And of all columns.
+/// Limit of all columns' uncompressed bytes.
 const GROUP_BYTES: u64 = 4 * CHUNK_BYTES;
-/// Values in all lists of a row group, for each row.
+/// Limit of list values in a row group, per row.
 const LISTED: u64 = 16;
 
-/// Rows of a file, in any case and for each of its bytes: a row has a number and a time of its own, which take more than a byte.
+/// Limit of rows in a file: this many in any case, and one per byte. A row has its own number and time, which take more
+/// than a byte.
 const FREE_ROWS: u64 = 1 << 20;
 const ROWS_PER_BYTE: u64 = 4;
 
-/// A table's columns in the terms of Parquet.
+/// The Parquet type of a table.
 pub fn parquet_type(table: &TableSpec) -> Result<TypePtr> {
     let fields = table.columns.iter().map(column_type).collect::<Result<Vec<_>>>()?;
     Ok(Arc::new(Type::group_type_builder(table.name).with_fields(fields).build()?))
@@ -54,7 +55,7 @@ fn column_type(column: &ColumnSpec) -> Result<TypePtr> {
             .with_logical_type(Some(LogicalType::String))
             .with_repetition(repetition)
             .build()?,
-        // As the format's document on logical types has lists.
+        // A list as the format's document on logical types specifies.
         Holds::List => {
             let element = Arc::new(number("element", true, Repetition::REQUIRED)?);
             let list = Type::group_type_builder("list")
@@ -71,8 +72,8 @@ fn column_type(column: &ColumnSpec) -> Result<TypePtr> {
     Ok(Arc::new(built))
 }
 
-/// How tables are written: numbers as differences, since most grow steadily or stay the same; the names of things
-/// in a dictionary; statistics only where one looks for a time or a flow.
+/// How tables are written: numbers as differences, since most grow steadily or stay constant; names in a dictionary;
+/// statistics only for columns that are searched, the time and the flow.
 pub fn properties(table: &TableSpec) -> Result<WriterPropertiesPtr> {
     let mut properties = WriterProperties::builder()
         .set_writer_version(parquet::file::properties::WriterVersion::PARQUET_2_0)
@@ -99,7 +100,7 @@ pub fn properties(table: &TableSpec) -> Result<WriterPropertiesPtr> {
     Ok(Arc::new(properties.build()))
 }
 
-/// The columns of a table, with rows.
+/// The columns of a table with pending rows.
 #[derive(Debug)]
 pub struct Rows {
     columns: Vec<Column>,
@@ -107,28 +108,28 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// No rows yet.
+    /// Starts without rows.
     pub fn new(table: &TableSpec) -> Self {
         Self { columns: table.columns.iter().map(|spec| Column::new(spec.clone())).collect(), count: 0 }
     }
 
-    /// A new row, to be filled cell by cell in the order of the columns.
+    /// Adds a row, to be filled cell by cell in the order of the columns.
     pub fn add(&mut self) -> Row<'_> {
         self.count += 1;
         Row(self.columns.iter_mut())
     }
 
-    /// Whether there are enough for a row group.
+    /// Whether there are enough rows for a row group.
     pub fn are_enough(&self) -> bool {
         self.count >= ROWS
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Writes them as a row group, and has none any more.
+    /// Writes the rows as a row group, and clears them.
     pub fn write(&mut self, writer: &mut SerializedFileWriter<BufWriter<File>>) -> Result<()> {
         let mut group = writer.next_row_group()?;
         for column in &mut self.columns {
@@ -144,7 +145,7 @@ impl Rows {
     }
 }
 
-/// A row: its cells one after the other.
+/// Fills the cells of a row one by one.
 #[derive(Debug)]
 pub struct Row<'a>(IterMut<'a, Column>);
 
@@ -158,58 +159,58 @@ impl Row<'_> {
         self
     }
 
-    /// A number.
+    /// Writes a signed number.
     pub fn signed(&mut self, number: i64) -> &mut Self {
         self.cell(|column| column.put(number))
     }
 
-    /// A number without a sign.
+    /// Writes an unsigned number.
     pub fn number(&mut self, number: impl Into<u64>) -> &mut Self {
         let number = number.into().cast_signed();
         self.cell(|column| column.put(number))
     }
 
-    /// A number or none.
+    /// Writes an optional signed number.
     pub fn maybe_signed(&mut self, number: Option<i64>) -> &mut Self {
         self.cell(|column| column.put_maybe(number))
     }
 
-    /// A number without a sign, or none.
+    /// Writes an optional unsigned number.
     pub fn maybe(&mut self, number: Option<impl Into<u64>>) -> &mut Self {
         self.maybe_signed(number.map(|number| number.into().cast_signed()))
     }
 
-    /// One of a few names.
+    /// Writes one of a few names.
     pub fn name(&mut self, name: &'static str) -> &mut Self {
         self.cell(|column| column.put_name(name))
     }
 
-    /// One of a few names, or none.
+    /// Writes an optional name, one of a few.
     pub fn maybe_name(&mut self, name: Option<&'static str>) -> &mut Self {
         let text = name.map(|name| bytes::Bytes::from_static(name.as_bytes()).into());
         self.cell(|column| column.put_maybe_text(text))
     }
 
-    /// Any text, or none.
+    /// Writes optional text.
     pub fn maybe_text(&mut self, text: Option<String>) -> &mut Self {
         self.cell(|column| column.put_maybe_text(text.map(|text| ByteArray::from(text.into_bytes()))))
     }
 
-    /// Numbers.
+    /// Writes a list of numbers.
     pub fn list(&mut self, numbers: impl Iterator<Item = i64>) -> &mut Self {
         self.cell(|column| column.put_list(numbers))
     }
 }
 
-/// A table that is read.
+/// A table that is being read.
 pub struct TableReader {
     file: SerializedFileReader<File>,
-    /// Another descriptor of that file: page headers are checked before pages are read.
+    /// Another descriptor of the file, to check page headers before the pages are read.
     pages: File,
     /// Row groups read so far.
     groups: usize,
     columns: Vec<Column>,
-    /// Rows left of the last one.
+    /// Remaining rows of the last one.
     left: usize,
 }
 
@@ -219,35 +220,35 @@ pub enum BadTable {
     /// It cannot be opened.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// It is no sound Parquet.
+    /// It is not valid Parquet.
     #[error(transparent)]
     Parquet(#[from] ParquetError),
-    /// The library gave up over it.
+    /// The library panicked on it.
     #[error("is damaged")]
     Damaged,
-    /// It is another table, or of another version.
+    /// It is another table, or has another version.
     #[error("its columns are not those of {0}; it was written by another program or version")]
     OtherColumns(&'static str),
-    /// A row group is larger than any that is written.
+    /// A row group has more rows than slowpath writes.
     #[error("row group {0} has {1} rows, which is none of ours")]
     TooManyRows(usize, i64),
-    /// A row group unpacks to more than any that is written.
+    /// A row group decompresses to more than slowpath writes.
     #[error("row group {0} is not read: {1}")]
     TooLarge(usize, String),
-    /// There are more rows than its bytes can have.
+    /// It claims more rows than its size allows.
     #[error("claims {0} rows in {1} bytes; slowpath writes more than a byte for each")]
     ClaimsRows(u64, u64),
-    /// A cell cannot be.
+    /// A cell has an impossible value.
     #[error(transparent)]
     Cell(#[from] BadCell),
 }
 
 impl TableReader {
-    /// Opens a table; checks that it is that table.
+    /// Opens a file and checks that it is this table.
     ///
     /// # Errors
     ///
-    /// If it is not there, is no sound Parquet, or another table.
+    /// If the file does not exist, is not valid Parquet, or is another table.
     pub fn open(path: &Path, table: &TableSpec) -> std::result::Result<Self, BadTable> {
         let pages = open_regular(path)?;
         let bytes = pages.metadata()?.len();
@@ -265,12 +266,12 @@ impl TableReader {
         Ok(Self { file, pages, groups: 0, columns, left: 0 })
     }
 
-    /// What the file says of itself.
+    /// The file's metadata.
     pub fn metadata(&self) -> &ParquetMetaData {
         self.file.metadata()
     }
 
-    /// The number of the next event in it; `None` at its end.
+    /// The number of the next event; `None` at the end.
     ///
     /// # Errors
     ///
@@ -303,14 +304,14 @@ impl TableReader {
         Ok(())
     }
 
-    /// The next row. [`next_nr`](Self::next_nr) must have said that there is one.
+    /// The next row. [`next_nr`](Self::next_nr) must have returned a number.
     pub fn next_row(&mut self) -> Cells<'_> {
         self.left = self.left.saturating_sub(1);
         Cells(self.columns.iter_mut())
     }
 }
 
-/// A row that is read: its cells one after the other, in the order of the columns.
+/// Reads the cells of a row one by one, in the order of the columns.
 pub struct Cells<'a>(IterMut<'a, Column>);
 
 type Cell<T> = std::result::Result<T, BadCell>;
@@ -320,42 +321,42 @@ impl<'a> Cells<'a> {
         self.0.next().ok_or_else(|| BadCell { column: String::new(), what: "more cells than columns" })
     }
 
-    /// A number within `most` of 0.
+    /// Reads a number between `-most` and `most`.
     pub fn signed(&mut self, most: i64) -> Cell<i64> {
         let column = self.next()?;
         let number = column.number()?;
         in_range(number, most).ok_or_else(|| column.bad("out of range"))
     }
 
-    /// A number without a sign, of the type that is wanted.
+    /// Reads an unsigned number of type `N`.
     pub fn number<N: TryFrom<u64>>(&mut self) -> Cell<N> {
         let column = self.next()?;
         let number = column.number()?.cast_unsigned();
         N::try_from(number).map_err(|_| column.bad("out of range"))
     }
 
-    /// A number within `most` of 0, or none.
+    /// Reads an optional number between `-most` and `most`.
     pub fn maybe_signed(&mut self, most: i64) -> Cell<Option<i64>> {
         let column = self.next()?;
         let Some(number) = column.maybe()? else { return Ok(None) };
         in_range(number, most).map(Some).ok_or_else(|| column.bad("out of range"))
     }
 
-    /// A number without a sign, or none.
+    /// Reads an optional unsigned number.
     pub fn maybe<N: TryFrom<u64>>(&mut self) -> Cell<Option<N>> {
         let column = self.next()?;
         let Some(number) = column.maybe()? else { return Ok(None) };
         N::try_from(number.cast_unsigned()).map(Some).map_err(|_| column.bad("out of range"))
     }
 
-    /// What `read` makes of a text.
+    /// Reads text that `read` must accept.
     pub fn name<T>(&mut self, read: impl FnOnce(&str) -> Option<T>) -> Cell<T> {
         let column = self.next()?;
         let found = read(column.text()?);
         found.ok_or_else(|| column.bad("a name that is not known"))
     }
 
-    /// What `read` makes of a text, or none.
+    /// Reads optional text that `read` must accept.
     pub fn maybe_name<T>(&mut self, read: impl FnOnce(&str) -> Option<T>) -> Cell<Option<T>> {
         let column = self.next()?;
         let found = column.maybe_text()?.map(read);
@@ -366,7 +367,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Numbers within `most` of 0.
+    /// Reads numbers between `-most` and `most`.
     pub fn list(&mut self, most: i64, mut each: impl FnMut(i64)) -> Cell<()> {
         let column = self.next()?;
         let mut all_in_range = true;
@@ -382,7 +383,7 @@ fn in_range(number: i64, most: i64) -> Option<i64> {
     (-most..=most).contains(&number).then_some(number)
 }
 
-/// The metadata that names a value.
+/// A key and value of the metadata.
 pub fn key_value(key: &str, value: impl Into<String>) -> KeyValue {
     KeyValue::new(key.to_owned(), value.into())
 }

@@ -12,13 +12,13 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-/// Events of a segment: what is lost at most when the program ends unasked.
+/// Events of a segment: the most that is lost if the program is killed.
 pub const EVENTS: u64 = 1 << 20;
 
-/// A segment while it is written.
+/// The extension of a segment that is being written.
 pub(crate) const UNFINISHED: &str = "part";
 
-/// The folder of a segment, from 1.
+/// The folder of a segment; numbers start at 1.
 pub(crate) fn segment_folder(recording: &Path, segment: u32) -> PathBuf {
     recording.join(format!("{segment:06}"))
 }
@@ -28,7 +28,7 @@ pub(crate) fn table_file(segment: &Path, table: &TableSpec) -> PathBuf {
     segment.join(table.name).with_extension("parquet")
 }
 
-/// A table that is written.
+/// A table that is being written.
 struct Written {
     spec: &'static TableSpec,
     rows: Rows,
@@ -42,18 +42,18 @@ pub struct Writer {
     about: About,
     tables: Vec<Written>,
     segment: u32,
-    /// The number of the segment's first event, and of the next.
+    /// The number of the segment's first event, and of the next event.
     first: u64,
     next: u64,
     failed: Option<WriteError>,
 }
 
 impl Writer {
-    /// A recording in a folder, which is made if it is not there.
+    /// Creates a recording in a folder, which is created if needed.
     ///
     /// # Errors
     ///
-    /// If the folder has a recording, or cannot be written to.
+    /// If the folder already has a recording, or cannot be written to.
     pub fn create(folder: &Path, about: About) -> Result<Self, WriteError> {
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         let begun = segment_folder(folder, 1);
@@ -73,20 +73,20 @@ impl Writer {
         Ok(this)
     }
 
-    /// Whether all went well so far.
+    /// Returns the first error so far.
     ///
     /// # Errors
     ///
-    /// What went wrong first, once.
+    /// The first error, once.
     pub fn check(&mut self) -> Result<(), WriteError> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Writes what is left, and how it ended. Without this, the last segment cannot be read.
+    /// Writes the remaining events and how the recording ended. Without this, the last segment cannot be read.
     ///
     /// # Errors
     ///
-    /// What went wrong, now or before.
+    /// The first error, now or earlier.
     pub fn finish(mut self, end: Ending) -> Result<(), WriteError> {
         self.check()?;
         self.end_segment(Some(end))
@@ -120,12 +120,12 @@ impl Writer {
         fs::rename(&folder, complete).map_err(|source| io_error(&folder, source))
     }
 
-    /// Adds a row to a table; begins a new segment where one is full.
+    /// Adds a row to a table; starts a new segment if the current one is full.
     fn add(&mut self, table: Table, fill: impl FnOnce(&mut Row<'_>, u64)) {
         if self.failed.is_some() {
             return;
         }
-        // None after an error that was returned.
+        // There are no tables after an error.
         let Some(written) = self.tables.get_mut(table as usize) else { return };
         fill(&mut written.rows.add(), self.next);
         self.next += 1;

@@ -1,4 +1,4 @@
-//! A written table is read back, and a damaged one is an error that names the file.
+//! Tables of results round-trip, and damage is an error that names the file.
 
 use proptest::prelude::*;
 use slowpath_recording::results::{self, Cell, Column, Field, Holds, Table, Value};
@@ -19,7 +19,7 @@ fn columns() -> Vec<Column> {
 
 fn value(holds: Holds) -> BoxedStrategy<Option<Value>> {
     let some = match holds {
-        // A number that is none is not equal to itself.
+        // NaN is not equal to itself.
         Holds::Number => {
             any::<f64>().prop_filter("a number", |one| !one.is_nan()).prop_map(Value::Number).boxed()
         }
@@ -44,7 +44,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_is_written_is_read_back(rows in proptest::collection::vec(row(), 0..12), text in ".{0,20}") {
+    fn any_table_round_trips(rows in proptest::collection::vec(row(), 0..12), text in ".{0,20}") {
         let folder = tempfile::tempdir().unwrap();
         let (path, unfinished) = (folder.path().join("1.parquet"), folder.path().join("_1.part"));
         let table = Table { metadata: vec![("what.it.is".to_owned(), text)], rows };
@@ -54,9 +54,9 @@ proptest! {
         prop_assert!(!unfinished.exists());
     }
 
-    /// A changed byte is read as another value or not at all; a file that was cut is never read.
+    /// A changed byte gives another value or an error; a truncated file is always an error.
     #[test]
-    fn damage_is_an_error(rows in proptest::collection::vec(row(), 1..5), at in any::<prop::sample::Index>(), to: u8) {
+    fn truncated_file_is_reported_as_damaged(rows in proptest::collection::vec(row(), 1..5), at in any::<prop::sample::Index>(), to: u8) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("1.parquet");
         results::write(&path, &folder.path().join("_1.part"), &columns(), &Table { metadata: vec![], rows }).unwrap();
@@ -72,7 +72,7 @@ proptest! {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn columns_of_another_type_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (path, unfinished) = (folder.path().join("1.parquet"), folder.path().join("_1.part"));
     let column = |holds| [Column::Plain(Field::new("a", holds))];

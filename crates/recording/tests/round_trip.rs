@@ -1,4 +1,4 @@
-//! A written recording is read back, and damage is reported.
+//! Recordings round-trip, and damage is reported.
 
 use proptest::prelude::*;
 use slowpath_model::{
@@ -12,27 +12,27 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The calls that a sink gets.
+/// The calls to a sink.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are events")]
-enum Told {
+enum Call {
     Open(FlowId, FlowKey),
     Event(FlowId, Event),
     Close(FlowId, FlowEnd),
 }
 
 #[derive(Default)]
-struct All(Vec<Told>);
+struct All(Vec<Call>);
 
 impl Sink for All {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
-        self.0.push(Told::Open(flow, *key));
+        self.0.push(Call::Open(flow, *key));
     }
     fn accept(&mut self, flow: FlowId, event: &Event) {
-        self.0.push(Told::Event(flow, *event));
+        self.0.push(Call::Event(flow, *event));
     }
     fn close(&mut self, flow: FlowId, end: FlowEnd) {
-        self.0.push(Told::Close(flow, end));
+        self.0.push(Call::Close(flow, end));
     }
 }
 
@@ -47,13 +47,13 @@ fn about() -> About {
     }
 }
 
-fn write(folder: &Path, told: &[Told], end: Option<Ending>) {
+fn write(folder: &Path, calls: &[Call], end: Option<Ending>) {
     let mut writer = Writer::create(folder, about()).expect("a folder to write to");
-    for one in told {
-        match one {
-            Told::Open(flow, key) => writer.open(*flow, key),
-            Told::Event(flow, event) => writer.accept(*flow, event),
-            Told::Close(flow, end) => writer.close(*flow, *end),
+    for call in calls {
+        match call {
+            Call::Open(flow, key) => writer.open(*flow, key),
+            Call::Event(flow, event) => writer.accept(*flow, event),
+            Call::Close(flow, end) => writer.close(*flow, *end),
         }
     }
     writer.check().expect("a disk with room");
@@ -62,7 +62,7 @@ fn write(folder: &Path, told: &[Told], end: Option<Ending>) {
     }
 }
 
-fn read(folder: &Path) -> (Vec<Told>, RecordingSummary) {
+fn read(folder: &Path) -> (Vec<Call>, RecordingSummary) {
     let mut all = All::default();
     let summary = Recording::open(folder).expect("a recording").run(&mut all, |_, _| ()).expect("a segment");
     (all.0, summary)
@@ -140,31 +140,31 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_event_survives_the_round_trip(
+    fn any_event_round_trips(
         flows in prop::collection::vec((any::<u16>(), any::<bool>()), 1..4),
         events in prop::collection::vec((any::<prop::sample::Index>(), events()), 0..60),
     ) {
-        let mut told: Vec<Told> = Vec::new();
+        let mut calls: Vec<Call> = Vec::new();
         let id = |place: usize| FlowId(place as u32 + 1);
         for (place, (port, v6)) in flows.iter().enumerate() {
-            told.push(Told::Open(id(place), key(*port, *v6)));
+            calls.push(Call::Open(id(place), key(*port, *v6)));
         }
-        told.extend(events.iter().map(|(flow, event)| Told::Event(id(flow.index(flows.len())), *event)));
+        calls.extend(events.iter().map(|(flow, event)| Call::Event(id(flow.index(flows.len())), *event)));
         let why = [FlowEnd::EndOfRecording, FlowEnd::Replaced, FlowEnd::Gone, FlowEnd::Evicted];
-        told.extend((0..flows.len()).map(|place| Told::Close(id(place), why[place % 4])));
+        calls.extend((0..flows.len()).map(|place| Call::Close(id(place), why[place % 4])));
         let folder = tempfile::tempdir().expect("a folder");
-        write(folder.path(), &told, Some(Ending::Complete));
+        write(folder.path(), &calls, Some(Ending::Complete));
         let (back, summary) = read(folder.path());
-        prop_assert_eq!(&back, &told);
+        prop_assert_eq!(&back, &calls);
         prop_assert_eq!((summary.about, summary.end, summary.damage), (about(), Some(Ending::Complete), None));
-        prop_assert_eq!((summary.events, summary.flows), (told.len() as u64, flows.len() as u64));
+        prop_assert_eq!((summary.events, summary.flows), (calls.len() as u64, flows.len() as u64));
     }
 }
 
-/// A flow with so many packets and waits.
-fn long(events: u64) -> Vec<Told> {
+/// A flow with `events` packets and waits.
+fn long(events: u64) -> Vec<Call> {
     let flow = FlowId(1);
-    let mut told = vec![Told::Open(flow, key(1, false))];
+    let mut calls = vec![Call::Open(flow, key(1, false))];
     for n in 1..events {
         let at = Instant::from_nanos(n as i64 * 1000);
         let kind = if n % 2 == 1 {
@@ -175,9 +175,9 @@ fn long(events: u64) -> Vec<Told> {
             let (on, lasted) = (Wait::Ring, Duration::from_nanos(n % 977));
             EventKind::Waited { end: End::A, on, lasted, amount: Bytes::new(1448), times: 1 }
         };
-        told.push(Told::Event(flow, Event { at, kind }));
+        calls.push(Call::Event(flow, Event { at, kind }));
     }
-    told
+    calls
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -190,45 +190,45 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// What the file system holds of a recording, but for where it is.
+/// The files of a recording, by relative path.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let relative = |path: &PathBuf| path.strip_prefix(folder).expect("inside").to_owned();
     files(folder).iter().map(|path| (relative(path), fs::read(path).expect("a file"))).collect()
 }
 
 #[test]
-fn the_same_events_give_the_same_bytes_in_segments_of_a_million() {
-    let told = long(EVENTS + EVENTS / 2);
+fn equal_events_give_equal_bytes() {
+    let calls = long(EVENTS + EVENTS / 2);
     let folders = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
     for folder in &folders {
-        write(folder.path(), &told, Some(Ending::Complete));
+        write(folder.path(), &calls, Some(Ending::Complete));
     }
     let [one, two] = folders.each_ref().map(|folder| contents(folder.path()));
     assert!(one == two, "not the same bytes");
     assert!(one.iter().any(|(path, _)| path.starts_with("000002")));
     let bytes: usize = one.iter().map(|(_, bytes)| bytes.len()).sum();
-    assert!(bytes < told.len() * 4, "{bytes} bytes for {} events", told.len());
+    assert!(bytes < calls.len() * 4, "{bytes} bytes for {} events", calls.len());
     let (mut back, summary) = read(folders[0].path());
-    // A flow that nobody closed is closed at the end.
-    assert_eq!(back.pop(), Some(Told::Close(FlowId(1), FlowEnd::EndOfRecording)));
-    assert!(back == told && summary.damage.is_none());
+    // A flow that was not closed is closed at the end.
+    assert_eq!(back.pop(), Some(Call::Close(FlowId(1), FlowEnd::EndOfRecording)));
+    assert!(back == calls && summary.damage.is_none());
 }
 
-/// A writer that is dropped leaves what a killed program does.
+/// Dropping a writer leaves the same files as killing the program.
 #[test]
-fn of_a_recording_that_was_never_finished_the_complete_segments_are_read() {
+fn complete_segments_of_an_unfinished_recording_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
-    let told = long(EVENTS + 10);
-    write(folder.path(), &told, None);
+    let calls = long(EVENTS + 10);
+    write(folder.path(), &calls, None);
     let (back, summary) = read(folder.path());
     assert_eq!((summary.events, summary.end), (EVENTS, None));
-    assert!(back[..EVENTS as usize] == told[..EVENTS as usize]);
+    assert!(back[..EVENTS as usize] == calls[..EVENTS as usize]);
     let damage = summary.damage.expect("it says what is missing");
     assert!(
         damage.contains("1.048575000 s") && damage.contains("000002 was begun and never finished"),
         "{damage}"
     );
-    // Before the first segment is complete there is nothing.
+    // Before the first segment is complete, nothing can be read.
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path(), &long(10), None);
     let error = Recording::open(folder.path()).err().expect("nothing to read").to_string();
@@ -237,20 +237,20 @@ fn of_a_recording_that_was_never_finished_the_complete_segments_are_read() {
     assert!(again.contains("holds a recording already"), "{again}");
 }
 
-/// Every file cut at many places, and with bytes changed at many: the result is an error or a part that says
-/// so, or, where the damage cannot be detected, other numbers; never a panic.
+/// Truncates every file at many places, and changes many bytes: the result is an error, a partial result that says so,
+/// or, where damage cannot be detected, other numbers. It never panics.
 #[test]
-fn damaged_files_are_said_to_be() {
+fn damage_is_reported_or_gives_other_numbers_and_never_panics() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut told = long(300);
+    let mut calls = long(300);
     for mark in Mark::all() {
         let event = Event { at: Instant::START, kind: EventKind::Marked { end: End::B, mark } };
-        told.push(Told::Event(FlowId(1), event));
+        calls.push(Call::Event(FlowId(1), event));
     }
-    write(folder.path(), &told, Some(Ending::Interrupted));
+    write(folder.path(), &calls, Some(Ending::Interrupted));
     let whole = read(folder.path());
     assert_eq!(whole.1.damage.as_deref(), Some("Interrupted after 0.000299000 s."));
-    let mut told_apart = 0;
+    let mut detected = 0;
     for file in files(folder.path()) {
         let bytes = fs::read(&file).expect("a file");
         for cut in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
@@ -264,15 +264,15 @@ fn damaged_files_are_said_to_be() {
             fs::write(&file, &changed).expect("a file");
             let mut all = All::default();
             let outcome = Recording::open(folder.path()).and_then(|one| one.run(&mut all, |_, _| ()));
-            told_apart += usize::from(outcome.is_err() || outcome.is_ok_and(|summary| summary != whole.1));
+            detected += usize::from(outcome.is_err() || outcome.is_ok_and(|summary| summary != whole.1));
         }
         fs::write(&file, &bytes).expect("a file");
     }
-    assert!(told_apart > 1000, "only {told_apart} were noticed");
+    assert!(detected > 1000, "only {detected} were noticed");
 }
 
 #[test]
-fn of_hosts_side_by_side_the_main_one_is_read() {
+fn main_host_of_several_recordings_is_read() {
     let folder = tempfile::tempdir().expect("a folder");
     for (host, main) in [("receiver", false), ("sender", true)] {
         let about = About { host: host.to_owned(), main, ..about() };
@@ -287,9 +287,9 @@ fn of_hosts_side_by_side_the_main_one_is_read() {
     assert!(error.contains("is no recording"), "{error}");
 }
 
-/// The page of the handbook is what the code declares.
+/// The handbook page is generated from the code.
 #[test]
-fn the_page_is_current() {
+fn handbook_reference_matches_the_schema() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/recording-reference.md");
     assert!(
         fs::read_to_string(file).unwrap_or_default() == slowpath_recording::schema::page(),

@@ -29,10 +29,10 @@ pub enum Error {
     /// A scenario file is not UTF-8.
     #[error("{0}: this is not text (UTF-8)")]
     NotText(String),
-    /// A scenario file that is to be created exists.
+    /// The scenario file to create exists.
     #[error("{} exists already and is not changed; choose another name", .0.display())]
     NotChanged(PathBuf),
-    /// A host's files are to have its name.
+    /// A host's name cannot be a file name.
     #[error("the files of host {0:?} cannot have its name; give it another one without /")]
     NoFileName(String),
     /// The scenario has errors.
@@ -102,12 +102,12 @@ pub enum Error {
         /// What the kernel reported.
         source: io::Error,
     },
-    /// A file is no network namespace: its number is too large.
+    /// A file is not a network namespace: its inode number is too large.
     #[error("{}: is no network namespace", path.display())]
     OtherThanNamespace {
         /// The file.
         path: PathBuf,
-        /// How large.
+        /// The conversion error.
         source: TryFromIntError,
     },
     /// Every run of the sweep would be the same.
@@ -167,7 +167,7 @@ pub enum FolderError {
 }
 
 impl Error {
-    /// Whether it is several lines, each safe to show: it quotes a file, or lists what is wrong.
+    /// Whether the message has several lines, each safe to print: it quotes a file or lists errors.
     pub const fn has_lines(&self) -> bool {
         matches!(self, Self::Rejected(_) | Self::Refused(_) | Self::Script(_))
     }

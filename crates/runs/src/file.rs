@@ -1,4 +1,4 @@
-//! A scenario file, with the changes that the command line asks for.
+//! A scenario file, with the changes from the command line.
 
 use crate::Error;
 use slowpath_scenario::template::template;
@@ -7,12 +7,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
-/// What replaces values of a scenario file.
+/// Overrides of a scenario file's values.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// Values by key.
     pub set: Vec<Override>,
-    /// The seed instead of the file's.
+    /// The seed that replaces the file's.
     pub seed: Option<u64>,
 }
 
@@ -29,7 +29,7 @@ impl Changes {
 ///
 /// If it cannot be read, or is not UTF-8.
 pub fn text(file: &Path) -> Result<String, Error> {
-    // One byte more than the longest scenario, so that a longer one is refused as that without being read whole.
+    // One byte more than the longest scenario, so that a longer file is refused without being read whole.
     const MOST_BYTES: u64 = (1 << 20) + 1;
     let name = file.to_string_lossy();
     let mut bytes = Vec::new();
@@ -62,7 +62,7 @@ pub fn create(file: &Path) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// Outside, a file that cannot be read; inside, a scenario that has errors.
+/// The outer error: the file cannot be read. The inner error: the scenario has errors.
 pub fn check(file: &Path, changes: &Changes) -> Result<Result<Checked, Rejected>, Error> {
     Ok(slowpath_scenario::check(&file.to_string_lossy(), &text(file)?, &changes.set, changes.seed))
 }

@@ -1,5 +1,5 @@
-//! Reads the input that a path names into a sink: a capture, a folder of recorded events, or a scenario, which runs as far as it is
-//! read.
+//! Reads the input at a path into a sink: a capture, a folder of recorded events, or a scenario, which is simulated
+//! while it is read.
 
 mod simulated;
 
@@ -34,7 +34,7 @@ impl Input {
         }
     }
 
-    /// Flows in it.
+    /// The number of its flows.
     pub fn flows(&self) -> u64 {
         match self {
             Self::Capture(summary) => summary.flows,
@@ -42,7 +42,7 @@ impl Input {
         }
     }
 
-    /// The instant that its times are counted from, in nanoseconds since 1970; `None` if it does not know.
+    /// The reference of its times, in nanoseconds since 1970; `None` if unknown.
     pub fn epoch_ns(&self) -> Option<i64> {
         match self {
             Self::Capture(summary) => summary.epoch_ns,
@@ -50,36 +50,36 @@ impl Input {
         }
     }
 
-    /// How far a frame is stamped before the one before it at most, in nanoseconds.
+    /// The largest step back from one frame's timestamp to the next, in nanoseconds.
     fn largest_back_ns(&self) -> u64 {
         let Self::Capture(summary) = self else { return 0 };
         summary.steps_back.largest_ns
     }
 }
 
-/// How far frames are out of the order of their stamps, in nanoseconds, if one is this much earlier than one before it:
-/// several queues of one interface explain a little, and a clock that was set is no order.
+/// The largest step back in timestamps, in nanoseconds, if it shows reordering: several queues of one interface explain
+/// a smaller one, and a clock that was set explains a larger one.
 fn out_of_order(largest_back_ns: u64) -> Option<i64> {
     const EXPLAINED: u64 = 20_000;
     const MOST: u64 = 1_000_000_000;
     i64::try_from(largest_back_ns).ok().filter(|_| (EXPLAINED..MOST).contains(&largest_back_ns))
 }
 
-/// Segments of one end of a flow that were stamped late by so many nanoseconds.
+/// Segments from one end of a flow whose timestamps are late, and by how many nanoseconds.
 pub type StampedLate = (FlowId, End, i64);
 
-/// What is wrong with the stamps of a recording, and what was done about it.
+/// Timestamp problems of a recording, and their corrections.
 #[derive(Clone, Debug, Default)]
 pub struct Stamps {
-    /// Whose segments were stamped late; their times were corrected.
+    /// Segments with late timestamps; their times were corrected.
     pub late: Vec<StampedLate>,
-    /// Where the capture's clock was set.
+    /// The steps of the capture's clock.
     pub clock_steps: Vec<ClockStep>,
-    /// The times without the steps; `None` where they are as recorded.
+    /// The times without the steps; `None` if they are as recorded.
     pub corrected: Option<CorrectedTimes>,
 }
 
-/// Called with the bytes read so far, and with the total if that is known.
+/// Called with the bytes read so far, and with the total if it is known.
 pub type Progress = Box<dyn FnMut(u64, Option<u64>) + Send>;
 
 /// Reads all of `path` into `sink`: a folder as a recording, a scenario by running it, anything else as a capture, `-` from
@@ -119,9 +119,9 @@ pub fn read_as_recorded(
     Ok((input, Stamps { clock_steps: watch.finish(), ..Stamps::default() }))
 }
 
-/// Reads all of `path` into an analysis that `fresh` makes, and into `collector`. Where the capture's clock was set, the file
-/// is read again without the steps. Where data is in a file after its own acknowledgment, it is read again, in the order of
-/// its stamps. Also returns what was wrong with the stamps.
+/// Reads all of `path` into an analysis made by `fresh`, and into `collector`. If the capture's clock was set, the file
+/// is read again without the steps. If data comes after its own acknowledgment, the file is read again in timestamp
+/// order. Also returns the timestamp problems.
 ///
 /// # Errors
 ///
@@ -178,9 +178,9 @@ fn read_corrected(
     Ok(correction.finish())
 }
 
-/// Where a recording was made, if it says so; nothing of anything else.
+/// The vantage point stored in a recording; `None` for other inputs.
 pub fn vantage(path: &Path) -> Option<VantageOverride> {
-    // If anything is wrong with it, reading it reports that.
+    // Errors are reported when the recording is read.
     let recording = path.is_dir().then(|| Recording::open(path).ok()).flatten()?;
     recording.about().side.map(|side| match side {
         Side::Sender => VantageOverride::Sender,

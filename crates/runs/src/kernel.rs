@@ -33,30 +33,30 @@ pub struct How<'a> {
     pub instead: Option<&'a Instead>,
     /// The carrier of the packets.
     pub carrier: Carrier,
-    /// The folder that keeps its files, if one does; it must not exist yet.
+    /// The folder for the run's files, if they are to be kept; it must not exist.
     pub keep: Option<&'a Path>,
 }
 
 /// The results of a run on the kernel.
 pub struct Live {
-    /// What the lab knows of it.
+    /// The lab's record of the run.
     pub truth: Truth,
-    /// Each flow of the scenario, its connections added up.
+    /// Each flow of the scenario, summed over its connections.
     pub totals: Vec<Total>,
-    /// The capture at the sending host; of programs, at the host that sent more.
+    /// The capture at the sending host; for programs, at the host that sent more.
     pub capture: CaptureSummary,
-    /// Flows of it that were not kept.
+    /// Flows in the capture that were not kept.
     pub not_kept: u64,
     /// Why the run does not count; empty if it does.
     pub invalid: Vec<String>,
-    /// Waits on the hosts, as the kernel recorded it.
+    /// Waits on the hosts, as recorded by the kernel.
     pub waiting: Waiting,
-    /// Why that was not recorded; `None` if it was.
+    /// Why waits were not recorded; `None` if they were.
     pub unwatched: Option<String>,
 }
 
-/// Runs a scenario, or programs instead of its flows (then `scenario` is that of [`Instead::of`]), and gives `each` every
-/// flow of the capture at the sending host. The process has obtained the privilege for it.
+/// Runs a scenario, or programs instead of its flows (then `scenario` is that of [`Instead::of`]), and passes every
+/// flow of the capture at the sending host to `each`. The process must have the privilege for it.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub fn run(
     if !outcome.written {
         return Err(Error::TooBusy(format!("{failed:?}")));
     }
-    // Where programs send is not known before, and some send both ways.
+    // Which program sends is not known in advance, and some send both ways.
     let sent_more = if instead.is_some() { sent_more(&outcome.truth) } else { Host::Sender };
     let vantage = instead.is_none().then_some(VantageOverride::Sender);
     let capture = folder.join(run::recording_file(sent_more, Format::Pcap));
@@ -117,13 +117,13 @@ pub fn run(
     })
 }
 
-/// The host that sent more on the path.
+/// The host that sent more data over the path.
 fn sent_more(truth: &Truth) -> Host {
     let [forward, backward] = ways(truth).map(|(_, way)| way.report.totals.offered_bytes);
     if forward >= backward { Host::Sender } else { Host::Receiver }
 }
 
-/// The result of a connection whose ends kept no record, of the direction in which more went.
+/// The result of a connection without records of its programs, in the direction with more data.
 fn total_by_capture(flow: &FlowReport) -> Total {
     let measures = &flow.main().measures;
     Total {
@@ -133,7 +133,7 @@ fn total_by_capture(flow: &FlowReport) -> Total {
         retransmits: measures.labels.retransmission + measures.labels.spurious,
         timeouts: measures.timeouts,
         smoothed_rtt: None,
-        // From elsewhere it is only the way to one of the ends.
+        // Seen from elsewhere, it covers only the path to one end.
         least_rtt: measures.rtt_by_ack.min.filter(|_| flow.vantage.vantage == Vantage::At(flow.sender)),
         datagrams: None,
     }
@@ -171,7 +171,7 @@ fn join(waiting: &mut Waiting, scenario: &Scenario, truth: &Truth, accounts: &[A
     }
 }
 
-/// The flow of a connection, given those of all streams.
+/// The flow of a connection, given the flow of each stream.
 pub fn flow_of(flow_of_streams: &[usize], truth: &Truth, connection: &Connection) -> Option<usize> {
     match truth.case.experiment().workload {
         Workload::Streams(_) => flow_of_streams.get(number_of(&connection.sender)).copied(),
@@ -180,7 +180,7 @@ pub fn flow_of(flow_of_streams: &[usize], truth: &Truth, connection: &Connection
     }
 }
 
-/// The result of a connection, of the direction in which more went.
+/// The result of a connection, in the direction with more data.
 fn total_of(connection: &Connection, from_ns: u64) -> Total {
     let (a, b) = (&connection.sender, &connection.receiver);
     let (writer, reader) = if a.written_bytes >= b.written_bytes { (a, b) } else { (b, a) };
@@ -200,7 +200,7 @@ fn total_of(connection: &Connection, from_ns: u64) -> Total {
     }
 }
 
-/// How late 99 of 100 packets may come: what a delay of this length does not show.
+/// The permitted 99th percentile of packet lateness, for a delay of this length.
 pub fn allowed_lateness(way: &OneWay) -> Duration {
     (way.config.delay / 100).max(Duration::from_micros(200))
 }
@@ -210,7 +210,7 @@ pub fn ways(truth: &Truth) -> [(&'static str, &OneWay); 2] {
     [("to the receiver", &truth.path.forward), ("to the sender", &truth.path.backward)]
 }
 
-/// Programs that failed before their time was over.
+/// Programs that failed before the run was over.
 fn failures(truth: &Truth) -> impl Iterator<Item = String> {
     let were_left =
         truth.programs.iter().all(|record| record.role == Role::Server || record.exit_code.is_some());

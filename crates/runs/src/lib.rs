@@ -1,16 +1,16 @@
-//! The work of a command between its arguments and its view: it reads and analyses a capture, runs a scenario in the simulator
-//! or on this machine's kernel, runs many as a sweep, or makes the experiments of a paper.
+//! The work of a command between its arguments and its view: reading and analysing a capture, running a scenario in the
+//! simulator or on this machine's kernel, sweeps of many runs, and the experiments of papers.
 //!
-//! - [`input`]: what a path names, read into an analysis.
-//! - [`mod@file`]: a scenario file with the changes that the command line asks for.
-//! - [`simulated`]: one run in the simulator, with the recordings that it writes.
-//! - [`kernel`]: one run on this machine's kernel, in the lab.
-//! - [`measured`]: the results that both have in common.
+//! - [`input`]: reads the input at a path into an analysis.
+//! - [`mod@file`]: a scenario file with the changes from the command line.
+//! - [`simulated`]: a run in the simulator, with the recordings that it writes.
+//! - [`kernel`]: a run on this machine's kernel, in the lab.
+//! - [`measured`]: the results common to both.
 //! - [`waits`]: how long packets, data and processes waited, by flow and host.
 //! - [`probe`]: the path of a scenario, to be measured.
 //! - [`drill`]: packetdrill scripts, on the model or on the kernel.
 //! - [`watch`]: this host's connections, as its kernel reports them.
-//! - [`sweep`]: many runs: planned, made on all CPUs, stored as a data set and read back.
+//! - [`sweep`]: many runs: planned, run on all CPUs, stored as a data set and read back.
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
 //! - [`parallel`]: independent jobs on all CPUs.
 

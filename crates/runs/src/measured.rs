@@ -1,4 +1,4 @@
-//! The results that a simulated run and one on the kernel have in common.
+//! The results common to simulated runs and runs on the kernel.
 
 use crate::Error;
 use crate::kernel::{self, How};
@@ -14,19 +14,19 @@ use std::sync::atomic::AtomicBool;
 
 /// The results of a run.
 pub struct Measured {
-    /// Each flow of the scenario, its connections added up.
+    /// Each flow of the scenario, summed over its connections.
     pub totals: Vec<Total>,
-    /// Where packets, data and processes waited, at each end of each flow.
+    /// Waits of packets, data and processes, at each end of each flow.
     pub waits: Vec<Waited>,
-    /// Where they waited at the receiving hosts, all flows together.
+    /// Waits at the receiving hosts, summed over all flows.
     pub at_receivers: Vec<Spread>,
-    /// What limited the flows, as their sending host sees it.
+    /// What limited the flows, as seen from their sending host.
     pub shares: Shares,
-    /// The seed of the random numbers.
+    /// The seed.
     pub seed: u64,
-    /// The real kernel's release; `None` of a simulated run.
+    /// The kernel's release; `None` for a simulated run.
     pub release: Option<String>,
-    /// Timeouts that the real sender found spurious and undid (`TCPLossUndo`).
+    /// Spurious timeouts that the kernel's sender undid (`TCPLossUndo`).
     pub undone: Option<u64>,
     /// Why the run does not count; empty if it does.
     pub invalid: Vec<String>,
@@ -74,7 +74,7 @@ impl Measured {
     ///
     /// # Errors
     ///
-    /// None that a run without recordings has.
+    /// A run without recordings has no errors.
     pub fn in_simulator(scenario: &Scenario, stop: &AtomicBool) -> Result<Option<Self>, Error> {
         let mut shares = Shares::default();
         let vantage = Some(VantageOverride::Sender);

@@ -12,8 +12,9 @@ use slowpath_papers::{FlowMeasures, Paper, Report, Trace, measure};
 use slowpath_scenario::Rejected;
 use std::sync::atomic::AtomicBool;
 
-/// Runs every case of a paper with the seeds from 1 to `seeds`, and compares the results with the paper's. `begin` is called with the
-/// number of runs, and its result after each run. `None` if `stop` became true before all were made.
+/// Runs every case of a paper with the seeds from 1 to `seeds`, and compares the results with the published ones.
+/// `begin` is called with the number of runs, and the function it returns after each run. `None` if `stop` became true
+/// before all runs were done.
 ///
 /// # Errors
 ///
@@ -46,12 +47,12 @@ pub fn report<D: Fn() + Sync>(
     Ok(Some(paper.report(&runs, &traces)))
 }
 
-/// Runs every technique of sizing buffers on a path, on all CPUs, and calls `done` after each. `None` if `stop` became true
+/// Runs every buffer tuning technique on a path, on all CPUs, and calls `done` after each. `None` if `stop` became true
 /// before all were run.
 ///
 /// # Errors
 ///
-/// If the path is no scenario.
+/// If the path is not a valid scenario.
 pub fn compare_tunings(
     path: &Path,
     stop: &AtomicBool,

@@ -5,9 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Does `work` for each of `jobs`, on `threads` threads at once (without it, one per CPU), and calls `done` after each
-/// that has a result. Returns the results in the order of the jobs; `None` for those that were not done, since `stop`
-/// became true.
+/// Runs `work` for each of `jobs`, on `threads` threads (by default one per CPU), and calls `done` after each job with
+/// a result. Returns the results in the order of the jobs; `None` for those not run because `stop` became true.
 ///
 /// # Errors
 ///

@@ -4,8 +4,8 @@ use slowpath_model::nanos;
 use slowpath_probe::simulated::{Ends, Simulated};
 use slowpath_scenario::Scenario;
 
-/// The path of a scenario's first flow, from its sender on, and the length of a packet on it. `is_reversed` if the direction to
-/// its sender is to be measured. `None` if the flow's path does not end at its hosts.
+/// The path of a scenario's first flow, starting at its sender, and the length of its packets. With `is_reversed`, the
+/// direction to its sender. `None` if the flow's path does not end at its hosts.
 pub fn channel(scenario: &Scenario, is_reversed: bool) -> Option<(Simulated, u32)> {
     let flow = &scenario.flows[0];
     let path = scenario.path(flow.path);

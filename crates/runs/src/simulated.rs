@@ -1,4 +1,4 @@
-//! One run in the simulator, with the recordings that it writes.
+//! A run in the simulator, with the recordings that it writes.
 
 mod files;
 mod watch;
@@ -25,11 +25,11 @@ pub struct Folders<'a> {
     pub record: Option<&'a Path>,
     /// The packets of every host as pcapng.
     pub pcap: Option<&'a Path>,
-    /// What to do with a file of packets that exists.
+    /// What to do if a packet file exists.
     pub existing: Existing,
 }
 
-/// A run that is over, or was stopped.
+/// A run that has ended or was stopped.
 pub struct Run {
     /// The simulation in its last state.
     pub simulation: Simulation,
@@ -37,25 +37,25 @@ pub struct Run {
     pub waiting: Waiting,
     /// Packets that the scenario's vantage host saw.
     pub frames: u64,
-    /// Flows among them that were not kept, for want of memory.
+    /// Flows among them that were not kept because of the memory limit.
     pub not_kept: u64,
-    /// Whether it came to its end.
+    /// Whether it ran to its end.
     pub whole: bool,
 }
 
 impl Run {
-    /// The scenario's flows by name, with all connections of each added up.
+    /// The scenario's flows by name, each summed over its connections.
     pub fn flows<'a>(&self, scenario: &'a Scenario) -> Vec<(&'a str, Total)> {
         let flows = scenario.flows.iter().enumerate();
         flows.map(|(index, flow)| (flow.name.as_str(), self.simulation.total(index))).collect()
     }
 }
 
-/// How much is simulated between two looks at `stop`.
+/// Simulated time between two checks of `stop`.
 const STRETCH: Duration = Duration::from_millis(20);
 
-/// Simulates `scenario` until it is over or `stop` is true, and gives `each` every flow that the scenario's vantage host
-/// saw. `at` is called with the simulated time as it advances.
+/// Simulates `scenario` until it ends or `stop` is true, and passes every flow that the scenario's vantage host saw to
+/// `each`. `at` is called with the simulated time as it advances.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ pub fn run(
     run_seen(scenario, side, folders, stop, at, each)
 }
 
-/// Like [`run`], with the vantage point given to the analysis.
+/// Like [`run`], with a given vantage point for the analysis.
 pub(crate) fn run_seen(
     scenario: &Scenario,
     vantage: Option<VantageOverride>,

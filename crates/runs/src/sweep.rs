@@ -1,8 +1,8 @@
-//! Many runs: a scenario with other values each time.
+//! Many runs of a scenario with different values.
 //!
-//! A [`Plan`] lists every run, all checked before the first one is made. [`Made`] makes those that are missing, in the
-//! simulator on all CPUs and on the kernel one after the other. It stores each run as soon as it is over, and
-//! gives it back when the sweep is started again. [`Row`]s are the results by case, and [`Number`]s what is measured.
+//! A [`Plan`] lists every run; all are checked before the first one starts. [`Made`] does the missing runs, in the
+//! simulator on all CPUs and on the kernel one after another. It stores each run when it ends, and returns it
+//! when the sweep is started again. [`Row`]s are the results by case, and [`Number`]s the measured values.
 
 mod columns;
 mod folder;
@@ -23,14 +23,14 @@ use crate::Measured;
 pub struct Row<'a> {
     /// The case.
     pub planned: &'a Planned,
-    /// Its runs in the simulator, as far as they were made.
+    /// Its completed runs in the simulator.
     pub model: Vec<Measured>,
-    /// Its runs on the kernel, as far as they were made.
+    /// Its completed runs on the kernel.
     pub kernel: Vec<Measured>,
 }
 
 impl<'a> Row<'a> {
-    /// The runs that were made, by case.
+    /// The completed runs, by case.
     pub fn all(plan: &'a Plan, found: Vec<Option<Measured>>) -> Vec<Self> {
         let row = |planned| Self { planned, model: Vec::new(), kernel: Vec::new() };
         let mut rows: Vec<Self> = plan.cases.iter().map(row).collect();
@@ -42,12 +42,12 @@ impl<'a> Row<'a> {
         rows
     }
 
-    /// Its runs in one place.
+    /// Its runs on the kernel or in the simulator.
     pub fn of(&self, is_real: bool) -> &[Measured] {
         if is_real { &self.kernel } else { &self.model }
     }
 
-    /// All of its runs, wherever they were made.
+    /// All of its runs.
     pub fn runs(&self) -> impl Iterator<Item = &Measured> {
         self.model.iter().chain(&self.kernel)
     }

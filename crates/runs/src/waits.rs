@@ -1,4 +1,4 @@
-//! How long packets, data and processes waited in a run, by flow, end and place.
+//! Waits of packets, data and processes in a run, by flow, end and place.
 
 use slowpath_analyses::waits::{Spread, Waits};
 use slowpath_model::{End, EventKind};
@@ -11,14 +11,14 @@ pub struct Waiting {
     ends: Vec<[Waits; 2]>,
 }
 
-/// How long something waited in a place, at one end of a flow.
+/// The waits at one place, at one end of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Waited {
     /// The flow's index in the scenario.
     pub flow: usize,
-    /// The end: A is the flow's client.
+    /// The end; A is the flow's client.
     pub end: End,
-    /// The place, and how long.
+    /// The place, and the waiting times.
     pub spread: Spread,
 }
 
@@ -32,7 +32,7 @@ impl Waited {
 }
 
 impl Waiting {
-    /// Nothing has waited yet.
+    /// Starts without waits.
     pub fn new(scenario: &Scenario) -> Self {
         Self {
             flows: scenario.flow_of_streams(),
@@ -40,7 +40,7 @@ impl Waiting {
         }
     }
 
-    /// Takes an event at one end of a connection of this stream.
+    /// Adds an event at one end of a connection of this stream.
     pub fn happened(&mut self, stream: usize, kind: &EventKind) {
         if let EventKind::Waited { end, on, lasted, amount, times } = *kind
             && let Some(flow) = self.flows.get(stream)
@@ -49,14 +49,14 @@ impl Waiting {
         }
     }
 
-    /// Adds what waited at one end of a connection of this flow.
+    /// Adds the waits at one end of a connection of this flow.
     pub fn join(&mut self, flow: usize, end: End, waits: &Waits) {
         if let Some(ends) = self.ends.get_mut(flow) {
             ends[end.index()].join(waits);
         }
     }
 
-    /// Waits at the receiving hosts, all flows together.
+    /// Waits at the receiving hosts, summed over all flows.
     pub fn of_receivers(&self, scenario: &Scenario) -> Waits {
         let mut all = Waits::default();
         for (flow, ends) in scenario.flows.iter().zip(&self.ends) {
@@ -66,7 +66,7 @@ impl Waiting {
         all
     }
 
-    /// Waits, by flow, end and place.
+    /// All waits, by flow, end and place.
     pub fn waited(&self) -> impl Iterator<Item = Waited> {
         self.ends.iter().enumerate().flat_map(|(flow, ends)| {
             let of =

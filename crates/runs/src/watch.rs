@@ -1,4 +1,4 @@
-//! This host's connections, as its kernel reports them: watched, or from a file of what was watched before.
+//! This host's connections as its kernel reports them, watched live or read from a stored file.
 
 mod source;
 
@@ -21,27 +21,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Where `ip netns` keeps the namespaces.
+/// The folder in which `ip netns` keeps network namespaces.
 const NAMESPACES: &str = "/run/netns";
-/// What a file does not have in which no process was found.
+/// What a file without process names lacks.
 const NO_OWNERS: &str = "whose the sockets were";
 
 /// Which connections to watch, and for how long.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted<'a> {
-    /// For how long; without it, until stopped.
+    /// The duration; without it, until stopped.
     pub lasting: Option<Duration>,
-    /// Only those with this port at either end.
+    /// Only connections with this port at either end.
     pub port: Option<u16>,
-    /// Only those of this process.
+    /// Only connections of this process.
     pub pid: Option<u32>,
-    /// Only those made in this control group or below it.
+    /// Only connections created in this control group or below it.
     pub cgroup: Option<&'a Path>,
-    /// Only those of these network namespaces, by name or file; at most [`slowpath_live::NETNSES`].
+    /// Only connections in these network namespaces, by name or file; at most [`slowpath_live::NETNSES`].
     pub netns: &'a [PathBuf],
     /// Asks the kernel for `TCP_INFO`, which needs no privilege, instead of loading the probe.
     pub without_probe: bool,
-    /// The file to write what the probe reports to.
+    /// The file that stores the probe's records.
     pub raw: Option<&'a Path>,
     /// What to do with that file if it exists.
     pub existing: Existing,
@@ -50,49 +50,49 @@ pub struct Wanted<'a> {
 /// The observed connections of this host.
 #[derive(Default)]
 pub struct Watched {
-    /// For how long they were watched.
+    /// How long they were watched.
     pub lasted: Duration,
-    /// The connections, in the order in which they are shown.
+    /// The connections, in the order of display.
     pub accounts: Vec<Account>,
-    /// Connections that were too many to be kept.
+    /// Connections that were not kept because there were too many.
     pub not_kept: u64,
-    /// The processes that have the sockets open.
+    /// The processes that own the sockets.
     pub processes: HashMap<(FlowId, End), Process>,
-    /// The devices by which their packets leave.
+    /// The devices that send their packets.
     pub devices: HashMap<(FlowId, End), Device>,
-    /// What the kernel counted, compared with what the probe saw; `None` without the probe.
+    /// The kernel's counters, compared with what the probe saw; `None` without the probe.
     pub check: Option<Check>,
     /// Packets that the kernel dropped.
     pub drops: Drops,
     /// How long this host's receive softirqs waited to run; empty without the probe.
     pub softirqs: Waits,
-    /// What cannot be seen on this kernel, or without the probe.
+    /// What is not visible on this kernel, or without the probe.
     pub unseen: Vec<String>,
     /// Why a file was not read to its end.
     pub incomplete: Option<String>,
 }
 
 impl Watched {
-    /// Keeps the flow asked for, or all, if they carried at least so much; the largest first.
+    /// Keeps the selected flow, or all that carried at least `least` bytes, sorted by size.
     pub fn choose(&mut self, flow: Option<FlowId>, least: Bytes) {
         let is_chosen = |account: &Account| flow.is_none_or(|flow| account.id == flow);
         self.accounts.retain(|account| is_chosen(account) && account.carried() >= least);
         self.accounts.sort_by_key(|account| Reverse(account.carried()));
     }
 
-    /// Whether all was seen that can be.
+    /// Whether everything that is visible was seen.
     pub fn is_whole(&self) -> bool {
         let Check { untold, unwatched, .. } = self.check.unwrap_or_default();
         [untold, unwatched, self.not_kept] == [0; 3] && self.incomplete.is_none()
     }
 }
 
-/// Watches until the time is over or `stop` is true. `begin` is called when watching begins; what it returns is dropped when
-/// it is over.
+/// Watches until the time is up or `stop` is true. `begin` is called when watching begins; the value it returns is
+/// dropped at the end.
 ///
 /// # Errors
 ///
-/// If something asked for does not exist, the kernel refuses, or the raw file cannot be written.
+/// If something requested does not exist, the kernel refuses, or the raw file cannot be written.
 pub fn watch<G>(wanted: &Wanted<'_>, stop: &AtomicBool, begin: impl FnOnce() -> G) -> Result<Watched, Error> {
     let netns = wanted.netns.iter().map(|name| namespace(name)).collect::<Result<Vec<_>, _>>()?;
     let groups = wanted.cgroup.map(groups_below).transpose()?;
@@ -140,7 +140,7 @@ pub fn watch<G>(wanted: &Wanted<'_>, stop: &AtomicBool, begin: impl FnOnce() -> 
     })
 }
 
-/// What was watched before, from the file that [`Wanted::raw`] named; `None` if `path` is no such file.
+/// Reads connections watched earlier, from the file that [`Wanted::raw`] named; `None` if `path` is not such a file.
 ///
 /// # Errors
 ///
@@ -169,7 +169,7 @@ pub fn replay(path: &Path) -> Result<Option<Watched>, Error> {
     }))
 }
 
-/// A softirq that waits to run has packets wait in a ring.
+/// Waits of receive softirqs, during which packets wait in a ring.
 fn ring(softirqs: &[(Duration, u32)]) -> Waits {
     let mut waits = Waits::default();
     for (lasted, times) in softirqs {
@@ -182,7 +182,7 @@ fn groups_below(group: &Path) -> Result<HashSet<u64>, Error> {
     cgroups_below(group).ok_or_else(|| Error::NoControlGroup(group.to_owned()))
 }
 
-/// The number of a network namespace.
+/// The inode number of a network namespace.
 fn namespace(name: &Path) -> Result<u32, Error> {
     let path = if name.components().count() > 1 { name.to_owned() } else { Path::new(NAMESPACES).join(name) };
     match fs::metadata(&path) {

@@ -1,12 +1,13 @@
-//! Lines over numbers as a picture: an SVG file that needs no other file, or a part of a page.
+//! Line charts as SVG: a self-contained file, or a part of a page.
 //!
-//! Lines differ in colour, in the shape of their marks and in their dashes, so that they can be distinguished in print and by
-//! the colour-blind, and so that of two that lie on each other both show. What an axis covers by more than a factor of
-//! ten is shown on a logarithmic scale, unless the axis says otherwise.
+//! Lines differ in colour, marks and dashes, so that they can be distinguished in print and by colour-blind readers,
+//! and so that both of two overlapping lines are visible. An axis whose values span more than a factor of ten is
+//! logarithmic, unless the axis says otherwise.
 //!
-//! Drawn here and not by a library. A figure in a page takes the page's colours, light and dark, from CSS variables, in a file of its
-//! own it brings them along; `plotters` writes colours into each element, and has neither these axes nor marks and dashes that go with
-//! a line into its key, so that scales, marks and keys would stay here. `charming` needs a JavaScript engine to draw.
+//! The charts are drawn here, without a library. In a page they take the page's light and dark colours from CSS
+//! variables; a file has its own. `plotters` writes colours into each element, and has neither these axes nor marks and
+//! dashes that also appear in the legend, so scales, marks and legends would stay here. `charming` needs a JavaScript
+//! engine to draw.
 
 mod draw;
 mod look;
@@ -17,46 +18,46 @@ pub use draw::{inline, svg};
 pub use look::PAGE_STYLE;
 pub use text::escaped;
 
-/// A picture.
+/// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
     /// Its title.
     pub title: String,
     /// Remarks below the title.
     pub remarks: Vec<String>,
-    /// What lies to the right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// What lies upwards.
+    /// The vertical axis.
     pub y: Axis,
     /// The lines, in the order of the legend.
     pub lines: Vec<Line>,
 }
 
-/// What is along an axis.
+/// An axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// Its title.
     pub title: String,
-    /// A number with its unit.
+    /// Formats a number with its unit.
     pub write: fn(f64) -> String,
-    /// Whether round numbers are those of the binary units.
+    /// Whether ticks are at powers of two instead of decimal round numbers.
     pub binary: bool,
-    /// Whether the scale is logarithmic; `None` leaves it to the numbers.
+    /// Whether the scale is logarithmic; `None` chooses by the numbers.
     pub logarithmic: Option<bool>,
-    /// What is marked to the right: round numbers, instead of the values that there are.
+    /// On the horizontal axis: whether ticks are at round numbers instead of the values.
     pub round: bool,
 }
 
-/// A line, from the least `x` to the greatest.
+/// A line; its points are in ascending order of `x`.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What the legend says; nothing where there is one line only.
+    /// Its name in the legend; empty if there is only one line.
     pub name: String,
-    /// Where it goes.
+    /// Its points.
     pub points: Vec<Point>,
     /// How it is drawn.
     pub look: Look,
-    /// Its colour, by number, and whether it is dashed; `None` gives it what other lines have not.
+    /// Its colour number, and whether it is dashed; `None` chooses a combination that no other line has.
     pub stroke: Option<(usize, bool)>,
 }
 
@@ -65,24 +66,24 @@ pub struct Line {
 pub enum Look {
     /// With a mark at each point.
     Marked,
-    /// Without.
+    /// Without marks.
     Plain,
     /// As steps: a value holds until the next point.
     Steps,
-    /// Not at all: there is this letter at each point.
+    /// Without a line, with this letter at each point.
     Letters(char),
 }
 
 /// A point of a line.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Where it lies.
+    /// Its place on the horizontal axis.
     pub x: f64,
-    /// Where the line passes.
+    /// Its place on the vertical axis.
     pub y: f64,
-    /// What lies behind that: single values, each of them shown where there are several.
+    /// The single values behind it, which are drawn if there are several.
     pub each: Vec<f64>,
 }
 
-/// Lines that can be distinguished.
+/// The most lines that can be distinguished.
 pub const MOST_LINES: usize = 24;

@@ -1,4 +1,4 @@
-//! What the parts of a simulated host and of a path counted, for JSON.
+//! Counters of the parts of a simulated host and of a path, for JSON.
 
 use crate::mirror::mirrored;
 use slowpath_path as path;
@@ -6,7 +6,7 @@ use slowpath_simulator::report;
 use std::collections::BTreeMap;
 
 mirrored! {
-    /// What a NIC's receive ring counted.
+    /// Counters of a NIC's receive ring.
     struct ReceiveCounts of report::ReceiveCounts {
         /// Packets that arrived from the wire.
         arrived: u64,
@@ -20,7 +20,7 @@ mirrored! {
         most_waiting: u64,
     }
 
-    /// What receive processing in the soft interrupt counted.
+    /// Counters of receive processing in the softirq.
     struct SoftirqCounts of report::SoftirqCounts {
         /// Packets that the driver passed on.
         received: u64,
@@ -40,7 +40,7 @@ mirrored! {
         deferred: u64,
     }
 
-    /// What a host's sockets counted.
+    /// Counters of a host's sockets.
     struct SocketCounts of report::SocketCounts {
         /// Packets and merged packets that IP passed on.
         arrived: u64,
@@ -62,7 +62,7 @@ mirrored! {
         slow_path: u64,
     }
 
-    /// What the transmit queue and the NIC's ring counted.
+    /// Counters of the transmit queue and the NIC's ring.
     struct TransmitCounts of report::TransmitCounts {
         /// Packets and super-packets that the stack handed down.
         handed: u64,
@@ -80,7 +80,7 @@ mirrored! {
         most_memory: u64,
     }
 
-    /// What happened to the datagrams of a flow.
+    /// Counters of a flow's datagrams.
     struct DatagramCounts of report::DatagramCounts {
         /// Datagrams that the sender's process handed to its socket.
         sent: u64,
@@ -94,7 +94,7 @@ mirrored! {
         read: u64,
     }
 
-    /// How many packets went which way on one direction of a path: `offered + duplicated + made == scheduled + dropped`.
+    /// Packet counts of one direction of a path: `offered + duplicated + made == scheduled + dropped`.
     struct PathTotals of path::Totals {
         /// Packets that came to the path.
         offered_packets: u64,

@@ -1,4 +1,4 @@
-//! What every view is given.
+//! The input of every view.
 
 use crate::rank::Ranking;
 use crate::recording::Recording;
@@ -6,35 +6,35 @@ use slowpath_analyses::pairing::Pairing;
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_remedies::Advice;
 
-/// The result of one run: what was read, what was found, and who knows what to do about it.
+/// The result of a diagnosis: the recordings, the flows, and the source of advice.
 pub struct Diagnosis<'a> {
-    /// What was read, one per file.
+    /// The recordings, one per file.
     pub recordings: Vec<Recording>,
-    /// The flows, the slowest first.
+    /// The flows, those that lost most time first.
     pub ranking: Ranking,
-    /// Flows that were seen, but not kept, to save memory.
+    /// Flows that were not kept, to save memory.
     pub flows_not_kept: u64,
-    /// What two recordings of the same transfer show together; `None` where one was given.
+    /// The comparison of two recordings of the same transfer; `None` for a single recording.
     pub paired: Option<Paired>,
-    /// Gives the advice for a finding.
+    /// Returns the advice for a finding.
     pub advise: &'a Advise,
 }
 
 impl Diagnosis<'_> {
-    /// The recording that the flows' reports are of.
+    /// The recording to which the flows' reports refer.
     pub fn reported(&self) -> Option<&Recording> {
         self.recordings.get(self.paired.as_ref().map_or(0, |paired| paired.base))
     }
 }
 
-/// The source of advice: `slowpath_remedies::advise`, but for tests.
+/// The source of advice: `slowpath_remedies::advise`, except in tests.
 pub type Advise = dyn Fn(&Finding, &FlowReport) -> Vec<Advice>;
 
-/// Two recordings, compared.
+/// A comparison of two recordings.
 #[derive(Debug)]
 pub struct Paired {
-    /// The recording that the flows' reports are of: 0 or 1.
+    /// The recording to which the flows' reports refer: 0 or 1.
     pub base: usize,
-    /// What the comparison shows.
+    /// The result of the comparison.
     pub pairing: Pairing,
 }

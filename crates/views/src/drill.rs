@@ -14,7 +14,7 @@ pub struct DrillDocument<'a> {
     schema: &'static str,
     /// The script.
     script: &'a str,
-    /// Whether everything happened as it says.
+    /// Whether everything happened as the script expects.
     passed: bool,
     /// Where it failed; `null` if it passed.
     failure: Option<FailureResult<'a>>,
@@ -49,7 +49,7 @@ struct Note<'a> {
 }
 
 impl<'a> DrillDocument<'a> {
-    /// Of the report on a script.
+    /// Builds the document of a script's report.
     pub fn new(script: &'a str, report: &'a ScriptReport) -> Self {
         let failure = failure(report).map(|failure| FailureResult {
             line: failure.line,
@@ -71,7 +71,7 @@ fn failure(report: &ScriptReport) -> Option<&Failure> {
     }
 }
 
-/// Prints whether a script passed, and where it failed; what happened too, if `verbose`.
+/// Prints whether a script passed, and where it failed; with `verbose`, also what happened.
 ///
 /// # Errors
 ///

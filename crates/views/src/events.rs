@@ -1,23 +1,23 @@
-//! `slowpath show`: events, one a line.
+//! `slowpath show`: events, one per line.
 
 use crate::json::{self, EventLine};
 use slowpath_analyses::Label;
 use slowpath_model::{Event, FlowId, FlowKey};
 use std::io::{self, Write};
 
-/// How events are shown.
+/// The format of events.
 #[derive(Clone, Copy, Debug)]
 pub struct Lines {
     /// As JSON objects.
     pub json: bool,
-    /// With the number of the flow first, in text.
+    /// In text, starts each line with the flow's number.
     pub with_flow: bool,
     /// The width of the labels' column, in text.
     pub label_width: usize,
 }
 
 impl Lines {
-    /// Says between which ends a flow is; JSON has that with every event.
+    /// Prints the two ends of a flow; in JSON every event has them.
     ///
     /// # Errors
     ///

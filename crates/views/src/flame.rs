@@ -1,15 +1,15 @@
-//! A flame graph (B. Gregg, "The Flame Graph", ACM Queue 14(2), 2016): a box for each function on each way to it, as wide as what was
-//! seen there, upon the box of its caller; or, as an icicle, below it. An SVG file that needs no other file; its script (`flame.js`)
-//! zooms and searches, and the tooltip of a box shows what does not fit into it.
+//! Flame graphs (B. Gregg, "The Flame Graph", ACM Queue 14(2), 2016): a box for each function in each call path, as
+//! wide as its share of the samples, on top of its caller's box; in an icicle, below it. The SVG file is
+//! self-contained; its script (`flame.js`) zooms and searches, and a box's tooltip has the text that does not fit.
 //!
-//! Drawn here and not by `inferno`: that is under CDDL-1.0, whose source files keep that licence in whatever contains them, and
-//! slowpath is MIT OR Apache-2.0 as a whole.
+//! The graphs are drawn here, not by `inferno`: it is under CDDL-1.0, which applies to its source files in any work
+//! that contains them, and slowpath as a whole is MIT OR Apache-2.0.
 
 use crate::chart::escaped;
 use slowpath_model::shown;
 use std::fmt::Write;
 
-/// A picture.
+/// A flame graph.
 #[derive(Clone, Debug)]
 pub struct Flame<'a> {
     /// Its title.
@@ -18,28 +18,28 @@ pub struct Flame<'a> {
     pub remarks: Vec<String>,
     /// The boxes.
     pub boxes: Vec<Box<'a>>,
-    /// Whether callees hang below their callers.
+    /// Whether callees are below their callers.
     pub is_icicle: bool,
 }
 
-/// A function on one way to it.
+/// A function in a call path.
 #[derive(Clone, Debug)]
 pub struct Box<'a> {
-    /// How many callers it stands upon.
+    /// The number of its callers.
     pub depth: usize,
-    /// Where it begins, of the whole width, 0 to 1.
+    /// Its left edge, as a part of the width, 0 to 1.
     pub from: f64,
-    /// Its part of the whole width, 0 to 1.
+    /// Its width, as a part of the whole, 0 to 1.
     pub share: f64,
     /// Its name.
     pub name: &'a str,
-    /// What its tooltip says.
+    /// Its tooltip.
     pub about: String,
     /// The kind of function.
     pub kind: Kind,
 }
 
-/// What distinguishes functions.
+/// The kind of a function, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// All stacks together.
@@ -48,12 +48,12 @@ pub enum Kind {
     Kernel,
     /// A program's or library's.
     Program,
-    /// It is not known whose.
+    /// Unknown.
     Unknown,
 }
 
 impl Kind {
-    /// Light enough for dark letters, and apart in grey and for the colour-blind.
+    /// Colours light enough for dark text, and distinct in grey and for colour-blind readers.
     const fn colour(self) -> &'static str {
         match self {
             Self::All => "#d9d9d9",
@@ -66,19 +66,19 @@ impl Kind {
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 12.0;
-/// Of a box, with the line between two.
+/// The height of a box, including the line between two.
 const HEIGHT: f64 = 17.0;
 const LINE: f64 = 18.0;
-/// What a letter of the font takes at most.
+/// The largest width of a character.
 const LETTER: f64 = 6.7;
-/// A narrower box cannot be seen.
+/// Narrower boxes are invisible and not drawn.
 const NARROWEST: f64 = 0.3;
-/// Zoom and search.
+/// The script for zoom and search.
 const SCRIPT: &str = include_str!("flame.js");
-/// A name of fewer letters says nothing.
+/// A name cut to fewer characters is not shown.
 const LEAST_LETTERS: usize = 3;
 
-/// The picture as a file.
+/// Draws the flame graph as a file.
 pub fn svg(flame: &Flame<'_>) -> String {
     let wide = WIDTH - 2.0 * MARGIN;
     let seen = || flame.boxes.iter().filter(|one| one.share * wide >= NARROWEST);
@@ -86,7 +86,7 @@ pub fn svg(flame: &Flame<'_>) -> String {
     let top = MARGIN + LINE * (1 + flame.remarks.len()) as f64 + 8.0;
     let height = top + layers as f64 * HEIGHT + MARGIN;
     let mut out = String::new();
-    // Writing to a string does not fail.
+    // Writing to a String cannot fail.
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
@@ -123,7 +123,7 @@ fn draw(one: &Box<'_>, x: f64, y: f64, width: f64, out: &mut String) {
     let letters = ((width - 4.0) / LETTER).max(0.0) as usize;
     let shown = shown::line(one.name);
     let fits = shown.chars().count() <= letters;
-    // What the script cannot read from the box.
+    // Data that the script cannot derive from the box.
     let name = if fits && letters >= LEAST_LETTERS {
         String::new()
     } else {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_are_as_wide_as_their_shares_and_names_as_long_as_fit() {
+    fn box_width_is_the_share_and_names_are_cut_to_fit() {
         let svg = svg(&flame(false));
         assert!(svg.contains("&lt;a&gt; &amp; b") && svg.contains("a remark"));
         assert!(svg.contains("width=\"881.80\"") && svg.contains(">main</text>"), "{svg}");
@@ -184,9 +184,9 @@ mod tests {
         assert!(!svg.contains(">a_function_with_a_long_name</text>") && !svg.contains("unseen"), "{svg}");
     }
 
-    /// The sample of `web/test/flame.test.mjs`, which opens it in a browser.
+    /// The sample that `web/test/flame.test.mjs` opens in a browser.
     #[test]
-    fn a_stack_of_120_functions() {
+    fn deep_stack_is_drawn() {
         let (wide, narrow): (Vec<_>, Vec<_>) =
             (0..120).map(|depth| (format!("wide_{depth}"), format!("deep_{depth}"))).unzip();
         let mut boxes = vec![sample(0, 0.0, 1.0, "all")];
@@ -197,7 +197,7 @@ mod tests {
         insta::assert_snapshot!("deep", svg(&flame).replace(SCRIPT, "SCRIPT\n"));
     }
 
-    /// Of two layers, which is above: callees above their callers, in an icicle below.
+    /// Which of two layers is higher: callees are above their callers, in an icicle below.
     #[test]
     fn flames_grow_upwards_and_icicles_downwards() {
         let place = |svg: &str, name: &str| {

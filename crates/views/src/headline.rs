@@ -1,11 +1,11 @@
-//! What a flow's headline names.
+//! The finding in a flow's headline.
 
 use slowpath_analyses::report::{Finding, FlowReport, Spell};
 use slowpath_analyses::{Cause, Confidence, Limit};
 use std::cmp::Reverse;
 use std::time::Duration;
 
-/// What the headline of a flow names: a reset that no program asked for, or else what took most time.
+/// The finding in a flow's headline: a reset that no program asked for, else the longest one.
 pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
     let is_failure = |finding: &&Finding| match finding.cause {
         Cause::ResetOnPath => true,
@@ -17,9 +17,9 @@ pub fn main_finding(flow: &FlowReport) -> Option<&Finding> {
     failed.or_else(|| longest_finding(flow))
 }
 
-/// The largest cause of the limit that took most time of the transfer. Several causes of one limit together may take more
-/// time than the largest of all. That nothing was sent before the first data or after the last says nothing of the transfer,
-/// unless that was nearly all of the time.
+/// The largest cause of the limit with most of the transfer's time. Several causes of one limit together may take
+/// longer than the largest single cause. Idle time before the first and after the last data does not count, unless it
+/// was nearly all of the time.
 pub fn longest_finding(flow: &FlowReport) -> Option<&Finding> {
     let findings = &flow.main().findings;
     let outside = Some(time_outside(flow)).filter(|outside| *outside < flow.lasted() * 9 / 10);
@@ -35,7 +35,7 @@ pub fn longest_finding(flow: &FlowReport) -> Option<&Finding> {
     of_it.max_by_key(|finding| weight(finding))
 }
 
-/// The time without anything to send before the first data of the main direction, and after its last.
+/// Idle time before the first data of the main direction, and after its last.
 pub fn time_outside(flow: &FlowReport) -> Duration {
     let (spells, measures) = (&flow.main().spells, &flow.main().measures);
     let idle = spells.iter().filter(|spell| spell.cause == Cause::SenderIdle);

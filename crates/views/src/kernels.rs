@@ -66,10 +66,10 @@ impl Table {
     }
 }
 
-/// What the text shows besides the choices.
+/// The optional parts of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// What each choice means and where the kernel has it.
+    /// The meaning of each choice, and its source in the kernel.
     pub sources: bool,
     /// The sysctls.
     pub sysctls: bool,
@@ -107,7 +107,7 @@ impl Display for Text<'_> {
     }
 }
 
-/// One line of the table; nothing stands behind its last value.
+/// Formats a line of the table, without trailing spaces.
 fn line(
     f: &mut fmt::Formatter<'_>,
     first: usize,
@@ -129,7 +129,7 @@ mod tests {
     use slowpath_kernels::registry;
 
     #[test]
-    fn kernels_stand_side_by_side() {
+    fn kernels_are_columns_of_the_table() {
         let table = Table::of(&[registry::named("2.4.17").unwrap(), registry::named("6.18").unwrap()]);
         let text = table.text(Layout::default()).to_string();
         let lines: Vec<&str> = text.lines().collect();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_and_sysctls_come_on_demand() {
+    fn sources_and_sysctls_are_shown_on_request() {
         let table = Table::of(&registry::all());
         let text = table.text(Layout { sources: true, sysctls: true }).to_string();
         assert!(text.contains("net/core/dev.c"));

@@ -1,12 +1,11 @@
-//! A graph of who calls whom, in layers from top to bottom: a caller stands above those that it calls. An SVG file that needs no
-//! other file, or a part of a page.
+//! Call graphs in layers from top to bottom, callers above callees, as SVG: a self-contained file, or a part of a page.
 //!
-//! As K. Sugiyama, S. Tagawa and M. Toda do it (IEEE Trans. SMC 11(2), 1981): what would close a cycle is turned round, every
-//! function stands one layer below the lowest of its callers, lines over several layers get a place in each of them, and layers
-//! are put in an order in which few lines cross. A function's name is never cut: boxes are as wide as what is in them.
+//! The layout follows K. Sugiyama, S. Tagawa and M. Toda (IEEE Trans. SMC 11(2), 1981): edges that close a cycle are
+//! reversed, every function is one layer below the lowest of its callers, edges over several layers get a place in each
+//! of them, and layers are ordered so that few edges cross. Names are never cut: boxes are as wide as their text.
 //!
-//! Laid out here and not by a library: `layout-rs` would replace `order.rs` and `place.rs`, 307 lines with their tests, by a dependency,
-//! and the drawing would stay.
+//! The layout is done here, without a library: `layout-rs` would replace `order.rs` and `place.rs`, 307 lines with
+//! their tests, by a dependency, and the drawing would stay.
 
 mod draw;
 mod look;
@@ -16,7 +15,7 @@ mod place;
 pub use draw::{inline, svg};
 pub use look::PAGE_STYLE;
 
-/// A picture: graphs below each other.
+/// A picture of several graphs, one below the other.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// Its title.
@@ -27,10 +26,10 @@ pub struct Picture {
     pub graphs: Vec<Graph>,
 }
 
-/// A graph, of which the first box is the root.
+/// A graph; its first box is the root.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// Remarks above it.
+    /// Its title.
     pub title: String,
     /// The boxes.
     pub boxes: Vec<Box>,
@@ -38,14 +37,14 @@ pub struct Graph {
     pub lines: Vec<Line>,
 }
 
-/// A function.
+/// A function's box.
 #[derive(Clone, Debug)]
 pub struct Box {
     /// Its name.
     pub name: String,
-    /// What stands below the name.
+    /// The text below the name.
     pub lines: Vec<String>,
-    /// What its tooltip says.
+    /// Its tooltip.
     pub about: String,
     /// How much of the box is filled, 0 to 1.
     pub filled: f64,
@@ -53,19 +52,19 @@ pub struct Box {
     pub kind: crate::flame::Kind,
 }
 
-/// A call.
+/// A call, drawn as a line.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// The caller, by its place among the boxes.
+    /// The caller, as an index into the boxes.
     pub from: usize,
-    /// The callee.
+    /// The callee, as an index into the boxes.
     pub to: usize,
     /// How thick it is, relative to the thickest, 0 to 1.
     pub weight: f64,
-    /// What stands at its end.
+    /// The label at its end.
     pub label: String,
-    /// What its tooltip says.
+    /// Its tooltip.
     pub about: String,
-    /// Whether nothing was left out between the two.
+    /// Whether no function between the two was left out.
     pub is_direct: bool,
 }

@@ -1,35 +1,35 @@
-//! slowpath's results for people and for programs.
+//! slowpath's results, for people and for programs.
 //!
-//! Every view is given the same [`Diagnosis`] and shows the same sentences and numbers of it.
+//! Every view gets the same [`Diagnosis`] and shows the same sentences and numbers.
 //!
 //! - [`terminal`]: text that fits the terminal it is written to.
-//! - [`json`]: a stable, documented contract for programs, apart from the structs of the analyses.
-//! - [`live`]: what this host's connections did while they were watched.
-//! - [`papers`]: published experiments compared with what was measured here.
+//! - [`json`]: a stable, documented contract for programs, separate from the structs of the analyses.
+//! - [`live`]: this host's connections while they were watched.
+//! - [`papers`]: published experiments compared with measurements made here.
 //! - [`profile`]: where the CPU went.
 //! - [`probe`]: measurements of a path.
 //! - [`explain`]: the arithmetic behind a cause.
 //! - [`doctor`]: which settings of a host would limit a transfer.
-//! - [`chart`]: lines over numbers, as an SVG file.
-//! - [`flame`]: boxes upon boxes, as wide as what they stand for, as an SVG file.
-//! - [`layers`]: call graphs in layers, as an SVG file.
-//! - [`page`]: the data of the HTML page, and the page itself: one file that needs no network.
-//! - [`events`]: events, one a line.
+//! - [`chart`]: line charts, as SVG.
+//! - [`flame`]: flame graphs, as SVG.
+//! - [`layers`]: call graphs in layers, as SVG.
+//! - [`page`]: the data of the HTML page, and the page itself, a self-contained file.
+//! - [`events`]: events, one per line.
 //! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`], [`kernels`]: the JSON and text of these commands.
-//! - [`transfers`], [`waits`]: the flows and waits of a run, which several commands show.
+//! - [`transfers`], [`waits`]: the flows and waits of a run, for several commands.
 //! - [`table`]: tables within the width of a terminal.
-//! - [`recording`]: what was read, for people.
+//! - [`recording`]: the recordings that were read, for people.
 //! - [`schemas`]: the schemas of all JSON documents.
 //! - [`words`]: the sentences of the verdict, which all views share.
-//! - [`headline`]: what a flow's headline names.
-//! - [`rank`]: flows ranked by lost time, and groups of those that are not shown one by one.
+//! - [`headline`]: the finding in a flow's headline.
+//! - [`rank`]: ranks flows by lost time, and groups those not shown in full.
 //!
-//! Nothing here reads a clock or does I/O but to the writer it is given.
+//! Nothing here reads a clock or does I/O, except for writing to the given writer.
 //!
 //! # Decisions
 //!
-//! **Every document is made of types of this crate.** What other crates return can change its fields without changing what
-//! programs read. So no other crate derives a schema, except for files that it reads back (`xtask/tests/house/json.rs`).
+//! **Every document consists of types of this crate.** Types of other crates can therefore change without changing the
+//! documents, and no other crate derives a schema, except for files that it reads back (`xtask/tests/house/json.rs`).
 
 pub mod chart;
 mod counts;

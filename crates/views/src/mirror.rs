@@ -1,8 +1,8 @@
-//! Types of other crates as JSON has them.
+//! JSON versions of types of other crates.
 
-/// Declares types for JSON that have the fields or variants of a type of another crate, each with what a schema says of it. A
-/// field or variant that is there and not in the declaration does not compile. `=> each` and the like convert a field that
-/// holds several.
+/// Declares JSON types with the fields or variants of another crate's type, each with the description for the schema. A
+/// field or variant that is missing in the declaration does not compile. `=> each` and similar convert fields with
+/// several values.
 macro_rules! mirrored {
     () => {};
     (
@@ -56,12 +56,12 @@ macro_rules! mirrored {
 
 pub(crate) use mirrored;
 
-/// All of several.
+/// Converts all elements.
 pub(crate) fn each<A, B: From<A>>(all: Vec<A>) -> Vec<B> {
     all.into_iter().map(B::from).collect()
 }
 
-/// One, if there is one.
+/// Converts an optional value.
 pub(crate) fn one<A, B: From<A>>(one: Option<A>) -> Option<B> {
     one.map(B::from)
 }

@@ -4,18 +4,18 @@ use slowpath_model::Instant;
 pub use slowpath_model::units::{count, counted, duration_text as duration};
 use std::time::Duration;
 
-/// Nanoseconds that may be negative, as differences between two clocks may.
+/// Nanoseconds that may be negative, such as differences between two clocks.
 pub fn duration_nanos(nanos: i64) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     format!("{sign}{}", duration(Duration::from_nanos(nanos.unsigned_abs())))
 }
 
-/// A time that may not be known: `-` where it is not.
+/// A time, or `-` if it is unknown.
 pub fn duration_or_dash(time: Option<Duration>) -> String {
     time.map_or_else(|| "-".to_owned(), duration)
 }
 
-/// A part of 1 in whole per cent; `< 1 %` for what is more than nothing, `> 99 %` for what is less than all.
+/// A share in whole percent; `< 1 %` if it is small but not zero, `> 99 %` if it is nearly all.
 pub fn share(part: f64) -> String {
     let percent = part * 100.0;
     if percent <= 0.0 {
@@ -29,7 +29,7 @@ pub fn share(part: f64) -> String {
     }
 }
 
-/// An instant as `--from` takes it: seconds, rounded down to a millisecond so that the event itself is shown.
+/// An instant for `--from`: seconds, rounded down to a millisecond so that the event itself is shown.
 pub fn from_argument(at: Instant) -> String {
     let millis = at.nanos().div_euclid(1_000_000);
     let sign = if millis < 0 { "-" } else { "" };
@@ -43,13 +43,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_nothing_or_all_only_where_it_is() {
+    fn share_is_0_or_100_percent_only_when_exact() {
         let shown = [0.0, 0.002, 0.012, 0.908, 0.9951, 1.0].map(share);
         assert_eq!(shown, ["0 %", "< 1 %", "1 %", "91 %", "> 99 %", "100 %"]);
     }
 
     #[test]
-    fn an_instant_to_look_from_is_not_after_the_event() {
+    fn from_argument_rounds_down() {
         let shown = [0, 3_200_999_999, -1, 5_000_000_000].map(|n| from_argument(Instant::from_nanos(n)));
         assert_eq!(shown, ["0", "3.2", "-0.001", "5"]);
     }

@@ -1,4 +1,4 @@
-//! Ranks flows by lost time, and groups those that are not shown one by one.
+//! Ranks flows by lost time, and groups those not shown in full.
 
 use crate::headline::main_finding;
 use crate::quantity::{counted, duration};
@@ -29,27 +29,27 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Whether `flow` is one of those asked for.
+    /// Whether `flow` is selected.
     pub fn takes(&self, flow: &FlowReport) -> bool {
         self.flow.is_none_or(|id| id == flow.id) && flow.main().measures.unique_bytes >= self.min_bytes
     }
 }
 
-/// The flows in the order of what they lost.
+/// Flows ranked by lost time.
 #[derive(Clone, Debug, Default)]
 pub struct Ranking {
-    /// Shown in full, the slowest first.
+    /// Flows shown in full, those that lost most first.
     pub full: Vec<FlowReport>,
-    /// The others, alike ones together, those that lost most first.
+    /// Groups of the other flows, those that lost most first.
     pub groups: Vec<Group>,
-    /// How many flows there were.
+    /// The number of all flows.
     pub flows: u64,
-    /// The number that the selection left out.
+    /// The number of flows that the selection left out.
     pub left_out: u64,
 }
 
 impl Ranking {
-    /// How many flows the selection took.
+    /// The number of selected flows.
     pub const fn taken(&self) -> u64 {
         self.flows - self.left_out
     }
@@ -70,30 +70,30 @@ impl Ranking {
 /// Flows to the same server that have the same main cause.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// The end that was called.
+    /// The end that accepted the connections.
     pub server: Endpoint,
-    /// What limited them for most of their time; `None` for those that carried no data.
+    /// Their longest cause; `None` for flows without data.
     pub cause: Option<Cause>,
-    /// How many.
+    /// The number of flows.
     pub flows: u64,
-    /// What they carried, in their main directions.
+    /// Data in their main directions.
     pub bytes: Bytes,
-    /// What they lost, all together.
+    /// Their lost time in total.
     pub lost: Duration,
     /// Three of them.
     pub examples: Vec<FlowId>,
-    /// The verdict of its only flow, for a group of one.
+    /// The verdict on its first flow, used for a group of one.
     pub first: String,
     lasted: Vec<Duration>,
 }
 
 impl Group {
-    /// How long the one in the middle lasted.
+    /// The median of their lifetimes.
     pub fn median_lasted(&self) -> Duration {
         lower_median(&self.lasted).unwrap_or_default()
     }
 
-    /// In a line: how many, to whom, how much, what limited them.
+    /// The group in a line: number, server, data and cause.
     pub fn in_a_line(&self) -> String {
         if self.flows == 1 {
             return self.first.clone();
@@ -147,7 +147,7 @@ impl Groups {
     }
 }
 
-/// Ranks flows as their reports come, and keeps no more reports than will be shown in full: a recording can have
+/// Ranks flows as their reports arrive, and keeps only as many reports as are shown in full, since a recording can have
 /// hundreds of thousands of flows.
 #[derive(Debug)]
 pub struct Ranker {
@@ -158,16 +158,16 @@ pub struct Ranker {
     left_out: u64,
 }
 
-/// Most time lost first, then the larger, then the earlier.
+/// Most lost time first, then most data, then the earliest.
 type Rank = (Reverse<Duration>, Reverse<Bytes>, FlowId);
 
 impl Ranker {
-    /// A ranking without flows.
+    /// Starts a ranking.
     pub fn new(selection: Selection) -> Self {
         Self { selection, candidates: Vec::new(), groups: Groups::default(), flows: 0, left_out: 0 }
     }
 
-    /// Takes one more flow.
+    /// Adds a flow.
     pub fn add(&mut self, flow: FlowReport) {
         self.flows += 1;
         if !self.selection.takes(&flow) {
@@ -176,7 +176,7 @@ impl Ranker {
         }
         let rank = (Reverse(flow.time_lost()), Reverse(flow.main().measures.unique_bytes), flow.id);
         self.candidates.push((rank, Box::new(flow)));
-        // Twice as many as wanted, so that they are seldom sorted.
+        // Twice as many as wanted, so that sorting is rare.
         if self.candidates.len() > self.selection.top.saturating_mul(2).saturating_add(64) {
             self.reduce();
         }
@@ -189,7 +189,7 @@ impl Ranker {
         }
     }
 
-    /// All have come.
+    /// Finishes the ranking.
     pub fn finish(mut self) -> Ranking {
         self.reduce();
         Ranking {

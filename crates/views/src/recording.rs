@@ -1,4 +1,4 @@
-//! What was read, for people.
+//! A recording that was read, for people.
 
 use crate::json::account;
 use crate::quantity::duration;
@@ -11,12 +11,12 @@ use slowpath_scenario::Scenario;
 use std::cmp::Reverse;
 use std::time::Duration;
 
-/// What was read from one file or stream.
+/// A file or stream that was read.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// Its name as given; `-` for standard input.
     pub name: String,
-    /// Whether it was thrown away once it was read, so that its name leads nowhere.
+    /// Whether the file was deleted after reading, so that its name is of no use.
     pub gone: bool,
     /// Its format, for people: `pcapng, zstd`.
     pub format: String,
@@ -24,17 +24,17 @@ pub struct Recording {
     pub frames: u64,
     /// TCP segments among them.
     pub segments: u64,
-    /// When its first and last frame were stamped; `None` for a recording without frames.
+    /// The times of its first and last frame; `None` for a recording without frames.
     pub span: Option<(Instant, Instant)>,
-    /// What was not used, and how often.
+    /// What was not used, and how much of it.
     pub skipped: Vec<Skipped>,
-    /// Where its clock was set while it was made.
+    /// The steps of the clock during the recording.
     pub clock_steps: Vec<ClockStep>,
-    /// Whether the times in the results are without these steps.
+    /// Whether the times in the results are corrected for these steps.
     pub is_clock_corrected: bool,
-    /// What is wrong with the recording itself, so that the results are of a part of it only.
+    /// Damage of the recording, because of which the results cover only a part of it.
     pub damage: Option<String>,
-    /// The reader's own account of it.
+    /// The reader's own statistics.
     pub account: serde_json::Value,
 }
 
@@ -52,7 +52,7 @@ pub struct Skipped {
 }
 
 impl Recording {
-    /// What was read, and what was wrong with its stamps.
+    /// Describes what was read, and its timestamp problems.
     pub fn of(input: &Input, stamps: &Stamps) -> Self {
         let mut recording = match input {
             Input::Capture(summary) => Self::of_capture(summary),
@@ -67,7 +67,7 @@ impl Recording {
         recording
     }
 
-    /// Its clock was set at `steps`. Where that was back, a frame is earlier than the one before for no other reason.
+    /// Notes the steps of the clock. After a step back, a frame that is earlier than the one before is no other oddity.
     fn note_clock_steps(&mut self, steps: &[ClockStep]) {
         let back = steps.iter().filter(|step| step.by < 0).count() as u64;
         if let Some(earlier) = self.skipped.iter_mut().find(|skipped| skipped.what == EARLIER) {
@@ -77,7 +77,7 @@ impl Recording {
         self.clock_steps = steps.to_vec();
     }
 
-    /// A capture.
+    /// Describes a capture.
     pub fn of_capture(summary: &slowpath_capture::CaptureSummary) -> Self {
         let format = match summary.format {
             Format::Pcap => "pcap",
@@ -115,7 +115,7 @@ impl Recording {
         }
     }
 
-    /// A recording of events.
+    /// Describes a recording of events.
     fn of_events(summary: &slowpath_recording::RecordingSummary) -> Self {
         let about = &summary.about;
         Self {
@@ -133,7 +133,7 @@ impl Recording {
         }
     }
 
-    /// A run in the simulator as its vantage host saw it. `name` is that of the scenario's file.
+    /// Describes a simulated run, as its vantage host saw it. `name` is the scenario file's.
     pub fn of_run(name: String, scenario: &Scenario, run: &Run) -> Self {
         let simulation = &run.simulation;
         let stopped = || format!("Interrupted after {} s of simulated time.", simulation.now());
@@ -152,20 +152,20 @@ impl Recording {
         }
     }
 
-    /// Whether it is damaged, or something of it that matters was not used.
+    /// Whether it is damaged, or something that matters was skipped.
     pub fn is_partial(&self) -> bool {
         self.damage.is_some() || self.skipped.iter().any(|skipped| skipped.matters)
     }
 }
 
-/// Says that segments were stamped too late, and that their times were corrected.
+/// The note on segments with late timestamps, whose times were corrected.
 fn put_back((flow, end, by): &StampedLate) -> Skipped {
     let by = duration(Duration::from_nanos(by.unsigned_abs()));
     let what = format!("number {flow}: segments of {end} stamped {by} late, corrected");
     Skipped { count: 1, unit: "flow", what, matters: false }
 }
 
-/// What is said of frames out of the order of their stamps.
+/// The note on frames out of timestamp order.
 const EARLIER: &str = "stamped earlier than the one before";
 
 fn skipped(summary: &slowpath_capture::CaptureSummary) -> Vec<Skipped> {
@@ -174,7 +174,7 @@ fn skipped(summary: &slowpath_capture::CaptureSummary) -> Vec<Skipped> {
         .into_iter()
         .map(|(count, what, may_be_tcp)| frames(count, what, may_be_tcp || summary.segments == 0))
         .collect();
-    // Protocols say it better.
+    // Other protocols are listed by name below.
     let is_named = |oddity| matches!(oddity, Oddity::NotIp | Oddity::NotTcp | Oddity::UnsupportedLink);
     let others = summary.notes.iter().filter(|note| !is_named(note.oddity));
     all.extend(
@@ -198,10 +198,10 @@ fn skipped(summary: &slowpath_capture::CaptureSummary) -> Vec<Skipped> {
     all
 }
 
-/// Protocols other than TCP that are named; more of them become one entry.
+/// The most other protocols listed by name; further ones become one entry.
 const MOST_NAMED: usize = 6;
 
-/// What else was in the frames: how many, which protocol, and whether TCP may have been in it.
+/// Other protocols in the frames: their number, name, and whether they may contain TCP.
 fn protocols(summary: &slowpath_capture::CaptureSummary) -> Vec<(u64, String, bool)> {
     let named = |(protocol, count): (&Protocol, &u64)| {
         let may_be_tcp = matches!(protocol, Protocol::Link(_) | Protocol::WifiUnreadable);
@@ -218,7 +218,7 @@ fn protocols(summary: &slowpath_capture::CaptureSummary) -> Vec<(u64, String, bo
     all
 }
 
-/// Whether TCP may have been in what was skipped for this, so that the results may be wrong.
+/// Whether the skipped data may have contained TCP, so that results may be wrong.
 fn matters(oddity: Oddity) -> bool {
     oddity.skips() && oddity != Oddity::LaterFragment
 }

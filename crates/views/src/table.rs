@@ -1,4 +1,4 @@
-//! Tables as text: columns under a heading, within the width of a terminal.
+//! Text tables within the width of a terminal.
 
 use crate::terminal::Look;
 use slowpath_model::shown;
@@ -6,35 +6,35 @@ use std::io::{self, Write};
 use std::iter;
 use std::ops::Range;
 
-/// Rows under a heading. The first column is set to the left, the others to the right.
+/// Rows under a heading. The first column is left-aligned, the others right-aligned.
 ///
-/// A table that is too wide becomes several below each other, each with the label columns. No cell is ever broken; one
-/// that is far too long, such as a name that should break the table, loses its middle.
+/// A table that is too wide is split into several, each with the label columns. Cells are never wrapped; one that is
+/// far too long, such as a hostile name, loses its middle.
 pub struct Table {
-    /// How many columns, from the left, say what a row is.
+    /// The number of label columns on the left.
     labels: usize,
     heading: Vec<String>,
     rows: Vec<Row>,
 }
 
 enum Row {
-    /// A line of its own that is about the rows below it.
+    /// A line of its own, about the rows below it.
     Title(String),
     Cells(Vec<String>),
 }
 
-/// Between two columns.
+/// Spaces between columns.
 const GAP: usize = 2;
-/// The longest cell: more than any number, place or label that is ours.
+/// The limit of a cell, longer than any number, place or label of slowpath's.
 const LONGEST: usize = 256;
 
-/// A cell: one line of bounded length, whatever is named in it.
+/// A cell: one line of bounded length, whatever names it contains.
 fn cell(text: &str) -> String {
     shown::shortened(&shown::line(text), LONGEST).into_owned()
 }
 
 impl Table {
-    /// A table without rows; its first `labels` columns say what a row is.
+    /// A table without rows, whose first `labels` columns are labels.
     pub fn new<T: Into<String>>(labels: usize, heading: impl IntoIterator<Item = T>) -> Self {
         Self {
             labels,
@@ -53,12 +53,12 @@ impl Table {
         self.rows.push(Row::Cells(cells.iter().map(|text| cell(text)).collect()));
     }
 
-    /// Adds a line that is about the rows below it.
+    /// Adds a line about the rows below it.
     pub fn title(&mut self, text: String) {
         self.rows.push(Row::Title(cell(&text)));
     }
 
-    /// Prints it within the width of `look`.
+    /// Prints the table within the width of `look`.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Table {
         let values = self.labels..self.heading.len();
         let of_labels = span(&widths[..self.labels]);
         let widest = widths[values.clone()].iter().max().copied().unwrap_or(0);
-        // Labels that leave no room stand on a line of their own above their values.
+        // If labels leave no room, they are on a line of their own above their values.
         let above = of_labels + GAP + widest > look.width && span(&widths) > look.width;
         let room = look.width.saturating_sub(if above { GAP } else { of_labels + GAP });
         let mut from = values.start;
@@ -96,7 +96,7 @@ impl Table {
         widths
     }
 
-    /// Prints the label columns and those of `range`, with the labels on a line of their own if they stand `above`.
+    /// Prints the label columns and those of `range`; if `above`, the labels are on a line of their own.
     fn print_columns(
         &self,
         widths: &[usize],
@@ -135,7 +135,7 @@ fn span(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
-/// Prints rows of cells, the first of them the heading, each on one line however wide.
+/// Prints rows of cells, the heading first, each on one line of any width.
 ///
 /// # Errors
 ///
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_table_becomes_several_with_the_same_labels() {
+    fn wide_table_is_split_and_repeats_its_labels() {
         let mut table = Table::new(1, ["flow", "rate", "bound by"]);
         table.row(["a", "1 Mbit/s", "nothing"].map(str::to_owned).to_vec());
         table.title("two".to_owned());
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_hostile_name_stays_in_its_cell() {
         let mut table = Table::new(1, ["flow", "rate"]);
-        // No format string takes a width above 65,535.
+        // Format strings accept widths up to 65,535.
         table.row(vec!["x".repeat(100_000), "1 Mbit/s".to_owned()]);
         table.row(vec!["a\nb\u{1b}[2J\tc".to_owned(), "2 Mbit/s".to_owned()]);
         let text = printed(&table, usize::MAX / 2);

@@ -11,7 +11,7 @@ use slowpath_simulator::report::{DatagramCounts, Total};
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// A flow, its connections added up.
+/// A flow, summed over its connections.
 #[derive(Serialize, JsonSchema)]
 pub struct FlowResult<'a> {
     /// Its name.
@@ -22,7 +22,7 @@ pub struct FlowResult<'a> {
     bytes: u64,
     /// From the first connection's start to the last one's end, in seconds.
     seconds: f64,
-    /// Both together, in bits a second; `null` if no time passed.
+    /// Bytes over that time, in bits a second; `null` if no time passed.
     rate_bit_per_s: Option<u64>,
     /// Retransmitted segments.
     retransmits: u64,
@@ -30,14 +30,14 @@ pub struct FlowResult<'a> {
     timeouts: u64,
     /// The smoothed RTT at the end, in microseconds; `null` if there was none.
     rtt_us: Option<u64>,
-    /// The least RTT, in microseconds.
+    /// The minimum RTT, in microseconds.
     least_rtt_us: Option<u64>,
-    /// What happened to its datagrams; `null` if it is of TCP.
+    /// Its datagrams; `null` for TCP.
     datagrams: Option<counts::DatagramCounts>,
 }
 
 impl<'a> FlowResult<'a> {
-    /// Of the flow's counts.
+    /// The document of a flow's counts.
     pub fn new(name: &'a str, flow: &Total) -> Self {
         let micros = |time: Duration| u64::try_from(time.as_micros()).ok();
         Self {
@@ -55,7 +55,7 @@ impl<'a> FlowResult<'a> {
     }
 }
 
-/// Prints a table of flows, and a line for each that is of datagrams.
+/// Prints a table of flows, and a line for each flow of datagrams.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub fn print(flows: &[(&str, Total)], look: &Look, out: &mut impl Write) -> io::
     Ok(())
 }
 
-/// The datagrams of a flow that were read, and those that were dropped.
+/// The numbers of datagrams read and dropped, in words.
 fn of_datagrams(counts: &DatagramCounts) -> String {
     let part = |part: u64| share(part as f64 / counts.sent.max(1) as f64);
     let read = format!("{} sent, {} read", counted(counts.sent, "datagram"), part(counts.read));

@@ -1,4 +1,4 @@
-//! How long packets, data and processes waited, as text and as JSON.
+//! Waits of packets, data and processes, as text and as JSON.
 
 use crate::quantity::{count, duration, share};
 use crate::table::Table;
@@ -35,7 +35,7 @@ pub struct WaitTimes {
 }
 
 impl WaitTimes {
-    /// Of the spread of waits in one place.
+    /// The waits at one place.
     pub fn of(spread: &Spread) -> Self {
         Self {
             place: spread.on.name(),
@@ -62,14 +62,14 @@ pub struct WaitResult<'a> {
 }
 
 impl<'a> WaitResult<'a> {
-    /// With the names of its flow and its host; `None` if the scenario has no such flow.
+    /// Adds the names of flow and host; `None` if the scenario has no such flow.
     pub fn new(waited: &Waited, scenario: &'a Scenario) -> Option<Self> {
         let [flow, host] = waited.names(scenario)?;
         Some(Self { flow, host, times: WaitTimes::of(&waited.spread) })
     }
 }
 
-/// The waits of a run by flow and host, without those that took no time.
+/// A table of a run's waits by flow and host, without those that took no time.
 pub fn table(scenario: &Scenario, waited: impl Iterator<Item = Waited>) -> Table {
     let mut table = Table::new(1, HEADING);
     let mut last = None;
@@ -83,7 +83,7 @@ pub fn table(scenario: &Scenario, waited: impl Iterator<Item = Waited>) -> Table
     table
 }
 
-/// The cells under [`HEADING`], with `before` and a colon before the place.
+/// The cells under [`HEADING`]; the place is preceded by `before` and a colon.
 pub fn row(before: &str, spread: &Spread) -> Vec<String> {
     cells(format!("{before}: {}", words(spread.on)), spread)
 }

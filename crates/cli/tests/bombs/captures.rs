@@ -1,4 +1,4 @@
-//! Captures, and what `diagnose --raw` keeps.
+//! Captures, and raw files of `diagnose --raw`.
 
 use crate::packed::Packing;
 use crate::{Bomb, at, bomb};
@@ -26,7 +26,7 @@ pub const BOMBS: &[Bomb] = &[
     bomb("--raw, zstd: a frame of 4 GiB", ARGS, raw, "unpack it first"),
 ];
 
-/// Ethernet, microseconds.
+/// The pcap header: Ethernet, microseconds.
 fn header() -> Vec<u8> {
     let words: [u32; 6] = [0xa1b2_c3d4, 4 << 16 | 2, 0, 0, 262_144, 1];
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -54,7 +54,7 @@ fn section() -> Vec<u8> {
 }
 
 fn blocks(folder: &Path) {
-    // A block of a type that is passed over.
+    // A block of an unknown type, which is skipped.
     let block: Vec<u8> = [0x0bad_0000u32, 12, 12].iter().flat_map(|word| word.to_le_bytes()).collect();
     fs::write(at(folder, "c"), Packing::Zstd.repeated(&section(), &block)).expect("a disk with room");
 }
@@ -64,7 +64,7 @@ fn block(folder: &Path) {
     fs::write(at(folder, "c"), Packing::Zstd.repeated(&head, &[0; 4096])).expect("a disk with room");
 }
 
-/// The header of a sound file, and behind it a frame without end.
+/// The header of a valid file, followed by an endless frame.
 fn raw(folder: &Path) {
     let sound = concat!(env!("CARGO_MANIFEST_DIR"), "/../sources/live/tests/live/kept/transfer.raw");
     let mut head = fs::read(sound).expect("it is kept")[..40].to_vec();

@@ -1,4 +1,4 @@
-//! Programs whose symbols or debug information multiply. The sender of a folder for `--root` can build such programs.
+//! Programs whose symbols or debug information multiply. Whoever sends a folder for `--root` can build such programs.
 
 use crate::build::{Order, Recording, USER};
 use crate::packed::PACKED;
@@ -22,7 +22,7 @@ pub const BOMBS: &[Bomb] = &[
     bomb("ELF: symbols that share a long name", ARGS, long_name, "more memory"),
 ];
 
-/// Where the program is mapped, and where a sample is in it.
+/// The address of the program's mapping, and the sampled offset in it.
 const MAPPED: u64 = 0x5000_0000;
 const SAMPLED: u64 = 0x1010;
 
@@ -32,7 +32,7 @@ struct Section {
     flags: u64,
     bytes: Vec<u8>,
     link: u32,
-    /// Of a table, how long each entry is.
+    /// The size of a table's entries.
     each: u64,
 }
 
@@ -53,7 +53,8 @@ fn symbol(name: u32, address: u64) -> Vec<u8> {
     [halves(&[name]), vec![0x12, 0, 1, 0], words(&[address, 1])].concat()
 }
 
-/// Writes an executable for x86-64 of which the first two pages are mapped as they are, and a profile with a sample in it.
+/// Writes an x86-64 executable whose first two pages are mapped unchanged, and a profile with a sample in it. Returns
+/// the offset of the section headers.
 fn write(folder: &Path, sections: Vec<Section>) -> u64 {
     let mut all = vec![section("", 0, vec![]), Section { flags: 6, ..section(".text", 1, vec![0x90; 16]) }];
     all.extend(sections);
@@ -90,18 +91,19 @@ fn write(folder: &Path, sections: Vec<Section>) -> u64 {
     table
 }
 
-/// Abbreviations: a unit with an address and a length, a function with them, one with ranges, a unit without anything, one with ranges.
+/// Abbreviations: a unit with address and length, a function with both, a function with ranges, an empty unit, and a
+/// unit with ranges.
 const ABBREVIATIONS: &[u8] =
     b"\x01\x11\x01\x11\x01\x12\x06\0\0\x02\x2e\0\x11\x01\x12\x0b\0\0\x03\x2e\0\x55\x17\0\0\
     \x04\x11\0\0\0\x05\x11\0\x55\x17\0\0\0";
 
-/// A unit of DWARF 5 with these entries.
+/// A DWARF 5 unit with these entries.
 fn unit(entries: &[u8]) -> Vec<u8> {
     let length = entries.len() as u32 + 8;
     [halves(&[length]), vec![5, 0, 1, 8], halves(&[0]), entries.to_vec()].concat()
 }
 
-/// A unit that is where the sample is, with these entries in it.
+/// A unit that covers the sample, with these entries.
 fn around(entries: &[u8]) -> Vec<u8> {
     unit(&[b"\x01".to_vec(), words(&[0]), halves(&[0x2000]), entries.to_vec(), vec![0]].concat())
 }
@@ -111,7 +113,7 @@ fn info(folder: &Path, info: &[u8]) {
     write(folder, vec![section(".debug_info", 1, info.to_vec()), abbreviations]);
 }
 
-/// A gibibyte of zeros, packed.
+/// A gibibyte of zeros, compressed.
 fn strings(folder: &Path, packing: u32) {
     const BYTES: u64 = 1 << 30;
     let piece = vec![0; 1 << 20];
@@ -142,7 +144,7 @@ fn functions(folder: &Path) {
     info(folder, &around(&function.repeat(PACKED / function.len())));
 }
 
-/// Half a megabyte of functions, each with the same half a megabyte of ranges.
+/// Half a megabyte of functions that all have the same half a megabyte of ranges.
 fn ranges(folder: &Path) {
     shared(folder, around(&[3, 16, 0, 0, 0].repeat(PACKED / 10)));
 }
@@ -166,17 +168,17 @@ fn shared(folder: &Path, info: Vec<u8>) {
     );
 }
 
-/// Units of which each has its abbreviations a byte behind the one before.
+/// Units whose abbreviation tables each start one byte after the previous one's.
 fn abbreviations(folder: &Path) {
     let units: Vec<u8> = (0..PACKED as u32 / 32)
         .flat_map(|number| [halves(&[9]), vec![5, 0, 1, 8], halves(&[number]), vec![1]].concat())
         .collect();
-    // Each byte begins an abbreviation of code 1, tag 1, with attributes.
+    // An abbreviation of code 1, tag 1 and attributes starts at every byte.
     let table = vec![1; PACKED / 2];
     write(folder, vec![section(".debug_info", 1, units), section(".debug_abbrev", 1, table)]);
 }
 
-/// Of the first section that is asked for, all but its header is missing.
+/// The first section that is read consists of its header only; the rest is a hole.
 fn hole(folder: &Path) {
     let symbols = Section { link: 3, each: 24, ..section(".symtab", 2, symbol(1, 0x1000)) };
     let table = write(folder, vec![symbols, section(".strtab", 3, b"\0main\0".to_vec())]);

@@ -1,5 +1,5 @@
-//! Files of about a megabyte that unpack to, claim, or multiply into far more: each is read to an end in little time and
-//! little memory, and what was left out is reported.
+//! Files of about a megabyte that decompress to, claim, or multiply into far more: each is read in little time and
+//! memory, and the output reports what was left out.
 
 #[expect(dead_code, reason = "the profile crate's tests use more of it")]
 #[path = "../../../sources/profile/tests/profile/build.rs"]
@@ -17,23 +17,23 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What reading a bomb may take at most.
+/// The limits of memory and time for reading a bomb.
 const MOST_MEMORY: u64 = 256 << 20;
 const MOST_TIME: Duration = Duration::from_secs(5);
-/// A bomb that ends no earlier than this is killed. It is longer than [`MOST_TIME`], which is compared with the CPU time,
-/// since other tests may run at the same time.
+/// A command is killed after this time. It is longer than [`MOST_TIME`], which is compared with the CPU time, since
+/// other tests may run at the same time.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Past this much address space the program fails, and the machine does not.
+/// The limit of address space, at which the command fails before the machine does.
 const MOST_ADDRESSES: u64 = 8 << 30;
 
-/// A file, and what the program has to say about it.
+/// A file, and what the command must report about it.
 struct Bomb {
     name: &'static str,
-    /// Arguments, in which `@` is the folder that has been filled.
+    /// Arguments, in which `@` is the folder.
     args: &'static [&'static str],
-    /// Fills a folder.
+    /// Writes the file into a folder.
     make: fn(&Path),
-    /// What is printed.
+    /// A part of the output.
     says: &'static str,
 }
 
@@ -46,7 +46,7 @@ const fn bomb(
     Bomb { name, args, make, says }
 }
 
-/// What a command did and took.
+/// The result of a command.
 struct Ended {
     code: Option<i32>,
     said: String,
@@ -54,7 +54,7 @@ struct Ended {
     time: Duration,
 }
 
-/// Runs it to its end, or kills it.
+/// Runs a command to its end, or kills it.
 fn run(args: &[String]) -> Ended {
     let said = tempfile::tempfile().expect("a temporary file");
     let mut command =
@@ -82,7 +82,7 @@ fn all_of(mut file: std::fs::File) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Waits; says how it ended, the most memory that it had, and how long it ran on a CPU.
+/// Waits for a command; returns its exit code, peak memory and CPU time.
 fn wait(mut child: Child) -> (Option<i32>, u64, Duration) {
     let begun = Instant::now();
     let pid = i32::try_from(child.id()).expect("a process's number");
@@ -92,10 +92,10 @@ fn wait(mut child: Child) -> (Option<i32>, u64, Duration) {
         if begun.elapsed() > PATIENCE {
             let _ = child.kill();
         }
-        // SAFETY: zeros are a value of it.
+        // SAFETY: all zeros are a valid value.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         let mut status = 0;
-        // SAFETY: there is room for both answers.
+        // SAFETY: both pointers are valid for the results.
         let ended = unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage) };
         assert!(ended >= 0, "{}", std::io::Error::last_os_error());
         if ended == pid {
@@ -107,7 +107,7 @@ fn wait(mut child: Child) -> (Option<i32>, u64, Duration) {
     }
 }
 
-/// `VmHWM`: `ru_maxrss` would be this process's own, if that has more.
+/// `VmHWM`; `ru_maxrss` would be this process's own if that is larger.
 fn high_water(pid: i32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -118,14 +118,14 @@ fn high_water(pid: i32) -> u64 {
 fn size(path: &Path) -> u64 {
     let metadata = std::fs::metadata(path).expect("it was written");
     if !metadata.is_dir() {
-        // What a file with holes has on the disk.
+        // The size on disk of a file with holes.
         return slowpath_files::allocated(&metadata);
     }
     let entries = std::fs::read_dir(path).expect("a folder");
     entries.map(|entry| size(&entry.expect("an entry").path())).sum()
 }
 
-/// All of one kind, one after the other: what they take is measured.
+/// Runs all bombs of a kind one after another, so that their memory and time can be measured.
 fn go_off(bombs: &[Bomb]) {
     let mut wrong = Vec::new();
     for bomb in bombs {
@@ -146,7 +146,7 @@ fn go_off(bombs: &[Bomb]) {
         println!("{line}");
         let is_small = packed <= 3 << 20;
         let is_bounded = ended.memory <= MOST_MEMORY && ended.time <= MOST_TIME;
-        // Lines are broken where they are long.
+        // The output wraps long lines.
         let said = ended.said.split_whitespace().collect::<Vec<_>>().join(" ");
         let says = said.contains(bomb.says);
         if !(is_small && is_bounded && says && matches!(ended.code, Some(0..=2))) {
@@ -176,7 +176,7 @@ fn recordings_are_bounded() {
     go_off(recordings::BOMBS);
 }
 
-/// Somewhere in a folder.
+/// A path in a folder.
 fn at(folder: &Path, name: &str) -> PathBuf {
     folder.join(name)
 }

@@ -1,13 +1,13 @@
-//! Much of the same, packed.
+//! Highly compressible data.
 
 use std::io::Write;
 
-/// What one member or frame holds.
+/// Uncompressed bytes of a gzip member or zstd frame.
 const MEMBER: usize = 8 << 20;
-/// What all of them have together, packed.
+/// Compressed bytes of all of them together.
 pub const PACKED: usize = 1 << 20;
 
-/// A packing of independent parts.
+/// A compression format with independent parts.
 #[derive(Clone, Copy)]
 pub enum Packing {
     Gzip,
@@ -26,7 +26,7 @@ impl Packing {
         }
     }
 
-    /// A megabyte that unpacks to a head and then always the same.
+    /// A megabyte that decompresses to `head` and many repetitions of `unit`.
     pub fn repeated(self, head: &[u8], unit: &[u8]) -> Vec<u8> {
         let mut packed = self.pack(head);
         let member = self.pack(&unit.repeat(MEMBER / unit.len()));
@@ -36,7 +36,7 @@ impl Packing {
         packed
     }
 
-    /// A megabyte that unpacks to a head and then to pieces of which no two are the same.
+    /// A megabyte that decompresses to `head` and many different pieces.
     pub fn counted(self, head: &[u8], piece: impl Fn(u64, &mut Vec<u8>)) -> Vec<u8> {
         let mut packed = self.pack(head);
         let mut number = 0;

@@ -90,7 +90,7 @@ fn field(number: u8, bytes: &[u8], to: &mut Vec<u8>) {
     to.extend(bytes);
 }
 
-/// Each with an address, and with a sample that is in it.
+/// Locations, each with an address and a sample.
 fn locations(folder: &Path) {
     let packed = Packing::Gzip.counted(PPROF, |number, to| {
         let (mut location, mut sample) = (vec![8], vec![]);
@@ -107,7 +107,7 @@ fn locations(folder: &Path) {
     write(folder, &packed);
 }
 
-/// A location of a thousand functions, and samples of which each is in it a thousand times.
+/// A location of a thousand functions, and samples that contain it a thousand times.
 fn multiplied(folder: &Path) {
     let mut bytes = PPROF.to_vec();
     let mut location = vec![8, 2];
@@ -117,7 +117,7 @@ fn multiplied(folder: &Path) {
     while bytes.len() < PACKED {
         let mut sample = vec![];
         let mut stack = vec![2; 1000];
-        // No two are the same.
+        // All stacks differ.
         stack.extend(number.to_le_bytes().map(|byte| byte % 2 + 1));
         stack.extend((0..24).map(|bit| (number >> bit & 1) as u8 + 1));
         field(1, &stack, &mut sample);
@@ -139,7 +139,7 @@ fn functions(folder: &Path) {
     write(folder, &packed);
 }
 
-/// Each line a stack of a hundred thousand.
+/// Each line is a stack of a hundred thousand frames.
 fn deep(folder: &Path) {
     let packed = Packing::Gzip.counted(b"a;b 1\n", |number, to| {
         to.extend("a;".repeat(100_000).bytes());
@@ -164,13 +164,13 @@ fn packed_perf(folder: &Path) {
     let head = recording.file();
     let start = recording.records.len();
     recording.sample(30, 7, 1, &[USER, 0x5000_0010]);
-    // Its data goes on to the end of the file.
+    // The data section extends to the end of the file.
     let mut head = head;
     head[48..56].fill(0);
     write(folder, &Packing::Gzip.repeated(&head, &recording.records[start..]));
 }
 
-/// A recording whose records are packed, as many as a megabyte packs.
+/// A recording with as many compressed records as fit into a megabyte.
 fn records(folder: &Path, record: fn(&mut Recording, u64)) {
     let mut recording = sound();
     let mut encoder = zstd::stream::Encoder::new(Vec::new(), 6).expect("memory");
@@ -183,7 +183,7 @@ fn records(folder: &Path, record: fn(&mut Recording, u64)) {
             record(&mut plain, number);
             number += 1;
         }
-        // Much of the same takes long to pack, and one time is enough.
+        // Compressing is slow, so repetitive data is compressed once and repeated.
         unpacked += plain.records.len() as u64;
         encoder.write_all(&plain.records).expect("memory");
     }

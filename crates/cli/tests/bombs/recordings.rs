@@ -41,7 +41,7 @@ pub const BOMBS: &[Bomb] = &[
     ),
 ];
 
-/// What a table is filled with.
+/// The contents of a table.
 struct Filled {
     rows: usize,
     groups: usize,
@@ -56,7 +56,7 @@ impl Filled {
     const NOTHING: Self = Self { rows: 1, groups: 1, text: 4, dictionary: false, list: 0 };
 }
 
-/// A sound recording of which one table is another.
+/// A valid recording in which one table is replaced.
 fn table(folder: &Path, name: &str, filled: &Filled) {
     let recording = at(folder, "r");
     let mut writer = Writer::create(&recording, About::default()).expect("a folder");
@@ -73,7 +73,7 @@ fn table(folder: &Path, name: &str, filled: &Filled) {
     replace(&recording.join("000001").join(format!("{name}.parquet")), filled);
 }
 
-/// Writes another file with the columns and the metadata that it has.
+/// Writes another file with the same columns and metadata.
 fn replace(path: &Path, filled: &Filled) {
     let sound = SerializedFileReader::new(File::open(path).expect("it was written")).expect("it is sound");
     let about = sound.metadata().file_metadata();
@@ -100,7 +100,7 @@ fn replace(path: &Path, filled: &Filled) {
 }
 
 fn fill(column: &mut parquet::file::writer::SerializedColumnWriter<'_>, filled: &Filled) {
-    // A column is asked for its type by its writer.
+    // A column's type is known by its writer.
     let about = match column.untyped() {
         parquet::column::writer::ColumnWriter::Int64ColumnWriter(writer) => writer.get_descriptor().clone(),
         parquet::column::writer::ColumnWriter::ByteArrayColumnWriter(writer) => {

@@ -1,25 +1,22 @@
-//! Two recordings of one transfer: every flow is judged by both, whether it is shown in full or in a group.
+//! Two recordings of one transfer: findings on every flow use both, whether it is shown in full or in a group.
 
 use crate::captures::Captures;
-use crate::{run, told};
-use std::path::Path;
+use crate::{flat, json, outcome, run, shipped};
 
-/// What is printed of both recordings of a shipped capture, its white space made even.
+/// The output for both recordings of a shipped capture, with whitespace collapsed.
 fn both(capture: &str, more: &[&str]) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
-    let [sender, receiver] =
-        ["sender", "receiver"].map(|end| folder.join(end).with_extension("pcap.zst").display().to_string());
+    let [sender, receiver] = ["sender", "receiver"].map(|end| shipped(capture, end));
     let mut args = vec!["diagnose", &sender, &receiver];
     args.extend(more);
-    let (code, out, err) = told(&run(&Captures::new(), &args));
+    let (code, out, err) = outcome(&run(&Captures::new(), &args));
     assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-    out.split_whitespace().collect::<Vec<_>>().join(" ")
+    flat(&out)
 }
 
 const REORDERED: &str = "reordering-20mbit-40ms-20000ppm-by-60ms-nots";
 
 #[test]
-fn a_group_says_what_both_recordings_say() {
+fn groups_use_both_recordings() {
     for top in ["0", "1"] {
         let text = both(REORDERED, &["--top", top]);
         assert!(!text.contains("fast recovery"), "nothing was lost, so nothing was repaired: {text}");
@@ -27,7 +24,7 @@ fn a_group_says_what_both_recordings_say() {
 }
 
 #[test]
-fn a_flow_asked_for_is_judged_by_both_whatever_its_number_in_the_other() {
+fn selected_flow_uses_both_recordings() {
     for flow in ["1", "2"] {
         let text = both("parallel-10mbit-30ms-4streams", &["--flow", flow]);
         assert!(text.contains("Recorded in") && text.contains("as well, as flow"), "{text}");
@@ -36,15 +33,13 @@ fn a_flow_asked_for_is_judged_by_both_whatever_its_number_in_the_other() {
 }
 
 #[test]
-fn either_recording_may_be_named_first() {
-    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped");
+fn order_of_recordings_does_not_matter() {
     for capture in ["parallel-10mbit-30ms-4streams", REORDERED] {
-        let [sender, receiver] = ["sender", "receiver"]
-            .map(|end| shipped.join(capture).join(end).with_extension("pcap.zst").display().to_string());
+        let [sender, receiver] = ["sender", "receiver"].map(|end| shipped(capture, end));
         for form in [&[][..], &["--json"]] {
             let [one, other] = [[&sender, &receiver], [&receiver, &sender]].map(|[first, second]| {
                 let args = [&["diagnose", first.as_str(), second], form].concat();
-                told(&run(&Captures::new(), &args)).1
+                outcome(&run(&Captures::new(), &args)).1
             });
             assert!(!one.is_empty() && one == other, "{capture}: {one}\n{other}");
         }
@@ -52,9 +47,9 @@ fn either_recording_may_be_named_first() {
 }
 
 #[test]
-fn the_flow_that_both_say_lost_most_comes_first() {
+fn flow_with_most_losses_by_both_recordings_comes_first() {
     let text = both("parallel-10mbit-30ms-4streams", &["--json"]);
-    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let document = json(&text);
     let lost = |flow: &serde_json::Value| {
         let ways = flow["directions"].as_array().expect("directions");
         let main = ways.iter().find(|way| way["from"] == flow["sender"]).expect("the sender's");
@@ -70,12 +65,12 @@ fn the_flow_that_both_say_lost_most_comes_first() {
 }
 
 #[test]
-fn a_place_given_for_two_recordings_is_left_aside_and_that_is_said() {
+fn vantage_is_ignored_for_two_recordings_with_a_note() {
     let folder = Captures::new();
     folder.write("sender.pcapng", &crate::captures::transfer(60));
     folder.write("receiver.pcapng", &crate::captures::transfer_at_receiver(60));
     let args = ["diagnose", "sender.pcapng", "receiver.pcapng", "--vantage", "between"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert!(code == 0 && out.contains("Recorded at the sender"), "{out}");
     assert!(err.contains("--vantage is ignored"), "{err}");
 }

@@ -1,17 +1,18 @@
 //! `explain buffer` compared with this machine's kernel: sockets on loopback with the same sizes.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{json, outcome, run};
 use serde_json::Value;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// What a frame of 1500 bytes carries: 1460 in the option of the SYN, of which timestamps take 12.
+/// The MSS of 1500-byte frames: 1460 in the SYN option, 12 less with timestamps.
 const SYN_MSS: i32 = 1460;
 const PAYLOAD: usize = 1448;
-/// What loopback charges for a segment that was written by itself: the sender's buffer, a head of 832 and the payload.
+/// The truesize of a segment that was written alone on loopback: 832 bytes of overhead and the payload, charged to the
+/// sender's buffer.
 const TRUESIZE: u32 = 832 + PAYLOAD as u32;
 
 fn sysctl(name: &str) -> String {
@@ -23,7 +24,7 @@ fn sysctl(name: &str) -> String {
         .join(" ")
 }
 
-/// What is said of a size, with the sysctls that this machine has.
+/// The output of `explain buffer` for a size, with this machine's sysctls.
 fn explained(folder: &Captures, size: Option<i64>) -> Value {
     let mut args: Vec<String> = ["explain", "buffer", "--kernel", "6.18", "--json"].map(str::to_owned).into();
     args.extend(size.map(|size| format!("{size}B")));
@@ -34,9 +35,9 @@ fn explained(folder: &Captures, size: Option<i64>) -> Value {
         args.extend(["--sysctl".to_owned(), format!("{name}={}", sysctl(name))]);
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let (code, out, err) = told(&run(folder, &args));
+    let (code, out, err) = outcome(&run(folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     document["kernels"][0].clone()
 }
 
@@ -45,24 +46,24 @@ fn number(value: &Value) -> u64 {
 }
 
 fn socket() -> OwnedFd {
-    // SAFETY: the call takes no pointers; what it returns is checked, and is this process's.
+    // SAFETY: the call takes no pointers; the result is checked.
     let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
     assert!(fd >= 0, "{}", io::Error::last_os_error());
-    // SAFETY: the descriptor is new, and nobody else closes it.
+    // SAFETY: the descriptor is new, and nothing else closes it.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
 fn set(socket: &impl AsRawFd, level: i32, option: i32, value: i32) {
     let (at, size) = ((&raw const value).cast(), size_of::<i32>() as u32);
-    // SAFETY: `at` points to an `int` of the size that is given, which lives through the call.
+    // SAFETY: `at` points to a live `int` of the given size.
     let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, size) };
     assert_eq!(result, 0, "{}", io::Error::last_os_error());
 }
 
-/// What the kernel writes for an option: as much as it has and there is room for.
+/// Reads an option, up to the size of `room`.
 fn get(socket: &impl AsRawFd, level: i32, option: i32, room: &mut [u8]) -> usize {
     let mut size = room.len() as u32;
-    // SAFETY: the kernel writes no more than `size` bytes, which `room` has.
+    // SAFETY: the kernel writes at most `size` bytes, the size of `room`.
     let result = unsafe {
         libc::getsockopt(socket.as_raw_fd(), level, option, room.as_mut_ptr().cast(), &raw mut size)
     };
@@ -76,10 +77,11 @@ fn buffer(socket: &impl AsRawFd, option: i32) -> u64 {
     u64::from(u32::from_ne_bytes(bytes))
 }
 
-/// Of `struct tcp_info` (include/uapi/linux/tcp.h): the shift of our windows, the window advertised last, and the peer's.
+/// Fields of `struct tcp_info` (include/uapi/linux/tcp.h): our window scale, the window last advertised, and the peer's
+/// window.
 struct Info {
     shift: u64,
-    told: u64,
+    advertised: u64,
     peer: u64,
 }
 
@@ -88,19 +90,19 @@ fn info(socket: &impl AsRawFd) -> Info {
     let size = get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes);
     assert!(size >= 236, "tcpi_rcv_wnd came with 6.2; this kernel has {size} bytes");
     let word = |at: usize| u64::from(u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four")));
-    Info { shift: u64::from(bytes[6] >> 4), told: word(232), peer: word(228) }
+    Info { shift: u64::from(bytes[6] >> 4), advertised: word(232), peer: word(228) }
 }
 
-/// Sizes as programs ask for them: nothing, the least, around it, pages, and beyond all bounds.
+/// Buffer sizes to request: 0, the minimum and its neighbours, multiples of pages, and sizes beyond all limits.
 fn sizes() -> Vec<i64> {
     let most: i64 = sysctl("net.core.rmem_max").parse().expect("a number");
     let fixed = [0, 1, 1151, 1152, 1153, 2303, 2304, 4096, 65_536, 262_144, 1 << 20, i64::from(i32::MAX)];
     fixed.into_iter().chain([most - 1, most, most + 1, 2 * most]).collect()
 }
 
-/// `getsockopt` says what is said, to the byte, and a negative size is as good as the largest.
+/// `getsockopt` returns the predicted size, to the byte; a negative size counts as the largest.
 #[test]
-fn buffers_are_kept_as_it_says() {
+fn getsockopt_matches_explain_buffer() {
     let folder = Captures::new();
     for size in sizes() {
         let said = explained(&folder, Some(size));
@@ -122,8 +124,7 @@ fn buffers_are_kept_as_it_says() {
     }
 }
 
-/// A connection to a listener on loopback by a client with such a receive buffer, and segments like those of a link of
-/// 1500 bytes.
+/// A loopback connection whose client has this receive buffer, with segments as on a link with an MTU of 1500 bytes.
 fn connected(size: Option<i64>) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let port = listener.local_addr().expect("bound").port();
@@ -140,7 +141,7 @@ fn connected(size: Option<i64>) -> (TcpStream, TcpStream) {
         sin_zero: [0; 8],
     };
     let length = size_of_val(&raw) as u32;
-    // SAFETY: `raw` is an address of IPv4 of that length, which lives through the call.
+    // SAFETY: `raw` is a live IPv4 address of that length.
     let result = unsafe { libc::connect(client.as_raw_fd(), (&raw const raw).cast(), length) };
     assert_eq!(result, 0, "{}", io::Error::last_os_error());
     let (server, _) = listener.accept().expect("it has connected");
@@ -148,17 +149,17 @@ fn connected(size: Option<i64>) -> (TcpStream, TcpStream) {
     (TcpStream::from(client), server)
 }
 
-/// Whether this kernel measures how much of a buffer is window, as 6.18 does (since 6.6).
+/// Whether this kernel measures the share of a buffer that is window, as 6.18 does (since 6.6).
 fn measures_ratio() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
     let mut parts = release.split(['.', '-']).map_while(|part| part.trim().parse::<u32>().ok());
     (parts.next(), parts.next()) >= (Some(6), Some(6))
 }
 
-/// The scale in the SYN and the window of the first ACK, to the byte; and the largest window, to a segment: an ACK may go out
-/// before the reader has taken the segment that it is for, and windows without a shift are whole segments.
+/// The window scale in the SYN and the window of the first ACK are exact. The largest window is exact to a segment: an
+/// ACK may be sent before the reader has read its segment, and windows without scaling are whole segments.
 #[test]
-fn windows_are_told_as_it_says() {
+fn advertised_windows_match_explain_buffer() {
     assert!(measures_ratio(), "this test needs Linux 6.6 or newer, whose arithmetic it is about");
     let folder = Captures::new();
     let most: i64 = sysctl("net.core.rmem_max").parse().expect("a number");
@@ -167,20 +168,20 @@ fn windows_are_told_as_it_says() {
         let (mut client, mut server) = connected(size);
         let (first, shift) = (info(&client), said["window_scale"].as_u64().unwrap_or(0));
         assert_eq!(first.shift, shift, "scale of {size:?}");
-        assert_eq!(first.told, number(&said["first_bytes"]), "first window of {size:?}");
+        assert_eq!(first.advertised, number(&said["first_bytes"]), "first window of {size:?}");
         let peers = info(&server).peer;
-        assert_eq!(peers, first.told, "as the peer has it, {size:?}");
+        assert_eq!(peers, first.advertised, "as the peer has it, {size:?}");
         if size.is_none() {
-            // How far tuning goes is the transfer's doing.
+            // The limit of autotuning depends on the transfer.
             continue;
         }
-        // Each segment by itself, and read before the next: nothing is merged and nothing waits.
+        // Each segment is written and read alone, so that none are merged and none wait.
         let mut segment = [0; PAYLOAD];
         let mut largest = 0;
         for _ in 0..3000 {
             server.write_all(&segment).expect("room");
             client.read_exact(&mut segment).expect("a segment");
-            largest = largest.max(info(&client).told);
+            largest = largest.max(info(&client).advertised);
         }
         let most = number(&said["most_bytes"]);
         let near = most.saturating_sub(PAYLOAD as u64)..=most;
@@ -188,20 +189,20 @@ fn windows_are_told_as_it_says() {
     }
 }
 
-/// What a writer may have in flight to a reader who reads nothing, beyond what that reader's buffer took: at least what fits in
-/// segments of their own, at most what fits in whole super-packets and one more.
+/// Data in flight to a reader that reads nothing, beyond what its buffer took: at least what fits in separate segments,
+/// at most what fits in whole super-packets plus one.
 #[test]
-fn a_send_buffer_holds_what_it_says() {
+fn data_in_flight_matches_explain_buffer() {
     let folder = Captures::new();
     for size in [65_536, 262_144, 1 << 20] {
         let said = &explained(&folder, Some(size))["send"];
-        // A window that lets segments be whole (`tcp_bound_to_half_wnd`), and is full soon.
+        // A window large enough for full segments (`tcp_bound_to_half_wnd`) that fills quickly.
         let (reader, mut writer) = connected(Some(65_536));
         set(&writer, libc::SOL_SOCKET, libc::SO_SNDBUF, i32::try_from(size).expect("an int"));
         writer.set_nonblocking(true).expect("a socket");
         let chunk = vec![0; 1 << 20];
         let mut written = 0;
-        // The first windowful is acknowledged and makes room again: until nothing more is taken for a while.
+        // The first window is acknowledged and frees space, so write until nothing more is accepted for a while.
         let mut quiet = 0;
         while quiet < 20 {
             match writer.write(&chunk) {
@@ -224,7 +225,7 @@ fn a_send_buffer_holds_what_it_says() {
     }
 }
 
-/// Bytes that were written and are not acknowledged (`SIOCOUTQ`).
+/// Bytes written but not acknowledged (`SIOCOUTQ`).
 fn unacknowledged(socket: &impl AsRawFd) -> u64 {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the call writes one `int`, which `bytes` is.

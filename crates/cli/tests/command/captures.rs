@@ -1,15 +1,15 @@
-//! Captures written byte by byte, small enough to read.
+//! Small captures written byte by byte.
 
 use std::path::PathBuf;
 
-/// A folder with captures in it, removed at the end of a test.
+/// A temporary folder for captures.
 pub struct Captures {
     folder: tempfile::TempDir,
 }
 
-/// What a segment holds where no MSS was agreed (RFC 9293, section 3.7.1).
+/// The payload of a segment without MSS option (RFC 9293, section 3.7.1).
 const PAYLOAD: u16 = 536;
-/// Twenty of them.
+/// A window of twenty segments.
 const WINDOW: u16 = 20 * PAYLOAD;
 const CLIENT: [u8; 4] = [192, 0, 2, 1];
 const SERVER: [u8; 4] = [198, 51, 100, 7];
@@ -35,12 +35,12 @@ impl Captures {
     }
 }
 
-/// The capture of a transfer in `rounds` RTTs of 20 ms, at its sender.
+/// The sender's capture of a transfer over `rounds` RTTs of 20 ms.
 pub fn transfer(rounds: u32) -> Vec<u8> {
     written(segments(rounds))
 }
 
-/// The capture of that transfer at its receiver, 10 ms away, where every 500th segment did not arrive.
+/// The receiver's capture of that transfer, 10 ms away; every 500th segment was lost.
 pub fn transfer_at_receiver(rounds: u32) -> Vec<u8> {
     let mut all = segments(rounds);
     let mut number = 0;
@@ -55,8 +55,8 @@ pub fn transfer_at_receiver(rounds: u32) -> Vec<u8> {
     written(all)
 }
 
-/// The capture of a transfer clocked by its ACKs, at its receiver, which answers every second segment after 5 µs. The
-/// sender's segments are stamped `late` microseconds late.
+/// The receiver's capture of an ACK-clocked transfer, in which the receiver acknowledges every second segment after 5
+/// µs. The sender's segments have timestamps `late` microseconds late.
 pub fn transfer_stamped_late(rounds: u32, late: u32) -> Vec<u8> {
     const ROUND_TRIP: u32 = 20_000;
     let data = |micros: u32, seq, flags, len| Packet {
@@ -90,7 +90,7 @@ pub fn transfer_stamped_late(rounds: u32, late: u32) -> Vec<u8> {
     written(all)
 }
 
-/// The capture of that transfer at its sender, whose clock is set back by so many microseconds 2 s after its start.
+/// The sender's capture of that transfer; 2 s after its start, the clock is set back by `by` microseconds.
 pub fn transfer_clock_set_back(rounds: u32, by: u32) -> Vec<u8> {
     let mut all = segments(rounds);
     for segment in all.iter_mut().filter(|segment| segment.micros >= 2_000_000) {
@@ -148,7 +148,7 @@ fn segments(rounds: u32) -> Vec<Packet> {
     all
 }
 
-/// The header of a pcap of raw IP in microseconds.
+/// The pcap header: raw IP, microseconds.
 pub fn header() -> Vec<u8> {
     let mut file = 0xa1b2_c3d4_u32.to_le_bytes().to_vec();
     file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -157,7 +157,7 @@ pub fn header() -> Vec<u8> {
     file
 }
 
-/// One segment, of which the headers are captured.
+/// Appends a segment, of which only the headers are captured.
 fn push(file: &mut Vec<u8>, segment: &Packet) {
     file.extend((segment.micros / 1_000_000).to_le_bytes());
     file.extend((segment.micros % 1_000_000).to_le_bytes());

@@ -1,14 +1,14 @@
-//! A capture whose clock was set while recording.
+//! Captures during which the clock was set.
 
 use super::captures::{self, Captures};
-use super::{run, slowpath, told};
+use super::{flat, json, outcome, run, slowpath};
 use std::fs::File;
 
-/// A JSON document that a command prints, which says nothing else but `err`.
+/// The JSON document of a command, whose standard error must be `says`.
 fn document(folder: &Captures, args: &[&str], says: &str) -> serde_json::Value {
-    let (code, out, err) = told(&run(folder, args));
+    let (code, out, err) = outcome(&run(folder, args));
     assert!(code == 0 && err.contains(says) && err.is_empty() == says.is_empty(), "{args:?}: {err}");
-    serde_json::from_str(&out).expect("JSON")
+    json(&out)
 }
 
 fn folder() -> Captures {
@@ -19,7 +19,7 @@ fn folder() -> Captures {
 }
 
 #[test]
-fn a_clock_that_was_set_is_corrected_and_reported_once() {
+fn clock_step_is_corrected_and_reported_once() {
     let folder = folder();
     let right = document(&folder, &["diagnose", "right.pcap", "--json"], "");
     assert_eq!(right["recordings"][0]["clock_steps"], serde_json::json!([]));
@@ -36,8 +36,8 @@ fn a_clock_that_was_set_is_corrected_and_reported_once() {
     let listed = document(&folder, &["flows", "set.pcap", "--json"], set);
     assert_eq!(listed["flows"][0]["main_cause"], found["flows"][0]["main_cause"]);
     assert_eq!(listed["recordings"][0]["clock_steps"], found["recordings"][0]["clock_steps"]);
-    let (_, out, _) = told(&run(&folder, &["diagnose", "set.pcap"]));
-    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, out, _) = outcome(&run(&folder, &["diagnose", "set.pcap"]));
+    let flat = flat(&out);
     assert_eq!(flat.matches("clock was set back").count(), 1, "{out}");
     assert!(flat.contains("later times are corrected") && !flat.contains("stamped earlier"), "{out}");
 }
@@ -45,7 +45,7 @@ fn a_clock_that_was_set_is_corrected_and_reported_once() {
 #[test]
 fn packets_are_shown_with_the_recorded_times() {
     let folder = folder();
-    let (code, out, err) = told(&run(&folder, &["show", "set.pcap", "--flow", "1"]));
+    let (code, out, err) = outcome(&run(&folder, &["show", "set.pcap", "--flow", "1"]));
     assert!(code == 0 && err.contains("times are as recorded"), "{err}");
     let times: Vec<f64> =
         out.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
@@ -53,18 +53,18 @@ fn packets_are_shown_with_the_recorded_times() {
 }
 
 #[test]
-fn a_stream_is_reported_and_not_corrected() {
+fn clock_step_in_a_stream_is_reported_and_not_corrected() {
     let folder = folder();
     let stream = File::open(folder.path("set.pcap")).expect("it was written");
     let output = slowpath(&folder).args(["diagnose", "-"]).stdin(stream).output().expect("the binary runs");
-    let (code, out, _) = told(&output);
-    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (code, out, _) = outcome(&output);
+    let flat = flat(&out);
     assert!(code == 0 && flat.contains("! The capture's clock was set back"), "{out}");
     assert!(flat.contains("times are as recorded"), "{out}");
 }
 
 #[test]
-fn two_captures_agree_although_one_was_set() {
+fn two_captures_agree_despite_a_clock_step() {
     let folder = folder();
     folder.write("receiver.pcap", &captures::transfer_at_receiver(200));
     let right = document(&folder, &["diagnose", "right.pcap", "receiver.pcap", "--json"], "");

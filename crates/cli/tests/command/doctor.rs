@@ -1,24 +1,21 @@
-//! `slowpath doctor`, on loopback, which every host has, and on a host in a namespace, as the handbook shows it.
+//! `slowpath doctor` on loopback, which every host has, and on a host in a namespace, as in the handbook.
 
 use crate::captures::Captures;
-use crate::{run, told};
-use serde_json::Value;
+use crate::{flat, handbook_example, json, outcome, run};
 use slowpath_lab::namespaces::{Namespaces, Place};
-use std::fs;
-use std::path::Path;
 
 #[test]
-fn as_json_with_what_was_seen() {
+fn json_has_the_values_read() {
     let folder = Captures::new();
     let args = ["doctor", "--interface", "lo", "--rate", "8Gbit/s", "--rtt", "10s", "--json"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!(err, "");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     assert_eq!(document["schema"], "slowpath/doctor/1");
     assert_eq!(document["goal"]["window"], 10_000_000_000_u64);
     assert_eq!(document["goal"]["rate_from"], "given");
     assert_eq!(document["host"]["interfaces"][0]["name"], "lo");
-    // No host lets a socket have 10 GB: buffers are C's `int`.
+    // No host permits a socket buffer of 10 GB: buffer sizes are C's `int`.
     let limit = document["limit"].as_u64().expect("something limits");
     assert!(code == 1 && limit < 8_000_000_000, "{out}");
     let findings = document["findings"].as_array().expect("findings");
@@ -27,26 +24,25 @@ fn as_json_with_what_was_seen() {
 }
 
 #[test]
-fn in_words_with_the_verdict_first() {
+fn text_starts_with_the_verdict() {
     let folder = Captures::new();
     let args = ["doctor", "127.0.0.1", "--rate", "8Gbit/s", "--rtt", "10s", "--as", "receiver"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (1, ""));
     assert!(out.starts_with("A transfer of 8 Gbit/s over 10 s would be limited to about"), "{out}");
     assert!(out.contains("$ sysctl -w net.ipv4.tcp_rmem=") && out.contains("undo: sysctl -w"), "{out}");
     assert!(!out.contains("tcp_wmem"), "a receiver's send buffer does not matter: {out}");
     assert!(out.contains("cause receive-window/buffer-too-small"), "{out}");
     assert!(!out.contains('\x1b'), "a pipe gets no colour");
-    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(!flat.contains("is assumed"), "{out}");
-    let (_, out, _) = told(&run(&folder, &["doctor", "--interface", "lo"]));
-    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!flat(&out).contains("is assumed"), "{out}");
+    let (_, out, _) = outcome(&run(&folder, &["doctor", "--interface", "lo"]));
+    let flat = flat(&out);
     assert!(flat.contains("A transfer of 1 Gbit/s over 40 ms"), "loopback has no rate of its own: {out}");
     assert!(flat.contains("The rate is assumed") && flat.contains("The RTT is assumed"), "{out}");
 }
 
 #[test]
-fn what_cannot_be_looked_at_is_an_error() {
+fn unknown_destination_or_interface_is_an_error() {
     let folder = Captures::new();
     for (args, says) in [
         (&["doctor", "--interface", "no-such-card"][..], "there is no interface no-such-card"),
@@ -55,26 +51,15 @@ fn what_cannot_be_looked_at_is_an_error() {
         (&["doctor", "--rate", "fast"], "rate"),
         (&["doctor", "--streams", "0"], "--streams"),
     ] {
-        let (code, out, err) = told(&run(&folder, args));
+        let (code, out, err) = outcome(&run(&folder, args));
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}");
         assert!(err.contains(says), "{args:?}: {err}");
     }
 }
 
-/// The handbook's example: its command, and its lines, of which `…` stands for any number.
-fn example() -> (String, Vec<String>) {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/doctor.md");
-    let page = fs::read_to_string(page).expect("docs/src/doctor.md");
-    let block =
-        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-    let (command, lines) = block.split_once('\n').expect("a command and its output");
-    let command = command.strip_prefix("$ slowpath ").expect("a command of slowpath").to_owned();
-    (command, lines.lines().map(str::to_owned).collect())
-}
-
 #[test]
 #[ignore = "needs root"]
-fn the_handbooks_example_is_what_is_printed() {
+fn handbook_example_matches_the_output() {
     let made = Namespaces::create().expect("namespaces");
     let there = made.path(Place::Receiver);
     made.ip(Place::Sender, &format!("link add eth0 type veth peer name eth0 netns {there}")).expect("a veth");
@@ -83,21 +68,20 @@ fn the_handbooks_example_is_what_is_printed() {
         made.ip(place, "link set eth0 up").expect("up");
     }
     made.sysctl(Place::Sender, "net.ipv4.tcp_rmem", "4096 131072 4194304").expect("set");
-    let (command, wanted) = example();
+    let (args, wanted) = handbook_example("doctor.md");
     let _folder = Captures::new();
     let mut inside = made.command(Place::Sender, env!("CARGO_BIN_EXE_slowpath"));
-    inside.args(command.split(' ')).env("NO_COLOR", "1");
-    let (code, out, err) = told(&inside.output().expect("it runs"));
+    inside.args(args).env("NO_COLOR", "1");
+    let (code, out, err) = outcome(&inside.output().expect("it runs"));
     assert_eq!((code, err.as_str()), (1, ""));
     let mut printed = out.lines();
     let mut skips = false;
-    for line in &wanted {
+    for line in wanted.lines() {
         if line == "…" {
             skips = true;
             continue;
         }
-        let found =
-            if skips { printed.any(|one| one == line) } else { printed.next() == Some(line.as_str()) };
+        let found = if skips { printed.any(|one| one == line) } else { printed.next() == Some(line) };
         assert!(found, "not printed: {line}\n{out}");
         skips = false;
     }

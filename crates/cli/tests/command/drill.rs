@@ -1,7 +1,7 @@
-//! `slowpath drill`: what it prints of scripts that hold, that do not, and that cannot be read.
+//! `slowpath drill` with scripts that pass, fail, and cannot be parsed.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{outcome, run};
 use std::fs;
 
 const HANDSHAKE: &str = "\
@@ -12,7 +12,7 @@ const HANDSHAKE: &str = "\
 +0 > S. 0:0(0) ack 1 <mss 1460,nop,wscale 10>
 ";
 
-/// The scripts that the help names, such as every kernel passes.
+/// Writes the scripts that the help names; every kernel passes them.
 pub fn write_scripts(folder: &Captures) {
     let script = HANDSHAKE.replace("<mss 1460,nop,wscale 10>", "<...>");
     fs::create_dir(folder.path("scripts")).expect("a folder");
@@ -32,30 +32,30 @@ fn folder() -> Captures {
 }
 
 #[test]
-fn a_line_a_script_and_the_code_tells() {
+fn each_script_has_a_line_and_failures_set_the_exit_code() {
     let folder = folder();
-    let (code, out, err) = told(&run(&folder, &["drill", "scripts"]));
+    let (code, out, err) = outcome(&run(&folder, &["drill", "scripts"]));
     assert_eq!((code, err.as_str()), (1, ""));
     for part in
         ["ok      scripts/a.pkt\n", "FAILED  scripts/b.pkt:6: ", "expected", "tolerance", "1 of 2 passed\n"]
     {
         assert!(out.contains(part), "{out}");
     }
-    let (code, out, _) = told(&run(&folder, &["drill", "scripts/a.pkt", "--verbose"]));
+    let (code, out, _) = outcome(&run(&folder, &["drill", "scripts/a.pkt", "--verbose"]));
     assert_eq!(code, 0);
     assert!(out.contains("> S. 0:0(0) ack 1 win 64240 <mss 1460,nop,wscale 10>"), "{out}");
 }
 
 #[test]
-fn a_script_that_cannot_be_read_is_shown_where() {
-    let (code, out, err) = told(&run(&folder(), &["drill", "bad.txt"]));
+fn parse_error_shows_the_line() {
+    let (code, out, err) = outcome(&run(&folder(), &["drill", "bad.txt"]));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("bad.txt:1:5: Q is not a flag of TCP") && err.contains("    ^ flags are"), "{err}");
 }
 
 #[test]
-fn json_has_what_the_text_has() {
-    let (code, out, _) = told(&run(&folder(), &["drill", "scripts", "--json"]));
+fn json_matches_the_text() {
+    let (code, out, _) = outcome(&run(&folder(), &["drill", "scripts", "--json"]));
     let lines: Vec<serde_json::Value> =
         out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!((code, lines.len()), (1, 2));

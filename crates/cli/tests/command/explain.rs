@@ -1,21 +1,20 @@
-//! The arithmetic behind causes.
+//! `slowpath explain`: the arithmetic behind causes.
 
 use crate::captures::Captures;
-use crate::{run, told};
-use serde_json::Value;
+use crate::{json, outcome, run};
 
-/// The paper's example below its equation 12: ten tasks of nice 0.
+/// The paper's example after equation 12: ten tasks of nice 0.
 #[test]
-fn ten_tasks_keep_a_packet_for_a_second_and_the_sender_times_out() {
+fn waiting_for_ten_tasks_exceeds_the_rto() {
     let folder = Captures::new();
     let args = ["explain", "wait", "--active", "6x0", "--expired", "0,0,0,0", "--rtt", "1ms"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("waits for at least 1 s: 10 tasks' slices"), "{out}");
     assert!(out.contains("the sender times out although nothing was lost"), "{out}");
     let patient = [&args[..], &["--rto", "1200ms", "--loss", "0.0001", "--json"]].concat();
-    let (code, out, _) = told(&run(&folder, &patient));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, _) = outcome(&run(&folder, &patient));
+    let document = json(&out);
     let wait = &document["waits"][0];
     assert_eq!(
         (code, wait["wait_ns"].as_u64(), wait["times_out"].as_bool()),
@@ -25,9 +24,9 @@ fn ten_tasks_keep_a_packet_for_a_second_and_the_sender_times_out() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_wait_arguments_are_refused() {
     let folder = Captures::new();
-    let wait = |rest: &[&str]| told(&run(&folder, &[&["explain", "wait", "--rtt", "1ms"], rest].concat()));
+    let wait = |rest: &[&str]| outcome(&run(&folder, &[&["explain", "wait", "--rtt", "1ms"], rest].concat()));
     for (rest, why) in [
         (&[][..], "--active 10x0"),
         (&["--active", "20"], "nice values from -20 to 19"),
@@ -44,13 +43,13 @@ fn what_makes_no_sense_is_refused() {
     assert!(code == 0 || err.contains("is not a time"), "{code}: {err}");
 }
 
-/// The same size comes to different windows (ubik IV-A and B).
+/// Kernels derive different windows from the same buffer (ubik IV-A and B).
 #[test]
-fn a_size_is_another_window_in_each_kernel() {
+fn equal_buffer_gives_different_windows_per_kernel() {
     let folder = Captures::new();
     let args =
         ["explain", "buffer", "4MiB", "--kernel", "2.2.20,2.4.17,6.18", "--sysctl", "rmem_max=16777216"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
     for says in [
         "linux-2.2.20, receiving: SO_RCVBUF asks for 4 MiB (4,194,304 B)",
@@ -63,27 +62,27 @@ fn a_size_is_another_window_in_each_kernel() {
         assert!(out.contains(says), "{says}: {out}");
     }
     let path = [&args[..], &["--rate", "1Gbit/s", "--rtt", "40ms", "--json"]].concat();
-    let (code, out, _) = told(&run(&folder, &path));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, _) = outcome(&run(&folder, &path));
+    let document = json(&out);
     assert_eq!((code, document["bdp_bytes"].as_u64()), (0, Some(5_000_000)));
     let windows: Vec<_> =
         (0..3).map(|at| document["kernels"][at]["receive"]["most_bytes"].as_u64()).collect();
     assert_eq!(windows, [Some(4_192_896), Some(6_290_048), Some(4_193_152)]);
-    // What is said to be enough is.
+    // The buffer that is said to be enough is enough.
     for at in [0, 2] {
         let kernel = &document["kernels"][at];
         let needed = kernel["receive"]["needed"]["ask_bytes"].as_u64().expect("a size that is enough");
         let name = kernel["name"].as_str().expect("a name");
         let size = format!("{needed}B");
         let again = ["explain", "buffer", &size, "--kernel", name, "--sysctl", "rmem_max=16777216"];
-        let (_, out, _) = told(&run(&folder, &[&again[..], &path[7..]].concat()));
-        let document: Value = serde_json::from_str(&out).expect("JSON");
+        let (_, out, _) = outcome(&run(&folder, &[&again[..], &path[7..]].concat()));
+        let document = json(&out);
         assert_eq!(document["kernels"][0]["receive"]["needed"]["is_enough"], true, "{name}: {needed}");
     }
 }
 
 #[test]
-fn buffers_that_make_no_sense_are_refused() {
+fn invalid_buffer_arguments_are_refused() {
     let folder = Captures::new();
     for (rest, why) in [
         (&["4"][..], "write a number and a unit"),
@@ -96,21 +95,21 @@ fn buffers_that_make_no_sense_are_refused() {
         (&["--rtt", "0s"], "write an RTT from 1us"),
         (&["--mss", "87"], "88..=9148"),
     ] {
-        let (code, out, err) = told(&run(&folder, &[&["explain", "buffer"], rest].concat()));
+        let (code, out, err) = outcome(&run(&folder, &[&["explain", "buffer"], rest].concat()));
         assert_eq!((code, out.as_str()), (2, ""), "{rest:?}");
         assert!(err.contains(why), "{rest:?}: {err}");
     }
 }
 
-/// What the handbook shows of it was printed by it.
+/// The handbook's excerpt was printed by the command.
 #[test]
-fn the_handbooks_excerpt_is_what_is_printed() {
+fn handbook_excerpt_matches_the_output() {
     let page = include_str!("../../../../docs/src/ubik.md");
     let (_, block) = page.split_once("```console\n$ slowpath ").expect("an excerpt");
     let (command, shown) = block.split_once('\n').expect("a command and what it prints");
     let (shown, _) = shown.split_once("…\n").expect("it ends with what is left out");
     let folder = Captures::new();
-    let (code, out, err) = told(&run(&folder, &command.split(' ').collect::<Vec<_>>()));
+    let (code, out, err) = outcome(&run(&folder, &command.split(' ').collect::<Vec<_>>()));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.starts_with(shown), "{out}");
 }

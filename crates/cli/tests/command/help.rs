@@ -1,7 +1,7 @@
-//! The help, whole.
+//! The complete help texts.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{outcome, run};
 
 const COMMANDS: [&str; 13] = [
     "diagnose",
@@ -21,8 +21,8 @@ const COMMANDS: [&str; 13] = [
 
 /// The long help of every command.
 pub fn pages(folder: &Captures) -> Vec<String> {
-    let mut pages = vec![told(&run(folder, &["--help"])).1];
-    pages.extend(COMMANDS.map(|command| told(&run(folder, &[command, "--help"])).1));
+    let mut pages = vec![outcome(&run(folder, &["--help"])).1];
+    pages.extend(COMMANDS.map(|command| outcome(&run(folder, &[command, "--help"])).1));
     pages
 }
 
@@ -35,5 +35,5 @@ fn long_help() {
 #[test]
 fn short_help() {
     let folder = Captures::new();
-    insta::assert_snapshot!(told(&run(&folder, &["-h"])).1);
+    insta::assert_snapshot!(outcome(&run(&folder, &["-h"])).1);
 }

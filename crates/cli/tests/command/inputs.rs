@@ -1,8 +1,8 @@
-//! Inputs that are no files, and files that name what is none: nothing waits, and no device is read.
+//! Inputs that are not regular files, and files that name such: no command blocks, and no device is read.
 
 use crate::captures::Captures;
 use crate::profile::fixtures;
-use crate::{run, slowpath, told};
+use crate::{flat, outcome, run, slowpath};
 use slowpath_profile::{SymbolSources, open};
 use std::ffi::CString;
 use std::fs;
@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 #[path = "../../../sources/profile/tests/profile/build.rs"]
 mod build;
 
-/// What waits longer than this waits for ever.
+/// A command that runs longer counts as blocked.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs to an end; panics where it waits.
-pub fn ends(folder: &Captures, args: &[&str]) -> Output {
+/// Runs a command to its end; panics if it blocks.
+pub fn run_to_end(folder: &Captures, args: &[&str]) -> Output {
     let begun = Instant::now();
     let mut child =
         slowpath(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
@@ -38,11 +38,11 @@ pub fn ends(folder: &Captures, args: &[&str]) -> Output {
 
 pub fn fifo(path: &Path) {
     let name = CString::new(path.as_os_str().as_bytes()).expect("a name");
-    // SAFETY: the name ends with a zero.
+    // SAFETY: the name ends with a NUL.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// A profile with a sample in a file of each of these names.
+/// A profile with a sample in each of these files.
 fn naming(files: &[&str]) -> Vec<u8> {
     let mut recording = build::Recording::new(build::Order::Little);
     for (number, file) in (1..).zip(files) {
@@ -52,15 +52,15 @@ fn naming(files: &[&str]) -> Vec<u8> {
     recording.file()
 }
 
-/// What a profile names as mapped is opened only if it is a regular file below the root, and nothing else waits or is read.
+/// A mapped file is opened only if it is a regular file below the root; nothing blocks.
 #[test]
-fn a_profile_names_a_fifo_a_device_a_socket_and_a_file_outside() {
+fn mapped_names_that_are_no_regular_files_below_the_root_are_not_opened() {
     let folder = Captures::new();
     let root = folder.path("root");
     fs::create_dir_all(root.join("folder")).expect("a folder");
     fifo(&root.join("fifo"));
     let _listener = UnixListener::bind(root.join("socket")).expect("a socket");
-    // A program that would be read if it were below the root, and is by a link that says so.
+    // A program outside the root, and a link to it from inside.
     let program = std::env::current_exe().expect("a program");
     fs::copy(&program, folder.path("outside")).expect("a disk with room");
     symlink("../outside", root.join("link")).expect("a link");
@@ -78,42 +78,44 @@ fn a_profile_names_a_fifo_a_device_a_socket_and_a_file_outside() {
         "/proc/kmsg",
     ];
     folder.write("p", &naming(&names));
-    let (code, _, err) = told(&ends(&folder, &["profile", "top", "p", "--root", "root", "--inline"]));
+    let (code, _, err) =
+        outcome(&run_to_end(&folder, &["profile", "top", "p", "--root", "root", "--inline"]));
     assert_eq!(code, 0, "{err}");
     for name in names {
         assert!(err.contains(&format!("slowpath: {name}: cannot be read here")), "{name}: {err}");
     }
-    // With this host's own root the device is there, and is not opened either.
+    // With this host's root the device exists, and is not opened either.
     let names = ["/dev/zero", "/proc/kmsg", "/dev/watchdog", "/"];
     folder.write("p", &naming(&names));
-    let (_, _, err) = told(&ends(&folder, &["profile", "top", "p", "--root", "/"]));
+    let (_, _, err) = outcome(&run_to_end(&folder, &["profile", "top", "p", "--root", "/"]));
     for name in names {
         assert!(err.contains(&format!("slowpath: {name}: cannot be read here")), "{name}: {err}");
     }
 }
 
-/// A recording that says neither its host nor build-ids may be of any host: no path of it is opened, and it is said how to allow it.
+/// A recording without host name and build-ids may be of any host: none of its paths is opened, and the output says how
+/// to allow it.
 #[test]
-fn paths_of_a_recording_of_an_unknown_host_are_not_opened() {
+fn paths_in_a_recording_of_an_unknown_host_are_not_opened() {
     let folder = Captures::new();
     let program = std::env::current_exe().expect("a program");
     let program = program.to_str().expect("a name");
     folder.write("p", &naming(&[program]));
-    let (code, _, err) = told(&run(&folder, &["profile", "top", "p"]));
+    let (code, _, err) = outcome(&run(&folder, &["profile", "top", "p"]));
     assert_eq!(code, 0);
-    let words = err.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = flat(&err);
     assert!(
         words.contains(&format!("{program}: not opened, since the profile has no build-id for it")),
         "{err}"
     );
     assert!(words.ends_with("(--root DIR), or --root / if they are this host's"), "{err}");
-    let (_, _, err) = told(&run(&folder, &["profile", "top", "p", "--root", "/"]));
+    let (_, _, err) = outcome(&run(&folder, &["profile", "top", "p", "--root", "/"]));
     assert!(!err.contains("not opened"), "{err}");
 }
 
-/// Where debug information lies in another file, that is not opened either: a FIFO would make it wait.
+/// A separate file with debug information is not opened either: a FIFO would block.
 #[test]
-fn links_of_debug_information_are_not_followed() {
+fn links_to_separate_debug_files_are_not_followed() {
     let folder = Captures::new();
     folder.write("program.c", b"int main(int argc, char **argv) { for (;; argc++) argv[argc & 1] = 0; }\n");
     let cc = |args: &[&str]| {
@@ -138,31 +140,31 @@ fn links_of_debug_information_are_not_followed() {
     fs::remove_file(folder.path("apart.debug")).expect("it was there");
     fifo(&folder.path("apart.debug"));
     folder.write("p", &naming(&["/program", "/linked"]));
-    let (code, ..) = told(&ends(&folder, &["profile", "top", "p", "--root", ".", "--inline"]));
+    let (code, ..) = outcome(&run_to_end(&folder, &["profile", "top", "p", "--root", ".", "--inline"]));
     assert_eq!(code, 0);
 }
 
 #[test]
-fn inputs_that_are_no_files_are_refused_or_read_as_a_stream() {
+fn inputs_other_than_files_are_refused_or_read_as_a_stream() {
     let folder = Captures::new();
     let _listener = UnixListener::bind(folder.path("socket")).expect("a socket");
     let commands: [&[&str]; 3] = [&["profile", "top"], &["diagnose"], &["show"]];
     for command in commands {
         for (input, says) in [("/dev/zero", "not a "), ("socket", "cannot be opened"), ("/dev/null", "empty")]
         {
-            let (code, out, err) = told(&ends(&folder, &[command, &[input]].concat()));
+            let (code, out, err) = outcome(&run_to_end(&folder, &[command, &[input]].concat()));
             assert_eq!((code, out.as_str()), (2, ""), "{command:?} {input}: {err}");
             assert!(err.contains(says), "{command:?} {input}: {err}");
         }
     }
-    let (code, _, err) = told(&ends(&folder, &["profile", "top", "."]));
+    let (code, _, err) = outcome(&run_to_end(&folder, &["profile", "top", "."]));
     assert_eq!(code, 2);
     assert!(err.contains("cannot be opened: is a directory"), "{err}");
 }
 
-/// `<(zcat …)` of a shell: a FIFO that somebody writes to is read like a file.
+/// A shell's `<(zcat …)`: a FIFO with a writer is read like a file.
 #[test]
-fn a_fifo_that_is_named_as_input_is_read() {
+fn fifo_given_as_input_is_read() {
     let folder = Captures::new();
     fixtures(&folder);
     let capture = folder.transfer();
@@ -180,49 +182,49 @@ fn a_fifo_that_is_named_as_input_is_read() {
     for (args, bytes, says) in contents {
         let to = folder.path("fifo");
         let writer = std::thread::spawn(move || {
-            // It is opened when somebody reads.
+            // Opening blocks until there is a reader.
             fs::File::options().write(true).open(to).and_then(|mut file| file.write_all(&bytes))
         });
-        let (code, out, err) = told(&ends(&folder, args));
+        let (code, out, err) = outcome(&run_to_end(&folder, args));
         writer.join().expect("a thread").expect("all of it was read");
         assert_eq!(code, 0, "{args:?}: {err}");
         assert!(out.contains(says), "{args:?}: {out}");
     }
 }
 
-/// A table of a recording, or the file of the work next to a profile, may be a FIFO that nobody writes to.
+/// A table of a recording, or the work file next to a profile, may be a FIFO without a writer.
 #[test]
-fn a_fifo_in_a_folder_that_was_sent_is_not_waited_for() {
+fn fifo_next_to_an_input_is_not_waited_for() {
     let folder = Captures::new();
     fixtures(&folder);
     fs::create_dir_all(folder.path("recording/000001")).expect("a folder");
     for table in ["flows", "packets", "calls", "waits", "holds", "marks", "samples"] {
         fifo(&folder.path(&format!("recording/000001/{table}.parquet")));
     }
-    let (code, _, err) = told(&ends(&folder, &["diagnose", "recording"]));
+    let (code, _, err) = outcome(&run_to_end(&folder, &["diagnose", "recording"]));
     assert_eq!(code, 2, "{err}");
     assert!(err.contains("it is a FIFO, not a regular file"), "{err}");
     fifo(&folder.path("perf.data.work.json"));
-    let (_, _, err) = told(&ends(&folder, &["profile", "costs", "perf.data"]));
+    let (_, _, err) = outcome(&run_to_end(&folder, &["profile", "costs", "perf.data"]));
     assert!(err.contains("perf.data.work.json: cannot be read: it is a FIFO, not a regular file"), "{err}");
 }
 
-/// A copy of /proc/kallsyms without a line end has no end that could be found.
+/// A kallsyms file without line ends would never end.
 #[test]
-fn kernel_symbols_from_a_device_end_with_an_error() {
+fn kallsyms_from_a_device_is_an_error() {
     let folder = Captures::new();
     let mut recording = build::Recording::new(build::Order::Little);
     recording.sample(1, 7, 1, &[build::KERNEL, 0x1000]);
     folder.write("p", &recording.file());
-    let (_, _, err) = told(&ends(&folder, &["profile", "top", "p", "--kallsyms", "/dev/zero"]));
+    let (_, _, err) = outcome(&run_to_end(&folder, &["profile", "top", "p", "--kallsyms", "/dev/zero"]));
     assert!(err.contains("line 1 is no symbol"), "{err}");
-    let (_, _, err) = told(&ends(&folder, &["profile", "top", "p", "--vmlinux", "/dev/zero"]));
+    let (_, _, err) = outcome(&run_to_end(&folder, &["profile", "top", "p", "--vmlinux", "/dev/zero"]));
     assert!(err.contains("it is a device, not a regular file"), "{err}");
 }
 
-/// What perf records here, read from its own file, has names: host and boot are known.
+/// perf's recording on this host is symbolized: host and boot match.
 #[test]
-fn a_recording_of_this_host_since_it_was_started_has_its_programs() {
+fn recording_of_this_boot_is_symbolized() {
     let folder = Captures::new();
     let mut perf = std::process::Command::new("perf");
     perf.current_dir(folder.path("")).args([
@@ -249,7 +251,7 @@ fn a_recording_of_this_host_since_it_was_started_has_its_programs() {
         input.notes.iter().filter(|note| note.oddity == slowpath_profile::Oddity::Elsewhere).count()
     };
     assert_eq!(not_opened("here"), 0);
-    // A file that says it was written a day later is not of this boot for sure.
+    // A file with a modification time a day later does not match this boot.
     let day = Duration::from_secs(86_400);
     let file = fs::File::options().append(true).open(folder.path("here")).expect("a file");
     file.set_modified(std::time::SystemTime::now() + day).expect("a file of ours");

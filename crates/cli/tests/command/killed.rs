@@ -1,4 +1,4 @@
-//! A command killed at any time leaves nothing behind: no process, no namespace, no program in the kernel, and no file beyond the
+//! A command killed at any time leaves nothing behind: no process, no namespace, no BPF program, and no file after the
 //! next start.
 
 use crate::captures::Captures;
@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
-/// How often; more by `SLOWPATH_KILLS=100`.
+/// The number of kills; `SLOWPATH_KILLS=100` overrides it.
 const KILLS: u64 = 10;
 const LATEST: Duration = Duration::from_millis(2500);
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const LOADED: &str = "title = \"Loaded\"\nduration = \"20 s\"\n[hosts.receiver]\
 const SHORT: &str = "title = \"Short\"\nduration = \"5 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n[flows]\namount = \
                      \"100 KiB\"\n";
 
-/// What it starts goes into the background, and into a session of its own.
+/// A program that starts another in the background, in a session of its own.
 const ASTRAY: &str = "setsid sleep 600 & sleep 600";
 
 const RUNS: [&[&str]; 5] = [
@@ -32,10 +32,10 @@ const RUNS: [&[&str]; 5] = [
     &["lab", "compare", "loaded.toml", "--set", "duration=3s"],
     &["lab", "run", "loaded.toml", "--server", LISTENING, "--client", ASTRAY],
 ];
-/// Where its programs are installed.
+/// Runs only where its programs are installed.
 const WEB: &[&str] = &["papers", "lavoie", "--keep", "kept"];
 
-/// Processes that run this file, or that one of them has started in its folder.
+/// Processes that run this binary, or were started in its folder.
 fn running(binary: &Path) -> Vec<PathBuf> {
     let all = fs::read_dir("/proc").expect("proc(5)").flatten().map(|entry| entry.path());
     let is = |process: &Path, link: &str, what: Option<&Path>| {
@@ -44,13 +44,13 @@ fn running(binary: &Path) -> Vec<PathBuf> {
     all.filter(|process| is(process, "exe", Some(binary)) || is(process, "cwd", binary.parent())).collect()
 }
 
-/// BPF programs of the whole machine.
+/// Ids of all BPF programs on the machine.
 fn programs() -> BTreeSet<u32> {
     const BPF_PROG_GET_NEXT_ID: i32 = 11;
     let mut programs = BTreeSet::new();
-    // `union bpf_attr`: the number that the next one comes after, and the next one.
+    // `union bpf_attr`: the previous id, and the next one.
     let mut attributes = [0_u32; 3];
-    // SAFETY: the kernel reads and writes as many bytes of the live array as the length says.
+    // SAFETY: the kernel accesses no more bytes of the live array than the given length.
     while unsafe {
         libc::syscall(libc::SYS_bpf, BPF_PROG_GET_NEXT_ID, attributes.as_mut_ptr(), size_of_val(&attributes))
             == 0
@@ -63,7 +63,7 @@ fn programs() -> BTreeSet<u32> {
     programs
 }
 
-/// Files for the time of a run.
+/// Scratch files of runs.
 fn scratch(temporary: &Path) -> BTreeSet<OsString> {
     let all = fs::read_dir(temporary).expect("a folder for temporary files").flatten();
     let ours = |name: &str| name.starts_with(".slowpath-scratch-");
@@ -72,7 +72,7 @@ fn scratch(temporary: &Path) -> BTreeSet<OsString> {
 
 #[test]
 #[ignore = "needs root"]
-fn at_any_time_and_nothing_stays() {
+fn killed_commands_leave_nothing_behind() {
     let folder = Captures::new();
     let binary = folder.path("slowpath");
     fs::copy(env!("CARGO_BIN_EXE_slowpath"), &binary).expect("a folder to write to");
@@ -89,13 +89,13 @@ fn at_any_time_and_nothing_stays() {
     let before = (namespaces(), programs());
     let mut at = 0x9e37_79b9_7f4a_7c15_u64;
     for nth in 0..kills {
-        // A step of xorshift: other times, and the same ones in each run.
+        // A step of xorshift: different delays, equal in each run of the test.
         at ^= at << 13;
         at ^= at >> 7;
         at ^= at << 17;
         let after = LATEST.mul_f64((at >> 11) as f64 / (1_u64 << 53) as f64);
         let arguments = runs[nth as usize % runs.len()];
-        // What one that was killed has kept is in the way of the next.
+        // Output of a killed run would block the next one.
         let _ = fs::remove_dir_all(folder.path("kept"));
         let mut child = Command::new(&binary)
             .args(arguments)

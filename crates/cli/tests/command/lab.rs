@@ -1,6 +1,6 @@
-//! Scenarios on this machine's kernel. What is asserted here does not hang on how busy the machine is.
+//! Scenarios on this machine's kernel. The assertions hold however busy the machine is.
 
-use super::{run, slowpath, told};
+use super::{json, outcome, run, slowpath};
 use crate::captures::Captures;
 use crate::width::narrow;
 use serde_json::Value;
@@ -22,15 +22,15 @@ pub fn folder(scenario: &str) -> Captures {
 }
 
 pub fn document(folder: &Captures, args: &[&str]) -> Value {
-    let (code, out, err) = told(&run(folder, args));
-    // 1: the machine was too busy for the run to count, which is said.
+    let (code, out, err) = outcome(&run(folder, args));
+    // 1: the machine was too busy for the run to count, which the output says.
     assert!(code == 0 || code == 1, "{code}: {err}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     assert_eq!(document["invalid"].as_array().map(Vec::is_empty), Some(code == 0), "{err}");
     document
 }
 
-/// The network namespaces that a process of these tests is in, or keeps open. They inherit a variable that Cargo sets.
+/// The network namespaces of processes started by these tests, which inherit a variable that Cargo sets.
 pub fn namespaces() -> BTreeSet<PathBuf> {
     let entries = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mark = concat!("CARGO_MANIFEST_DIR=", env!("CARGO_MANIFEST_DIR"), "\0").as_bytes();
@@ -48,24 +48,24 @@ pub fn namespaces() -> BTreeSet<PathBuf> {
     all.filter(|name| name.as_os_str().as_encoded_bytes().starts_with(b"net:")).collect()
 }
 
-/// How many there are that there were not before.
+/// The number of namespaces created since `before`.
 pub fn made_since(before: &BTreeSet<PathBuf>) -> usize {
     namespaces().difference(before).count()
 }
 
 #[test]
-fn what_the_lab_cannot_run_is_refused_before_it_starts() {
+fn unsupported_scenario_is_refused_before_it_starts() {
     let folder = folder("[hosts.receiver]\nkernel = \"2.6.14\"\n");
-    let (code, out, err) = told(&run(&folder, &["lab", "run", "small.toml"]));
+    let (code, out, err) = outcome(&run(&folder, &["lab", "run", "small.toml"]));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("hosts.receiver.kernel"), "{err}");
 }
 
 #[test]
-fn the_check_names_all_that_is_needed() {
+fn lab_check_lists_all_requirements() {
     let folder = folder(SMALL);
-    let (code, out, _) = told(&run(&folder, &["lab", "check", "--json"]));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, _) = outcome(&run(&folder, &["lab", "check", "--json"]));
+    let document = json(&out);
     assert_eq!(document["can_run"].as_bool(), Some(code == 0));
     let abilities = document["abilities"].as_array().expect("a list");
     for ability in abilities {
@@ -75,7 +75,7 @@ fn the_check_names_all_that_is_needed() {
 
 #[test]
 #[ignore = "needs root"]
-fn a_scenario_runs_on_this_kernel_and_leaves_nothing() {
+fn scenario_runs_on_this_kernel_and_is_cleaned_up() {
     let folder = folder(SMALL);
     let before = namespaces();
     for carrier in ["veth", "tap"] {
@@ -86,20 +86,20 @@ fn a_scenario_runs_on_this_kernel_and_leaves_nothing() {
         assert_eq!((flow["bytes"].as_u64(), flow["connections"].as_u64()), (Some(1 << 20), Some(1)));
         assert!(flow["retransmits"].as_u64() >= Some(1), "a segment was dropped: {flow}");
         assert_eq!(document["path"][0]["totals"]["dropped_packets"]["scripted"], 1);
-        let told_of = &document["diagnosis"]["flows"][0];
-        assert!(told_of.is_object(), "the capture has the flow");
+        let diagnosed = &document["diagnosis"]["flows"][0];
+        assert!(diagnosed.is_object(), "the capture has the flow");
         assert!(folder.path(carrier).join("receiver.pcap.zst").is_file());
         assert_eq!(made_since(&before), 0);
     }
     let out = narrow(&folder, &["lab", "run", "small.toml"]);
     assert!(out.contains("min RTT") && out.contains("path to the receiver"), "{out}");
-    let (code, _, err) = told(&run(&folder, &["lab", "run", "small.toml", "--out", "tap"]));
+    let (code, _, err) = outcome(&run(&folder, &["lab", "run", "small.toml", "--out", "tap"]));
     assert!(code == 2 && err.contains("exists already"), "{err}");
 }
 
 #[test]
 #[ignore = "needs root"]
-fn the_simulator_and_the_kernel_stand_beside_each_other() {
+fn simulator_and_kernel_are_compared() {
     let folder = folder(SMALL);
     narrow(&folder, &["lab", "compare", "small.toml"]);
     let document = document(&folder, &["lab", "compare", "small.toml", "--json"]);
@@ -109,7 +109,7 @@ fn the_simulator_and_the_kernel_stand_beside_each_other() {
         (found["model"].as_f64().expect("a number"), found["kernel"].as_f64().expect("a number"))
     };
     assert_eq!(number("data"), (1.0, 1.0));
-    // Half of it takes the path 20 ms; what is lost on a busy machine comes on top.
+    // Half of the transfer takes 20 ms on the path; losses on a busy machine add time.
     let (model, kernel) = number("time");
     assert!(model > 0.4 && kernel > 0.4, "the link beats its rate: {model} {kernel}");
     let (model, kernel) = number("min RTT");
@@ -135,17 +135,17 @@ fn a_killed_run_leaves_no_namespace() {
     }
     child.kill().expect("it runs");
     child.wait().expect("it is ours");
-    // Its children are killed when it ends.
+    // The command's children are killed when it ends.
     while made_since(&before) > 0 {
         assert!(Instant::now() < given_up, "a namespace is left");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// As nobody; from a folder that nobody can reach.
+/// As user nobody, with the binary in a folder that nobody can reach.
 #[test]
 #[ignore = "needs root"]
-fn without_root_a_scenario_runs_in_namespaces_of_its_own() {
+fn scenario_runs_without_root_in_a_user_namespace() {
     const NOBODY: u32 = 65_534;
     let folder = folder(SMALL);
     let (own, work) = (folder.path("slowpath"), folder.path("work"));
@@ -162,9 +162,9 @@ fn without_root_a_scenario_runs_in_namespaces_of_its_own() {
         .gid(NOBODY)
         .output()
         .expect("it starts");
-    let (code, out, err) = told(&output);
+    let (code, out, err) = outcome(&output);
     assert!(code == 0 || code == 1, "{code}: {err}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     assert_eq!(document["flows"][0]["bytes"].as_u64(), Some(1 << 20));
     assert_eq!(document["path"][0]["totals"]["dropped_packets"]["scripted"], 1);
     assert!(document["lost"].as_array().is_some_and(|lost| lost.len() == 3), "{}", document["lost"]);

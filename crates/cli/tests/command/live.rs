@@ -1,6 +1,6 @@
-//! `diagnose --live`: this process's own connections.
+//! `diagnose --live` on this process's own connections.
 
-use super::{run, slowpath, told};
+use super::{json, outcome, run, send_signal, slowpath};
 use crate::captures::Captures;
 use serde_json::Value;
 use std::fs::{self, Permissions};
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-fn what_does_not_go_together_is_refused() {
+fn contradictory_arguments_are_refused() {
     let folder = Captures::new();
     for (args, says) in [
         (&["diagnose", "--port", "80"][..], "--live"),
@@ -24,19 +24,20 @@ fn what_does_not_go_together_is_refused() {
         (&["diagnose", "--live", "--cgroup", "/proc"], "/proc: is no control group"),
         (&["diagnose", "--live", "--pid", "4294967295"], "there is no process 4294967295"),
     ] {
-        let (code, _, err) = told(&run(&folder, args));
+        let (code, _, err) = outcome(&run(&folder, args));
         assert!(code == 2 && err.contains(says), "{args:?}: {code} {err}");
     }
 }
 
-/// Records that a probe stored earlier, without root: the report is that of then, or as much of it as was stored.
+/// Records that a probe stored earlier are read without root: the report is the same, or covers the part that was
+/// stored.
 #[test]
-fn what_a_probe_told_before_is_read_again() {
+fn stored_probe_records_are_diagnosed() {
     let folder = Captures::new();
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../sources/live/tests/live/kept/transfer.raw");
-    let (code, out, err) = told(&run(&folder, &["diagnose", "--json", kept]));
+    let (code, out, err) = outcome(&run(&folder, &["diagnose", "--json", kept]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     let flow = &document["flows"][0];
     assert_eq!((&flow["bytes"], &document["incomplete"]), (&Value::from(16 << 20), &Value::Null));
     assert_eq!(document["check"]["segments"], document["check"]["kernel_segments"]);
@@ -47,22 +48,22 @@ fn what_a_probe_told_before_is_read_again() {
     let part = folder.path("part.raw");
     let whole = fs::read(kept).expect("it is kept");
     fs::write(&part, &whole[..9449]).expect("the folder is there");
-    let (code, out, _) = told(&run(&folder, &["diagnose", "part.raw"]));
+    let (code, out, _) = outcome(&run(&folder, &["diagnose", "part.raw"]));
     assert!(code == 1 && out.contains("Incomplete: part.raw: the file ends at byte 9449"), "{code} {out}");
     fs::write(&part, [&whole[..20], &[9], &whole[21..]].concat()).expect("the folder is there");
-    let (code, _, err) = told(&run(&folder, &["diagnose", "part.raw"]));
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "part.raw"]));
     assert!(code == 2 && err.contains("part.raw: these records are of version 9"), "{code} {err}");
-    let (code, _, err) = told(&run(&folder, &["diagnose", "--html", "page.html", kept]));
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "--html", "page.html", kept]));
     assert!(code == 2 && err.contains("has no packets"), "{code} {err}");
 }
 
-/// Without privilege: the same reader, by what the kernel says when it is asked.
+/// Without privilege, `TCP_INFO` shows the same slow reader.
 #[test]
-fn without_root_the_kernel_is_asked() {
+fn own_connections_are_sampled_without_root() {
     let folder = Captures::new();
-    let (code, out, err) = told(&watched(&folder, &["--own", "--json"]));
+    let (code, out, err) = outcome(&watched(&folder, &["--own", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     let flow = &document["flows"][0];
     let sender = flow["sender"].as_str().expect("a letter");
     assert_eq!(flow[sender]["process"]["pid"], std::process::id());
@@ -77,10 +78,10 @@ fn without_root_the_kernel_is_asked() {
     assert!(document["unseen"].as_array().is_some_and(|unseen| !unseen.is_empty()));
 }
 
-/// Without permission, the error names what is missing, and what works without it.
+/// Without permission, the error names the missing capabilities, and what works without them.
 #[test]
 #[ignore = "needs root"]
-fn without_capabilities_it_says_which() {
+fn missing_capabilities_are_named() {
     const NOBODY: u32 = 65534;
     let folder = tempfile::tempdir().expect("a folder");
     let copy = folder.path().join("slowpath");
@@ -88,41 +89,41 @@ fn without_capabilities_it_says_which() {
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("others may enter");
     let mut command = Command::new(copy);
     let output = command.args(["diagnose", "--live", "--for", "1s"]).uid(NOBODY).gid(NOBODY).output();
-    let (code, _, err) = told(&output.expect("it runs"));
+    let (code, _, err) = outcome(&output.expect("it runs"));
     assert!(
         code == 2 && err.contains("CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN") && err.contains("--own"),
         "{code} {err}"
     );
 }
 
-/// A reader that sleeps is named, and so are the process and every byte; in JSON and in words.
+/// A sleeping reader is named, with its process and all bytes, in JSON and in text.
 #[test]
 #[ignore = "needs root"]
-fn a_connection_of_this_process_is_explained() {
+fn connection_with_a_slow_reader_is_diagnosed() {
     let folder = Captures::new();
     let documents = (0..5).map(|_| {
-        let (code, out, _) = told(&watched(&folder, &["--json"]));
+        let (code, out, _) = outcome(&watched(&folder, &["--json"]));
         assert_eq!(code, 0, "{out}");
-        serde_json::from_str::<Value>(&out).expect("JSON")
+        json(&out)
     });
-    // Where a kernel runs no program in the context of some task, softirqs that come up in it are not seen.
+    // On kernels that run no BPF program in the context of some tasks, softirqs in these are not seen.
     let is_whole = |document: &Value| document["check"]["segments"] == document["check"]["kernel_segments"];
     check(&documents.into_iter().find(is_whole).expect("all is seen"));
-    let (code, out, _) = told(&watched(&folder, &[]));
+    let (code, out, _) = outcome(&watched(&folder, &[]));
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("receive-window/slow-reader"), "{out}");
     assert!(out.contains("receive queue") && out.contains("the kernel counted"), "{out}");
 }
 
-/// A file of the probe's records reports the sockets' processes, and everything else that was reported live.
+/// A file of the probe's records has the processes that own the sockets, and everything else that was reported live.
 #[test]
 #[ignore = "needs root"]
-fn a_file_of_the_probe_has_the_processes() {
+fn probe_file_keeps_the_processes() {
     let folder = Captures::new();
-    let (code, told_then, _) = told(&watched(&folder, &["--json", "--raw", "host.raw"]));
-    let (code_again, told_again, _) = told(&run(&folder, &["diagnose", "--json", "host.raw"]));
-    assert_eq!(code, code_again, "{told_then}");
-    let [then, again] = [told_then, told_again].map(|out| serde_json::from_str::<Value>(&out).expect("JSON"));
+    let (code, live, _) = outcome(&watched(&folder, &["--json", "--raw", "host.raw"]));
+    let (code_again, stored, _) = outcome(&run(&folder, &["diagnose", "--json", "host.raw"]));
+    assert_eq!(code, code_again, "{live}");
+    let [then, again] = [live, stored].map(|out| json(&out));
     for what in ["flows", "check", "unseen"] {
         assert_eq!(then[what], again[what], "{what}");
     }
@@ -131,7 +132,7 @@ fn a_file_of_the_probe_has_the_processes() {
     assert_eq!(flow[sender]["process"]["pid"], std::process::id());
 }
 
-/// What `diagnose --live` says of a connection of this process whose reader sleeps before it reads.
+/// The output of `diagnose --live` for a connection of this process whose reader sleeps before it reads.
 pub fn watched(folder: &Captures, args: &[&str]) -> Output {
     const AMOUNT: usize = AMOUNT_READ as usize;
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
@@ -139,7 +140,7 @@ pub fn watched(folder: &Captures, args: &[&str]) -> Output {
     let mut command = slowpath(folder);
     command.args(["diagnose", "--live", "--port", &address.port().to_string()]).args(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
-    // Memory that a virtual machine has not used yet may take it some tenths of a second.
+    // A virtual machine may need some tenths of a second for memory that it has not used yet.
     let data = vec![1; AMOUNT];
     let mut says = String::new();
     let mut errors = BufReader::new(child.stderr.take().expect("it was asked for"));
@@ -153,8 +154,7 @@ pub fn watched(folder: &Captures, args: &[&str]) -> Output {
     let client = writer.join().expect("it ends").expect("all is read");
     thread::sleep(Duration::from_millis(300));
     drop((client, server));
-    // SAFETY: the process is our child and has not been waited for.
-    unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+    send_signal(&child, libc::SIGINT);
     let mut output = child.wait_with_output().expect("it ends");
     errors.read_to_end(&mut output.stderr).expect("what else it says");
     output

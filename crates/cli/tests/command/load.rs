@@ -1,18 +1,18 @@
-//! Background load in the lab, as root: whose CPU time is whose, where softirqs run, and that nothing outlives a run.
+//! Background load in the lab, as root: scheduling of the loads, the CPU of softirqs, and cleanup.
 
 use super::lab::{document, folder, made_since, namespaces};
-use super::slowpath;
+use super::{send_signal, slowpath};
 use crate::captures::Captures;
 use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// A receiver whose one CPU others want too.
+/// A receiver that shares its only CPU with loads.
 const BUSY: &str = "duration = \"20 s\"\n[path]\nrate = \"100 Mbit/s\"\ndelay = \"5 ms\"\n[flows]\namount = \"10 MiB\"\n\
                     [hosts.sender.nic]\ntso = false\ngro = false\n[hosts.receiver]\ncpus = 1\n\
                     load = [{ hogs = 3, nice = 5 }, { make = 2, class = \"idle\" }]\nnic = { tso = false, gro = false }\n";
 
-/// The processes of a run's loads: of those that it started, and that these did.
+/// The processes of a run's loads: its descendants.
 fn loads_of(run: u32) -> Vec<u32> {
     let parent = |id: u32| -> Option<u32> {
         let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
@@ -35,8 +35,8 @@ fn soon(what: &str, mut look: impl FnMut() -> bool) {
     }
 }
 
-/// A run that would last, and the processes of its loads. Behind hogs, jobs of the idle class could take longer to begin
-/// than it lasts.
+/// Starts a long run and returns the processes of its loads. Behind hogs, jobs of the idle class could take longer to
+/// start than a short run lasts.
 fn lasting(folder: &Captures) -> (Child, Vec<u32>) {
     let said = folder.path("said");
     let mut child = slowpath(folder)
@@ -66,7 +66,7 @@ fn are_gone(loads: &[u32]) -> bool {
 
 #[test]
 #[ignore = "needs root"]
-fn a_busy_host_is_busy_as_asked() {
+fn loads_run_with_their_scheduling_class_and_nice_value() {
     let folder = folder(BUSY);
     let before = namespaces();
     let document =
@@ -93,7 +93,7 @@ fn a_busy_host_is_busy_as_asked() {
 
 #[test]
 #[ignore = "needs root"]
-fn receive_softirqs_run_on_the_cpu_that_is_asked_for() {
+fn receive_softirqs_run_on_the_configured_cpu() {
     let folder = folder(&BUSY.replace("cpus = 1", "cpus = 2"));
     let mut of_host = Vec::new();
     for interrupts in ["0", "1"] {
@@ -123,8 +123,7 @@ fn no_load_outlives_its_run() {
     let folder = folder(BUSY);
     let before = namespaces();
     let (mut child, loads) = lasting(&folder);
-    // SAFETY: it is our child and has not been waited for, so the id is its own.
-    assert_eq!(unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) }, 0);
+    send_signal(&child, libc::SIGINT);
     assert_eq!(child.wait().expect("it is ours").code(), Some(130));
     soon("the end of what an interrupted run loaded", || are_gone(&loads));
     assert_eq!(made_since(&before), 0);

@@ -1,4 +1,4 @@
-//! The command as a person or a script meets it: what it prints, where, and how it ends.
+//! The command line as users and scripts see it: output, streams and exit codes.
 
 mod both_ends;
 mod buffers;
@@ -31,10 +31,11 @@ mod vantage;
 mod width;
 
 use captures::Captures;
+use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 fn slowpath(folder: &Captures) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_slowpath"));
@@ -51,24 +52,55 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// The exit code, standard output and standard error.
-fn told(output: &Output) -> (i32, String, String) {
+fn outcome(output: &Output) -> (i32, String, String) {
     (output.status.code().expect("it was not killed"), text(&output.stdout), text(&output.stderr))
 }
 
+fn send_signal(child: &Child, signal: i32) {
+    // SAFETY: the caller's child has not been waited for, so the id is valid.
+    assert_eq!(unsafe { libc::kill(child.id().cast_signed(), signal) }, 0);
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Text with whitespace collapsed, so that line breaks do not matter.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The capture of a shipped case at one end.
+fn shipped(case: &str, end: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/shipped");
+    format!("{folder}/{case}/{end}.pcap.zst")
+}
+
+/// The first example in a page of the handbook: a command's arguments, and its output.
+fn handbook_example(page: &str) -> (Vec<String>, String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src").join(page);
+    let page = std::fs::read_to_string(path).expect("a page of the handbook");
+    let block =
+        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let (command, output) = block.split_once('\n').expect("a command and its output");
+    let command = command.strip_prefix("$ slowpath ").expect("a command of slowpath");
+    (command.split(' ').map(str::to_owned).collect(), output.to_owned())
+}
+
 #[test]
-fn a_verdict_in_words() {
+fn verdict_is_printed_in_words() {
     let folder = Captures::new();
     folder.transfer();
-    let (code, out, err) = told(&run(&folder, &["diagnose", "transfer.pcap"]));
+    let (code, out, err) = outcome(&run(&folder, &["diagnose", "transfer.pcap"]));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("192.0.2.1:40000 → 198.51.100.7:443 moved 2.04 MiB in 4.04 s"), "{out}");
-    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = flat(&out);
     assert!(words.contains("99 % of that time: receive window, receive buffer smaller"), "{out}");
     assert!(!out.contains('\x1b'), "a pipe gets no colour");
 }
 
 #[test]
-fn json_is_json_and_names_its_schema() {
+fn json_names_its_schema() {
     let folder = Captures::new();
     folder.transfer();
     for (args, schema) in [
@@ -76,13 +108,12 @@ fn json_is_json_and_names_its_schema() {
         (&["flows", "transfer.pcap", "--json"], "slowpath/flows/1"),
         (&["causes", "--json"], "slowpath/causes/1"),
     ] {
-        let (code, out, _) = told(&run(&folder, args));
-        let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+        let (code, out, _) = outcome(&run(&folder, args));
+        let document = json(&out);
         assert_eq!((code, document["schema"].as_str()), (0, Some(schema)));
     }
-    let (_, out, _) = told(&run(&folder, &["show", "transfer.pcap", "--json", "--limit", "7"]));
-    let lines: Vec<serde_json::Value> =
-        out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (_, out, _) = outcome(&run(&folder, &["show", "transfer.pcap", "--json", "--limit", "7"]));
+    let lines: Vec<Value> = out.lines().map(json).collect();
     assert_eq!((lines.len(), lines[6]["schema"].as_str()), (7, Some("slowpath/event/1")));
 }
 
@@ -91,11 +122,11 @@ fn both_ends_of_a_transfer_are_matched() {
     let folder = Captures::new();
     folder.write("sender.pcapng", &captures::transfer(100));
     folder.write("receiver.pcapng", &captures::transfer_at_receiver(100));
-    // In either order: the verdict is that of the end that sent.
+    // In either order, the verdict is that of the sending end.
     for files in [["sender.pcapng", "receiver.pcapng"], ["receiver.pcapng", "sender.pcapng"]] {
-        let (code, out, err) = told(&run(&folder, &["diagnose", files[0], files[1]]));
+        let (code, out, err) = outcome(&run(&folder, &["diagnose", files[0], files[1]]));
         assert_eq!((code, err.as_str()), (0, ""));
-        let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let flat = flat(&out);
         for part in [
             "1 flow in both",
             "4 missed by the recording at the receiving end",
@@ -107,13 +138,13 @@ fn both_ends_of_a_transfer_are_matched() {
         }
         assert!(!out.contains("give both files"), "{out}");
     }
-    let json = ["diagnose", "sender.pcapng", "receiver.pcapng", "--json", "--html", "both.html"];
-    let (_, out, _) = told(&run(&folder, &json));
-    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let args = ["diagnose", "sender.pcapng", "receiver.pcapng", "--json", "--html", "both.html"];
+    let (_, out, _) = outcome(&run(&folder, &args));
+    let document = json(&out);
     assert_eq!(document["flows"][0]["pair"]["directions"][0]["missed_by_far"], 4, "{out}");
     assert!(document["clocks"][0]["offset_ns"].is_i64());
     folder.write("other.pcap", &captures::header());
-    let (code, _, err) = told(&run(&folder, &["diagnose", "sender.pcapng", "other.pcap"]));
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "sender.pcapng", "other.pcap"]));
     assert!(code == 2 && err.contains("has no TCP in it"), "{err}");
 }
 
@@ -122,10 +153,10 @@ fn data_stamped_late_is_corrected_for_text_page_and_flows() {
     let folder = Captures::new();
     folder.write("right.pcap", &captures::transfer_stamped_late(200, 0));
     folder.write("late.pcap", &captures::transfer_stamped_late(200, 3_000));
-    let document = |args: &[&str]| -> serde_json::Value {
-        let (code, out, err) = told(&run(&folder, args));
+    let document = |args: &[&str]| -> Value {
+        let (code, out, err) = outcome(&run(&folder, args));
         assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
-        serde_json::from_str(&out).expect("JSON")
+        json(&out)
     };
     let alone = document(&["diagnose", "late.pcap", "--json"]);
     let skipped = alone["recordings"][0]["skipped"].to_string();
@@ -143,11 +174,11 @@ fn data_stamped_late_is_corrected_for_text_page_and_flows() {
 fn events_as_text() {
     let folder = Captures::new();
     folder.transfer();
-    let (code, out, _) = told(&run(&folder, &["show", "transfer.pcap", "--flow", "1", "--limit", "5"]));
+    let (code, out, _) = outcome(&run(&folder, &["show", "transfer.pcap", "--flow", "1", "--limit", "5"]));
     assert_eq!(code, 0);
     insta::assert_snapshot!(out);
     let range = ["show", "transfer.pcap", "--flow", "1", "--from", "1", "--to", "1.02"];
-    let (_, out, _) = told(&run(&folder, &range));
+    let (_, out, _) = outcome(&run(&folder, &range));
     assert!(out.lines().skip(1).all(|line| line.starts_with("1.0")), "{out}");
     assert!(out.lines().count() > 20);
 }
@@ -156,9 +187,9 @@ fn events_as_text() {
 fn flows_as_a_table() {
     let folder = Captures::new();
     folder.transfer();
-    let (code, out, _) = told(&run(&folder, &["flows", "transfer.pcap"]));
+    let (code, out, _) = outcome(&run(&folder, &["flows", "transfer.pcap"]));
     assert_eq!((code, out.lines().count()), (0, 2), "one line a flow in a pipe");
-    let (_, out, _) = told(&run(&folder, &["flows", "transfer.pcap", "--long"]));
+    let (_, out, _) = outcome(&run(&folder, &["flows", "transfer.pcap", "--long"]));
     assert!(out.contains("retransmissions"), "{out}");
 }
 
@@ -167,14 +198,14 @@ fn a_page_is_written_and_never_over_the_recording() {
     let folder = Captures::new();
     let capture = folder.transfer();
     let before = std::fs::read(&capture).expect("it is there");
-    let (code, _, err) = told(&run(&folder, &["diagnose", "transfer.pcap", "--html", "r.html"]));
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "transfer.pcap", "--html", "r.html"]));
     assert_eq!((code, err.as_str()), (0, ""));
     let page = std::fs::read_to_string(folder.path("r.html")).expect("it was written");
     assert!(page.starts_with("<!doctype html>") && page.contains("slowpath/page/1"));
-    let (code, _, err) = told(&run(&folder, &["diagnose", "transfer.pcap", "--html", "./transfer.pcap"]));
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "transfer.pcap", "--html", "./transfer.pcap"]));
     assert!(code == 2 && err.contains("is what is read"), "{err}");
     assert_eq!(std::fs::read(&capture).expect("it is there"), before);
-    let (code, _, err) = told(&run(&folder, &["diagnose", "transfer.pcap", "--html", "nowhere/r.html"]));
+    let (code, _, err) = outcome(&run(&folder, &["diagnose", "transfer.pcap", "--html", "nowhere/r.html"]));
     assert!(code == 2 && err.contains("nowhere/r.html: cannot be written"), "{err}");
 }
 
@@ -197,14 +228,14 @@ fn a_stream_is_read_from_standard_input() {
 }
 
 #[test]
-fn damage_gives_what_can_be_read_and_says_so() {
+fn damaged_capture_gives_a_partial_result_with_a_note() {
     let folder = Captures::new();
     let whole = captures::transfer(100);
     folder.write("cut.pcap", &whole[..whole.len() - 17]);
-    let (code, out, _) = told(&run(&folder, &["diagnose", "cut.pcap"]));
+    let (code, out, _) = outcome(&run(&folder, &["diagnose", "cut.pcap"]));
     assert!(code == 1 && out.contains("Read only up to byte") && out.contains("moved"), "{out}");
     for args in [&["show", "cut.pcap"][..], &["flows", "cut.pcap"]] {
-        let (code, out, err) = told(&run(&folder, args));
+        let (code, out, err) = outcome(&run(&folder, args));
         assert!(code == 1 && err.contains("cut.pcap: Read only up to byte") && !out.is_empty(), "{err}");
     }
 }
@@ -236,7 +267,7 @@ fn errors_name_the_fix() {
         (&["diagnose"], "required arguments"),
         (&[], "Usage: slowpath"),
     ] {
-        let (code, out, err) = told(&run(&folder, args));
+        let (code, out, err) = outcome(&run(&folder, args));
         assert!(code == 2 && err.contains(part) && out.is_empty(), "{args:?}: {code} {out} {err}");
     }
 }
@@ -245,13 +276,13 @@ fn errors_name_the_fix() {
 fn a_recording_without_tcp_is_no_error() {
     let folder = Captures::new();
     folder.write("nothing.pcap", &captures::header());
-    let (code, out, _) = told(&run(&folder, &["diagnose", "nothing.pcap"]));
+    let (code, out, _) = outcome(&run(&folder, &["diagnose", "nothing.pcap"]));
     assert!(code == 0 && out.contains("There are no packets in it."), "{out}");
     for command in ["flows", "show"] {
-        let (code, _, err) = told(&run(&folder, &[command, "nothing.pcap"]));
+        let (code, _, err) = outcome(&run(&folder, &[command, "nothing.pcap"]));
         assert!(code == 0 && err.contains("nothing.pcap: there are no packets in it"), "{command}: {err}");
     }
-    // Two datagrams and an ARP request: what is there is named, and the exit code says that none of it was read.
+    // Two datagrams and an ARP request: the output names them, and the exit code says that nothing could be read.
     let ip = [
         &[0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0][..],
         &[10, 0, 0, 1, 10, 0, 0, 2, 0, 7, 0, 53, 0, 8, 0, 0],
@@ -267,23 +298,23 @@ fn a_recording_without_tcp_is_no_error() {
         file.extend(frame);
     }
     folder.write("datagrams.pcap", &file);
-    let (code, out, _) = told(&run(&folder, &["diagnose", "datagrams.pcap"]));
+    let (code, out, _) = outcome(&run(&folder, &["diagnose", "datagrams.pcap"]));
     assert!(code == 1 && out.contains("Nothing in it could be read as TCP."), "{out}");
     assert!(out.contains("Not used: 2 frames (UDP), 1 frame (ARP)."), "{out}");
     for command in ["flows", "show"] {
-        let (code, _, err) = told(&run(&folder, &[command, "datagrams.pcap"]));
+        let (code, _, err) = outcome(&run(&folder, &[command, "datagrams.pcap"]));
         assert!(
             code == 1 && err.contains("datagrams.pcap: nothing in it could be read as TCP"),
             "{command}: {err}"
         );
         assert!(err.contains("not used: 2 frames: UDP"), "{command}: {err}");
     }
-    let (code, out, _) = told(&run(&folder, &["diagnose", "datagrams.pcap", "--json"]));
+    let (code, out, _) = outcome(&run(&folder, &["diagnose", "datagrams.pcap", "--json"]));
     assert!(code == 1 && out.contains(r#""other_protocols""#) && out.contains(r#""UDP""#), "{out}");
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn closed_output_pipe_is_no_error() {
     let folder = Captures::new();
     folder.write("long.pcap", &captures::transfer(3000));
     let mut child = slowpath(&folder)
@@ -302,18 +333,18 @@ fn a_reader_that_goes_away_is_no_error() {
 fn flows_can_be_chosen() {
     let folder = Captures::new();
     folder.transfer();
-    let (code, out, _) = told(&run(&folder, &["diagnose", "transfer.pcap", "--min-bytes", "1 GiB"]));
+    let (code, out, _) = outcome(&run(&folder, &["diagnose", "transfer.pcap", "--min-bytes", "1 GiB"]));
     assert!(code == 0 && out.contains("1 flow not shown, as asked for"), "{out}");
-    let (_, out, _) = told(&run(&folder, &["diagnose", "transfer.pcap", "--top", "0"]));
+    let (_, out, _) = outcome(&run(&folder, &["diagnose", "transfer.pcap", "--top", "0"]));
     assert!(out.contains("1 flow more, alike ones together"), "{out}");
-    let (_, out, _) = told(&run(&folder, &["diagnose", "transfer.pcap", "--vantage", "receiver"]));
+    let (_, out, _) = outcome(&run(&folder, &["diagnose", "transfer.pcap", "--vantage", "receiver"]));
     assert!(out.contains("Recorded at the receiver"), "{out}");
 }
 
 #[test]
 fn every_cause_is_explained() {
     let folder = Captures::new();
-    let (code, list, _) = told(&run(&folder, &["causes"]));
+    let (code, list, _) = outcome(&run(&folder, &["causes"]));
     assert_eq!(code, 0);
     let names: Vec<_> = list
         .lines()
@@ -322,10 +353,10 @@ fn every_cause_is_explained() {
         .collect();
     assert!(names.len() > 20, "{list}");
     for name in names {
-        let (code, out, _) = told(&run(&folder, &["causes", name]));
+        let (code, out, _) = outcome(&run(&folder, &["causes", name]));
         assert!(code == 0 && out.contains(name) && out.lines().count() > 20, "{name}: {out}");
         let short = name.split_once('/').expect("its limit, and what of it").1;
-        assert_eq!(told(&run(&folder, &["causes", short])).1, out, "{short}");
+        assert_eq!(outcome(&run(&folder, &["causes", short])).1, out, "{short}");
     }
 }
 
@@ -333,33 +364,33 @@ fn every_cause_is_explained() {
 fn completions_and_man_page_come_from_the_same_definition() {
     let folder = Captures::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let (code, out, _) = told(&run(&folder, &["completions", shell]));
+        let (code, out, _) = outcome(&run(&folder, &["completions", shell]));
         assert!(code == 0 && out.contains("diagnose") && out.contains("vantage"), "{shell}");
     }
-    let (code, out, _) = told(&run(&folder, &["man"]));
+    let (code, out, _) = outcome(&run(&folder, &["man"]));
     assert!(code == 0 && out.contains(".TH slowpath 1") && out.contains("slowpath\\-diagnose(1)"), "{out}");
-    let (code, out, _) = told(&run(&folder, &["man", "diagnose"]));
+    let (code, out, _) = outcome(&run(&folder, &["man", "diagnose"]));
     assert!(code == 0 && out.contains(".TH slowpath-diagnose 1") && out.contains("\\-\\-vantage"), "{out}");
-    let (code, out, _) = told(&run(&folder, &["man", "profile", "top"]));
+    let (code, out, _) = outcome(&run(&folder, &["man", "profile", "top"]));
     assert!(code == 0 && out.contains(".TH slowpath-profile-top 1"), "{out}");
-    let (code, _, err) = told(&run(&folder, &["man", "profile", "bottom"]));
+    let (code, _, err) = outcome(&run(&folder, &["man", "profile", "bottom"]));
     assert!(code == 2 && err.contains("profile has no command bottom; it has record, top"), "{err}");
 }
 
 #[test]
 fn every_command_has_a_man_page() {
     let folder = Captures::new();
-    let (code, out, err) = told(&run(&folder, &["man", "--out", "man1"]));
+    let (code, out, err) = outcome(&run(&folder, &["man", "--out", "man1"]));
     assert_eq!((code, out.as_str(), err.as_str()), (0, "", ""));
     let pages: Vec<String> = std::fs::read_dir(folder.path("man1"))
         .expect("a folder")
         .map(|page| page.expect("a page").file_name().into_string().expect("a name"))
         .collect();
-    let (_, help, _) = told(&run(&folder, &["-h"]));
+    let (_, help, _) = outcome(&run(&folder, &["-h"]));
     let commands =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let mut count = 0;
-    // What does not fit a line goes on further to the right.
+    // Continuation lines are indented further.
     let named = commands
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
     for command in named.filter(|name| *name != "help") {
@@ -369,7 +400,7 @@ fn every_command_has_a_man_page() {
     assert!(count >= 17 && pages.len() > count, "{count} commands, {} pages", pages.len());
 }
 
-/// A command line of the help, as words.
+/// Splits a command line of the help into words.
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
@@ -398,9 +429,9 @@ fn every_example_of_the_help_runs() {
                 far_end = Some(probe::FarEnd::start(&folder, &words(line)[1..]));
                 continue;
             }
-            let (code, _, err) = told(&run(&folder, &words(line)[1..]));
+            let (code, _, err) = outcome(&run(&folder, &words(line)[1..]));
             if line.starts_with("slowpath doctor") {
-                // What it finds, and whether there is such a card or host, is this machine's.
+                // What doctor finds, and whether the interface or host exists, depends on this machine.
                 assert!(!err.contains("Usage:"), "{line}: {err}");
             } else {
                 assert_eq!((code, err.as_str()), (0, ""), "{line}");

@@ -1,8 +1,8 @@
-//! Hostile names: in every place that shows what a file, a scenario, an argument or another process is called, nothing
-//! that a terminal, a browser or an XML reader would obey comes out.
+//! Hostile names: whatever a file, a scenario, an argument or another process is called, the output contains nothing
+//! that a terminal, a browser or an XML reader would interpret.
 
 use crate::captures::{self, Captures};
-use crate::{live, run, slowpath, told};
+use crate::{json, live, outcome, run, slowpath};
 use proptest::prelude::*;
 use serde_json::Value;
 use slowpath_probe::protocol::Message;
@@ -12,23 +12,23 @@ use std::net::TcpListener;
 use std::os::unix::ffi::OsStringExt;
 use std::{fs, io, thread};
 
-/// What no output may have, one or more of each kind: C0, DEL, C1, bidirectional controls, separators, what is invisible,
-/// tags, styles as slowpath's own are, markup, and a line that looks like one of slowpath's.
+/// What no output may contain, at least one of each kind: C0, DEL, C1, bidirectional controls, separators, invisible
+/// characters, tags, styles such as slowpath's own, markup, and a line that looks like slowpath's output.
 pub const HOSTILE: &str = "\x1b]0;title\x07\x08\r\x7f\u{85}\u{9b}2J\u{202e}\u{2066}\u{2069}\u{200e}\u{200f}\u{61c}\u{2028}\
     \u{2029}\u{200b}\u{feff}\u{e0041}\x1b[31mred\"'<script>&]]></script><!--\nFORGED: 1";
 
-/// A part of it as text and as JSON show it.
+/// A part of it as it appears in text and in JSON.
 const ESCAPED: [&str; 2] = [r"\u{9b}2J", r"\u009b2J"];
 
-/// A place where a name comes in: the files that it is in, and the commands that show it.
+/// A place where a name enters: the files that contain it, and the commands that show it.
 struct Place {
     what: &'static str,
-    /// Writes the files, and gives the arguments of each command.
+    /// Writes the files, and returns the arguments of each command.
     prepare: fn(&Captures, &str) -> Vec<Vec<OsString>>,
 }
 
-/// Every place that needs files and arguments alone. Other processes and hosts have tests of their own below and, for the lab,
-/// in `programs.rs`.
+/// All places that need only files and arguments. Names from other processes and hosts are tested below and, for the
+/// lab, in `programs.rs`.
 const PLACES: &[Place] = &[
     Place { what: "names in a scenario that is run", prepare: scenario },
     Place { what: "names in a sweep", prepare: sweep },
@@ -95,7 +95,7 @@ fn sweep(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
 }
 
 fn recording(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
-    // Each host has a file of its name.
+    // Each host has a file of that name.
     let name = name.replace('/', "");
     folder.write("named.toml", scenario_text(&name).as_bytes());
     let record = slowpath(folder).args(words("run named.toml --record recorded --pcap packets")).output();
@@ -147,7 +147,7 @@ fn of_profile(file: &str) -> Vec<Vec<OsString>> {
     OF_PROFILES.map(|line| with_name(line, file.as_ref())).into()
 }
 
-/// By how much of a file its format is known: that much has no control characters.
+/// The bytes that are used to detect a format; control characters there would change it.
 const LOOKED_AT: usize = 64 << 10;
 const ORDINARY: &str = "main;a;b 30\n";
 
@@ -171,7 +171,7 @@ fn perf_script(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
     of_profile("perf.script")
 }
 
-/// A field of a protocol buffer message that has a length.
+/// A length-delimited field of a protocol buffer message.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut all = vec![number << 3 | 2];
     let mut left = bytes.len();
@@ -185,7 +185,7 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn pprof(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
-    // Strings 1 and 2 are the type and its unit, 3 is the hostile one; two functions, two locations, one sample.
+    // Strings 1 and 2 are type and unit, 3 is the hostile name; two functions, two locations, one sample.
     let strings = ["", "samples", "count", name, "tcp_v4_rcv"].map(|text| field(6, text.as_bytes())).concat();
     let message = [
         field(1, &[8, 1, 16, 2]),
@@ -213,7 +213,7 @@ fn script(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
         .into()
 }
 
-/// A file's name: without what a name cannot have, and with bytes that are no text.
+/// A file name: without the characters that are not allowed in one, and with invalid UTF-8.
 fn file_name(name: &str, ending: &str) -> OsString {
     let mut bytes = name.replace(['/', '\0'], "").into_bytes();
     bytes.truncate(200);
@@ -274,7 +274,7 @@ fn files(folder: &Captures, name: &str) -> Vec<Vec<OsString>> {
     for file in [other, absent] {
         commands.extend(any.map(|line| with_name(line, &file)));
     }
-    // A folder of somebody else's files.
+    // A folder with other files.
     fs::create_dir(folder.path("other")).expect("a folder");
     fs::write(folder.path("other").join(file_name(name, ".parquet")), b"x").expect("a file");
     commands.extend(["sweep named.toml --vary path.delay=1ms,2ms --out other", "diagnose other"].map(words));
@@ -330,7 +330,7 @@ fn arguments(_: &Captures, name: &str) -> Vec<Vec<OsString>> {
     commands
 }
 
-/// What is wrong with a text that came out.
+/// The first forbidden content of an output.
 pub fn fault(text: &str) -> Option<String> {
     let is_break = |c: char| c == '\n' || c == '\t';
     let is_hidden = |c: char| {
@@ -344,7 +344,7 @@ pub fn fault(text: &str) -> Option<String> {
     forged.map(|line| format!("a line was forged: {line}"))
 }
 
-/// The text without the styles that slowpath uses for its own output, none of which is red.
+/// Removes the styles of slowpath's own output; none of them is red.
 fn without_styles(text: &str) -> String {
     let mut parts = text.split("\x1b[");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -360,19 +360,19 @@ fn without_styles(text: &str) -> String {
     })
 }
 
-/// What drawing a bar takes: to the line's start, and clearing it (console's `clear_line`).
+/// Removes the control sequences of a progress bar: carriage return and clear line (console's `clear_line`).
 fn without_bar(text: &str) -> String {
     ["\r", "\x1b[2K"].iter().fold(text.to_owned(), |text, part| text.replace(part, "")).trim().to_owned()
 }
 
-/// Prepares a place, runs its commands and checks all that they print and write.
+/// Prepares a place, runs its commands and checks everything that they print and write.
 fn check(place: &Place, name: &str) -> Result<(), TestCaseError> {
     let folder = Captures::new();
     folder.write("before.folded", b"main;a 1\n");
     let mut shown = false;
     for args in (place.prepare)(&folder, name) {
         let has = |option: &str| args.iter().any(|arg| arg == option);
-        // Nothing here is to be watched, recorded or asked for on a network for long.
+        // Keeps commands from watching, recording or using the network for long.
         let mut command = slowpath(&folder);
         let output = command.args(&args).output();
         let output = match output {
@@ -400,7 +400,7 @@ fn check(place: &Place, name: &str) -> Result<(), TestCaseError> {
             let fault = fault(&markup);
             prop_assert!(fault.is_none(), "{}: {args:?}: {file}: {fault:?}", place.what);
             let marks = ["<script", "</script", "]]>", "<!--"].map(|mark| markup.matches(mark).count());
-            // The page's data and its script, and the script of a flame graph.
+            // The page's own data and script, and the script of a flame graph.
             let own = match file {
                 "page.html" => [2, 2, 0, 0],
                 "flame.svg" => [1, 1, 1, 0],
@@ -415,7 +415,7 @@ fn check(place: &Place, name: &str) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn no_place_shows_a_hostile_name_as_it_is() {
+fn hostile_names_are_escaped_everywhere() {
     for place in PLACES {
         if let Err(error) = check(place, HOSTILE) {
             panic!("{error}");
@@ -427,7 +427,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_place_shows_any_hostile_name_as_it_is(
+    fn random_hostile_names_are_escaped_everywhere(
         name in prop::collection::vec(prop_oneof![prop::sample::select(HOSTILE.chars().collect::<Vec<_>>()), any::<char>()], 1..40)
     ) {
         let name = String::from_iter(name);
@@ -437,24 +437,23 @@ proptest! {
     }
 }
 
-/// Values are whole in JSON, whatever they are made of.
+/// JSON contains names unchanged, in escaped form.
 #[test]
-fn a_program_reads_the_name_itself() {
+fn json_keeps_names_whole() {
     let folder = Captures::new();
     folder.write("named.toml", scenario_text(HOSTILE).as_bytes());
-    let document: Value =
-        serde_json::from_str(&told(&run(&folder, &["run", "named.toml", "--json"])).1).expect("JSON");
+    let document: Value = json(&outcome(&run(&folder, &["run", "named.toml", "--json"])).1);
     assert_eq!(document["title"], HOSTILE);
     let name = HOSTILE.replace('/', "");
     recording(&folder, &name);
-    let out = told(&run(&folder, &["diagnose", "recorded", "--json"])).1;
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let out = outcome(&run(&folder, &["diagnose", "recorded", "--json"])).1;
+    let document = json(&out);
     assert_eq!(document["recordings"][0]["account"]["host"], name, "as Parquet has it: {out}");
 }
 
-/// A name is at most as wide as a column may be, and everything next to it stays where it belongs.
+/// A name is cut to the limit of a column, and its neighbours stay aligned.
 #[test]
-fn a_very_long_name_does_not_fill_the_screen() {
+fn very_long_name_is_cut() {
     let folder = Captures::new();
     folder.write("long.folded", format!("main;c 1\nmain;b;{} 9\n", "x".repeat(100_000)).as_bytes());
     let long = quoted(&"日".repeat(330));
@@ -464,19 +463,19 @@ fn a_very_long_name_does_not_fill_the_screen() {
         (&["profile", "attribute", "long.folded", "--to", "b"], 120),
         (&["run", "long.toml"], 300),
     ] {
-        let (code, out, err) = told(&run(&folder, args));
+        let (code, out, err) = outcome(&run(&folder, args));
         assert!(code == 0 && out.contains('…'), "{args:?}: {code} {out} {err}");
         assert!(out.lines().all(|line| line.chars().count() <= most), "{args:?}: {out}");
     }
 }
 
-/// What another process calls itself reaches nobody's terminal. (Linux allows 15 bytes of anything.)
+/// A process's name is escaped. (Linux allows any 15 bytes.)
 #[test]
-fn a_process_cannot_name_itself_into_a_terminal() {
+fn process_names_are_escaped() {
     let folder = Captures::new();
     let before = fs::read("/proc/self/comm").expect("a name");
     fs::write("/proc/self/comm", "\x1b]0;\u{9b}2J\u{202e}\n").expect("a process may name itself");
-    let (code, out, _) = told(&live::watched(&folder, &["--own"]));
+    let (code, out, _) = outcome(&live::watched(&folder, &["--own"]));
     fs::write("/proc/self/comm", before).expect("a process may name itself");
     let fault = fault(&out);
     assert!(
@@ -485,9 +484,9 @@ fn a_process_cannot_name_itself_into_a_terminal() {
     );
 }
 
-/// A far end that refuses, and says so in what a terminal would obey.
+/// A far end that refuses with a message that contains terminal controls.
 #[test]
-fn a_far_end_cannot_write_to_a_terminal() {
+fn messages_of_a_far_end_are_escaped() {
     let folder = Captures::new();
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let port = listener.local_addr().expect("an address").port().to_string();
@@ -496,10 +495,10 @@ fn a_far_end_cannot_write_to_a_terminal() {
         let mut answer = Vec::new();
         Message::Refused(HOSTILE.to_owned()).write(&mut answer);
         client.write_all(&answer).expect("it listens");
-        // Until it goes.
+        // Until the client disconnects.
         let _ = client.read_to_end(&mut Vec::new());
     });
-    let (code, _, err) = told(&run(&folder, &["probe", "127.0.0.1", "--port", &port]));
+    let (code, _, err) = outcome(&run(&folder, &["probe", "127.0.0.1", "--port", &port]));
     far_end.join().expect("it ends");
     assert!(code == 2 && fault(&err).is_none() && err.contains(ESCAPED[0]), "{code} {err}");
 }

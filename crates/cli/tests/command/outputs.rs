@@ -1,16 +1,16 @@
-//! Files that commands write: never over another, never through a link, and whole or not at all.
+//! Output files: they replace nothing unasked, follow no link, and are complete or absent.
 
 use crate::captures::Captures;
-use crate::inputs::{ends, fifo};
+use crate::inputs::{fifo, run_to_end};
+use crate::outcome;
 use crate::profile::fixtures;
-use crate::told;
 use std::fs;
 use std::os::unix::fs::symlink;
 
 const SCENARIO: &str = "title = \"Short\"\nduration = \"1 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
                         [flows]\namount = \"10 KiB\"\n";
 
-/// Commands that write one file, but for its name, which is the last argument.
+/// Commands that write one file, without its name, which is their last argument.
 const COMMANDS: [&[&str]; 7] = [
     &["diagnose", "transfer.pcap", "--html"],
     &["profile", "flame", "perf.data", "--out"],
@@ -21,7 +21,7 @@ const COMMANDS: [&[&str]; 7] = [
     &["papers", "wu", "--seeds", "1", "--html"],
 ];
 
-/// Of these, those that take a second at most.
+/// The number of these commands that take a second at most.
 const QUICK: usize = 6;
 
 fn folder() -> Captures {
@@ -57,7 +57,7 @@ fn existing_files_links_and_fifos_are_refused_before_any_work() {
     ];
     for command in COMMANDS {
         for (output, says) in refused {
-            let (code, out, err) = told(&ends(&folder, &[command, &[output]].concat()));
+            let (code, out, err) = outcome(&run_to_end(&folder, &[command, &[output]].concat()));
             assert_eq!((code, out.as_str()), (2, ""), "{command:?} {output}: {err}");
             assert!(err.contains(says), "{command:?} {output}: {err}");
         }
@@ -74,7 +74,7 @@ fn force_replaces_a_link_and_not_its_target() {
         let link = folder.path("link");
         let _ = fs::remove_file(&link);
         symlink(folder.path("target"), &link).expect("a link");
-        let (code, _, err) = told(&ends(&folder, &[command, &["link", "--force"][..]].concat()));
+        let (code, _, err) = outcome(&run_to_end(&folder, &[command, &["link", "--force"][..]].concat()));
         assert!(code < 2, "{command:?}: {err}");
         assert!(fs::symlink_metadata(&link).expect("a file").is_file(), "{command:?}");
         assert!(fs::metadata(&link).expect("a file").len() > 100, "{command:?}");
@@ -88,7 +88,7 @@ fn force_replaces_a_link_and_not_its_target() {
 fn a_full_disk_is_an_error_that_names_the_file() {
     let folder = folder();
     for command in &COMMANDS[..QUICK] {
-        let (code, _, err) = told(&ends(&folder, &[command, &["/dev/full"][..]].concat()));
+        let (code, _, err) = outcome(&run_to_end(&folder, &[command, &["/dev/full"][..]].concat()));
         assert!(code == 2 && err.contains("/dev/full"), "{command:?}: {code} {err}");
         assert!(
             err.contains("No space left on device") || err.contains("no space left"),
@@ -107,7 +107,7 @@ fn force_without_an_output_is_an_error() {
         &["run", "short.toml", "--force"],
     ];
     for command in commands {
-        let (code, out, err) = told(&ends(&folder, command));
+        let (code, out, err) = outcome(&run_to_end(&folder, command));
         assert_eq!((code, out.as_str()), (2, ""), "{command:?}: {err}");
         assert!(err.contains("--force: no file is written; it goes with --"), "{command:?}: {err}");
     }
@@ -117,15 +117,15 @@ fn force_without_an_output_is_an_error() {
 fn packets_of_a_run_are_not_written_over_other_files() {
     let folder = folder();
     let run = ["run", "short.toml", "--pcap", "wire"];
-    assert_eq!(told(&ends(&folder, &run)).0, 0);
+    assert_eq!(outcome(&run_to_end(&folder, &run)).0, 0);
     let written = fs::read(folder.path("wire/sender.pcapng")).expect("a capture");
-    let (code, _, err) = told(&ends(&folder, &run));
+    let (code, _, err) = outcome(&run_to_end(&folder, &run));
     assert!(
         code == 2 && err.contains("wire/receiver.pcapng: exists already")
             || err.contains("wire/sender.pcapng: exists already"),
         "{err}"
     );
     fs::write(folder.path("wire/sender.pcapng"), "old").expect("a file");
-    assert_eq!(told(&ends(&folder, &[&run[..], &["--force"]].concat())).0, 0);
+    assert_eq!(outcome(&run_to_end(&folder, &[&run[..], &["--force"]].concat())).0, 0);
     assert_eq!(fs::read(folder.path("wire/sender.pcapng")).expect("a capture"), written);
 }

@@ -1,8 +1,8 @@
-//! Papers' experiments, reproduced.
+//! `slowpath papers`.
 
 use crate::captures::Captures;
 use crate::lab::{made_since, namespaces};
-use crate::{run, told};
+use crate::{json, outcome, run};
 use serde_json::{Value, json};
 use slowpath_lab::web::tools;
 use std::fs;
@@ -10,12 +10,12 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn every_cell_stands_beside_the_published_one() {
+fn every_cell_is_next_to_the_published_one() {
     let folder = Captures::new();
     let command = ["papers", "wu", "--seeds", "1", "--json", "--html", "page.html"];
-    let (code, out, err) = told(&run(&folder, &command));
+    let (code, out, err) = outcome(&run(&folder, &command));
     assert_eq!((code, err.as_str()), (0, ""));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     assert_eq!(
         (document["schema"].as_str(), document["seeds"].as_u64()),
         (Some("slowpath/paper/1"), Some(1))
@@ -36,7 +36,7 @@ fn every_cell_stands_beside_the_published_one() {
             .iter()
             .all(|series| series["x"].as_array().map(Vec::len) == series["y"].as_array().map(Vec::len))
     );
-    // All of it is on the page as well.
+    // The page shows all of it as well.
     let page = fs::read_to_string(folder.path("page.html")).expect("a page");
     let shows = |text: &str| page.contains(&text.replace('&', "&amp;").replace('"', "&quot;"));
     for (of, keys) in [(tables, ["name", "about"]), (figures, ["name", "seen"]), (claims, ["says", "seen"])] {
@@ -54,28 +54,28 @@ fn every_cell_stands_beside_the_published_one() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_is_refused_before_the_runs() {
+fn unwritable_page_is_refused_before_the_runs() {
     let folder = Captures::new();
     fs::create_dir(folder.path("mine")).expect("a folder");
     for (page, says) in
         [("mine", "mine: is a folder"), ("nowhere/page.html", "nowhere/page.html: cannot be written")]
     {
-        let (code, out, err) = told(&run(&folder, &["papers", "weigle", "--html", page]));
+        let (code, out, err) = outcome(&run(&folder, &["papers", "weigle", "--html", page]));
         assert_eq!((code, out.as_str()), (2, ""));
         assert!(err.contains(says), "{err}");
     }
 }
 
 #[test]
-fn other_papers_are_not_known() {
+fn unknown_paper_is_refused() {
     let folder = Captures::new();
-    let (code, out, err) = told(&run(&folder, &["papers", "reno"]));
+    let (code, out, err) = outcome(&run(&folder, &["papers", "reno"]));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(err.contains("[possible values: wu, weigle, leith, ubik, lavoie]"), "{err}");
 }
 
 #[test]
-fn what_is_simulated_is_not_measured_and_the_other_way_round() {
+fn arguments_of_the_other_kind_of_paper_are_refused() {
     let folder = Captures::new();
     for (args, why) in [
         (&["wu", "--keep", "kept"][..], "this paper is simulated"),
@@ -90,15 +90,15 @@ fn what_is_simulated_is_not_measured_and_the_other_way_round() {
             "b and a: have none of the cases that are compared: 1K one",
         ),
     ] {
-        let (code, out, err) = told(&run(&folder, &[&["papers"], args].concat()));
+        let (code, out, err) = outcome(&run(&folder, &[&["papers"], args].concat()));
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}");
         assert!(err.contains(why), "{args:?}: {err}");
     }
 }
 
-/// All missing programs are named at once, with their packages, for every user; and nothing was created.
+/// All missing programs are named at once, with their packages, for every user; nothing is created.
 #[test]
-fn what_it_needs_is_said_before_anything_is_made() {
+fn missing_programs_are_listed_before_anything_is_created() {
     let folder = Captures::new();
     let output = Command::new(env!("CARGO_BIN_EXE_slowpath"))
         .args(["papers", "lavoie", "--keep", "kept"])
@@ -106,15 +106,15 @@ fn what_it_needs_is_said_before_anything_is_made() {
         .env("PATH", "/nowhere")
         .output()
         .expect("it starts");
-    let (code, out, err) = told(&output);
+    let (code, out, err) = outcome(&output);
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
     assert!(err.contains("wrk") && err.contains("perf (in linux-perf)"), "{err}");
     assert!(err.contains("apt-get install --no-install-recommends"), "{err}");
     assert!(!folder.path("kept").exists());
 }
 
-/// What --keep writes, for one case: a server in whose profile these functions stand alone on their stacks, as the text of `perf
-/// script`, which has the names in it.
+/// Writes one case as `--keep` stores it: a profile in the format of `perf script`, which has the functions' names,
+/// with a stack of one frame for each of these functions.
 fn keep(folder: &Captures, name: &str, case: &str, release: &str, costs: &[(&str, usize)]) {
     fs::create_dir_all(folder.path(name)).expect("a folder");
     let words: Vec<&str> = case.split(' ').collect();
@@ -153,14 +153,14 @@ fn keep(folder: &Captures, name: &str, case: &str, release: &str, costs: &[(&str
 const COMPARED: [&str; 3] = ["1K one sendfile no-TSO", "8K one sendfile no-TSO", "64K one sendfile no-TSO"];
 
 #[test]
-fn two_kernels_stand_beside_each_other() {
+fn two_kernels_are_compared() {
     let folder = Captures::new();
     for case in COMPARED {
         keep(&folder, "old", case, "6.1.0", &[("tcp_ack", 300), ("tcp_transmit_skb", 100)]);
         keep(&folder, "new", case, "6.18.0", &[("tcp_ack", 100), ("__tcp_transmit_skb", 300)]);
     }
     let args = ["papers", "lavoie", "--from", "new", "--compare", "old", "--html", "page.html"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
     for text in [
         "Linux 6.18.0 compared with Linux 6.1.0",
@@ -177,8 +177,8 @@ fn two_kernels_stand_beside_each_other() {
     let page = fs::read_to_string(folder.path("page.html")).expect("a page");
     assert!(page.contains("<h3 id=\"compared\">Linux 6.18.0 compared with Linux 6.1.0</h3>"));
     assert_eq!(page.matches("<svg class=\"layers\"").count(), 3, "figures 14, 16 and 18: nothing is sent");
-    let (code, out, _) = told(&run(&folder, &[&args[..6], &["--json"]].concat()));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, _) = outcome(&run(&folder, &[&args[..6], &["--json"]].concat()));
+    let document = json(&out);
     let function = &document["comparison"]["tables"][1]["functions"][0];
     assert_eq!(
         (code, &function["name"], &function["places"]),
@@ -186,30 +186,30 @@ fn two_kernels_stand_beside_each_other() {
     );
     let graph = &document["graphs"][0];
     assert_eq!((&graph["nodes"][0]["here"], &graph["edges"][0]["samples"]), (&json!(400), &json!(300)));
-    // What is one kernel's is one kernel's.
-    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "new", "--compare", "new"]));
+    // One kernel is not compared with itself as if it were two.
+    let (code, out, _) = outcome(&run(&folder, &["papers", "lavoie", "--from", "new", "--compare", "new"]));
     assert!(code == 0 && out.contains("one kernel compared with itself, Linux 6.18.0"), "{out}");
     assert!(!out.contains("section 4, figures 20 to 22"), "{out}");
 }
 
 #[test]
-fn folders_without_the_same_cases_are_not_compared() {
+fn folders_with_different_cases_are_not_compared() {
     let folder = Captures::new();
     keep(&folder, "old", COMPARED[0], "6.1.0", &[("tcp_ack", 1)]);
     keep(&folder, "new", COMPARED[0], "6.18.0", &[("tcp_ack", 1)]);
     keep(&folder, "new", COMPARED[2], "6.18.0", &[("tcp_ack", 1)]);
     let args = ["papers", "lavoie", "--from", "new", "--compare", "old"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, out.as_str()), (2, ""));
     assert!(
         err.contains("old: has no 64K one sendfile no-TSO, which new has; the same cases are compared"),
         "{err}"
     );
-    assert_eq!(told(&run(&folder, &[&args[..], &["--only", "1K"]].concat())).0, 0);
+    assert_eq!(outcome(&run(&folder, &[&args[..], &["--only", "1K"]].concat())).0, 0);
 }
 
-/// Processes of that folder: what a run starts has its working directory.
-fn processes_in(folder: &Path) -> usize {
+/// Processes whose working directory is that folder, as those of a run are.
+pub fn processes_in(folder: &Path) -> usize {
     let folder = fs::canonicalize(folder).expect("a folder");
     let all = fs::read_dir("/proc").expect("proc(5)").flatten();
     all.filter(|process| fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == folder)).count()
@@ -217,7 +217,7 @@ fn processes_in(folder: &Path) -> usize {
 
 #[test]
 #[ignore = "needs root"]
-fn lavoies_server_is_loaded_and_profiled_here() {
+fn lavoie_server_is_loaded_and_profiled() {
     if let Some(missing) = tools::missing().first() {
         println!("not judged: papers lavoie: {} is not installed", missing.command);
         return;
@@ -238,10 +238,10 @@ fn lavoies_server_is_loaded_and_profiled_here() {
         "--html",
         "page.html",
     ];
-    let (code, out, err) = told(&run(&folder, &command));
+    let (code, out, err) = outcome(&run(&folder, &command));
     assert_eq!((code, err.as_str()), (0, ""), "{err}");
     assert_eq!((made_since(&before), processes_in(&folder.path(""))), (0, 0), "namespaces and processes");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     let measured_on = document["measured_on"].to_string();
     assert!(measured_on.contains("nginx with one worker on CPU "), "{measured_on}");
     let tables = document["tables"].as_array().expect("tables");
@@ -249,7 +249,7 @@ fn lavoies_server_is_loaded_and_profiled_here() {
         let table = tables.iter().find(|table| table["name"] == name).expect("a table");
         table["cells"].as_array().expect("cells").clone()
     };
-    // To whom the CPU belongs sums to the whole.
+    // The shares of the CPU sum to the whole.
     let whole: f64 = cells("The whole").iter().map(|cell| cell["ours"].as_f64().expect("a number")).sum();
     assert!((whole - 100.0).abs() < 1e-6, "{whole}");
     let of = |case: &str, quantity: &str| {
@@ -260,10 +260,10 @@ fn lavoies_server_is_loaded_and_profiled_here() {
     for (case, requests) in [("8K one sendfile no-TSO", 1.0), ("8K ten sendfile no-TSO", 10.0)] {
         assert!(of(case, "requests a second") > 10.0, "{case}");
         assert_eq!(of(case, "errors"), 0.0, "{case}");
-        // Six segments of data; a connection of its own takes three more at least.
+        // Six data segments; a new connection takes at least three more.
         let sent = of(case, "segments sent a request");
         assert!((6.0..14.0).contains(&sent) && (requests > 1.0 || sent > 9.0), "{case}: {sent}");
-        // What was sampled is of two seconds of one CPU, at 1999 a second; a busy machine makes them longer.
+        // Samples cover two seconds of one CPU, at 1999 per second, or more on a busy machine.
         let (samples, seconds) = (of(case, "samples"), of(case, "seconds"));
         assert!(
             seconds >= 2.0 && (100.0..seconds * 1999.0 * 1.1).contains(&samples),
@@ -273,11 +273,11 @@ fn lavoies_server_is_loaded_and_profiled_here() {
     let claims = document["claims"].as_array().expect("claims");
     assert!(claims.iter().all(|claim| claim["holds"].is_boolean() || claim["holds"].is_null()));
     assert!(claims.iter().any(|claim| claim["holds"].is_boolean()));
-    // What was kept says the same.
-    let (code, again, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--json"]));
+    // The stored results give the same report.
+    let (code, again, err) = outcome(&run(&folder, &["papers", "lavoie", "--from", "kept", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""));
-    assert_eq!(serde_json::from_str::<Value>(&again).expect("JSON"), document);
-    // The kernel's symbols are there for when another kernel runs; and who works below TCP receive is seen.
+    assert_eq!(json(&again), document);
+    // The kernel's symbols are stored for use on another kernel; the functions below TCP receive are shown.
     let symbols = fs::read_to_string(folder.path("kept/kallsyms")).expect("symbols");
     assert!(symbols.contains(" tcp_v4_rcv\n"));
     let graphs: Vec<_> =
@@ -285,10 +285,10 @@ fn lavoies_server_is_loaded_and_profiled_here() {
     assert_eq!(graphs, ["Figure 16", "Figure 17"]);
     assert!(document["graphs"][0]["nodes"].as_array().is_some_and(|nodes| nodes.len() > 10));
     // Compared with itself, nothing differs.
-    let (code, out, _) = told(&run(&folder, &["papers", "lavoie", "--from", "kept", "--compare", "kept"]));
+    let (code, out, _) = outcome(&run(&folder, &["papers", "lavoie", "--from", "kept", "--compare", "kept"]));
     assert!(code == 0 && out.contains("10 of the ten most expensive are the same"), "{out}");
-    // Without symbols there is nothing to say, and that is said.
+    // Without symbols the functions cannot be resolved, which is an error.
     folder.write("kept/kallsyms", b"");
-    let (code, out, err) = told(&run(&folder, &["papers", "lavoie", "--from", "kept"]));
+    let (code, out, err) = outcome(&run(&folder, &["papers", "lavoie", "--from", "kept"]));
     assert!(code == 2 && out.is_empty() && err.contains("so that its functions have no names"), "{err}");
 }

@@ -1,7 +1,7 @@
-//! `slowpath probe`: a far end on loopback, and the path of a scenario.
+//! `slowpath probe` with a far end on loopback, and on the path of a scenario.
 
 use crate::captures::Captures;
-use crate::{run, slowpath, told};
+use crate::{flat, handbook_example, json, outcome, run, send_signal, slowpath};
 use serde_json::Value;
 use slowpath_probe::protocol::{CLIENT_BYTES, Message};
 use std::fs;
@@ -13,11 +13,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A far end in a process of its own.
+/// A far end in a separate process.
 pub struct FarEnd {
     child: Child,
     out: BufReader<ChildStdout>,
-    /// What it said first.
+    /// Its first output.
     pub says: String,
 }
 
@@ -31,7 +31,7 @@ impl FarEnd {
         Self { child, out, says }
     }
 
-    /// Of any port, for other tests to have theirs.
+    /// Uses any free port, so that other tests can run at the same time.
     fn small(folder: &Captures) -> Self {
         let args = "probe --serve --listen 127.0.0.1:0 --max-rate 40Mbit/s --max-duration 2s";
         Self::start(folder, &args.split(' ').collect::<Vec<_>>())
@@ -42,10 +42,9 @@ impl FarEnd {
         rest.chars().take_while(char::is_ascii_digit).collect()
     }
 
-    /// Ctrl-C: it ends, without complaint; what it said meanwhile.
+    /// Interrupts it, expects a clean exit, and returns its further output.
     pub fn interrupt(mut self) -> String {
-        // SAFETY: a signal to a child that has not been waited for.
-        unsafe { libc::kill(self.child.id() as libc::pid_t, libc::SIGINT) };
+        send_signal(&self.child, libc::SIGINT);
         let mut said = String::new();
         self.out.read_to_string(&mut said).expect("text");
         assert!(self.child.wait().expect("it ends").success(), "{said}");
@@ -55,22 +54,14 @@ impl FarEnd {
 
 impl Drop for FarEnd {
     fn drop(&mut self) {
-        // After `interrupt` it has ended, and there is nobody to kill.
+        // After `interrupt` it has ended, and the kill fails.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[test]
-fn all_of_it_against_a_far_end() {
+fn all_measurements_run_against_a_far_end() {
     let folder = Captures::new();
     let far = FarEnd::small(&folder);
     assert!(
@@ -80,20 +71,20 @@ fn all_of_it_against_a_far_end() {
     );
     let port = far.port();
     let args = ["probe", "127.0.0.1", "--port", &port, "--tcp", "200ms", "--steps", "3", "--json"];
-    let (code, out, err) = told(&run(&folder, &args));
+    let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let document = json(&out);
     assert_eq!(document["schema"], "slowpath/probe/1");
     assert_eq!((document["cap"].as_u64(), document["complete"].as_bool()), (Some(40_000_000), Some(true)));
     assert!(document["round_trip"]["min_ns"].as_u64().is_some_and(|min| min < 5_000_000), "{out}");
-    // Loopback is faster than the far end serves.
+    // Loopback is faster than the far end's cap.
     assert!(document["rate"].as_u64().is_some_and(|rate| rate <= 40_000_000), "{out}");
     assert_eq!(document["ramp"]["steps"].as_array().map(Vec::len), Some(3), "{out}");
     let transfers = document["transfers"].as_array().expect("transfers");
     assert_eq!(transfers.len(), 2);
     assert!(transfers.iter().all(|transfer| transfer["bytes"].as_u64() > Some(10_000)), "{out}");
     let text = ["probe", "127.0.0.1", "--port", &port, "--measure", "rtt,capacity", "--reverse"];
-    let (code, out, err) = told(&run(&folder, &text));
+    let (code, out, err) = outcome(&run(&folder, &text));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.starts_with("The path from 127.0.0.1 has an RTT of "), "{out}");
     assert!(
@@ -107,14 +98,14 @@ fn all_of_it_against_a_far_end() {
 }
 
 #[test]
-fn a_scenarios_path_is_probed_in_no_time_and_always_the_same() {
+fn scenario_path_gives_equal_results_each_time() {
     let folder = Captures::new();
     folder.write(
         "path.toml",
         b"[path]\nrate = \"622 Mbit/s\"\ndelay = \"20 ms\"\n[[path.cross]]\nrate = \"200 Mbit/s\"\n",
     );
     let began = Instant::now();
-    let (code, out, err) = told(&run(&folder, &["probe", "path.toml", "--json"]));
+    let (code, out, err) = outcome(&run(&folder, &["probe", "path.toml", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(began.elapsed() < Duration::from_secs(60));
     let document = json(&out);
@@ -126,19 +117,19 @@ fn a_scenarios_path_is_probed_in_no_time_and_always_the_same() {
     near(&document["rate"], 422_000_000);
     assert!(document["far_end"].is_null() && document["transfers"] == Value::Array(vec![]));
     assert_eq!(
-        told(&run(&folder, &["probe", "path.toml", "--json"])).1,
+        outcome(&run(&folder, &["probe", "path.toml", "--json"])).1,
         out,
         "the same seed, the same bytes"
     );
-    let (_, text, _) = told(&run(&folder, &["probe", "path.toml", "--measure", "rtt,available"]));
+    let (_, text, _) = outcome(&run(&folder, &["probe", "path.toml", "--measure", "rtt,available"]));
     assert!(flat(&text).contains("delays grow within a stream"), "{text}");
     assert!(text.contains("  $ slowpath doctor --rate "), "{text}");
 }
 
 #[test]
-fn what_cannot_be_done_is_told() {
+fn invalid_probe_arguments_are_refused() {
     let folder = Captures::new();
-    // A port that was free a moment ago.
+    // A port that was in use until just now.
     let port = FarEnd::small(&folder).port();
     for (args, part) in [
         (&["probe", "127.0.0.1", "--port", &port][..], "is `slowpath probe --serve` running there"),
@@ -160,14 +151,14 @@ fn what_cannot_be_done_is_told() {
             "possible values: rtt, capacity, available, ramp, tcp",
         ),
     ] {
-        let (code, out, err) = told(&run(&folder, args));
+        let (code, out, err) = outcome(&run(&folder, args));
         assert!(code == 2 && out.is_empty() && err.contains(part), "{args:?}: {code} {out} {err}");
     }
 }
 
-/// A measurement of everything, in progress: the echoes are done, and the first train has been asked for.
+/// A measurement in progress: the echoes are done, and the first train has been requested.
 fn in_progress(folder: &Captures, far: &FarEnd) -> Child {
-    // The control connection goes through this process, which reads along; datagrams go straight to the far end.
+    // The control connection goes through this process, which reads it; datagrams go directly to the far end.
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
     let port = listener.local_addr().expect("an address").port().to_string();
     let child = slowpath(folder)
@@ -180,7 +171,7 @@ fn in_progress(folder: &Captures, far: &FarEnd) -> Child {
     let far = TcpStream::connect(("127.0.0.1", far.port().parse().expect("a port"))).expect("it listens");
     let (mut answers, mut to_near) = (far.try_clone().expect("a copy"), near.try_clone().expect("a copy"));
     thread::spawn(move || {
-        // It ends with either connection, and the other one is closed with it.
+        // It ends when either side closes, and then closes the other.
         let _ = io::copy(&mut answers, &mut to_near);
         let _ = to_near.shutdown(Shutdown::Both);
     });
@@ -190,7 +181,7 @@ fn in_progress(folder: &Captures, far: &FarEnd) -> Child {
     child
 }
 
-/// Forwards what the near end says, and reports each train that it asks for.
+/// Forwards the near end's messages, and reports each requested train.
 fn forward(mut near: TcpStream, mut far: TcpStream, asked: &mpsc::Sender<()>) {
     let (mut unread, mut some) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = near.read(&mut some) {
@@ -201,7 +192,7 @@ fn forward(mut near: TcpStream, mut far: TcpStream, asked: &mpsc::Sender<()>) {
         while let Some((message, length)) = Message::read(&unread, CLIENT_BYTES).expect("messages") {
             unread.drain(..length);
             if matches!(message, Message::Train { .. }) {
-                // Only the first is waited for.
+                // Only the first one is waited for.
                 let _ = asked.send(());
             }
         }
@@ -210,60 +201,55 @@ fn forward(mut near: TcpStream, mut far: TcpStream, asked: &mpsc::Sender<()>) {
 }
 
 #[test]
-fn a_measurement_that_is_stopped_tells_what_came_so_far() {
+fn interrupted_measurement_reports_partial_results() {
     let folder = Captures::new();
     let far = FarEnd::small(&folder);
     let child = in_progress(&folder, &far);
-    // SAFETY: a signal to a child that has not been waited for.
-    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGINT) };
-    let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
+    send_signal(&child, libc::SIGINT);
+    let (code, out, err) = outcome(&child.wait_with_output().expect("it ends"));
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
     assert!(out.contains("\nRTT\n") && !out.contains("TCP, "), "{out}");
     far.interrupt();
 }
 
 #[test]
-fn where_the_far_end_dies_what_came_before_is_told() {
+fn lost_far_end_gives_partial_results() {
     let folder = Captures::new();
     let far = FarEnd::small(&folder);
     let child = in_progress(&folder, &far);
     drop(far);
-    let (code, out, err) = told(&child.wait_with_output().expect("it ends"));
+    let (code, out, err) = outcome(&child.wait_with_output().expect("it ends"));
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("\nRTT\n") && !out.contains("TCP, "), "{out}");
     assert!(err.starts_with("slowpath: the other end ") && err.ends_with("measured before that:\n"), "{err}");
 }
 
 #[test]
-fn the_handbooks_example_is_what_is_printed() {
+fn handbook_example_matches_the_output() {
+    let (args, wanted) = handbook_example("probe.md");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = fs::read_to_string(root.join("docs/src/probe.md")).expect("the page");
-    let block =
-        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-    let (command, wanted) = block.split_once('\n').expect("a command and its output");
-    let command = command.strip_prefix("$ slowpath ").expect("a command of slowpath");
     let folder = Captures::new();
-    let output = slowpath(&folder).current_dir(&root).args(command.split(' ')).output().expect("it runs");
-    assert_eq!(told(&output), (0, wanted.to_owned(), String::new()));
+    let output = slowpath(&folder).current_dir(&root).args(args).output().expect("it runs");
+    assert_eq!(outcome(&output), (0, wanted, String::new()));
 }
 
 #[test]
-fn every_command_of_the_handbook_is_one() {
+fn handbook_commands_are_accepted() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/probe.md");
     let page = fs::read_to_string(page).expect("the page");
     let block = page.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("commands");
     let folder = Captures::new();
     for line in block.lines() {
         let words: Vec<&str> = line.split(' ').collect();
-        // The other host's address is one for documentation (RFC 5737): here nothing is behind it, and nothing of it is ours.
+        // The handbook uses a documentation address (RFC 5737), which is replaced by loopback.
         let here = line.replace("192.0.2.9:5717", "192.0.2.9:0").replace("192.0.2.9", "127.0.0.1");
         assert_eq!(words[0], "slowpath");
         if here.contains("--serve") {
             FarEnd::start(&folder, &here.split(' ').skip(1).collect::<Vec<_>>()).interrupt();
         } else {
-            // A port that nobody listens on: the command is understood, and says who should.
+            // Nothing listens on this port: the command is accepted, and the error says what should run there.
             let args: Vec<&str> = here.split(' ').skip(1).chain(["--port", "1"]).collect();
-            let (code, _, err) = told(&run(&folder, &args));
+            let (code, _, err) = outcome(&run(&folder, &args));
             assert!(code == 2 && err.contains("is `slowpath probe --serve` running there"), "{line}: {err}");
         }
     }

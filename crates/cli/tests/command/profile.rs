@@ -1,10 +1,10 @@
-//! `slowpath profile`, on stacks written by hand.
+//! `slowpath profile` on folded stacks.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{json, outcome, run};
 use serde_json::Value;
 
-/// A server that answers requests: what it sends, it sends in its own call and, as ACKs come in, in an interrupt's softirq.
+/// A server that sends from its own system call and, when ACKs arrive, from a softirq.
 const STACKS: &str = "\
 nginx;entry_SYSCALL_64_[k];tcp_sendmsg_[k];tcp_sendmsg_locked_[k];tcp_write_xmit_[k];skb_clone_[k] 30
 nginx;entry_SYSCALL_64_[k];tcp_sendmsg_[k];tcp_sendmsg_locked_[k];kmem_cache_free_[k] 10
@@ -14,7 +14,7 @@ nginx;asm_common_interrupt_[k];net_rx_action_[k];kmem_cache_free_[k] 20
 nginx;main;ngx_http_handler 40
 ";
 
-/// The files that examples name.
+/// Writes the files that examples name.
 pub fn fixtures(folder: &Captures) {
     let doubled = STACKS.replace("skb_clone_[k] 60", "skb_clone_[k] 120");
     for (name, text) in [
@@ -34,13 +34,13 @@ fn ready() -> Captures {
     folder
 }
 
-fn json(folder: &Captures, args: &[&str]) -> Value {
-    let (code, out, err) = told(&run(folder, &[&["profile"], args, &["--json"]].concat()));
+fn report(folder: &Captures, args: &[&str]) -> Value {
+    let (code, out, err) = outcome(&run(folder, &[&["profile"], args, &["--json"]].concat()));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    serde_json::from_str(&out).expect("JSON")
+    json(&out)
 }
 
-/// A function of a document's.
+/// A function of a document.
 fn function<'a>(document: &'a Value, name: &str) -> &'a Value {
     let functions = document["functions"].as_array().expect("functions");
     functions
@@ -50,14 +50,14 @@ fn function<'a>(document: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn what_costs_most_and_what_it_is() {
+fn top_lists_functions_with_categories() {
     let folder = ready();
-    let document = json(&folder, &["top", "perf.data"]);
+    let document = report(&folder, &["top", "perf.data"]);
     assert_eq!(document["schema"], "slowpath/profile-top/1");
     assert_eq!(document["profile"]["samples"], 200);
     let clone = &document["functions"][0];
     assert_eq!((&clone["name"], &clone["share"]), (&"skb_clone".into(), &0.45.into()));
-    let (code, out, err) = told(&run(&folder, &["profile", "top", "perf.data"]));
+    let (code, out, err) = outcome(&run(&folder, &["profile", "top", "perf.data"]));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(
         out.contains("45.0 %") && out.contains("socket buffers") && out.contains("in no category"),
@@ -65,12 +65,12 @@ fn what_costs_most_and_what_it_is() {
     );
 }
 
-/// Of what skb_clone cost two thirds are of what arrived. By who calls whom alone that is found too, as tcp_write_xmit is all that
-/// is between; of kmem_cache_free a part belongs to nobody.
+/// Two thirds of the cost of skb_clone belong to receiving. The call graph alone gives the same, as only tcp_write_xmit
+/// lies between; a part of kmem_cache_free has no root.
 #[test]
-fn costs_belong_to_whom_they_were_done_for() {
+fn attribute_splits_costs_by_caller() {
     let folder = ready();
-    let document = json(&folder, &["attribute", "perf.data", "--to", "tcp_v4_rcv,tcp_sendmsg_locked"]);
+    let document = report(&folder, &["attribute", "perf.data", "--to", "tcp_v4_rcv,tcp_sendmsg_locked"]);
     assert_eq!(document["shares"], serde_json::json!([0.5, 0.2]));
     let parts = |name: &str| function(&document, name)["exact"]["innermost"].clone();
     assert_eq!(parts("skb_clone"), serde_json::json!([60.0 / 90.0, 30.0 / 90.0]));
@@ -80,30 +80,30 @@ fn costs_belong_to_whom_they_were_done_for() {
         let misplaced = function(&document, name)["misplaced"].as_f64().expect("there are stacks");
         assert!(misplaced < 1e-9, "{name}: {misplaced}");
     }
-    let (_, out, _) = told(&run(&folder, &["profile", "attribute", "perf.data"]));
+    let (_, out, _) = outcome(&run(&folder, &["profile", "attribute", "perf.data"]));
     assert!(out.contains("TCP receive") && out.contains("50.0 %"), "{out}");
 }
 
 #[test]
-fn descendants_and_callers() {
+fn descendants_and_calltree_follow_stacks() {
     let folder = ready();
-    let document = json(&folder, &["descendants", "perf.data", "--of", "tcp_v4_rcv", "--greatest", "1"]);
+    let document = report(&folder, &["descendants", "perf.data", "--of", "tcp_v4_rcv", "--greatest", "1"]);
     let found = &document["functions"][0]["descendants"];
     assert_eq!(found.as_array().map(Vec::len), Some(1));
     assert_eq!((&found[0]["name"], &found[0]["depth"]), (&"skb_clone".into(), &2.into()));
     let args = ["calltree", "perf.data", "--of", "skb_clone", "--until", "tcp_v4_rcv,tcp_sendmsg_locked"];
-    let document = json(&folder, &args);
+    let document = report(&folder, &args);
     let belongs = &function(&document, "skb_clone")["belongs"];
     let share = |at: usize| belongs[at].as_f64().expect("a share");
     assert!((share(0) - 2.0 / 3.0).abs() < 1e-9 && (share(1) - 1.0 / 3.0).abs() < 1e-9, "{belongs}");
-    let (_, out, _) = told(&run(&folder, &[&["profile"], &args[..]].concat()));
+    let (_, out, _) = outcome(&run(&folder, &[&["profile"], &args[..]].concat()));
     assert!(out.contains("66.7 % of it belongs to tcp_v4_rcv"), "{out}");
 }
 
-/// All commands that say who called for a cost have one rule: what a softirq receives on top of sending is not sending's, and an ACK is
-/// one though `__tcp_send_ack` is on no stack.
+/// All commands attribute costs by one rule: a softirq on top of sending does not belong to sending, and an ACK is
+/// recognised although `__tcp_send_ack` is on no stack.
 #[test]
-fn who_called_for_a_cost_is_the_same_for_all() {
+fn all_commands_attribute_softirqs_and_acks_alike() {
     let folder = ready();
     folder.write(
         "jumps.perf.data",
@@ -111,7 +111,7 @@ fn who_called_for_a_cost_is_the_same_for_all() {
           iperf3;tcp_sendmsg_[k];__ip_queue_xmit_[k];kmem_cache_free_[k] 10\n\
           iperf3;tcp_recvmsg_[k];tcp_recvmsg_locked_[k];__tcp_transmit_skb_[k];kmem_cache_free_[k] 60\n",
     );
-    let ask = |args: &[&str]| json(&folder, &[&[args[0], "jumps.perf.data"], &args[1..]].concat());
+    let ask = |args: &[&str]| report(&folder, &[&[args[0], "jumps.perf.data"], &args[1..]].concat());
     let to = "TCP receive,TCP send message,TCP send ACK";
     let document = ask(&["attribute", "--to", to]);
     assert_eq!(document["shares"], serde_json::json!([0.3, 0.1, 0.6]));
@@ -126,44 +126,44 @@ fn who_called_for_a_cost_is_the_same_for_all() {
     let belongs = &function(&document, "kmem_cache_free")["belongs"];
     assert!((belongs[0].as_f64().expect("a share") - 0.1).abs() < 1e-9, "{belongs}");
     assert!((belongs[1].as_f64().expect("a share") - 0.6).abs() < 1e-9, "{belongs}");
-    // A picture of the stacks has them as they were seen.
+    // A flame graph shows the stacks as they were sampled.
     let flame = ["profile", "flame", "jumps.perf.data", "--out", "jumps.svg"];
-    assert_eq!(told(&run(&folder, &flame)), (0, String::new(), String::new()));
+    assert_eq!(outcome(&run(&folder, &flame)), (0, String::new(), String::new()));
     let svg = std::fs::read_to_string(folder.path("jumps.svg")).expect("it was written");
     assert!(svg.contains("__ip_queue_xmit: 40.0 % of all") && !svg.contains("__tcp_send_ack"), "{svg}");
 }
 
 #[test]
-fn stacks_as_a_picture_and_for_other_tools() {
+fn stacks_are_drawn_and_exported() {
     let folder = ready();
     let text = |name: &str| std::fs::read_to_string(folder.path(name)).expect("it was written");
     let args = ["profile", "flame", "perf.data", "--of", "tcp_v4_rcv", "--icicle", "--out", "receive.svg"];
-    assert_eq!(told(&run(&folder, &args)), (0, String::new(), String::new()));
+    assert_eq!(outcome(&run(&folder, &args)), (0, String::new(), String::new()));
     let svg = text("receive.svg");
     assert!(svg.contains("skb_clone: 30.0 % of all") && svg.contains("50.0 % are here"), "{svg}");
     assert!(!svg.contains("ngx_http_handler"), "{svg}");
     for (format, name) in [("folded", "again.folded"), ("pprof", "again.pb.gz")] {
         let args = ["profile", "export", "perf.data", "--as", format, "--out", name];
-        assert_eq!(told(&run(&folder, &args)), (0, String::new(), String::new()));
+        assert_eq!(outcome(&run(&folder, &args)), (0, String::new(), String::new()));
         let [first, again] =
-            ["perf.data", name].map(|name| json(&folder, &["top", name])["functions"].clone());
+            ["perf.data", name].map(|name| report(&folder, &["top", name])["functions"].clone());
         assert_eq!(first, again, "{format}");
     }
-    let (code, _, err) = told(&run(&folder, &["profile", "flame", "perf.data", "--out", "perf.data"]));
+    let (code, _, err) = outcome(&run(&folder, &["profile", "flame", "perf.data", "--out", "perf.data"]));
     assert!(code == 2 && err.contains("is what is read"), "{err}");
     assert_eq!(text("perf.data"), STACKS);
 }
 
 #[test]
-fn two_profiles_and_what_chance_makes_of_them() {
+fn compare_gives_the_probability_of_chance() {
     let folder = ready();
-    let document = json(&folder, &["compare", "a.perf.data", "b.perf.data", "--work", "100,200"]);
+    let document = report(&folder, &["compare", "a.perf.data", "b.perf.data", "--work", "100,200"]);
     let first = &document["functions"][0];
     assert_eq!(first["name"], "skb_clone");
     assert_eq!((&first["each_before"], &first["each_after"]), (&0.9.into(), &0.75.into()));
     let chance = first["by_chance"].as_f64().expect("counts");
     assert!(chance < 0.05 && first["among_all"].as_f64().expect("counts") >= chance, "{first}");
-    let same = json(&folder, &["compare", "a.perf.data", "before.perf.data"]);
+    let same = report(&folder, &["compare", "a.perf.data", "before.perf.data"]);
     assert!(
         same["functions"].as_array().expect("some").iter().all(|part| part["by_chance"] == 1.0),
         "{same:#}"
@@ -184,41 +184,41 @@ fn errors_name_the_fix() {
         (&["calltree", "perf.data", "--of", "skb_clone", "--threshold", "5x"], 2, "is not a share"),
         (&["compare", "a.perf.data", "b.perf.data", "--work", "0,1"], 2, "is not above 0"),
     ] {
-        let (found, out, err) = told(&run(&folder, &[&["profile"], args].concat()));
+        let (found, out, err) = outcome(&run(&folder, &[&["profile"], args].concat()));
         assert_eq!((found, out.as_str()), (code, ""), "{args:?}: {err}");
         assert!(err.contains(part), "{args:?}: {err}");
     }
 }
 
 #[test]
-fn of_several_names_those_that_are_there_are_shown() {
+fn known_functions_are_shown_although_others_are_unknown() {
     let folder = ready();
     for args in [
         &["attribute", "perf.data", "--to", "tcp_sendmsg_locked,no_such"][..],
         &["calltree", "perf.data", "--of", "skb_clone,no_such"],
         &["descendants", "perf.data", "--of", "tcp_v4_rcv,no_such"],
     ] {
-        let (code, out, err) = told(&run(&folder, &[&["profile"], args].concat()));
+        let (code, out, err) = outcome(&run(&folder, &[&["profile"], args].concat()));
         assert_eq!(code, 1, "{args:?}: {err}");
         assert!(err.contains("no function no_such") && out.contains("skb_clone"), "{args:?}: {out}{err}");
     }
 }
 
 #[test]
-fn a_long_name_leaves_room_in_a_table_and_is_whole_in_json() {
+fn long_name_is_cut_in_a_table_and_whole_in_json() {
     let folder = Captures::new();
     let long = format!("std::{}::run", "vector<int>".repeat(20));
     folder.write("perf.data", format!("a;{long} 5\na;b 1\n").as_bytes());
-    let (_, out, _) = told(&run(&folder, &["profile", "top", "perf.data"]));
+    let (_, out, _) = outcome(&run(&folder, &["profile", "top", "perf.data"]));
     let line = out.lines().find(|line| line.starts_with("std::vector")).expect("its line");
     assert!(line.contains('…') && line.contains("::run ") && line.chars().count() < 100, "{line}");
-    let document = json(&folder, &["top", "perf.data"]);
+    let document = report(&folder, &["top", "perf.data"]);
     assert_eq!(function(&document, &long)["share"].as_f64().expect("a share"), 5.0 / 6.0);
 }
 
-/// What `profile record` writes next to a profile is the work of a comparison, unless other work is given.
+/// `compare` uses the work files next to the profiles, unless `--work` is given.
 #[test]
-fn the_work_beside_profiles_makes_costs_for_each_segment() {
+fn compare_uses_work_files_for_costs_per_segment() {
     let folder = ready();
     let work = |segments: u64| {
         format!(
@@ -229,34 +229,34 @@ fn the_work_beside_profiles_makes_costs_for_each_segment() {
     folder.write("before.perf.data.work.json", work(10).as_bytes());
     folder.write("after.perf.data.work.json", work(60).as_bytes());
     let args = ["profile", "compare", "before.perf.data", "after.perf.data"];
-    let (code, out, err) = told(&run(&folder, &[&args[..], &["--json"]].concat()));
+    let (code, out, err) = outcome(&run(&folder, &[&args[..], &["--json"]].concat()));
     assert!(code == 0 && err.contains("invalid values, skipped: devices.lo"), "{err}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     assert_eq!(document["work"], "TCP segment");
     let clone = function(&document, "skb_clone");
     assert_eq!((&clone["each_before"], &clone["each_after"]), (&(90.0 / 50.0).into(), &1.5.into()));
-    let document = json(&folder, &[&args[1..], &["--work", "9,15"]].concat());
+    let document = report(&folder, &[&args[1..], &["--work", "9,15"]].concat());
     assert_eq!(
         (&document["work"], &function(&document, "skb_clone")["each_before"]),
         (&"--work".into(), &10.0.into())
     );
     folder.write("after.perf.data.work.json", b"{\"schema\": \"slowpath/work/2\"}");
-    let (code, _, err) = told(&run(&folder, &args));
+    let (code, _, err) = outcome(&run(&folder, &args));
     assert!(code == 0 && err.contains("after.perf.data.work.json: not what a host did"), "{err}");
 }
 
 #[test]
-fn what_works_below_a_root_as_a_picture() {
+fn attribute_draws_the_call_graph_below_a_root() {
     let folder = ready();
     let draw = |args: &[&str]| {
         let all = [&["profile", "attribute", "perf.data", "--svg", "graph.svg", "--force"], args].concat();
-        told(&run(&folder, &all))
+        outcome(&run(&folder, &all))
     };
     let (code, out, err) = draw(&["--to", "TCP receive"]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("worked for"), "{out}");
     let svg = std::fs::read_to_string(folder.path("graph.svg")).expect("it was written");
-    // Of what skb_clone cost, 60 of 90 samples were below TCP receive, through tcp_write_xmit.
+    // Of the cost of skb_clone, 60 of 90 samples were below TCP receive, through tcp_write_xmit.
     for part in [
         "TCP receive: 50.0 % of all CPU time",
         "skb_clone: 45.0 % of all CPU time with callees, of which 66.7 % for TCP receive; 45.0 % itself, of which 66.7 %",
@@ -267,7 +267,7 @@ fn what_works_below_a_root_as_a_picture() {
         assert!(svg.contains(part), "{part}: {svg}");
     }
     assert!(!svg.contains("net_rx_action") && !svg.contains("<script"), "{svg}");
-    // What is too small is bridged.
+    // Functions below the threshold are bridged.
     assert_eq!(draw(&["--to", "TCP receive", "--threshold", "25%"]).0, 0);
     let svg = std::fs::read_to_string(folder.path("graph.svg")).expect("it was written");
     assert!(!svg.contains("kmem_cache_free") && svg.contains("1 function too small"), "{svg}");
@@ -277,11 +277,12 @@ fn what_works_below_a_root_as_a_picture() {
         let (code, _, err) = draw(args);
         assert!(code == 2 && err.contains(part), "{err}");
     }
-    let (code, _, err) = told(&run(&folder, &["profile", "attribute", "perf.data", "--svg", "perf.data"]));
+    let (code, _, err) = outcome(&run(&folder, &["profile", "attribute", "perf.data", "--svg", "perf.data"]));
     assert!(code == 2 && err.contains("is what is read"), "{err}");
 }
 
-/// A text of `perf script`, by the clock at 1000 samples a second: so many samples of each stack.
+/// Text in the format of `perf script`, sampled by the clock 1000 times a second, with a number of samples for each
+/// stack.
 fn by_the_clock(stacks: &[(&str, usize)]) -> String {
     let mut text = String::new();
     for (stack, samples) in stacks {
@@ -296,9 +297,9 @@ fn by_the_clock(stacks: &[(&str, usize)]) -> String {
     text
 }
 
-/// 40 ms of receiving IP for 2000 segments are 20 µs for each; and a scenario runs with the table.
+/// 40 ms of receiving IP for 2000 segments are 20 µs each; a scenario accepts the table.
 #[test]
-fn what_a_packet_costs_is_time_by_counters_and_a_scenario_takes_it() {
+fn costs_per_packet_become_a_scenario_cost_table() {
     let folder = Captures::new();
     let receive = "entry_SYSCALL_64;__napi_poll;ip_rcv;tcp_v4_rcv";
     let stacks = [
@@ -310,7 +311,7 @@ fn what_a_packet_costs_is_time_by_counters_and_a_scenario_takes_it() {
     let stacks = stacks.each_ref().map(|(stack, samples)| (stack.as_str(), *samples));
     folder.write("perf.data", by_the_clock(&stacks).as_bytes());
     let args = ["profile", "costs", "perf.data"];
-    let (code, _, err) = told(&run(&folder, &args));
+    let (code, _, err) = outcome(&run(&folder, &args));
     assert!(code == 2 && err.contains("slowpath profile record --system 10s"), "{err}");
     folder.write(
         "work.json",
@@ -318,9 +319,9 @@ fn what_a_packet_costs_is_time_by_counters_and_a_scenario_takes_it() {
             "counters": {"Tcp.InSegs": 2000, "Tcp.OutSegs": 7, "Tcp.RetransSegs": 0, "TcpExt.TCPHPAcks": 400, "TcpExt.TCPPureAcks": 100,
             "TcpExt.TCPHPHits": 900, "Ip.InReceives": 2000, "Ip.OutRequests": 0, "IpExt.InOctets": 1104000, "IpExt.OutOctets": 0}}"#,
     );
-    let (code, out, err) = told(&run(&folder, &[&args[..], &["--work", "work.json", "--json"]].concat()));
+    let (code, out, err) = outcome(&run(&folder, &[&args[..], &["--work", "work.json", "--json"]].concat()));
     assert_eq!((code, err.as_str()), (0, ""));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     let of = |name: &str| {
         let all = document["costs"].as_array().expect("costs");
         all.iter().find(|line| line["name"] == name).unwrap_or_else(|| panic!("{name}: {out}")).clone()
@@ -335,13 +336,13 @@ fn what_a_packet_costs_is_time_by_counters_and_a_scenario_takes_it() {
         (&"unknown".into(), &Value::Null)
     );
     assert_eq!(of("ip-receive")["functions"][0]["name"], "ip_rcv");
-    let (_, out, _) = told(&run(&folder, &[&args[..], &["--work", "work.json"]].concat()));
+    let (_, out, _) = outcome(&run(&folder, &[&args[..], &["--work", "work.json"]].concat()));
     assert!(
         out.contains("20000 ns") && out.contains("24 of the 25 samples that it takes were seen"),
         "{out}"
     );
 
-    let (code, table, err) = told(&run(
+    let (code, table, err) = outcome(&run(
         &folder,
         &[&args[..], &["--work", "work.json", "--as-cost-table", "--host", "sender"]].concat(),
     ));
@@ -355,30 +356,30 @@ fn what_a_packet_costs_is_time_by_counters_and_a_scenario_takes_it() {
     }
     let transfer = "title = \"x\"\nduration = \"1 s\"\n[path]\nrate = \"1 Gbit/s\"\ndelay = \"1 ms\"\n[flows]\namount = \"1 MiB\"\n";
     folder.write("transfer.toml", format!("{transfer}{table}").as_bytes());
-    let (code, out, err) = told(&run(&folder, &["scenario", "check", "transfer.toml"]));
+    let (code, out, err) = outcome(&run(&folder, &["scenario", "check", "transfer.toml"]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let (code, out, err) = told(&run(&folder, &["run", "transfer.toml"]));
+    let (code, out, err) = outcome(&run(&folder, &["run", "transfer.toml"]));
     assert!(code == 0 && out.contains("1 MiB"), "{out}{err}");
-    let (code, out, _) = told(&run(&folder, &["scenario", "explain", "transfer.toml"]));
+    let (code, out, _) = outcome(&run(&folder, &["scenario", "explain", "transfer.toml"]));
     assert!(code == 0 && out.contains("ip-receive") && out.contains("20000 ns"), "{out}");
 }
 
 #[test]
-fn costs_need_time_and_the_whole_host() {
+fn costs_require_time_and_a_whole_host_profile() {
     let folder = ready();
     folder.write("work.json", br#"{"schema": "slowpath/work/1", "counters": {}}"#);
-    let (code, _, err) = told(&run(&folder, &["profile", "costs", "perf.data", "--work", "work.json"]));
+    let (code, _, err) = outcome(&run(&folder, &["profile", "costs", "perf.data", "--work", "work.json"]));
     assert!(code == 2 && err.contains("which is not time"), "{err}");
     let cycles = by_the_clock(&[("tcp_v4_rcv", 40)]).replace("cpu-clock", "cycles");
     folder.write("cycles", cycles.as_bytes());
     let args = ["profile", "costs", "cycles", "--work", "part.json", "--json"];
     let part = r#"{"schema": "slowpath/work/1", "is_whole_host": false, "counters": {"Tcp.InSegs": 10}}"#;
     folder.write("part.json", part.as_bytes());
-    let (code, _, err) = told(&run(&folder, &args));
+    let (code, _, err) = outcome(&run(&folder, &args));
     assert!(code == 2 && err.contains("give --cpu-mhz"), "{err}");
     // 40 million cycles at 2 GHz are 20 ms, for 10 segments.
-    let (code, out, err) = told(&run(&folder, &[&args[..], &["--cpu-mhz", "2000"]].concat()));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, err) = outcome(&run(&folder, &[&args[..], &["--cpu-mhz", "2000"]].concat()));
+    let document = json(&out);
     let receive =
         document["costs"].as_array().and_then(|all| all.iter().find(|line| line["name"] == "ip-receive"));
     assert_eq!((code, &receive.expect("it is a cost")["nanos"]), (0, &2_000_000.0.into()));

@@ -1,7 +1,7 @@
 //! `slowpath profile record`, with perf and the kernel of this machine.
 
 use crate::captures::Captures;
-use crate::{run, slowpath, text, told};
+use crate::{json, outcome, run, send_signal, slowpath, text};
 use serde_json::Value;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -13,9 +13,9 @@ use std::{fs, thread};
 const BUSY: [&str; 6] = ["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=40000", "status=none"];
 const NOBODY: u32 = 65534;
 
-/// Its output; without perf, or without permission, says so.
+/// The result of a command; prints why if perf is missing or not permitted.
 fn judged(test: &str, output: &Output) -> Option<(i32, String, String)> {
-    let (code, out, err) = told(output);
+    let (code, out, err) = outcome(output);
     let lacks = ["no perf in PATH", "the kernel does not let us sample"];
     if code == 2 && lacks.iter().any(|lack| err.contains(lack)) {
         println!("not judged: {test}: {err}");
@@ -25,7 +25,7 @@ fn judged(test: &str, output: &Output) -> Option<(i32, String, String)> {
 }
 
 #[test]
-fn a_command_is_profiled_and_its_output_is_its_own() {
+fn command_is_profiled_and_keeps_its_output() {
     let folder = Captures::new();
     let args =
         [&["profile", "record", "--"], &["sh", "-c", "echo its own; exec \"$@\"", "sh"][..], &BUSY].concat();
@@ -33,9 +33,9 @@ fn a_command_is_profiled_and_its_output_is_its_own() {
     assert_eq!((code, out.as_str()), (0, "its own\n"), "{err}");
     assert!(err.contains("perf.data: ") && err.contains("slowpath profile attribute perf.data"), "{err}");
     assert!(err.contains("sampled by"), "{err}");
-    // It can be read, and says for whom; the kernel's part of dd is what it reads.
-    let (code, out, _) = told(&run(&folder, &["profile", "top", "perf.data", "--json"]));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    // The profile is readable and attributed; dd's kernel time is that of reading.
+    let (code, out, _) = outcome(&run(&folder, &["profile", "top", "perf.data", "--json"]));
+    let document = json(&out);
     assert_eq!(code, 0);
     assert!(document["profile"]["samples"].as_u64() > Some(10), "{out}");
     let work: Value =
@@ -46,14 +46,14 @@ fn a_command_is_profiled_and_its_output_is_its_own() {
 }
 
 #[test]
-fn a_failing_command_is_told_and_an_older_profile_kept() {
+fn failing_command_is_reported_and_older_profile_renamed() {
     let folder = Captures::new();
     for name in ["perf.data", "perf.data.work.json"] {
         folder.write(name, b"an older one");
     }
     let args = ["profile", "record", "--json", "--", "sh", "-c", "echo not JSON; exit 7"];
     let Some((code, out, err)) = judged("fails", &run(&folder, &args)) else { return };
-    let document: Value = serde_json::from_str(&out).expect("JSON alone");
+    let document = json(&out);
     assert_eq!((code, &document["exit_code"], &document["signal"]), (1, &7.into(), &Value::Null), "{err}");
     assert!(err.contains("not JSON") && err.contains("the command failed: exit code 7"), "{err}");
     for name in ["perf.data.old", "perf.data.old.work.json"] {
@@ -62,11 +62,11 @@ fn a_failing_command_is_told_and_an_older_profile_kept() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_an_error_that_says_why() {
+fn recording_errors_state_their_cause() {
     let folder = Captures::new();
     let without =
         slowpath(&folder).args(["profile", "record", "--system", "1s"]).env("PATH", "/nowhere").output();
-    let (code, _, err) = told(&without.expect("the binary runs"));
+    let (code, _, err) = outcome(&without.expect("the binary runs"));
     assert!(code == 2 && err.contains("no perf in PATH; it is in the package"), "{err}");
     for (args, part) in [
         (&["--", "slowpath-no-such-program"][..], "slowpath-no-such-program: cannot be started"),
@@ -81,7 +81,7 @@ fn what_cannot_be_recorded_is_an_error_that_says_why() {
     for args in
         [&[][..], &["--system", "1s", "--", "true"], &["--system", "1"], &["--cpus", "1", "--", "true"]]
     {
-        let (code, _, err) = told(&run(&folder, &[&["profile", "record"], args].concat()));
+        let (code, _, err) = outcome(&run(&folder, &[&["profile", "record"], args].concat()));
         assert!(
             code == 2 && (err.contains("Usage:") || err.contains("For more information")),
             "{args:?}: {err}"
@@ -89,10 +89,10 @@ fn what_cannot_be_recorded_is_an_error_that_says_why() {
     }
 }
 
-/// As a user who may not: `kernel.perf_event_paranoid` is named, with its value, and what it takes.
+/// A user without permission is told the value of `kernel.perf_event_paranoid`, and what is needed.
 #[test]
 #[ignore = "needs root"]
-fn who_may_not_is_told_what_it_takes() {
+fn missing_permission_names_the_setting_and_capability() {
     let level: i64 = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid")
         .expect("a kernel with perf")
         .trim()
@@ -100,13 +100,13 @@ fn who_may_not_is_told_what_it_takes() {
         .expect("a number");
     let folder = Captures::new();
     fs::set_permissions(folder.path(""), fs::Permissions::from_mode(0o777)).expect("our folder");
-    // The binary may be in a folder that is root's alone.
+    // The binary may be in a folder that only root can read.
     let binary = folder.path("slowpath");
     fs::copy(env!("CARGO_BIN_EXE_slowpath"), &binary).expect("a copy");
     let as_nobody = |args: &[&str]| {
         let mut command = Command::new(&binary);
         command.current_dir(folder.path("")).args(["profile", "record"]).args(args);
-        told(&command.uid(NOBODY).gid(NOBODY).output().expect("the binary runs"))
+        outcome(&command.uid(NOBODY).gid(NOBODY).output().expect("the binary runs"))
     };
     for (needed, args) in [(0, &["--system", "1s"][..]), (1, &["--", "true"])] {
         let (code, _, err) = as_nobody(args);
@@ -134,7 +134,7 @@ fn who_may_not_is_told_what_it_takes() {
     }
 }
 
-/// Processes that have this folder among their arguments.
+/// Processes with this folder in their arguments.
 fn processes_of(folder: &Path) -> Vec<String> {
     let folder = folder.to_str().expect("UTF-8");
     let all = fs::read_dir("/proc").expect("proc(5)").flatten();
@@ -143,9 +143,9 @@ fn processes_of(folder: &Path) -> Vec<String> {
     lines.filter(|line| line.contains(folder)).collect()
 }
 
-/// Ctrl-C keeps what there is; SIGKILL leaves perf to end by itself, in order as well.
+/// Ctrl-C keeps the samples so far; after SIGKILL, perf completes its file by itself.
 #[test]
-fn one_that_is_interrupted_keeps_what_there_is_and_leaves_nothing() {
+fn interrupted_recording_is_readable_and_leaves_no_process() {
     for (signal, code) in [(libc::SIGINT, Some(1)), (libc::SIGTERM, Some(1)), (libc::SIGKILL, None)] {
         let folder = Captures::new();
         let out = folder.path("perf.data");
@@ -154,7 +154,7 @@ fn one_that_is_interrupted_keeps_what_there_is_and_leaves_nothing() {
         let child = command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn();
         let mut child = child.expect("the binary runs");
         let begun = Instant::now();
-        // perf writes a header before anything else.
+        // perf writes a header first.
         while !fs::metadata(&out).is_ok_and(|found| found.len() > 0) {
             if child.try_wait().expect("our child").is_some() {
                 judged("interrupted", &child.wait_with_output().expect("it has ended"));
@@ -164,15 +164,14 @@ fn one_that_is_interrupted_keeps_what_there_is_and_leaves_nothing() {
             thread::sleep(Duration::from_millis(10));
         }
         thread::sleep(Duration::from_millis(200));
-        // SAFETY: it is our child and has not been waited for.
-        unsafe { libc::kill(child.id().cast_signed(), signal) };
+        send_signal(&child, signal);
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), code, "{}", text(&output.stderr));
         while !processes_of(&folder.path("")).is_empty() {
             assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", processes_of(&folder.path("")));
             thread::sleep(Duration::from_millis(10));
         }
-        let (code, out, err) = told(&run(&folder, &["profile", "top", "perf.data"]));
+        let (code, out, err) = outcome(&run(&folder, &["profile", "top", "perf.data"]));
         assert!(code == 0 && out.contains("samples"), "{signal}: {err}");
         assert!(!err.contains("not completed"), "{err}");
     }

@@ -1,21 +1,22 @@
-//! Programs of the user's own over the lab's path.
+//! The user's own programs over the lab's path.
 
 use crate::captures::Captures;
 use crate::lab::{document, folder, made_since, namespaces};
 use crate::names::{HOSTILE, fault, quoted};
-use crate::{run, told};
+use crate::papers::processes_in;
+use crate::{json, outcome, run};
 use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A program that listens, and does nothing else.
+/// A program that only listens.
 pub const LISTENING: &str =
     "exec python3 -c 'import socket, time; s = socket.create_server((\"\", 5001)); time.sleep(600)'";
 
 const PATH: &str = "title = \"Own\"\nduration = \"20 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
                     [[path.forward.lose]]\nfrom = \"100000 B\"\nto = \"101448 B\"\n";
 
-/// Reads a mebibyte from the first client, and answers with the number of bytes and its own exit code.
+/// Reads a mebibyte from the first client, replies with the number of bytes, and exits.
 const READER: &str = "import socket
 s = socket.create_server((\"\", 5001))
 c, peer = s.accept()
@@ -42,7 +43,7 @@ fn programs<'a>(server: &'a str, client: &'a str) -> Vec<&'a str> {
 
 #[test]
 #[ignore = "needs root"]
-fn they_talk_over_the_path_in_place_of_the_flows() {
+fn programs_replace_the_flows_of_a_scenario() {
     let folder = with_programs();
     for (at, from) in [("receiver", "192.0.2.1"), ("sender", "192.0.2.2")] {
         let mut args = programs("exec python3 reader.py", "python3 writer.py {server}");
@@ -54,7 +55,7 @@ fn they_talk_over_the_path_in_place_of_the_flows() {
         assert_eq!(of(1, "output"), "answer 1048576\n");
         let flow = &document["flows"][0];
         assert_eq!((&flow["connections"], &flow["bytes"]), (&1.into(), &(1 << 20).into()));
-        // The one that sent more is where the verdict is from, and what it says is of that direction.
+        // The verdict is that of the host that sent more, about its direction.
         let least = flow["least_rtt_us"].as_u64().expect("seen by the sender");
         assert!(least >= 10_000, "the path beats its delay: {least}");
         let lost = &document["path"][0]["totals"]["dropped_packets"]["scripted"];
@@ -64,10 +65,10 @@ fn they_talk_over_the_path_in_place_of_the_flows() {
     }
 }
 
-/// What they print is shown to a person, and so are the names of the scenario.
+/// The programs' output is printed, and so are the names in the scenario.
 #[test]
 #[ignore = "needs root"]
-fn they_cannot_write_to_a_terminal() {
+fn output_of_programs_is_escaped() {
     let hostile = quoted(HOSTILE);
     let folder =
         folder(&PATH.replace("\"Own\"", &hostile).replace("[path]", &format!("[path]\nname = {hostile}")));
@@ -77,9 +78,9 @@ fn they_cannot_write_to_a_terminal() {
     let args = programs("cat says; exec python3 reader.py", "cat says; python3 writer.py {server}");
     let in_words: Vec<&str> = args.iter().copied().filter(|arg| *arg != "--json").collect();
     for (args, escaped) in [(&args, r"\u009b2J"), (&in_words, r"  | \u{1b}]0;title")] {
-        let (code, out, err) = told(&run(&folder, args));
+        let (code, out, err) = outcome(&run(&folder, args));
         let faults = [fault(&out), fault(&err)];
-        // The second line of what was printed is a line of its own, and marked as such.
+        // The second line of the output is printed on a line of its own, with its mark.
         assert!(
             code == 0 && faults == [None, None] && out.contains(escaped),
             "{code} {faults:?} {out} {err}"
@@ -87,28 +88,23 @@ fn they_cannot_write_to_a_terminal() {
     }
 }
 
-/// What goes into the background, or into a session of its own, ends with the run too.
+/// Background processes, also in a session of their own, end with the run.
 #[test]
 #[ignore = "needs root"]
-fn they_end_with_the_scenarios_duration() {
+fn programs_end_with_the_scenario() {
     let folder = folder(&PATH.replace("20 s", "1 s"));
-    let here = std::fs::canonicalize(folder.path("")).expect("it is there");
     let client = "trap '' TERM; setsid sleep 600 & sleep 600 & echo begun; wait";
     let document = document(&folder, &programs(LISTENING, client));
     for program in document["programs"].as_array().expect("a list") {
         assert_eq!(program["exit_code"], Value::Null, "it was ended: {program}");
     }
     assert_eq!(document["programs"][1]["output"], "begun\n");
-    let left = std::fs::read_dir("/proc")
-        .expect("proc(5)")
-        .flatten()
-        .filter(|process| std::fs::read_link(process.path().join("cwd")).is_ok_and(|folder| folder == here));
-    assert_eq!(left.count(), 0);
+    assert_eq!(processes_in(&folder.path("")), 0);
 }
 
 #[test]
 #[ignore = "needs root"]
-fn what_fails_is_said_with_its_own_words() {
+fn failing_program_is_reported_with_its_output() {
     let folder = with_programs();
     let before = namespaces();
     for (server, client, why) in [
@@ -116,15 +112,15 @@ fn what_fails_is_said_with_its_own_words() {
         (LISTENING, "no-such-program {server}", "without a connection (exit code 127): sh:"),
     ] {
         let began = Instant::now();
-        let (code, out, err) = told(&run(&folder, &programs(server, client)));
+        let (code, out, err) = outcome(&run(&folder, &programs(server, client)));
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains(why), "{err}");
         assert!(began.elapsed() < Duration::from_secs(60));
     }
-    // One that fails when it has transferred something: that is shown, and does not count.
+    // A client that fails after its transfer: its output is shown, and the run does not count.
     let client = "python3 writer.py {server}; exit 4";
-    let (code, out, _) = told(&run(&folder, &programs("exec python3 reader.py", client)));
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let (code, out, _) = outcome(&run(&folder, &programs("exec python3 reader.py", client)));
+    let document = json(&out);
     let why = document["invalid"].to_string();
     assert!(code == 1 && why.contains("exit code 4"), "{code}: {why}");
     assert_eq!(document["flows"][0]["bytes"], 1 << 20);
@@ -141,7 +137,7 @@ fn iperf3_measures_the_path() {
     let folder = folder(PATH);
     let document = document(&folder, &programs("iperf3 -s -1", "iperf3 -c {server} -n 1M --json"));
     let said = document["programs"][1]["output"].as_str().expect("text");
-    let said: Value = serde_json::from_str(said).expect("JSON");
+    let said = json(said);
     assert_eq!(said["end"]["sum_sent"]["bytes"], 1 << 20, "{said}");
     assert_eq!(document["flows"][0]["connections"], 2, "one for the test, and one that controls it");
     let rate = said["end"]["sum_received"]["bits_per_second"].as_f64().expect("a number");

@@ -1,10 +1,9 @@
-//! `slowpath run --record`, and the other commands on what it writes.
+//! `slowpath run --record`, and other commands on the recording.
 
 use crate::captures::Captures;
-use crate::{run, slowpath, told};
-use serde_json::Value;
+use crate::{flat, json, outcome, run, send_signal, slowpath};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 /// Two flows, one each way, and a reader that pauses.
@@ -12,51 +11,47 @@ const SCENARIO: &[u8] = b"title = \"both ways\"\nduration = \"3 s\"\nseed = 5\n\
     [path]\nrate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"1 bdp\"\n[path.forward]\nloss = \"0.5 %\"\n\
     [flows.receiver]\npauses = { at = \"1 s\", lasts = \"500 ms\" }\n[record]\nsamples = \"10 ms\"\n";
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
-
 #[test]
-fn the_verdict_on_a_recording_is_that_of_the_run() {
+fn recording_gives_the_verdict_of_the_run() {
     let folder = Captures::new();
     folder.write("both.toml", SCENARIO);
-    let (code, out, err) = told(&run(&folder, &["run", "both.toml", "--record", "out", "--json"]));
+    let (code, out, err) = outcome(&run(&folder, &["run", "both.toml", "--record", "out", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""));
     let mut of_run = json(&out)["diagnosis"].take();
     let recording_of_run = of_run["recordings"][0].take();
-    // `out/` has a recording of each host, and the one to read is the sender's.
+    // `out/` has a recording of each host; the sender's is the main one.
     for recording in ["out", "out/sender"] {
-        let (code, out, err) = told(&run(&folder, &["diagnose", recording, "--json"]));
+        let (code, out, err) = outcome(&run(&folder, &["diagnose", recording, "--json"]));
         assert_eq!((code, err.as_str()), (0, ""));
         let mut of_recording = json(&out);
-        // Where it was read from differs, and nothing else does.
+        // Only the name of the input differs.
         let read = of_recording["recordings"][0].take();
         assert_eq!(read["segments"], recording_of_run["segments"]);
         assert_eq!(of_recording.to_string(), of_run.to_string());
     }
-    let (code, out, _) = told(&run(&folder, &["flows", "out/receiver"]));
+    let (code, out, _) = outcome(&run(&folder, &["flows", "out/receiver"]));
     assert_eq!((code, out.lines().count()), (0, 2), "{out}");
 }
 
 #[test]
-fn a_recording_shows_what_a_host_tells() {
+fn recording_has_host_events_besides_packets() {
     let folder = Captures::new();
     folder.write("both.toml", SCENARIO);
-    assert_eq!(told(&run(&folder, &["run", "both.toml", "--record", "out"])).0, 0);
-    let (code, out, _) = told(&run(&folder, &["show", "out/receiver", "--flow", "1"]));
+    assert_eq!(outcome(&run(&folder, &["run", "both.toml", "--record", "out"])).0, 0);
+    let (code, out, _) = outcome(&run(&folder, &["show", "out/receiver", "--flow", "1"]));
     assert_eq!(code, 0);
     for part in [" B sampled ca_state open", " B read ", " B marked rcvbuf ", " > P. "] {
         assert!(out.contains(part), "no line with {part:?}");
     }
-    // Data waits for as long as the reader pauses.
+    // Data waits as long as the reader pauses.
     let waits = out.lines().filter_map(|line| line.split(" B waited receive-queue ").nth(1));
     let seconds = waits.filter_map(|rest| rest.split(' ').next()?.parse().ok());
     let longest = seconds.fold(0.0, f64::max);
     assert!((0.49..0.51).contains(&longest), "{longest}");
-    let (_, out, _) = told(&run(&folder, &["show", "out", "--json"]));
+    let (_, out, _) = outcome(&run(&folder, &["show", "out", "--json"]));
     let kinds = |wanted: &str| out.lines().filter(|line| json(line)["kind"] == wanted).count();
     assert!(kinds("packet") > 1000 && kinds("written") > 0 && kinds("marked") > 0 && kinds("sampled") > 200);
-    // What is recorded is the scenario's to choose.
+    // The scenario chooses what is recorded.
     let args = [
         "run",
         "both.toml",
@@ -67,12 +62,12 @@ fn a_recording_shows_what_a_host_tells() {
         "--set",
         "record.hosts=[\"sender\"]",
     ];
-    assert_eq!(told(&run(&folder, &args)).0, 0);
-    let (code, out, _) = told(&run(&folder, &["show", "few"]));
+    assert_eq!(outcome(&run(&folder, &args)).0, 0);
+    let (code, out, _) = outcome(&run(&folder, &["show", "few"]));
     assert!(code == 0 && out.contains(" A wrote ") && !out.contains("// frame"), "{code}");
     assert!(!folder.path("few/receiver").exists());
-    // What is there is not written over.
-    let (code, _, err) = told(&run(&folder, &["run", "both.toml", "--record", "out"]));
+    // An existing recording is not overwritten.
+    let (code, _, err) = outcome(&run(&folder, &["run", "both.toml", "--record", "out"]));
     assert!(code == 2 && err.contains("holds a recording already"), "{err}");
 }
 
@@ -81,7 +76,7 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
     let folder = Captures::new();
     folder.write("both.toml", SCENARIO);
     let files = ["one", "two"].map(|out| {
-        assert_eq!(told(&run(&folder, &["run", "both.toml", "--record", out])).0, 0);
+        assert_eq!(outcome(&run(&folder, &["run", "both.toml", "--record", out])).0, 0);
         let tables = ["flows", "packets", "calls", "waits", "marks", "samples"];
         tables.map(|table| {
             std::fs::read(folder.path(&format!("{out}/sender/000001/{table}.parquet"))).expect("a table")
@@ -105,12 +100,12 @@ fn long_run(folder: &Captures, until: &str) -> Child {
 }
 
 fn diagnosed(folder: &Captures) -> (i32, String) {
-    let (code, out, _) = told(&run(folder, &["diagnose", "out"]));
-    (code, out.split_whitespace().collect::<Vec<_>>().join(" "))
+    let (code, out, _) = outcome(&run(folder, &["diagnose", "out"]));
+    (code, flat(&out))
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_its_complete_segments() {
+fn killed_run_leaves_complete_segments() {
     let folder = Captures::new();
     let mut child = long_run(&folder, "out/sender/000001");
     child.kill().expect("it is ours");
@@ -124,12 +119,11 @@ fn a_run_that_is_killed_leaves_its_complete_segments() {
 }
 
 #[test]
-fn a_run_that_is_interrupted_leaves_all_of_its_recording() {
+fn interrupted_run_finishes_its_recording() {
     let folder = Captures::new();
     let mut child = long_run(&folder, "out/sender/000001.part");
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
-    assert!(sent.success());
-    // Where the signal came before it was listened for, it ended the run at once, as it would have any other.
+    send_signal(&child, libc::SIGINT);
+    // If the signal came before its handler was installed, it ended the run at once.
     if child.wait().expect("it is ours").code().is_none() {
         return;
     }

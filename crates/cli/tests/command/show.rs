@@ -1,32 +1,25 @@
-//! `slowpath show --label`: data by label, as far as the whole recording shows it.
+//! `slowpath show --label`: segments by label, in the whole recording.
 
 use crate::captures::Captures;
-use crate::{run, told};
-use serde_json::Value;
-use std::path::Path;
-
-fn shipped(capture: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
-    path.join("sender.pcap.zst").display().to_string()
-}
+use crate::{json, outcome, run, shipped};
 
 fn lines(args: &[&str]) -> Vec<String> {
-    let (code, out, err) = told(&run(&Captures::new(), args));
+    let (code, out, err) = outcome(&run(&Captures::new(), args));
     assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
     out.lines().map(str::to_owned).collect()
 }
 
 #[test]
-fn as_many_are_shown_of_each_label_as_are_counted() {
+fn segments_shown_per_label_match_the_counts() {
     let mut counted = 0;
     for capture in [
         "reordering-30mbit-20ms-20000ppm-by-60ms",
         "delay-spike-10mbit-60ms-900ms-of-1700ms-nofrto",
         "random-loss-20mbit-40ms-10000ppm-cubic",
     ] {
-        let file = shipped(capture);
+        let file = shipped(capture, "sender");
         let flows = lines(&["flows", &file, "--json"]).join("\n");
-        let document: Value = serde_json::from_str(&flows).expect("JSON");
+        let document = json(&flows);
         let directions = document["flows"][0]["directions"].as_array().expect("directions").iter();
         let labels: Vec<_> = directions.map(|way| &way["measures"]["labels"]).collect();
         for (label, field) in
@@ -42,8 +35,8 @@ fn as_many_are_shown_of_each_label_as_are_counted() {
 }
 
 #[test]
-fn a_line_starts_with_its_label_and_lines_keep_their_order() {
-    let file = shipped("random-loss-20mbit-40ms-10000ppm-cubic");
+fn lines_start_with_their_label_in_time_order() {
+    let file = shipped("random-loss-20mbit-40ms-10000ppm-cubic", "sender");
     let lines =
         lines(&["show", &file, "--flow", "1", "--label", "retransmission,new", "--from", "1", "--to", "3"]);
     assert!(lines[0].starts_with("# flow 1: "), "{}", lines[0]);
@@ -54,22 +47,22 @@ fn a_line_starts_with_its_label_and_lines_keep_their_order() {
 }
 
 #[test]
-fn a_flow_without_any_of_it_is_not_named() {
-    let file = shipped("random-loss-20mbit-40ms-10000ppm-cubic");
+fn flow_without_matching_segments_is_not_shown() {
+    let file = shipped("random-loss-20mbit-40ms-10000ppm-cubic", "sender");
     assert_eq!(lines(&["show", &file, "--label", "keep-alive,window-probe"]), Vec::<String>::new());
     let limited = lines(&["show", &file, "--label", "retransmission", "--limit", "2"]);
     assert_eq!(limited.len(), 3);
 }
 
-/// A tap that is believed to be elsewhere takes losses before it for reordering, and reordering for losses.
+/// With a wrong vantage point, losses before the tap would be labelled as reordering, and reordering as loss.
 #[test]
-fn the_place_given_right_gives_the_labels_of_the_one_inferred() {
-    let file = shipped("reordering-30mbit-20ms-20000ppm-by-60ms");
+fn correct_vantage_gives_the_inferred_labels() {
+    let file = shipped("reordering-30mbit-20ms-20000ppm-by-60ms", "sender");
     let retransmissions = |place: &[&str]| {
         lines(&[&["show", &file, "--label", "retransmission,spurious,out-of-order"], place].concat())
     };
     assert_eq!(retransmissions(&["--vantage", "sender"]), retransmissions(&[]));
-    let (code, _, err) = told(&run(&Captures::new(), &["show", &file, "--vantage", "sender"]));
+    let (code, _, err) = outcome(&run(&Captures::new(), &["show", &file, "--vantage", "sender"]));
     assert_eq!(code, 2, "it changes labels only");
     assert!(err.contains("--label"), "{err}");
 }

@@ -1,28 +1,24 @@
-//! `slowpath run`, and scenarios where other commands take recordings.
+//! `slowpath run`, and scenarios as the input of other commands.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{flat, json, outcome, run};
 use serde_json::Value;
 
 /// Four seconds over a path of 20 Mbit/s.
 const SCENARIO: &[u8] =
     b"title = \"short\"\nduration = \"4 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n";
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
-
 #[test]
-fn a_run_tells_its_tables_and_its_verdict() {
+fn run_prints_tables_and_verdict() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
-    let (code, out, err) = told(&run(&folder, &["run", "short.toml"]));
+    let (code, out, err) = outcome(&run(&folder, &["run", "short.toml"]));
     assert_eq!((code, err.as_str()), (0, ""));
     for part in ["4 s simulated, seed 1", "flow-1", "host sender: CPU 0", "of that time: bottleneck"] {
-        assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains(part), "{part}: {out}");
+        assert!(flat(&out).contains(part), "{part}: {out}");
     }
     let (code, changed, _) =
-        told(&run(&folder, &["run", "short.toml", "--set", "path.rate=10Mbit/s", "--json"]));
+        outcome(&run(&folder, &["run", "short.toml", "--set", "path.rate=10Mbit/s", "--json"]));
     let document = json(&changed);
     assert_eq!((code, &document["schema"]), (0, &Value::from("slowpath/run/1")));
     let rate = document["flows"][0]["rate_bit_per_s"].as_f64().expect("a rate");
@@ -30,13 +26,13 @@ fn a_run_tells_its_tables_and_its_verdict() {
 }
 
 #[test]
-fn what_a_run_writes_is_what_a_diagnosis_of_it_sees() {
+fn pcap_of_a_run_has_the_bytes_of_its_diagnosis() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
-    let (code, ..) = told(&run(&folder, &["run", "short.toml", "--pcap", "out"]));
+    let (code, ..) = outcome(&run(&folder, &["run", "short.toml", "--pcap", "out"]));
     assert_eq!(code, 0);
     let bytes = |file: &str| {
-        let (code, out, err) = told(&run(&folder, &["flows", file, "--json"]));
+        let (code, out, err) = outcome(&run(&folder, &["flows", file, "--json"]));
         assert_eq!((code, err.as_str()), (0, ""), "{file}");
         json(&out)["flows"][0]["bytes"].clone()
     };
@@ -44,23 +40,23 @@ fn what_a_run_writes_is_what_a_diagnosis_of_it_sees() {
 }
 
 #[test]
-fn a_scenario_that_is_refused_says_where_it_is_wrong() {
+fn refused_scenario_shows_the_line() {
     let folder = Captures::new();
     folder.write("wrong.toml", b"[path]\ndealy = \"20 ms\"\n");
     for command in ["run", "diagnose", "show", "flows"] {
-        let (code, out, err) = told(&run(&folder, &[command, "wrong.toml"]));
+        let (code, out, err) = outcome(&run(&folder, &[command, "wrong.toml"]));
         assert_eq!((code, out.as_str()), (2, ""), "{command}");
         assert!(err.contains("wrong.toml:2:1") && err.contains("did you mean delay?"), "{command}: {err}");
     }
 }
 
-/// The second of its transfers loses nothing, and begins with the threshold of the first.
+/// The second transfer loses nothing, and starts with the ssthresh of the first.
 #[test]
-fn a_threshold_from_the_parameter_cache_is_recognised() {
+fn cached_ssthresh_is_recognised() {
     let folder = Captures::new();
     let scenario = include_bytes!("../../../../scenarios/cached-ssthresh.toml");
     folder.write("cached.toml", scenario);
-    let (code, out, _) = told(&run(&folder, &["diagnose", "cached.toml", "--json"]));
+    let (code, out, _) = outcome(&run(&folder, &["diagnose", "cached.toml", "--json"]));
     let document = json(&out);
     let flows = document["flows"].as_array().expect("flows");
     let next = flows.iter().find(|flow| flow["flow"] == 2).expect("the second flow");

@@ -1,24 +1,20 @@
 //! `slowpath sweep`.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{json, outcome, run};
 use serde_json::Value;
 
-/// A second over 20 Mbit/s, with what a sweep of it does.
+/// One second over 20 Mbit/s, with values to vary.
 const SCENARIO: &[u8] = b"title = \"short\"\nduration = \"1 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"20 ms\"\nqueue = \"1 bdp\"\n\
     [[vary]]\nkey = \"path.rate\"\nvalues = [\"5Mbit/s\", \"10Mbit/s\"]\n\
     [[vary]]\nkey = \"path.delay\"\nvalues = [\"5ms\", \"10ms\", \"15ms\"]\n\
     [[try]]\nname = \"a tiny buffer\"\nset = [\"flows.receiver.socket.SO_RCVBUF=4kB\"]\n";
 
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
-}
-
 #[test]
-fn a_grid_and_what_is_tried_beside_it() {
+fn grid_and_tries_are_tabulated() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
-    let (code, out, err) = told(&run(&folder, &["sweep", "short.toml"]));
+    let (code, out, err) = outcome(&run(&folder, &["sweep", "short.toml"]));
     assert_eq!((code, err.as_str()), (0, ""));
     let lines: Vec<Vec<&str>> = out.lines().map(|line| line.split_whitespace().collect()).collect();
     let heading =
@@ -31,19 +27,19 @@ fn a_grid_and_what_is_tried_beside_it() {
     assert!(out.contains("\na tiny buffer ") && out.contains("receive-window/buffer-too-small"), "{out}");
 }
 
-/// A run is the same, alone or with others.
+/// A run gives the same results alone and in a sweep.
 #[test]
-fn a_run_of_a_sweep_is_the_run_alone() {
+fn run_in_a_sweep_equals_the_run_alone() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
     let args = ["sweep", "short.toml", "--vary", "path.loss=0.1%,1%", "--repeat", "3", "--json"];
-    let (code, first, _) = told(&run(&folder, &args));
-    assert_eq!((code, &first), (0, &told(&run(&folder, &args)).1));
+    let (code, first, _) = outcome(&run(&folder, &args));
+    assert_eq!((code, &first), (0, &outcome(&run(&folder, &args)).1));
     let document = json(&first);
     let runs = document["runs"].as_array().expect("runs");
     assert_eq!((runs.len(), &document["schema"]), (6, &Value::from("slowpath/sweep/1")));
     let (_, alone, _) =
-        told(&run(&folder, &["run", "short.toml", "--set", "path.loss=1%", "--seed", "2", "--json"]));
+        outcome(&run(&folder, &["run", "short.toml", "--set", "path.loss=1%", "--seed", "2", "--json"]));
     let same = runs.iter().find(|run| run["set"][0] == "path.loss=1%" && run["seed"] == 2).expect("that run");
     let alone = json(&alone);
     assert_eq!((&same["flows"], &same["waits"]), (&alone["flows"], &alone["waits"]));
@@ -51,7 +47,7 @@ fn a_run_of_a_sweep_is_the_run_alone() {
 }
 
 #[test]
-fn everything_is_checked_before_anything_runs() {
+fn sweep_is_checked_before_any_run() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO);
     folder.write("plain.toml", b"duration = \"1 s\"\n");
@@ -69,7 +65,7 @@ fn everything_is_checked_before_anything_runs() {
         (&["wrong.toml"], "nothing would differ"),
         (&["gone.toml"], "gone.toml"),
     ] {
-        let (code, out, err) = told(&run(&folder, &[&["sweep"], args].concat()));
+        let (code, out, err) = outcome(&run(&folder, &[&["sweep"], args].concat()));
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}");
         assert!(err.contains(part), "{args:?}: {err}");
     }

@@ -1,8 +1,7 @@
-//! `slowpath sweep --out` and `--plot`: what is kept of the runs, how a sweep goes on, and its picture.
+//! `slowpath sweep --out` and `--plot`: stored runs, resuming, and plots.
 
 use crate::captures::Captures;
-use crate::{run, slowpath, told};
-use serde_json::Value as Json;
+use crate::{json, outcome, run, send_signal, slowpath};
 use slowpath_recording::results::{self, Cell, Column, Field, Holds, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,14 +9,14 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-/// A tenth of a second over 20 Mbit/s with some loss, ten runs at three delays, and one more.
+/// A tenth of a second over 20 Mbit/s with some loss.
 const SCENARIO: &str = "title = \"short\"\nduration = \"100 ms\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
     [[flows]]\nname = \"up\"\n[[flows]]\nname = \"down\"\n\
     [[vary]]\nkey = \"path.delay\"\nvalues = [\"1ms\", \"5ms\", \"20 ms\"]\n\
     [[vary]]\nkey = \"flows.up.streams\"\nvalues = [\"1\", \"2\"]\n\
     [[try]]\nname = \"a tiny buffer\"\nset = [\"flows.receiver.socket.SO_RCVBUF=4kB\"]\n";
 const SWEEP: [&str; 4] = ["sweep", "short.toml", "--repeat", "2"];
-/// Cases and their repetitions.
+/// All cases with their repetitions.
 const RUNS: usize = 14;
 
 fn folder() -> Captures {
@@ -26,19 +25,19 @@ fn folder() -> Captures {
     folder
 }
 
-/// With these arguments more: the exit code, standard output and standard error.
+/// Runs the sweep with more arguments; returns exit code, standard output and standard error.
 fn sweep(folder: &Captures, more: &[&str]) -> (i32, String, String) {
-    told(&run(folder, &[&SWEEP, more].concat()))
+    outcome(&run(folder, &[&SWEEP, more].concat()))
 }
 
-/// Standard output of a sweep that exits with 0 and reports no error.
-fn well(folder: &Captures, more: &[&str]) -> String {
+/// Standard output of a sweep that exits with 0 without errors.
+fn sweep_stdout(folder: &Captures, more: &[&str]) -> String {
     let (code, out, err) = sweep(folder, more);
     assert_eq!((code, err.as_str()), (0, ""), "{more:?}");
     out
 }
 
-/// What is in a folder, by name.
+/// The files in a folder, by name.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let all = fs::read_dir(folder).expect("a folder").flatten();
     all.map(|entry| {
@@ -48,7 +47,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     .collect()
 }
 
-/// As the handbook's page has them, for [`SCENARIO`].
+/// The columns for [`SCENARIO`], as in the handbook.
 fn columns() -> Vec<Column> {
     use Holds::{Count, Number, Switch, Text};
     let fields =
@@ -115,9 +114,9 @@ fn columns() -> Vec<Column> {
 }
 
 #[test]
-fn a_row_says_what_the_document_says() {
+fn rows_match_the_json_document() {
     let folder = folder();
-    let document: Json = serde_json::from_str(&well(&folder, &["--out", "runs", "--json"])).expect("JSON");
+    let document = json(&sweep_stdout(&folder, &["--out", "runs", "--json"]));
     let columns = columns();
     let place = |name: &str| {
         let is = |column: &Column| matches!(column, Column::Plain(field) if field.name == name);
@@ -125,7 +124,7 @@ fn a_row_says_what_the_document_says() {
     };
     let runs = document["runs"].as_array().expect("runs");
     assert_eq!((runs.len(), files(&folder.path("runs")).len()), (RUNS, RUNS));
-    for (number, told) in (1..).zip(runs) {
+    for (number, document) in (1..).zip(runs) {
         let table = results::read(&folder.path("runs").join(format!("{number:06}.parquet")), &columns);
         let table = table.expect("a run's file");
         assert!(table.metadata.contains(&("slowpath.scenario".to_owned(), SCENARIO.to_owned())));
@@ -135,34 +134,34 @@ fn a_row_says_what_the_document_says() {
             Cell::Rows(_) => panic!("a list"),
         };
         let sum = |what: &str| -> u64 {
-            told["flows"].as_array().expect("flows").iter().filter_map(|flow| flow[what].as_u64()).sum()
+            document["flows"].as_array().expect("flows").iter().filter_map(|flow| flow[what].as_u64()).sum()
         };
         assert_eq!(cell("run"), Some(Value::Count(number)));
-        assert_eq!(cell("seed"), told["seed"].as_u64().map(Value::Count));
+        assert_eq!(cell("seed"), document["seed"].as_u64().map(Value::Count));
         assert_eq!(cell("rate_bit_per_s"), Some(Value::Number(sum("rate_bit_per_s") as f64)));
         assert_eq!(cell("data_bytes"), Some(Value::Count(sum("bytes"))));
         assert_eq!(cell("retransmits"), Some(Value::Count(sum("retransmits"))));
         assert_eq!(
             cell("bound_by"),
-            told["bound_by"]["cause"].as_str().map(|cause| Value::Text(cause.to_owned()))
+            document["bound_by"]["cause"].as_str().map(|cause| Value::Text(cause.to_owned()))
         );
         assert_eq!(
             (cell("timeouts_undone"), cell("kernel_release")),
             (None, None),
             "no simulation knows them"
         );
-        let set = told["set"].to_string();
+        let set = document["set"].to_string();
         let delay = [("1ms", 0.001), ("5ms", 0.005), ("20 ms", 0.02)];
         let delay = delay.iter().find(|(text, _)| set.contains(&format!("delay={text}")));
         assert_eq!(cell("path.delay [s]"), delay.map(|(_, seconds)| Value::Number(*seconds)));
         let buffer = cell("flows.receiver.socket.SO_RCVBUF [B]");
-        assert_eq!(buffer, told["name"].as_str().map(|_| Value::Number(4000.0)));
+        assert_eq!(buffer, document["name"].as_str().map(|_| Value::Number(4000.0)));
     }
 }
 
 /// The page on sweeps explains every column.
 #[test]
-fn the_handbook_has_every_column() {
+fn handbook_documents_every_column() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/sweep.md");
     let page = fs::read_to_string(page).expect("the handbook's page");
     for column in columns() {
@@ -180,36 +179,37 @@ fn the_handbook_has_every_column() {
 }
 
 #[test]
-fn files_do_not_show_how_many_threads_made_them_nor_that_some_were_made_later() {
+fn files_depend_neither_on_jobs_nor_on_resuming() {
     let folder = folder();
-    let (plain, document) = (well(&folder, &[]), well(&folder, &["--json"]));
-    assert_eq!(well(&folder, &["--out", "one", "--jobs", "1"]), plain);
-    assert_eq!(well(&folder, &["--out", "many", "--jobs", "7"]), plain);
+    let (plain, document) = (sweep_stdout(&folder, &[]), sweep_stdout(&folder, &["--json"]));
+    assert_eq!(sweep_stdout(&folder, &["--out", "one", "--jobs", "1"]), plain);
+    assert_eq!(sweep_stdout(&folder, &["--out", "many", "--jobs", "7"]), plain);
     let whole = files(&folder.path("one"));
     assert_eq!((whole.len(), &whole), (RUNS, &files(&folder.path("many"))));
     for gone in ["000001", "000006", "000014"] {
         fs::remove_file(folder.path("many").join(format!("{gone}.parquet"))).expect("it is there");
     }
-    // What was left of a process that is gone.
+    // A leftover of a process that is gone.
     fs::write(folder.path("many").join("_4194305-000006.part"), b"PAR1").expect("the folder takes files");
     let kept = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
-    assert_eq!(well(&folder, &["--out", "many", "--json"]), document);
+    assert_eq!(sweep_stdout(&folder, &["--out", "many", "--json"]), document);
     assert_eq!(files(&folder.path("many")), whole);
     let now = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
     assert_eq!(kept.expect("a time"), now.expect("a time"), "it was not repeated");
-    // All of it from the folder: the same text, and the same numbers.
+    // Everything comes from the folder, with the same text and numbers.
     assert_eq!(
-        (well(&folder, &["--out", "many"]), well(&folder, &["--out", "many", "--json"])),
+        (sweep_stdout(&folder, &["--out", "many"]), sweep_stdout(&folder, &["--out", "many", "--json"])),
         (plain, document)
     );
 }
 
-/// Stopped by a signal after some runs, the same command goes on, and the files are as if it had never been stopped.
+/// After a sweep was stopped by a signal, the same command resumes, and the files equal those of an uninterrupted
+/// sweep.
 #[test]
-fn a_sweep_that_was_stopped_goes_on() {
+fn stopped_sweep_resumes() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO.replace("100 ms", "2 s").as_bytes());
-    well(&folder, &["--out", "whole"]);
+    sweep_stdout(&folder, &["--out", "whole"]);
     let whole = files(&folder.path("whole"));
     for signal in [libc::SIGINT, libc::SIGKILL] {
         let name = format!("after-{signal}");
@@ -225,21 +225,20 @@ fn a_sweep_that_was_stopped_goes_on() {
         while made() < 2 && begun.elapsed() < Duration::from_secs(60) {
             thread::sleep(Duration::from_millis(1));
         }
-        // SAFETY: a plain system call; the child is ours and not yet waited for.
-        assert_eq!(unsafe { libc::kill(child.id().cast_signed(), signal) }, 0);
+        send_signal(&child, signal);
         let code = child.wait().expect("it is ours").code();
         assert_eq!(code, (signal == libc::SIGINT).then_some(1), "what there is was shown");
         let complete = files(&folder.path(&name)).keys().filter(|name| name.ends_with(".parquet")).count();
         assert!((1..RUNS).contains(&complete), "{complete} runs were made");
-        well(&folder, &["--out", &name]);
+        sweep_stdout(&folder, &["--out", &name]);
         assert!(files(&folder.path(&name)) == whole, "signal {signal}: other files");
     }
 }
 
 #[test]
-fn another_sweep_is_not_mixed_in() {
+fn runs_of_another_sweep_are_refused() {
     let folder = folder();
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     let before = files(&folder.path("runs"));
     folder.write("short.toml", SCENARIO.replace("20 Mbit/s", "30 Mbit/s").as_bytes());
     let refused = |more: &[&str], part: &str| {
@@ -260,16 +259,16 @@ fn another_sweep_is_not_mixed_in() {
     refused(&["--vary", "path.delay=1ms,5ms"], "what varies differs");
     refused(&["--seed", "7"], "the seed differs (there 1, here 7)");
     refused(&["--seed", "7", "--json"], "the seed differs");
-    let (_, _, err) = told(&run(&folder, &["sweep", "short.toml", "--out", "runs"]));
+    let (_, _, err) = outcome(&run(&folder, &["sweep", "short.toml", "--out", "runs"]));
     assert!(err.contains("--repeat differs (there 2, here 1)"), "{err}");
     assert_eq!(files(&folder.path("runs")), before);
 }
 
-/// As another version would have left it: one byte of the metadata, which no checksum guards.
+/// A file of another version: one byte of the metadata, which has no checksum.
 #[test]
-fn nor_that_of_another_version() {
+fn runs_of_another_version_are_refused() {
     let folder = folder();
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     let path = folder.path("runs").join("000003.parquet");
     let mut bytes = fs::read(&path).expect("a run");
     let key = b"slowpath.version";
@@ -282,7 +281,7 @@ fn nor_that_of_another_version() {
 }
 
 #[test]
-fn a_path_that_is_no_folder_is_refused_with_a_fix() {
+fn output_that_is_no_folder_is_refused_with_a_fix() {
     let folder = folder();
     folder.write("file", b"");
     for (name, inside, part) in [
@@ -300,7 +299,7 @@ fn a_path_that_is_no_folder_is_refused_with_a_fix() {
         assert_eq!((code, out.as_str()), (2, ""), "{name}");
         assert!(err.contains(part), "{err}");
     }
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     let (cut, beyond) =
         (folder.path("runs").join("000002.parquet"), folder.path("runs").join("000099.parquet"));
     let bytes = fs::read(&cut).expect("a run");
@@ -312,15 +311,15 @@ fn a_path_that_is_no_folder_is_refused_with_a_fix() {
     let (code, _, err) = sweep(&folder, &["--out", "runs"]);
     assert!(code == 2 && err.contains("runs/000002.parquet: is damaged or cut short"), "{err}");
     fs::remove_file(&cut).expect("it is there");
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     assert_eq!(fs::read(&cut).expect("a run"), bytes);
 }
 
-/// A sound file whose numbers no run can have is refused, before any of them is added up.
+/// A valid file with numbers that no run can have is refused before any are summed.
 #[test]
-fn rows_that_cannot_be_are_refused() {
+fn impossible_rows_are_refused() {
     let folder = folder();
-    well(&folder, &["--out", "runs"]);
+    sweep_stdout(&folder, &["--out", "runs"]);
     let path = folder.path("runs").join("000004.parquet");
     let whole = results::read(&path, &columns()).expect("a run's file");
     let set = |column: usize, field: usize, value: Value| {
@@ -360,30 +359,30 @@ fn rows_that_cannot_be_are_refused() {
     }
 }
 
-/// Of many runs 500 are in a file, and that is read like the others.
+/// Files of 500 runs are merged into one, which is read like the others.
 #[test]
-fn many_files_become_one() {
+fn files_of_500_runs_are_merged() {
     let folder = Captures::new();
     folder.write("tiny.toml", b"duration = \"1 ms\"\n[path]\ndelay = \"1 ms\"\n");
     let args =
         ["sweep", "tiny.toml", "--vary", "path.delay=1ms,2ms", "--repeat", "251", "--out", "runs", "--json"];
-    let (code, first, err) = told(&run(&folder, &args));
+    let (code, first, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
     let names: Vec<String> = files(&folder.path("runs")).into_keys().collect();
     assert_eq!(names, ["000001-000500.parquet", "000501.parquet", "000502.parquet"]);
-    // Killed while it removed what it had put together, it would have left some of that.
+    // A sweep killed while it removes merged files would leave some of them.
     let twice = folder.path("runs").join("000007.parquet");
     fs::copy(folder.path("runs").join("000501.parquet"), &twice).expect("the folder takes files");
-    let (code, _, err) = told(&run(&folder, &args));
+    let (code, _, err) = outcome(&run(&folder, &args));
     assert!(code == 2 && err.contains("000007.parquet: is not a file of this sweep"), "{err}");
     fs::remove_file(&twice).expect("it is there");
-    assert_eq!(told(&run(&folder, &args)), (0, first, String::new()));
+    assert_eq!(outcome(&run(&folder, &args)), (0, first, String::new()));
 }
 
 #[test]
-fn a_picture_has_a_line_for_each_combination() {
+fn plot_has_a_line_for_each_combination() {
     let folder = folder();
-    well(&folder, &["--plot", "rate.svg"]);
+    sweep_stdout(&folder, &["--plot", "rate.svg"]);
     let picture = fs::read_to_string(folder.path("rate.svg")).expect("the picture");
     assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"));
     for part in
@@ -396,13 +395,13 @@ fn a_picture_has_a_line_for_each_combination() {
     }
     assert_eq!(picture.matches("class=\"mark\"").count(), 6, "what is tried outside the grid is not in it");
     assert!(!picture.contains("href") && !picture.contains("url("), "nothing is fetched");
-    well(&folder, &["--plot", "times.svg", "--x", "flows.up.streams", "--y", "least_rtt_s"]);
+    sweep_stdout(&folder, &["--plot", "times.svg", "--x", "flows.up.streams", "--y", "least_rtt_s"]);
     let picture = fs::read_to_string(folder.path("times.svg")).expect("the picture");
     assert!(picture.contains(">minimum RTT") && picture.contains(">delay 20 ms</text>"), "{picture}");
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told_before_anything_runs() {
+fn plot_arguments_are_checked_before_any_run() {
     let folder = folder();
     for (more, part) in [
         (&["--plot", "nowhere/a.svg"][..], "nowhere/a.svg: cannot be written"),
@@ -437,15 +436,15 @@ fn what_cannot_be_drawn_is_told_before_anything_runs() {
     );
 }
 
-/// Real runs differ from time to time: what is shown again is what was kept.
+/// Runs on the kernel differ each time, so equal output comes from the stored ones.
 #[test]
 #[ignore = "needs root"]
-fn real_runs_are_kept_too() {
+fn lab_runs_are_stored() {
     let folder = Captures::new();
     folder.write("short.toml", SCENARIO.replace("100 ms", "1 s").as_bytes());
     let real = ["--compare", "--carrier", "tap", "--vary", "path.delay=5ms,20ms", "--out", "runs"];
     let (code, out, err) = sweep(&folder, &real);
-    // Where the machine was late, runs do not count.
+    // If the machine was late, runs do not count.
     assert!(code < 2 && out.contains("the simulator compared with Linux"), "{err}");
     let kept = files(&folder.path("runs"));
     assert_eq!(kept.len(), 8, "{out}{err}");

@@ -1,17 +1,16 @@
-//! Techniques of tuning buffers compared on a path.
+//! `slowpath compare-tunings`.
 
 use crate::captures::Captures;
-use crate::{run, told};
-use serde_json::Value;
+use crate::{json, outcome, run};
 
 const NAMES: [&str; 9] =
     ["none", "PSC", "Linux 2.4", "DRS", "Enable", "Auto-ncFTP", "DRS FTP", "manual", "Linux 6.18"];
 
 #[test]
-fn every_technique_has_its_row() {
+fn every_technique_has_a_row() {
     let folder = Captures::new();
     let path = ["compare-tunings", "--rate", "100Mbit/s", "--rtt", "20ms", "--amount", "5MB"];
-    let (code, out, err) = told(&run(&folder, &path));
+    let (code, out, err) = outcome(&run(&folder, &path));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.starts_with("100 Mbit/s with an RTT of 20 ms, 1 connection"), "{out}");
     for name in NAMES {
@@ -22,13 +21,13 @@ fn every_technique_has_its_row() {
 }
 
 #[test]
-fn as_json_with_the_command_of_each() {
+fn json_has_the_command_of_each_technique() {
     let folder = Captures::new();
     let path =
         ["compare-tunings", "--rate", "100Mbit/s", "--rtt", "20ms", "--amount", "5MB", "--streams", "2"];
-    let (code, out, _) = told(&run(&folder, &[&path[..], &["--memory", "1MiB", "--json"]].concat()));
+    let (code, out, _) = outcome(&run(&folder, &[&path[..], &["--memory", "1MiB", "--json"]].concat()));
     assert_eq!(code, 0);
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     assert_eq!((document["bdp"].as_u64(), document["memory"].as_u64()), (Some(250_000), Some(1 << 20)));
     let techniques = document["techniques"].as_array().expect("techniques");
     let names: Vec<&str> = techniques.iter().filter_map(|one| one["name"].as_str()).collect();
@@ -45,20 +44,20 @@ fn as_json_with_the_command_of_each() {
 }
 
 #[test]
-fn what_is_no_path_is_refused() {
+fn invalid_paths_are_refused() {
     let folder = Captures::new();
     for (arguments, says) in [
         (["--rate", "fast", "--rtt", "1ms"], "rate"),
         (["--rate", "1Gbit/s", "--rtt", "0s"], "write an RTT from 1us to 100s"),
         (["--rate", "1bit/s", "--rtt", "1ms"], "write a rate from 1kbit/s to 1Tbit/s"),
     ] {
-        let (code, out, err) = told(&run(&folder, &[&["compare-tunings"][..], &arguments].concat()));
+        let (code, out, err) = outcome(&run(&folder, &[&["compare-tunings"][..], &arguments].concat()));
         assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}");
         assert!(err.contains(says), "{err}");
     }
     let little =
         ["compare-tunings", "--rate", "1Gbit/s", "--rtt", "1ms", "--streams", "8", "--memory", "64KiB"];
-    let (code, _, err) = told(&run(&folder, &little));
+    let (code, _, err) = outcome(&run(&folder, &little));
     assert_eq!(code, 2);
     assert!(err.contains("8 connections need at least 128 KiB"), "{err}");
 }

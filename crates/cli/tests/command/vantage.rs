@@ -1,11 +1,10 @@
-//! `--vantage` places the tap in the analysis, and not only in what the report says of it.
+//! `--vantage` changes the analysis, not only the description in the report.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{json, outcome, run, shipped};
 use serde_json::Value;
-use std::path::Path;
 
-/// Captures with causes of every kind that the place of the tap decides on.
+/// Captures with all kinds of causes that depend on the vantage point.
 const CAPTURES: [&str; 4] = [
     "random-loss-20mbit-40ms-10000ppm-cubic",
     "slow-reader-20mbit-40ms-64k-every-200ms",
@@ -13,26 +12,25 @@ const CAPTURES: [&str; 4] = [
     "small-rcvbuf-10mbit-100ms-24k",
 ];
 
-/// What is found of the first flow of a shipped capture: causes and their shares, most time first.
+/// The findings on the first flow of a shipped capture: causes and their shares, the largest first.
 fn findings(capture: &str, end: &str, place: Option<&str>) -> Vec<(String, f64)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures/shipped").join(capture);
-    let file = path.join(format!("{end}.pcap.zst")).display().to_string();
+    let file = shipped(capture, end);
     let mut args = vec!["diagnose", &file, "--flow", "1", "--json"];
     args.extend(place.iter().flat_map(|place| ["--vantage", place]));
-    let (code, out, err) = told(&run(&Captures::new(), &args));
+    let (code, out, err) = outcome(&run(&Captures::new(), &args));
     assert_eq!((code, err.as_str()), (0, ""), "{capture}");
-    let document: Value = serde_json::from_str(&out).expect("JSON");
+    let document = json(&out);
     let flow = &document["flows"][0];
     let directions = flow["directions"].as_array().expect("directions");
     let main = directions.iter().find(|way| way["from"] == flow["sender"]).expect("the sender's");
-    let told = |finding: &Value| {
+    let cause_and_share = |finding: &Value| {
         let cause = finding["cause"].as_str().expect("a cause").to_owned();
         (cause, finding["share"].as_f64().expect("a share"))
     };
-    main["findings"].as_array().expect("findings").iter().map(told).collect()
+    main["findings"].as_array().expect("findings").iter().map(cause_and_share).collect()
 }
 
-/// A receiver whose ACKs are late.
+/// A receiver with late ACKs.
 const BUSY: &str = "acks-held-back-20mbit-20ms-120ms-of-160ms";
 
 fn share_of(findings: &[(String, f64)], limit: &str) -> f64 {
@@ -40,7 +38,7 @@ fn share_of(findings: &[(String, f64)], limit: &str) -> f64 {
 }
 
 #[test]
-fn the_place_given_right_gives_the_verdict_of_the_one_inferred() {
+fn correct_vantage_gives_the_inferred_verdict() {
     for capture in CAPTURES {
         for end in ["sender", "receiver"] {
             assert_eq!(findings(capture, end, Some(end)), findings(capture, end, None), "{capture}, {end}");
@@ -49,7 +47,7 @@ fn the_place_given_right_gives_the_verdict_of_the_one_inferred() {
 }
 
 #[test]
-fn between_is_neither_end() {
+fn vantage_between_attributes_nothing_to_the_receiver() {
     for capture in CAPTURES {
         for end in ["sender", "receiver"] {
             let (between, inferred) = (findings(capture, end, Some("between")), findings(capture, end, None));
@@ -62,16 +60,16 @@ fn between_is_neither_end() {
 }
 
 #[test]
-fn the_sender_is_believed_to_know_what_passes_the_tap() {
-    // What arrives late was under way, unless it was seen being sent.
+fn wrong_sender_vantage_blames_the_application() {
+    // Data that arrives late was in flight, unless the tap saw it being sent.
     let [loss, ..] = CAPTURES;
     let (there, here) = (findings(loss, "receiver", None), findings(loss, "receiver", Some("sender")));
     assert!(share_of(&there, "application") < 0.05 && share_of(&here, "application") > 0.5, "{here:?}");
 }
 
 #[test]
-fn the_receiver_is_believed_to_answer_at_the_tap() {
-    // All of a path that lies behind the tap is then the receiver's.
+fn wrong_receiver_vantage_blames_receiver_processing() {
+    // All of the path behind the tap then counts as the receiver.
     let (there, here) = (findings(BUSY, "sender", None), findings(BUSY, "sender", Some("receiver")));
     assert_eq!(share_of(&there, "receiver-processing"), 0.0);
     assert!(share_of(&here, "receiver-processing") > 0.0, "{here:?}");

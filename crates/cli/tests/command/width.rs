@@ -1,9 +1,9 @@
-//! Output to a pipe fits 80 columns, with every cell whole.
+//! Output to a pipe fits 80 columns, and no cell is cut.
 
 use crate::captures::Captures;
-use crate::{run, told};
+use crate::{outcome, run};
 
-/// Two flows of TCP and one of datagrams, with loss, waits for a CPU and long names.
+/// Two TCP flows and one of datagrams, with loss, waits for a CPU and long names.
 const SCENARIO: &str = "title = \"width\"\nduration = \"500 ms\"\n\
     [path]\nrate = \"200 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
     [hosts.receiver]\ncpus = 1\nload = [{ hogs = 2 }]\n\
@@ -13,9 +13,9 @@ const SCENARIO: &str = "title = \"width\"\nduration = \"500 ms\"\n\
     [[vary]]\nkey = \"flows.up.streams\"\nvalues = [\"1\", \"12\"]\n\
     [[try]]\nname = \"a receive buffer that is much too small for any path at all\"\nset = [\"flows.receiver.socket.SO_RCVBUF=4kB\"]\n";
 
-/// Runs it, and returns its output, of which no line is longer than 80 columns.
+/// Runs a command and returns its output, after checking that no line is longer than 80 columns.
 pub fn narrow(folder: &Captures, args: &[&str]) -> String {
-    let (code, out, err) = told(&run(folder, args));
+    let (code, out, err) = outcome(&run(folder, args));
     assert!(code < 2, "{args:?}: {err}");
     for line in out.lines() {
         assert!(line.chars().count() <= 80, "{args:?}: {line}\n{out}");
@@ -23,7 +23,7 @@ pub fn narrow(folder: &Captures, args: &[&str]) -> String {
     out
 }
 
-/// Whether one line of `out` begins with `label` and has `cell`.
+/// Whether a line of `out` begins with `label` and has `cell`.
 fn has(out: &str, label: &str, cell: &str) -> bool {
     out.lines().any(|line| line.trim_start().starts_with(label) && line.contains(cell))
 }

@@ -1,4 +1,4 @@
-//! A column of the file: the values of one field, and where they belong.
+//! A file column: the values of one field, and the rows they belong to.
 
 use super::{Cell, Field, Holds, Value, general};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
@@ -9,7 +9,7 @@ use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::{Type, TypePtr};
 use std::sync::Arc;
 
-/// A field in the terms of Parquet.
+/// The Parquet type of a field.
 pub fn parquet_type(field: &Field) -> Result<TypePtr> {
     let (physical, logical) = match field.holds {
         Holds::Number => (Physical::DOUBLE, None),
@@ -32,20 +32,20 @@ enum Values {
     Text(Vec<ByteArray>),
 }
 
-/// A column of the file with the rows of a row group.
+/// A file column with the rows of a row group.
 pub struct Leaf {
-    /// The table's column, and in its rows the field.
+    /// The table's column, and the field in its rows.
     column: usize,
     inside: Option<usize>,
     values: Values,
-    /// Whether a value is there (definition levels; in a list one less says that its row is there at least), and whether
-    /// it belongs to the row before (repetition levels).
+    /// Definition levels (whether there is a value; in a list, one less means that at least its row exists) and
+    /// repetition levels (whether it belongs to the previous row).
     there: Vec<i16>,
     goes_on: Vec<i16>,
 }
 
 impl Leaf {
-    /// For a column with a value in each row.
+    /// For a column with one value per row.
     pub fn plain(column: usize, holds: Holds) -> Self {
         let values = match holds {
             Holds::Number => Values::Number(Vec::new()),
@@ -56,12 +56,12 @@ impl Leaf {
         Self { column, inside: None, values, there: Vec::new(), goes_on: Vec::new() }
     }
 
-    /// For a field of a column with rows in each row.
+    /// For a field of a column with a list of rows.
     pub fn inside(column: usize, field: usize, holds: Holds) -> Self {
         Self { inside: Some(field), ..Self::plain(column, holds) }
     }
 
-    /// With what the rows have of it.
+    /// Fills the column with the values of these rows.
     pub fn filled(mut self, rows: &[Vec<Cell>]) -> Result<Self> {
         for row in rows {
             match (row.get(self.column), self.inside) {
@@ -99,7 +99,7 @@ impl Leaf {
         Ok(())
     }
 
-    /// Writes all of it.
+    /// Writes all values.
     pub fn write(&self, writer: &mut SerializedColumnWriter<'_>) -> Result<()> {
         let there = Some(self.there.as_slice());
         let goes_on = self.inside.is_some().then_some(self.goes_on.as_slice());
@@ -112,7 +112,7 @@ impl Leaf {
         Ok(())
     }
 
-    /// Reads so many rows.
+    /// Reads `rows` rows.
     pub fn read(&mut self, reader: ColumnReader, rows: usize) -> Result<()> {
         let Self { values, there, goes_on, .. } = self;
         let read = match (values, reader) {
@@ -133,7 +133,7 @@ impl Leaf {
         if read == rows { Ok(()) } else { Err(general("a column has fewer rows than the others")) }
     }
 
-    /// Puts what was read where it belongs: into the rows that were read of.
+    /// Copies the values into the rows they belong to.
     pub fn fill(&self, rows: &mut [Vec<Cell>]) -> Result<()> {
         let few = || general("a column has fewer values than it says");
         let (mut level, mut next) = (0, 0);

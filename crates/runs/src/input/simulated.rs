@@ -1,4 +1,4 @@
-//! A scenario read like a recording: it runs as far as it is read.
+//! Reads a scenario like a recording: it is simulated while it is read.
 
 use crate::Error;
 use crate::file::{self, Changes};
@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
-/// How much is simulated at a time: what passes the card in it waits in memory.
+/// Simulated time per step; the packets of a step are held in memory.
 const STRETCH: Duration = Duration::from_millis(20);
 
 /// The recording that a run's sending host would make.
@@ -16,12 +16,12 @@ pub struct Simulated {
     simulation: Simulation,
     encoder: Pcapng,
     progress: Progress,
-    /// How much of the encoder's buffer has been read.
+    /// Bytes of the encoder's buffer that have been read.
     read: usize,
 }
 
 impl Simulated {
-    /// Of the scenario in a file, as it stands there.
+    /// Loads the scenario of a file, without overrides.
     pub fn of(path: &Path) -> Result<Self, Error> {
         let scenario = file::load(path, &Changes::default())?;
         let host = scenario.vantage();

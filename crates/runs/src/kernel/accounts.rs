@@ -1,4 +1,4 @@
-//! The kernel's own account of a run in the lab: what BPF programs recorded of the sockets on its hosts.
+//! The kernel's records of a run in the lab: what BPF programs recorded about the sockets on its hosts.
 
 use crate::Error;
 use slowpath_analyses::hosts::{Account, Hosts};
@@ -18,14 +18,14 @@ pub fn read(folder: &Path) -> Result<Vec<Account>, Error> {
     replayed.incomplete.map_or_else(|| Ok(hosts.finish().0), |error| Err(error.into()))
 }
 
-/// Waits at the ends of one connection: the sender's host first.
+/// Waits at the two ends of a connection, the sender's host first.
 pub fn waits<'a>(accounts: &'a [Account], connection: &Connection) -> [Option<&'a Waits>; 2] {
     let of = |account: &'a Account| Some((account, connection.sender_in(&account.key)?));
     let Some((account, sender)) = accounts.iter().find_map(of) else { return [None, None] };
     [sender, !sender].map(|end| account.ends[end.index()].as_deref().map(|own| &own.waits))
 }
 
-/// Waits at each end of all connections: at A of the first host, at B of the other.
+/// Waits at each end of all connections: end A on the first host, B on the other.
 pub fn waits_by_host(accounts: &[Account], hosts: [IpAddr; 2]) -> impl Iterator<Item = (End, &Waits)> {
     let ends = accounts.iter().flat_map(|account| End::BOTH.map(|end| (account, end)));
     ends.filter_map(move |(account, end)| {

@@ -6,33 +6,33 @@ use slowpath_profile::{ProfileError, RecordError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a paper could not be measured, or its stored measurements not be read.
+/// Why a paper could not be measured, or its stored measurements could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Programs are missing.
     #[error("{}", needs(.0))]
     NoPrograms(Vec<Missing>),
-    /// This is not root.
+    /// The user is not root.
     #[error("lavoie needs root: it creates network namespaces, steers packets to CPUs, and samples a CPU")]
     NotRoot,
-    /// No case is called that.
+    /// No case has that name.
     #[error("no case has all the words {words:?}; the name of a case is like {like:?}")]
     NoSuchCase {
-        /// The words asked for.
+        /// The words that were given.
         words: String,
-        /// The name of a case.
+        /// An example of a case's name.
         like: String,
     },
-    /// The folder to keep the cases in exists.
+    /// The output folder exists.
     #[error("{}: exists; --keep needs the name of a new folder", .0.display())]
     Exists(PathBuf),
-    /// A folder has none of the cases asked for.
+    /// A folder has none of the requested cases.
     #[error("{}: has none of these cases; --keep writes such a folder", .0.display())]
     NoneKept(PathBuf),
-    /// Cases are in only one of two folders; says which.
+    /// Cases are in only one of two folders; the text says in which.
     #[error("{0}; the same cases are compared")]
     NotInBoth(String),
-    /// Two folders have no case that can be compared.
+    /// Two folders have no comparable cases.
     #[error(
         "{} and {}: have none of the cases that are compared: {names}",
         folders[0].display(),
@@ -41,10 +41,10 @@ pub enum Error {
     NoneCompared {
         /// The folders.
         folders: [PathBuf; 2],
-        /// The cases that can be compared.
+        /// The comparable cases.
         names: String,
     },
-    /// A kept file is of another version.
+    /// A stored file has another version.
     #[error("{}: is of schema {found}, not {known}", path.display())]
     OtherSchema {
         /// The file.
@@ -54,7 +54,7 @@ pub enum Error {
         /// The schema that is read here.
         known: &'static str,
     },
-    /// The functions of a profile have no names.
+    /// The functions of a profile cannot be resolved.
     #[error("{}: {note}", path.display())]
     NoNames {
         /// The profile.
@@ -70,12 +70,12 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What cannot be done with it.
+        /// The action that failed.
         what: &'static str,
         /// What the kernel reported.
         source: io::Error,
     },
-    /// A kept file is no JSON of this kind.
+    /// A stored file is not JSON of this kind.
     #[error("{}", path.display())]
     Json {
         /// The file.
@@ -103,13 +103,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// A file or folder that cannot be read, written or made.
+    /// A file or folder that cannot be read, written or created.
     pub(super) fn file(path: impl AsRef<Path>, what: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_owned();
         move |source| Self::File { path, what, source }
     }
 
-    /// A file that is not the JSON it should be.
+    /// A file that is not valid JSON.
     pub(super) fn json(path: &Path, source: serde_json::Error) -> Self {
         Self::Json { path: path.to_owned(), source }
     }

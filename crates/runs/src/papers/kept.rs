@@ -1,5 +1,5 @@
-//! The folder for the stored cases of a paper: per case its perf.data and its counters, and once the kernel's symbols, which
-//! another kernel does not have.
+//! The folder with the stored cases of a paper: perf.data and counters of each case, and once the kernel's symbols,
+//! which another kernel does not have.
 
 use super::Error;
 use serde::{Deserialize, Serialize};
@@ -17,21 +17,21 @@ pub struct Done {
     pub profile: Profile,
     pub event: String,
     pub release: String,
-    /// Its CPUs; `None` where that was not kept.
+    /// Its CPUs; `None` if not stored.
     pub machine: Option<String>,
     pub seconds: u64,
 }
 
-/// What is stored next to a profile.
+/// The JSON that is stored next to a profile.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Beside {
     schema: String,
-    /// Of the kernel.
+    /// The kernel's release.
     release: String,
-    /// The machine's CPUs; folders of before 2026-11-23 have not kept that.
+    /// The machine's CPUs; not stored before 2026-11-23.
     machine: Option<String>,
-    /// The event that was sampled, and why.
+    /// The sampled event, and why it was chosen.
     event: String,
     seconds: u64,
     ran: Ran,
@@ -40,10 +40,10 @@ struct Beside {
 const SCHEMA: &str = "slowpath/web-run/1";
 /// The kernel's symbols.
 const KALLSYMS: &str = "/proc/kallsyms";
-/// A copy of them.
+/// The name of their copy.
 const SYMBOLS: &str = "kallsyms";
 
-/// A case's name in a folder.
+/// A case's name as a file name.
 fn name_of(case: ServerCase) -> String {
     case.to_string().replace(' ', "-")
 }
@@ -61,18 +61,18 @@ fn has(folder: &Path, case: ServerCase) -> bool {
     folder.join(beside_of(case)).exists()
 }
 
-/// The cases that a folder has.
+/// Reads the cases that a folder has.
 pub fn read_all(cases: &[ServerCase], folder: &Path) -> Result<Vec<Done>, Error> {
     let there = cases.iter().filter(|case| has(folder, **case));
     let done: Vec<Done> = there.map(|case| Done::kept(*case, folder)).collect::<Result<_, Error>>()?;
     if done.is_empty() { Err(Error::NoneKept(folder.to_owned())) } else { Ok(done) }
 }
 
-/// The cases that can be compared.
+/// The cases that both folders have.
 ///
 /// # Errors
 ///
-/// If one folder has some that the other has not, or neither has any.
+/// If a case is in only one of them, or there are none.
 pub fn in_both(cases: &[ServerCase], before: &Path, after: &Path) -> Result<Vec<ServerCase>, Error> {
     let wanted: Vec<ServerCase> = compared_cases().into_iter().filter(|case| cases.contains(case)).collect();
     let missing = |folder: &Path, other: &Path| {
@@ -95,7 +95,7 @@ pub fn in_both(cases: &[ServerCase], before: &Path, after: &Path) -> Result<Vec<
 }
 
 impl Done {
-    /// Writes what was counted next to the profile.
+    /// Writes the counters next to the profile.
     ///
     /// # Errors
     ///
@@ -135,11 +135,11 @@ pub fn keep_symbols(folder: &Path) -> Result<(), Error> {
     fs::write(&path, text).map_err(Error::file(&path, "cannot be written"))
 }
 
-/// A profile whose kernel functions have names, from these symbols or from this host's.
+/// Reads a profile and resolves its kernel functions with these symbols or this host's.
 ///
 /// # Errors
 ///
-/// If it cannot be read, or if another kernel runs here and the symbols were not kept: functions need names.
+/// If it cannot be read, or if another kernel runs here and the symbols were not stored.
 pub fn read(file: &Path, symbols: Option<&Path>) -> Result<Profile, Error> {
     let kallsyms = symbols.map(Path::to_owned);
     let input = slowpath_profile::open(file, &SymbolSources { kallsyms, ..SymbolSources::default() })?;
@@ -155,7 +155,7 @@ pub fn read(file: &Path, symbols: Option<&Path>) -> Result<Profile, Error> {
     }
 }
 
-/// This machine's CPUs, as x86 calls them (`show_cpuinfo`); other CPUs have no name there.
+/// The model name of this machine's CPUs on x86 (`show_cpuinfo`); other CPUs have none there.
 pub fn machine() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     cpus(&text)
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(cpus("processor\t: 0\nBogoMIPS\t: 100.00\n"), None);
     }
 
-    /// A report of what was kept says what was said when it was measured, to the last digit.
+    /// A report of stored results equals the report of the run, to the last digit.
     #[test]
     fn stored_numbers_round_trip() {
         for number in (1..20_000).map(|number| 2.0 + f64::from(number) / 7.0) {
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// What is missing is named before any profile is read, in both folders.
+    /// Missing cases are named before any profile is read, in both folders.
     #[test]
     fn folders_with_different_cases_are_not_compared() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -216,7 +216,7 @@ mod tests {
         let said = refused();
         assert!(said.contains("before: has no 64K one sendfile no-TSO, which "), "{said}");
         assert!(said.contains("after: has no 8K one sendfile no-TSO, which "), "{said}");
-        // Those that nobody asked for are not compared.
+        // Cases that were not requested are not compared.
         assert_eq!(in_both(&[small], &before, &after).expect("one"), [small]);
     }
 }

@@ -12,34 +12,34 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Name of the server's processes.
+/// The name of the server's processes.
 const SERVER: &str = "nginx";
 const WARM_UP: Duration = Duration::from_secs(1);
-/// Samples a second: no divisor of the ticks of any kernel. Each takes some microseconds of the server's CPU.
+/// Samples per second: not a divisor of any kernel's tick rate. Each takes some microseconds of the server's CPU.
 const FREQUENCY: u32 = 1999;
-/// If nothing stops a recording, it ends this long after its time.
+/// A recording that is not stopped ends this long after its planned time.
 const SPARE: Duration = Duration::from_secs(10);
 
-/// The cases, their duration, and the files to keep.
+/// The requested cases, their duration, and the files to keep.
 pub struct Asked<'a> {
-    /// Words that the names of cases have; none for all cases.
+    /// Words in the names of the cases; empty for all cases.
     pub only: &'a [String],
-    /// How long each is profiled.
+    /// Seconds for which each is profiled.
     pub seconds: u64,
-    /// Where profiles and counters are kept.
+    /// The folder that stores profiles and counters.
     pub keep: Option<&'a Path>,
-    /// A folder of kept profiles and counters, used instead of a run.
+    /// A folder of stored profiles and counters, used instead of runs.
     pub from: Option<&'a Path>,
-    /// A folder of other profiles and counters, to compare with.
+    /// A folder of stored profiles and counters to compare with.
     pub compare: Option<&'a Path>,
 }
 
-/// Runs the cases one after the other, or reads kept ones. `begin` is called with the number of runs, and its result after
-/// each run.
+/// Runs the cases one after another, or reads stored ones. `begin` is called with the number of runs, and the function
+/// it returns after each run.
 ///
 /// # Errors
 ///
-/// If no case has the words asked for, a program or root is missing, a run fails, or kept cases cannot be read or compared.
+/// If no case matches the words, a program or root is missing, a run fails, or stored cases cannot be read or compared.
 pub fn report<D: FnMut()>(asked: &Asked<'_>, begin: impl FnOnce(usize) -> D) -> Result<Report, Error> {
     let cases = chosen(asked.only)?;
     let comparable = match (asked.compare, asked.from) {
@@ -102,7 +102,7 @@ fn run_all<D: FnMut()>(
         done_one();
     }
     if let Some(folder) = asked.keep {
-        // At the end, because the runs load modules.
+        // Last, because the runs load modules.
         kept::keep_symbols(folder)?;
     }
     Ok(done)
@@ -169,7 +169,7 @@ fn as_run(done: &Done) -> Run<'_> {
     }
 }
 
-/// The machine, and what interfered.
+/// The machine, and disturbances during the runs.
 fn measured_on(done: &[Done]) -> Vec<String> {
     let Some(first) = done.first() else { return Vec::new() };
     let mut lines = vec![

@@ -1,4 +1,4 @@
-//! The files that a run writes: one for each host.
+//! The files that a run writes, one for each host.
 
 use crate::Error;
 use slowpath_files::{Existing, create_output};
@@ -33,7 +33,7 @@ impl Written {
     }
 }
 
-/// A host's wire, as pcapng.
+/// A host's packets, written as pcapng.
 pub struct Capture {
     encoder: Pcapng,
     file: Written,
@@ -51,13 +51,13 @@ impl Observer for Capture {
     }
 }
 
-/// The name of a host as that of a file in a folder: a scenario cannot name one elsewhere.
+/// A host's name as a file name: a scenario cannot name a file in another folder.
 fn file_name(host: &str) -> Result<&str, Error> {
     let is_name = Path::new(host).file_name().is_some_and(|name| name == host);
     if is_name { Ok(host) } else { Err(Error::NoFileName(host.to_owned())) }
 }
 
-/// A capture of each host that is recorded.
+/// A capture for each recorded host.
 pub fn captures(folder: &Path, scenario: &Scenario, existing: Existing) -> Result<Vec<Capture>, Error> {
     let capture = |host: &HostId| {
         let name = &scenario.host(*host).name;
@@ -67,7 +67,7 @@ pub fn captures(folder: &Path, scenario: &Scenario, existing: Existing) -> Resul
     scenario.record.hosts.iter().map(capture).collect()
 }
 
-/// The events of each host that is recorded: a recording for each, in a folder of its name.
+/// A recording of events for each recorded host, in a folder of its name.
 pub fn records(folder: &Path, scenario: &Scenario) -> Result<Vec<Tap<Writer>>, Error> {
     let Record { packets, calls, waits, marks, samples, .. } = scenario.record;
     let wants = Wants { calls, waits, marks, drops: packets, samples };
@@ -88,7 +88,7 @@ pub fn records(folder: &Path, scenario: &Scenario) -> Result<Vec<Tap<Writer>>, E
     scenario.record.hosts.iter().map(record).collect()
 }
 
-/// What a host is to all of its flows, if it is the same to all.
+/// The side of a host, if it is the same in all flows.
 pub fn side(scenario: &Scenario, host: HostId) -> Option<Side> {
     let flows = || scenario.flows.iter().filter(|flow| [flow.client, flow.server].contains(&host));
     let sends = flows().filter(|flow| flow.sender_host() == host).count();
@@ -104,7 +104,7 @@ mod tests {
     use super::file_name;
 
     #[test]
-    fn no_host_is_a_file_elsewhere() {
+    fn host_names_cannot_leave_the_folder() {
         for host in ["", ".", "..", "/etc/passwd", "../up", "a/b", "a/", "a/.."] {
             assert!(file_name(host).is_err(), "{host:?}");
         }

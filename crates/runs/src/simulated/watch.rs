@@ -20,13 +20,13 @@ impl Watchers {
         Self { analysis, pcaps: Vec::new(), records: Vec::new(), waiting }
     }
 
-    /// Hands what was written to the system, in whole blocks, so that whatever comes they can be read.
+    /// Writes complete blocks to the files, so that they can be read even if the program is killed.
     pub fn flush(&mut self) -> Result<(), Error> {
         self.pcaps.iter_mut().try_for_each(Capture::flush)?;
         Ok(self.records.iter_mut().try_for_each(|record| record.sink_mut().check())?)
     }
 
-    /// The run is over, or was stopped.
+    /// Finishes the analysis and the files when the run has ended or was stopped.
     pub fn finish(mut self, end: Ending) -> Result<(Analysis, Waiting), Error> {
         self.flush()?;
         for record in self.records {

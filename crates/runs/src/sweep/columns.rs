@@ -1,5 +1,5 @@
-//! A run as a row of the data set, and back. A row holds everything that is known of a run: its flows, waits and causes;
-//! its numbers are computed from these.
+//! Converts runs to rows of the data set, and back. A row holds everything known about a run: its flows, waits and
+//! causes, from which its numbers are computed.
 
 use super::keys::Key;
 use super::numbers::NUMBERS;
@@ -13,7 +13,7 @@ use slowpath_recording::results::{Cell, Column, Field, Holds, Value};
 use slowpath_simulator::report::Total;
 use std::time::Duration;
 
-/// Which run it is, and whether it counts.
+/// The run's identity, and whether it counts.
 const RUN: [(&str, Holds); 9] = [
     ("run", Holds::Count),
     ("case", Holds::Count),
@@ -62,7 +62,7 @@ const WAITS: (&str, [(&str, Holds); 13]) = (
 );
 const CAUSES: (&str, [(&str, Holds); 2]) = ("causes", [("cause", Holds::Text), ("share", Holds::Number)]);
 
-/// More than this, as bytes or as nanoseconds, is no run's.
+/// Limit of plausible values, in bytes or nanoseconds.
 const MOST: u64 = 1 << 53;
 
 fn fields(of: &[(&str, Holds)]) -> Vec<Field> {
@@ -95,7 +95,7 @@ fn time(time: Option<Duration>) -> Option<Value> {
     time.map(|time| Value::Count(nanos(time)))
 }
 
-/// A run as a row.
+/// Converts a run to a row.
 pub fn row(plan: &Plan, job: &Job, run: &Measured) -> Vec<Cell> {
     let planned = &plan.cases[job.case];
     let case = &planned.case;
@@ -153,7 +153,7 @@ fn wait_row(flow: Option<Value>, host: Option<Value>, spread: &Spread) -> Vec<Op
     before.into_iter().chain(times).chain(spread.classes.map(count)).collect()
 }
 
-/// A row as a run; `None` if it is not one of this job.
+/// Converts a row to a run; `None` if it is not a run of this job.
 pub fn run(plan: &Plan, job: &Job, row: &[Cell]) -> Option<Measured> {
     let numbers = plan.keys.len() + NUMBERS.len() + BOUND.len();
     let (plain, rest) = row.split_at_checked(RUN.len())?;
@@ -191,14 +191,14 @@ pub fn run(plan: &Plan, job: &Job, row: &[Cell]) -> Option<Measured> {
         at_receivers: waits.iter().filter(|(flow, ..)| flow.is_none()).map(|(.., spread)| *spread).collect(),
         shares: Shares::of_each(causes.iter().map(|row| share(row)).collect::<Option<Vec<_>>>()?),
         seed,
-        // A run on the kernel counts these, and no other does.
+        // Only runs on the kernel count these.
         undone: release.is_some().then(|| undone(plan, rest)).flatten(),
         release,
         invalid: as_text(plain(8)).map_or_else(Vec::new, |why| why.lines().map(str::to_owned).collect()),
     })
 }
 
-/// Timeouts that were undone, which only their column says.
+/// Undone timeouts, which no other column contains.
 fn undone(plan: &Plan, rest: &[Cell]) -> Option<u64> {
     let place = NUMBERS.iter().position(|number| number.column == "timeouts_undone")?;
     match rest.get(plan.keys.len() + place)? {
@@ -211,7 +211,7 @@ fn as_count(value: Option<&Value>) -> Option<u64> {
     if let Some(Value::Count(count)) = value { Some(*count) } else { None }
 }
 
-/// A number of what was measured: a run has none near the end of the range, so that sums of them stay in it.
+/// A measured number within the limit, so that sums cannot overflow.
 fn as_measured(value: Option<&Value>) -> Option<u64> {
     as_count(value).filter(|count| *count <= MOST)
 }

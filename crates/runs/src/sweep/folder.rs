@@ -1,8 +1,8 @@
 //! The runs of a sweep as a folder of Parquet files, from which a stopped sweep continues.
 //!
-//! Each run has a file, named by the number of the run. It is renamed into place when the run is over, so that it is either
-//! whole or absent, and a program that is killed loses only the runs in progress. A file depends on its run alone, not on
-//! the order of the runs or on interruptions. Since thousands of files are slow to open, those of [`BLOCK`] runs become
+//! Each run has a file, named by the run's number. It is renamed into place when the run ends, so it is either complete
+//! or absent, and a killed program loses only the runs in progress. A file depends on its run alone, not on the order
+//! of runs or on interruptions. Since thousands of files are slow to open, the files of [`BLOCK`] runs are merged into
 //! one at the end.
 
 use super::columns;
@@ -15,17 +15,17 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// Runs whose files become one.
+/// Runs whose files are merged into one.
 const BLOCK: usize = 500;
 
 const SCHEMA: &str = "slowpath.schema";
 const VERSION: &str = "slowpath/sweep-data/1";
 const SCENARIO: &str = "slowpath.scenario";
 
-/// What makes two sweeps the same: the name in a file's metadata, what people call it, and what it is.
+/// What identifies a sweep: each item's name in the metadata, its name for people, and its value.
 pub type Identity = Vec<(&'static str, &'static str, String)>;
 
-/// What makes a sweep the same as another one: runs of the one are runs of the other.
+/// The identity of a sweep. Runs of sweeps with equal identities are interchangeable.
 pub fn identity(plan: &Plan, set: &[String], repeat: u32, runs_on: String) -> Identity {
     let vary = plan.sweep.vary.iter().map(|vary| values(&vary.values));
     let tries = plan.sweep.tries.iter().map(|one| format!("{}: {}", one.name, values(&one.set)));
@@ -53,18 +53,18 @@ pub struct Folder {
     identity: Identity,
 }
 
-/// A file of it, with the runs that it has.
+/// A file of it, with its range of runs.
 struct Part {
     path: PathBuf,
     runs: RangeInclusive<usize>,
 }
 
 impl Folder {
-    /// The folder, which is made if it is not there, with the runs of this sweep that it has.
+    /// Opens the folder, which is created if needed, and reads the runs of this sweep in it.
     ///
     /// # Errors
     ///
-    /// If it holds anything else, or what it holds cannot be read.
+    /// If the folder has other files, or a file cannot be read.
     pub fn open(
         path: &Path,
         plan: &Plan,
@@ -93,7 +93,7 @@ impl Folder {
         Ok((this, found))
     }
 
-    /// Writes a run that is over.
+    /// Stores a completed run.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl Folder {
         self.write(number..=number, vec![columns::row(plan, job, run)])
     }
 
-    /// Joins the files of 500 runs (`BLOCK`) into one where all of them exist.
+    /// Merges the files of 500 runs (`BLOCK`) if all of them exist.
     ///
     /// # Errors
     ///
@@ -127,7 +127,8 @@ impl Folder {
     fn write(&self, runs: RangeInclusive<usize>, rows: Vec<Vec<results::Cell>>) -> Result<(), Error> {
         let (first, last) = (runs.start(), runs.end());
         let name = if first == last { format!("{first:06}") } else { format!("{first:06}-{last:06}") };
-        // What begins so is no data to readers of data sets; with its process, two never write the same one.
+        // Readers of data sets skip names that begin with `_`; the process id keeps two processes from writing the same
+        // file.
         let unfinished = self.path.join(format!("_{}-{name}.part", process::id()));
         let metadata = self.identity.iter().map(|(key, _, value)| ((*key).to_owned(), value.clone()));
         let table = Table { metadata: metadata.collect(), rows };
@@ -139,7 +140,8 @@ impl Folder {
         results::read(path, &self.columns).map_err(Error::Stored)
     }
 
-    /// Its files in the order of their runs, a block before what is in it. What a killed sweep left unfinished is removed.
+    /// The folder's files in the order of their runs, a block before its parts. Unfinished files of killed sweeps are
+    /// removed.
     fn parts(&self) -> Result<Vec<Part>, Error> {
         let (mut parts, mut other) = (Vec::new(), None);
         for entry in fs::read_dir(&self.path).map_err(Error::file(&self.path))? {
@@ -164,7 +166,7 @@ impl Folder {
         Ok(parts)
     }
 
-    /// Removes what is in a block already.
+    /// Removes files whose runs are also in a block.
     fn remove_packed(&self, parts: &[Part]) -> Result<(), Error> {
         let blocks = || parts.iter().filter(|part| part.runs.start() != part.runs.end());
         let is_packed = |part: &&Part| {
@@ -177,7 +179,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Whether a file is of this sweep.
+    /// Checks that a file is of this sweep.
     fn check(&self, path: &Path) -> Result<(), Error> {
         let found = results::read_metadata(path).map_err(Error::Stored)?;
         for (key, what, is) in &self.identity {
@@ -197,13 +199,13 @@ fn not_ours(path: &Path) -> Error {
     FolderError::NotOurs(path.to_owned()).into()
 }
 
-/// The process that left a file unfinished, if its name says that it is one.
+/// The process that left an unfinished file, according to its name.
 fn unfinished_by(name: &str) -> Option<u32> {
     let (process, runs) = name.strip_prefix('_')?.strip_suffix(".part")?.split_once('-')?;
     runs_of(runs).and(process.parse().ok())
 }
 
-/// `000007` and `000001-000500`.
+/// The runs of a file name: `000007` or `000001-000500`.
 fn runs_of(name: &str) -> Option<RangeInclusive<usize>> {
     let number = |text: &str| {
         let is = text.len() == 6 && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,11 +1,11 @@
-//! The keys that differ from run to run, with their values as numbers in one unit.
+//! The keys that differ between runs, with their values as numbers in one unit.
 
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_recording::results::{Field, Holds, Value};
 use slowpath_scenario::{Override, SweepCase};
 
-/// What the values of a key are.
+/// The kind of a key's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// In seconds.
@@ -14,15 +14,15 @@ pub enum Kind {
     Rate,
     /// In bytes.
     Data,
-    /// A probability, as a part of 1.
+    /// A probability from 0 to 1.
     Chance,
     /// Packets.
     Packets,
     /// Bandwidth-delay products.
     Products,
-    /// How many there are of something.
+    /// A count.
     Whole,
-    /// Another number without a unit.
+    /// A number without a unit.
     Plain,
     /// True or false.
     Switch,
@@ -30,19 +30,19 @@ pub enum Kind {
     Text,
 }
 
-/// Whole numbers below this are exact as any number.
+/// Whole numbers below this are exact as floating point.
 const MOST_WHOLE: f64 = (1_u64 << 53) as f64;
 
-/// A key that differs from run to run.
+/// A key that differs between runs.
 pub struct Key {
     /// As `--set` names it.
     pub key: String,
-    /// What all of its values are; text where they differ in that.
+    /// The kind of all its values; text if they differ in kind.
     pub kind: Kind,
 }
 
 impl Kind {
-    /// Which kind a value is of, and in its unit how much.
+    /// The kind of a value, and the number in its unit.
     fn read(text: &str) -> (Self, f64) {
         let text = text.trim();
         let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text).trim();
@@ -73,7 +73,7 @@ impl Kind {
         }
     }
 
-    /// The kind of values of two kinds.
+    /// The kind that covers two kinds.
     fn beside(self, other: Self) -> Self {
         match (self, other) {
             _ if self == other => self,
@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    /// The unit of the numbers; of a part of 1 and of what has none, nothing.
+    /// The unit of the numbers; `None` for probabilities and numbers without one.
     const fn unit(self) -> Option<&'static str> {
         match self {
             Self::Time => Some("s"),
@@ -100,7 +100,7 @@ fn plain(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|number| begins && number.is_finite())
 }
 
-/// A key and a value as `--set` takes them.
+/// Splits an override into key and value.
 pub fn split(one: &Override) -> (&str, &str) {
     let (key, value) = one.text().split_once('=').unwrap_or((one.text(), ""));
     (key.trim(), value.trim())
@@ -120,7 +120,7 @@ impl Key {
         keys
     }
 
-    /// Its column; `taken` are the names of other columns.
+    /// Its column; `taken` says whether a name is used by another column.
     pub fn field(&self, taken: impl Fn(&str) -> bool) -> Field {
         let name = match self.kind.unit() {
             Some(unit) => format!("{} [{unit}]", self.key),
@@ -136,13 +136,13 @@ impl Key {
         Field::new(name, holds)
     }
 
-    /// What a case sets it to.
+    /// The value that a case sets.
     pub fn written<'a>(&self, case: &'a SweepCase) -> Option<&'a str> {
-        // What is set last holds.
+        // The last setting counts.
         case.set.iter().rev().map(split).find(|(key, _)| *key == self.key).map(|(_, value)| value)
     }
 
-    /// Its value for the data set; `None` where the scenario's own value holds.
+    /// Its value for the data set; `None` if the case keeps the scenario's own.
     pub fn value(&self, case: &SweepCase) -> Option<Value> {
         let written = self.written(case)?;
         let (_, number) = Kind::read(written);
@@ -154,7 +154,7 @@ impl Key {
         })
     }
 
-    /// Its value for an axis; `None` if it is no number.
+    /// Its value for an axis; `None` if it is not a number.
     pub fn number(&self, case: &SweepCase) -> Option<f64> {
         match self.value(case)? {
             Value::Number(number) => Some(number),

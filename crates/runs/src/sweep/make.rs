@@ -1,4 +1,4 @@
-//! Makes the runs of a sweep: in the simulator on all CPUs, on the kernel one after the other.
+//! Does the runs of a sweep: in the simulator on all CPUs, on the kernel one after another.
 
 use super::Row;
 use super::folder::{Folder, Identity};
@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicBool;
 
 /// The results of a sweep so far, and where they are stored.
 pub struct Made<'a> {
-    /// What is to be run.
+    /// The planned runs.
     pub plan: &'a Plan,
-    /// Where each run is stored as soon as it is over.
+    /// The folder that stores each run when it ends.
     folder: Option<Folder>,
-    /// The run of each of the plan's jobs, in their order; `None` until it is made.
+    /// The result of each of the plan's jobs, in their order; `None` until it is done.
     pub found: Vec<Option<Measured>>,
 }
 
@@ -41,13 +41,13 @@ impl<'a> Made<'a> {
         Ok(Row::all(self.plan, self.found))
     }
 
-    /// The jobs of one place that have no run yet, with their index.
+    /// The simulated jobs, or those on the kernel, without a result yet, with their index.
     fn missing(&self, is_real: bool) -> Vec<(usize, &'a Job)> {
         let all = self.plan.jobs.iter().enumerate();
         all.filter(|(place, job)| job.is_real == is_real && self.found[*place].is_none()).collect()
     }
 
-    /// How many runs there are in one place, and how many of them are made.
+    /// The number of runs in the simulator or on the kernel, and how many of them are done.
     pub fn progress(&self, is_real: bool) -> (usize, usize) {
         let all = self.plan.jobs.iter().filter(|job| job.is_real == is_real).count();
         (all, all - self.missing(is_real).len())
@@ -57,15 +57,15 @@ impl<'a> Made<'a> {
         self.folder.as_ref().map_or(Ok(()), |folder| folder.add(self.plan, job, run))
     }
 
-    /// Makes the missing runs on the kernel, and calls `done` after each. Returns why runs failed.
+    /// Does the missing runs on the kernel, and calls `done` after each. Returns why runs failed.
     ///
     /// # Errors
     ///
-    /// If a run cannot be stored, or the first one failed and no run was made.
+    /// If a run cannot be stored. If no run succeeds, the error of the first.
     pub fn on_kernel(&mut self, how: How<'_>, done: &dyn Fn()) -> Result<Vec<Error>, Error> {
         let mut failed = Vec::new();
         for (place, job) in self.missing(true) {
-            // That one run fails says nothing about the others.
+            // A failed run says nothing about the others.
             match Measured::on_kernel(self.plan.scenario(job), how) {
                 Ok(run) => {
                     self.store(job, &run)?;
@@ -84,7 +84,7 @@ impl<'a> Made<'a> {
         Ok(failed)
     }
 
-    /// Makes the missing runs in the simulator, `threads` at once, until `stop` is true, and calls `done` after each.
+    /// Does the missing runs in the simulator, `threads` at a time, until `stop` is true, and calls `done` after each.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is measured of a run: the numbers of the tables, of the data set and of the plot.
+//! The measured values of a run, for tables, the data set and plots.
 
 use crate::Measured;
 use slowpath_analyses::waits::Spread;
@@ -7,36 +7,36 @@ use slowpath_model::statistics::median;
 use slowpath_recording::results::{Holds, Value};
 use slowpath_simulator::report::Total;
 
-/// A number of a run.
+/// A measured value.
 pub struct Number {
-    /// Its column in the data set, with the unit.
+    /// Its column in the data set, including the unit.
     pub column: &'static str,
     /// Its heading in a table.
     pub heading: &'static str,
     /// The title of its axis in a plot.
     pub meaning: &'static str,
-    /// What its values are.
+    /// The unit of its values.
     pub unit: Unit,
-    /// Its value; `None` where that is not known.
+    /// Its value; `None` if unknown.
     of: fn(&Measured) -> Option<f64>,
 }
 
-/// What the values of a number are.
+/// The unit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// In bit/s.
     Rate,
-    /// How many there are of something.
+    /// A count.
     Count,
     /// In bytes.
     Data,
-    /// A part of 1.
+    /// A share, from 0 to 1.
     Share,
     /// In seconds.
     Time,
 }
 
-/// Indices of the classes of waits: those from here on are of 10 ms and more, and of 200 ms and more.
+/// Indices of the first wait classes of at least 10 ms and at least 200 ms.
 const OVER_10_MS: usize = 2;
 const OVER_200_MS: usize = 4;
 
@@ -55,7 +55,7 @@ pub static RATE: &Number = &NUMBERS[0];
 /// Retransmitted segments of all flows.
 pub static RETRANSMITS: &Number = &NUMBERS[1];
 
-/// Every number, in the order of the data set's columns.
+/// All values, in the order of the data set's columns.
 pub static NUMBERS: [Number; 12] = [
     number("rate_bit_per_s", "rate", "throughput", Unit::Rate, |run| {
         let rates = run.totals.iter().filter_map(Total::rate);
@@ -99,18 +99,18 @@ pub static NUMBERS: [Number; 12] = [
     }),
 ];
 
-/// The numbers of the tables; the data set and the plot have all.
+/// The values in tables; the data set and plots have all.
 pub fn of_tables() -> impl Iterator<Item = &'static Number> {
     NUMBERS[..2].iter().chain(&NUMBERS[6..])
 }
 
 impl Number {
-    /// The median of the runs that count; of all, if none does.
+    /// The median over the runs that count, or over all if none does.
     pub fn median(&self, runs: &[Measured]) -> Option<f64> {
         median(self.each(runs))
     }
 
-    /// The values of the runs that count; of all, if none does.
+    /// The values of the runs that count, or of all if none does.
     pub fn each<'a>(&'a self, runs: &'a [Measured]) -> impl Iterator<Item = f64> + 'a {
         let none_counts = runs.iter().all(|run| !run.invalid.is_empty());
         let runs = runs.iter().filter(move |run| none_counts || run.invalid.is_empty());
@@ -121,7 +121,7 @@ impl Number {
         matches!(self.unit, Unit::Count | Unit::Data)
     }
 
-    /// What its column holds.
+    /// The type of its column.
     pub(super) fn holds(&self) -> Holds {
         if self.is_whole() { Holds::Count } else { Holds::Number }
     }
@@ -137,7 +137,7 @@ fn sum(run: &Measured, of: impl Fn(&Total) -> u64) -> f64 {
     run.totals.iter().map(of).sum::<u64>() as f64
 }
 
-/// The share of packets that waited so long until TCP had them.
+/// The share of packets that waited in this class or longer until TCP received them.
 fn waited(run: &Measured, class: usize) -> Option<f64> {
     let spreads =
         || run.at_receivers.iter().filter(|at| !matches!(at.on, Wait::ReceiveQueue | Wait::RunQueue));

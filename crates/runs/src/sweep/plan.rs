@@ -1,4 +1,4 @@
-//! The runs of a sweep, all checked before the first one is made.
+//! The runs of a sweep, all checked before the first one starts.
 
 use super::keys::Key;
 use crate::Error;
@@ -8,15 +8,15 @@ use slowpath_scenario::sweep::MOST_CASES;
 use slowpath_scenario::{Override, Scenario, Sweep, SweepCase, Vary};
 use std::path::Path;
 
-/// What is to be run.
+/// The planned runs.
 pub struct Plan {
-    /// The scenario as its file has it.
+    /// The scenario of the file, unchanged.
     pub base: Scenario,
-    /// The text of its file.
+    /// The text of the file.
     pub text: String,
-    /// What differs from run to run.
+    /// What varies.
     pub sweep: Sweep,
-    /// The keys that differ.
+    /// The keys that vary.
     pub keys: Vec<Key>,
     /// Every combination of values.
     pub cases: Vec<Planned>,
@@ -26,13 +26,13 @@ pub struct Plan {
 
 /// One of the sweep's cases, ready to run.
 pub struct Planned {
-    /// Its name or its values.
+    /// Its name or values.
     pub case: SweepCase,
-    /// Its scenario, once for each repetition, with increasing seeds.
+    /// Its scenarios, one for each repetition, with increasing seeds.
     pub scenarios: Vec<Scenario>,
 }
 
-/// A run that is to be made.
+/// A planned run.
 pub struct Job {
     /// Its number in the sweep, from 1.
     pub number: usize,
@@ -40,11 +40,11 @@ pub struct Job {
     pub case: usize,
     /// The index of its scenario in that case.
     pub repeat: usize,
-    /// Whether it is made on this machine's kernel.
+    /// Whether it runs on this machine's kernel.
     pub is_real: bool,
 }
 
-/// Where runs are made.
+/// Where runs are done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Places {
     /// In the simulator.
@@ -56,8 +56,8 @@ pub enum Places {
 }
 
 impl Places {
-    /// Where runs are made, as far as that makes them differ from those of another sweep. `carrier` is the name of what carries
-    /// the packets on the kernel.
+    /// The part of a sweep's identity that says where runs are done. `carrier` is the name of the packets' carrier on
+    /// the kernel.
     pub fn describe(self, carrier: &str) -> String {
         let kernel = || format!("Linux {} over {carrier}", kernel_release());
         match self {
@@ -69,11 +69,11 @@ impl Places {
 }
 
 impl Plan {
-    /// Plans a scenario file. `vary`, unless it is empty, replaces what the file varies and tries.
+    /// Plans a scenario file. `vary`, unless it is empty, replaces the file's own variations.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, a scenario has errors, nothing differs, or there are too many runs.
+    /// If the file cannot be read, a scenario has errors, nothing varies, or there are too many runs.
     pub fn of(
         file: &Path,
         changes: &Changes,
@@ -122,7 +122,7 @@ impl Plan {
     }
 }
 
-/// The name of a case, or its values.
+/// A case's name, or its values.
 pub fn case_name(case: &SweepCase) -> String {
     case.name.clone().unwrap_or_else(|| case.set.iter().map(Override::text).collect::<Vec<_>>().join(" "))
 }

@@ -5,9 +5,9 @@ use slowpath_model::Sink;
 use std::io::Write;
 
 pub enum Source {
-    /// The probe; needs privilege.
+    /// The probe, which needs privilege.
     Probe(Box<Live>),
-    /// `TCP_INFO`; needs none.
+    /// Sampled `TCP_INFO`, which needs none.
     Asked(Box<Own>),
 }
 
@@ -35,7 +35,7 @@ impl Source {
         Ok(())
     }
 
-    /// From here on, also writes the probe's records.
+    /// Also writes the probe's records from here on.
     pub fn record(&mut self, out: Box<dyn Write>) -> Result<(), LiveError> {
         match self {
             Self::Probe(live) => live.record(out),
@@ -43,7 +43,7 @@ impl Source {
         }
     }
 
-    /// What cannot be seen this way, or on this kernel.
+    /// What is not visible with this source, or on this kernel.
     pub fn unseen(&self) -> Vec<String> {
         let unseen = match self {
             Self::Probe(live) => live.unseen(),
@@ -52,7 +52,7 @@ impl Source {
         unseen.iter().map(|what| (*what).to_owned()).collect()
     }
 
-    /// The rest; what is no event, where that can be seen.
+    /// Reads the remaining events, and returns what is not an event, if this source has it.
     pub fn finish(self, sink: &mut impl Sink) -> Result<Option<Rest>, LiveError> {
         match self {
             Self::Probe(live) => live.finish(sink).map(Some),

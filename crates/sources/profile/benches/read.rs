@@ -2,11 +2,11 @@
 //!
 //! `cargo bench -p slowpath-profile --bench read -- [FILE]`
 //!
-//! Without a file, perf records this program while it sends to itself over loopback, a million samples with their stacks
-//! (`cpu-clock`, which every machine has). `slowpath` reads the file, names all functions and writes folded stacks;
-//! `perf report` prints its call graph; `perf script` prints what a stack collapser would read next, so that both
-//! together take longer than what is shown. Time is CPU time, user and system, the least of some runs, in turn; memory
-//! is the peak resident set of a process of its own.
+//! Without a file, perf records this program while it sends to itself over loopback: a million samples with their
+//! stacks (`cpu-clock`, which every machine has). `slowpath` reads the file, resolves all functions and writes folded
+//! stacks; `perf report` prints its call graph; `perf script` prints the input of a stack collapser, whose own time
+//! would come on top. Time is CPU time, user and system, the minimum of several interleaved runs; memory is the peak
+//! resident set of a separate process.
 
 use slowpath_profile::{Contents, Measure, SymbolSources, open, write_folded};
 use std::error::Error;
@@ -20,20 +20,20 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 const SAMPLES: u64 = 1_000_000;
-/// Samples a second and CPU; the kernel allows 100,000 as it is (`DEFAULT_MAX_SAMPLE_RATE`).
+/// Samples per second and CPU; the kernel's default limit is 100,000 (`DEFAULT_MAX_SAMPLE_RATE`).
 const RATE: u64 = 25_000;
 const RUNS: usize = 3;
 
-/// What marks the process that only reads.
+/// The argument of the process that only reads.
 const ONLY_READ: &str = "--only-read";
 
-/// CPU seconds and peak MiB of a command that writes nowhere.
+/// CPU seconds and peak MiB of a command whose output is discarded.
 fn measure(command: &mut Command) -> io::Result<(f64, f64)> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
     let mut status = 0;
-    // SAFETY: a `rusage` of zeros is one.
+    // SAFETY: all zeros are a valid `rusage`.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: the child is this process's own, and both are written to only.
+    // SAFETY: the child is this process's own, and both results are only written.
     if unsafe { libc::wait4(child.id() as libc::pid_t, &raw mut status, 0, &raw mut used) } < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -59,7 +59,7 @@ fn read(path: &Path) -> Result<u64, Box<dyn Error>> {
     Ok(profile.entries.iter().map(|entry| entry.samples).sum())
 }
 
-/// Connections of this process with itself, until they are stopped.
+/// Runs connections of this process to itself until `stop` is set.
 fn send(connections: usize, stop: &Arc<AtomicBool>) -> io::Result<Vec<thread::JoinHandle<()>>> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
@@ -84,7 +84,7 @@ fn record(path: &Path) -> Result<(), Box<dyn Error>> {
     let stop = Arc::new(AtomicBool::new(false));
     let cpus = thread::available_parallelism()?.get();
     let threads = send(cpus, &stop)?;
-    // Twice as long: sender and receiver wait for each other, and no CPU is always this program's.
+    // Twice the time: sender and receiver wait for each other, and other programs use the CPUs too.
     let seconds = (SAMPLES * 2).div_ceil(RATE * cpus as u64);
     let status = Command::new("perf")
         .args(["record", "-q", "-g", "-e", "cpu-clock", "-F", &RATE.to_string(), "-m", "2048", "-o"])
@@ -119,7 +119,7 @@ fn compare(path: &Path) -> Result<(), Box<dyn Error>> {
     ];
     for run in 0..RUNS {
         for (_, command, best) in &mut rows {
-            // perf takes long enough for once to be told from noise.
+            // perf takes so long that one run stands out from noise.
             if run == 0 || best.0 < 5.0 {
                 let (seconds, peak) = measure(command)?;
                 *best = (best.0.min(seconds), best.1.max(peak));

@@ -38,8 +38,8 @@ impl fmt::Display for Stop {
 
 /// A profile that could not be read at all.
 ///
-/// One that breaks off half-way is not an error: what was readable is there, and [`Input::stopped`](crate::Input::stopped)
-/// says where and why the reading ended.
+/// A profile that is cut off is not an error: the readable part is returned, and
+/// [`Input::stopped`](crate::Input::stopped) says where and why reading ended.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProfileError {
@@ -61,43 +61,43 @@ pub enum ProfileError {
         /// What the system or the decompressor says.
         reason: String,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("{name}: empty; was the profiler stopped before it wrote anything?")]
     Empty {
         /// The file.
         name: String,
     },
-    /// It is more than is read at once.
+    /// The file is larger than what is read at once.
     #[error("{name}: {size} bytes, and of this format at most {most} are read; {fix}")]
     TooLarge {
         /// The file.
         name: String,
-        /// How many bytes it has, so far as they were counted.
+        /// Bytes counted so far.
         size: u64,
-        /// How many may be.
+        /// The limit.
         most: u64,
         /// What to do instead.
         fix: &'static str,
     },
-    /// It unpacks to more than is held of a file of its size.
+    /// The file unpacks to more than is allowed for its size.
     #[error("{name}: {much}; if you trust it, unpack it first (`gzip -dc`)")]
     TooMuch {
         /// The file.
         name: String,
-        /// How much.
+        /// The limit that was exceeded.
         much: slowpath_files::TooMuch,
     },
-    /// It is in a packing that is known, but not read.
+    /// The file is compressed in a known format that is not read.
     #[error("{name}: packed with {packing}; unpack it first (`{unpack}`)")]
     Packed {
         /// The file.
         name: String,
-        /// The packing.
+        /// The compression format.
         packing: &'static str,
         /// The command that unpacks it to standard output.
         unpack: &'static str,
     },
-    /// It is something else.
+    /// The file is not a profile.
     #[error(
         "{name}: not a profile: starts with {start}; slowpath reads perf.data, the text of `perf script`, folded \
          stacks, pprof, and the text of `opreport --callgraph`"
@@ -108,14 +108,14 @@ pub enum ProfileError {
         /// Its first bytes, quoted.
         start: String,
     },
-    /// It is damaged before its first sample.
+    /// The file is damaged before its first sample.
     #[error("{name}: no sample can be read: {reason} {at}")]
     Damaged {
         /// The file.
         name: String,
         /// Where.
         at: At,
-        /// What is wrong there, and how to fix it, where that is known.
+        /// What is wrong there, and a fix if one is known.
         reason: String,
     },
 }
@@ -126,7 +126,7 @@ impl ProfileError {
     }
 }
 
-/// The first bytes of something, so that a person recognises them: text quoted, anything else in hex.
+/// The first bytes of a file, so that a person recognises it: text quoted, anything else in hex.
 pub(crate) fn quoted(bytes: &[u8]) -> String {
     let bytes = &bytes[..bytes.len().min(12)];
     let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();

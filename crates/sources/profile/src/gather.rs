@@ -1,4 +1,4 @@
-//! From named stacks to a profile: what is the same is put together.
+//! Builds a profile from named stacks; equal stacks are merged.
 
 use crate::Contents;
 use crate::notes::{Notes, Oddity};
@@ -6,25 +6,25 @@ use slowpath_cost::{Entry, Event, Frame, Functions, Profile, Stack};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-/// Distinct names of tasks; what comes past it is counted under one name. A host numbers as many threads at most
-/// (`PID_MAX_LIMIT`, `include/linux/threads.h`).
+/// Distinct task names. Tasks beyond are counted under one name. A host has at most this many threads (`PID_MAX_LIMIT`,
+/// `include/linux/threads.h`).
 const MOST_TASKS: usize = 4 * 1024 * 1024;
 
 /// Tasks past [`MOST_TASKS`].
 const OTHERS: &str = "[others]";
 
-/// Frames of one stack. Of a deeper one the innermost are kept; the kernel takes 127 unless it is told otherwise.
+/// Frames of one stack. A deeper stack keeps its innermost frames; the kernel's default limit is 127.
 pub(crate) const DEEPEST: usize = 4096;
 
-/// Frames of all stacks that are kept in any case.
+/// Frames of all stacks that are always allowed.
 const FREE_FRAMES: u64 = 4 * 1024 * 1024;
-/// And so many for each byte on the disk: a sample names a location with many inlined functions in two bytes.
+/// Additional frames for each byte on disk: a sample can name a location with many inlined functions in two bytes.
 const FRAMES_PER_BYTE: u64 = 8;
-/// And never more: 1 GiB.
+/// The upper limit: 1 GiB.
 const MOST_FRAMES: u64 = 128 * 1024 * 1024;
 
-/// Distinct stacks and functions that are kept in any case, and one more of each for so many bytes on the disk: that many a name or
-/// a sample takes, packed or not, that was not there before.
+/// Distinct stacks and functions that are always allowed, and one more of each for so many bytes on disk: a new name or
+/// sample takes at least that many, compressed or not.
 const FREE_STACKS: u64 = 128 * 1024;
 const BYTES_OF_STACK: u64 = 8;
 
@@ -32,15 +32,15 @@ const BYTES_OF_STACK: u64 = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
     pub(crate) profile: Profile,
-    /// By the hash of frames. Of two stacks with the same hash the second is kept once for each time that it is seen.
+    /// By the hash of the frames. If two stacks share a hash, the second is stored again each time it is seen.
     stacks: HashMap<u64, Stack>,
-    /// Of this run, so that no file can know which stacks have the same.
+    /// Random in each run, so that no file can be crafted to have hash collisions.
     seed: RandomState,
-    /// Frames of all stacks, and how many there may be.
+    /// Frames of all stacks, and their limit.
     frames: u64,
     most_frames: u64,
     most_stacks: u64,
-    /// Stacks that there was no room for.
+    /// Stacks that did not fit.
     too_many: u64,
     events: HashMap<String, u16>,
     tasks: HashMap<String, u32>,
@@ -48,7 +48,7 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    /// Of a file of so many bytes.
+    /// For a file of `bytes` bytes.
     pub(crate) fn of(bytes: u64) -> Self {
         let most_frames = FREE_FRAMES.saturating_add(FRAMES_PER_BYTE.saturating_mul(bytes)).min(MOST_FRAMES);
         let most_stacks = FREE_STACKS + bytes / BYTES_OF_STACK;
@@ -57,13 +57,13 @@ impl Gather {
         Self { profile, most_frames, most_stacks, ..Self::default() }
     }
 
-    /// The event of that name.
+    /// The event of this name.
     pub(crate) fn event(&mut self, name: &str, unit: &'static str) -> u16 {
         if let Some(event) = self.events.get(name) {
             return *event;
         }
         let events = &mut self.profile.events;
-        // Past the last number all are the last event.
+        // Beyond the last number, all events share it.
         if events.len() < usize::from(u16::MAX) {
             events.push(Event { name: name.to_owned(), unit });
             self.events.insert(name.to_owned(), u16::try_from(events.len() - 1).unwrap_or(u16::MAX));
@@ -71,7 +71,7 @@ impl Gather {
         u16::try_from(events.len() - 1).unwrap_or(u16::MAX)
     }
 
-    /// The task of that name.
+    /// The task of this name.
     pub(crate) fn task(&mut self, name: &str) -> u32 {
         if let Some(task) = self.tasks.get(name) {
             return *task;
@@ -98,7 +98,7 @@ impl Gather {
         let is_full = stacks.len() as u64 >= self.most_stacks;
         if is_full || self.frames + kept.0.len() as u64 > self.most_frames {
             self.too_many += 1;
-            // Where it was is worth more than who called.
+            // The location matters more than the callers.
             kept = (&kept.0[..kept.0.len().min(1)], true);
             hash = self.seed.hash_one(kept);
             if let Some(known) = self.stacks.get(&hash).filter(|known| is_it(**known, kept)) {
@@ -109,7 +109,7 @@ impl Gather {
         *self.stacks.entry(hash).insert_entry(stacks.push(kept.0.iter().copied(), kept.1)).get()
     }
 
-    /// What was gathered.
+    /// The finished profile.
     pub(crate) fn finish(self, notes: &mut Notes) -> Contents {
         if self.too_many > 0 {
             notes.of(Oddity::TooMany, "stacks", self.too_many);
@@ -121,7 +121,7 @@ impl Gather {
         Contents::Stacks(self.profile)
     }
 
-    /// So many samples of a stack.
+    /// Adds `samples` samples of a stack.
     pub(crate) fn add(&mut self, stack: Stack, event: u16, task: u32, samples: u64, weight: u64) {
         let entries = &mut self.profile.entries;
         let at = *self.entries.entry((stack, event, task)).or_insert_with(|| {

@@ -1,9 +1,9 @@
-//! What functions are part of, by the names that profilers have for it, and what a stack that is whole ends in.
+//! Images by the names that profilers give them, and the outermost functions of complete stacks.
 
 use slowpath_cost::Image;
 
-/// Where a program's or a thread's own code begins: what glibc, musl and ld.so call from nothing. Before `main` is only
-/// what calls it, which code without frame pointers often hides.
+/// Outermost functions of programs and threads, which glibc, musl and ld.so call. Before `main` there is only its
+/// caller, which code without frame pointers often hides.
 const BEGINNINGS: &[&str] = &[
     "_start",
     "main",
@@ -18,14 +18,14 @@ const BEGINNINGS: &[&str] = &[
     "_dl_start_user",
 ];
 
-/// Whether a stack that ends in this function is whole: the kernel's are, and of a program's those that reach its
-/// beginning.
+/// Whether a stack with this outermost function is complete: a kernel stack always is; a program's is if it reaches the
+/// program's entry.
 pub(crate) fn is_whole(outermost: &str, image: &Image) -> bool {
     let name = outermost.split_once('@').map_or(outermost, |(name, _)| name);
     matches!(image, Image::Kernel(_)) || BEGINNINGS.contains(&name)
 }
 
-/// Bytes of a file's name: no file system has longer ones (`NAME_MAX`, `include/uapi/linux/limits.h`).
+/// Bytes of a file name; no file system allows longer ones (`NAME_MAX`, `include/uapi/linux/limits.h`).
 const LONGEST_NAME: usize = 255;
 
 /// The name of a file without its folders.
@@ -36,13 +36,14 @@ pub(crate) fn file_name(path: &str) -> &str {
     &name[..end.unwrap_or(0)]
 }
 
-/// A module's name, as the kernel has it, of its file's: `/lib/modules/…/nf-conntrack.ko.xz` or `[nf_conntrack]`.
+/// A module's name as the kernel writes it, from its file name: `/lib/modules/…/nf-conntrack.ko.xz` or
+/// `[nf_conntrack]`.
 pub(crate) fn module(file: &str) -> String {
     let name = file_name(file).split(".ko").next().unwrap_or_default();
     name.trim_matches(['[', ']']).replace('-', "_")
 }
 
-/// What perf (`dso__type` and `dso__name`), pprof and opreport call an image.
+/// An image by the name that perf (`dso__type` and `dso__name`), pprof and opreport use.
 pub(crate) fn image(name: &str) -> Image {
     let file = file_name(name);
     match file {
@@ -65,7 +66,7 @@ pub(crate) fn image(name: &str) -> Image {
     }
 }
 
-/// What [`image`] reads back.
+/// The name from which [`image`] gives this image.
 pub(crate) fn image_name(image: &Image) -> String {
     match image {
         Image::Kernel(None) => "[kernel.kallsyms]".to_owned(),
@@ -75,9 +76,9 @@ pub(crate) fn image_name(image: &Image) -> String {
     }
 }
 
-/// What the periods of an event count, by its name, where nothing else says.
+/// The unit of an event's periods, derived from its name if nothing else gives it.
 pub(crate) fn unit(event: &str) -> &'static str {
-    // Behind the first colon or slash there are modifiers: `cycles:P`, `cpu_core/cycles/`.
+    // Modifiers follow the first colon or slash: `cycles:P`, `cpu_core/cycles/`.
     let mut parts = event.split([':', '/']).filter(|part| !part.starts_with("cpu_"));
     match parts.next().unwrap_or_default() {
         "cpu-clock" | "task-clock" => "ns",
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_have_the_kernels_names_and_are_read_back() {
+    fn image_names_round_trip() {
         let module = |name: &str| Image::Kernel(Some(name.to_owned()));
         assert_eq!(image("/lib/modules/6.18.0/kernel/net/nf-conntrack.ko.xz"), module("nf_conntrack"));
         assert_eq!(image("[tcp_bbr]"), module("tcp_bbr"));
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_known_by_the_events_name() {
+    fn unit_follows_from_the_event_name() {
         assert_eq!(unit("cpu-clock:pppH"), "ns");
         assert_eq!(unit("cpu_core/cycles/"), "cycles");
         assert_eq!(unit("net:netif_rx"), "events");

@@ -1,4 +1,4 @@
-//! Which format a file has, by what is in it.
+//! Detects the format of a file by its contents.
 
 use crate::error::{ProfileError, Stop, quoted};
 use crate::gather::Gather;
@@ -14,20 +14,20 @@ use std::path::Path;
 /// The bytes that are read to recognise a format.
 const HEAD: u64 = 64 * 1024;
 
-/// What comes through a pipe and cannot be read line by line is held whole, up to this; also what pprof writes.
+/// Limit for data from a pipe that cannot be read line by line and is therefore held whole; also for what pprof writes.
 const MOST_HELD: u64 = 1024 * 1024 * 1024;
 
-/// How far text is unpacked, which is read line by line. Profilers' text packs 10 to 40 times.
+/// Limit for unpacked text, which is read line by line. Profilers' text compresses 10 to 40 times.
 const TEXT: Bound = Bound { free: 64 << 20, ratio: 64, most: u64::MAX };
 
-/// How far a file is unpacked that is held: perf.data and pprof, which pack up to 10 times.
+/// Limit for unpacked files that are held whole: perf.data and pprof, which compress up to 10 times.
 const HELD: Bound = Bound { free: 32 << 20, ratio: 32, most: MOST_HELD };
 
-/// Reads a profile, of whatever format it is.
+/// Reads a profile in any supported format.
 ///
 /// # Errors
 ///
-/// If nothing of it can be read. One that breaks off half-way is read up to there; [`Input::stopped`] says so.
+/// If nothing of it can be read. A truncated profile is read up to its end; [`Input::stopped`] says so.
 pub fn open(path: impl AsRef<Path>, options: &SymbolSources) -> Result<Input, ProfileError> {
     let path = path.as_ref();
     let name = path.display().to_string();
@@ -50,7 +50,7 @@ fn failed(name: &str, error: &std::io::Error) -> ProfileError {
     ProfileError::Read { name: name.to_owned(), at: At::Offset(0), reason: error.to_string() }
 }
 
-/// Reads a profile that is at hand; `name` is what messages call it.
+/// Reads a profile from a reader; `name` is used in messages.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ fn read_from(
     read_stream(name, source, Some(origin), options)
 }
 
-/// Reads what may be read once only. What it is, is known by its first bytes, before more is held.
+/// Reads a source that can be read only once. The format is detected by the first bytes, before more is held.
 fn read_stream<'a>(
     name: &str,
     source: impl Read + Send + 'a,
@@ -120,7 +120,7 @@ fn read_stream<'a>(
         }
         Format::PerfScript | Format::Folded => {
             let lines = BufReader::with_capacity(256 * 1024, Cursor::new(head).chain(&mut source));
-            // Of what comes through a pipe it is not known how much there will be.
+            // The size of what comes through a pipe is not known in advance.
             let mut gather = Gather::of(origin.map_or(u64::MAX, |origin| origin.bytes));
             let stopped = match format {
                 Format::PerfScript => script::read(lines, &mut gather, &mut notes),
@@ -149,13 +149,13 @@ fn read_stream<'a>(
 /// RFC 1952, section 2.3.1.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Where bytes come from.
+/// A source of bytes.
 enum Bytes<'a> {
     Plain(Box<dyn Read + Send + 'a>),
     Packed(Unpacked<'a>),
 }
 
-/// What ends where it cannot be read any more, and knows why.
+/// A source that ends at the first error and keeps its reason.
 struct Source<'a> {
     bytes: Bytes<'a>,
     given: u64,
@@ -167,21 +167,21 @@ impl<'a> Source<'a> {
         Self { bytes, given: 0, failed: None }
     }
 
-    /// Its first bytes.
+    /// The first bytes.
     fn head(&mut self) -> Vec<u8> {
         let mut head = Vec::new();
-        // Errors are kept.
+        // Errors are kept in the source.
         let _ = self.take(HEAD).read_to_end(&mut head);
         head
     }
 
-    /// All that comes behind the first bytes, with them.
+    /// The first bytes and everything after them.
     fn hold(&mut self, name: &str, head: Vec<u8>) -> Result<Vec<u8>, ProfileError> {
         if let Bytes::Packed(unpacked) = &mut self.bytes {
             unpacked.set_bound(HELD);
         }
         let mut bytes = head;
-        // Errors are kept.
+        // Errors are kept in the source.
         let _ = self.take(MOST_HELD + 1 - bytes.len() as u64).read_to_end(&mut bytes);
         if let Some(much) = self.failed.as_ref().and_then(TooMuch::of) {
             return Err(ProfileError::TooMuch { name: name.to_owned(), much });
@@ -194,7 +194,7 @@ impl<'a> Source<'a> {
         Ok(bytes)
     }
 
-    /// The bytes that were taken so far to give these: packed ones, if they are packed.
+    /// Bytes consumed from the underlying source so far: compressed ones if it is compressed.
     fn taken(&self) -> u64 {
         match &self.bytes {
             Bytes::Plain(_) => self.given,
@@ -233,7 +233,7 @@ impl Read for Source<'_> {
     }
 }
 
-/// The format of what begins so.
+/// The format of a file that begins like this.
 fn format(head: &[u8]) -> Option<Format> {
     if head.starts_with(&perf::header::MAGIC) || head.starts_with(&perf::header::MAGIC_SWAPPED) {
         return Some(Format::PerfData);
@@ -255,7 +255,7 @@ fn format(head: &[u8]) -> Option<Format> {
     })
 }
 
-/// What it is, if it is no profile that can be read.
+/// Describes a file that is not a readable profile.
 fn refusal(name: &str, head: &[u8]) -> ProfileError {
     let name = name.to_owned();
     let packed = |packing, unpack| ProfileError::Packed { name: name.clone(), packing, unpack };

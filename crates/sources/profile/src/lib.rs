@@ -1,7 +1,7 @@
-//! Profiles that other tools recorded, as [`slowpath_cost`] has them.
+//! Reads profiles that other tools recorded, into the types of [`slowpath_cost`].
 //!
-//! [`open`] looks at what a file is and reads it: stacks with their samples, of perf.data, of the text of `perf script`,
-//! of folded stacks and of pprof; of `opreport --callgraph`, which has no stacks, functions and who calls whom.
+//! [`open`] detects the format and reads it. perf.data, the text of `perf script`, folded stacks and pprof give stacks
+//! with their samples; `opreport --callgraph`, which has no stacks, gives functions and their callers.
 //!
 //! ```no_run
 //! # fn run() -> Result<(), slowpath_profile::ProfileError> {
@@ -15,12 +15,12 @@
 //!
 //! # What is where
 //!
-//! - `perf`: perf.data; `symbols`: names of addresses in it.
-//! - `text`: what is text; `pprof`: what is pprof's; `images`: what functions are part of, by the names it has there.
-//! - `gather`: from named stacks to a profile, for all formats; `input`: which format a file has.
+//! - `perf`: perf.data; `symbols`: the names of its addresses.
+//! - `text`: text formats; `pprof`: pprof; `images`: images by the names that profilers use.
+//! - `gather`: builds a profile from named stacks, for all formats; `input`: detects the format.
 //! - `loaded`: one event of a profile, with its call graph and functions by name.
-//! - [`error`] and [`notes`]: what to say about a file.
-//! - [`record`]: makes a perf.data; [`work`]: what the host did meanwhile, in a file next to it.
+//! - [`error`] and [`notes`]: errors and notes about a file.
+//! - [`record`]: records a perf.data; [`work`]: what the host did meanwhile, in a file next to it.
 
 pub mod error;
 mod gather;
@@ -47,28 +47,27 @@ pub use text::folded::{Measure, write as write_folded};
 use slowpath_cost::{CallGraph, Profile};
 use std::path::PathBuf;
 
-/// Where names of addresses come from. All that is not given is looked for on this host.
+/// Sources of symbols. Those not given are looked up on this host.
 #[derive(Clone, Debug, Default)]
 pub struct SymbolSources {
-    /// The `/proc/kallsyms` of the profiled host, as its root read it.
+    /// The `/proc/kallsyms` of the profiled host, read as root.
     pub kallsyms: Option<PathBuf>,
-    /// The profiled kernel with its symbols, if `kallsyms` is not given.
+    /// The profiled kernel's `vmlinux` with symbols, used if `kallsyms` is not given.
     pub vmlinux: Option<PathBuf>,
-    /// The folder under which the profiled host's programs and libraries are.
+    /// The folder that holds the profiled host's programs and libraries.
     pub root: Option<PathBuf>,
-    /// Whether functions of programs that the compiler has inlined into their callers are shown, of perf.data and where there is debug
-    /// information.
+    /// Whether inlined functions of programs are shown, for perf.data and where there is debug information.
     pub inlined: bool,
 }
 
-/// What a profile is written in.
+/// The format of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// perf.data, to a file or a pipe.
+    /// perf.data, as a file or from a pipe.
     PerfData,
     /// The text of `perf script`.
     PerfScript,
-    /// A stack a line.
+    /// Folded stacks, one per line.
     Folded,
     /// pprof's `profile.proto`.
     Pprof,
@@ -76,7 +75,7 @@ pub enum Format {
     Opreport,
 }
 
-/// What a profile has.
+/// The contents of a profile.
 #[derive(Clone, Debug)]
 pub enum Contents {
     /// Stacks with their samples.
@@ -88,11 +87,11 @@ pub enum Contents {
 /// A profile that was read.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Its file's name.
+    /// The name of its file.
     pub name: String,
-    /// What it was written in.
+    /// Its format.
     pub format: Format,
-    /// What was in it.
+    /// Its contents.
     pub contents: Contents,
     /// What was odd about it, or is missing next to it.
     pub notes: Vec<Note>,

@@ -1,25 +1,25 @@
-//! A profile that was read: its functions, its call graph, its stacks if it has them, and what is missing in it.
+//! A profile that was read: its functions, call graph, stacks if it has any, and what is missing in it.
 
 use crate::{Contents, Input, Note, ProfileError, Stop, SymbolSources};
 use slowpath_cost::{Calls, Edges, Event, Function, Functions, Lost, Operation, Profile, Roots, Run};
 use std::path::Path;
 use thiserror::Error;
 
-/// A profile, and which of its events is looked at.
+/// A profile, and the event that is analysed.
 pub struct Loaded {
     input: Input,
     event: u16,
-    /// Of its stacks what was called; `None` without them.
+    /// The calls derived from its stacks; `None` without stacks.
     calls: Option<Calls>,
     /// The call graph.
     pub edges: Edges,
     samples: u64,
-    /// What was named and is not in it.
+    /// Requested names that are not in it.
     missing: Vec<Missing>,
 }
 
 impl Loaded {
-    /// Reads a profile, and picks the event of that name; without one, the event with the most samples.
+    /// Reads a profile and selects the event of that name, or the event with the most samples.
     ///
     /// # Errors
     /// If the file cannot be read, has no such event, or no samples.
@@ -57,7 +57,7 @@ impl Loaded {
         self.samples
     }
 
-    /// Its functions, with those that were put back on stacks.
+    /// Its functions, including those that were put back on stacks.
     pub fn functions(&self) -> &Functions {
         match (&self.calls, &self.input.contents) {
             (Some(calls), _) => &calls.profile().functions,
@@ -66,20 +66,20 @@ impl Loaded {
         }
     }
 
-    /// What was called, and the event in it: costs are attributed from it. `None` without stacks.
+    /// The calls, and the event in them, from which costs are attributed. `None` without stacks.
     pub fn calls(&self) -> Option<(&Calls, u16)> {
         Some((self.calls.as_ref()?, self.event))
     }
 
-    /// What was called, and the event in it.
+    /// The calls, and the event in them.
     ///
     /// # Errors
-    /// Without stacks.
+    /// If the profile has no stacks.
     pub fn whole_calls(&self) -> Result<(&Calls, u16), LoadError> {
         self.calls().ok_or_else(|| self.has_no_stacks())
     }
 
-    /// Its stacks as they were seen, and the event in them.
+    /// Its stacks as they were sampled, and the event in them.
     pub fn stacks(&self) -> Option<(&Profile, u16)> {
         match &self.input.contents {
             Contents::Stacks(profile) => Some((profile, self.event)),
@@ -87,10 +87,10 @@ impl Loaded {
         }
     }
 
-    /// Its stacks as they were seen, and the event in them.
+    /// Its stacks as they were sampled, and the event in them.
     ///
     /// # Errors
-    /// Without stacks.
+    /// If the profile has no stacks.
     pub fn whole_stacks(&self) -> Result<(&Profile, u16), LoadError> {
         self.stacks().ok_or_else(|| self.has_no_stacks())
     }
@@ -99,7 +99,7 @@ impl Loaded {
         LoadError::NoStacks { file: self.input.name.clone() }
     }
 
-    /// What its functions cost themselves, to compare.
+    /// Its functions' own costs, for a comparison.
     pub fn run(&self, work: Option<f64>) -> Run<'_> {
         let run = match &self.input.contents {
             Contents::Stacks(profile) => Run::of(profile, self.event),
@@ -108,17 +108,17 @@ impl Loaded {
         Run { work, ..run }
     }
 
-    /// All of the event's weight.
+    /// The total weight of the event.
     pub fn weight(&self) -> u64 {
         self.edges.total().max(1)
     }
 
-    /// What the profiler says is missing.
+    /// What the profiler reports as missing.
     pub fn lost(&self) -> Lost {
         self.stacks().map(|(profile, _)| profile.lost).unwrap_or_default()
     }
 
-    /// The event that is looked at.
+    /// The selected event.
     pub fn event(&self) -> Option<&Event> {
         match &self.input.contents {
             Contents::Stacks(profile) => profile.events.get(usize::from(self.event)),
@@ -126,11 +126,11 @@ impl Loaded {
         }
     }
 
-    /// The nanoseconds that one of its weight takes, on CPUs of so many cycles a second where it counts cycles.
+    /// Nanoseconds per unit of weight. For weights in cycles, `hertz` is the CPU frequency.
     ///
     /// # Errors
     ///
-    /// If its weights are not time, or cycles of an unknown length.
+    /// If the weights are neither time nor cycles of a known frequency.
     pub fn nanos_of_weight(&self, hertz: Option<f64>) -> Result<f64, LoadError> {
         match self.event().map_or("samples", |event| event.unit) {
             "ns" => Ok(1.0),
@@ -139,7 +139,7 @@ impl Loaded {
         }
     }
 
-    /// Whether a part of it could not be read, or something that was named is not in it.
+    /// Whether a part of it could not be read, or a requested name is not in it.
     pub fn is_partial(&self) -> bool {
         self.stopped().is_some() || self.lost().unreadable > 0 || !self.missing.is_empty()
     }
@@ -154,16 +154,16 @@ impl Loaded {
         self.input.stopped.as_ref()
     }
 
-    /// What was named so far and is not in it.
+    /// Requested names that were not found so far.
     pub fn missing(&self) -> &[Missing] {
         &self.missing
     }
 
-    /// Of functions' names, all functions of those names; of operations', all that do them. A name that is not there is
-    /// noted ([`Self::missing`]), and the others go on.
+    /// For a function's name, all functions of that name; for an operation's, all functions that do it. A name that is
+    /// not found is noted in [`Self::missing`] and skipped.
     ///
     /// # Errors
-    /// If none of them is there.
+    /// If none of the names is found.
     pub fn named<'a>(&mut self, names: &'a [String]) -> Result<Vec<(&'a str, Vec<Function>)>, LoadError> {
         let mut found = Vec::new();
         let mut missing = Vec::new();
@@ -180,7 +180,7 @@ impl Loaded {
         Ok(found)
     }
 
-    /// The functions of all of these names, as [`Self::named`] has them.
+    /// The functions of all these names, as in [`Self::named`].
     ///
     /// # Errors
     /// As [`Self::named`].
@@ -199,7 +199,7 @@ impl Loaded {
         Missing { file: self.input.name.clone(), name: name.to_owned(), alike: self.alike(name) }
     }
 
-    /// At most five names with this one in them, to go on with.
+    /// At most five names that contain this one, as suggestions.
     fn alike(&self, name: &str) -> Vec<String> {
         let functions = self.functions();
         let mut alike: Vec<&str> = functions
@@ -212,10 +212,11 @@ impl Loaded {
         alike.into_iter().take(5).map(str::to_owned).collect()
     }
 
-    /// The roots to divide among; without names, the paper's high-level operations that are in the profile.
+    /// The roots that costs are attributed to; without names, the paper's high-level operations that are in the
+    /// profile.
     ///
     /// # Errors
-    /// If none of the names is there, or without names nothing of TCP.
+    /// If none of the names is found, or, without names, the profile has no TCP function.
     pub fn roots(&mut self, names: &[String]) -> Result<Roots, LoadError> {
         if names.is_empty() {
             let roots = Roots::high_level(self.functions());
@@ -233,13 +234,13 @@ impl Loaded {
     }
 }
 
-/// A function, or an operation, that was named and is not in a profile.
+/// A requested function or operation that is not in a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{file}: no function {name} in this profile; {}", instead(.alike))]
 pub struct Missing {
     file: String,
     name: String,
-    /// Names that are in it, and have this one in them.
+    /// Names in the profile that contain this one.
     alike: Vec<String>,
 }
 
@@ -250,13 +251,13 @@ fn instead(alike: &[String]) -> String {
     }
 }
 
-/// Why a profile cannot be looked at as asked.
+/// Why a profile cannot be analysed as requested.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] ProfileError),
-    /// It is empty.
+    /// It has no samples.
     #[error("{file}: no samples; record while the host is busy, and for longer")]
     NoSamples {
         /// The file.
@@ -278,10 +279,10 @@ pub enum LoadError {
         /// The file.
         file: String,
     },
-    /// None of the functions named is in it.
+    /// None of the requested functions is in it.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Missing(Vec<Missing>),
-    /// Its weights are cycles, and how long one takes is not known.
+    /// Its weights are cycles, and the CPU frequency is not known.
     #[error("the work file lacks the CPU's frequency; give --cpu-mhz")]
     NoFrequency,
     /// Its weights are neither time nor cycles.
@@ -292,7 +293,7 @@ pub enum LoadError {
         /// The unit of its weights.
         unit: &'static str,
     },
-    /// Nothing of TCP is in it.
+    /// It has no TCP function.
     #[error("{file}: nothing of TCP is in this profile; name functions with --to")]
     NoTcp {
         /// The file.
@@ -300,7 +301,7 @@ pub enum LoadError {
     },
 }
 
-/// The event of that name; without one, the event with the most samples.
+/// The event of that name; without a name, the event with the most samples.
 fn event(file: &str, profile: &Profile, name: Option<&str>) -> Result<u16, LoadError> {
     let number = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
     let Some(name) = name else {

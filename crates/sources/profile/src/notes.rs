@@ -1,12 +1,12 @@
-//! What was odd about a profile, or is missing next to it, and how to fix that.
+//! What was odd about a profile, or is missing next to it, and how to fix it.
 
 use crate::error::At;
 use std::fmt;
 
-/// Kinds of notes are few, but images may be many: past this number they are counted under the last.
+/// There are few kinds of notes, but there may be many images: beyond this number, notes are counted under the last.
 const MOST: usize = 256;
 
-/// Something to know about a profile that was read.
+/// Something odd about a profile that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Oddity {
@@ -18,22 +18,22 @@ pub enum Oddity {
     UnknownRecord,
     /// Skipped: more distinct stacks, tasks or mappings than slowpath keeps.
     TooMany,
-    /// The file was never completed: its header says nothing of how much there is, and the tables at its end are missing.
+    /// The recording was never completed: its header does not give its size, and the tables at its end are missing.
     Unfinished,
-    /// Stacks of programs are dumps of memory (`--call-graph dwarf`), which slowpath does not unwind.
+    /// User stacks are memory dumps (`--call-graph dwarf`), which slowpath does not unwind.
     MemoryDumps,
     /// The kernel hides its symbols' addresses (`kptr_restrict`).
     KernelSymbolsHidden,
-    /// The kernel that was profiled is another one than this host's, and its symbols were not given.
+    /// The profiled kernel is not this host's kernel, and its symbols were not given.
     OtherKernel,
     /// A symbol file of the kernel cannot be read.
     NoKernelSymbols,
-    /// A program or library cannot be read here, or what is under its name is no regular file.
+    /// A program or library cannot be read here, or its name is not a regular file.
     NoImage,
-    /// A program or library is another one here than the one that ran.
+    /// A program or library here differs from the one that ran.
     OtherImage,
-    /// A program or library of a recording that is not known to be of this host since it was started, without a build-id to
-    /// know it by: it was not opened.
+    /// A program or library of a recording that is not known to be of this boot of this host, without a build-id to
+    /// identify it. It was not opened.
     Elsewhere,
     /// The symbols of a program or library take more memory than a file of its size may.
     TooMuchImage,
@@ -76,7 +76,7 @@ impl Oddity {
         }
     }
 
-    /// How to fix it, where that is known.
+    /// How to fix it, if that is known.
     pub const fn fix(self) -> Option<&'static str> {
         Some(match self {
             Self::TooMany => "record for a shorter time or with a lower frequency (perf record -F)",
@@ -106,16 +106,16 @@ impl Oddity {
     }
 }
 
-/// How often an [`Oddity`] was met.
+/// How often an [`Oddity`] occurred.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What.
+    /// The oddity.
     pub oddity: Oddity,
-    /// The file, image or field, where that matters.
+    /// The file, image or field, if that matters.
     pub subject: String,
     /// How often: samples, records or lines.
     pub count: u64,
-    /// Where first.
+    /// The first place.
     pub first: Option<At>,
 }
 
@@ -134,7 +134,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// All notes, in the order in which they were first met.
+/// All notes, in the order of their first occurrence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes(Vec<Note>);
 

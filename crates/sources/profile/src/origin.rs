@@ -1,12 +1,12 @@
-//! Where a profile comes from.
+//! The origin of a profile.
 
 use std::time::SystemTime;
 
-/// What is known of a file besides what is in it.
+/// What is known of a file besides its contents.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
-    /// Its bytes, as they are on the disk or came through a pipe.
+    /// Its size in bytes, on disk or as received through a pipe.
     pub(crate) bytes: u64,
-    /// When it was written last.
+    /// When it was last written.
     pub(crate) written: Option<SystemTime>,
 }

@@ -1,4 +1,5 @@
-//! What a host did while a profile of it was recorded: looked at from /proc at both ends, and kept in a file next to the profile.
+//! What a host did while a profile was recorded: /proc is read before and after, and the difference is stored in a file
+//! next to the profile.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 const SCHEMA: &str = "slowpath/work/1";
-/// A file has 10 KiB; a kernel with many devices has more.
+/// Limit of a work file: usually 10 KiB, more for a kernel with many devices.
 const MOST_BYTES: u64 = 4 << 20;
-/// Rows of these tables of `/proc/net/snmp` and `netstat` are kept.
+/// Tables of `/proc/net/snmp` and `netstat` that are read.
 const TABLES: &[&str] = &["Ip", "Tcp", "TcpExt", "IpExt"];
-/// The counters that are gauges or settings (RFC 4022, RFC 4293).
+/// Values that are gauges or settings, not counters (RFC 4022, RFC 4293).
 const NOT_COUNTED: &[&str] = &[
     "Ip.Forwarding",
     "Ip.DefaultTTL",
@@ -63,10 +64,10 @@ struct Device {
     sent_packets: u64,
 }
 
-/// The beginning of what a host does.
+/// The counters at the start.
 #[derive(Clone, Debug)]
 pub struct Begun {
-    /// The folder of the network namespace's files.
+    /// The folder with the network namespace's files.
     net: PathBuf,
     at: Instant,
     counters: BTreeMap<String, u64>,
@@ -74,12 +75,12 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// In the network namespace of this thread: `/proc/net` would be that of the process's first one.
+    /// For the network namespace of this thread: `/proc/net` would be that of the process's first thread.
     pub fn here() -> Self {
         Self::in_folder("/proc/thread-self/net".into())
     }
 
-    /// In the network namespace of a process.
+    /// For the network namespace of a process.
     pub fn of(process: u32) -> Self {
         Self::in_folder(format!("/proc/{process}/net").into())
     }
@@ -89,7 +90,7 @@ impl Begun {
         Self { net, at: Instant::now(), counters, devices }
     }
 
-    /// What it did since. What cannot be seen any more is absent.
+    /// The difference since then. What can no longer be read is absent.
     pub fn end(&self) -> Work {
         let seconds = self.at.elapsed().as_secs_f64();
         let (counters, devices) = look(&self.net);
@@ -117,7 +118,7 @@ fn look(net: &Path) -> (BTreeMap<String, u64>, BTreeMap<String, Carried>) {
     (counters, devices(&read("dev")))
 }
 
-/// Two lines for each table: its name with the counters' names, and with their values.
+/// Parses pairs of lines: a table's name with its counters' names, and with their values.
 fn tables(text: &str, counters: &mut BTreeMap<String, u64>) {
     let lines: Vec<&str> = text.lines().collect();
     for pair in lines.chunks_exact(2) {
@@ -138,7 +139,7 @@ fn tables(text: &str, counters: &mut BTreeMap<String, u64>) {
     }
 }
 
-/// A line for each device: 8 numbers of what was received, 8 of what was sent (`dev_seq_printf_stats`).
+/// Parses a line per device: 8 numbers of received, 8 of sent traffic (`dev_seq_printf_stats`).
 fn devices(text: &str) -> BTreeMap<String, Carried> {
     let mut devices = BTreeMap::new();
     for (name, numbers) in text.lines().filter_map(|line| line.rsplit_once(':')) {
@@ -153,7 +154,7 @@ fn devices(text: &str) -> BTreeMap<String, Carried> {
     devices
 }
 
-/// What is there at both ends, and did not go back.
+/// The growth of counters that exist at both ends and did not decrease.
 fn grown(from: &BTreeMap<String, u64>, to: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     to.into_iter()
         .filter_map(|(name, to)| Some((to.checked_sub(*from.get(&name)?)?, name)))
@@ -163,7 +164,7 @@ fn grown(from: &BTreeMap<String, u64>, to: BTreeMap<String, u64>) -> BTreeMap<St
 
 fn carried(from: &BTreeMap<String, Carried>, to: BTreeMap<String, Carried>) -> BTreeMap<String, Carried> {
     let since = |name: &String, to: Carried| {
-        // A device that came meanwhile began at 0.
+        // A device that appeared meanwhile began at 0.
         let from = from.get(name).copied().unwrap_or_default();
         Some(Carried {
             received_bytes: to.received_bytes.checked_sub(from.received_bytes)?,
@@ -176,12 +177,12 @@ fn carried(from: &BTreeMap<String, Carried>, to: BTreeMap<String, Carried>) -> B
 }
 
 fn cpus() -> Option<u32> {
-    // SAFETY: it takes a plain value.
+    // SAFETY: the argument is a plain value.
     let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     u32::try_from(online).ok().filter(|online| *online > 0)
 }
 
-/// The mean of what x86 says of its CPUs (`show_cpuinfo`); other CPUs say nothing there.
+/// The mean CPU frequency on x86 (`show_cpuinfo`); other CPUs do not report it there.
 fn hertz(cpuinfo: &str) -> Option<f64> {
     let megahertz = |line: &str| line.strip_prefix("cpu MHz")?.split_once(':')?.1.trim().parse::<f64>().ok();
     let all: Vec<f64> =
@@ -189,7 +190,7 @@ fn hertz(cpuinfo: &str) -> Option<f64> {
     (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64 * 1e6)
 }
 
-/// The file of the work next to a profile: `perf.data.work.json`.
+/// The path of the work file next to a profile: `perf.data.work.json`.
 pub fn beside(profile: &Path) -> PathBuf {
     let mut name = OsString::from(profile);
     name.push(".work.json");
@@ -203,13 +204,13 @@ pub fn write(profile: &Path, work: &Work) -> io::Result<PathBuf> {
     Ok(file)
 }
 
-/// Where perf has moved a profile aside, as `perf.data.old`, moves its work with it.
+/// Renames the work file along with its profile, which perf renamed to `perf.data.old`.
 pub(crate) fn move_aside(profile: &Path) {
     let mut old = OsString::from(profile);
     old.push(".old");
     let to = beside(Path::new(&old));
     if fs::rename(beside(profile), &to).is_err() {
-        // What is there belongs to one that is gone.
+        // An existing file belongs to a profile that is gone.
         let _ = fs::remove_file(to);
     }
 }
@@ -231,14 +232,14 @@ pub fn to_json(work: &Work) -> String {
         counters: &work.counters,
         devices: work.devices.iter().map(|(name, carried)| (name.as_str(), device(carried))).collect(),
     };
-    // Plain data: numbers that JSON does not have become null.
+    // Plain data cannot fail; numbers that JSON lacks become null.
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-/// Work that was read, and which of its fields make no sense and were skipped.
+/// The work that was read, and which of its fields were invalid and skipped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkRead {
-    /// What could be read.
+    /// The valid part.
     pub work: Work,
     /// Fields that were skipped, by name.
     pub skipped: Vec<String>,
@@ -256,7 +257,7 @@ pub enum WorkError {
         /// What the system says.
         source: io::Error,
     },
-    /// It is something else, or damaged.
+    /// The file has another format, or is damaged.
     #[error("{name}: not what a host did ({SCHEMA}): {reason}")]
     NotWork {
         /// The file.
@@ -266,12 +267,12 @@ pub enum WorkError {
     },
 }
 
-/// Reads a file of [`to_json`]. Keys that are not known are left alone.
+/// Reads a file written by [`to_json`]. Unknown keys are ignored.
 pub fn open(path: &Path) -> Result<WorkRead, WorkError> {
     read(path, File::open(path))
 }
 
-/// Reads a file that was found next to a profile. The sender of the folder may have put something else there.
+/// Reads a file that was found next to a profile. Whoever sent the folder may have put something else there.
 pub fn open_beside(path: &Path) -> Result<WorkRead, WorkError> {
     read(path, open_regular(path))
 }
@@ -284,7 +285,7 @@ fn read(path: &Path, opened: io::Result<File>) -> Result<WorkRead, WorkError> {
     from_json(&name, &bytes)
 }
 
-/// Reads a document of work from memory.
+/// Reads a work document from memory.
 pub fn from_json(name: &str, bytes: &[u8]) -> Result<WorkRead, WorkError> {
     let not_work = |reason: String| WorkError::NotWork { name: name.to_owned(), reason };
     if bytes.len() as u64 > MOST_BYTES {
@@ -318,7 +319,7 @@ fn device(value: &Value) -> Option<Carried> {
     })
 }
 
-/// A field; absent or null it is not known, and what makes no sense is skipped.
+/// A field; if absent or null it is unknown, and if invalid it is skipped.
 fn field<T>(
     fields: &Map<String, Value>,
     name: &str,

@@ -1,4 +1,4 @@
-//! The picture itself.
+//! Draws a chart.
 
 use super::look::{self, FILE_STYLE, ONE, Stroke, shape};
 use super::scale::Scale;
@@ -6,30 +6,30 @@ use super::text::{self, LINE, escaped, wrapped};
 use super::{Chart, Line, Look, Point};
 use std::fmt::Write;
 
-/// Width, and height of the area between the axes: in a file, and on a page, which has several pictures side by side.
+/// The width, and the height of the plot area: in a file, and in a page, where several charts are side by side.
 const SIZE: [f64; 2] = [860.0, 380.0];
 const SIZE_ON_PAGE: [f64; 2] = [660.0, 240.0];
 const MARGIN: f64 = 24.0;
-/// Distance between what is written along the axes: upwards, and to the right between two round numbers.
+/// The minimum distance between ticks: vertically, and horizontally between round numbers.
 const APART: f64 = 26.0;
 const APART_ACROSS: f64 = 60.0;
-/// Letters in a line of the title and of the remarks.
+/// Characters per line of the title and of the remarks.
 const LETTERS: usize = 110;
-/// More lines than these have a legend, and no names at their ends.
+/// Charts with more lines have a legend instead of names at the ends of the lines.
 const MOST_NAMED_AT_END: usize = 8;
 
-/// The picture as a file.
+/// Draws the chart as a file.
 pub fn svg(chart: &Chart) -> String {
     Picture::of(chart, false)
 }
 
-/// The picture as a part of a page that has [`PAGE_STYLE`](super::PAGE_STYLE): title and remarks are the page's to show,
-/// colours follow its ground, and lines have their names at their ends.
+/// Draws the chart as a part of a page that has [`PAGE_STYLE`](super::PAGE_STYLE). The page shows title and remarks,
+/// colours follow the page's theme, and names are at the ends of lines.
 pub fn inline(chart: &Chart) -> String {
     Picture::of(chart, true)
 }
 
-/// Where points lie.
+/// The plot area.
 #[derive(Clone, Copy)]
 struct Area<'a> {
     across: &'a Scale,
@@ -48,7 +48,7 @@ fn axis_title(title: &str, scale: &Scale) -> String {
     }
 }
 
-/// What is drawn so far, and where the next line goes.
+/// The SVG under construction, and the position of the next element.
 struct Picture {
     body: String,
     y: f64,
@@ -95,13 +95,13 @@ impl Picture {
         picture.whole(chart)
     }
 
-    /// A page has its own margins; digits of some fonts are wider than what is kept free for them.
+    /// The left margin: a page has its own, and digits of some fonts are wider than assumed.
     fn left(&self) -> f64 {
         if self.on_page { 4.0 } else { MARGIN }
     }
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
-        // A String takes all.
+        // Writing to a String cannot fail.
         let _ = self.body.write_fmt(element);
         self.body.push('\n');
     }
@@ -117,7 +117,7 @@ impl Picture {
         self.text(x, text, " text-anchor=\"middle\"");
     }
 
-    /// Title and remarks.
+    /// Draws title and remarks.
     fn heading(&mut self, chart: &Chart) {
         for line in wrapped(&chart.title, LETTERS * 4 / 5) {
             self.text(MARGIN, &line, " class=\"title\"");
@@ -139,7 +139,7 @@ impl Picture {
         }
     }
 
-    /// The values that were tried, or round numbers, each with its name where there is room.
+    /// Draws the horizontal ticks, at values or round numbers, with labels where there is room.
     fn values_across(&mut self, chart: &Chart, xs: &[f64], area: Area<'_>) {
         let mut values = if chart.x.round { area.across.ticks(&chart.x, APART_ACROSS) } else { xs.to_vec() };
         values.sort_by(f64::total_cmp);
@@ -151,7 +151,7 @@ impl Picture {
             self.add(format_args!("<path class=\"grid\" d=\"M{x:.1} {top:.1}V{:.1}\"/>", bottom + 5.0));
             let text = (chart.x.write)(value);
             let half = text::width(&text) / 2.0;
-            // The last one may reach over the edge of the area, not over that of the picture.
+            // The last label may extend beyond the plot area, but not beyond the image.
             let middle = x.min(self.width - half - 4.0);
             if middle - half < free {
                 continue;
@@ -209,7 +209,7 @@ impl Picture {
         }
     }
 
-    /// A letter at each place where none is yet.
+    /// Draws a letter at each place that does not have one yet.
     fn letters(&mut self, places: &[[f64; 2]], letter: char, colour: &str) {
         let mut taken: Vec<[f64; 2]> = Vec::new();
         for &[x, y] in places {
@@ -224,7 +224,7 @@ impl Picture {
         }
     }
 
-    /// Names at the ends of lines, where names distinguish them.
+    /// Whether names are at the ends of lines, because they distinguish the lines.
     fn has_names_at_ends(&self, chart: &Chart) -> bool {
         self.on_page && (2..=MOST_NAMED_AT_END).contains(&chart.lines.len())
     }
@@ -268,7 +268,7 @@ impl Picture {
         }
     }
 
-    /// Names in as many columns as have room.
+    /// Draws the legend, in as many columns as fit.
     fn legend(&mut self, lines: &[(usize, &Line)], area: Area<'_>) {
         let (left, right) = (area.left, area.right);
         let cell = lines.iter().map(|(_, line)| text::width(&line.name)).fold(0.0, f64::max) + 60.0;
@@ -317,12 +317,12 @@ impl Picture {
     }
 }
 
-/// The lines with an end, and their numbers.
+/// Lines named at their end, and their numbers.
 fn named_at_end(lines: &[Line]) -> impl Iterator<Item = (usize, &Line)> {
     lines.iter().enumerate().filter(|(_, line)| !matches!(line.look, Look::Letters(_)))
 }
 
-/// The others, as far as they have anything to show.
+/// Lines named in the legend, if they have points.
 fn in_legend(lines: &[Line]) -> impl Iterator<Item = (usize, &Line)> {
     let has_letters = |line: &Line| matches!(line.look, Look::Letters(_)) && !line.points.is_empty();
     lines.iter().enumerate().filter(move |(_, line)| has_letters(line))
@@ -336,7 +336,7 @@ fn straight(places: &[[f64; 2]]) -> String {
 fn steps(places: &[[f64; 2]]) -> String {
     let mut path = String::new();
     for (number, [x, y]) in places.iter().enumerate() {
-        // A String takes all.
+        // Writing to a String cannot fail.
         let _ = if number == 0 { write!(path, "M{x:.1} {y:.1}") } else { write!(path, "H{x:.1}V{y:.1}") };
     }
     path
@@ -375,7 +375,7 @@ mod tests {
         }
     }
 
-    /// What is written in a picture: the place, where it is anchored, and the text.
+    /// The texts of an SVG: x, y, whether centred, and the text.
     fn texts(picture: &str) -> Vec<(f64, f64, bool, String)> {
         let attribute = |element: &str, name: &str| {
             let rest = element.split_once(&format!(" {name}=\""))?.1;
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_written_along_the_axis_overlaps() {
+    fn axis_labels_do_not_overlap() {
         for points in [1, 2, 7, 40, 300] {
             let along = texts(&svg(&chart(3, points)));
             let is_value =
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_can_be_told_from_the_others() {
+    fn every_line_has_a_distinct_look() {
         let picture = svg(&chart(super::super::MOST_LINES, 3));
         let marks: Vec<&str> = picture.lines().filter(|line| line.starts_with("<path fill=")).collect();
         assert_eq!(marks.len(), super::super::MOST_LINES, "one for each in the legend");
@@ -428,13 +428,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_show_is_said() {
+    fn empty_chart_says_so() {
         assert!(svg(&chart(0, 0)).contains("There is nothing to show."));
     }
 
-    /// On a page nothing has a colour of its own, so that each shows on a dark ground as well.
+    /// In a page nothing has a fixed colour, so that everything is visible in the dark theme too.
     #[test]
-    fn on_a_page_colours_are_the_pages() {
+    fn inline_chart_uses_the_page_colours() {
         let mut chart = chart(3, 5);
         chart.lines[1].look = Look::Steps;
         chart.lines[2].look = Look::Letters('R');
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_on_each_other_are_one() {
+    fn overlapping_letters_are_merged() {
         let mut chart = chart(1, 300);
         chart.lines[0].look = Look::Letters('Z');
         let letters = svg(&chart).matches("class=\"letter\"").count();

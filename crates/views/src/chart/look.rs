@@ -1,9 +1,9 @@
-//! How lines are distinguished.
+//! The looks of lines.
 
-/// Okabe and Ito's colours (Color universal design, 2008) without the yellow, which white paper does not show.
+/// The colours of Okabe and Ito (Color universal design, 2008) without yellow, which is invisible on white.
 pub(super) const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777"];
-/// These colours by the names that a page gives them: it knows whether its ground is light or dark ([`PAGE_STYLE`]).
+/// The names of these colours as CSS variables, which the page defines for its light and dark theme ([`PAGE_STYLE`]).
 const ON_PAGE: [&str; 8] = [
     "var(--line-0)",
     "var(--line-1)",
@@ -14,21 +14,21 @@ const ON_PAGE: [&str; 8] = [
     "var(--line-6)",
     "var(--line-7)",
 ];
-/// Neighbours have others, so that of two lines that lie on each other both show.
+/// Dashes alternate between neighbours, so that both of two overlapping lines are visible.
 const DASHES: [&str; 3] = ["", "10 5", "3 4"];
-/// Half the size of a mark: large and small in turns, likewise.
+/// Half the size of a mark; large and small alternate for the same reason.
 const MARKS: [f64; 2] = [5.2, 3.6];
-/// Of a single run's.
+/// Half the size of the mark of a single run.
 pub(super) const ONE: f64 = 3.0;
 
-/// Of a picture in a file; attributes that hold for all of it.
+/// The style of a file, and attributes for all of it.
 pub(super) const FILE_STYLE: &str = "<style>.title{font-size:15px;font-weight:600}.faint{fill:#555c64}\
     .grid{stroke:#dcdad5;fill:none}.line{fill:none;stroke-width:2;stroke-linejoin:round}\
     .mark{stroke:#fff;stroke-width:.8}.one{fill:none;stroke-width:1;stroke-opacity:.75}\
     .letter{font-weight:700;text-anchor:middle}.thin{stroke-width:1.2}.leader{fill:none}</style>\n\
     <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
 
-/// What a page needs once for all the pictures in it, besides the variables of the report's own style.
+/// The CSS that a page needs once for all its charts, in addition to the report's variables.
 pub const PAGE_STYLE: &str = "\
 :root{--line-0:#0072b2;--line-1:#c65400;--line-2:#00805d;--line-3:#b0559a;--line-4:#a87400;--line-5:#2c8fc4;\
 --line-6:#1d2126;--line-7:#707680}
@@ -42,7 +42,7 @@ pub const PAGE_STYLE: &str = "\
 .chart .letter{font-weight:700;text-anchor:middle;paint-order:stroke;stroke:var(--raised);stroke-width:2.5px}
 ";
 
-/// Colour, dashes and half the size of the marks of a line.
+/// A line's colour, dashes and half the size of its marks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stroke {
     pub colour: &'static str,
@@ -50,7 +50,7 @@ pub(super) struct Stroke {
     pub mark: f64,
 }
 
-/// Those of a line by its number, unless it has its own colour and says whether it is dashed.
+/// The stroke of a line by its number, unless the line has its own.
 pub(super) fn stroke(number: usize, own: Option<(usize, bool)>, on_page: bool) -> Stroke {
     let colours = if on_page { &ON_PAGE } else { &COLOURS };
     let (colour, dashes) = match own {
@@ -60,7 +60,7 @@ pub(super) fn stroke(number: usize, own: Option<(usize, bool)>, on_page: bool) -
     Stroke { colour: colours[colour % colours.len()], dashes, mark: MARKS[number % MARKS.len()] }
 }
 
-/// The mark of a line: a circle, a square, a triangle, a diamond, a triangle on its tip.
+/// The mark of a line: a circle, a square, a triangle, a diamond, or a triangle on its tip.
 pub(super) fn shape(number: usize, x: f64, y: f64, half: f64) -> String {
     match number % 5 {
         0 => format!(

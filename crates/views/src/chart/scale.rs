@@ -1,30 +1,30 @@
-//! From numbers to places, and round numbers on the way.
+//! Scales: from numbers to positions, and round numbers for ticks.
 
 use super::Axis;
 
-/// Numbers along a length.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     low: f64,
     high: f64,
     logarithmic: bool,
-    /// Where nothing lies, if that is apart from the others.
+    /// The position of zero, if it is set apart from the other numbers.
     nothing: Option<f64>,
-    /// Where `low` and `high` lie.
+    /// The positions of `low` and `high`.
     from: f64,
     to: f64,
 }
 
-/// A factor from which on a scale is logarithmic.
+/// The factor between the smallest and largest number from which a scale is logarithmic.
 const WIDE: f64 = 10.0;
-/// Of a length, what is left free at its ends, and what lies between nothing and the others.
+/// Fractions of the axis: the margin at its ends, and the gap between zero and the other numbers.
 const ROOM: f64 = 0.035;
 const APART: f64 = 0.1;
 
 impl Scale {
-    /// Over all of `numbers`, of which there is one at least. Upwards, and where round numbers are marked, a scale begins
-    /// at nothing and ends at a round number; to the right it is as long as the numbers are apart, with some room, and nothing lies apart from others
-    /// that need a logarithmic scale.
+    /// A scale for `numbers`, at least one. Vertical scales, and those with round ticks, start at zero and end at a
+    /// round number. Horizontal ones span the numbers, with a margin. If the other numbers need a logarithmic scale,
+    /// zero is set apart from them.
     pub fn new(numbers: &[f64], axis: &Axis, upwards: bool, from: f64, to: f64) -> Self {
         let least = least(numbers.iter());
         let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -60,7 +60,7 @@ impl Scale {
         }
     }
 
-    /// Where a number lies.
+    /// The position of a number.
     pub fn place(&self, number: f64) -> f64 {
         if let (Some(place), true) = (self.nothing, number <= 0.0) {
             return place;
@@ -73,21 +73,21 @@ impl Scale {
         self.from + part * (self.to - self.from)
     }
 
-    /// Whether nothing lies apart from the others.
+    /// Whether zero is set apart from the other numbers.
     pub fn has_nothing_apart(&self) -> bool {
         self.nothing.is_some()
     }
 
-    /// Whether it is logarithmic.
+    /// Whether the scale is logarithmic.
     pub fn is_logarithmic(&self) -> bool {
         self.logarithmic
     }
 
-    /// Round numbers along it that are so far apart at least.
+    /// Round numbers along the scale, at least `apart` from each other.
     pub fn ticks(&self, axis: &Axis, apart: f64) -> Vec<f64> {
         let all =
             if self.logarithmic { self.round_factors(axis.binary) } else { self.round_steps(axis.binary) };
-        // Of steps that are too many, those that are alike: each second, each fifth, one for each decade.
+        // Of too many ticks, an even subset is kept: every second, every fifth, or one per decade.
         let fits = |ticks: &[f64]| {
             ticks.windows(2).all(|two| (self.place(two[1]) - self.place(two[0])).abs() >= apart)
         };
@@ -124,7 +124,7 @@ fn least<'a>(numbers: impl Iterator<Item = &'a f64>) -> f64 {
     numbers.copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The least round number that is no less: 1, 2 or 5 times a power of ten, or a power of two.
+/// The smallest round number not below `number`: 1, 2 or 5 times a power of ten, or a power of two.
 fn round_up(number: f64, binary: bool) -> f64 {
     if binary {
         return number.log2().ceil().exp2();
@@ -134,13 +134,13 @@ fn round_up(number: f64, binary: bool) -> f64 {
     factor.unwrap_or(10.0) * decade
 }
 
-/// A round number beyond `most` and another one than `least` begins with.
+/// A round number above `most` that differs from the first one at `least`.
 fn round_up_beyond(least: f64, most: f64, binary: bool) -> f64 {
     let up = round_up(most, binary);
     if up > round_down(least, binary) { up } else { round_up(up * 1.001, binary) }
 }
 
-/// The greatest round number that is no greater.
+/// The largest round number not above `number`.
 fn round_down(number: f64, binary: bool) -> f64 {
     let up = round_up(number, binary);
     if up <= number * (1.0 + 1e-9) {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn round_numbers_are_round() {
+    fn numbers_are_rounded_to_1_2_5_or_powers_of_two() {
         for (number, up, down) in [(1.0, 1.0, 1.0), (3.0, 5.0, 2.0), (7.0, 10.0, 5.0), (0.011, 0.02, 0.01)] {
             assert!((round_up(number, false) / up - 1.0).abs() < 1e-9, "{number}");
             assert!((round_down(number, false) / down - 1.0).abs() < 1e-9, "{number}");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_begins_at_nothing_or_is_logarithmic() {
+    fn scale_starts_at_zero_or_is_logarithmic() {
         let linear = Scale::new(&[30.0, 95.0], &DECIMAL, true, 400.0, 0.0);
         assert_eq!(linear.ticks(&DECIMAL, 20.0), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
         assert_eq!((linear.place(0.0), linear.place(100.0)), (400.0, 0.0));
@@ -195,9 +195,9 @@ mod tests {
         );
     }
 
-    /// No loss, and losses that are far apart.
+    /// Zero loss, and loss rates over several decades.
     #[test]
-    fn nothing_lies_apart() {
+    fn zero_is_set_apart_on_a_logarithmic_scale() {
         let scale = Scale::new(&[0.0, 0.0001, 0.001, 0.01], &DECIMAL, false, 0.0, 1000.0);
         let places: Vec<_> = [0.0, 0.0001, 0.001, 0.01].map(|number| scale.place(number).round()).into();
         assert_eq!(places, [35.0, 135.0, 550.0, 965.0]);
@@ -206,21 +206,21 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_can_say_what_it_is() {
+    fn axis_can_force_linear_or_logarithmic() {
         let scale = |numbers: &[f64], axis, upwards| Scale::new(numbers, axis, upwards, 0.0, 1000.0);
         for upwards in [true, false] {
             assert!(!scale(&[1.0, 1000.0], &LINEAR, upwards).is_logarithmic());
             assert!(scale(&[3.0, 4.0], &LOGARITHMIC, upwards).is_logarithmic());
             let apart = scale(&[0.0, 3.0, 4.0], &LOGARITHMIC, upwards);
             assert!(apart.has_nothing_apart() && apart.place(0.0) < apart.place(3.0));
-            // Of nothing at all there is no logarithm.
+            // There is no logarithm if all numbers are zero.
             assert!(!scale(&[0.0, 0.0], &LOGARITHMIC, upwards).is_logarithmic());
         }
     }
 
-    /// Whatever the numbers are, ticks keep their distance and lie on the axis, and so do the numbers.
+    /// For any numbers, ticks keep their distance, and ticks and numbers lie on the axis.
     #[test]
-    fn everything_lies_on_the_axis() {
+    fn ticks_and_numbers_lie_on_the_axis() {
         let numbers = [0.0, 1e-9, 1.0, 1.0001, 9.99, 10.0, 10.01, 123_456.0, 1e18];
         for (a, b) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (*a, *b))) {
             for (axis, upwards) in

@@ -1,19 +1,19 @@
-//! What is written in a picture.
+//! Text in charts.
 
 use slowpath_model::shown;
 
-/// The line height of what is written, and the width that is kept free for a letter of it: wider than most fonts are.
+/// The line height, and the width reserved for a character, wider than in most fonts.
 pub(super) const LINE: f64 = 18.0;
 const LETTER: f64 = 7.2;
 
-/// The width to keep free for a text.
+/// The width to reserve for a text.
 pub(super) fn width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
-/// A text between elements, or as the value of an attribute in double quotes, of HTML or SVG.
+/// Escapes text for HTML or SVG, as content or in a double-quoted attribute.
 ///
-/// XML has few control characters, not even escaped; here all are shown as on a terminal.
+/// XML forbids most control characters, even escaped, so they are shown as on a terminal.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in shown::line(text).chars() {
@@ -28,7 +28,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Lines of so many letters at most, broken between words; a longer word is cut.
+/// Wraps text into lines of at most `letters` characters; a longer word is cut.
 pub(super) fn wrapped(text: &str, letters: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -46,7 +46,7 @@ pub(super) fn wrapped(text: &str, letters: usize) -> Vec<String> {
     lines
 }
 
-/// Middles for labels that would like to be at `wanted`, at least `apart` from each other and within `low..=high` as far
+/// The centres of labels that want to be at `wanted`: at least `apart` from each other and within `low..=high`, as far
 /// as there is room; in the order of `wanted`.
 pub(super) fn apart(wanted: &[f64], apart: f64, [low, high]: [f64; 2]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
@@ -57,7 +57,7 @@ pub(super) fn apart(wanted: &[f64], apart: f64, [low, high]: [f64; 2]) -> Vec<f6
         places[*number] = places[*number].max(free);
         free = places[*number] + apart;
     }
-    // What went too far comes back, and moves those before it.
+    // Labels beyond the end move back, and push those before them.
     let mut free = high;
     for number in order.iter().rev() {
         places[*number] = places[*number].min(free);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_keep_apart() {
+    fn overlapping_labels_are_moved_apart() {
         assert_eq!(apart(&[50.0, 10.0], 15.0, [0.0, 100.0]), [50.0, 10.0]);
         assert_eq!(apart(&[50.0, 48.0, 51.0], 15.0, [0.0, 100.0]), [63.0, 48.0, 78.0]);
         assert_eq!(apart(&[99.0, 98.0, -4.0], 15.0, [0.0, 100.0]), [100.0, 85.0, 0.0]);

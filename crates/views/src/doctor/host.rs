@@ -1,4 +1,4 @@
-//! What was seen of a host, as JSON.
+//! The state of a host, as JSON.
 
 use crate::mirror::{each, mirrored, one};
 use slowpath_doctor::host;

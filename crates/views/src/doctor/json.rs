@@ -66,7 +66,7 @@ struct Finding {
 }
 
 impl DoctorDocument {
-    /// From a host that was checked against a goal.
+    /// Builds the document of a host that was checked against a goal.
     pub fn new(host: &doctor::Host, aim: &Aim, findings: &[doctor::Finding]) -> Self {
         let goal = &aim.goal;
         let goal = Goal {

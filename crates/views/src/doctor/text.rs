@@ -1,4 +1,4 @@
-//! What `slowpath doctor` prints for people: the verdict, the findings, what could not be read.
+//! The text of `slowpath doctor`: the verdict, the findings, and what could not be read.
 
 use crate::terminal::Look;
 use crate::words::sentence;
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 /// Prints the verdict, each failed check with its fixes, and what could not be read.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(
     host: &Host,
     aim: &Aim,
@@ -54,7 +54,7 @@ fn verdict(aim: &Aim, findings: &[Finding], look: &Look, out: &mut impl Write) -
     look.strong_paragraph(out, &text)
 }
 
-/// Which way, and what was assumed.
+/// The direction that was checked, and the assumptions.
 fn looked_at(host: &Host, aim: &Aim) -> String {
     let goal = &aim.goal;
     let names: Vec<&str> = host.interfaces.iter().map(|interface| interface.name.as_str()).collect();

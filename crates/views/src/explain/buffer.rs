@@ -1,4 +1,4 @@
-//! `slowpath explain buffer`: what becomes of a buffer's size, kernel by kernel (ubik IV-A and B), as JSON.
+//! `slowpath explain buffer`: the window that each kernel derives from a buffer's size (ubik IV-A and B), as JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use std::time::Duration;
 pub struct Buffer {
     /// `slowpath/explain-buffer/1`.
     schema: &'static str,
-    /// What was asked for by `SO_RCVBUF` and `SO_SNDBUF`; absent for buffers that nobody asks for.
+    /// The size set with `SO_RCVBUF` and `SO_SNDBUF`; absent if a program sets none.
     pub asked_bytes: Option<u32>,
     /// Payload of a full segment.
     pub mss: u32,
@@ -20,7 +20,7 @@ pub struct Buffer {
     pub rtt_ns: Option<u64>,
     /// Its rate, where it was given.
     pub rate_bit_per_s: Option<u64>,
-    /// What it holds in an RTT at that rate.
+    /// Its bandwidth-delay product.
     pub bdp_bytes: Option<u64>,
     /// The kernels, in the order asked for.
     pub kernels: Vec<Kernel>,
@@ -42,7 +42,7 @@ pub struct Kernel {
 pub struct Way {
     /// Step by step.
     pub steps: Vec<OneStep>,
-    /// What `getsockopt` says once the option is set.
+    /// What `getsockopt` returns after the option is set.
     pub getsockopt_bytes: u64,
     /// The buffer at its largest, in bytes of memory.
     pub buffer_bytes: u64,
@@ -50,24 +50,25 @@ pub struct Way {
     pub window_scale: Option<u8>,
     /// The first window that is advertised once the connection is made; absent for a send buffer.
     pub first_bytes: Option<u64>,
-    /// The largest window, or what may be in flight at most in segments of their own.
+    /// The largest window; for a send buffer, the most that can be in flight in separate segments.
     pub most_bytes: u64,
-    /// That per RTT, as a rate; absent without an RTT.
+    /// The rate of one such window per RTT; absent without an RTT.
     pub rate_bit_per_s: Option<u64>,
-    /// What would be enough for the path; absent without a rate.
+    /// The settings that the path needs; absent without a rate.
     pub needed: Option<Needed>,
 }
 
-/// What would be enough.
+/// The settings that a path needs.
 #[derive(Serialize, JsonSchema)]
 pub struct Needed {
-    /// Whether what there is now is.
+    /// Whether the current settings are enough.
     pub is_enough: bool,
-    /// The least that the program has to ask for; absent if no value is enough.
+    /// The smallest size that the program has to set; absent if no value is enough.
     pub ask_bytes: Option<u32>,
     /// The sysctl that has to be raised for that, as for `sysctl -w`; absent if none has to be.
     pub ask_sysctl: Option<String>,
-    /// The bound that tuning needs, for a program that does not ask; absent where the kernel tunes no buffer to that.
+    /// The limit that autotuning needs, for a program that sets no size; absent if the kernel's autotuning cannot reach
+    /// it.
     pub tuned_bytes: Option<u32>,
     /// The sysctl that has to be raised for that, as for `sysctl -w`; absent if none has to be.
     pub tuned_sysctl: Option<String>,
@@ -76,7 +77,7 @@ pub struct Needed {
 /// A step.
 #[derive(Serialize, JsonSchema)]
 pub struct OneStep {
-    /// Its result.
+    /// The name of its result.
     pub name: &'static str,
     /// The kernel's function, with its file.
     pub function: &'static str,
@@ -97,7 +98,7 @@ impl From<Step> for OneStep {
     }
 }
 
-/// The parts of the path that were given.
+/// The given parts of the path.
 #[derive(Clone, Copy)]
 struct Path {
     rtt: Option<Duration>,
@@ -107,11 +108,11 @@ struct Path {
 /// The question.
 #[derive(Clone, Copy, Debug)]
 pub struct BufferQuestion {
-    /// What a program asks for by `SO_RCVBUF` and `SO_SNDBUF`; `None` where it asks for nothing.
+    /// The size that a program sets with `SO_RCVBUF` and `SO_SNDBUF`; `None` if it sets none.
     pub size: Option<u32>,
     /// Payload of a full segment.
     pub mss: u32,
-    /// Memory that a full segment is charged with at the receiver, where it is known.
+    /// Memory that the receiver charges for a full segment, if known.
     pub truesize: Option<u32>,
     /// The path's RTT.
     pub rtt: Option<Duration>,
@@ -120,7 +121,7 @@ pub struct BufferQuestion {
 }
 
 impl Buffer {
-    /// The arithmetic of each of these kernels.
+    /// The arithmetic of these kernels.
     pub fn of(args: &BufferQuestion, kernels: &[KernelProfile]) -> Self {
         let holds = args.rate.zip(args.rtt).map(|(rate, rtt)| rate.amount_in(rtt).get());
         let path = Path { rtt: args.rtt, holds };
@@ -203,7 +204,7 @@ fn send(host: &Host, kernel: &KernelProfile, asked: Option<i64>, path: Path) -> 
     }
 }
 
-/// A sysctl of three numbers, if its third has to be raised to `most`.
+/// The `sysctl -w` argument that raises the third number of a sysctl to `most`, if it is lower.
 fn raised(name: &str, sizes: BufferSizes, most: u32) -> Option<String> {
     (most > sizes.max).then(|| format!("net.ipv4.{name}={} {} {most}", sizes.min, sizes.default))
 }

@@ -11,7 +11,7 @@ impl Buffer {
     /// Prints each kernel's steps.
     ///
     /// # Errors
-    /// What writing to `out` gives.
+    /// The errors of `out`.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         for (at, kernel) in self.kernels.iter().enumerate() {
             if at > 0 {

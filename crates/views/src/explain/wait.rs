@@ -21,7 +21,7 @@ pub struct WaitQuestion<'a> {
     pub rtt: Duration,
     /// The sender's RTTVAR before the wait.
     pub rttvar: Duration,
-    /// The sender's RTO, where it is not that of SRTT and RTTVAR.
+    /// The sender's RTO, if it differs from that of SRTT and RTTVAR.
     pub rto: Option<Duration>,
     /// The packet loss probability, 0 to 1.
     pub loss: Option<f64>,
@@ -101,10 +101,10 @@ impl Wait {
         }
     }
 
-    /// Prints it; `is_given` says that the RTO was given.
+    /// Prints the result; `is_given` says whether the RTO was given.
     ///
     /// # Errors
-    /// What writing to `out` gives.
+    /// The errors of `out`.
     pub fn print(&self, is_given: bool, out: &mut impl Write) -> io::Result<()> {
         let time = |ns| duration_text(Duration::from_nanos(ns));
         let of = if is_given {

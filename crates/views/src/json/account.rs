@@ -1,11 +1,11 @@
-//! A reader's own account of what it read, which is not part of the contract: its fields may change.
+//! A reader's own statistics about its input. They are not part of the contract: the fields may change.
 
 use serde_json::{Value, json};
 use slowpath_capture::{Compression, Format};
 use slowpath_runs::simulated::Run;
 use slowpath_scenario::Scenario;
 
-/// For a capture.
+/// The statistics of a capture.
 pub(crate) fn of_capture(summary: &slowpath_capture::CaptureSummary) -> Value {
     let format = match summary.format {
         Format::Pcap => "pcap",
@@ -64,13 +64,13 @@ pub(crate) fn of_capture(summary: &slowpath_capture::CaptureSummary) -> Value {
     })
 }
 
-/// For a recording of events.
+/// The statistics of a recording of events.
 pub(crate) fn of_events(summary: &slowpath_recording::RecordingSummary) -> Value {
     let about = &summary.about;
     json!({ "title": about.title, "seed": about.seed, "host": about.host, "events": summary.events })
 }
 
-/// For a run in the simulator.
+/// The statistics of a simulated run.
 pub(crate) fn of_run(scenario: &Scenario, run: &Run) -> Value {
     let host = &scenario.host(scenario.vantage()).name;
     json!({ "seed": scenario.seed, "host": host, "events": run.simulation.events() })

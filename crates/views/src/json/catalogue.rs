@@ -17,11 +17,11 @@ pub struct Causes {
 /// One cause.
 #[derive(Serialize, JsonSchema)]
 pub struct CauseEntry {
-    /// Its name: the limit, a slash and the case of it.
+    /// Its name: the limit, a slash and the specific cause.
     cause: String,
     /// The limit alone.
     limit: &'static str,
-    /// For people.
+    /// Its title, for people.
     title: &'static str,
     /// Whether its time could be recovered.
     is_loss: bool,
@@ -29,12 +29,12 @@ pub struct CauseEntry {
     reported_by: Vec<&'static str>,
     /// Its page in the handbook, below `docs/src`.
     page: &'static str,
-    /// What that page says, as Markdown.
+    /// The text of that page, as Markdown.
     text: &'static str,
 }
 
 impl Causes {
-    /// The given `causes`, with the handbook's summary of each.
+    /// The given `causes`, with the handbook's text on each.
     pub fn of(causes: &[Cause], text: impl Fn(Cause) -> &'static str) -> Self {
         let entry = |cause: &Cause| CauseEntry {
             cause: cause.to_string(),

@@ -36,7 +36,7 @@ pub struct EventLine {
     times: Option<u64>,
     /// The state of a socket; `null` for other events.
     sample: Option<Sample>,
-    /// What its data was, as `slowpath show --label` prints it; `null` where that was not asked.
+    /// The label of its data, as `slowpath show --label` prints it; `null` if not requested.
     label: Option<&'static str>,
     /// How many events of this flow the source lost here; `null` for other events.
     missed: Option<u64>,
@@ -92,7 +92,7 @@ struct SegmentFacts {
     seq: i64,
     /// Its payload.
     payload_bytes: u32,
-    /// Up to where the other direction is acknowledged.
+    /// Its acknowledgment number.
     ack: Option<i64>,
     /// The window field as on the wire: unscaled.
     window_field: u16,
@@ -127,7 +127,7 @@ struct SegmentFacts {
 }
 
 impl EventLine {
-    /// An event of `flow`, and what its data was where that is known.
+    /// An event of `flow`, with the label of its data if it is known.
     pub fn of(flow: FlowId, event: &Event, label: Option<Label>) -> Self {
         let kind = &event.kind;
         let mut line = Self {

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// One cause, over the life of a direction.
 #[derive(Serialize, JsonSchema)]
 pub struct Finding {
-    /// What limited the flow: the limit, a slash and the case of it.
+    /// What limited the flow: the limit, a slash and the specific cause.
     #[schemars(extend("enum" = cause_names()))]
     cause: String,
     /// The limit alone.
@@ -22,15 +22,15 @@ pub struct Finding {
     limit: &'static str,
     /// The cause for people.
     title: &'static str,
-    /// For how long, all its spells together.
+    /// The total duration of its spells.
     lasted_ns: u64,
     /// The share of the flow's life, 0 to 1.
     share: f64,
-    /// In how many spells.
+    /// The number of its spells.
     spell_count: u64,
     /// How sure it is: `low`, `medium` or `high`.
     confidence: &'static str,
-    /// What shows it.
+    /// Its evidence.
     evidence: Vec<Evidence>,
     /// What else could have limited the sender in this time, and what excludes it. Empty where packets show the cause directly.
     alternatives: Vec<Alternative>,
@@ -40,7 +40,7 @@ pub struct Finding {
     advice: Vec<Advice>,
 }
 
-/// Another limit that the time of a cause could be of.
+/// Another limit that could explain the time of a cause.
 #[derive(Serialize, JsonSchema)]
 pub struct Alternative {
     /// The limit.
@@ -169,7 +169,7 @@ impl Alternative {
 }
 
 impl Advice {
-    /// From the remedies' advice.
+    /// Converts the remedies' advice.
     pub fn of(advice: slowpath_remedies::Advice) -> Self {
         Self {
             text: advice.text,
@@ -180,7 +180,7 @@ impl Advice {
 }
 
 impl Fix {
-    /// From the advice of the remedies or the doctor.
+    /// Converts a fix of the remedies or the doctor.
     pub fn of(fix: slowpath_remedies::Fix) -> Self {
         Self {
             host: fix.host.slug(),

@@ -21,7 +21,7 @@ pub struct Flow {
     a: String,
     /// Address and port of the other end.
     b: String,
-    /// How many connections between the same addresses and ports the recording saw before.
+    /// How many earlier connections in the recording had the same addresses and ports.
     occurrence: u32,
     /// When its first packet was recorded.
     first_ns: i64,
@@ -60,9 +60,9 @@ pub struct Vantage {
     place: &'static str,
     /// `low`, `medium` or `high`.
     confidence: &'static str,
-    /// From the place of recording to A and back, at its shortest.
+    /// The minimum RTT from the vantage point to A.
     to_a_ns: Option<u64>,
-    /// From the place of recording to B and back, at its shortest.
+    /// The minimum RTT from the vantage point to B.
     to_b_ns: Option<u64>,
     /// What it was inferred from.
     evidence: String,
@@ -134,7 +134,7 @@ pub struct Direction {
     /// What limited it over time: without gaps or overlap from the flow's first packet to its last. Empty where it sent no
     /// data.
     spells: Vec<Spell>,
-    /// What the spells come to, most time first.
+    /// The findings, summed over the spells, the longest first.
     findings: Vec<Finding>,
     /// Pauses longer than min(2 SRTT, RTO), the longest 64 of them.
     stalls: Vec<Stall>,

@@ -116,7 +116,7 @@ pub struct Labels {
     new: u64,
     /// Retransmitted because it was lost, or presumed lost.
     retransmission: u64,
-    /// Sent again though it had arrived.
+    /// Retransmitted although it had arrived.
     spurious_retransmission: u64,
     /// Reordered on the way.
     out_of_order: u64,

@@ -1,10 +1,10 @@
-//! Results for programs: JSON whose fields are a contract.
+//! Results for programs, as JSON documents with a stable contract.
 //!
-//! The structs here are apart from those of the analyses, so that these can change without breaking anybody. Each
-//! document names its schema and version in `schema`; a version only ever gains fields. Field names end in their
-//! unit (`_ns`, `_bytes`, `_bits_per_second`), instants are nanoseconds since the recording's first frame, and
-//! what is not known is `null`, never 0. `schema/*.json` in this crate describes each document and is generated
-//! from these structs.
+//! The structs are separate from those of the analyses, which can therefore change without breaking programs. Each
+//! document names its schema and version in `schema`; a version only gains fields. Field names end with their unit
+//! (`_ns`, `_bytes`, `_bits_per_second`), instants are nanoseconds since the recording's first frame, and unknown
+//! values are `null`, never 0. `schema/*.json` in this crate describes each document and is generated from these
+//! structs.
 
 pub(crate) mod account;
 mod catalogue;
@@ -50,11 +50,11 @@ pub fn write_line(document: &impl Serialize, out: &mut impl Write) -> io::Result
     escaped(out, LINE, |out| serde_json::to_writer(out, document))
 }
 
-/// Bytes of a large part of a document, and of a usual line.
+/// Buffer sizes: of a large document, and of an event.
 const DOCUMENT: usize = 1 << 16;
 const LINE: usize = 1 << 10;
 
-/// What `to` writes and a line's end, escaped so that it can be looked at, in parts of so many bytes.
+/// Writes the output of `to` and a line end with control characters escaped, buffered in parts of a given size.
 fn escaped<W: Write>(
     out: &mut W,
     part: usize,
@@ -63,7 +63,7 @@ fn escaped<W: Write>(
     let mut parts = BufWriter::with_capacity(part, shown::Writer::json(out));
     to(&mut parts)?;
     writeln!(parts)?;
-    // Unlike a flush, this leaves it to the caller when `out` is flushed.
+    // Unlike a flush, this leaves it to the caller to flush `out`.
     parts.into_inner().map_err(IntoInnerError::into_error)?;
     Ok(())
 }
@@ -80,16 +80,16 @@ pub struct Diagnosis<'a> {
     flows_not_kept: u64,
     /// The offset between the clocks of two recordings; empty where they could not be aligned, `null` where one was given.
     clocks: Option<Vec<Clocks>>,
-    /// The recording that the flows are reported of: 0 or 1.
+    /// The recording in which the flows are reported: 0 or 1.
     reported: usize,
-    /// The flows that were asked for, those that lost most time first.
+    /// The selected flows, those that lost most time first.
     #[serde(serialize_with = "diagnosed")]
     #[schemars(with = "Vec<Flow>")]
     flows: Flows<'a>,
 }
 
 impl<'a> Diagnosis<'a> {
-    /// Of the flows that are ranked in full.
+    /// The document of the flows that are ranked in full.
     pub fn of(diagnosis: &'a diagnosis::Diagnosis<'a>) -> Self {
         Self {
             schema: "slowpath/diagnosis/1",
@@ -112,14 +112,14 @@ pub struct FlowList<'a> {
     recordings: Vec<Recording>,
     /// Flows that were seen, but not kept, to save memory.
     flows_not_kept: u64,
-    /// The flows that were asked for, in the order of their numbers. Findings have no advice here.
+    /// The selected flows, in the order of their numbers. Findings have no advice here.
     #[serde(serialize_with = "diagnosed")]
     #[schemars(with = "Vec<Flow>")]
     flows: Flows<'a>,
 }
 
 impl<'a> FlowList<'a> {
-    /// Of `flows`, in their order.
+    /// The document of `flows`, in their order.
     pub fn of(recording: &crate::Recording, flows: Vec<&'a FlowReport>, flows_not_kept: u64) -> Self {
         Self {
             schema: "slowpath/flows/1",
@@ -130,7 +130,7 @@ impl<'a> FlowList<'a> {
     }
 }
 
-/// Flows that become JSON one at a time, since there can be hundreds of thousands.
+/// Flows that are serialised one by one, since there can be hundreds of thousands.
 struct Flows<'a> {
     reports: Vec<&'a FlowReport>,
     diagnosis: Option<&'a diagnosis::Diagnosis<'a>>,

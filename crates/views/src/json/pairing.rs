@@ -26,11 +26,11 @@ pub struct Clocks {
     offset_least_ns: i64,
     /// The most that it can be: with more, a packet to the second recording would have.
     offset_most_ns: i64,
-    /// How far what the second is ahead may be off, at any time until `to_ns`.
+    /// The uncertainty of the offset, at any time until `to_ns`.
     offset_uncertainty_ns: u64,
     /// How much faster the second clock runs, in parts per million.
     drift_ppm: f64,
-    /// How far that may be off.
+    /// The uncertainty of the drift.
     drift_uncertainty_ppm: f64,
 }
 
@@ -39,9 +39,9 @@ pub struct Clocks {
 pub struct Pair {
     /// Its number in the first and in the second recording.
     flows: [u32; 2],
-    /// How it is known to be the same: by `addresses`, by the `handshake` or by its `packets`.
+    /// How the two were matched: by `addresses`, by the `handshake` or by its `packets`.
     identified_by: &'static str,
-    /// One in how many stretches of the stream was compared.
+    /// One in this many stretches of the stream was compared.
     one_in: u32,
     /// SYNs whose options were changed between the two recordings.
     rewritten: Vec<Rewritten>,
@@ -97,7 +97,7 @@ pub struct Way {
     lost_beyond: u64,
     /// From the near to the far recording; `null` where the clocks could not be aligned.
     delay: Option<Spread>,
-    /// How far each of these delays may be off, in either direction, by what is assumed of the clocks.
+    /// The uncertainty of each of these delays, in either direction, because of what is assumed of the clocks.
     delay_uncertainty_ns: Option<u64>,
     /// What queues added to the minimum delay, at the 95th percentile.
     queueing_p95_ns: Option<u64>,
@@ -112,7 +112,7 @@ pub struct Spread {
     count: u64,
     /// The least.
     min_ns: i64,
-    /// Half are no more.
+    /// The median.
     median_ns: i64,
     /// The 95th percentile.
     p95_ns: i64,

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 #[test]
-fn ordinary_documents_are_as_usual() {
+fn ordinary_documents_match_serde_json() {
     let document = json!({"a": [1, 2.5, null, {}, []], "é": {"日本": "b\n\"\t"}});
     let (mut pretty, mut line) = (Vec::new(), Vec::new());
     write(&document, &mut pretty).expect("memory");
@@ -13,7 +13,7 @@ fn ordinary_documents_are_as_usual() {
 }
 
 #[test]
-fn what_has_no_shape_is_an_escape() {
+fn invisible_and_control_characters_are_escaped() {
     let mut text = Vec::new();
     write_line(&"\u{9b}\u{7f}\u{202e}\u{2028}\u{e0041}a\u{200d}\u{1b}", &mut text).expect("memory");
     let shown = r#""\u009b\u007f\u202e\u2028\udb40\udc41a\u200d\u001b""#;
@@ -22,7 +22,7 @@ fn what_has_no_shape_is_an_escape() {
 
 proptest! {
     #[test]
-    fn a_program_reads_the_name_itself(name: String, control in 0u8..=255) {
+    fn escaped_names_round_trip_through_a_parser(name: String, control in 0u8..=255) {
         let name = format!("{name}{}\u{2069}", char::from(control));
         let mut text = Vec::new();
         write(&json!({ &name: name }), &mut text).expect("memory");

@@ -27,7 +27,7 @@ struct AbilityResult<'a> {
     purpose: &'a str,
     /// Whether the lab cannot run without it.
     required: bool,
-    /// Whether it is there.
+    /// Whether it is available.
     there: bool,
     /// What was found, or why it is missing.
     found: &'a str,
@@ -36,7 +36,7 @@ struct AbilityResult<'a> {
 }
 
 impl<'a> LabCheckDocument<'a> {
-    /// Of everything that the lab uses.
+    /// The document of everything that the lab uses.
     pub fn new(abilities: &'a [Ability], can_run: bool) -> Self {
         let one = |ability: &'a Ability| {
             let (there, found, fix) = match &ability.found {

@@ -46,7 +46,7 @@ struct Number<'a> {
 }
 
 impl Number<'_> {
-    /// The error of the simulator: in percent of the kernel's number; of shares, in percentage points.
+    /// The simulator's error: in percent of the kernel's number; for shares, in percentage points.
     fn error(&self) -> Option<String> {
         let (model, kernel) = (self.model?, self.kernel?);
         match self.unit {
@@ -82,7 +82,7 @@ fn of_flow<'a>(flow: &'a str, model: &Total, kernel: &Total) -> Vec<Number<'a>> 
 }
 
 impl<'a> LabComparisonDocument<'a> {
-    /// Of the two runs of `scenario`.
+    /// The document of the two runs of `scenario`.
     pub fn new(scenario: &'a Scenario, model: &Measured, kernel: &'a Measured) -> Self {
         let mut numbers: Vec<Number<'_>> = Vec::new();
         for (index, flow) in scenario.flows.iter().enumerate() {
@@ -107,7 +107,7 @@ impl<'a> LabComparisonDocument<'a> {
         }
     }
 
-    /// Prints it: a row for each number.
+    /// Prints a row for each number.
     ///
     /// # Errors
     ///

@@ -69,7 +69,8 @@ struct Processes<'a> {
     waited_s: f64,
     /// Their nice value.
     nice: i8,
-    /// Their scheduling class: `other`, `idle` or `fifo`; by itself `fifo`, so that nothing but the scenario slows them.
+    /// Their scheduling class: `other`, `idle` or `fifo`; by default `fifo`, so that nothing but the scenario slows
+    /// them.
     class: Class,
     /// The machine's CPUs that they could run on.
     cpus: Vec<u32>,
@@ -144,7 +145,7 @@ impl<'a> HostResult<'a> {
     }
 }
 
-/// How tasks are scheduled, as far as it is not as usual.
+/// The tasks' scheduling, if it differs from the default.
 fn scheduling(class: Class, nice: i8, cpus: &[u32]) -> String {
     let mut text = match class {
         Class::Other => String::new(),
@@ -171,7 +172,7 @@ impl LoadResult {
     }
 }
 
-/// The tasks of an end that moved data.
+/// The tasks of an end that transferred data.
 fn tasks(end: &EndRecord) -> impl Iterator<Item = &TaskRecord> {
     let reader = end.reader.as_ref().filter(|_| end.read_bytes > 0);
     let writer = end.writer.as_ref().filter(|_| end.written_bytes > 0);

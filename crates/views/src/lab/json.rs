@@ -41,13 +41,12 @@ pub struct LabRunDocument<'a> {
     hosts: Vec<HostResult<'a>>,
     /// Where packets, data and processes waited, at each end of each flow.
     waits: Vec<WaitResult<'a>>,
-    /// Why nothing is known of that; `null` if it is.
+    /// Why the waits are not known; `null` if they are.
     unwatched: Option<&'a str>,
     /// What the run lacked, if it was made without root; empty as root.
     lost: &'static [&'static str],
-    /// What carried the packets. With `tap` a packet came to the path when it was read, so that what was read late is late
-    /// beyond the times that are given. Of `netem` nothing is known but how many packets came, were dropped and were
-    /// delivered.
+    /// What carried the packets. With `tap`, a packet's time is when it was read, so the given times do not include
+    /// late reading. With `netem`, only the numbers of packets that arrived, were dropped and were delivered are known.
     carrier: Carrier,
     /// The path to the receiver, and back.
     path: Vec<Way>,
@@ -60,9 +59,9 @@ pub struct LabRunDocument<'a> {
 mirrored! {
     /// The carrier of packets between the hosts.
     enum Carrier of settings::Carrier {
-        /// The relay, by packet sockets at pairs of veth(4) devices: the kernel stamps each packet.
+        /// The relay, with packet sockets on pairs of veth(4) devices: the kernel stamps each packet.
             Veth,
-        /// The relay, by TAP devices: a packet came when it was read.
+        /// The relay, with TAP devices: a packet's time is when it was read.
         Tap,
         /// The kernel, by [`crate::netem`]: hosts are without offloads.
         Netem,
@@ -74,7 +73,7 @@ mirrored! {
 struct Way {
     /// How many packets it was given, delivered and dropped.
     totals: PathTotals,
-    /// How late packets were delivered, the median, in nanoseconds; `null` if that is not known.
+    /// The median lateness of delivery, in nanoseconds; `null` if it is not known.
     late_p50_ns: Option<u64>,
     /// The 99th percentile.
     late_p99_ns: Option<u64>,
@@ -114,7 +113,7 @@ impl Way {
 }
 
 impl<'a> LabRunDocument<'a> {
-    /// From a run of `scenario`. `lost` is what it lacked without root.
+    /// The document of a run of `scenario`. `lost` is what the run lacked without root.
     pub fn new(
         scenario: &'a Scenario,
         live: &'a Live,

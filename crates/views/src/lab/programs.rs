@@ -1,4 +1,4 @@
-//! Programs that ran in place of a scenario's flows.
+//! Programs that ran instead of a scenario's flows.
 
 use crate::quantity::duration;
 use crate::terminal::Look;
@@ -50,7 +50,7 @@ impl<'a> ProgramResult<'a> {
         truth.programs.iter().map(of).collect()
     }
 
-    /// Prints how it ended, and its output.
+    /// Prints how the program ended, and its output.
     ///
     /// # Errors
     ///

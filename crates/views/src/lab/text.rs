@@ -13,7 +13,7 @@ use slowpath_simulator::report::Total;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Prints a run of `scenario` without its diagnosis. `lost` is what it lacked without root.
+/// Prints a run of `scenario` without its diagnosis. `lost` is what the run lacked without root.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ pub(super) fn named<'a>(scenario: &'a Scenario, totals: &[Total]) -> Vec<(&'a st
     scenario.flows.iter().zip(totals).map(|(flow, total)| (flow.name.as_str(), *total)).collect()
 }
 
-/// From the first connection's start to the end of the last.
+/// The time from the first connection's start to the end of the last.
 pub(super) fn lasted(live: &Live) -> Duration {
     Duration::from_nanos(live.truth.to_ns.saturating_sub(live.truth.from_ns))
 }

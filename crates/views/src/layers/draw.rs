@@ -1,4 +1,4 @@
-//! The picture as a file.
+//! Draws the graphs.
 
 use super::look::{IN_FILE, Look, ON_PAGE};
 use super::order::{Layers, Stop};
@@ -8,14 +8,14 @@ use crate::chart::escaped;
 use std::fmt::Write;
 
 const MARGIN: f64 = 16.0;
-/// The thickest line, and the thinnest.
+/// The widths of the thinnest and the thickest line.
 const THICK: (f64, f64) = (1.0, 9.0);
-/// How far a line's arrow reaches.
+/// The length of an arrow.
 const ARROW: f64 = 7.0;
-/// What a graph on a page has around it.
+/// The margin around a graph in a page.
 const RIM: f64 = 2.0;
 
-/// The picture as a file.
+/// Draws the picture as a file.
 pub fn svg(picture: &Picture) -> String {
     let laid: Vec<(Layers, Places)> = picture.graphs.iter().map(laid).collect();
     let letters = |text: &str| text.chars().count() as f64 * LETTER;
@@ -24,7 +24,7 @@ pub fn svg(picture: &Picture) -> String {
         .iter()
         .chain(picture.graphs.iter().map(|graph| &graph.title))
         .map(|text| letters(text));
-    // The title's letters are larger.
+    // The title has larger characters.
     let wide = laid
         .iter()
         .map(|(_, places)| places.size.0)
@@ -34,7 +34,7 @@ pub fn svg(picture: &Picture) -> String {
     let height = laid.iter().map(|(_, places)| places.size.1 + 56.0).sum::<f64>() + head + MARGIN;
     let width = wide + 2.0 * MARGIN;
     let mut out = String::new();
-    // Writing to a string does not fail.
+    // Writing to a String cannot fail.
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\" \
@@ -70,11 +70,11 @@ pub fn svg(picture: &Picture) -> String {
     out
 }
 
-/// A graph as a part of a page that has [`PAGE_STYLE`](super::PAGE_STYLE): its title is the page's to show, and colours follow the
-/// page's ground. It is as wide as it is, in pixels, so that its letters are legible; the page lets it scroll.
+/// Draws a graph as a part of a page that has [`PAGE_STYLE`](super::PAGE_STYLE). The page shows the title, and colours
+/// follow its theme. The width is fixed in pixels, so that text stays legible; the page scrolls.
 pub fn inline(graph: &Graph) -> String {
     let (layers, places) = laid(graph);
-    // Lines are drawn up to the edge, with half their width beyond it.
+    // Lines are drawn up to the edge, so half their width extends beyond it.
     let (wide, high) = (places.size.0 + 2.0 * RIM, places.size.1 + 2.0 * RIM);
     let mut out = String::new();
     let _ = writeln!(
@@ -99,7 +99,7 @@ fn draw_graph(graph: &Graph, layers: &Layers, places: &Places, look: &Look, out:
     let row_of = layers.row_of();
     let ways: Vec<Vec<(f64, f64)>> =
         (0..graph.lines.len()).map(|number| points(number, layers, places, &row_of, &ports)).collect();
-    // The thin ones upon the thick ones, the labels upon all, the boxes last.
+    // Thin lines are drawn over thick ones, then labels, then boxes.
     let mut order: Vec<usize> = (0..graph.lines.len()).collect();
     order.sort_by(|a, b| graph.lines[*b].weight.total_cmp(&graph.lines[*a].weight));
     for number in &order {
@@ -114,8 +114,8 @@ fn draw_graph(graph: &Graph, layers: &Layers, places: &Places, look: &Look, out:
     }
 }
 
-/// For each line, where it leaves its upper box and where it enters its lower one: side by side, in the order of what is at the
-/// other end.
+/// For each line, where it leaves its upper box and enters its lower one. Lines are side by side, in the order of their
+/// other ends.
 fn ports(graph: &Graph, layers: &Layers, places: &Places) -> Vec<[f64; 2]> {
     let mut ports = vec![[0.0; 2]; graph.lines.len()];
     for at in 0..graph.boxes.len() {
@@ -138,7 +138,7 @@ fn ports(graph: &Graph, layers: &Layers, places: &Places) -> Vec<[f64; 2]> {
     ports
 }
 
-/// Where a line goes, from top to bottom: a pair of points, the same twice at its ends, at each of its stops.
+/// The course of a line from top to bottom: two points at each of its stops, which are equal at its ends.
 fn points(
     number: usize,
     layers: &Layers,
@@ -169,7 +169,7 @@ fn thickness(line: &Line) -> f64 {
 fn draw_line(line: &Line, points: &[(f64, f64)], is_turned: bool, look: &Look, out: &mut String) {
     let thickness = thickness(line);
     let mut way = points.to_vec();
-    // The arrow is beyond the line's end.
+    // The arrow extends beyond the line's end.
     if is_turned {
         way[0].1 += ARROW;
     } else if let Some(end) = way.last_mut() {
@@ -200,7 +200,8 @@ fn draw_line(line: &Line, points: &[(f64, f64)], is_turned: bool, look: &Look, o
     );
 }
 
-/// Next to the arrow, in the part of the box's edge that the line has to itself; with a rim, as other lines may pass below it.
+/// Draws the label next to the arrow, at the line's own part of the box's edge, outlined because other lines may pass
+/// below it.
 fn draw_label(line: &Line, points: &[(f64, f64)], is_turned: bool, look: &Look, out: &mut String) {
     let ((x, y), below) =
         if is_turned { (points[0], ARROW + 9.0) } else { (points[points.len() - 1], -ARROW) };

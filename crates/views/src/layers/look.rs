@@ -1,19 +1,19 @@
-//! Colours and styles of the picture.
+//! Colours and styles of call graphs.
 
 use crate::flame::Kind;
 
-/// The colours of a picture.
+/// The colours of a call graph.
 pub(super) struct Look {
-    /// Of a call, of its arrow, of what is written next to it, and of the rim around that.
+    /// The colours of a call's line, arrow and label, and of the label's outline.
     pub line: &'static str,
     pub arrow: &'static str,
     pub label: &'static str,
     pub around: &'static str,
-    /// Around a box.
+    /// The colour of a box's border.
     pub edge: &'static str,
-    /// Of what is written in a box, as an attribute.
+    /// The colour of a box's text, as an attribute.
     pub letters: &'static str,
-    /// A box's ground, and the part of it that is filled: of all, the kernel's, a program's, nobody knows whose.
+    /// The background of a box, and of its filled part: for all stacks, the kernel, programs, and unknown owners.
     boxes: [(&'static str, &'static str); 4],
 }
 
@@ -28,7 +28,7 @@ impl Look {
     }
 }
 
-/// On white paper: boxes are light enough for dark letters.
+/// For white paper; boxes are light enough for dark text.
 pub(super) const IN_FILE: Look = Look {
     line: "#8a8f96",
     arrow: "#5b6169",
@@ -39,7 +39,7 @@ pub(super) const IN_FILE: Look = Look {
     boxes: [("#eeeeee", "#d0d0d0"), ("#fdf0e1", "#f6b26b"), ("#e8f1f9", "#9fc5e8"), ("#f7f7f7", "#dddddd")],
 };
 
-/// Colours by the names that a page gives them: it knows whether its ground is light or dark ([`PAGE_STYLE`]).
+/// The names of the colours as CSS variables, which the page defines for its light and dark theme ([`PAGE_STYLE`]).
 pub(super) const ON_PAGE: Look = Look {
     line: "var(--call)",
     arrow: "var(--arrow)",
@@ -55,7 +55,7 @@ pub(super) const ON_PAGE: Look = Look {
     ],
 };
 
-/// What a page needs once for all the graphs in it, besides the variables of the report's own style.
+/// The CSS that a page needs once for all its graphs, in addition to the report's variables.
 pub const PAGE_STYLE: &str = "\
 :root{--call:#8a8f96;--arrow:#5b6169;--box-edge:#7a6a58;--box-all:#eeeeee;--box-all-filled:#d0d0d0;--box-kernel:#fdf0e1;\
 --box-kernel-filled:#f6b26b;--box-program:#e8f1f9;--box-program-filled:#9fc5e8;--box-unknown:#f7f7f7;--box-unknown-filled:#dddddd}

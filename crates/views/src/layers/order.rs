@@ -1,28 +1,28 @@
-//! The layer of each box, and the order of boxes in a layer.
+//! Assigns boxes to layers, and orders the boxes of a layer.
 
 use super::Graph;
 
-/// How often all layers are put in order anew; after so many hardly a crossing goes away.
+/// Limit of ordering passes over all layers; later ones remove hardly any crossing.
 const SWEEPS: usize = 24;
 
-/// A box, or the place where a line passes a layer.
+/// A box, or the place where a line passes through a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Box(usize),
-    /// Of this line.
+    /// The passing line.
     Passing(usize),
 }
 
 /// Stops in their layers.
 #[derive(Clone, Debug)]
 pub(super) struct Layers {
-    /// All stops; a box's is at the box's own place.
+    /// All stops; those of boxes have the boxes' indices.
     pub stops: Vec<Stop>,
-    /// The layers from top to bottom: stops from left to right.
+    /// The layers from top to bottom: their stops from left to right.
     pub rows: Vec<Vec<usize>>,
     /// The stops of each line, from top to bottom.
     pub ways: Vec<Vec<usize>>,
-    /// For each line, whether it leads upwards.
+    /// For each line, whether it points upwards.
     pub turned: Vec<bool>,
 }
 
@@ -52,7 +52,7 @@ impl Layers {
         layers
     }
 
-    /// The neighbours of each stop in the layer above, and in the one below.
+    /// The neighbours of each stop in the layers above and below.
     pub fn neighbours(&self) -> [Vec<Vec<usize>>; 2] {
         let mut neighbours = [vec![Vec::new(); self.stops.len()], vec![Vec::new(); self.stops.len()]];
         for pair in self.ways.iter().flat_map(|way| way.windows(2)) {
@@ -62,7 +62,8 @@ impl Layers {
         neighbours
     }
 
-    /// Puts each stop to the mean place of its neighbours, downwards and upwards in turns, and keeps the best order met.
+    /// Moves each stop to the mean position of its neighbours, downwards and upwards alternately, and keeps the best
+    /// order found.
     fn untangle(&mut self) {
         let neighbours = self.neighbours();
         let mut best = (self.crossings(), self.rows.clone());
@@ -118,7 +119,7 @@ impl Layers {
         place
     }
 
-    /// How many pairs of lines cross between two layers.
+    /// The number of crossings of lines between adjacent layers.
     pub fn crossings(&self) -> usize {
         let (place, row_of) = (self.places(), self.row_of());
         let mut spans: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.rows.len()];
@@ -134,8 +135,8 @@ impl Layers {
     }
 }
 
-/// For each line, whether it is reversed so that no cycle is left: the lightest of each cycle, as they are looked at from the
-/// heaviest on.
+/// For each line, whether it is reversed to break cycles: heavier lines are considered first, so the lightest of a
+/// cycle is reversed.
 fn turned(graph: &Graph) -> Vec<bool> {
     let mut order: Vec<usize> = (0..graph.lines.len()).collect();
     order.sort_by(|a, b| graph.lines[*b].weight.total_cmp(&graph.lines[*a].weight).then(a.cmp(b)));
@@ -143,7 +144,7 @@ fn turned(graph: &Graph) -> Vec<bool> {
     let mut turned = vec![false; graph.lines.len()];
     for number in order {
         let line = &graph.lines[number];
-        // The root is called by nobody here.
+        // The root has no callers here.
         let closes = line.to == 0 || reaches(&called, line.to, line.from);
         turned[number] = closes;
         let (top, bottom) = if closes { (line.to, line.from) } else { (line.from, line.to) };
@@ -168,7 +169,7 @@ fn reaches(called: &[Vec<usize>], from: usize, to: usize) -> bool {
 /// The layer of each box: one below the lowest of its callers.
 fn depths(graph: &Graph, turned: &[bool]) -> Vec<usize> {
     let mut depth = vec![0; graph.boxes.len()];
-    // Without cycles no way has more steps than there are boxes.
+    // Without cycles, no path is longer than the number of boxes.
     for _ in 0..graph.boxes.len() {
         for (line, is_turned) in graph.lines.iter().zip(turned) {
             let (top, bottom) = if *is_turned { (line.to, line.from) } else { (line.from, line.to) };

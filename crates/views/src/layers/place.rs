@@ -1,34 +1,34 @@
-//! Places stops: in order, apart, and near their neighbours.
+//! Positions stops: in order, without overlap, and near their neighbours.
 
 use super::Graph;
 use super::order::{Layers, Stop};
 
-/// What a letter of the font takes at most.
+/// The largest width of a character.
 pub(super) const LETTER: f64 = 6.7;
 /// The height of a line of text.
 pub(super) const LINE: f64 = 14.0;
-/// Within a box, next to its text.
+/// The padding of a box.
 pub(super) const PADDING: f64 = 7.0;
-/// Between two boxes side by side.
+/// The gap between boxes side by side.
 const APART: f64 = 22.0;
-/// What a line takes that passes a layer.
+/// The width of a line that passes through a layer.
 const PASSING: f64 = 18.0;
-/// Between two layers: there are the lines' labels.
+/// The gap between layers, where the labels of lines are.
 pub(super) const BETWEEN: f64 = 48.0;
-/// A line that ends in a box has so much of its top to itself: its label is there.
+/// The part of a box's top edge that belongs to an incoming line, for its label.
 pub(super) const PORT: f64 = 50.0;
 const ROUNDS: usize = 40;
 
-/// Where stops are.
+/// The positions of stops.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
-    /// The middle of each stop, from the left.
+    /// The horizontal centre of each stop.
     pub middle: Vec<f64>,
     /// The width of each.
     pub width: Vec<f64>,
     /// The top of each layer, and its height.
     pub rows: Vec<(f64, f64)>,
-    /// All of it.
+    /// The size of the whole graph.
     pub size: (f64, f64),
 }
 
@@ -86,10 +86,10 @@ fn height(graph: &Graph, stop: Stop) -> f64 {
     (1 + graph.boxes[at].lines.len()) as f64 * LINE + PADDING
 }
 
-/// Moves the stops of a layer towards the mean of their neighbours, as far as their order and their widths let them: those that come
-/// too near each other are moved as one, to where they would like to be on average.
+/// Moves the stops of a layer towards the mean of their neighbours, as far as order and widths permit. Stops that would
+/// overlap move as a group, to their average target.
 fn draw_near(row: &[usize], beside: &[Vec<usize>], width: &[f64], middle: &mut [f64]) {
-    // Stops that touch: how many, where the first would like to be on average, and how far the last is from it.
+    // Groups of adjacent stops: their number, the average target of the first, and the distance of the last from it.
     let mut groups: Vec<(Vec<usize>, f64, f64)> = Vec::new();
     for stop in row {
         let all = &beside[*stop];
@@ -122,7 +122,7 @@ fn draw_near(row: &[usize], beside: &[Vec<usize>], width: &[f64], middle: &mut [
     }
 }
 
-/// How far the middles of two neighbours are apart at least.
+/// The minimum distance between the centres of two neighbours.
 fn apart(width: &[f64], left: usize, right: usize) -> f64 {
     (width[left] + width[right]) / 2.0 + APART
 }

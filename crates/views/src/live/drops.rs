@@ -1,4 +1,4 @@
-//! Packets that the kernel dropped, and the effect on a transfer.
+//! Packets that the kernel dropped, and their effect on a transfer.
 
 use crate::quantity::counted;
 use schemars::JsonSchema;
@@ -29,7 +29,7 @@ impl<'a> DropResult<'a> {
     }
 }
 
-/// A line for each reason, behind what it is that dropped.
+/// Prints a line for each reason, starting with `before`.
 pub fn print(before: &str, dropped: &[Dropped], out: &mut impl Write) -> io::Result<()> {
     for Dropped { reason, packets } in dropped {
         write!(out, "{before} {}, {reason}", counted(*packets, "packet"))?;

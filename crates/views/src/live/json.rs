@@ -19,18 +19,18 @@ use std::collections::BTreeMap;
 pub struct LiveDocument<'a> {
     /// `slowpath/live/1`.
     schema: &'static str,
-    /// For how long, in seconds.
+    /// How long they were watched, in seconds.
     seconds: f64,
-    /// The connections, that which carried most first.
+    /// The connections, the one with the most data first.
     flows: Vec<FlowResult<'a>>,
     /// Flows that were too many to be kept.
     flows_not_kept: u64,
-    /// Packets of TCP that the kernel dropped of which no socket is known that is watched.
+    /// TCP packets that the kernel dropped and that belong to no watched socket.
     drops: Vec<DropResult<'a>>,
-    /// How long the receive softirqs of this host waited to run: until then packets lay in a card's ring or a CPU's queue;
-    /// `null` where none was seen.
+    /// How long this host's receive softirqs waited to run, while packets waited in a NIC's ring or a CPU's queue;
+    /// `null` if none was seen.
     softirqs: Option<WaitTimes>,
-    /// What the probe saw of what the kernel counted; `null` with `--own`.
+    /// The probe's counts compared with the kernel's; `null` with `--own`.
     check: Option<CheckResult>,
     /// What cannot be seen on this kernel, or with `--own`.
     unseen: &'a [String],
@@ -55,11 +55,11 @@ struct FlowResult<'a> {
     first_seen_ns: u64,
     /// How long it was watched, in seconds.
     seconds: f64,
-    /// Both together, in bits a second; `null` if no time passed.
+    /// Bytes over that time, in bits a second; `null` if no time passed.
     rate_bit_per_s: Option<u64>,
     /// What limited the sender, the longest first; empty if it is on another host.
     bounds: Vec<BoundResult>,
-    /// What held the sender, in the order of time: from when the flow was first seen until it ended, or the watch did.
+    /// What limited the sender over time, from when the flow was first seen until it or the watch ended.
     spells: Vec<SpellResult>,
 }
 
@@ -68,7 +68,8 @@ struct FlowResult<'a> {
 struct EndResult<'a> {
     /// Its address and port.
     endpoint: String,
-    /// The process that has the socket open, if it is of this host and still did when it was looked for.
+    /// The process that has the socket open; `null` if it is on another host, or no longer existed when it was looked
+    /// up.
     process: Option<ProcessResult<'a>>,
     /// What its host reported; `null` if that is another host.
     host: Option<HostResult<'a>>,
@@ -92,15 +93,15 @@ struct HostResult<'a> {
     read_bytes: u64,
     /// What held its sender, and for how long, in nanoseconds; the names are those of the table `holds` in a recording.
     held_ns: BTreeMap<&'static str, u64>,
-    /// The device by which its packets leave; `null` if that is not known.
+    /// The device that sends its packets; `null` if unknown.
     device: Option<DeviceResult<'a>>,
     /// Where packets, data and the process waited.
     waits: Vec<WaitTimes>,
-    /// Packets that its kernel dropped: that it would have received, or was about to send.
+    /// Packets that its kernel dropped, while receiving or sending.
     drops: Vec<DropResult<'a>>,
-    /// What held the transfer back here, where data came in, the longest first.
+    /// What limited the transfer at this end, as the receiver, the longest first.
     receiver_bounds: Vec<ReceiverResult>,
-    /// Of the last smoothed RTT, what is beyond the least, in microseconds; `null` where no queue shows.
+    /// The last smoothed RTT minus the minimum, in microseconds; `null` if no queueing shows.
     queueing_us: Option<u64>,
     /// How often the window that it advertises closed.
     zero_windows: u64,
@@ -136,30 +137,32 @@ struct SizeResult {
     bytes: u64,
 }
 
-/// What was seen of what there was.
+/// How completely the connections were seen.
 #[derive(Serialize, JsonSchema)]
 struct CheckResult {
     /// Sockets that were watched.
     sockets: u64,
     /// Segments with data that the kernel counted for them (`tcpi_data_segs_in`).
     kernel_segments: u64,
-    /// Of these, those that the probe took into account.
+    /// Of these, those that the probe saw.
     segments: u64,
-    /// Of these, those without a stamp of their arrival, which are in no wait.
+    /// Of these, those without an arrival timestamp, which are not in the waits.
     unstamped: u64,
     /// Events for which there was no room.
     untold: u64,
     /// Sockets for which the kernel had no memory.
     unwatched: u64,
-    /// Timeouts that were taken back in this network namespace (`TCPLossUndo`); `null` where not all of it is watched.
+    /// Timeouts that were undone in this network namespace (`TCPLossUndo`); `null` if not all of it is watched.
     timeouts_undone: Option<CountedResult>,
-    /// Windows that were closed there (`TCPToZeroWindowAdv`); the same.
+    /// Zero windows that were advertised in this network namespace (`TCPToZeroWindowAdv`); `null` if not all of it is
+    /// watched.
     zero_windows: Option<CountedResult>,
-    /// Times that a program was to run on top of itself, and did not: what happened then is not seen.
+    /// Runs of BPF programs that the kernel skipped because the program was already running; those events were not
+    /// seen.
     skipped: u64,
 }
 
-/// What the kernel counted, and what the probe did.
+/// A counter of the kernel, and the probe's count of the same.
 #[derive(Serialize, JsonSchema)]
 struct CountedResult {
     /// The kernel.
@@ -175,7 +178,7 @@ impl CountedResult {
 }
 
 impl<'a> LiveDocument<'a> {
-    /// The document of what was seen.
+    /// The document of the watched connections.
     pub fn of(watched: &'a Watched) -> Self {
         let began = watched.accounts.iter().filter_map(|account| account.told).map(|[first, _]| first).min();
         let began = began.unwrap_or(Instant::START);
@@ -204,7 +207,7 @@ impl<'a> LiveDocument<'a> {
 }
 
 impl<'a> FlowResult<'a> {
-    /// `began` is when the first of all flows was first seen.
+    /// A flow's part of the document; `began` is when the first flow was first seen.
     fn of(watched: &'a Watched, began: Instant, account: &'a Account) -> Self {
         let first_seen = account.told.map(|[first, _]| first);
         let end = |end: End| EndResult {

@@ -8,16 +8,16 @@ use slowpath_analyses::hosts::EndAccount;
 use slowpath_remedies::advise_on_host;
 use std::io::{self, Write};
 
-/// What held a transfer back at its receiver.
+/// What limited a transfer at its receiver.
 #[derive(Serialize, JsonSchema)]
 pub struct ReceiverResult {
     /// The cause, as `slowpath causes` has it.
     cause: String,
     /// For how long, in seconds.
     seconds: f64,
-    /// Of the time in which data arrived or was waiting, from 0 to 1.
+    /// As a share, from 0 to 1, of the time in which data arrived or waited.
     share: f64,
-    /// What would help; `null` where no advice is known.
+    /// The fix; `null` if no advice is known.
     advice: Option<Advice>,
 }
 
@@ -34,7 +34,7 @@ impl ReceiverResult {
     }
 }
 
-/// Lines for those that are worth it, and what would help.
+/// Prints a line for each significant cause, and its fix.
 pub fn print(endpoint: &str, account: &EndAccount, least: f64, out: &mut impl Write) -> io::Result<()> {
     let bounds = account.receiving.bounds();
     let worth: Vec<_> = bounds.into_iter().filter(|bound| bound.share >= least).collect();

@@ -22,9 +22,9 @@ pub struct BoundResult {
     seconds: f64,
     /// As a share of the time in which it was watched, from 0 to 1.
     share: f64,
-    /// What shows it, where that is more than the state of the socket.
+    /// Its evidence, if there is more than the socket's state.
     evidence: Vec<Evidence>,
-    /// What would help, where the sending host itself is the limit; otherwise `null`.
+    /// The fix, if the sending host itself is the limit; otherwise `null`.
     advice: Option<Advice>,
 }
 
@@ -45,7 +45,7 @@ impl BoundResult {
     }
 }
 
-/// The device by which the sender's packets leave.
+/// The device that sends the sender's packets.
 fn device<'a>(watched: &'a Watched, account: &Account) -> Option<&'a Device> {
     watched.devices.get(&(account.id, account.sender()))
 }
@@ -58,7 +58,7 @@ fn advice(
     advise_sending(bound.cause, evidence, device.map(|device| device.name.as_str()))
 }
 
-/// A line for each that is worth it, with what shows it.
+/// Prints a line for each significant cause, with its evidence.
 pub fn print(watched: &Watched, account: &Account, least: f64, out: &mut impl Write) -> io::Result<()> {
     let (bounds, device) = (account.bounds(), device(watched, account));
     let worth = || bounds.iter().filter(|bound| bound.share >= least);

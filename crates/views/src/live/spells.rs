@@ -24,7 +24,7 @@ pub struct SpellResult {
 }
 
 impl SpellResult {
-    /// All of a flow; neighbours with one cause are one.
+    /// All spells of a flow; adjacent ones with the same cause are merged.
     pub fn all(account: &Account) -> Vec<Self> {
         let Some([first, _]) = account.told else { return Vec::new() };
         let mut results: Vec<Self> = Vec::new();
@@ -63,7 +63,7 @@ mod tests {
     use slowpath_analyses::hosts::Hosts;
     use slowpath_model::{Endpoint, FlowEnd, FlowId, FlowKey, Sink};
 
-    /// The spells of a flow of which these lines of notation were reported: state or cause, and milliseconds.
+    /// The spells of a flow with these events: state or cause, and milliseconds.
     fn spells(lines: &[&str], end: Option<FlowEnd>) -> Vec<(String, u64)> {
         let mut hosts = Hosts::default();
         let endpoint = |last, port| Endpoint { address: [192, 0, 2, last].into(), port };
@@ -93,7 +93,7 @@ mod tests {
     ];
 
     #[test]
-    fn all_the_time_watched_is_in_one_spell() {
+    fn spells_cover_the_whole_watched_time() {
         let of = |cause: &str, ms| (cause.to_owned(), ms);
         let (slow_start, paced) = ("congestion-window/slow-start", "sending-host/rate-limit");
         let expected = [of(slow_start, 80), of(paced, 100), of("not-seen", 50)];
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sender_elsewhere_waits_for_is_not_seen() {
+    fn time_of_a_remote_sender_is_not_seen() {
         let lines = ["0.1 B read 5000", "0.4 B read 5000"];
         assert_eq!(spells(&lines, Some(FlowEnd::Gone)), [("not-seen".to_owned(), 300)]);
     }

@@ -1,4 +1,4 @@
-//! The host's connections, as text.
+//! The text of `slowpath diagnose --live`.
 
 use super::{drops, receiver, sender};
 use crate::quantity::{count, counted, duration};
@@ -11,13 +11,13 @@ use slowpath_runs::watch::Watched;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Less than this share of the time is not worth a line.
+/// Causes with a smaller share of the time are not shown.
 const LEAST_SHARE: f64 = 0.005;
 
-/// Prints each connection, at most `top`, then what was dropped elsewhere and whether all was seen.
+/// Prints at most `top` connections, then drops without a connection and whether everything was seen.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(watched: &Watched, top: usize, out: &mut impl Write) -> io::Result<()> {
     let flows = watched.accounts.len();
     writeln!(out, "This host, {}: {}", duration(watched.lasted), counted(flows as u64, "connection"))?;
@@ -78,7 +78,7 @@ fn sending(watched: &Watched, account: &Account, own: &EndAccount, out: &mut imp
     sender::print(watched, account, LEAST_SHARE, out)
 }
 
-/// What waited, at both ends.
+/// Prints the waits at both ends.
 fn waits(account: &Account, out: &mut impl Write) -> io::Result<()> {
     let mut rows = Vec::new();
     for end in End::BOTH {
@@ -96,7 +96,7 @@ fn waits(account: &Account, out: &mut impl Write) -> io::Result<()> {
     align(&rows, out)
 }
 
-/// How the receive buffer grew, and how often it was full nevertheless.
+/// Prints how the receive buffer grew, and how often it was full.
 fn receive_buffer(account: &Account, end: End, own: &EndAccount, out: &mut impl Write) -> io::Result<()> {
     let endpoint = account.key.endpoint(end);
     if let [(_, first), .., (at, last)] = own.receive_buffer[..] {
@@ -111,7 +111,7 @@ fn receive_buffer(account: &Account, end: End, own: &EndAccount, out: &mut impl 
     Ok(())
 }
 
-/// How long packets lay in cards' rings and CPUs' queues, at least.
+/// Prints how long packets waited in NIC rings and CPU queues, at least.
 fn softirqs(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
     watched.softirqs.spreads().try_for_each(|spread| {
         writeln!(
@@ -125,7 +125,7 @@ fn softirqs(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
     })
 }
 
-/// Whether all was seen.
+/// Prints whether everything was seen.
 fn check(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
     if let Some(check) = &watched.check {
         counted_beside(check, out)?;

@@ -1,4 +1,4 @@
-//! From a diagnosis to the page's data.
+//! Converts a diagnosis to the page's data.
 
 use super::picture::PictureData;
 use super::queueing::QueueingData;
@@ -13,18 +13,18 @@ use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown, Spell};
 use slowpath_analyses::{Cause, Label, Limit};
 use slowpath_model::{Bytes, Instant, shown};
 
-/// The source of the pictures.
+/// The source of the time–sequence plots.
 pub struct Pictures<'a> {
-    /// The picture of what the sender of a flow sent, if it was kept.
+    /// The plot of what the sender of a flow sent, if it was kept.
     pub of: &'a dyn Fn(&FlowReport) -> Option<Picture>,
-    /// How many flows lost their picture for want of memory.
+    /// Flows whose plot was dropped to save memory.
     pub dropped: u64,
 }
 
-/// Groups of flows listed on the page.
+/// The most groups of flows listed in the page.
 const MOST_GROUPS: usize = 200;
 
-/// The page's data, with at most `most_marks` marks of each kind per picture and spells per flow.
+/// The page's data, with at most `most_marks` marks of each kind per plot and spells per flow.
 pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usize) -> Page {
     let ranking = &diagnosis.ranking;
     let mut thinned = 0;
@@ -74,7 +74,7 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
 
 fn recording(recording: &Recording) -> RecordingText {
     let (warnings, notes) = words::skipped(recording);
-    // The page's text is for people, unlike other JSON.
+    // The page's text is for people, so names are escaped, unlike in other JSON.
     let shown = |text: &String| shown::line(text).into_owned();
     let [warnings, notes] = [warnings, notes].map(|all| all.iter().map(shown).collect());
     let name = shown::line(words::recording_name(recording)).into_owned();
@@ -134,7 +134,7 @@ fn finding_data(diagnosis: &Diagnosis<'_>, finding: &Finding, flow: &FlowReport)
     }
 }
 
-/// The spells, or as many equal parts of the time with what limited most of each, where there are too many.
+/// The spells. If there are too many, the time is divided into equal parts, each with its longest cause.
 fn spells(flow: &FlowReport, most: usize) -> Spells {
     let all = &flow.main().spells;
     let merged = all.len() > most;
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_spells_become_what_bound_for_most_of_each_part() {
+    fn merged_spells_keep_the_longest_cause_of_each_part() {
         let spells: Vec<_> = (0..1000)
             .map(|number| Spell {
                 from: Instant::from_nanos(number * 10),

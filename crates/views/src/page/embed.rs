@@ -1,4 +1,4 @@
-//! The page as one file that needs no network.
+//! Writes the page as a self-contained file.
 
 use super::build::{Pictures, page};
 use crate::diagnosis::Diagnosis;
@@ -11,21 +11,21 @@ const TEMPLATE: &str = include_str!("../../assets/report.html");
 pub const STYLE: &str = include_str!("../../assets/report.css");
 const SCRIPT: &str = include_str!("../../assets/report.js");
 
-/// No page is larger than this, so that it can be sent by mail and opened anywhere.
+/// The limit of a page's size, so that it can be sent by mail and opened anywhere.
 const MOST_BYTES: usize = 5_000_000;
-/// Even with this few marks a picture shows what a screen can.
+/// With this few marks, a plot still shows as much as a screen can.
 const LEAST_MARKS: usize = 250;
 
-/// How large the page became, and with how much detail.
+/// The size of the page, and its level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSize {
     /// Bytes written.
     pub bytes: usize,
-    /// Marks of each kind that a picture could have.
+    /// The most marks of each kind per plot.
     pub most_marks: usize,
 }
 
-/// Writes the page. Where it would be larger than 5 MB, its pictures have less detail, which it says.
+/// Writes the page. If it would be larger than 5 MB, its plots have less detail, and the page says so.
 ///
 /// # Errors
 ///
@@ -55,10 +55,10 @@ pub fn write(
     }
 }
 
-/// `data` and the drawing in the template. The parts are put in from the last to the first, so that none is looked
-/// for inside another.
+/// Inserts `data` and the script into the template. Parts are inserted from last to first, so that a placeholder is
+/// never looked for inside another part.
 fn embed(data: &str) -> String {
-    // Inside a script element only `<` can end it, as in `</script>` or `<!--` in a file's name; in XHTML, `]]>`.
+    // In a script element only `<` can end it, as in a file named `</script>` or `<!--`; in XHTML, `]]>`.
     let data = data.replace('<', "\\u003c").replace("]]>", "]]\\u003e");
     let (before, after) = split(TEMPLATE, "{{data}}");
     let (head, middle) = split(before, "{{style}}");
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_template_has_each_part_once() {
+    fn template_has_each_placeholder_once() {
         for mark in ["{{data}}", "{{style}}", "{{script}}"] {
             assert_eq!(TEMPLATE.matches(mark).count(), 1, "{mark}");
         }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_fetched() {
+    fn page_loads_nothing_from_a_network() {
         for text in [TEMPLATE, STYLE, SCRIPT] {
             for word in ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
                 let allowed = word == "http:" && text.contains("http://www.w3.org/");

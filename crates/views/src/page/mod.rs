@@ -1,10 +1,10 @@
 //! The HTML page: its data, and the page itself.
 //!
-//! The data ([`Page`], schema `slowpath/page/1`) stands in the page as JSON and knows nothing of how it is drawn;
-//! the drawing (`web/` in the repository, built into `assets/`) knows nothing of the analyses. Times are nanoseconds
-//! since the recording's first frame. Long rows are columns of numbers; a column named `…_delta` holds each value's
-//! difference to the one before, the first one's to zero. A column that would hold the same value throughout (an end
-//! that is the start, a count of one) is `null`.
+//! The data ([`Page`], schema `slowpath/page/1`) is embedded as JSON and is independent of the drawing; the drawing
+//! (`web/` in the repository, built into `assets/`) is independent of the analyses. Times are nanoseconds since the
+//! recording's first frame. Long series are columns of numbers; a column named `…_delta` has each value's difference to
+//! the one before, starting from zero. A column that would have the same value throughout (an end equal to the start, a
+//! count of one) is `null`.
 
 mod build;
 mod embed;
@@ -84,27 +84,27 @@ pub struct CauseName {
 pub struct FlowData {
     /// Its number.
     pub flow: u32,
-    /// From whom to whom.
+    /// Source and destination.
     pub ends: String,
-    /// What it carried, in how long.
+    /// The data that it carried, and the time.
     pub moved: String,
     /// What limited it, in a sentence or two.
     pub verdict: String,
     /// What limited it, in a few words.
     pub verdict_in_short: String,
-    /// How it ended, where that is worth knowing.
+    /// How it ended, if that matters.
     pub ending: Option<String>,
     /// First packet.
     pub first_ns: i64,
     /// Last packet.
     pub last_ns: i64,
-    /// The time that could be had back.
+    /// The time that could be recovered.
     pub lost_ns: u64,
     /// What limited it over time.
     pub spells: Spells,
-    /// What that comes to, most time first.
+    /// The findings, the longest first.
     pub findings: Vec<FindingData>,
-    /// What was retransmitted, in a sentence.
+    /// Retransmitted data, in a sentence.
     pub repetition: Option<String>,
     /// Where it was recorded, and how that is known.
     pub vantage: String,
@@ -114,11 +114,11 @@ pub struct FlowData {
     pub blind_spots: Vec<String>,
     /// Measures, as name and value.
     pub measures: Vec<(&'static str, String)>,
-    /// What to type to see its packets; `null` where they came from a stream.
+    /// The command that shows its packets; `null` if they came from a stream.
     pub show: Option<String>,
-    /// The time–sequence picture; `null` where none was kept.
+    /// The time–sequence plot; `null` if none was kept.
     pub picture: Option<PictureData>,
-    /// What queues did on the way to the receiver; `null` where no two recordings with aligned clocks show it.
+    /// The queueing delay on the path to the receiver; `null` without two recordings with aligned clocks.
     pub queueing: Option<QueueingData>,
 }
 
@@ -144,7 +144,7 @@ pub struct FindingData {
     pub amount: String,
     /// `low`, `medium` or `high`.
     pub confidence: &'static str,
-    /// What shows it.
+    /// Its evidence.
     pub evidence: Vec<String>,
     /// Where to look.
     pub instants_ns: Vec<i64>,

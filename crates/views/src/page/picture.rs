@@ -98,7 +98,7 @@ pub struct Flights {
 }
 
 impl PictureData {
-    /// Of `picture`, whose receiver shifts its window field by `shift`.
+    /// The columns of `picture`, whose receiver shifts its window field by `shift`.
     pub(super) fn of(picture: &Picture, shift: u8, window_known: bool) -> Self {
         Self {
             fresh: Strokes::of(&picture.fresh),
@@ -181,7 +181,7 @@ fn lasted<S>(mark: &Mark<S>) -> u64 {
     u64::try_from(mark.to.nanos_since(mark.from)).unwrap_or(0)
 }
 
-/// Each value's difference to the one before.
+/// The difference of each value to the one before.
 pub(super) fn deltas(values: impl Iterator<Item = i64>) -> Vec<i64> {
     let mut before = 0;
     values
@@ -193,7 +193,7 @@ pub(super) fn deltas(values: impl Iterator<Item = i64>) -> Vec<i64> {
         .collect()
 }
 
-/// The column, or nothing where it says `usual` throughout.
+/// The column, or `None` if every value is `usual`.
 fn unless_all<T: PartialEq + Copy>(usual: T, values: impl Iterator<Item = T>) -> Option<Vec<T>> {
     let column: Vec<T> = values.collect();
     column.iter().any(|value| *value != usual).then_some(column)

@@ -31,7 +31,7 @@ pub struct QueueingData {
 }
 
 impl QueueingData {
-    /// Of `way`, on the clock of the recording that the flows are reported of.
+    /// The columns of `way`, on the clock of the reported recording.
     pub(super) fn of(paired: &Paired, way: &DirectionPair) -> Option<Self> {
         let delays = way.delay.as_ref()?;
         let here = |at: Instant| {

@@ -29,7 +29,7 @@ pub fn print(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n{HOW_IT_IS_READ}")
 }
 
-/// On a page.
+/// Writes the comparison for a page.
 pub fn write(comparison: &Comparison, out: &mut String) -> fmt::Result {
     let [before, after] = &comparison.of;
     writeln!(out, "<h3 id=\"compared\">{} compared with {}</h3>\n<ul>", escaped(after), escaped(before))?;
@@ -55,7 +55,7 @@ fn write_table(table: &Compared, out: &mut String) -> fmt::Result {
         let [name, cells @ ..] = row;
         write!(out, "<tr><th>{}</th>", escaped(&name))?;
         for (at, cell) in cells.iter().enumerate() {
-            // What chance hardly makes is to be found at a glance.
+            // Significant differences are highlighted.
             let class = if at == cells.len() - 1 && is_significant { " class=\"told\"" } else { "" };
             write!(out, "<td{class}>{}</td>", escaped(cell))?;
         }
@@ -73,7 +73,7 @@ fn both(table: &Compared) -> String {
     format!("{} of the ten most expensive are the same", table.in_both_top_tens)
 }
 
-/// All of it first.
+/// The rows of a table, the total first.
 fn rows_of(table: &Compared) -> impl Iterator<Item = [String; HEAD.len()]> {
     let row = |name: &str, shares: [Option<f64>; 2], us: [Option<f64>; 2], chance: String| {
         let [before, after] = shares.map(|part| part.map_or_else(dash, |part| percent(part / 100.0)));

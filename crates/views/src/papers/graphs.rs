@@ -17,7 +17,7 @@ const HOW_GRAPHS_ARE_READ: &str = "A box is one of the paper's operations, or a 
                                    line is dashed where functions in between are too small to be shown, or where \
                                    segments were handled when a process released the socket.";
 
-/// All of them, one below the other.
+/// Writes all graphs, one below the other.
 pub fn write(graphs: &[Graph], out: &mut String) -> fmt::Result {
     if graphs.is_empty() {
         return Ok(());
@@ -37,7 +37,7 @@ fn write_graph(of: &Graph, out: &mut String) -> fmt::Result {
         (of.nodes.get(function.0 as usize).map_or_else(String::new, |node| node.name.clone()), Kind::Kernel)
     };
     let drawn = graph(&Drawn { root: of.root, all: of.samples, least: of.least, below: &below, name: &name });
-    // What does not fit the page scrolls, by the keyboard too.
+    // Wide graphs scroll, also with the keyboard.
     writeln!(
         out,
         "<figure>\n<figcaption><b>{}</b> {}. {}, {} samples.</figcaption>\n\

@@ -24,13 +24,13 @@ pub struct PaperDocument {
     tables: Vec<Table>,
     /// Its figures.
     figures: Vec<Figure>,
-    /// Its graphs of who calls whom.
+    /// Its call graphs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     graphs: Vec<Graph>,
     /// For a paper that was measured twice: both side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<Comparison>,
-    /// What it says that has a direction and no number.
+    /// Its claims that state a direction and no number.
     claims: Vec<Claim>,
     /// The experiments: the paper's name of each, and the command that runs it.
     runs: Vec<(String, String)>,
@@ -85,11 +85,11 @@ mirrored! {
         quantity: &'static str,
         /// What the paper has; `None` where it gives no number.
         published: Option<f64>,
-        /// The median of our runs; or a part that was measured by samples.
+        /// The median of our runs, or a share measured by samples.
         ours: f64,
-        /// The least of them; or below which it is not, by chance of one in twenty.
+        /// The minimum of the runs, or the lower bound of the share, at 95 % confidence.
         least: f64,
-        /// The most; or above which.
+        /// The maximum of the runs, or the upper bound of the share, at 95 % confidence.
         most: f64,
         /// How it is judged.
         judged: Judged,
@@ -107,15 +107,15 @@ mirrored! {
         Shown,
     }
 
-    /// Something that a paper says.
+    /// A claim of the paper.
     struct Claim of papers::Claim {
-        /// Where it says so.
+        /// Where the paper makes it.
         place: &'static str,
-        /// What, in our words.
+        /// The claim, in our words.
         says: &'static str,
         /// What we saw.
         seen: String,
-        /// Whether it is so here. `None` where that is undecided.
+        /// Whether it holds here. `None` if undecided.
         holds: Option<bool>,
     }
 
@@ -125,9 +125,9 @@ mirrored! {
         name: &'static str,
         /// What it shows.
         about: &'static str,
-        /// What lies to the right.
+        /// The horizontal axis.
         x: Axis,
-        /// What lies upwards.
+        /// The vertical axis.
         y: Axis,
         /// What is drawn, in the order of the legend.
         series: Vec<Series> => each,
@@ -137,7 +137,7 @@ mirrored! {
         seen: String,
     }
 
-    /// What is along an axis.
+    /// An axis.
     struct Axis of papers::Axis {
         /// What it is: `throughput`.
         title: &'static str,
@@ -158,9 +158,9 @@ mirrored! {
         letter: Option<char>,
         /// Whether these are the paper's own numbers.
         published: bool,
-        /// Where its points lie to the right.
+        /// The places of its points on the horizontal axis.
         x: Vec<f64>,
-        /// Where they lie upwards: the median, where there were several runs.
+        /// Their places on the vertical axis: the median, if there were several runs.
         y: Vec<f64>,
         /// The least of several runs; empty if there was one.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -184,7 +184,7 @@ mirrored! {
         Marks,
     }
 
-    /// A graph of who calls whom.
+    /// A call graph.
     struct Graph of graph::Graph {
         /// Its name in the paper.
         name: &'static str,
@@ -254,7 +254,7 @@ mirrored! {
         us_a_request: [Option<f64>; 2],
         /// How many functions are in the top ten of both.
         in_both_top_tens: usize,
-        /// The functions of both top tens, and those with the largest differences that chance does not make: by what they cost after, the
+        /// The functions in both top tens, and those with the largest significant differences: by their cost after, the
         /// greatest first.
         functions: Vec<Difference> => each,
     }
@@ -269,9 +269,9 @@ mirrored! {
         shares: [Option<f64>; 2],
         /// What it cost before, and after, in microseconds of CPU for a request; null where these are not known.
         us_a_request: [Option<f64>; 2],
-        /// How likely chance makes such a difference of shares, 0 to 1, by itself.
+        /// The probability, 0 to 1, that chance alone makes such a difference of shares.
         by_chance: Option<f64>,
-        /// How likely it makes one as unlikely anywhere among all functions of the experiment (Holm).
+        /// The same probability, corrected for all functions of the experiment (Holm).
         among_all: Option<f64>,
     }
 }

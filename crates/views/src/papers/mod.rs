@@ -1,4 +1,4 @@
-//! `slowpath papers`: published experiments compared with what was measured here, as text and as a page.
+//! `slowpath papers`: published experiments compared with measurements made here, as text and as a page.
 
 mod compared;
 mod graphs;
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 /// Prints tables, claims, figures and the experiments' commands.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", report.title)?;
     if report.measured_on.is_empty() {
@@ -32,7 +32,7 @@ pub fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
     for claim in &report.claims {
         let Claim { place, says, seen, holds } = claim;
         let verdict = report.verdict(claim);
-        // A difference stands out.
+        // A difference is printed in capitals.
         let verdict = if *holds == Some(false) { verdict.to_uppercase() } else { verdict.to_owned() };
         writeln!(out, "  {verdict}: {says} ({place})")?;
         writeln!(out, "      here: {seen}")?;

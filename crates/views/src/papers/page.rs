@@ -1,4 +1,4 @@
-//! A paper compared with what was measured here, as one page that needs nothing else.
+//! The comparison of a paper with measurements made here, as a self-contained page.
 
 use super::{compared, error, graphs, number, published, verdict};
 use crate::chart::{self, Axis, Chart, Line, Look, PAGE_STYLE, Point, escaped};
@@ -10,13 +10,13 @@ use std::fmt::{self, Write};
 
 /// Which program made the page.
 const GENERATOR: &str = "<meta name=\"generator\" content=\"slowpath papers\">";
-/// What the report's own style has not.
+/// CSS in addition to the report's style.
 const OWN_STYLE: &str = include_str!("page.css");
 
 /// The page.
 pub fn page(report: &Report) -> String {
     let mut out = String::new();
-    // A String takes all.
+    // Writing to a String cannot fail.
     let _ = write(report, &mut out);
     out
 }
@@ -72,7 +72,7 @@ fn made(report: &Report) -> String {
     )
 }
 
-/// How much of it is as published, and where what is.
+/// Writes how much agrees with the paper, and a table of contents.
 fn contents(report: &Report, out: &mut String) -> fmt::Result {
     let judged = || {
         let cells = report.tables.iter().flat_map(|table| &table.cells);
@@ -182,7 +182,7 @@ fn write_figure(figure: &Figure, out: &mut String) -> fmt::Result {
     )
 }
 
-/// A figure as a chart. Series of one name have one colour: what is published is dashed.
+/// A figure as a chart. Series with the same name have the same colour; the published one is dashed.
 fn drawing(figure: &Figure) -> Chart {
     let is_over_time = figure.series.iter().any(|series| series.drawn != Drawn::Line);
     let mut names: Vec<&str> = Vec::new();
@@ -229,7 +229,7 @@ fn axis(axis: figure::Axis, round: bool) -> Axis {
     Axis { title, write: plain, binary: false, logarithmic: Some(axis.logarithmic), round }
 }
 
-/// A number without a unit: that is in the axis's title.
+/// A number without a unit, which is in the axis title.
 fn plain(value: f64) -> String {
     if value.abs() >= 10_000.0 && value.fract() == 0.0 {
         return count(value as u64);

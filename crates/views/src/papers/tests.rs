@@ -1,10 +1,10 @@
-//! A report's page.
+//! Tests of the page of a paper.
 
 use super::*;
 use slowpath_papers::comparison::{Compared, Comparison, Difference};
 use slowpath_papers::graph::{Call, Graph, Worker};
 
-/// As another paper has them: medians of runs over a logarithmic axis, and the paper's own numbers next to them.
+/// A report with medians of runs over a logarithmic axis, and the paper's own numbers.
 fn report() -> Report {
     let sizes = [16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0];
     let ours =
@@ -90,9 +90,9 @@ fn compared() -> Comparison {
     }
 }
 
-/// Several graphs on a page, and two measurements side by side.
+/// A page with several graphs and a comparison of two measurements.
 #[test]
-fn who_calls_whom_and_what_was_compared_is_on_the_page() {
+fn page_shows_call_graphs_and_comparison() {
     let page = page(&report());
     for text in [
         "<b>Figure 2</b> who works for &lt;whom&gt;. TCP receive: 20.0 % of all CPU time; 7 functions too small, 1,000 samples.",
@@ -111,7 +111,7 @@ fn who_calls_whom_and_what_was_compared_is_on_the_page() {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    // A wide graph scrolls within its own box; no two things of the page have one name.
+    // A wide graph scrolls within its own box; no two elements have the same id.
     assert_eq!(
         (page.matches("<svg class=\"layers\"").count(), page.matches("class=\"scroll\"").count()),
         (2, 2)
@@ -122,14 +122,14 @@ fn who_calls_whom_and_what_was_compared_is_on_the_page() {
     names.sort_unstable();
     names.dedup();
     assert_eq!((names.len(), page.matches("<style").count()), (all, 1));
-    // Every link on the page leads somewhere on it.
+    // Every link in the page has a target in it.
     for link in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert!(names.contains(&link), "{link}");
     }
 }
 
 #[test]
-fn a_paper_without_graphs_has_no_word_of_them() {
+fn page_without_graphs_has_no_graph_section() {
     let plain = Report { graphs: Vec::new(), comparison: None, ..report() };
     let page = page(&plain);
     assert!(
@@ -140,7 +140,7 @@ fn a_paper_without_graphs_has_no_word_of_them() {
 }
 
 #[test]
-fn everything_of_a_report_is_on_its_page() {
+fn page_shows_every_part_of_the_report() {
     let page = page(&report());
     for text in [
         "A &lt;paper&gt;",
@@ -158,15 +158,15 @@ fn everything_of_a_report_is_on_its_page() {
     ] {
         assert!(page.contains(text), "{text}");
     }
-    // What is not known has no point, and makes no axis useless.
+    // Unknown values have no point, and do not break an axis.
     assert!(!page.contains("NaN") && page.matches("class=\"mark\"").count() == 7 + 7 + 6);
-    // Ours of 2.4 is drawn as a line, the paper's as dashes of the same colour.
+    // The simulated 2.4 is a solid line, the paper's a dashed one of the same colour.
     let line = |dashes| format!("stroke=\"var(--line-0)\" stroke-dasharray=\"{dashes}\"");
     assert!(page.contains(&line("")) && page.contains(&line("10 5")));
 }
 
 #[test]
-fn the_page_needs_nothing_beside_it() {
+fn page_is_self_contained() {
     let page = page(&report());
     for word in ["http:", "https:", "src=", "@import", "url(", "<script", "<link"] {
         assert!(!page.contains(word), "{word}");
@@ -176,7 +176,7 @@ fn the_page_needs_nothing_beside_it() {
 }
 
 #[test]
-fn numbers_are_as_short_as_they_can_be() {
+fn numbers_have_no_superfluous_digits() {
     for (number, text) in [(0.0, "0"), (0.1 + 0.2, "0.3"), (20.0, "20"), (1500.0, "1500"), (1e6, "1,000,000")]
     {
         assert_eq!(plain(number), text);

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_probe::findings::Found;
 
-/// What a path gave (schema slowpath/probe/1).
+/// The measurements of a path (schema slowpath/probe/1).
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "Document")]
 pub struct ProbeDocument<'a> {
@@ -16,7 +16,7 @@ pub struct ProbeDocument<'a> {
     target: &'a str,
     /// The far end's address and port; null for a scenario.
     far_end: Option<String>,
-    /// The way that capacity, available bandwidth and ramp are of.
+    /// The direction of capacity, available bandwidth and ramp.
     direction: Direction,
     /// Length of the packets, as IP counts it.
     packet_bytes: u32,
@@ -28,20 +28,21 @@ pub struct ProbeDocument<'a> {
     capacity: Option<Capacity>,
     /// The available bandwidth.
     available: Option<Available>,
-    /// UDP at one rate after the other.
+    /// UDP at increasing rates.
     ramp: Option<Ramp>,
     /// Transfers by TCP.
     transfers: Vec<Transfer>,
-    /// What a transfer can hope for: the middle of what is available, up to the capacity, or else the capacity, in bit/s.
+    /// The rate that a transfer can expect: the middle of the available range, up to the capacity; without it, the
+    /// capacity; in bit/s.
     rate: Option<u64>,
     /// That rate times the minimum RTT, in bytes: what a transfer's window has to hold.
     window: Option<u64>,
-    /// Whether all that was asked was measured.
+    /// Whether all requested measurements were completed.
     complete: bool,
 }
 
 impl<'a> ProbeDocument<'a> {
-    /// What is printed of what was found.
+    /// The document of the measurements.
     pub fn new(target: &'a str, found: &Found) -> Self {
         Self {
             schema: "slowpath/probe/1",

@@ -5,7 +5,7 @@ use slowpath_probe::measure::{self, available};
 use slowpath_probe::real::bulk;
 
 mirrored! {
-    /// Which way a train goes.
+    /// The direction of a train.
     enum Direction of measure::Direction {
         /// From here to the far end.
         There,
@@ -21,9 +21,9 @@ mirrored! {
         lost: u32,
         /// The shortest, in nanoseconds: the path without its queues. The far end's turnaround is taken off. Null if none came back.
         min_ns: Option<u64>,
-        /// The one in the middle, in nanoseconds.
+        /// The median, in nanoseconds.
         median_ns: Option<u64>,
-        /// By how much one differs from the next, in the middle, in nanoseconds.
+        /// The median difference between consecutive RTTs, in nanoseconds.
         jitter_ns: Option<u64>,
     }
 
@@ -32,12 +32,13 @@ mirrored! {
         /// The capacity of the bottleneck link, in bit/s of IP packets; null if too little arrived to say. The sender's own rate is a
         /// link of the path too.
         rate: Option<u64>,
-        /// What that was measured by.
+        /// The method of measurement.
         method: Method,
-        /// The mode of pairs at or above what trains say, in bit/s; null if they have none, or were handed over together.
+        /// The mode of pairs at or above the result of trains, in bit/s; null if they have none, or were handed over
+        /// together.
         pairs: Option<u64>,
-        /// The asymptotic dispersion rate: what trains say in the middle, in bit/s. It lies between the available bandwidth and the
-        /// capacity.
+        /// The asymptotic dispersion rate: the median of trains, in bit/s. It lies between the available bandwidth and
+        /// the capacity.
         trains: Option<u64>,
         /// Packets in a train.
         train_packets: u32,
@@ -47,23 +48,23 @@ mirrored! {
 
     /// What the capacity was measured by.
     enum Method of measure::Method {
-        /// Pairs and trains, which agree: then trains say it more exactly.
+        /// Pairs and trains, which agree; trains are more precise.
         Both,
-        /// The mode of pairs, above what trains say: packets of others lay between theirs.
+        /// The mode of pairs, above the result of trains: cross traffic lay between their packets.
         Pairs,
         /// Trains, since pairs were handed over together, do not agree with each other, or are too close together.
         Trains,
     }
 
-    /// What was found.
+    /// The available bandwidth.
     struct Available of available::Available {
-        /// So much is available, in bit/s.
+        /// The lower end of the range, in bit/s.
         low: u64,
-        /// And no more than this, in bit/s, or than this was not tried, as `bound` says.
+        /// The upper end of the range, in bit/s; `bound` says what set it.
         high: u64,
         /// What the upper end is.
         bound: Bound,
-        /// Rates at which there was enough at times and not at others, in bit/s; null if there are none.
+        /// Rates that were available at some times and not at others, in bit/s; null if there are none.
         grey: Option<[u64; 2]>,
         /// The loss at a low rate, in thousandths.
         lost_anyway_permille: u32,
@@ -85,25 +86,25 @@ mirrored! {
 
     /// Streams of one rate.
     struct Fleet of available::Fleet {
-        /// The rate that its sender reached, in the middle, in bit/s.
+        /// The median rate that its sender reached, in bit/s.
         rate: u64,
         /// Streams whose delays grew, or that lost too much.
         growing: u32,
-        /// Streams whose delays stayed.
+        /// Streams whose delays did not grow.
         staying: u32,
-        /// Streams that said neither.
+        /// Streams without a clear trend.
         unclear: u32,
-        /// What that means.
+        /// The result.
         verdict: Verdict,
     }
 
     /// The result of a fleet.
     enum Verdict of available::Verdict {
-        /// There is more.
+        /// More is available.
         Below,
-        /// There is less.
+        /// Less is available.
         Above,
-        /// At times there is more and at times less.
+        /// At times more is available, at times less.
         Grey,
         /// The receiver's socket lost so many of its packets that they say nothing.
         Overflowed,
@@ -115,7 +116,7 @@ mirrored! {
         steps: Vec<Step> => each,
         /// The lowest rate at which packets were lost, in bit/s, beyond what is lost at the slowest; null if at none.
         loss_begins: Option<u64>,
-        /// The most that came, in bit/s.
+        /// The highest received rate, in bit/s.
         most_received: Option<u64>,
     }
 
@@ -131,11 +132,11 @@ mirrored! {
         packets: u32,
         /// Packets that the sender's own queue refused.
         refused: u32,
-        /// Packets that were sent and did not come.
+        /// Packets that were sent and did not arrive.
         lost: u32,
         /// Of these, those that the receiver's socket had no room for; null where that is unknown.
         overflowed: Option<u32>,
-        /// Packets that came after later ones.
+        /// Packets that arrived after later ones.
         overtaken: u32,
         /// The limit.
         weakest: Weakest,
@@ -143,7 +144,7 @@ mirrored! {
 
     /// The limit of a step.
     enum Weakest of measure::Weakest {
-        /// Nothing: what was asked was sent, and came.
+        /// None: packets were sent at the target rate, and arrived at it.
         None,
         /// The sender: it could not send that fast, or its own queue refused packets.
         Sender,
@@ -153,15 +154,15 @@ mirrored! {
         Path,
     }
 
-    /// What a transfer was.
+    /// A transfer by TCP.
     struct Transfer of bulk::Transfer {
-        /// Which way its data went.
+        /// The direction of its data.
         direction: Direction,
         /// Bytes that the receiver read.
         bytes: u64,
         /// From the receiver's first read to its last, in nanoseconds.
         lasted_ns: u64,
-        /// What it read in that time, in bit/s; null in no time.
+        /// Bytes over that time, in bit/s; null if no time passed.
         rate: Option<u64>,
         /// The sender's smoothed RTT at the end, in nanoseconds.
         rtt_ns: u64,

@@ -10,7 +10,7 @@ pub use text::print;
 use slowpath_model::Rate;
 use slowpath_probe::measure::Progress;
 
-/// What is going on.
+/// The current activity, in words.
 pub fn progress(progress: Progress) -> String {
     match progress {
         Progress::Echoes => "echoes".to_owned(),

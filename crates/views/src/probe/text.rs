@@ -11,10 +11,10 @@ use slowpath_probe::real::bulk::Transfer;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Prints the headline, each measurement and how to go on.
+/// Prints the headline, each measurement and the next commands.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(target: &str, found: &Found, look: &Look, out: &mut impl Write) -> io::Result<()> {
     look.strong_paragraph(out, &headline(target, found))?;
     if let Some(round_trip) = &found.round_trip {
@@ -208,7 +208,7 @@ fn argument(text: &str) -> String {
     text.replace(' ', "")
 }
 
-/// What buffers a transfer needs, and who says whether it has them.
+/// Prints the buffers that a transfer needs, and the commands that check them.
 fn go_on(target: &str, found: &Found, look: &Look, out: &mut impl Write) -> io::Result<()> {
     let (Some(rate), Some(round_trip), Some(window)) = (found.rate(), found.round_trip(), found.window())
     else {

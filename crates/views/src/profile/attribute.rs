@@ -16,15 +16,16 @@ pub struct AttributionDocument<'a> {
     schema: &'static str,
     /// The profile.
     profile: About<'a>,
-    /// Among whom costs are divided.
+    /// The roots that costs are attributed to.
     to: Vec<&'a str>,
-    /// What belongs to each of them of all, 0 to 1, in their order; null if costs overlap (`--with-callees`).
+    /// The share of the total that belongs to each root, 0 to 1, in their order; null if costs overlap
+    /// (`--with-callees`).
     shares: Option<Vec<f64>>,
     /// The functions, the greatest first.
     functions: Vec<Line<'a>>,
 }
 
-/// A function, and to whom its cost belongs.
+/// A function, and the attribution of its cost.
 #[derive(Serialize, JsonSchema)]
 struct Line<'a> {
     #[serde(flatten)]
@@ -37,29 +38,29 @@ struct Line<'a> {
     exact: Option<Parts>,
     /// By the call graph alone, as in the paper.
     estimate: Parts,
-    /// Which part of its cost the estimate gives to somebody to whom it does not belong, 0 to 1; null without stacks.
+    /// The share of its cost that the estimate attributes to the wrong root, 0 to 1; null without stacks.
     misplaced: Option<f64>,
 }
 
 /// Parts of a function's cost, 0 to 1, that sum to 1.
 #[derive(Serialize, JsonSchema)]
 struct Parts {
-    /// To each of those named, where that is the innermost; in their order.
+    /// The share of each root where it is the innermost root on the stack, in their order.
     innermost: Vec<f64>,
-    /// What each of those named stands above, whatever others are between; in their order.
+    /// The share of each root wherever it is on the stack, whatever other roots are between, in their order.
     overlapping: Vec<f64>,
-    /// To nobody of those.
+    /// The share without a root.
     elsewhere: f64,
-    /// Stacks that were cut off too early.
+    /// The share of stacks that were truncated too early.
     cannot_tell: f64,
 }
 
-/// What is shown.
+/// The options of the output.
 #[derive(Clone, Copy)]
 pub struct Shown {
-    /// How many functions.
+    /// The number of functions.
     pub top: usize,
-    /// Whether costs are of functions with what they called.
+    /// Whether costs include callees.
     pub with_callees: bool,
 }
 
@@ -108,7 +109,7 @@ fn line<'a>(loaded: &'a Loaded, of: &Attributed) -> Line<'a> {
 /// Prints the shares of the roots, then the functions.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(
     loaded: &Loaded,
     attribution: &Attribution,

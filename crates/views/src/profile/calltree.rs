@@ -28,7 +28,7 @@ struct NodeLine<'a> {
     function: Named<'a>,
     /// Its own part of all, 0 to 1.
     share: f64,
-    /// By how many calls it is above a given function, at least.
+    /// The minimum number of calls from it to a given function.
     height: u32,
     /// The part of its callers that is left out, 0 to 1.
     left_out: f64,
@@ -43,17 +43,17 @@ struct CallLine<'a> {
     caller: Named<'a>,
     /// The callee.
     callee: Named<'a>,
-    /// Which part of what the callee was called for came from this caller, 0 to 1.
+    /// The share of the callee's cost that came through this caller, 0 to 1.
     share: f64,
 }
 
-/// The tree, and whose shares are summed up in it.
+/// The call tree, and the roots whose shares are summed in it.
 pub struct Climbed<'a> {
     loaded: &'a Loaded,
     tree: CallTree,
     given: usize,
     until: Vec<Function>,
-    /// By the functions of `until`, then by the tree's nodes.
+    /// Shares, by the functions of `until`, then by the tree's nodes.
     belongs: Vec<Vec<f64>>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Climbed<'a> {
         weight as f64 / self.loaded.weight() as f64
     }
 
-    /// As a document.
+    /// The tree as a document.
     pub fn document(&self) -> CalltreeDocument<'_> {
         let node = |(at, node): (usize, &slowpath_cost::calltree::Node)| NodeLine {
             function: named(self.loaded, node.function),
@@ -96,7 +96,7 @@ impl<'a> Climbed<'a> {
     /// Prints the given functions with their callers below.
     ///
     /// # Errors
-    /// What writing to `out` gives.
+    /// The errors of `out`.
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
         head(self.loaded, out)?;
         let mut shown = vec![false; self.tree.nodes.len()];
@@ -112,7 +112,7 @@ impl<'a> Climbed<'a> {
         self.tree.nodes.iter().position(|node| node.function == function)
     }
 
-    /// The shares of a given function's cost.
+    /// Prints the shares of a given function's cost.
     fn belonging(&self, function: Function, out: &mut impl Write) -> io::Result<()> {
         let Some(at) = self.place(function) else { return Ok(()) };
         for (ancestor, shares) in self.until.iter().zip(&self.belongs) {
@@ -126,7 +126,7 @@ impl<'a> Climbed<'a> {
         Ok(())
     }
 
-    /// The callers of a function, indented; those of one that was shown already are not shown again.
+    /// Prints the callers of a function, indented; callers that were already printed are not expanded again.
     fn callers(
         &self,
         callee: Function,
@@ -134,7 +134,7 @@ impl<'a> Climbed<'a> {
         shown: &mut [bool],
         out: &mut impl Write,
     ) -> io::Result<()> {
-        // As deep as the kernel's stacks go, and deep enough to read.
+        // As deep as kernel stacks, and as deep as one can read.
         const DEEPEST: usize = 64;
         let Some(at) = self.place(callee) else { return Ok(()) };
         if std::mem::replace(&mut shown[at], true) || depth > DEEPEST {

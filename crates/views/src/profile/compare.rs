@@ -44,13 +44,13 @@ struct Line {
     each_before: Option<f64>,
     /// Cost for a unit of work after.
     each_after: Option<f64>,
-    /// How likely chance makes such a difference of shares of this part.
+    /// The probability that chance alone makes such a difference of shares.
     by_chance: Option<f64>,
-    /// How likely chance makes one as unlikely anywhere among all parts.
+    /// The same probability, corrected for all parts.
     among_all: Option<f64>,
 }
 
-/// The document of a comparison; `work` says what costs for a unit of work are for.
+/// The document of a comparison; `work` is the unit of work.
 pub fn document<'a>(
     [before, after]: [&'a Loaded; 2],
     by_category: &Comparison<Option<Category>>,
@@ -93,7 +93,7 @@ fn line<K>(part: &Part<K>, name: Option<String>) -> Line {
 /// Prints categories, then functions.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(
     document: &ProfileComparisonDocument<'_>,
     compared: &Comparison<Known>,

@@ -1,4 +1,4 @@
-//! `slowpath profile costs`: what a packet, a byte and an ACK cost on a host.
+//! `slowpath profile costs`: the cost of a packet, a byte and an ACK on a host.
 
 use super::{About, Named, about, head, named, percent};
 use crate::quantity::{count, counted, share};
@@ -12,9 +12,9 @@ use slowpath_scenario::costs::{COSTS, Cost};
 use slowpath_scenario::machines::machine;
 use std::io::{self, Write};
 
-/// The machine whose costs are kept where none is measured.
+/// The machine that provides the costs that were not measured.
 const KEPT_FROM: &str = "server-2020";
-/// A scenario takes no cost above this.
+/// The limit of a cost in a scenario.
 const MOST_NANOS: f64 = 1e9;
 
 /// What pieces of work cost (schema slowpath/profile-costs/1).
@@ -25,7 +25,8 @@ pub struct CostsDocument<'a> {
     schema: &'static str,
     /// The profile.
     profile: About<'a>,
-    /// Whether all that ran on the host was profiled: otherwise costs are too low by what others did; null where that is not known.
+    /// Whether all that ran on the host was profiled. Otherwise costs are too low by what other processes did; null if
+    /// unknown.
     is_whole_host: Option<bool>,
     /// The part of all CPU time that is in the costs that were measured, 0 to 1.
     share: f64,
@@ -33,7 +34,7 @@ pub struct CostsDocument<'a> {
     costs: Vec<Line<'a>>,
 }
 
-/// What one piece of a kind of work cost.
+/// The cost of one kind of work.
 #[derive(Serialize, JsonSchema)]
 struct Line<'a> {
     /// Its name in a cost table.
@@ -42,9 +43,9 @@ struct Line<'a> {
     status: Status,
     /// In ns; null if it is not measured.
     nanos: Option<f64>,
-    /// Its standard error by the number of samples, as a part of it.
+    /// Its relative standard error, from the number of samples.
     error: Option<f64>,
-    /// In how many samples it was seen.
+    /// The number of its samples.
     samples: Option<u64>,
     /// How often the work was done.
     times: Option<u64>,
@@ -66,7 +67,7 @@ enum Status {
     Unknown,
 }
 
-/// The document of what was found.
+/// The document of the measured costs.
 pub fn document<'a>(loaded: &'a Loaded, work: &Work, share: f64, each: &[Each]) -> CostsDocument<'a> {
     CostsDocument {
         schema: "slowpath/profile-costs/1",
@@ -107,7 +108,7 @@ fn line<'a>(loaded: &'a Loaded, each: &Each) -> Line<'a> {
 /// Prints the costs and how to use them in a scenario.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(
     loaded: &Loaded,
     work: &Work,
@@ -140,7 +141,7 @@ pub fn print(
     )
 }
 
-/// As people write it: three figures.
+/// A cost with three significant digits.
 fn cost(nanos: f64) -> String {
     if nanos < 1.0 {
         format!("{:.0} ps", nanos * 1000.0)
@@ -151,7 +152,7 @@ fn cost(nanos: f64) -> String {
     }
 }
 
-/// The costs as a scenario takes them, in the order of a cost table.
+/// The costs as a scenario's cost table.
 pub fn table(loaded: &Loaded, work: &Work, each: &[Each], host: &str) -> String {
     let kept = machine(KEPT_FROM).expect("a machine of the list");
     let mut text =
@@ -181,7 +182,7 @@ pub fn table(loaded: &Loaded, work: &Work, each: &[Each], host: &str) -> String 
 
 fn measured(loaded: &Loaded, name: &str, found: &MeasuredCost) -> String {
     let cost = written(Cost::picos((found.nanos * 1000.0).round() as u64));
-    // A function's name is the kernel's: no line ends in it.
+    // Escaped, so that a name cannot end the comment's line.
     let name_of = |function: &Function| shown::line(loaded.functions().name(*function));
     let functions: Vec<_> = found.functions.iter().map(name_of).collect();
     format!(
@@ -197,7 +198,7 @@ fn remark(name: &str, kept: Cost, why: &str) -> String {
     format!("# {name} = \"{}\" # kept: {why}\n", written(kept))
 }
 
-/// A cost as a file has it.
+/// A cost as written in a file.
 fn written(cost: Cost) -> String {
     let picos = cost.as_picos();
     if picos.is_multiple_of(1000) { format!("{} ns", picos / 1000) } else { format!("{picos} ps") }
@@ -208,9 +209,9 @@ mod tests {
     use super::COSTS;
     use slowpath_cost::each::{KINDS, WITHIN};
 
-    /// A cost that scenarios have and profiles do not know of would be kept without a reason, and one by a wrong name be lost.
+    /// A scenario cost that profiles do not know would be kept without a reason, and a misspelt one would be lost.
     #[test]
-    fn every_cost_of_a_scenario_is_known() {
+    fn every_scenario_cost_is_measured_by_a_profile() {
         let mut known: Vec<&str> =
             KINDS.iter().map(|kind| kind.name).chain(WITHIN.iter().map(|(name, _)| *name)).collect();
         let mut wanted: Vec<&str> = COSTS.iter().map(|kind| kind.name).collect();

@@ -37,7 +37,7 @@ struct Child<'a> {
     function: Named<'a>,
     /// Its own part of all, 0 to 1.
     share: f64,
-    /// By how many calls it is deeper at least.
+    /// The minimum number of calls from the function to it.
     depth: u32,
 }
 
@@ -67,7 +67,7 @@ pub fn document<'a>(loaded: &'a Loaded, families: &[Ancestor]) -> DescendantsDoc
 /// Prints each function and its descendants.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(loaded: &Loaded, families: &[Ancestor], out: &mut impl Write) -> io::Result<()> {
     head(loaded, out)?;
     let part = |weight: u64| percent(weight as f64 / loaded.weight() as f64);

@@ -1,4 +1,4 @@
-//! `slowpath profile flame`: a profile's stacks as boxes.
+//! `slowpath profile flame`: a profile's stacks as a flame graph.
 
 use super::{percent, spelt_in};
 use crate::flame::{self, Box, Flame, Kind};
@@ -7,7 +7,7 @@ use slowpath_cost::tree::Node;
 use slowpath_cost::{Function, Image};
 use slowpath_profile::{LoadError, Loaded};
 
-/// The stacks below the functions named, or all stacks, as an SVG picture of this title.
+/// The stacks below the given functions, or all stacks, as an SVG with this title.
 ///
 /// # Errors
 ///
@@ -31,12 +31,12 @@ pub fn picture(
     }))
 }
 
-/// The tree's nodes side by side, by their names, so that two pictures of the same load can be laid upon each other.
+/// The tree's nodes side by side, ordered by name, so that pictures of the same load can be compared.
 fn boxes<'a>(loaded: &'a Loaded, tree: &[Node]) -> Vec<Box<'a>> {
     let (functions, all) = (loaded.functions(), (tree[0].weight as f64).max(1.0));
     let name = |function: Option<Function>| function.map_or("all", |function| functions.name(function));
     let mut boxes = Vec::new();
-    // Node, depth, and where it begins.
+    // Node, depth and left edge.
     let mut next = vec![(0, 0, 0.0)];
     while let Some((at, depth, from)) = next.pop() {
         let Node { function, weight, callees } = &tree[at];

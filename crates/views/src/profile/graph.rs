@@ -1,4 +1,4 @@
-//! The call graph below high-level functions, as a picture: figures 14 to 19 of the paper.
+//! Call graphs below high-level functions, as in the paper's figures 14 to 19.
 
 use super::{percent, spelt_in};
 use crate::flame::Kind;
@@ -8,12 +8,12 @@ use slowpath_cost::subgraph::{Edge, Node};
 use slowpath_cost::{Function, Image, Root, Roots, Subgraph};
 use slowpath_profile::{LoadError, Loaded};
 
-/// More than these in one graph nobody reads.
+/// The limit of boxes in a graph, beyond which it is illegible.
 const MOST_BOXES: usize = 40;
-/// Of the threshold: what calls less than this has no line of its own, unless it is its callee's heaviest.
+/// A call with less than this part of the threshold is not drawn, unless it is its callee's heaviest.
 const LEAST_LINE: f64 = 0.25;
 
-/// The picture as a file: of each root that was named, or of those of TCP.
+/// Draws the graphs of the given roots, or of TCP's.
 ///
 /// # Errors
 /// If the profile has no stacks.
@@ -26,7 +26,7 @@ pub fn picture(
     let (calls, event) = loaded.whole_calls()?;
     let all = loaded.weight() as f64;
     let least = (threshold * all).ceil() as u64;
-    // Without names those of TCP: what works below interrupts and softirqs is all the rest.
+    // By default TCP's roots: everything else is below interrupts and softirqs.
     let is_drawn = |root: &Root| !named.is_empty() || !["interrupt", "softirq"].contains(&roots.name(*root));
     let graphs = roots
         .iter()
@@ -63,21 +63,21 @@ const fn kind(image: &Image) -> Kind {
     }
 }
 
-/// What is drawn.
+/// The input of a graph.
 pub struct Drawn<'a> {
-    /// What the root is called.
+    /// The root's name.
     pub root: &'a str,
-    /// All CPU time, in the unit of what is below.
+    /// All CPU time, in the unit of the nodes.
     pub all: u64,
-    /// What was left out had less than this.
+    /// The weight below which functions were left out.
     pub least: u64,
-    /// What works below the root.
+    /// The functions below the root.
     pub below: &'a Subgraph,
-    /// What a function is called, and of what it is.
+    /// A function's name and kind.
     pub name: &'a dyn Fn(Function) -> (String, Kind),
 }
 
-/// As a graph, with the root's name for a title.
+/// The graph, with the root's name as its title.
 pub fn graph(drawn: &Drawn<'_>) -> Graph {
     let below = drawn.below;
     let lines: Vec<&Edge> = below.edges.iter().filter(|edge| is_shown(edge, below, drawn.least)).collect();
@@ -104,9 +104,9 @@ pub fn graph(drawn: &Drawn<'_>) -> Graph {
     }
 }
 
-/// Whether a line is not too thin; the heaviest to each box is always there.
+/// Whether a line is thick enough; the heaviest line to each box is always drawn.
 fn is_shown(edge: &Edge, below: &Subgraph, least: u64) -> bool {
-    // Edges are in the order of their weights.
+    // Edges are ordered by weight.
     let first = below.edges.iter().find(|other| other.to == edge.to);
     edge.weight as f64 >= LEAST_LINE * least as f64 || first == Some(edge)
 }
@@ -124,11 +124,11 @@ impl Drawn<'_> {
         node.function.map_or_else(|| (self.root.to_owned(), Kind::All), self.name)
     }
 
-    /// Filled is the part of what it and what it called cost that is for the root.
+    /// A node's box; the filled part is the share of its cost, with callees, that belongs to the root.
     fn one(&self, node: &Node) -> Box {
         let (name, kind) = self.named(node);
         let (with, of_all) = (part(node.here, node.all), |weight| self.of_all(weight));
-        // What costs nothing itself works for nobody but through others.
+        // A function without cost of its own appears only because of its callees.
         let itself = if node.own == 0 {
             "calls only".to_owned()
         } else {

@@ -1,4 +1,4 @@
-//! `slowpath profile`: where the CPU went, as JSON, text and pictures.
+//! `slowpath profile`: CPU profiles, as JSON, text and pictures.
 
 pub mod attribute;
 pub mod calltree;
@@ -31,13 +31,13 @@ pub struct About<'a> {
     samples: u64,
     /// The sum of their weights.
     weight: u64,
-    /// Whether it has whole stacks; otherwise only who calls whom.
+    /// Whether it has whole stacks, not only a call graph.
     has_stacks: bool,
     /// Samples that the profiler says it lost.
     lost_samples: u64,
     /// Samples of which only the function is known.
     without_stack: u64,
-    /// Samples whose stack ends before its beginning is reached.
+    /// Samples with a truncated stack.
     truncated: u64,
     /// Records that could not be read.
     unreadable: u64,
@@ -54,7 +54,7 @@ pub struct Named<'a> {
     image: Option<&'a str>,
 }
 
-/// What a document says of a profile.
+/// The description of a profile in a document.
 pub fn about(loaded: &Loaded) -> About<'_> {
     let lost = loaded.lost();
     About {
@@ -72,7 +72,7 @@ pub fn about(loaded: &Loaded) -> About<'_> {
     }
 }
 
-/// A function, in a document.
+/// A function in a document.
 pub fn named(loaded: &Loaded, function: Function) -> Named<'_> {
     let image = match loaded.functions().image(function) {
         Image::Kernel(None) => Some("kernel"),
@@ -82,22 +82,22 @@ pub fn named(loaded: &Loaded, function: Function) -> Named<'_> {
     Named { name: loaded.functions().name(function), image }
 }
 
-/// A function, in a table: a name that would fill a screen loses its middle, and is whole in JSON.
+/// A function's name in a table: a very long one loses its middle; JSON has it whole.
 pub fn in_table(loaded: &Loaded, function: Function) -> String {
     shortened(&spelt_in(loaded, function))
 }
 
-/// A function, in text.
+/// A function's name in text.
 pub fn spelt_in(loaded: &Loaded, function: Function) -> String {
     spelt(loaded.functions().name(function), loaded.functions().image(function))
 }
 
-/// Heads a text: what was read, and what is missing in it.
+/// Prints the profile that was read, and what is missing in it.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn head(loaded: &Loaded, out: &mut impl Write) -> io::Result<()> {
-    // Formats without events have samples of samples.
+    // Formats without events call their event "samples".
     let event = loaded.event().map(|event| event.name.as_str()).filter(|name| *name != "samples");
     let of = event.map_or_else(String::new, |event| format!(" of {}", shown::line(event)));
     writeln!(out, "{}: {}{of}", shown::line(loaded.name()), counted(loaded.samples(), "sample"))?;
@@ -116,13 +116,13 @@ pub fn head(loaded: &Loaded, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// A function's name; of what is not the kernel's own, with what it is part of. It is for people: on one line.
+/// A function's name on one line, with its image unless that is the kernel itself.
 pub fn spelt(name: &str, image: &Image) -> String {
     let spelt = full_name(name, image);
     shown::line(&spelt).into_owned()
 }
 
-/// A function's name as it is, with what it is part of.
+/// A function's unmodified name, with its image.
 fn full_name(name: &str, image: &Image) -> String {
     match image {
         Image::Kernel(Some(part)) | Image::User(part) => format!("{name} ({part})"),
@@ -130,15 +130,15 @@ fn full_name(name: &str, image: &Image) -> String {
     }
 }
 
-/// As many columns as leave room for numbers next to them.
+/// The limit of columns, which leaves room for numbers.
 const NAME_COLUMNS: usize = 64;
 
-/// A name, without its middle if it is too long: both its beginning and what it is part of distinguish it from others.
+/// A name without its middle if it is too long: its beginning and its image distinguish it from others.
 pub fn shortened(name: &str) -> String {
     shown::shortened(&shown::line(name), NAME_COLUMNS).into_owned()
 }
 
-/// A part of 1 in tenths of a per cent: of a profile, small parts matter.
+/// A share in tenths of a percent, since small parts of a profile matter.
 pub fn percent(part: f64) -> String {
     if part > 0.0 && part < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", part * 100.0) }
 }

@@ -25,17 +25,17 @@ pub struct ProfileRecordDocument<'a> {
     work_file: Option<String>,
     /// The profile's size.
     bytes: u64,
-    /// For how long was sampled.
+    /// The duration of sampling.
     seconds: f64,
     /// The event.
     event: &'a str,
-    /// Why this one.
+    /// Why this event was chosen.
     why: String,
     /// Samples; null where the file cannot be read here.
     samples: Option<u64>,
     /// Samples that were lost.
     lost_samples: Option<u64>,
-    /// Whether somebody ended it before its time, or before its command ended.
+    /// Whether it was stopped before its time was over or its command ended.
     ended_early: bool,
     /// The exit code of the command; null without one, or if a signal ended it.
     exit_code: Option<i32>,
@@ -69,10 +69,10 @@ pub fn document<'a>(
     }
 }
 
-/// Prints what was recorded, and how to go on.
+/// Prints what was recorded, and the next commands.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(
     recorded: &Recorded,
     document: &ProfileRecordDocument<'_>,
@@ -105,7 +105,7 @@ pub fn print(
     writeln!(out, "  slowpath profile top {0}\n  slowpath profile attribute {0}", shown::word(&document.file))
 }
 
-/// What a host did, in a line.
+/// A host's work in one line.
 fn did(work: &Work) -> String {
     let part = |name: &str, what: &str| Some(format!("{} {what}", count(work.counter(name)?)));
     let parts = [

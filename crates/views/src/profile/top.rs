@@ -81,7 +81,7 @@ pub fn document(loaded: &Loaded, most: usize) -> TopDocument<'_> {
 /// Prints categories, then functions.
 ///
 /// # Errors
-/// What writing to `out` gives.
+/// The errors of `out`.
 pub fn print(loaded: &Loaded, document: &TopDocument<'_>, out: &mut impl Write) -> io::Result<()> {
     head(loaded, out)?;
     let mut rows = vec![["category", "share"].map(str::to_owned).to_vec()];

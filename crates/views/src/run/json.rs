@@ -19,7 +19,7 @@ pub struct RunDocument<'a> {
     schema: &'static str,
     /// The scenario's title.
     title: &'a str,
-    /// The seed of all that was left to chance.
+    /// The seed of the random numbers.
     seed: u64,
     /// How much was simulated, in seconds.
     simulated_s: f64,
@@ -81,7 +81,7 @@ struct PathResult<'a> {
 }
 
 impl<'a> RunDocument<'a> {
-    /// From a run of `scenario`.
+    /// The document of a run of `scenario`.
     pub fn new(scenario: &'a Scenario, run: &Run, diagnosis: Diagnosis<'a>) -> Self {
         let reports = run.simulation.host_reports();
         let hosts = scenario.hosts.iter().zip(&reports);

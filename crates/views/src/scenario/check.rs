@@ -59,7 +59,7 @@ impl From<Estimate> for Needs {
 }
 
 impl<'a> ScenarioCheckDocument<'a> {
-    /// Of files by name.
+    /// The document of files by name.
     pub fn new(results: &'a [(String, Result<Checked, Rejected>)]) -> Self {
         Self { schema: "slowpath/scenario-check/1", files: results.iter().map(File::new).collect() }
     }

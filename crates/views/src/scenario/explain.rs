@@ -8,25 +8,25 @@ use slowpath_model::shown;
 use slowpath_scenario::{Checked, Estimate, schema};
 use std::io::{self, Write};
 
-/// What a run will be (schema slowpath/scenario/1).
+/// The values of a run (schema slowpath/scenario/1).
 #[derive(Serialize, JsonSchema)]
 pub struct Explanation<'c> {
     /// Version of this layout.
     schema: &'static str,
-    /// What it is about.
+    /// The scenario's title.
     title: &'c str,
-    /// Every value that holds.
+    /// Every value that applies.
     settings: Vec<Setting>,
     /// What the run needs.
     estimate: Needs,
 }
 
 mirrored! {
-    /// A value that holds in a run.
+    /// A value that applies in a run.
     struct Setting of schema::Setting {
         /// Its whole key, such as `path.forward.delay`.
         key: String,
-        /// Its value, as a file would have it; `None` where the thing is not there.
+        /// Its value as written in a file; `None` if the thing does not exist.
         value: Option<String>,
         /// Where it comes from.
         origin: Origin,
@@ -60,12 +60,12 @@ impl<'c> Explanation<'c> {
     }
 }
 
-/// The table that a key stands in: `path.forward` of `path.forward.delay`.
+/// The table of a key: `path.forward` for `path.forward.delay`.
 fn table_of(key: &str) -> &str {
     key.rsplit_once('.').map_or("", |(table, _)| table)
 }
 
-/// Prints a line for each value, by table; what the file or the command line says is marked, what is a default has its
+/// Prints a line for each value, by table. Values from the file or the command line are marked; defaults have their
 /// reason.
 ///
 /// # Errors

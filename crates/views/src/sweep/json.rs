@@ -18,7 +18,7 @@ pub struct SweepDocument<'a> {
     title: &'a str,
     /// The release of the kernel; `null` if all runs were simulated.
     kernel: Option<&'a str>,
-    /// The runs, in the order of the sweep; of a case those in the simulator first.
+    /// The runs, in the order of the sweep; within a case, those in the simulator first.
     runs: Vec<RunResult<'a>>,
 }
 
@@ -50,12 +50,12 @@ struct RunResult<'a> {
 struct Bound {
     /// The cause.
     cause: String,
-    /// For how large a share of the time.
+    /// Its share of the time.
     share: f64,
 }
 
 impl<'a> SweepDocument<'a> {
-    /// Of the runs by case, of a sweep of `base`.
+    /// The document of a sweep of `base`, with its runs by case.
     pub fn new(base: &'a Scenario, rows: &'a [Row<'a>]) -> Self {
         let runs = || rows.iter().flat_map(|row| row.runs().map(move |run| (row, run)));
         Self {

@@ -1,4 +1,4 @@
-//! The numbers of a sweep as people read them.
+//! Formats the numbers of a sweep.
 
 use crate::quantity::{count, duration, share};
 use slowpath_model::{Bytes, Rate};
@@ -6,7 +6,7 @@ use slowpath_runs::Measured;
 use slowpath_runs::sweep::{Kind, Number, Unit};
 use std::time::Duration;
 
-/// A number's value in a table.
+/// Formats a number for a table.
 pub fn write(unit: Unit) -> fn(f64) -> String {
     match unit {
         Unit::Rate => rate,
@@ -17,7 +17,7 @@ pub fn write(unit: Unit) -> fn(f64) -> String {
     }
 }
 
-/// A number's value along an axis, which may lie between those that a run has.
+/// Formats a number for an axis, where it may lie between those of runs.
 pub fn write_on_axis(unit: Unit) -> fn(f64) -> String {
     match unit {
         Unit::Count => count_on_axis,
@@ -26,7 +26,7 @@ pub fn write_on_axis(unit: Unit) -> fn(f64) -> String {
     }
 }
 
-/// A key's value along an axis.
+/// Formats a key's value for an axis.
 pub fn write_key(kind: Kind) -> fn(f64) -> String {
     match kind {
         Kind::Time => time,
@@ -37,32 +37,32 @@ pub fn write_key(kind: Kind) -> fn(f64) -> String {
     }
 }
 
-/// The median of some runs; `-` where it is not known.
+/// The median of some runs; `-` if it is unknown.
 pub fn median(number: &Number, runs: &[Measured]) -> String {
     number.median(runs).map_or_else(|| "-".to_owned(), write(number.unit))
 }
 
-/// A rate in bits a second, as people read it.
+/// Formats a rate in bit/s.
 fn rate(rate: f64) -> String {
     Rate::bits_per_second(rate.round() as u64).to_string()
 }
 
-/// A time in seconds.
+/// Formats a time in seconds.
 fn time(seconds: f64) -> String {
     duration(Duration::from_secs_f64(seconds.max(0.0)))
 }
 
-/// An amount of data in bytes.
+/// Formats an amount of data in bytes.
 fn data(bytes: f64) -> String {
     Bytes::new(bytes.round() as u64).to_string()
 }
 
-/// A part of 1 in percent, as exact as chances are written: a millionth.
+/// Formats a share in percent, to a millionth.
 fn percent(part: f64) -> String {
     format!("{} %", (part * 1e6).round() / 1e4)
 }
 
-/// Without the last digits, which are rounding errors.
+/// Drops the last digits, which are rounding errors.
 fn rounded(number: f64) -> String {
     format!("{}", (number * 1e9).round() / 1e9)
 }

@@ -1,4 +1,4 @@
-//! The plot of `slowpath sweep`: a number of the runs over one of the keys, a line for every combination of the others.
+//! The plot of `slowpath sweep`: a number of the runs over one key, with a line for each combination of the other keys.
 
 use super::numbers::{write_key, write_on_axis};
 use super::text::last_part;
@@ -7,7 +7,7 @@ use slowpath_runs::Measured;
 use slowpath_runs::sweep::{Key, Kind, NUMBERS, Number, Plan, Row, Unit, split};
 use thiserror::Error;
 
-/// The axes of a plot that a plan has the runs for.
+/// The axes of a plot.
 pub struct Axes<'a> {
     x: &'a Key,
     y: &'static Number,
@@ -16,41 +16,41 @@ pub struct Axes<'a> {
 /// Why a plan cannot be plotted.
 #[derive(Debug, Error)]
 pub enum AxesError {
-    /// The key has not several numbers.
+    /// The key does not have several numeric values.
     #[error("--x {name}: is no key with several numbers in this sweep; that is {can}")]
     NoSuchKey {
         /// The key.
         name: String,
-        /// The keys that have several.
+        /// The keys that do.
         can: String,
     },
-    /// No key has several numbers.
+    /// No key has several numeric values.
     #[error(
         "--plot: no key of this sweep has several numbers to draw over; add one, such as --vary path.delay=5ms,50ms"
     )]
     NoKey,
-    /// The chart cannot show so many distinguishable lines.
+    /// There would be more lines than can be distinguished.
     #[error(
         "--plot: over {x} these are {lines} lines, and {MOST_LINES} can be distinguished; name another key with --x, or vary less"
     )]
     TooManyLines {
         /// The key of the axis.
         x: String,
-        /// The lines.
+        /// The number of lines.
         lines: usize,
     },
-    /// The runs have no such number.
+    /// Runs have no number of that name.
     #[error("--y {0}: is no number of a run")]
     NoSuchNumber(String),
 }
 
 impl<'a> Axes<'a> {
-    /// Chooses the axes: `x` is a key (without one, the first that has several numbers), `y` the column of a number. `both`
-    /// says that there are runs in the simulator and on the kernel.
+    /// Chooses the axes: `x` is a key (by default the first with several numeric values), `y` the column of a number.
+    /// `both` says that there are runs in the simulator and on the kernel.
     ///
     /// # Errors
     ///
-    /// If the plan has no such key or number, or too many lines for a plot.
+    /// If the plan has no such key or number, or there would be too many lines.
     pub fn choose(plan: &'a Plan, x: Option<&str>, y: &str, both: bool) -> Result<Self, AxesError> {
         let varied = || plan.keys.iter().filter(|key| values(plan, key).len() > 1);
         let numeric: Vec<&Key> = varied().filter(|key| key.is_number()).collect();
@@ -71,7 +71,7 @@ impl<'a> Axes<'a> {
         Ok(Self { x, y: number.ok_or_else(|| AxesError::NoSuchNumber(y.to_owned()))? })
     }
 
-    /// Draws the runs; `None` if the number is known of none. `place` says where they were made.
+    /// Draws the runs; `None` if no run has the number. `place` says where they ran.
     pub fn chart(&self, plan: &Plan, rows: &[Row<'_>], place: &str) -> Option<Chart> {
         let mut lines: Vec<Line> = Vec::new();
         for is_real in [false, true] {
@@ -118,7 +118,7 @@ impl<'a> Axes<'a> {
         })
     }
 
-    /// The column of the number that is drawn.
+    /// The column of the plotted number.
     pub fn y(&self) -> &'static str {
         self.y.column
     }
@@ -128,7 +128,7 @@ impl<'a> Axes<'a> {
         Some(Point { x, y: self.y.median(runs)?, each: self.y.each(runs).collect() })
     }
 
-    /// The values of the other keys that differ from run to run.
+    /// The name of a line: the values of the other keys that vary.
     fn name(&self, plan: &Plan, row: &Row<'_>) -> Option<String> {
         let keys: Vec<&Key> = plan.keys.iter().filter(|key| values(plan, key).len() > 1).collect();
         let names: Vec<&str> = keys.iter().map(|key| key.key.as_str()).collect();
@@ -141,7 +141,7 @@ impl<'a> Axes<'a> {
     }
 }
 
-/// The values of a key in the grid, each once.
+/// The distinct values of a key in the grid.
 fn values<'a>(plan: &'a Plan, key: &Key) -> Vec<&'a str> {
     let varied = plan.sweep.vary.iter().filter(|vary| vary.key == key.key);
     let mut values: Vec<&str> = varied.flat_map(|vary| &vary.values).map(|one| split(one).1).collect();

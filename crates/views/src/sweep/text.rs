@@ -10,7 +10,7 @@ use slowpath_runs::sweep::{Number, RATE, RETRANSMITS, Row, case_name, of_tables,
 use slowpath_scenario::{Scenario, SweepCase};
 use std::io::{self, Write};
 
-/// Prints the scenario, and where its runs were made.
+/// Prints the scenario, and where its runs were done.
 ///
 /// # Errors
 ///
@@ -19,7 +19,7 @@ pub fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::R
     writeln!(out, "{}\n{}, from seed {} on\n", base.heading(), place(rows), base.seed)
 }
 
-/// Says how many of `all` runs were not made, if any; if they are stored, the sweep can be continued.
+/// Prints how many of `all` runs were not done, if any; if they are stored, the sweep can be resumed.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn missing(rows: &[Row<'_>], all: usize, are_stored: bool, out: &mut impl Wr
     if are_stored { writeln!(out, "The same command continues with them.") } else { Ok(()) }
 }
 
-/// Where the runs were made, in words.
+/// Where the runs were done, in words.
 pub fn place(rows: &[Row<'_>]) -> String {
     let release = rows.iter().flat_map(|row| &row.kernel).find_map(|run| run.release.as_deref());
     let simulated = rows.iter().any(|row| !row.model.is_empty());
@@ -44,7 +44,7 @@ pub fn place(rows: &[Row<'_>]) -> String {
     }
 }
 
-/// Prints the runs of one place.
+/// Prints the runs in the simulator or on the kernel.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ pub fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<
     EXPLAINED.iter().try_for_each(|(what, text)| look.paragraph(out, what, text))
 }
 
-/// Prints the simulator's runs next to the kernel's.
+/// Prints runs in the simulator next to those on the kernel.
 ///
 /// # Errors
 ///
@@ -114,14 +114,14 @@ pub fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Re
     Ok(())
 }
 
-/// The error of the simulator's rate, as a part of the kernel's.
+/// The relative error of the simulator's rate.
 fn error(row: &Row<'_>) -> Option<f64> {
     let [model, kernel] = [&row.model, &row.kernel].map(|runs| RATE.median(runs));
     let (model, kernel) = (model?, kernel?);
     (kernel > 0.0).then(|| model / kernel - 1.0)
 }
 
-/// The rows of the grid, with a column for each key, and those of the named cases.
+/// The rows of the grid, with a column for each key, and those of named cases.
 fn tables(
     rows: &[Row<'_>],
     columns: &[&str],
@@ -152,7 +152,7 @@ fn tables(
     Ok(())
 }
 
-/// The cause that limited the flows of the first of some runs.
+/// The longest cause in the first of some runs.
 fn bound_by(runs: &[Measured]) -> String {
     let most = runs.first().and_then(|run| run.shares.most());
     most.map_or_else(|| "-".to_owned(), |(cause, part)| format!("{cause} {}", share(part)))
@@ -164,7 +164,7 @@ fn valid(row: &Row<'_>, runs: &[Measured]) -> String {
     format!("{count} of {}", row.planned.scenarios.len())
 }
 
-/// The columns that need a word.
+/// Columns that need an explanation.
 const EXPLAINED: [(&str, &str); 2] = [
     (
         "> 10 ms, > 200 ms: ",
@@ -173,7 +173,7 @@ const EXPLAINED: [(&str, &str); 2] = [
     ("CPU wait, longest: ", "how long a runnable receiving process waited for a CPU; median, and longest"),
 ];
 
-/// The last part of a key, if no other key ends so.
+/// The last part of a key, if it is unique among `keys`.
 pub fn last_part(key: &str, keys: &[&str]) -> String {
     let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let alike = keys.iter().filter(|other| last(other) == last(key)).count();

@@ -19,7 +19,7 @@ pub(crate) fn write(flow: &FlowReport, look: &Look, out: &mut impl io::Write) ->
     let width = look.text_width() - 4;
     write!(out, "  ")?;
     if look.colour {
-        // A half block shows two cells, one as ink and one as ground.
+        // A half block shows two cells, one in the foreground colour and one in the background colour.
         let cells = cells(spells, flow.first, flow.last, width * 2);
         for pair in cells.chunks(2) {
             let style =
@@ -37,7 +37,7 @@ pub(crate) fn write(flow: &FlowReport, look: &Look, out: &mut impl io::Write) ->
     legend(flow, look, out)
 }
 
-/// An instant on the axis, as `--from` takes it and with its unit.
+/// An instant on the axis, as for `--from`, with its unit.
 fn moment(at: Instant) -> String {
     match at.since(Instant::START) {
         Some(time) if time < Duration::from_secs(60) => duration(time),
@@ -45,7 +45,7 @@ fn moment(at: Instant) -> String {
     }
 }
 
-/// What limited most of each of `count` equal parts of the time.
+/// The longest limit in each of `count` equal parts of the time.
 fn cells(spells: &[Spell], first: Instant, last: Instant, count: usize) -> Vec<Limit> {
     let whole = i128::from(last.nanos_since(first));
     let edge = |number: usize| (whole * number as i128 / count as i128) as i64 + first.nanos();
@@ -71,7 +71,7 @@ fn place(limit: Limit) -> usize {
     Limit::ALL.iter().position(|other| *other == limit).unwrap_or(Limit::ALL.len() - 1)
 }
 
-/// `R receive window 91 %   C congestion window 6 %`, most time first.
+/// The legend, longest first: `R receive window 91 %   C congestion window 6 %`.
 fn legend(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let mut shares = [0.0; Limit::ALL.len()];
     for spell in &flow.main().spells {
@@ -102,7 +102,7 @@ mod tests {
     use slowpath_analyses::Cause;
 
     #[test]
-    fn a_cell_shows_what_bound_for_most_of_it() {
+    fn cell_shows_the_longest_limit_within_it() {
         let spell = |from: i64, to: i64, cause| Spell {
             from: Instant::from_nanos(from),
             to: Instant::from_nanos(to),

@@ -24,8 +24,7 @@ pub fn cause_catalogue(look: &Look, out: &mut impl io::Write) -> io::Result<()> 
     look.paragraph(out, "", "What a cause is, how it shows and what to do about it: slowpath causes CAUSE")
 }
 
-/// Writes what the handbook has on one cause: `page`, in Markdown, wrapped to the terminal and without what is for
-/// other readers of Markdown.
+/// Prints the handbook's page on a cause from Markdown, wrapped to the terminal and without comments.
 ///
 /// # Errors
 ///
@@ -41,7 +40,7 @@ pub fn cause_page(cause: Cause, page: &str, look: &Look, out: &mut impl io::Writ
         } else if code {
             writeln!(out, "    {line}")?;
         } else if line.starts_with("<!--") {
-            // What stood before and after a comment is one paragraph break, not two.
+            // The blank lines before and after a comment become one paragraph break.
             blank = true;
         } else if line.is_empty() {
             if !was_blank {
@@ -62,7 +61,7 @@ pub fn cause_page(cause: Cause, page: &str, look: &Look, out: &mut impl io::Writ
     Ok(())
 }
 
-/// `text` with `[words](place)` as the words alone: a terminal has nothing to follow them with.
+/// `text` with each link `[words](place)` replaced by its words, since a terminal cannot follow it.
 fn without_links(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -88,12 +87,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_become_their_words() {
+    fn links_become_their_text() {
         assert_eq!(without_links("a [b c](d.md), a[0] and [e]"), "a b c, a[0] and [e]");
     }
 
     #[test]
-    fn a_page_for_a_terminal() {
+    fn handbook_page_is_rendered_as_plain_text() {
         let page = "# Title\n\nOne\n\n<!-- note -->\n\n```text\n$ x  y\n```\n\n- [two](x.md)\n";
         let mut out = Vec::new();
         cause_page(Cause::SlowReader, page, &Look::default(), &mut out).expect("memory takes all");

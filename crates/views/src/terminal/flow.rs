@@ -1,4 +1,4 @@
-//! One flow in full: verdict, limits over time, findings with their evidence, what to do, what is unknown.
+//! A flow in full: verdict, limits over time, findings with evidence, advice, and what is unknown.
 
 use super::look::{Look, columns, wrap};
 use super::palette::colour;
@@ -15,15 +15,15 @@ use slowpath_remedies::{Advice, Host};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Findings below this share are counted, not shown.
+/// Findings with a smaller share are counted, not shown.
 const WORTH_A_ROW: f64 = 0.01;
-/// Findings below this share have no command to look them up.
+/// Findings with a smaller share have no command to look them up.
 const WORTH_A_LOOK: f64 = 0.05;
-/// How far evidence is indented.
+/// The indentation of evidence.
 const EVIDENCE: &str = "          ";
 
-/// The causes that were advised on, and at which flow: advice is long, and the same for the next flow but for its
-/// numbers.
+/// The causes that already have advice, and the flow where it was printed: advice is long, and differs between flows
+/// only in numbers.
 pub(crate) type Advised = BTreeMap<Cause, FlowId>;
 
 /// Writes one flow.
@@ -112,7 +112,7 @@ fn row(finding: &Finding, look: &Look, out: &mut impl io::Write) -> io::Result<(
     Ok(())
 }
 
-/// What the other recording adds, where there are two.
+/// What the second recording adds.
 fn on_the_way(
     diagnosis: &Diagnosis<'_>,
     flow: &FlowReport,
@@ -122,7 +122,7 @@ fn on_the_way(
     points("Between the two captures", &words::on_the_way(diagnosis, flow), look, out)
 }
 
-/// Findings that get advice, at most.
+/// The most findings with advice.
 const MOST_ADVISED: usize = 3;
 
 fn advice(
@@ -139,7 +139,7 @@ fn advice(
     for (place, finding) in [main].into_iter().chain(worth).take(MOST_ADVISED).enumerate() {
         let before = advised.get(&finding.cause).copied();
         let mut advices = (diagnosis.advise)(finding, flow);
-        // All of it for what the headline names, and the most helpful for the others.
+        // All advice for the headline's finding, and the most helpful for others.
         advices.truncate(if place == 0 { advices.len() } else { 1 });
         if place == 0 {
             writeln!(out)?;
@@ -158,7 +158,7 @@ fn advice(
     Ok(())
 }
 
-/// What the advice is about, and where to read more.
+/// The heading of advice: its cause, and where to read more.
 fn heading(finding: &Finding, before: Option<FlowId>) -> String {
     let title = finding.cause.title();
     let about = match finding.spells {
@@ -208,7 +208,7 @@ fn blind_spots(flow: &FlowReport, both_ends: bool, look: &Look, out: &mut impl i
     points("What this capture cannot show", &words::blind_spots(flow, both_ends), look, out)
 }
 
-/// A heading with a point for each sentence; nothing where there is none.
+/// A heading with a bullet for each sentence; nothing without sentences.
 fn points(heading: &str, sentences: &[String], look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     if sentences.is_empty() {
         return Ok(());

@@ -24,7 +24,7 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
     });
     let ends: Vec<String> = flows.iter().map(|flow| words::ends(flow)).collect();
     let ends_width = ends.iter().map(|ends| columns(ends)).max().unwrap_or(0);
-    // Where a line does not hold both, the ends stand on a line of their own below the numbers.
+    // If a line is too short for both, the ends are on a line of their own below the numbers.
     let one_line = widths.iter().sum::<usize>() + GAP * 8 + ends_width <= look.width;
     let before = |left_out: &[usize]| -> usize {
         let kept = (0..BOUND_BY).filter(|column| !left_out.contains(column));
@@ -59,13 +59,13 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
     Ok(())
 }
 
-/// The place of the limit of a flow, the last column.
+/// The index of the column with the flow's limit, the last one.
 const BOUND_BY: usize = 7;
-/// As wide as that should be: a share and the first word of a limit.
+/// The minimum width of that column: a share and the first word of a limit.
 const LEAST_BOUND_BY: usize = 16;
-/// What a narrow terminal does without, in this order: start, RTT, goodput, what was retransmitted.
+/// The columns that a narrow terminal omits, in this order: start, RTT, goodput, retransmissions.
 const DISPENSABLE: [usize; 4] = [1, 5, 4, 6];
-/// Columns between columns.
+/// Spaces between columns.
 const GAP: usize = 2;
 
 fn shortened(text: &str, width: usize) -> String {
@@ -94,7 +94,7 @@ fn cells(flow: &FlowReport) -> [String; 8] {
     ]
 }
 
-/// The RTTs of the main direction that are nearest to the path's: by ACK where there are any.
+/// The RTTs of the main direction that are closest to the path's: by ACK if there are any.
 fn best_rtt(flow: &FlowReport) -> RttMeasures {
     let measures = &flow.main().measures;
     if measures.rtt_by_ack.count > 0 { measures.rtt_by_ack } else { measures.rtt_by_timestamp }
@@ -170,18 +170,18 @@ const NAME: usize = 32;
 /// Columns of one direction's measures.
 const DIRECTION: usize = 22;
 
-/// Adds `cell`, filled up to `width`. `{:<width$}` does so one space after the other, which for 40,000 flows takes
-/// longer than analysing them.
+/// Appends `cell`, padded to `width`. `{:<width$}` pads one space at a time, which for 40,000 flows takes longer than
+/// their analysis.
 fn push_cell(text: &mut String, cell: &str, width: usize) {
     const SPACES: &str = "                                ";
     *text += cell;
     *text += &SPACES[..width.saturating_sub(cell.chars().count()).min(SPACES.len())];
 }
 
-/// A measure's name, and how one direction's is shown.
+/// A measure's name, and how to show it for one direction.
 type Row = (&'static str, fn(&DirectionReport) -> String);
 
-/// Every measure: tcptrace's `-l -r` and those it does not have.
+/// Every measure: those of tcptrace's `-l -r`, and more.
 const ROWS: [Row; 52] = [
     ("packets", |d| count(d.measures.packets)),
     ("data packets", |d| count(d.measures.data_packets)),

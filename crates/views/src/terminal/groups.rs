@@ -1,4 +1,4 @@
-//! The flows that are not shown in full, alike ones together.
+//! The flows not shown in full, in groups.
 
 use super::look::Look;
 use crate::quantity::counted;
@@ -6,7 +6,7 @@ use crate::rank::Ranking;
 use slowpath_model::Bytes;
 use std::io;
 
-/// Groups shown; the others are summed up.
+/// The most groups shown; the others are summed up.
 const MOST_GROUPS: usize = 15;
 
 /// Writes a line or two per group.

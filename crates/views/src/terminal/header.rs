@@ -1,4 +1,4 @@
-//! What was read, before what was found.
+//! The recordings, printed before the findings.
 
 use super::look::Look;
 use crate::diagnosis::Diagnosis;
@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use slowpath_model::shown;
 use std::io;
 
-/// A warning's colour.
+/// The colour of warnings.
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Writes one block per recording.

@@ -1,20 +1,20 @@
-//! How text is laid out: width and colour.
+//! Text layout: width and colour.
 
 use anstyle::Style;
 use slowpath_model::shown;
 use std::io;
 
-/// The terminal to write for.
+/// The terminal's properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Whether to colour.
+    /// Whether to use colour.
     pub colour: bool,
     /// Columns.
     pub width: usize,
 }
 
 impl Default for Look {
-    /// No colour, 80 columns: what a pipe gets.
+    /// No colour, 80 columns, as for a pipe.
     fn default() -> Self {
         Self { colour: false, width: 80 }
     }
@@ -34,9 +34,9 @@ impl Look {
         self.width.min(WIDEST_TEXT)
     }
 
-    /// `text` in `style`, or as it is where there is no colour.
+    /// `text` in `style`, or unchanged without colour.
     ///
-    /// No name in it can end the style, or begin another.
+    /// Names in it are escaped, so they cannot end the style or start another.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         let text = shown::text(text);
         if self.colour && style != Style::new() {
@@ -51,12 +51,12 @@ impl Look {
         self.paint(Style::new().bold(), text)
     }
 
-    /// `text` less bright.
+    /// `text` dimmed.
     pub fn faint(&self, text: &str) -> String {
         self.paint(Style::new().dimmed(), text)
     }
 
-    /// Writes `text` wrapped, its first line behind `lead` and the others indented as far.
+    /// Writes `text` wrapped; its first line follows `lead`, the others are indented to the same column.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl Look {
         self.styled_paragraph(out, lead, text, Style::new())
     }
 
-    /// As [`Self::paragraph`], in bold.
+    /// Like [`Self::paragraph`], in bold.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Look {
         self.styled_paragraph(out, "", text, Style::new().bold())
     }
 
-    /// As [`Self::paragraph`], less bright.
+    /// Like [`Self::paragraph`], dimmed.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Look {
         self.styled_paragraph(out, lead, text, Style::new().dimmed())
     }
 
-    /// As [`Self::paragraph`], each line in `style`.
+    /// Like [`Self::paragraph`], each line in `style`.
     pub(crate) fn styled_paragraph(
         &self,
         out: &mut impl io::Write,
@@ -106,14 +106,13 @@ impl Look {
     }
 }
 
-/// How many columns `text` takes: what slowpath writes has no wide characters, and what could be an escape sequence is
-/// escaped itself.
+/// The columns that `text` takes: slowpath writes no wide characters, and escapes what could be an escape sequence.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Breaks `text` into lines of at most `width` columns, at spaces that do not stand before a unit; a word longer
-/// than a line is left whole, since broken addresses and commands cannot be copied.
+/// Wraps `text` into lines of at most `width` columns, at spaces that do not precede a unit. A longer word is left
+/// whole, since broken addresses and commands cannot be copied.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -132,7 +131,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The words of `text`, a number and the short unit behind it as one.
+/// The words of `text`; a number and the short unit after it are one word.
 fn unbroken(text: &str) -> Vec<String> {
     const UNITS: [&str; 20] = [
         "%", "B", "KiB", "MiB", "GiB", "TiB", "ns", "µs", "ms", "s", "min", "h", "d", "bit/s", "kbit/s",

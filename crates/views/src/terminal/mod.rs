@@ -1,4 +1,4 @@
-//! Text for the terminal it is written to: coloured where asked, wrapped to its width, plain words.
+//! Text for terminals, wrapped to their width and optionally coloured.
 
 mod bar;
 mod causes;
@@ -17,7 +17,7 @@ use crate::diagnosis::Diagnosis;
 use crate::quantity::counted;
 use std::io;
 
-/// Writes the whole diagnosis: what was read, the slow flows in full, the others in groups.
+/// Writes the whole diagnosis: the recordings, the flows in full, and the groups of the others.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! One colour and one letter per limit.
 //!
-//! The colours are those of Okabe and Ito (*Color universal design*, 2008), as near as the 256-colour palette has
-//! them, which people with any common colour vision can distinguish; the letters serve where there is no colour.
+//! The colours are those of Okabe and Ito (*Color universal design*, 2008), as close as the 256-colour palette allows,
+//! which can be distinguished with all common kinds of colour vision. The letters serve where there is no colour.
 
 use anstyle::{Ansi256Color, Color};
 use slowpath_analyses::Limit;
@@ -45,7 +45,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn each_limit_has_its_own() {
+    fn each_limit_has_a_unique_letter_and_colour() {
         assert_eq!(Limit::ALL.map(letter).into_iter().collect::<HashSet<_>>().len(), Limit::ALL.len());
         assert_eq!(Limit::ALL.map(colour).into_iter().collect::<HashSet<_>>().len(), Limit::ALL.len());
     }

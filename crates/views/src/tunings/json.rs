@@ -108,7 +108,7 @@ struct Outcome {
 }
 
 impl TuningsDocument {
-    /// Of the techniques' results on a path.
+    /// The document of the techniques' results on a path.
     pub fn new(path: &Path, results: &[super::Result]) -> Self {
         let compared = |(technique, outcome): &super::Result| Compared {
             technique: (*technique).into(),

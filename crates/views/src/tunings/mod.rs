@@ -1,4 +1,4 @@
-//! `slowpath compare-tunings`: what each technique of sizing buffers gives on a path, as JSON and as text.
+//! `slowpath compare-tunings`: the results of buffer tuning techniques on a path, as JSON and as text.
 
 mod json;
 mod text;

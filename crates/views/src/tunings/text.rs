@@ -8,7 +8,7 @@ use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::Path;
 use std::io::{self, Write};
 
-/// Prints a row for each technique, the fastest and the lightest, and what each of them does.
+/// Prints a row for each technique, the fastest one and the one with least memory, and a description of each.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ pub fn print(path: &Path, results: &[super::Result], look: &Look, out: &mut impl
     writeln!(out, "\n--json has the command that runs each by itself.")
 }
 
-/// The fastest technique, and the one within 5 % of it that takes the least memory.
+/// The fastest technique, and the one with least memory within 5 % of it.
 fn conclude(results: &[super::Result], look: &Look, out: &mut impl Write) -> io::Result<()> {
     let Some(fastest) = results.iter().max_by_key(|(_, outcome)| outcome.rate) else { return Ok(()) };
     let memory = |(_, outcome): &super::Result| outcome.sender_memory + outcome.receiver_memory;

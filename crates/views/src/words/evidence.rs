@@ -1,4 +1,4 @@
-//! Evidence in words: one sentence for each kind, here alone.
+//! Evidence in words: one sentence for each kind, only here.
 
 use super::times;
 use crate::quantity::{counted, duration, share};
@@ -8,7 +8,7 @@ use slowpath_model::units::{count, counted_were};
 use slowpath_model::{Bytes, IcmpKind};
 use std::time::Duration;
 
-/// The text of an ICMP error, by the errno that Linux gives it (`icmp_err_convert`, `icmpv6_err_convert`).
+/// The text of an ICMP error, by Linux's errno for it (`icmp_err_convert`, `icmpv6_err_convert`).
 fn icmp_error(errno: u64) -> String {
     match errno {
         13 => "administratively prohibited (EACCES)".to_owned(),
@@ -21,7 +21,7 @@ fn icmp_error(errno: u64) -> String {
     }
 }
 
-/// The queue of the sender's own device; what was not seen of it is not said.
+/// The queue of the sender's own device; unknown parts are omitted.
 fn own_queue(backlog: Bytes, held_back: u64) -> String {
     let waited =
         (backlog > Bytes::ZERO).then(|| format!("up to {backlog} waited in the queue of its own device"));
@@ -35,7 +35,7 @@ fn own_queue(backlog: Bytes, held_back: u64) -> String {
     }
 }
 
-/// The evidence of a cause, as a sentence without capital and full stop.
+/// Evidence as a sentence without capital and full stop.
 pub fn evidence(evidence: &Evidence) -> String {
     match *evidence {
         Evidence::Handshake { rtt } => format!("the handshake took {}", duration(rtt)),
@@ -332,7 +332,7 @@ fn packets_or_none(packets: u64) -> String {
     if packets == 0 { "no packet".to_owned() } else { counted(packets, "packet") }
 }
 
-/// The evidence for the vantage point, as a sentence without capital and full stop.
+/// Evidence for the vantage point, as a sentence without capital and full stop.
 pub fn vantage_evidence(evidence: &VantageEvidence) -> String {
     let both = |a: Duration, b: Duration| format!("A answered within {}, B within {}", millis(a), millis(b));
     match *evidence {
@@ -354,7 +354,7 @@ pub fn vantage_evidence(evidence: &VantageEvidence) -> String {
     }
 }
 
-/// Milliseconds, to the microsecond where there are few.
+/// Milliseconds, with microseconds if there are few.
 fn millis(lasted: Duration) -> String {
     let millis = lasted.as_secs_f64() * 1e3;
     if millis < 0.000_5 {
@@ -366,7 +366,7 @@ fn millis(lasted: Duration) -> String {
     }
 }
 
-/// What an ICMP error says, in words.
+/// The message of an ICMP error, in words.
 const fn icmp(kind: IcmpKind) -> &'static str {
     match kind {
         IcmpKind::PacketTooBig { .. } => "packet too big",
@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_singular_and_none_is_left_out() {
+    fn counts_of_one_are_singular_and_zeros_are_omitted() {
         let text =
             |segments, spurious, share, timeouts| retransmitted(segments, spurious, share, 1, timeouts);
         assert_eq!(

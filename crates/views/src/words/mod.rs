@@ -16,10 +16,10 @@ use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
 
-/// A share of the time below which a second cause is not worth a sentence.
+/// A second cause with a smaller share of the time is not mentioned.
 const WORTH_A_SENTENCE: f64 = 0.1;
 
-/// Source and destination: `192.0.2.1:40000 → 198.51.100.7:443`, the end that sent more first.
+/// Source and destination, the end that sent more first: `192.0.2.1:40000 → 198.51.100.7:443`.
 pub fn ends(flow: &FlowReport) -> String {
     let (from, to) = (flow.key.endpoint(flow.sender), flow.key.endpoint(!flow.sender));
     let again = match flow.key.occurrence {
@@ -29,7 +29,7 @@ pub fn ends(flow: &FlowReport) -> String {
     format!("{from} → {to}{again}")
 }
 
-/// What the flow carried, in how long: `moved 46 MiB in 12.3 s (31.4 Mbit/s)`.
+/// The data transferred, and the time: `moved 46 MiB in 12.3 s (31.4 Mbit/s)`.
 pub fn moved(flow: &FlowReport) -> String {
     let (measures, lasted) = (&flow.main().measures, flow.lasted());
     let (bytes, unseen) = (measures.unique_bytes, measures.unseen_bytes);
@@ -46,7 +46,7 @@ pub fn moved(flow: &FlowReport) -> String {
     }
 }
 
-/// What limited it, in a few sentences.
+/// The verdict, in a few sentences.
 pub fn verdict(flow: &FlowReport) -> String {
     let main = main_finding(flow).filter(|finding| finding.cause.is_reset());
     let ended = main.map(|finding| reset(flow, finding.cause));
@@ -61,7 +61,7 @@ pub fn verdict(flow: &FlowReport) -> String {
     ended.into_iter().chain([bound]).collect::<Vec<_>>().join(" ")
 }
 
-/// What took most time, and the second cause.
+/// The longest cause, and the second one.
 fn bound(flow: &FlowReport, first: &Finding) -> String {
     let others = flow.main().findings.iter().filter(|finding| finding.cause != first.cause);
     let second = others.max_by_key(|finding| finding.lasted);
@@ -78,8 +78,8 @@ fn bound(flow: &FlowReport, first: &Finding) -> String {
     text
 }
 
-/// The share that the headline begins with, and what it is of: `first` is the largest cause of the largest limit. Where another
-/// limit has a larger cause, `second`, it is the limit's share that is the largest.
+/// The share that the headline begins with, and what it refers to. `first` is the largest cause of the largest limit.
+/// If another limit has a larger single cause, `second`, the share is that of the limit.
 fn limit_or_cause(flow: &FlowReport, first: &Finding, second: Option<&Finding>) -> (f64, String) {
     let of_limit = flow.main().findings.iter().filter(|finding| finding.cause.limit() == first.cause.limit());
     let of_limit: f64 = of_limit.map(|finding| finding.share).sum();
@@ -118,8 +118,8 @@ fn role(flow: &FlowReport, end: End) -> &'static str {
     if end == flow.sender { "the sender" } else { "the receiver" }
 }
 
-/// A cause after its limit, where the cause does not name the limit itself: `receive window, the receiving application read
-/// too slowly`.
+/// A cause after its limit, unless the cause names the limit: `receive window, the receiving application read too
+/// slowly`.
 pub fn named(cause: Cause) -> String {
     let (limit, title) = (cause.limit().title(), cause.title());
     let says_so =
@@ -127,7 +127,7 @@ pub fn named(cause: Cause) -> String {
     if says_so || title.contains(limit) { title.to_owned() } else { format!("{limit}, {title}") }
 }
 
-/// How much time a cause took: `17 %, 3.08 s`; when it happened at one instant, that it took none.
+/// The time that a cause took: `17 %, 3.08 s`; or, if it happened at one instant, that it took none.
 pub fn amount(finding: &Finding) -> String {
     if finding.spells == 0 {
         return "at one instant".to_owned();
@@ -174,7 +174,7 @@ fn times(number: u64) -> String {
     }
 }
 
-/// How the connection ended, where that is worth knowing and the verdict does not say it.
+/// How the connection ended, if that matters and the verdict does not say it.
 pub fn ending(flow: &FlowReport) -> Option<String> {
     let main = main_finding(flow).map(|finding| finding.cause);
     if main.is_some_and(|cause| cause.is_reset() || cause.is_failed_opening()) {
@@ -202,7 +202,7 @@ pub fn ending(flow: &FlowReport) -> Option<String> {
     }
 }
 
-/// Where it was watched: `at the sender`.
+/// The vantage point: `at the sender`.
 pub fn vantage(flow: &FlowReport) -> &'static str {
     match flow.vantage.vantage {
         Vantage::At(end) if end == flow.sender => "at the sender",
@@ -226,7 +226,7 @@ pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let Some(first) = letters.next() else { return String::new() };
     let stop = if text.ends_with(['.', '!', '?']) { "" } else { "." };
-    // What starts with a name or a unit keeps its case: only a word of small letters gets a capital.
+    // Text that starts with a name or a unit keeps its case: only a lower-case word is capitalised.
     let word = text.split(' ').next().unwrap_or_default();
     if word.chars().all(|c| c.is_ascii_lowercase() || ",:'-".contains(c)) {
         format!("{}{}{stop}", first.to_uppercase(), letters.as_str())
@@ -235,7 +235,7 @@ pub fn sentence(text: &str) -> String {
     }
 }
 
-/// A flow in a line: its ends, its data, and what limited it.
+/// A flow in one line: ends, data and verdict.
 pub fn in_a_line(flow: &FlowReport) -> String {
     let verdict = match main_finding(flow) {
         Some(finding) if !finding.cause.is_failed_opening() => format!("{}.", verdict_in_short(flow)),
@@ -244,8 +244,8 @@ pub fn in_a_line(flow: &FlowReport) -> String {
     format!("flow {}: {} {}. {verdict}", flow.id, ends(flow), moved(flow))
 }
 
-/// What is unknown about the flow, and what to record to find out. Where it was recorded at both ends, what one of
-/// them cannot see the other can.
+/// What is unknown about the flow, and what to record to find out. With recordings at both ends, one shows what the
+/// other cannot.
 pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     let mut spots = Vec::new();
     let main = flow.main();
@@ -273,7 +273,7 @@ pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     }
     match flow.directions[(!flow.sender).index()].measures.window_scale {
         ScaleKnown::Agreed(_) => {}
-        // A connection that did not open has no window.
+        // A connection that was not opened has no window.
         _ if flow.opening.syn.is_some() && flow.opening.syn_ack.is_none() => {}
         _ if flow.opening.syn.is_some() => spots.push(
             "The receive window: the options of the handshake were not captured, so its scale is unknown. Capture with \
@@ -301,7 +301,7 @@ pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
     spots
 }
 
-/// What was retransmitted, reordered or probed, in one line; `None` where nothing was.
+/// Retransmitted, reordered and probe segments, in one line; `None` if there were none.
 pub fn repetition(flow: &FlowReport) -> Option<String> {
     let measures = &flow.main().measures;
     let labels = &measures.labels;
@@ -329,7 +329,7 @@ mod tests {
     use super::sentence;
 
     #[test]
-    fn names_of_the_kernel_stay_as_they_are() {
+    fn kernel_names_are_not_capitalized() {
         assert_eq!(sentence("tcp_rmem lets a buffer"), "tcp_rmem lets a buffer.");
         assert_eq!(sentence("window scaling is off"), "Window scaling is off.");
         assert_eq!(sentence("super-packets are small"), "Super-packets are small.");

@@ -1,4 +1,4 @@
-//! What was read.
+//! Sentences about recordings.
 
 use crate::diagnosis::Diagnosis;
 use crate::quantity::{count, counted, duration};
@@ -7,14 +7,14 @@ use slowpath_analyses::report::FlowReport;
 use slowpath_model::{FlowId, shown};
 use std::time::Duration;
 
-/// What a recording is called.
+/// The name of a recording.
 pub fn recording_name(recording: &Recording) -> &str {
     if recording.name == "-" { "standard input" } else { &recording.name }
 }
 
 /// Format, duration and number of frames: `pcapng, 12.3 s, 56,220 frames, 56,203 of TCP`.
 pub fn recording_facts(recording: &Recording) -> String {
-    // A recording of events names its host and its source.
+    // A recording of events has its host and source as its format.
     let mut facts = vec![shown::line(&recording.format).into_owned()];
     if let Some(time) = recording.span.and_then(|(first, last)| last.since(first)) {
         facts.push(duration(time));
@@ -25,12 +25,12 @@ pub fn recording_facts(recording: &Recording) -> String {
     facts.join(", ")
 }
 
-/// The message for a recording without a TCP segment; what else was in it is among what was skipped.
+/// The message for a recording without TCP segments; other protocols are listed among what was skipped.
 pub fn without_tcp(recording: &Recording) -> &'static str {
     if recording.frames == 0 { "there are no packets in it" } else { "nothing in it could be read as TCP" }
 }
 
-/// What is wrong with a recording, line by line, for a command whose output has no place for it.
+/// The problems of a recording, one per line, for commands whose output has no place for them.
 pub fn warnings(recording: &Recording) -> Vec<String> {
     let name = &recording.name;
     let empty = (recording.segments == 0)
@@ -44,7 +44,7 @@ pub fn warnings(recording: &Recording) -> Vec<String> {
     empty.into_iter().chain(damage).chain(unused).chain(clock).collect()
 }
 
-/// That the capture's clock was set: when, by how much, and whether times are corrected.
+/// The steps of the capture's clock: when, by how much, and whether times are corrected.
 fn clock_set(recording: &Recording) -> Option<String> {
     let (first, more) = recording.clock_steps.split_first()?;
     let direction = if first.by < 0 { "back" } else { "forward" };
@@ -63,7 +63,7 @@ fn clock_set(recording: &Recording) -> Option<String> {
     Some(format!("the capture's clock was set {times}{direction} by {by} at {at} (frame {frame}); {then}"))
 }
 
-/// Why a recording has no flow of this number, of the `flows` in it; or why it was not kept.
+/// Why a recording with `flows` flows has no flow of this number, or did not keep it.
 pub fn no_such_flow(recording: &Recording, flow: FlowId, flows: u64) -> String {
     let hint = match flows {
         0 => without_tcp(recording).to_owned(),
@@ -74,7 +74,7 @@ pub fn no_such_flow(recording: &Recording, flow: FlowId, flows: u64) -> String {
     format!("{}: there is no flow {flow}; {hint}", recording.name)
 }
 
-/// What is wrong with a recording, and what was skipped without harm.
+/// The problems of a recording, and what was skipped without harm.
 pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
     let list = |matters: bool| -> Option<String> {
         let some = |skipped: &Skipped| format!("{} ({})", counted(skipped.count, skipped.unit), skipped.what);
@@ -91,7 +91,7 @@ pub fn skipped(recording: &Recording) -> (Vec<String>, Vec<String>) {
     (warnings, notes)
 }
 
-/// The command that shows a flow's packets; `None` where they came from a stream, or are no longer there.
+/// The command that shows a flow's packets; `None` if they came from a stream or no longer exist.
 pub fn show_command(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Option<String> {
     let recording = diagnosis.reported().filter(|recording| recording.name != "-" && !recording.gone)?;
     Some(format!("slowpath show {} --flow {}", shown::word(&recording.name), flow.id))

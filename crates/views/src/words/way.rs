@@ -1,4 +1,4 @@
-//! What two recordings of a flow, one on either side of the way, show together.
+//! Sentences about a flow in two recordings, one on either side of the path.
 
 use crate::diagnosis::{Diagnosis, Paired};
 use crate::quantity::{count, counted, duration, duration_nanos};
@@ -9,13 +9,13 @@ use slowpath_analyses::pairing::{DirectionPair, FlowPair};
 use slowpath_analyses::report::{FlowReport, SynOptions};
 use slowpath_model::End;
 
-/// The flow in both recordings; `None` where only one was given, or has it.
+/// The flow in both recordings; `None` if only one was given, or only one has it.
 pub fn pair<'a>(diagnosis: &'a Diagnosis<'_>, flow: &FlowReport) -> Option<(&'a Paired, &'a FlowPair)> {
     let paired = diagnosis.paired.as_ref()?;
     Some((paired, paired.pairing.of(paired.base, flow.id)?))
 }
 
-/// The fate of the flow's packets on the path, in sentences; none where it was recorded once.
+/// What happened to the flow's packets on the path, in sentences; empty for a single recording.
 pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
     let Some((paired, pair)) = pair(diagnosis, flow) else { return Vec::new() };
     let mut sentences = Vec::new();
@@ -56,7 +56,7 @@ pub fn on_the_way(diagnosis: &Diagnosis<'_>, flow: &FlowReport) -> Vec<String> {
     sentences
 }
 
-/// What a device on the path changed in a SYN's options.
+/// Options of a SYN that a device on the path changed.
 fn changed(end: &str, Rewritten { sent, arrived }: &Rewritten) -> String {
     let number = |value: Option<u16>| value.map_or_else(|| "none".to_owned(), |value| value.to_string());
     let offered = |is: bool| if is { "offered" } else { "not offered" }.to_owned();
@@ -74,7 +74,7 @@ fn changed(end: &str, Rewritten { sent, arrived }: &Rewritten) -> String {
     format!("A device on the path changed the SYN of the {end}: {}.", parts.join(", "))
 }
 
-/// The offset between the clocks of the two recordings; `None` where one was given.
+/// The offset between the clocks of the two recordings; `None` for a single recording.
 pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
     let paired = diagnosis.paired.as_ref()?;
     let aligned = aligned(paired).and_then(|clocks| Some((clocks, clocks.stretches.first()?)));
@@ -98,7 +98,7 @@ pub fn clocks(diagnosis: &Diagnosis<'_>) -> Option<String> {
     Some(text + ".")
 }
 
-/// How far the second clock is from the first, if the shortest delays are alike.
+/// The offset of the second clock, assuming equal minimum delays in both directions.
 fn apart(first: &Stretch, off: &str) -> String {
     let offset = duration_nanos(first.offset_ns.saturating_abs());
     let ahead = if first.offset_ns < 0 { "behind" } else { "ahead of" };
@@ -119,9 +119,9 @@ pub const fn aligned(paired: &Paired) -> Option<&Alignment> {
     paired.pairing.clocks.as_ref()
 }
 
-/// What `end` of the reported flow sent.
+/// The direction in which `end` of the reported flow sent.
 pub fn direction<'a>(paired: &Paired, pair: &'a FlowPair, end: End) -> &'a DirectionPair {
-    // The ends of a pair are those of the first recording.
+    // A pair's ends are named as in the first recording.
     &pair.directions[pair.named(end, paired.base).index()]
 }
 
@@ -160,7 +160,7 @@ fn took(direction: &DirectionPair, who: &str) -> Option<String> {
     Some(format!("{who} took {}; queues added {queued} at the 95th percentile.", spread(&way.delay, &off)))
 }
 
-/// `off` is how far each may be off.
+/// Times of packets; `off` is their uncertainty.
 fn spread(times: &Quantiles, off: &str) -> String {
     format!(
         "{}{off} (median; minimum {}, 95th percentile {}, maximum {})",

@@ -1,4 +1,4 @@
-//! The JSON documents, whole, and the schemas next to them.
+//! The complete JSON documents, and the checked-in schemas.
 
 use crate::sample;
 use slowpath_model::{
@@ -9,7 +9,7 @@ use slowpath_views::rank::Selection;
 use std::path::PathBuf;
 
 #[test]
-fn diagnosis() {
+fn diagnosis_document() {
     let flows = [sample::refused(), sample::lossy_download(), sample::small_window()];
     let diagnosis = sample::diagnosis(&flows, Selection::default());
     let document = json::Diagnosis::of(&diagnosis);
@@ -17,7 +17,7 @@ fn diagnosis() {
 }
 
 #[test]
-fn event() {
+fn event_lines() {
     let mut segment = Segment::new(End::A, Flags::SYN, StreamOffset(0), 0);
     segment.mss = Some(1460);
     let seen = Event { at: sample::at(12), kind: EventKind::Seen(segment) };
@@ -37,9 +37,9 @@ fn event() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
-/// The schemas are checked in, since other programs are written against them. `SLOWPATH_UPDATE=1` writes them anew.
+/// The schemas are checked in because other programs depend on them. `SLOWPATH_UPDATE=1` updates them.
 #[test]
-fn checked_in_schemas_are_those_of_the_code() {
+fn checked_in_schemas_are_current() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("schema");
     for (name, schema) in slowpath_views::schemas::schemas() {
         let path = folder.join(format!("{name}.json"));

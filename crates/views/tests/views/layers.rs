@@ -1,4 +1,4 @@
-//! Graphs in layers: as text that a person can check, and what holds of any.
+//! Call graphs in layers: a snapshot, and invariants of any graph.
 
 use proptest::prelude::*;
 use slowpath_views::flame::Kind;
@@ -31,21 +31,21 @@ fn drawn(graph: Graph) -> String {
     svg(&Picture { title: "title".to_owned(), remarks: vec!["remark".to_owned()], graphs: vec![graph] })
 }
 
-/// The values of an attribute, in their order; not those in per cent.
+/// The values of an attribute, in order, without percentages.
 fn numbers(text: &str, name: &str) -> Vec<f64> {
     let key = format!(" {name}=\"");
     let values = text.match_indices(&key).map(|(at, _)| &text[at + key.len()..]);
     values.filter_map(|rest| rest[..rest.find('"')?].parse().ok()).collect()
 }
 
-/// Left, top, width and height of each box, in the boxes' order: of its ground.
+/// Left, top, width and height of the background of each box, in the boxes' order.
 fn boxes(svg: &str) -> Vec<[f64; 4]> {
     let grounds = svg.split("<g><title>").skip(1).filter(|part| part.contains("<rect"));
     grounds.map(|part| ["x", "y", "width", "height"].map(|name| numbers(part, name)[0])).collect()
 }
 
 #[test]
-fn a_graph_as_it_is_written() {
+fn call_graph_svg() {
     let receive = graph(
         &["TCP receive", "tcp_rcv_established", "tcp_ack", "skb_clone"],
         &[(0, 1, 1.0), (1, 2, 0.6), (1, 3, 0.2), (2, 3, 0.1), (3, 1, 0.05)],
@@ -65,7 +65,7 @@ fn names_cannot_leave_their_element() {
         Picture { title: hostile.to_owned(), remarks: vec![hostile.to_owned()], graphs: vec![graph] };
     let svg = svg(&picture);
     assert!(!svg.contains("<script") && !svg.contains('\u{0}') && !svg.contains('\u{1b}'), "{svg}");
-    // Every element that begins ends: nothing that was named is one.
+    // Every start tag has its end tag: no name became an element.
     for name in ["g", "text", "title", "svg"] {
         let begins = svg.matches(&format!("<{name}>")).count() + svg.matches(&format!("<{name} ")).count();
         assert_eq!(begins, svg.matches(&format!("</{name}>")).count(), "{name}");
@@ -73,16 +73,16 @@ fn names_cannot_leave_their_element() {
 }
 
 #[test]
-fn nothing_to_draw_is_drawn() {
+fn empty_graphs_are_drawn() {
     let empty = svg(&Picture { title: String::new(), remarks: Vec::new(), graphs: Vec::new() });
     assert!(empty.starts_with("<svg") && empty.ends_with("</svg>\n") && !empty.contains("NaN"));
     let alone = drawn(graph(&["TCP receive"], &[]));
     assert!(boxes(&alone).len() == 1 && !alone.contains("NaN") && !alone.contains("inf"));
 }
 
-/// Several are on one page: nothing in them has a name that another could have too, and all colours are the page's.
+/// A page has several graphs: they have no ids that could clash, and use only the page's colours.
 #[test]
-fn a_graph_on_a_page_leaves_the_page_its_own() {
+fn inline_graph_has_no_ids_and_uses_the_page_colours() {
     let mut receive = graph(&["TCP <receive>", "tcp_ack"], &[(0, 1, 1.0)]);
     receive.boxes[1].kind = Kind::Unknown;
     let drawn = inline(&receive);
@@ -90,7 +90,7 @@ fn a_graph_on_a_page_leaves_the_page_its_own() {
         assert!(!drawn.contains(word), "{word}: {drawn}");
     }
     assert!(drawn.contains("aria-label=\"a root\"") && drawn.contains("TCP &lt;receive&gt;"), "{drawn}");
-    // Every colour that is asked for is there, on light and on dark ground.
+    // Every colour used is defined, for the light and the dark theme.
     let asked = drawn.split("var(--").skip(1).filter_map(|rest| rest.split(')').next());
     let own: Vec<&str> = asked.filter(|name| !["ink", "raised"].contains(name)).collect();
     assert!(own.len() > 6, "{own:?}");
@@ -100,10 +100,10 @@ fn a_graph_on_a_page_leaves_the_page_its_own() {
 }
 
 proptest! {
-    /// Boxes do not lie on each other or outside, names are whole, callers stand above callees but where a cycle is closed, and a
-    /// graph without cycles has no line that leads upwards.
+    /// Boxes do not overlap and lie within the picture, names are whole, callers are above callees except where a cycle
+    /// is closed, and a graph without cycles has no line that points upwards.
     #[test]
-    fn any_graph_can_be_read(
+    fn any_graph_is_legible(
         count in 1_usize..24,
         calls in prop::collection::vec((0_usize..24, 0_usize..24, 0.0_f64..1.0), 0..60),
         is_cyclic in any::<bool>(),
@@ -124,7 +124,7 @@ proptest! {
         prop_assert_eq!(found.len(), count);
         let (wide, high) = (numbers(&svg, "width")[0], numbers(&svg, "height")[0]);
         for (at, [x, y, width, height]) in found.iter().copied().enumerate() {
-            // 6.6 px is the width of a letter of the usual monospace fonts at 11 px.
+            // 6.6 px is the character width of common monospace fonts at 11 px.
             prop_assert!(width >= 6.6 * names[at].len() as f64);
             prop_assert!(x >= -0.1 && y >= -0.1 && x + width <= wide && y + height <= high);
             for [x2, y2, width2, _] in &found[at + 1..] {

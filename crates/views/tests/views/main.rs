@@ -1,4 +1,4 @@
-//! The views of reports built by hand.
+//! Views of reports that were built by hand.
 
 mod json;
 mod layers;

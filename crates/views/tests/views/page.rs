@@ -1,4 +1,4 @@
-//! The page's data, and how large pages become.
+//! The page's data, and the size of pages.
 
 use crate::sample;
 use slowpath_analyses::Label;
@@ -9,7 +9,7 @@ use slowpath_views::page::{self, Pictures};
 use slowpath_views::rank::Selection;
 use std::time::Duration;
 
-/// The picture of `segments` segments of 1448 bytes and their ACKs.
+/// A plot with `segments` segments of 1448 bytes and their ACKs.
 fn picture(segments: i64) -> Picture {
     let mut picture = Picture::default();
     for number in 0..segments {
@@ -50,7 +50,7 @@ fn written(flows: &[FlowReport], segments: i64, top: usize) -> (page::PageSize, 
 }
 
 #[test]
-fn data() {
+fn page_data() {
     let flows = [sample::refused(), sample::lossy_download(), sample::small_window()];
     let diagnosis = sample::diagnosis(&flows, Selection { top: 2, ..Selection::default() });
     let draw = |flow: &FlowReport| (flow.id == FlowId(1)).then(|| picture(9));

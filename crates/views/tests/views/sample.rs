@@ -1,5 +1,5 @@
-//! Reports built by hand: a receive window that is too small, a download with loss recorded in the middle, a
-//! refused connection and many short ones.
+//! Reports built by hand: a small receive window, a download with loss recorded on the path, a refused connection and
+//! many short ones.
 
 use slowpath_analyses::report::*;
 use slowpath_analyses::{Cause, Confidence, Evidence};
@@ -65,7 +65,7 @@ fn flow(id: u32, key: FlowKey, from: i64, to: i64) -> FlowReport {
     }
 }
 
-/// Spells one after the other, and the findings they come to.
+/// Adds consecutive spells, and their findings.
 fn bind(flow: &mut FlowReport, spells: &[(i64, Cause)]) {
     let (mut from, whole) = (flow.first, flow.lasted().as_secs_f64());
     let direction = &mut flow.directions[flow.sender.index()];
@@ -164,7 +164,7 @@ pub fn small_window() -> FlowReport {
     flow
 }
 
-/// A short transfer, after which the connection is open for long.
+/// A short transfer whose connection then stays open.
 pub fn left_open() -> FlowReport {
     let mut flow = flow(9, key("192.0.2.1:40000", "198.51.100.7:443"), 0, 12_300);
     flow.directions[0].measures =
@@ -181,7 +181,7 @@ pub fn left_open() -> FlowReport {
     flow
 }
 
-/// A download over IPv6, recorded somewhere on the way, with a window whose scale is not known.
+/// A download over IPv6, recorded on the path, with an unknown window scale.
 pub fn lossy_download() -> FlowReport {
     let mut flow =
         flow(2, key("[2001:db8::1]:51000", "[2001:db8:ffff:ffff:ffff:ffff:ffff:7]:8080"), 1_500, 9_500);
@@ -218,7 +218,7 @@ pub fn lossy_download() -> FlowReport {
     flow
 }
 
-/// Nobody listened.
+/// A refused connection.
 pub fn refused() -> FlowReport {
     let mut flow = flow(3, key("192.0.2.1:40002", "198.51.100.7:81"), 3_000, 3_020);
     flow.opening = Opening { syn: Some(at(3_000)), refused: true, ..Opening::default() };
@@ -243,7 +243,7 @@ pub fn flows() -> Vec<FlowReport> {
     all
 }
 
-/// What remedies would say.
+/// Sample advice.
 pub fn advise(finding: &Finding, _: &FlowReport) -> Vec<Advice> {
     match finding.cause {
         Cause::ReceiveBufferTooSmall => vec![Advice {

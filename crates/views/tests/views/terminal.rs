@@ -1,4 +1,4 @@
-//! The terminal's text, whole.
+//! Snapshots of the terminal's text.
 
 use crate::sample;
 use slowpath_analyses::Cause;
@@ -37,7 +37,7 @@ fn diagnosis_in_colour() {
 }
 
 #[test]
-fn the_headline_is_about_the_time_of_the_transfer() {
+fn headline_covers_the_time_of_the_transfer() {
     let flow = sample::left_open();
     assert_eq!(flow.main().findings[0].cause, Cause::SenderIdle, "it took most of all time");
     assert_eq!(headline::main_finding(&flow).map(|finding| finding.cause), Some(Cause::SlowReader));

@@ -1,4 +1,4 @@
-//! What was counted, and where a sample has which field (`struct perf_event_attr`, `include/uapi/linux/perf_event.h`).
+//! Events and the layout of their samples (`struct perf_event_attr`, `include/uapi/linux/perf_event.h`).
 
 use super::fields::{Fields, Order};
 
@@ -31,10 +31,10 @@ mod read {
 const FREQ: u64 = 1 << 10;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
 
-/// The first `perf_event_attr` had as many bytes (`PERF_ATTR_SIZE_VER0`).
+/// Size of the first `perf_event_attr` (`PERF_ATTR_SIZE_VER0`).
 pub(crate) const SMALLEST: usize = 64;
 
-/// `sysctl kernel.perf_event_max_stack` as it is (`PERF_MAX_STACK_DEPTH`); what an event that says 0 has.
+/// Default of `sysctl kernel.perf_event_max_stack` (`PERF_MAX_STACK_DEPTH`), used for an event that says 0.
 const DEFAULT_MAX_STACK: u16 = 127;
 
 /// One event that was counted.
@@ -42,18 +42,18 @@ const DEFAULT_MAX_STACK: u16 = 127;
 pub(crate) struct Attr {
     pub(crate) kind: u32,
     pub(crate) config: u64,
-    /// What a sample stands for whose record does not say.
+    /// The period of samples whose record has none.
     pub(crate) period: u64,
     pub(crate) layout: Layout,
     pub(crate) trailer: Trailer,
-    /// How many addresses of one stack the kernel keeps.
+    /// The kernel's limit of addresses per stack.
     pub(crate) max_stack: u16,
-    /// Whether stacks of programs are dumps of memory.
+    /// Whether user stacks are memory dumps.
     pub(crate) dumps_stacks: bool,
 }
 
 impl Attr {
-    /// From the bytes of a `perf_event_attr`, as many of them as the writer had.
+    /// Parses a `perf_event_attr`, which may be shorter or longer than this version's.
     pub(crate) fn parse(bytes: &[u8], order: Order) -> Option<Self> {
         if bytes.len() < SMALLEST {
             return None;
@@ -61,12 +61,13 @@ impl Attr {
         let mut fields = Fields::new(bytes, order);
         let (kind, _size, config) = (fields.u32()?, fields.u32()?, fields.u64()?);
         let (period, format, read_format) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        // A compiler fills bit fields from the side at which the machine begins to count.
+        // Compilers allocate bit fields from the least significant bit on little-endian machines and from the most
+        // significant on big-endian ones.
         let flags = match order {
             Order::Little => fields.u64()?,
             Order::Big => fields.u64()?.reverse_bits(),
         };
-        // `sample_max_stack` is there since 4.8 (`PERF_ATTR_SIZE_VER5`).
+        // `sample_max_stack` exists since 4.8 (`PERF_ATTR_SIZE_VER5`).
         let max_stack = bytes.get(108..110).and_then(|two| Some(order.u16(*two.first_chunk()?)));
         Some(Self {
             kind,
@@ -79,7 +80,7 @@ impl Attr {
         })
     }
 
-    /// What perf calls it, of a file that does not say (`event_symbols_hw`, `event_symbols_sw`).
+    /// The name that perf gives the event if the file has none (`event_symbols_hw`, `event_symbols_sw`).
     pub(crate) fn name(&self) -> String {
         let names: &[&str] = match self.kind {
             0 => &[
@@ -117,15 +118,15 @@ impl Attr {
         )
     }
 
-    /// What its periods count.
+    /// The unit of its periods.
     pub(crate) fn unit(&self) -> &'static str {
         match (self.kind, self.event()) {
             (0, 0) => "cycles",
             (0, 1) => "instructions",
-            // `perf_swevent_init_hrtimer` counts time.
+            // These count time (`perf_swevent_init_hrtimer`).
             (1, 0 | 1) => "ns",
             (0 | 1, _) => "events",
-            // A tracepoint's period is 1 a hit.
+            // The period of a tracepoint is 1 per hit.
             _ => "samples",
         }
     }
@@ -136,19 +137,19 @@ impl Attr {
     }
 }
 
-/// Where a sample has its fields, in words of eight bytes from its beginning (`perf_output_sample`).
+/// The places of a sample's fields, in 8-byte words from its start (`perf_output_sample`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) ip: Option<usize>,
     pub(crate) tid: Option<usize>,
     pub(crate) time: Option<usize>,
-    /// The number of the event: `IDENTIFIER`, or else `ID`.
+    /// The event's id: `IDENTIFIER`, or else `ID`.
     pub(crate) id: Option<usize>,
     pub(crate) period: Option<usize>,
-    /// What follows those, and is as long as it says itself.
+    /// The read format of the values that follow, whose length varies.
     pub(crate) values: Option<u64>,
     pub(crate) callchain: bool,
-    /// How many words there are before what has no fixed length.
+    /// Words before the first field of variable length.
     pub(crate) fixed: usize,
 }
 
@@ -181,7 +182,7 @@ impl Layout {
         }
     }
 
-    /// The word at which the call chain begins, with its length.
+    /// The word at which the call chain begins, starting with its length.
     pub(crate) fn chain_at(&self, sample: &[u8], order: Order) -> Option<usize> {
         let Some(format) = self.values else { return Some(self.fixed) };
         let has = |bit| usize::from(format & bit != 0);
@@ -198,7 +199,8 @@ impl Layout {
     }
 }
 
-/// What stands at the end of records that are no samples, in words from the record's end (`perf_event__output_id_sample`).
+/// The fields at the end of records other than samples, in words from the record's end
+/// (`perf_event__output_id_sample`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Trailer {
     pub(crate) words: usize,
@@ -215,7 +217,7 @@ impl Trailer {
         }
     }
 
-    /// When the record's event was.
+    /// The time of the record's event.
     pub(crate) fn time_of(&self, record: &[u8], order: Order) -> Option<u64> {
         let before_end = self.time?.checked_mul(8)?;
         order.word(record.get(record.len().checked_sub(before_end)?..)?, 0)

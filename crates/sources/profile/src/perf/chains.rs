@@ -1,25 +1,25 @@
-//! Stacks of addresses as they were sampled, each kept once and counted.
+//! Stacks of addresses as sampled; each distinct stack is stored once and counted.
 
 use super::room::Room;
 use super::spaces::Space;
 use std::hash::{BuildHasher, RandomState};
 
-/// Distinct stacks that are kept.
+/// Limit of distinct stacks.
 const MOST_CHAINS: usize = 4 * 1024 * 1024;
-/// Addresses of all of them together: 256 MiB.
+/// Limit of addresses in all stacks: 256 MiB.
 const MOST_ADDRESSES: usize = 32 * 1024 * 1024;
 
-/// What a sample is counted under, besides its addresses.
+/// The key of a sample besides its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) space: Space,
     pub(crate) event: u16,
     pub(crate) thread_name: u32,
-    /// Whether there was a stack, or the one address only.
+    /// Whether the sample has a stack, not only an address.
     pub(crate) has_stack: bool,
 }
 
-/// A stack that was sampled.
+/// A distinct stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     pub(crate) key: Key,
@@ -30,19 +30,19 @@ pub(crate) struct Chain {
     pub(crate) weight: u64,
 }
 
-/// All of them. A sample of a known stack allocates nothing.
+/// All distinct stacks. A sample of a known stack allocates nothing.
 pub(crate) struct Chains {
     all: Vec<Chain>,
     addresses: Vec<u64>,
-    /// Open addressing: a place in `all` plus one, or 0.
+    /// Open addressing: an index into `all` plus one, or 0.
     slots: Vec<u32>,
-    /// Of this run, so that no file can know which stacks meet in one slot.
+    /// Random in each run, so that no file can be crafted to have hash collisions.
     seed: u64,
     most_chains: usize,
     most_addresses: usize,
 }
 
-/// The two halves of a product: what a multiplication mixes, folded back into 64 bits.
+/// Multiplies to 128 bits and xors the two halves.
 #[inline]
 fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -70,7 +70,7 @@ impl Chains {
         folded(hash, self.seed)
     }
 
-    /// Counts a sample; says whether there was room for its stack.
+    /// Counts a sample; returns false if there was no room for its stack.
     pub(crate) fn add(&mut self, key: Key, addresses: &[u64], period: u64) -> bool {
         let hash = self.hash(&key, addresses);
         let mask = self.slots.len() - 1;
@@ -112,7 +112,7 @@ impl Chains {
         }
     }
 
-    /// In the order in which they were first seen.
+    /// All stacks, in the order in which they were first seen.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Chain, &[u64])> {
         self.all.iter().map(|chain| (chain, self.addresses_of(chain)))
     }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_stack_is_kept_once_and_counted() {
+    fn identical_stacks_are_stored_once_and_counted() {
         let mut chains = Chains::of(Room::of(0));
         let key = |name| Key { space: Space(1), event: 0, thread_name: name, has_stack: true };
         for round in 0..3u64 {

@@ -1,4 +1,4 @@
-//! Fields of a perf.data in the byte order of the machine that wrote it. What is not there is `None`.
+//! Fields of a perf.data in the byte order of the machine that wrote it. A missing field is `None`.
 
 /// A machine's byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +30,13 @@ impl Order {
         }
     }
 
-    /// The eight bytes at the word of that number.
+    /// The 8-byte word of that index.
     #[inline]
     pub(crate) fn word(self, bytes: &[u8], number: usize) -> Option<u64> {
         Some(self.u64(*bytes.get(number.checked_mul(8)?..)?.first_chunk()?))
     }
 
-    /// The two halves of a word that is a pair of 32-bit fields, in their order.
+    /// The two 32-bit halves of a word, in file order.
     #[inline]
     pub(crate) fn pair(self, bytes: &[u8], number: usize) -> Option<(u32, u32)> {
         let &[a, b, c, d, e, f, g, h] = bytes.get(number.checked_mul(8)?..)?.first_chunk::<8>()?;
@@ -44,7 +44,7 @@ impl Order {
     }
 }
 
-/// Bytes that are taken from the front, field by field.
+/// A buffer that is consumed field by field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a> {
     pub(crate) rest: &'a [u8],
@@ -74,8 +74,7 @@ impl<'a> Fields<'a> {
         Some(self.order.u64(*self.take(8)?.first_chunk()?))
     }
 
-    /// A length and so many bytes of text, of which the first NUL ends it (`do_write_string`,
-    /// tools/perf/util/header.c).
+    /// A length and that many bytes of text, which ends at its first NUL (`do_write_string`, tools/perf/util/header.c).
     pub(crate) fn string(&mut self) -> Option<String> {
         let length = self.u32()?;
         Some(text(self.take(usize::try_from(length).ok()?)?))

@@ -1,4 +1,4 @@
-//! What a perf.data says before and behind its records: which events there are, and what was profiled.
+//! The header of a perf.data and the sections after its data: its events and the profiled host.
 //!
 //! `struct perf_file_header` and `enum perf_header_feature`, tools/perf/util/header.h; the kernel's tree describes the
 //! format in tools/perf/Documentation/perf.data-file-format.txt.
@@ -11,20 +11,20 @@ use crate::symbols::host::Recorded;
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 
-/// A perf.data begins so, or the other way round if its machine's byte order is.
+/// The first bytes of a perf.data; reversed if the machine's byte order differs.
 pub(crate) const MAGIC: [u8; 8] = *b"PERFILE2";
 pub(crate) const MAGIC_SWAPPED: [u8; 8] = *b"2ELIFREP";
 
 /// Magic, size, the size of an attr, three sections, 256 bits of features.
 const FILE_HEADER: u64 = 104;
-/// What was written to a pipe has magic and size only, and the rest as records.
+/// Data written to a pipe begins with magic and size only; the rest comes as records.
 const PIPE_HEADER: u64 = 16;
 
-/// Events of a recording: as many as a [`slowpath_cost::Entry`] can name.
+/// Limit of events in a recording: as many as a [`slowpath_cost::Entry`] can name.
 const MOST_ATTRS: usize = u16::MAX as usize;
-/// Numbers that the kernel gave events: one for each event and CPU.
+/// Limit of event ids: the kernel assigns one for each event and CPU.
 const MOST_IDS: usize = 4 * 1024 * 1024;
-/// A section at the file's end, of those that are looked at. Build-ids take some hundred bytes each.
+/// Limit of a section at the file's end. Build-ids take some hundred bytes each.
 const LARGEST_SECTION: u64 = 64 * 1024 * 1024;
 
 /// `HEADER_BUILD_ID` and so on.
@@ -32,10 +32,10 @@ const FEATURE_BUILD_ID: u64 = 2;
 const FEATURE_HOSTNAME: u64 = 3;
 const FEATURE_OSRELEASE: u64 = 4;
 const FEATURE_EVENT_DESC: u64 = 12;
-/// `PERF_RECORD_MISC_BUILD_ID_SIZE`: the byte behind the build-id is its length.
+/// `PERF_RECORD_MISC_BUILD_ID_SIZE`: the byte after the build-id is its length.
 const BUILD_ID_SIZE: u16 = 1 << 15;
 
-/// A part of the file.
+/// A section of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Section {
     pub(crate) offset: u64,
@@ -50,22 +50,22 @@ pub(crate) struct Counted {
     pub(crate) name: String,
 }
 
-/// The state of the recording.
+/// The metadata of the recording.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
     pub(crate) order: Order,
     pub(crate) data: Section,
     pub(crate) is_pipe: bool,
     pub(crate) events: Vec<Counted>,
-    /// The event of each number that the kernel gave.
+    /// The event of each id that the kernel assigned.
     by_id: HashMap<u64, u16>,
-    /// Of files by their names, the kernel's among them.
+    /// Build-ids by file name, the kernel's among them.
     pub(crate) build_ids: HashMap<String, Vec<u8>>,
-    /// What it says of the host.
+    /// What it says about the host.
     pub(crate) recorded: Recorded,
-    /// Names and numbers that may still be kept.
+    /// The remaining budget for names and ids.
     pub(crate) room: Room,
-    /// Sections behind the data, by feature.
+    /// Sections after the data, by feature.
     features: Vec<(u64, Section)>,
 }
 
@@ -73,7 +73,7 @@ fn stop(offset: u64, reason: impl Into<String>) -> Stop {
     Stop { at: At::Offset(offset), reason: reason.into() }
 }
 
-/// As many bytes as a section has, if that is not too many.
+/// Reads a section, if it is not too large.
 fn read_section(source: &mut (impl Read + Seek), section: Section, field: &str) -> Result<Vec<u8>, Stop> {
     let Section { offset, length } = section;
     if length > LARGEST_SECTION {
@@ -96,7 +96,7 @@ fn section(fields: &mut Fields<'_>) -> Option<Section> {
 }
 
 impl About {
-    /// From the file's beginning.
+    /// Reads a file from its beginning.
     pub(crate) fn read(source: &mut (impl Read + Seek), room: Room) -> Result<Self, Stop> {
         let start = read_section(source, Section { offset: 0, length: PIPE_HEADER }, "header")?;
         let order = match start.first_chunk::<8>() {
@@ -147,14 +147,14 @@ impl About {
             return Err(stop(40, reason));
         }
         self.read_attrs(source, attr_size, attrs)?;
-        // A table of the sections follows the data, in the order of the bits.
+        // A table of the sections follows the data, in the order of the feature bits.
         let Some(mut at) = self.data.offset.checked_add(self.data.length) else { return Ok(()) };
         if self.data.length == 0 {
             return Ok(());
         }
         for feature in (0..256).filter(|bit| bits[bit / 64] >> (bit % 64) & 1 != 0) {
             let place = Section { offset: at, length: 16 };
-            // The reader of the data before it has reported what is cut off there.
+            // The reader of the data before has reported that the file is truncated there.
             let Ok(entry) = read_section(source, place, "feature table") else { break };
             let mut fields = Fields::new(&entry, self.order);
             self.features.extend(section(&mut fields).map(|section| (feature as u64, section)));
@@ -164,7 +164,7 @@ impl About {
         Ok(())
     }
 
-    /// Each entry is an attr and where its numbers are.
+    /// Each entry is an attr and the section of its ids.
     fn read_attrs(&mut self, source: &mut (impl Read + Seek), each: u64, all: Section) -> Result<(), Stop> {
         if each < SMALLEST as u64 + 16 || each > 4096 {
             return Err(stop(16, format!("the header's field `attr_size` is {each}")));
@@ -175,7 +175,7 @@ impl About {
             let attr =
                 Attr::parse(attr, self.order).ok_or_else(|| stop(all.offset, "an attr is too short"))?;
             let ids = section(&mut Fields::new(ids, self.order)).unwrap_or_default();
-            // The numbers of several events may claim to stand in the same place.
+            // Several events may claim the same section of ids.
             let length = ids.length.min((MOST_IDS - self.by_id.len().min(MOST_IDS)) as u64 * 8);
             let ids = read_section(source, Section { length, ..ids }, "ids")?;
             self.add(attr, &ids);
@@ -186,7 +186,7 @@ impl About {
         Ok(())
     }
 
-    /// An event, and its numbers as the file has them.
+    /// Adds an event and its ids, in the file's encoding.
     fn add(&mut self, attr: Attr, ids: &[u8]) {
         let event = u16::try_from(self.events.len()).unwrap_or(u16::MAX);
         let left = MOST_IDS.saturating_sub(self.by_id.len()).min(self.room.things());
@@ -196,7 +196,7 @@ impl About {
         self.events.push(Counted { name: attr.name(), attr });
     }
 
-    /// The event that the kernel gave a number.
+    /// The event of an id.
     pub(crate) fn event_of(&self, id: u64) -> Option<u16> {
         self.by_id.get(&id).copied()
     }
@@ -206,7 +206,7 @@ impl About {
         bytes.as_chunks::<8>().0.iter().map(move |word| order.u64(*word))
     }
 
-    /// Reads what stands behind the data: names and build-ids. What cannot be read says why.
+    /// Reads the sections after the data: names and build-ids. If one cannot be read, returns the reason.
     pub(crate) fn read_features(&mut self, source: &mut (impl Read + Seek)) -> Result<(), Stop> {
         for (feature, section) in std::mem::take(&mut self.features) {
             let field = match feature {
@@ -223,7 +223,7 @@ impl About {
         Ok(())
     }
 
-    /// `PERF_RECORD_HEADER_FEATURE` of a pipe: what the file has at its end.
+    /// `PERF_RECORD_HEADER_FEATURE` of a pipe, which a file has as a section at its end.
     pub(crate) fn feature_record(&mut self, body: &[u8]) -> Option<()> {
         let mut fields = Fields::new(body, self.order);
         let feature = fields.u64()?;
@@ -255,7 +255,7 @@ impl About {
         Some(())
     }
 
-    /// `PERF_RECORD_HEADER_BUILD_ID`: a process, 20 bytes and their number, a file's name.
+    /// `PERF_RECORD_HEADER_BUILD_ID`: a process, 20 bytes of build-id and their length, a file name.
     pub(crate) fn build_id_record(&mut self, misc: u16, body: &[u8]) -> Option<()> {
         let mut fields = Fields::new(body, self.order);
         fields.u32()?;
@@ -265,14 +265,14 @@ impl About {
         Some(())
     }
 
-    /// A file's build-id, if there is room for it.
+    /// Stores a file's build-id, if there is room for it.
     pub(crate) fn build_id(&mut self, file: String, id: &[u8]) {
         if self.build_ids.contains_key(&file) || self.room.text(file.len()) {
             self.build_ids.insert(file, id.to_vec());
         }
     }
 
-    /// Names of events, by their numbers or their places (`write_event_desc`).
+    /// Names of events, by id or by index (`write_event_desc`).
     fn event_descriptions(&mut self, bytes: &[u8]) -> Option<()> {
         let mut fields = Fields::new(bytes, self.order);
         let (number, attr_size) = (fields.u32()?, fields.u32()?);
@@ -289,7 +289,7 @@ impl About {
         Some(())
     }
 
-    /// `PERF_RECORD_HEADER_ATTR` of a pipe: an attr, which says its own length, and its numbers.
+    /// `PERF_RECORD_HEADER_ATTR` of a pipe: an attr, which has its own length, and its ids.
     pub(crate) fn attr_record(&mut self, body: &[u8]) -> Option<()> {
         let size = self.order.u32(*body.get(4..)?.first_chunk()?);
         let (attr, ids) = body.split_at_checked(usize::try_from(size).ok()?.max(SMALLEST))?;
@@ -300,7 +300,7 @@ impl About {
         Some(())
     }
 
-    /// `PERF_RECORD_EVENT_UPDATE` of a pipe, of which names are taken (`PERF_EVENT_UPDATE__NAME`).
+    /// `PERF_RECORD_EVENT_UPDATE` of a pipe; only names are read (`PERF_EVENT_UPDATE__NAME`).
     pub(crate) fn event_update(&mut self, body: &[u8]) -> Option<()> {
         let mut fields = Fields::new(body, self.order);
         let (what, id) = (fields.u64()?, fields.u64()?);

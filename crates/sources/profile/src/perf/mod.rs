@@ -1,20 +1,20 @@
 //! perf.data, as `perf record` writes it.
 //!
-//! The file is read twice, each time through one buffer. The first time shows which file was mapped where and what
-//! threads were called, in any order; the second time samples are counted by their addresses, for which nothing is
-//! allocated but for a stack that is new. Each distinct address is given its function at the end.
+//! The file is read twice, each time through one buffer. The first pass learns mappings and thread names, which may
+//! come in any order. The second pass counts samples by their addresses and allocates only for new stacks. At the end,
+//! each distinct address is resolved to its function.
 //!
-//! `header` and `attr`: what is counted; `records`, `unpack` and `fields`: the records; `spaces`: what addresses mean
-//! when; `chains`: stacks of addresses; `names`: their functions; `room`: how much of all that is kept.
+//! `header` and `attr`: events; `records`, `unpack` and `fields`: records; `spaces`: mappings and thread names over
+//! time; `chains`: stacks of addresses; `names`: their functions; `room`: limits of all these.
 //!
-//! Of a group whose leader alone samples (`{cycles,instructions}:S`), a sample is the leader's, with the leader's period;
-//! what its members counted meanwhile is passed over.
+//! In a group whose leader alone samples (`{cycles,instructions}:S`), a sample counts for the leader, with the leader's
+//! period. The counts of its members are skipped.
 //!
-//! The crate `linux-perf-data` (0.13) reads the format too. It takes as much memory as a file's length fields ask for,
-//! gives nothing of a recording that was not completed, and puts all records in order, samples too, which costs
-//! more than counting them.
+//! The crate `linux-perf-data` (0.13) reads the format too. It allocates as much memory as a file's length fields ask
+//! for, returns nothing for a recording that was not completed, and sorts all records, samples too, which costs more
+//! than counting them.
 //!
-//! Mappings of other CPUs may stand behind their samples in the file; reading twice makes that no special case.
+//! Mappings of other CPUs may come after their samples in the file; two passes need no special case for that.
 //! Inlined functions are looked up in DWARF once per distinct address, and only on request (`symbols/inlined.rs`).
 
 mod attr;
@@ -50,26 +50,27 @@ use std::time::Duration;
 const CPUMODE_MASK: u16 = 7;
 const CPUMODE_KERNEL: u16 = 1;
 const CPUMODE_USER: u16 = 2;
-/// `PERF_RECORD_MISC_COMM_EXEC`: a program was executed. Of a mapping (`MMAP_DATA`), it is one of data.
+/// `PERF_RECORD_MISC_COMM_EXEC`: a program was executed. In a mapping (`MMAP_DATA`): it is a data mapping.
 const MISC_EXEC_OR_DATA: u16 = 1 << 13;
-/// `PERF_RECORD_MISC_MMAP_BUILD_ID`: a mapping has the file's build-id and not its device and number.
+/// `PERF_RECORD_MISC_MMAP_BUILD_ID`: the mapping has the file's build-id instead of its device and inode.
 const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
 /// `PROT_EXEC`.
 const PROT_EXEC: u32 = 4;
 /// `PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER`.
 const KSYMBOL_GONE: u16 = 1;
 
-/// Types of records that are not known and are counted each by itself.
+/// Limit of unknown record types that are counted separately.
 const MOST_UNKNOWN: usize = 32;
 
-/// Of these, those up to `PERF_CONTEXT_MAX` say what the addresses behind them are (`enum perf_callchain_context`).
+/// Context markers in call chains: values up to `PERF_CONTEXT_MAX` say what the following addresses are (`enum
+/// perf_callchain_context`).
 mod context {
     pub(super) const MAX: u64 = (-4095i64) as u64;
     pub(super) const KERNEL: u64 = (-128i64) as u64;
     pub(super) const USER: u64 = (-512i64) as u64;
 }
 
-/// What is read of a file, pass after pass.
+/// The state of reading a file, through both passes.
 struct Reading<'a> {
     about: About,
     spaces: Spaces,
@@ -77,17 +78,17 @@ struct Reading<'a> {
     chains: Chains,
     lost: Lost,
     notes: Notes,
-    /// Records of types that are not known: how many, and where first.
+    /// Unknown record types: how many records, and where the first was.
     unknown: BTreeMap<u32, (u64, At)>,
     /// The time of the last record.
     last: u64,
     origin: Origin,
     options: &'a SymbolSources,
-    /// The addresses of the sample at hand.
+    /// The addresses of the current sample.
     addresses: Vec<u64>,
 }
 
-/// Reads a file.
+/// Reads a perf.data.
 pub(crate) fn read(
     name: &str,
     source: &mut (impl Read + Seek),
@@ -123,7 +124,7 @@ pub(crate) fn read(
 }
 
 impl Reading<'_> {
-    /// Gives each record to `take`; says where and why reading stopped before the end.
+    /// Passes each record to `take`; returns where and why reading stopped before the end.
     fn pass(
         &mut self,
         source: &mut (impl Read + Seek),
@@ -152,7 +153,7 @@ impl Reading<'_> {
         Ok(records.ends_packed())
     }
 
-    /// The first pass: what there is but samples. None if a record contradicts itself.
+    /// The first pass: all records except samples. `None` if a record contradicts itself.
     fn learn(&mut self, record: Record<'_>) -> Option<()> {
         let Record { kind, misc, body, .. } = record;
         let order = self.about.order;
@@ -171,7 +172,7 @@ impl Reading<'_> {
             kind::FORK => {
                 let (process, parent) = (fields.u32()?, fields.u32()?);
                 let (thread, parent_thread, time) = (fields.u32()?, fields.u32()?, fields.u64()?);
-                // What perf finds when it begins is reported as a fork at time 0 (`perf_event__synthesize_fork`).
+                // perf reports processes that exist when it starts as forks at time 0 (`perf_event__synthesize_fork`).
                 self.spaces.fork(room, time, [process, thread], [parent, parent_thread])
             }
             kind::KSYMBOL => {
@@ -203,7 +204,8 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// When the kernel wrote a record that is no sample. All events of a recording have the same trailer (`evlist__sample_id_all`).
+    /// The kernel's timestamp of a record other than a sample. All events of a recording have the same trailer
+    /// (`evlist__sample_id_all`).
     fn time(&self, Record { kind, body, .. }: Record<'_>) -> Option<u64> {
         let is_kernels = kind != kind::SAMPLE && kind <= kind::KERNEL_LAST;
         let first = self.about.events.first().filter(|_| is_kernels)?;
@@ -217,7 +219,7 @@ impl Reading<'_> {
         let (start, length, offset) = (fields.u64()?, fields.u64()?, fields.u64()?);
         let mut build_id = None;
         let is_code = if kind == kind::MMAP2 {
-            // The file's device and number, or its build-id: its length, three bytes of nothing, and 20.
+            // The file's device and inode, or its build-id: length, three bytes of padding, and 20 bytes.
             let file = fields.take(24)?;
             build_id = (misc & MISC_MMAP_BUILD_ID != 0).then(|| &file[4..][..usize::from(file[0]).min(20)]);
             let (protection, _flags) = (fields.u32()?, fields.u32()?);
@@ -236,7 +238,7 @@ impl Reading<'_> {
         Some(!is_code || self.spaces.map(&mut self.about.room, time, process, file, place))
     }
 
-    /// Between the passes.
+    /// Runs between the passes.
     fn learned(&mut self) {
         self.spaces.order();
         if self.spaces.dropped > 0 {
@@ -252,7 +254,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The second pass: samples, and what was lost.
+    /// The second pass: samples, and lost records.
     fn count(&mut self, record: Record<'_>) -> Option<()> {
         let order = self.about.order;
         match record.kind {
@@ -266,8 +268,7 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// Which event a sample is of, by the number that it has at the same place whatever its event
-    /// (`evlist__event2evsel`).
+    /// The event of a sample, by its id, which is at the same place for all events (`evlist__event2evsel`).
     fn event_of(&self, body: &[u8]) -> Option<u16> {
         let [first, others @ ..] = &self.about.events[..] else { return None };
         let id = first.attr.layout.id;
@@ -304,7 +305,7 @@ impl Reading<'_> {
         let thread_name = self.spaces.name_at(thread, time).unwrap_or(u32::MAX);
         let key = Key { space: self.spaces.space_at(process, time), event, thread_name, has_stack };
         if !self.chains.add(key, &self.addresses, period) {
-            // Where it was is worth more than whose it was.
+            // The location matters more than the task.
             self.notes.at(Oddity::TooMany, "stacks", At::Offset(offset));
             self.addresses.truncate(2);
             if !self.chains.add(Key { has_stack: false, ..key }, &self.addresses, period) {
@@ -338,7 +339,7 @@ impl Reading<'_> {
     }
 }
 
-/// Takes a sample's call chain; false if it has none.
+/// Reads a sample's call chain; false if it has none.
 fn chain(attr: &Attr, body: &[u8], order: Order, addresses: &mut Vec<u64>) -> Option<bool> {
     addresses.clear();
     if !attr.layout.callchain {
@@ -354,7 +355,7 @@ fn chain(attr: &Attr, body: &[u8], order: Order, addresses: &mut Vec<u64>) -> Op
     Some(addresses.iter().any(|address| *address < context::MAX))
 }
 
-/// What records are called in messages.
+/// The name of a record type in messages.
 fn kind_name(kind: u32) -> &'static str {
     match kind {
         kind::MMAP | kind::MMAP2 => "mappings",

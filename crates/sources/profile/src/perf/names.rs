@@ -1,4 +1,4 @@
-//! From addresses to functions: the kernel's by its symbols, a program's by the file that was mapped there.
+//! Resolves addresses to functions: kernel addresses by the kernel's symbols, user addresses by the mapped file.
 
 use super::header::About;
 use super::room::Room;
@@ -17,34 +17,34 @@ use slowpath_files::Root;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Files whose symbols are held at once.
+/// Files whose symbols are held at the same time.
 const MOST_FILES: usize = 4096;
 
-/// What perf calls the kernel itself where it names its mapping.
+/// The name of the kernel's own mapping in perf.
 const KERNEL: &str = "[kernel.kallsyms]";
 
-/// Something of the kernel's that has an address of its own: a module, or a program of BPF.
+/// A part of the kernel with its own addresses: a module or a BPF program.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelPart {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// A module's name; of what has a symbol of its own (`PERF_RECORD_KSYMBOL`), that.
+    /// The module's name, or the symbol of a part that has one (`PERF_RECORD_KSYMBOL`).
     pub(crate) name: String,
     pub(crate) is_symbol: bool,
 }
 
-/// What the records say of the kernel.
+/// What the records say about the kernel's addresses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelMap {
     pub(crate) reference: Option<(String, u64)>,
     pub(crate) parts: Vec<KernelPart>,
 }
 
-/// Parts of the kernel that are kept; a host with many programs of BPF has some thousands.
+/// Limit of kernel parts; a host with many BPF programs has some thousands.
 const MOST_PARTS: usize = 256 * 1024;
 
 impl KernelMap {
-    /// `PERF_RECORD_MMAP` of the kernel: of itself, with the symbol that perf reckons from behind its name
+    /// Handles `PERF_RECORD_MMAP` of the kernel: of the kernel itself, whose name ends with perf's reference symbol
     /// (`perf_event__synthesize_kernel_mmap`), or of a module, by its file or in brackets.
     pub(crate) fn mapped(&mut self, room: &mut Room, file: &str, [start, end, offset]: [u64; 3]) -> bool {
         if let Some(reference) = file.strip_prefix(KERNEL) {
@@ -55,7 +55,7 @@ impl KernelMap {
         }
     }
 
-    /// Says whether there was room for it, as [`KernelMap::mapped`] does.
+    /// Adds a part; returns false if there was no room, as [`KernelMap::mapped`] does.
     pub(crate) fn part(&mut self, room: &mut Room, part: KernelPart) -> bool {
         let has_room = self.parts.len() < MOST_PARTS && room.text(part.name.len());
         if has_room {
@@ -64,7 +64,7 @@ impl KernelMap {
         has_room
     }
 
-    /// So that parts can be found by their addresses.
+    /// Sorts the parts by address, for lookups.
     fn order(&mut self) {
         self.parts.sort_by_key(|part| part.start);
     }
@@ -75,7 +75,7 @@ impl KernelMap {
     }
 }
 
-/// A program or library that functions are in.
+/// The symbols of a program or library.
 enum Loaded {
     Elf(Box<Elf>),
     Missing(Oddity),
@@ -84,23 +84,23 @@ enum Loaded {
 /// A function's name, or the address that is shown instead.
 type Named = Result<String, u64>;
 
-/// Finds functions.
+/// Resolves functions.
 pub(crate) struct Names<'a> {
     options: &'a SymbolSources,
     about: &'a About,
     spaces: &'a Spaces,
     kernel_map: KernelMap,
-    /// Read when the first address of it comes.
+    /// Read at the first kernel address.
     kernel: Option<Kernel>,
     images: Images,
     files: HashMap<File, Loaded>,
     known: HashMap<(Option<Space>, u64), Function>,
-    /// Debug information of files, read when the first address of one comes.
+    /// Debug information of files, read at the first address of each.
     debug: HashMap<File, Result<Inlined, Unread>>,
     inlined: HashMap<(Space, u64), Vec<Function>>,
-    /// Samples on whose stack something has no name, by why; of the file, where it is one's fault.
+    /// Samples with an unresolved frame, by reason and, where it applies, file.
     unnamed: HashMap<Option<File>, (u64, usize)>,
-    /// The stack at hand, and how many samples it stands for.
+    /// The current stack, and its number of samples.
     stack: (usize, u64),
 }
 
@@ -128,12 +128,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What is asked next is on another stack, of so many samples.
+    /// Starts the next stack, of `samples` samples.
     pub(crate) fn next_stack(&mut self, samples: u64) {
         self.stack = (self.stack.0 + 1, samples);
     }
 
-    /// The function at an address, or so many bytes in front of it, of the kernel, or of a program where a space is given.
+    /// The function at an address minus some bytes: a kernel address, or a user address if a space is given.
     pub(crate) fn at(
         &mut self,
         space: Option<Space>,
@@ -149,15 +149,15 @@ impl<'a> Names<'a> {
             None => self.kernel(key.1),
             Some(space) => self.program(space, key.1),
         };
-        // An address without a name is asked again, so that the samples are counted that miss it.
+        // An address without a name is looked up again, so that its samples are counted.
         match name {
             Ok(name) => *self.known.entry(key).or_insert_with(|| functions.of(&name, &image)),
             Err(address) => functions.of(&format!("[{:#x}]", address.wrapping_add(back)), &image),
         }
     }
 
-    /// What the compiler has put into the function at an address of a program that [`Names::at`] was asked for, the innermost first;
-    /// nothing if that is not wanted.
+    /// The functions inlined at a user address that [`Names::at`] resolved, the innermost first; empty if inlined
+    /// functions were not requested.
     pub(crate) fn inlined(
         &mut self,
         space: Space,
@@ -184,7 +184,7 @@ impl<'a> Names<'a> {
         let spaces = self.spaces;
         let map = spaces.find(space, address)?;
         let path = &spaces.files()[map.file.0 as usize];
-        // Not loaded is what is in no file, or in another one than ran.
+        // Not loaded: an address in no file, or in a file other than the one that ran.
         let Loaded::Elf(elf) = self.files.get(&map.file)? else { return None };
         let address = elf.address_of((address - map.start).wrapping_add(map.offset))?;
         let root = self.images.root.as_ref()?;
@@ -217,10 +217,10 @@ impl<'a> Names<'a> {
         let path = path.strip_suffix(" (deleted)").unwrap_or(path);
         let image = image(path);
         if !path.starts_with('/') || path.starts_with("//") {
-            // `[vdso]`, `//anon`: in no file.
+            // `[vdso]`, `//anon`: not in a file.
             return (Err(address), image);
         }
-        // Where in the file: that is the same in every process.
+        // The offset in the file, which is the same in every process.
         let offset = (address - map.start).wrapping_add(map.offset);
         let name = match self.load(map.file, path) {
             Loaded::Elf(elf) => named(elf, offset).ok_or(offset),
@@ -247,20 +247,20 @@ impl<'a> Names<'a> {
     fn count_unnamed(&mut self, file: Option<File>) {
         let (stack, samples) = self.stack;
         let count = self.unnamed.entry(file).or_insert((0, 0));
-        // Once a stack.
+        // Counted once per stack.
         if count.1 != stack {
             *count = (count.0.saturating_add(samples), stack);
         }
     }
 
-    /// Says what had no names, and why.
+    /// Reports samples with unresolved frames, and why.
     pub(crate) fn finish(self, notes: &mut Notes) {
         let mut unnamed: Vec<_> = self.unnamed.iter().collect();
         unnamed.sort();
         for (file, (samples, _)) in unnamed {
             let Some(file) = file else {
                 let missing = self.kernel.as_ref().and_then(|kernel| kernel.missing.clone());
-                // An address here and there lies between symbols.
+                // A few addresses lie between symbols.
                 if let Some((oddity, subject)) = missing {
                     notes.of(oddity, &subject, *samples);
                 }
@@ -289,11 +289,12 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Where programs and libraries are.
+/// The folders of programs and libraries.
 struct Images {
-    /// `None` if there is no such folder.
+    /// `None` if the folder does not exist.
     root: Option<Root>,
-    /// Whether a file without a build-id is the one that ran: below a folder that was given, or on this host since it was started.
+    /// Whether a file without a build-id counts as the one that ran: below a given folder, or for a recording of this
+    /// boot of this host.
     are_known: bool,
 }
 
@@ -305,7 +306,7 @@ impl Images {
         Self { root, are_known }
     }
 
-    /// Reads the file that a path of the recording names, if it is the one that ran.
+    /// Reads the file at a path of the recording, if it is the one that ran.
     fn load(&self, path: &Path, ran: Option<&[u8]>) -> Loaded {
         let ran = ran.filter(|id| !id.is_empty());
         if ran.is_none() && !self.are_known {

@@ -1,11 +1,11 @@
-//! The records of a perf.data, one after the other, unpacked where they are packed, through buffers that never grow.
+//! Reads the records of a perf.data one by one, decompressed if needed, through buffers that never grow.
 
 use super::fields::Order;
 use super::unpack::Unpacker;
 use crate::error::{At, Stop};
 use std::io::{ErrorKind, Read};
 
-/// The buffer; many times the longest record, whose length is a 16-bit field.
+/// The buffer's size, many times the longest record, whose length has 16 bits.
 const BUFFER: usize = 1024 * 1024;
 
 /// `struct perf_event_header`: type, misc, size.
@@ -30,7 +30,7 @@ pub(crate) mod kind {
     pub(crate) const EVENT_UPDATE: u32 = 78;
     pub(crate) const HEADER_FEATURE: u32 = 80;
     pub(crate) const COMPRESSED: u32 = 81;
-    /// `COMPRESSED2`, perf's last; it says how many of its bytes are data (since 6.16).
+    /// `COMPRESSED2`, perf's last; it states its number of data bytes (since 6.16).
     pub(crate) const COMPRESSED2: u32 = 83;
 }
 
@@ -39,9 +39,9 @@ pub(crate) mod kind {
 pub(crate) struct Record<'a> {
     pub(crate) kind: u32,
     pub(crate) misc: u16,
-    /// What follows its header.
+    /// The bytes after its header.
     pub(crate) body: &'a [u8],
-    /// Where it begins; of a packed one, where what it was packed in begins.
+    /// Its offset in the file; for a compressed record, the offset of the record that contains it.
     pub(crate) offset: u64,
 }
 
@@ -65,15 +65,15 @@ pub(crate) struct Records<R> {
     end: usize,
     /// The offset of `buffer[0]`.
     base: u64,
-    /// How many bytes of the data section are not in the buffer yet; without a number, all that come.
+    /// Bytes of the data section that are not in the buffer yet; `None`: until the end of the input.
     left: Option<u64>,
     unpacker: Option<Unpacker>,
-    /// Where the record began that is being unpacked.
+    /// The offset of the record that is being decompressed.
     packed_at: u64,
 }
 
 impl<R: Read> Records<R> {
-    /// Of a source that stands at `offset`, where the data section of so many bytes begins.
+    /// Reads from a source at `offset`, where a data section of `length` bytes begins.
     pub(crate) fn new(source: R, order: Order, offset: u64, length: Option<u64>) -> Self {
         Self {
             source,
@@ -88,11 +88,11 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// The next record, or none at the end.
+    /// The next record, or `None` at the end.
     ///
     /// # Errors
     ///
-    /// Where and why no more can be read.
+    /// Where and why nothing more can be read.
     pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>, Stop> {
         let Some(place) = self.advance()? else { return Ok(None) };
         let bytes = match &self.unpacker {
@@ -154,7 +154,7 @@ impl<R: Read> Records<R> {
         Ok(Some(Place { kind, misc, start: start + HEADER, end: start + size, offset, packed: true }))
     }
 
-    /// What is in a record becomes records.
+    /// Decompresses a record into records.
     fn unpack(&mut self, place: Place) -> Result<(), Stop> {
         let failed = |reason: String| Stop { at: At::Offset(place.offset), reason };
         let mut body = &self.buffer[place.start..place.end];
@@ -174,7 +174,7 @@ impl<R: Read> Records<R> {
         Ok(())
     }
 
-    /// Two records are followed by data that is no part of them (`perf_event__synthesize_tracing_data`,
+    /// Skips data that follows two types of records and is not part of them (`perf_event__synthesize_tracing_data`,
     /// `perf_event__process_auxtrace`).
     fn skip_data_behind(&mut self, place: Place) -> Result<(), Stop> {
         let body = &self.buffer[place.start..place.end];
@@ -196,7 +196,7 @@ impl<R: Read> Records<R> {
         Ok(())
     }
 
-    /// Makes `want` bytes available if there are so many; says how many there are.
+    /// Buffers `want` bytes if there are as many; returns how many there are.
     fn fill(&mut self, want: usize, offset: u64) -> Result<usize, Stop> {
         if self.end - self.start >= want {
             return Ok(self.end - self.start);
@@ -221,12 +221,12 @@ impl<R: Read> Records<R> {
         Ok(self.end)
     }
 
-    /// How many bytes of the data section never came.
+    /// Bytes of the data section that are missing at the end.
     pub(crate) fn missing(&self) -> u64 {
         self.left.unwrap_or(0)
     }
 
-    /// Whether something was packed, and half of a record is left of it.
+    /// Reports compressed data that ends within a record.
     pub(crate) fn ends_packed(&self) -> Option<Stop> {
         let left = self.unpacker.as_ref().map_or(0, |unpacker| unpacker.available().len());
         let reason = "what is packed ends inside a record".to_owned();
@@ -240,7 +240,7 @@ fn header(bytes: &[u8], order: Order) -> Option<(u32, u16, usize)> {
     Some((order.u32([a, b, c, d]), order.u16([e, f]), order.u16([g, h]).into()))
 }
 
-/// A record that is shorter than its own header is damage, behind which nothing can be found again.
+/// A record shorter than its own header is damage, after which no record can be found.
 fn check(size: usize, offset: u64) -> Result<(), Stop> {
     if size >= HEADER {
         return Ok(());

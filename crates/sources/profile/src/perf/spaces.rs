@@ -1,32 +1,33 @@
-//! Which process had which file where in its memory, and what each thread was called, at each instant.
+//! Memory mappings of processes and names of threads over time.
 //!
-//! A perf.data has the records of one CPU behind those of another, so that a sample may stand before the mapping that it
-//! is in. All mappings, names and forks are therefore read first, put in order of their times, and asked for the
-//! instant of a sample later.
+//! A perf.data has the records of one CPU after those of another, so that a sample may precede the mapping that
+//! contains it. All mappings, names and forks are therefore read first, sorted by time, and looked up later at the time
+//! of each sample.
 
 use super::room::Room;
 use std::cell::Cell;
 use std::collections::HashMap;
 
-/// Mappings, names and forks that are kept: more than 100 bytes each with all that is made of them.
+/// Limit of mappings, names and forks; each takes more than 100 bytes with all that is derived from it.
 const MOST_CHANGES: usize = 4 * 1024 * 1024;
 
-/// A child has its parent's mappings, its child has those, and so on. How many of them are looked through.
+/// Limit of ancestors whose mappings are searched: a child has its parent's mappings, its child has those, and so on.
 const DEEPEST: u16 = 64;
 
-/// Mappings of one space. Only those of code are reported, of which the largest programs have some hundreds.
+/// Limit of mappings in one space. Only code mappings are recorded; the largest programs have some hundreds.
 const MOST_MAPS: usize = 16 * 1024;
 
-/// Mappings that are looked at in all, of any file, and for each of its bytes: past it no more addresses are looked up. Where many
-/// processes have thousands of mappings each, whose parents have as many, looking up all addresses has no end.
+/// Limit of mappings that are searched in total: this many for any file, and this many per byte of it. Beyond it, no
+/// more addresses are looked up. Without a limit, many processes with thousands of mappings each, whose parents have as
+/// many, would take forever.
 const FREE_LOOKS: u64 = 1 << 31;
 const LOOKS_PER_BYTE: u64 = 64;
 
-/// A file, by its place in [`Spaces::files`].
+/// A file, by its index in [`Spaces::files`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct File(pub(crate) u32);
 
-/// What the addresses of a process mean for a while.
+/// The mappings of a process over some period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Space(pub(crate) u32);
 
@@ -35,12 +36,12 @@ pub(crate) struct Space(pub(crate) u32);
 pub(crate) struct Map {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// Where in the file `start` is.
+    /// The file offset of `start`.
     pub(crate) offset: u64,
     pub(crate) file: File,
 }
 
-/// Something that changes what addresses or threads are.
+/// A change of mappings or threads.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Mapped { process: u32, map: Map },
@@ -48,16 +49,16 @@ enum Change {
     Forked { process: u32, parent: u32, thread: u32, parent_thread: u32 },
 }
 
-/// A space's own mappings, and whose it began with.
+/// A space's own mappings, and the space that it inherits from.
 #[derive(Clone, Debug, Default)]
 struct Mapped {
     own: Vec<Map>,
-    /// Another space, and how many of its mappings there were.
+    /// The space it inherits from, and how many of its mappings existed then.
     parent: Option<(Space, u32)>,
     depth: u16,
 }
 
-/// Names that are kept once.
+/// Names, each stored once.
 #[derive(Clone, Debug, Default)]
 struct Names {
     all: Vec<String>,
@@ -65,7 +66,7 @@ struct Names {
 }
 
 impl Names {
-    /// `None` if it is new and there is no room for it.
+    /// `None` if the name is new and there is no room for it.
     fn of(&mut self, room: &mut Room, name: String) -> Option<u32> {
         if let Some(known) = self.by_name.get(&name) {
             return Some(*known);
@@ -79,38 +80,38 @@ impl Names {
     }
 }
 
-/// All of it.
+/// All spaces and thread names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spaces {
-    /// Until [`Self::order`], what was reported, with its time.
-    told: Vec<(u64, Change)>,
+    /// The changes and their times, until [`Self::order`].
+    changes: Vec<(u64, Change)>,
     spaces: Vec<Mapped>,
     processes: HashMap<u32, Vec<(u64, Space)>>,
     threads: HashMap<u32, Vec<(u64, u32)>>,
     files: Names,
     names: Names,
-    /// Mappings that there was no room for.
+    /// Mappings that did not fit.
     pub(crate) dropped: u64,
-    /// Mappings that may still be looked at.
+    /// The remaining budget of mappings to search.
     looks: Cell<u64>,
 }
 
 impl Spaces {
-    /// Of a file of so many bytes.
+    /// For a file of `bytes` bytes.
     pub(crate) fn of(bytes: u64) -> Self {
         let looks = FREE_LOOKS.saturating_add(LOOKS_PER_BYTE.saturating_mul(bytes));
         Self { looks: Cell::new(looks), ..Self::default() }
     }
 
     fn tell(&mut self, room: &mut Room, time: u64, change: Change) -> bool {
-        let has_room = self.told.len() < MOST_CHANGES && room.thing();
+        let has_room = self.changes.len() < MOST_CHANGES && room.thing();
         if has_room {
-            self.told.push((time, change));
+            self.changes.push((time, change));
         }
         has_room
     }
 
-    /// A file was mapped. Says whether there was room to know it, as the next two do.
+    /// A file was mapped. Returns false if there was no room, as the next two do.
     pub(crate) fn map(
         &mut self,
         room: &mut Room,
@@ -123,7 +124,7 @@ impl Spaces {
         self.tell(room, time, Change::Mapped { process, map: Map { start, end, offset, file } })
     }
 
-    /// A thread was given a name, by executing a program or else.
+    /// A thread got a name, by executing a program or otherwise.
     pub(crate) fn name(
         &mut self,
         room: &mut Room,
@@ -137,7 +138,7 @@ impl Spaces {
         self.tell(room, time, Change::Named { process, thread, name, executes })
     }
 
-    /// A thread began; of another process than its parent, with its own memory.
+    /// A thread started; in a process other than its parent's, with its own memory.
     pub(crate) fn fork(
         &mut self,
         room: &mut Room,
@@ -148,19 +149,20 @@ impl Spaces {
         self.tell(room, time, Change::Forked { process, parent, thread, parent_thread })
     }
 
-    /// Everything has been reported.
+    /// Sorts and applies all changes, once they are complete.
     pub(crate) fn order(&mut self) {
-        let mut told = std::mem::take(&mut self.told);
-        // What perf found when it began is reported at time 0, in an order that counts.
-        told.sort_by_key(|(time, _)| *time);
+        let mut changes = std::mem::take(&mut self.changes);
+        // What perf reports about existing processes has time 0; its order matters.
+        changes.sort_by_key(|(time, _)| *time);
         self.spaces.push(Mapped::default());
-        for (time, change) in told {
+        for (time, change) in changes {
             match change {
                 Change::Mapped { process, map } => self.mapped(time, process, map),
                 Change::Named { process, thread, name, executes } => {
                     self.threads.entry(thread).or_default().push((time, name));
                     if executes {
-                        // Until the old program is gone, the kernel is still in its call, whose stack is the old one's.
+                        // Until the old program is gone, the kernel is still in its execve call, whose stack is the old
+                        // program's.
                         let space = self.inherit(self.latest(process));
                         self.processes.entry(process).or_default().push((time, space));
                     }
@@ -185,12 +187,12 @@ impl Spaces {
         space
     }
 
-    /// A space that begins as another is now.
+    /// A space that starts with the current mappings of another.
     fn inherit(&mut self, parent: Space) -> Space {
         let Mapped { own, depth, parent: grandparent } = &self.spaces[parent.0 as usize];
         let length = u32::try_from(own.len()).unwrap_or(u32::MAX);
         let mapped = match (length, grandparent) {
-            // Nothing of its own: whose it began with is whose the child begins with.
+            // The parent has no mappings of its own: the child inherits from the grandparent directly.
             (0, grandparent) => Mapped { own: Vec::new(), parent: *grandparent, depth: *depth },
             _ if *depth < DEEPEST => {
                 Mapped { own: Vec::new(), parent: Some((parent, length)), depth: depth + 1 }
@@ -206,7 +208,7 @@ impl Spaces {
 
     fn mapped(&mut self, time: u64, process: u32, map: Map) {
         let mut space = self.latest(process);
-        // Two files at one place, one after the other: what was sampled before is in the first.
+        // Two files at one address, one after the other: earlier samples are in the first.
         let replaces = self.overlaps(space, &map) && self.spaces[space.0 as usize].depth < DEEPEST;
         if space == Space(0) || replaces {
             space = self.inherit(space);
@@ -225,7 +227,7 @@ impl Spaces {
         last.into_iter().filter_map(|address| self.find(space, address)).any(|old| old.file != new.file)
     }
 
-    /// The mapping of an address.
+    /// The mapping that contains an address.
     pub(crate) fn find(&self, space: Space, address: u64) -> Option<Map> {
         let mut next = Some((space, u32::MAX));
         while let Some((space, most)) = next {
@@ -233,7 +235,7 @@ impl Spaces {
             let own = &own[..own.len().min(most as usize)];
             self.looks.set(self.looks.get().checked_sub(1 + own.len() as u64)?);
             let is_in = |map: &&Map| (map.start..map.end).contains(&address);
-            // What was mapped last lies on top.
+            // The latest mapping is on top.
             if let Some(map) = own.iter().rev().find(is_in) {
                 return Some(*map);
             }
@@ -242,12 +244,12 @@ impl Spaces {
         None
     }
 
-    /// What the addresses of a process meant at that time.
+    /// The space of a process at that time.
     pub(crate) fn space_at(&self, process: u32, time: u64) -> Space {
         self.processes.get(&process).and_then(|spaces| at(spaces, time)).unwrap_or(Space(0))
     }
 
-    /// What a thread was called at that time, by the place of the name in [`Self::names`].
+    /// The name of a thread at that time, as an index into [`Self::names`].
     pub(crate) fn name_at(&self, thread: u32, time: u64) -> Option<u32> {
         self.threads.get(&thread).and_then(|names| at(names, time))
     }
@@ -263,7 +265,7 @@ impl Spaces {
     }
 }
 
-/// What holds at that time: the last that began no later, or, for samples before the first report, the first.
+/// The value at that time: the last that began no later or, for samples before the first change, the first.
 fn at<T: Copy>(changes: &[(u64, T)], time: u64) -> Option<T> {
     let after = changes.partition_point(|(since, _)| *since <= time);
     changes.get(after.saturating_sub(1)).map(|(_, value)| *value)
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_late_holds_for_what_was_sampled_early() {
+    fn late_mmap_records_apply_from_their_own_time() {
         let (mut spaces, room) = (Spaces::of(0), &mut Room::of(0));
         spaces.map(room, 20, 7, "later".to_owned(), [100, 200, 0]);
         spaces.map(room, 10, 7, "first".to_owned(), [100, 200, 0]);
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_has_what_its_parent_had_and_a_new_program_lies_on_top() {
+    fn fork_inherits_mappings_and_exec_overlays_them() {
         let (mut spaces, room) = (Spaces::of(0), &mut Room::of(0));
         spaces.name(room, 0, 1, 1, "shell".to_owned(), true);
         spaces.map(room, 1, 1, "sh".to_owned(), [100, 200, 0]);
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn forks_of_forks_end_somewhere() {
+    fn depth_of_nested_forks_is_bounded() {
         let (mut spaces, room) = (Spaces::of(0), &mut Room::of(0));
         spaces.map(room, 0, 1, "sh".to_owned(), [100, 200, 0]);
         for n in 1..1000 {

@@ -1,4 +1,4 @@
-//! From stacks of addresses to stacks of functions.
+//! Turns stacks of addresses into stacks of functions.
 
 use super::chains::{Chain, Chains};
 use super::context;
@@ -11,16 +11,16 @@ use crate::images::is_whole;
 use crate::notes::Notes;
 use slowpath_cost::{Frame, Image};
 
-/// What the address at hand is of.
+/// The owner of the current address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
     Kernel,
     Program,
-    /// A guest, a hypervisor: nothing that could be named.
+    /// A guest or a hypervisor, which cannot be resolved.
     Other,
 }
 
-/// Gives all their functions.
+/// Resolves all stacks.
 pub(crate) fn name(
     about: &About,
     spaces: &Spaces,
@@ -39,7 +39,7 @@ pub(crate) fn name(
         let is_full =
             addresses.iter().filter(|address| **address < context::MAX).count() >= attr.max_stack.into();
         let is_truncated = !chain.key.has_stack || is_full || !reaches || attr.dumps_stacks;
-        // What was recorded only for its mappings (`dummy`) has no sample, and is none of the profile's events.
+        // An event that was recorded only for its mappings (`dummy`) has no samples and is not an event of the profile.
         let event = gather.event(&about.events[usize::from(chain.key.event)].name, attr.unit());
         count(chain, event, &frames, is_truncated, spaces, gather);
     }
@@ -63,7 +63,7 @@ fn count(
     gather.add(stack, event, task, chain.samples, chain.weight);
 }
 
-/// The functions of a stack; false if it does not reach its beginning.
+/// The functions of a stack; false if it is truncated.
 fn functions(
     space: Space,
     addresses: &[u64],
@@ -83,12 +83,12 @@ fn functions(
             continue;
         }
         let functions = &mut gather.profile.functions;
-        // The first is where the CPU was; the others are where calls return to, which may be the next function's
-        // beginning if the call is one that never returns.
+        // The first address is where the CPU was. The others are return addresses, which may be the start of the next
+        // function if the call never returns.
         let back = u64::from(!is_exact);
         is_exact = false;
         let function = match whose {
-            // What follows frame pointers into nothing finds a 0 there.
+            // Following frame pointers into unmapped data finds a 0 there.
             _ if address == 0 => continue,
             Whose::Kernel => names.at(None, address, back, functions),
             Whose::Program => names.at(Some(space), address, back, functions),

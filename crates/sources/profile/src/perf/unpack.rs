@@ -1,25 +1,26 @@
-//! Records that perf packed (`perf record -z`): one zstd stream over all of them, in which a record may begin in one
-//! packed record and end in the next (`zstd_decompress_stream`, tools/perf/util/zstd.c).
+//! Records that perf compressed (`perf record -z`): one zstd stream over all of them, in which a record may begin in
+//! one compressed record and end in the next (`zstd_decompress_stream`, tools/perf/util/zstd.c).
 
 use slowpath_files::{Bound, TooMuch};
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
-/// What is unpacked at once: some of the longest records. However much a packed record unpacks to, no more is held.
+/// Bytes decompressed at a time: several of the longest records. No more is held, however much a compressed record
+/// expands to.
 const BUFFER: usize = 512 * 1024;
 
-/// How far they are unpacked in all. Records pack 3 to 30 times.
+/// Limit of all decompressed bytes. Records compress 3 to 30 times.
 const BOUND: Bound = Bound { free: 64 << 20, ratio: 64, most: u64::MAX };
 
-/// Output that was not taken yet.
+/// The decompressor and its pending output.
 pub(crate) struct Unpacker {
     decoder: Decoder<'static>,
     packed: Vec<u8>,
-    /// The bytes of `packed` that were consumed.
+    /// The consumed bytes of `packed`.
     taken: usize,
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
-    /// The bytes that were packed and unpacked in all.
+    /// Compressed and decompressed bytes in total.
     total: [u64; 2],
 }
 
@@ -30,14 +31,14 @@ impl Unpacker {
         Ok(Self { decoder, packed: Vec::new(), taken: 0, buffer, start: 0, end: 0, total: [0, 0] })
     }
 
-    /// What to unpack next; all that was given before has been asked for.
+    /// Sets the next input; all previous output must have been taken.
     pub(crate) fn give(&mut self, packed: &[u8]) {
         self.packed.clear();
         self.packed.extend_from_slice(packed);
         self.taken = 0;
     }
 
-    /// Makes `want` bytes available if there are so many; says how many there are.
+    /// Decompresses until `want` bytes are available, if there are as many; returns how many there are.
     pub(crate) fn fill(&mut self, want: usize) -> Result<usize, String> {
         if self.end - self.start >= want {
             return Ok(self.end - self.start);
@@ -64,19 +65,19 @@ impl Unpacker {
         Ok(self.end)
     }
 
-    /// What is unpacked and not consumed.
+    /// Decompressed bytes that are not consumed.
     pub(crate) fn available(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Done with so many bytes, which stay where they are until more are asked for; says where.
+    /// Consumes `length` bytes and returns their place; they stay there until the next `fill`.
     pub(crate) fn consume(&mut self, length: usize) -> usize {
         let start = self.start;
         self.start += length;
         start
     }
 
-    /// All of the buffer, for places in it.
+    /// The whole buffer, for places in it.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer
     }

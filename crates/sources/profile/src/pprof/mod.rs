@@ -1,6 +1,6 @@
-//! pprof's `profile.proto`, packed with gzip or not, as Go's and many other profilers write it.
+//! pprof's `profile.proto`, gzipped or not, as Go's and many other profilers write it.
 //!
-//! Each of a sample's values is an event of its own, but for the one that counts samples.
+//! Each value of a sample is an event of its own, except the one that counts samples.
 
 mod wire;
 mod write;
@@ -26,18 +26,18 @@ mod field {
     pub(super) const PERIOD: u64 = 12;
 }
 
-/// Mappings, locations, functions and strings that are kept of any profile, and for each of its bytes as they are on the disk. A
-/// string takes two bytes at least, and packs into less only if there are many of the same.
+/// Limit of mappings, locations, functions and strings, for any profile and per byte of it on disk. A string takes at
+/// least two bytes, and compresses to less only if there are many equal ones.
 const FREE_THINGS: u64 = 256 * 1024;
 const BYTES_OF_THING: u64 = 2;
 
-/// Bytes of a name that are kept: each sample and each function can name the same long one.
+/// Kept bytes of a name: every sample and function can refer to the same long one.
 const LONGEST_NAME: usize = 4096;
 
 /// Labels by which profilers name a sample's thread or process.
 const TASK_LABELS: &[&str] = &["thread", "thread_name", "comm", "task", "process", "process_name"];
 
-/// Tables of a profile, by their entries' numbers.
+/// Tables of a profile, by their entries' ids.
 #[derive(Default)]
 struct Tables<'a> {
     strings: Vec<&'a [u8]>,
@@ -47,7 +47,7 @@ struct Tables<'a> {
     locations: HashMap<u64, Location>,
     functions: HashMap<u64, u64>,
     period: u64,
-    /// Things that there is room for, and how many there was no room for.
+    /// The remaining budget of things, and how many did not fit.
     left: u64,
     dropped: u64,
 }
@@ -56,19 +56,19 @@ struct Tables<'a> {
 struct Location {
     mapping: u64,
     address: u64,
-    /// Functions, the innermost first: all but the last were put into the one behind them.
+    /// Functions, the innermost first; all but the last are inlined.
     functions: Vec<u64>,
 }
 
-/// Whether it could be one: its first field is one of the profile's, of the type that it has.
+/// Whether the bytes could be a profile: the first field is one of `Profile`, with the right type.
 pub(crate) fn is_profile(bytes: &[u8]) -> bool {
     let first = Message { rest: bytes }.next();
     matches!(first, Ok(Some((1..=6, Value::Bytes(_)) | (7..=14, _))))
 }
 
-/// Reads all of it, of a file of so many bytes; why reading ended early, if it did.
+/// Reads the whole profile; `on_disk` is the file's size. Returns why reading ended early, if it did.
 ///
-/// Samples stand before the tables that they refer to, so that it is gone through twice.
+/// Samples come before the tables that they refer to, so there are two passes.
 pub(crate) fn read(bytes: &[u8], on_disk: u64, gather: &mut Gather, notes: &mut Notes) -> Option<Stop> {
     let mut tables = Tables { left: FREE_THINGS + on_disk / BYTES_OF_THING, ..Tables::default() };
     let stopped = each_field(bytes, |number, value, at| {
@@ -90,7 +90,7 @@ pub(crate) fn read(bytes: &[u8], on_disk: u64, gather: &mut Gather, notes: &mut 
     stopped
 }
 
-/// Gives each field with its number and its place, until one cannot be read.
+/// Calls `each` with the number, value and offset of each field, until one cannot be read.
 fn each_field<'a>(bytes: &'a [u8], mut each: impl FnMut(u64, Value<'a>, u64)) -> Option<Stop> {
     let mut message = Message { rest: bytes };
     loop {
@@ -106,7 +106,7 @@ fn each_field<'a>(bytes: &'a [u8], mut each: impl FnMut(u64, Value<'a>, u64)) ->
     }
 }
 
-/// What fields are called in messages.
+/// The name of a field in messages.
 fn field_name(number: u64) -> &'static str {
     match number {
         field::SAMPLE_TYPE => "sample types",
@@ -185,7 +185,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// The numbers in these fields of a message; 0 of what is not there.
+/// The numbers in these fields of a message; 0 for a missing field.
 fn fields<const N: usize>(bytes: &[u8], wanted: [u64; N]) -> Option<[u64; N]> {
     let mut found = [0; N];
     let mut message = Message { rest: bytes };
@@ -197,7 +197,7 @@ fn fields<const N: usize>(bytes: &[u8], wanted: [u64; N]) -> Option<[u64; N]> {
     Some(found)
 }
 
-/// From tables to stacks.
+/// Turns tables into stacks.
 struct Reading<'a> {
     tables: &'a Tables<'a>,
     gather: &'a mut Gather,
@@ -205,7 +205,7 @@ struct Reading<'a> {
     counts: Option<usize>,
     /// The events, with the places of their values.
     events: Vec<(usize, u16)>,
-    /// The frames of each location that was met.
+    /// The frames of each known location.
     known: HashMap<u64, Vec<Frame>>,
 }
 
@@ -251,7 +251,7 @@ impl<'a> Reading<'a> {
         }
         let functions = &self.gather.profile.functions;
         let last = frames.last().map(|frame| frame.function);
-        // Most profilers unwind to the end. Only one that says where a function is can be held to that.
+        // Most profilers unwind completely. Only a profile that names images can be checked for it.
         let says_images = last.is_some_and(|last| *functions.image(last) != Image::Unknown);
         let is_truncated =
             says_images && last.is_some_and(|last| !is_whole(functions.name(last), functions.image(last)));
@@ -259,7 +259,7 @@ impl<'a> Reading<'a> {
         let task = self.gather.task(task.as_deref().unwrap_or("[unknown]"));
         let mut most = 0;
         for &(at, event) in &self.events {
-            // A profile of differences has negative values, of which no share can be made.
+            // A difference profile has negative values, which have no share.
             let weight = *values.get(at).filter(|value| **value <= i64::MAX as u64)?;
             let samples = match self.counts {
                 Some(counts) => *values.get(counts).filter(|value| **value <= i64::MAX as u64)?,

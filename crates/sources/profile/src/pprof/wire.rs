@@ -1,5 +1,5 @@
-//! Protocol buffers as far as pprof needs them: numbers and what has a length (the encoding's documentation,
-//! "Message Structure").
+//! The part of the protocol buffer encoding that pprof needs: varints and length-delimited fields (the encoding's
+//! documentation, "Message Structure").
 
 /// A field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Numbers of a repeated field, packed or one by one, the first so many of them.
+    /// The first `most` numbers of a repeated field, packed or not.
     pub(super) fn numbers(self, into: &mut Vec<u64>, most: usize) -> Option<()> {
         match self {
             Self::Number(number) if into.len() < most => into.push(number),
@@ -44,7 +44,7 @@ pub(super) struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The next field's number and value; `Err` if what is left is no field.
+    /// The next field's number and value; `Err` if the rest is not a field.
     pub(super) fn next(&mut self) -> Result<Option<(u64, Value<'a>)>, ()> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -79,7 +79,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     for shift in (0..70).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
         *bytes = rest;
-        // Bits past the 64th are dropped, as all decoders do.
+        // Bits beyond the 64th are dropped, as in all decoders.
         number |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
         if byte & 0x80 == 0 {
             return Some(number);
@@ -88,7 +88,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// A message that is being written.
+/// A message under construction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writer(pub(super) Vec<u8>);
 

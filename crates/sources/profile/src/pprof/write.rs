@@ -1,4 +1,4 @@
-//! A profile as pprof's, for the tools that read it.
+//! Writes a profile in pprof's format.
 
 use super::wire::Writer;
 use super::{TASK_LABELS, field};
@@ -9,20 +9,20 @@ use slowpath_cost::{Entry, Frame, Function, Profile};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-/// What is written, in the order in which it was met.
+/// The tables under construction, in the order of first use.
 struct Writing<'a> {
     profile: &'a Profile,
     out: Writer,
     strings: HashMap<String, u64>,
-    /// Images by their names.
+    /// Mapping ids by image name.
     mappings: HashMap<String, u64>,
     functions: HashMap<Function, u64>,
-    /// A function with those that were put into it is one place.
+    /// A function with the functions inlined into it is one location.
     locations: HashMap<Vec<Function>, u64>,
 }
 
-/// Writes the stacks of one event, packed with gzip, the name of the task as the label `thread`. That a stack is truncated
-/// is not said.
+/// Writes the stacks of one event, gzipped, with the task's name as the label `thread`. Truncation of stacks is not
+/// recorded.
 ///
 /// # Errors
 ///
@@ -72,7 +72,7 @@ impl Writing<'_> {
     fn sample(&mut self, entry: &Entry) {
         let frames = self.profile.stacks.frames(entry.stack);
         let mut locations = Vec::new();
-        // What was put into a function stands in front of it.
+        // Inlined functions precede the function that contains them.
         for place in frames.split_inclusive(|frame| !frame.inlined) {
             locations.push(self.location(place));
         }
@@ -118,7 +118,7 @@ impl Writing<'_> {
         let mut message = Writer::default();
         message.number(1, id);
         message.number(5, self.string(&name));
-        // Functions, files and lines are not to be looked for: they are named here.
+        // Tells pprof that functions, files and lines need no lookup: they are named here.
         message.number(7, 1);
         self.out.bytes(field::MAPPING, &message.0);
         self.mappings.insert(name, id);

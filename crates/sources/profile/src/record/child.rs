@@ -1,4 +1,4 @@
-//! A process of another program: where the program is, and how the process is ended.
+//! Child processes: finding their program, and ending them.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,12 +9,13 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long something may take to end after the signal. perf reads its whole file again, for the build-ids of what was seen.
+/// How long a process may take to end after the signal. perf reads its whole file again, for the build-ids of the
+/// images it saw.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-/// How often a process is asked whether it has ended.
+/// The polling interval for the end of a process.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A program in the folders of PATH.
+/// Finds a program in PATH.
 pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
@@ -22,7 +23,7 @@ pub(super) fn find(name: &OsStr) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
 }
 
-/// Ends a child by a signal, or after some time by SIGKILL; returns its status, and whether it was killed.
+/// Ends a child with a signal, or with SIGKILL after some time; returns its status, and whether it was killed.
 pub(super) fn end(
     child: &mut Child,
     signal: libc::c_int,
@@ -32,7 +33,7 @@ pub(super) fn end(
         return Ok((status, false));
     }
     let pid = libc::pid_t::try_from(child.id()).map_err(|_| io::ErrorKind::InvalidData)?;
-    // SAFETY: it is our child and has not been waited for, so the id is its own.
+    // SAFETY: it is our child and has not been waited for, so the id is valid.
     unsafe { libc::kill(pid, signal) };
     let until = Instant::now() + patience;
     while Instant::now() < until {

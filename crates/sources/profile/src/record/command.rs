@@ -1,7 +1,7 @@
-//! The command that is recorded: held before its first instruction until perf is ready.
+//! The recorded command, which is held before its execve(2) until perf is ready.
 //!
-//! perf can start a command itself, but then its exit code is either's. So the command is ours: a process that waits in front of its
-//! execve(2) for a byte from a pipe, while perf opens its events on it.
+//! perf can start a command itself, but then its own exit code and the command's cannot be told apart. So we start the
+//! command: the process waits for a byte from a pipe before execve(2), while perf opens its events on it.
 
 use super::child::{PATIENCE, end, find};
 use super::error::RecordError;
@@ -13,22 +13,22 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::thread::{self, JoinHandle};
 
-/// A process that is to become the command.
+/// A process that waits to become the command.
 pub(super) struct Held {
     program: String,
     pid: u32,
-    /// A byte in it lets the process go on; its end ends the process.
+    /// A byte in it releases the process; closing it ends the process.
     go: PipeWriter,
-    /// Command::spawn returns when the program was found, and so not before the process goes on.
+    /// `Command::spawn` returns only once execve(2) has succeeded, thus not before the process is released.
     child: JoinHandle<io::Result<Child>>,
 }
 
-/// A command that runs.
+/// A running command.
 #[derive(Debug)]
 pub(super) struct Running(Child);
 
 impl Held {
-    /// Makes the process.
+    /// Starts the process, held.
     pub fn new(command: &[OsString], output_to_stderr: bool) -> Result<Self, RecordError> {
         let Some((program, arguments)) = command.split_first() else {
             let source = io::Error::from(io::ErrorKind::InvalidInput);
@@ -36,7 +36,7 @@ impl Held {
         };
         let name = program.to_string_lossy().into_owned();
         let failed = |source| RecordError::Command { program: name.clone(), source };
-        // Said before perf moves an older file away.
+        // Reported before perf renames an older file.
         is_there(program).map_err(failed)?;
         let pipe = || io::pipe().map_err(RecordError::system("make a pipe"));
         let ((mut pids, tell), (wait, go)) = (pipe()?, pipe()?);
@@ -46,8 +46,8 @@ impl Held {
             process.stdout(io::stderr());
         }
         let (own, tell_at, wait_at) = (go.as_raw_fd(), tell.as_raw_fd(), wait.as_raw_fd());
-        // SAFETY: what it does is safe in a signal handler (signal-safety(7)), as it has to be in a process that was forked
-        // from one with many threads. The files are open until `spawn` has returned.
+        // SAFETY: `hold` is async-signal-safe (signal-safety(7)), as it must be after a fork of a process with several
+        // threads. The files are open until `spawn` has returned.
         unsafe { process.pre_exec(move || hold(own, tell_at, wait_at)) };
         let child = thread::spawn(move || {
             let child = process.spawn();
@@ -57,7 +57,7 @@ impl Held {
         let mut pid = [0; 4];
         match pids.read_exact(&mut pid) {
             Ok(()) => Ok(Self { program: name, pid: u32::from_ne_bytes(pid), go, child }),
-            // It was not even forked.
+            // The process was not even forked.
             Err(_) => Err(failed(join(child).err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))),
         }
     }
@@ -66,7 +66,7 @@ impl Held {
         self.pid
     }
 
-    /// Lets it become the command.
+    /// Lets the process become the command.
     pub fn release(mut self) -> Result<Running, RecordError> {
         let failed = |source| RecordError::Command { program: self.program.clone(), source };
         self.go.write_all(&[1]).map_err(failed)?;
@@ -88,11 +88,11 @@ fn is_there(program: &OsStr) -> io::Result<()> {
     }
 }
 
-/// In the process that is to become the command: reports its id, and waits for permission to go on.
+/// Runs in the process that is to become the command: reports its id, and waits to be released.
 fn hold(own: RawFd, tell: RawFd, wait: RawFd) -> io::Result<()> {
-    // SAFETY: async-signal-safe calls on files that are open, with values that live as long as the call.
+    // SAFETY: async-signal-safe calls on open files, with values that live as long as the call.
     unsafe {
-        // With its own copy of the writing end it would wait for itself.
+        // With its own copy of the write end, it would never see the pipe closed.
         libc::close(own);
         let pid = libc::getpid().cast_unsigned().to_ne_bytes();
         if libc::write(tell, pid.as_ptr().cast(), pid.len()) != pid.len().cast_signed() {
@@ -114,7 +114,7 @@ impl Running {
         matches!(self.0.try_wait(), Ok(Some(_)) | Err(_))
     }
 
-    /// How it ended. If it has not, it gets a SIGTERM, as perf does with a command of its own.
+    /// How it ended. If it still runs, it gets a SIGTERM first, as perf does with a command of its own.
     pub fn end(mut self) -> Result<ExitStatus, RecordError> {
         let ended = end(&mut self.0, libc::SIGTERM, PATIENCE);
         ended.map(|(status, _)| status).map_err(RecordError::system("wait for the command"))

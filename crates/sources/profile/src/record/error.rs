@@ -1,29 +1,29 @@
-//! Why nothing could be recorded.
+//! Errors of recording.
 
 use std::io;
 
-/// A recording that could not be made.
+/// Why no recording was made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// perf is not there.
+    /// perf is not installed.
     #[error("no perf in PATH; it is in the package {package}")]
     NoPerf {
-        /// The package of this distribution that has it.
+        /// The package of this distribution that contains it.
         package: String,
     },
     /// The kernel refuses to sample.
     #[error("{needs}")]
     NoRight {
-        /// What was refused, by what, and what it takes.
+        /// What was refused, by which setting, and what is needed.
         needs: String,
     },
     /// The kernel cannot sample what was asked for.
     #[error("this kernel does not sample {what}")]
     NoEvent {
-        /// What.
+        /// The event.
         what: String,
-        /// What it says.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The command cannot be started.
@@ -34,18 +34,18 @@ pub enum RecordError {
         /// What the system says.
         source: io::Error,
     },
-    /// perf ended before it was to, or not at all.
+    /// perf ended too early, or did not end.
     #[error("perf record {how}{}", in_a_line(.said))]
     Perf {
-        /// How.
+        /// How it ended.
         how: String,
         /// Its output.
         said: String,
     },
-    /// Something that works on every system did not.
+    /// A system call failed that normally works.
     #[error("cannot {doing}")]
     System {
-        /// What.
+        /// The action that failed.
         doing: String,
         /// What the system says.
         source: io::Error,
@@ -58,7 +58,7 @@ impl RecordError {
     }
 }
 
-/// What a program said, behind what it did: a line.
+/// A program's output as one line, appended to a message.
 fn in_a_line(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
     if lines.is_empty() { String::new() } else { format!(": {}", lines.join(" ")) }

@@ -1,4 +1,4 @@
-//! The event to sample: the kernel is asked, with the system call that perf makes.
+//! Chooses the event to sample, by asking the kernel with the system call that perf makes.
 
 use super::What;
 use super::error::RecordError;
@@ -7,25 +7,25 @@ use std::fmt;
 use std::fs;
 use std::io;
 
-/// What a recording is sampled by.
+/// The event of a recording, and the reason for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
-    /// The event, as perf names it.
+    /// The event's name in perf.
     pub name: String,
-    /// Why this one.
+    /// The reason.
     pub why: Why,
 }
 
-/// Why an event was taken.
+/// Why an event was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It was asked for.
+    /// The user asked for it.
     Asked,
-    /// The CPU counts its cycles, and the kernel lets us sample by them.
+    /// The CPU counts cycles, and the kernel permits sampling by them.
     Cycles,
-    /// The CPU has no counter for us; the kernel's clock is everywhere.
+    /// There is no usable hardware counter; the kernel's clock always exists.
     NoCycles {
-        /// Whether the CPU says that it is a virtual one.
+        /// Whether the CPU reports a hypervisor.
         is_virtual: bool,
     },
 }
@@ -47,7 +47,7 @@ impl fmt::Display for Chosen {
     }
 }
 
-/// Events that every kernel may have, for a question.
+/// Events to ask the kernel for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
     Cycles,
@@ -70,15 +70,15 @@ pub(super) fn choose(what: &What, wanted: Option<&str>) -> Result<Chosen, Record
     })
 }
 
-/// Decides by what the kernel answers: whether an event can be opened, with the kernel's part or without. What it refuses comes back
-/// with whether the kernel was to be sampled.
+/// Chooses by the kernel's answers to whether an event can be opened, with or without the kernel's part. A refused
+/// event is returned with whether the kernel was to be sampled.
 fn pick(
     wanted: Option<&str>,
     is_virtual: bool,
     open: impl Fn(Asked, bool) -> io::Result<()>,
 ) -> Result<Chosen, (io::Error, bool)> {
     if let Some(name) = wanted {
-        // What it is perf finds out; the rights are the clock's, as those of any event.
+        // perf parses the event itself; it needs the same permission as the clock, like every event.
         let has_kernel = !is_of_programs(name);
         open(Asked::Clock, has_kernel).map_err(|error| (error, has_kernel))?;
         return Ok(Chosen { name: name.to_owned(), why: Why::Asked });
@@ -86,20 +86,20 @@ fn pick(
     match open(Asked::Cycles, true) {
         Ok(()) => return Ok(Chosen { name: "cycles".to_owned(), why: Why::Cycles }),
         Err(error) if error.raw_os_error().is_some_and(rights::is_refusal) => return Err((error, true)),
-        // No such counter (ENOENT, ENODEV), or one without an interrupt (EOPNOTSUPP): perf_init_event().
+        // No such counter (ENOENT, ENODEV), or one without an interrupt (EOPNOTSUPP), as in perf_init_event().
         Err(_) => {}
     }
     open(Asked::Clock, true).map_err(|error| (error, true))?;
     Ok(Chosen { name: "cpu-clock".to_owned(), why: Why::NoCycles { is_virtual } })
 }
 
-/// Whether an event's modifiers leave out the kernel: `cycles:u`, `cycles:up`.
+/// Whether an event's modifiers exclude the kernel: `cycles:u`, `cycles:up`.
 fn is_of_programs(name: &str) -> bool {
     name.rsplit_once(':')
         .is_some_and(|(_, modifiers)| modifiers.contains('u') && !modifiers.contains(['k', '/']))
 }
 
-/// `struct perf_event_attr` of linux/perf_event.h, as its first version had it (`PERF_ATTR_SIZE_VER0`).
+/// The first version of `struct perf_event_attr` in linux/perf_event.h (`PERF_ATTR_SIZE_VER0`).
 #[repr(C)]
 #[derive(Default)]
 struct Attr {
@@ -127,7 +127,7 @@ const EXCLUDE_HV: u64 = 1 << 6;
 const FREQ: u64 = 1 << 10;
 const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 
-/// Whether an event can be sampled.
+/// Tries to open an event; an error says that it cannot be sampled.
 fn open(asked: Asked, has_kernel: bool, what: &What) -> io::Result<()> {
     let (kind, config) = match asked {
         Asked::Cycles => (PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES),
@@ -137,8 +137,8 @@ fn open(asked: Asked, has_kernel: bool, what: &What) -> io::Result<()> {
     attr.size = u32::try_from(size_of::<Attr>()).unwrap_or_default();
     attr.flags = DISABLED | FREQ | if has_kernel { 0 } else { EXCLUDE_KERNEL | EXCLUDE_HV };
     let (pid, cpu) = match what {
-        // A CPU that is online, as the one that this runs on is.
-        // SAFETY: it takes nothing.
+        // Any online CPU, such as the current one.
+        // SAFETY: it has no arguments.
         What::System { cpus: None } => (-1, unsafe { libc::sched_getcpu() }),
         What::System { cpus: Some(cpus) } => {
             (-1, cpus.first().map_or(0, |cpu| i32::try_from(*cpu).unwrap_or(i32::MAX)))
@@ -146,7 +146,7 @@ fn open(asked: Asked, has_kernel: bool, what: &What) -> io::Result<()> {
         What::Process(pid) => (libc::pid_t::try_from(*pid).unwrap_or(libc::pid_t::MAX), -1),
         What::Command(_) => (0, -1),
     };
-    // SAFETY: `attr` is live, and as large as it says.
+    // SAFETY: `attr` is live and has the stated size.
     let fd = unsafe {
         libc::syscall(libc::SYS_perf_event_open, &raw const attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC)
     };
@@ -154,12 +154,12 @@ fn open(asked: Asked, has_kernel: bool, what: &What) -> io::Result<()> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: it was just opened, and nobody else has it.
+    // SAFETY: it was just opened, and nothing else uses it.
     unsafe { libc::close(fd) };
     Ok(())
 }
 
-/// Whether the CPU says that a hypervisor runs it (CPUID leaf 1, ECX bit 31); other CPUs than x86 do not say.
+/// Whether the CPU reports a hypervisor (CPUID leaf 1, ECX bit 31); CPUs other than x86 do not report it.
 fn is_virtual() -> bool {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let flags = text.lines().find(|line| line.starts_with("flags"));
@@ -176,13 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn cycles_where_there_are_some() {
+    fn cycles_are_sampled_where_the_cpu_counts_them() {
         let chosen = pick(None, false, |_, _| Ok(())).unwrap();
         assert_eq!(chosen, Chosen { name: "cycles".to_owned(), why: Why::Cycles });
     }
 
     #[test]
-    fn the_clock_where_there_are_none_and_it_says_so() {
+    fn cpu_clock_is_used_and_explained_without_hardware_counters() {
         for code in [libc::ENOENT, libc::EOPNOTSUPP, libc::ENODEV] {
             let open = |asked, _| if asked == Asked::Cycles { errno(code) } else { Ok(()) };
             let chosen = pick(None, true, open).unwrap();
@@ -199,25 +199,25 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_no_lack_of_counters() {
+    fn permission_error_is_not_taken_for_missing_counters() {
         for code in [libc::EACCES, libc::EPERM] {
             let (error, has_kernel) = pick(None, false, |_, _| errno(code)).unwrap_err();
             assert_eq!((error.raw_os_error(), has_kernel), (Some(code), true));
         }
-        // The counters are refused to a virtual machine, and the clock to us.
+        // The counters do not exist in this virtual machine, and the clock is refused.
         let open = |asked, _| if asked == Asked::Cycles { errno(libc::ENOENT) } else { errno(libc::EACCES) };
         assert_eq!(pick(None, true, open).unwrap_err().0.raw_os_error(), Some(libc::EACCES));
     }
 
     #[test]
-    fn programs_alone_need_no_right_to_the_kernel() {
+    fn user_mode_sampling_needs_no_kernel_permission() {
         let open = |_, has_kernel| if has_kernel { errno(libc::EACCES) } else { Ok(()) };
         assert!(pick(Some("cpu-clock"), false, open).is_err());
         assert_eq!(pick(Some("cpu-clock:u"), false, open).unwrap().why, Why::Asked);
     }
 
     #[test]
-    fn modifiers_say_what_is_left_out() {
+    fn u_modifier_restricts_sampling_to_user_mode() {
         for (name, expected) in [
             ("cycles", false),
             ("cycles:u", true),

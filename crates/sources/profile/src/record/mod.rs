@@ -1,4 +1,5 @@
-//! Makes a profile: perf underneath, what it may and what it samples by found out first, and what the host did meanwhile next to it.
+//! Records a profile with perf, after checking permissions and choosing the event, and stores next to it what the host
+//! did meanwhile.
 //!
 //! ```no_run
 //! # fn run() -> Result<(), slowpath_profile::RecordError> {
@@ -14,14 +15,16 @@
 //! # }
 //! ```
 //!
-//! A pipe tells perf when to begin and when to stop sampling (`perf record --control`, since 5.9), so that what it samples
-//! begins where [`Recorder::start`] returns and ends where [`Recording::stop`] is called. perf ends in order with [`Recording::stop`], when the [`Recording`] is dropped, and when the thread that started it ends
-//! (`PR_SET_PDEATHSIG`): a recording is started and stopped by the same thread. If all that fails the kernel ends it (alarm(2)).
+//! A pipe tells perf when to start and stop sampling (`perf record --control`, since 5.9), so that samples begin where
+//! [`Recorder::start`] returns and end where [`Recording::stop`] is called. perf completes its file with
+//! [`Recording::stop`], when the [`Recording`] is dropped, and when the thread that started it ends
+//! (`PR_SET_PDEATHSIG`): the same thread must start and stop a recording. As a last resort the kernel ends perf
+//! (alarm(2)).
 //!
-//! What the host allows to be sampled is asked of `perf_event_open`, with the call that perf makes; the sysctl and
-//! the capabilities are read only to explain a refusal. A command that is profiled is a process of ours that waits
-//! before execve(2) until perf has opened its events, so that its exit code is its own. Counters are read in the
-//! network namespace of the thread, since `/proc/net` is that of the process's first thread.
+//! Whether the host permits sampling is asked of `perf_event_open`, with the call that perf makes; the sysctl and the
+//! capabilities are read only to explain a refusal. A profiled command is our own child process, which waits before
+//! execve(2) until perf has opened its events, so its exit code is its own. Counters are read in the thread's network
+//! namespace, since `/proc/net` is that of the process's first thread.
 
 mod child;
 mod command;
@@ -48,58 +51,59 @@ use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Samples a second if nothing else is said: no divisor of the ticks of any kernel, so that it does not always see the same.
+/// Default samples per second: not a divisor of any kernel's tick rate, so that samples do not coincide with ticks.
 pub const FREQUENCY: u32 = 999;
 /// How often a recording is checked for its end.
 const CHECK_EVERY: Duration = Duration::from_millis(10);
 
-/// A recording to make.
+/// Settings of a recording.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     /// What to sample.
     pub what: What,
-    /// The file to write. perf moves one that is there to the same name with `.old`, as it always does, and its work goes with it.
+    /// The output file. perf renames an existing file to the same name with `.old`, as it always does; its work file is
+    /// renamed with it.
     pub out: PathBuf,
-    /// The event to sample by, as perf names it; without one the CPU's cycles where they are to be had, else the clock.
+    /// The event to sample by, as perf names it; by default cycles if the CPU counts them, else the clock.
     pub event: Option<String>,
-    /// Samples a second, of each CPU.
+    /// Samples per second and CPU.
     pub frequency: u32,
     /// How callers are found.
     pub unwinding: Unwinding,
-    /// It ends after this time if nobody ends it before.
+    /// The recording ends after this time at the latest.
     pub longest: Duration,
-    /// What the command prints goes to standard error, so that standard output has nothing but ours.
+    /// Sends the command's output to standard error, so that standard output has only slowpath's own.
     pub output_to_stderr: bool,
 }
 
 /// What is sampled.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// All that runs on these CPUs, or on all of them.
+    /// Everything that runs on these CPUs, or on all.
     System {
-        /// By their numbers.
+        /// The CPUs' numbers.
         cpus: Option<Vec<u32>>,
     },
-    /// A process that is there, its threads and the children that it will have.
+    /// An existing process, its threads and its future children.
     Process(u32),
-    /// A program and its arguments, which is started once perf is ready. The recording is over when it ends.
+    /// A program and its arguments, started once perf is ready. The recording ends with it.
     Command(Vec<OsString>),
 }
 
 /// How callers are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unwinding {
-    /// By frame pointers, or by ORC in a kernel that has it.
+    /// With frame pointers, or with ORC in a kernel that has it.
     #[default]
     FramePointers,
-    /// From a dump of the stack of programs, which slowpath does not unwind: for `perf script`.
+    /// From dumps of user stacks, for `perf script`; slowpath does not unwind them.
     Dwarf,
 }
 
-/// A recording that is being made.
+/// A recording in progress.
 #[derive(Debug)]
 pub struct Recording {
-    // Dropped in this order: what is sampled ends after the sampling.
+    // Dropped in this order: sampling ends before what is sampled.
     perf: Perf,
     running: Option<Running>,
     begun: Instant,
@@ -112,38 +116,38 @@ pub struct Recording {
     warnings: Vec<String>,
 }
 
-/// A recording that was made.
+/// A finished recording.
 #[derive(Debug)]
 pub struct Recorded {
     /// The file.
     pub out: PathBuf,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// From when sampling began until it ended.
+    /// The time from the start to the end of sampling.
     pub lasted: Duration,
-    /// What it was sampled by, and why.
+    /// The event, and the reason for it.
     pub event: Chosen,
-    /// How the command ended; `None` if there is none.
+    /// The command's status; `None` without a command.
     pub command: Option<ExitStatus>,
-    /// Whether the command was ended before it would have ended by itself.
+    /// Whether the command was ended before it exited by itself.
     pub cut_short: bool,
-    /// What the host did meanwhile, in the network namespace of the thread that recorded, or of the process.
+    /// What the host did meanwhile, in the network namespace of the recording thread or of the process.
     pub work: Work,
-    /// What is missing in it, and how to fix that.
+    /// What the recording lacks, and how to fix that.
     pub warnings: Vec<String>,
 }
 
-/// What a recording has.
+/// Counts of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// Samples.
     pub samples: u64,
-    /// Samples that were lost.
+    /// Lost samples.
     pub lost: u64,
 }
 
 impl Recorded {
-    /// Reads the file, and counts its samples; `None` if it has no stacks.
+    /// Reads the file and counts its samples; `None` if it has no stacks.
     ///
     /// # Errors
     ///
@@ -156,7 +160,7 @@ impl Recorded {
         Ok(Some(Counted { samples, lost: profile.lost.samples }))
     }
 
-    /// How the command failed, such as `exit code 7`; `None` if it did not, or there is none.
+    /// How the command failed, such as `exit code 7`; `None` if it succeeded or there is none.
     pub fn failure(&self) -> Option<String> {
         self.command.filter(|status| !status.success()).map(how)
     }
@@ -171,7 +175,7 @@ fn how(status: ExitStatus) -> String {
 }
 
 impl Recorder {
-    /// The usual settings: event and callers chosen automatically, [`FREQUENCY`], at most an hour.
+    /// Default settings: event and unwinding chosen automatically, [`FREQUENCY`], at most an hour.
     pub fn new(what: What, out: impl Into<PathBuf>) -> Self {
         Self {
             what,
@@ -184,7 +188,7 @@ impl Recorder {
         }
     }
 
-    /// Finds out whether it may, and begins. Sampling has begun when this returns.
+    /// Checks permissions and starts. Sampling has begun when this returns.
     pub fn start(&self) -> Result<Recording, RecordError> {
         let perf = program()?;
         let event = event::choose(&self.what, self.event.as_deref())?;
@@ -226,7 +230,7 @@ impl Recorder {
     }
 
     fn arguments(&self, event: &Chosen, frequency: u32, pid: Option<u32>) -> Vec<OsString> {
-        // What the file names is not copied to a folder of the user's: it is read here, where it is.
+        // perf shall not copy the mapped files to the user's cache: the file is read here, where they are.
         let mut arguments: Vec<OsString> =
             ["record", "--quiet", "--no-buildid-cache", "--delay=-1"].map(OsString::from).to_vec();
         arguments.push("--output".into());
@@ -250,28 +254,28 @@ impl Recorder {
     }
 }
 
-/// What identifies a file as unchanged.
+/// Device and inode of a file, which show whether it was replaced.
 fn place(file: &Path) -> Option<(u64, u64)> {
     file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 impl Recording {
-    /// What it is sampled by, and why.
+    /// The event, and the reason for it.
     pub fn event(&self) -> &Chosen {
         &self.event
     }
 
-    /// What will be missing in it, and how to fix that.
+    /// What the recording will lack, and how to fix that.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// For how long it has been sampling.
+    /// How long it has been sampling.
     pub fn lasts(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// Whether there is nothing more to record: its time is over, its command or perf has ended.
+    /// Whether the recording is over: its time is up, or its command or perf has ended.
     pub fn is_over(&mut self) -> bool {
         self.begun.elapsed() >= self.longest
             || self.running.as_mut().is_some_and(Running::has_ended)
@@ -292,7 +296,7 @@ impl Recording {
         stop() || self.is_timed && self.lasts() < self.longest
     }
 
-    /// Ends it in order: perf, which completes its file, and then the command if it still runs.
+    /// Ends the recording: first perf, which completes its file, then the command if it still runs.
     pub fn stop(mut self) -> Result<Recorded, RecordError> {
         self.perf.disable();
         let lasted = self.begun.elapsed();
@@ -322,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_a_command_ended_is_a_code_or_a_signal() {
+    fn command_status_is_exit_code_or_signal() {
         assert_eq!(how(ExitStatus::from_raw(7 << 8)), "exit code 7");
         assert_eq!(how(ExitStatus::from_raw(11)), "ended by signal 11");
     }

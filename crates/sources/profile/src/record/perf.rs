@@ -1,4 +1,4 @@
-//! The process of perf: when it begins, and that it ends.
+//! The perf process: starting and ending it.
 
 use super::child::{PATIENCE, end, find};
 use super::error::RecordError;
@@ -13,39 +13,40 @@ use std::ptr;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How long perf may take until it samples: it reads all of /proc before.
+/// How long perf may take until it samples: it first reads all of /proc.
 const READY_WITHIN: Duration = Duration::from_secs(60);
-/// The stored length of its output.
+/// Bytes of its output that are kept.
 const KEPT_BYTES: u64 = 16 << 10;
 
-/// perf, recording.
+/// A running `perf record`.
 #[derive(Debug)]
 pub(super) struct Perf {
     child: Child,
-    /// The pipe that tells it to begin.
+    /// The pipe for commands to perf.
     control: PipeWriter,
-    /// Where it says that it has.
+    /// The pipe for perf's acknowledgements.
     acknowledged: PipeReader,
     said: Option<JoinHandle<String>>,
 }
 
 impl Perf {
-    /// Starts it; it does not sample yet.
+    /// Starts perf; it does not sample yet.
     pub fn start(program: &Path, arguments: &[OsString], longest: Duration) -> Result<Self, RecordError> {
         let pipe = || io::pipe().map_err(RecordError::system("make a pipe"));
         let ((reads, control), (acknowledged, writes)) = (pipe()?, pipe()?);
         let (reads_at, writes_at) = (reads.as_raw_fd(), writes.as_raw_fd());
-        // Our ends as well: when the last writer goes, perf 6.1 ends without completing its file, and we may go first.
+        // perf inherits our ends as well: when the last writer closes, perf 6.1 ends without completing its file, and
+        // we may end first.
         let inherited = [reads_at, writes_at, control.as_raw_fd(), acknowledged.as_raw_fd()];
         let mut command = Command::new(program);
         command.args(arguments).arg(format!("--control=fd:{reads_at},{writes_at}"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // Ctrl-C in a terminal goes to the whole group: we stop perf ourselves.
+        // Ctrl-C in a terminal reaches the whole process group: we stop perf ourselves.
         command.process_group(0);
         let seconds = (longest + 2 * PATIENCE).as_secs();
         let seconds = libc::c_uint::try_from(seconds).unwrap_or(libc::c_uint::MAX);
-        // SAFETY: what it does is safe in a signal handler (signal-safety(7)), as it has to be in a process that was forked
-        // from one with many threads.
+        // SAFETY: `prepare` is async-signal-safe (signal-safety(7)), as it must be after a fork of a process with
+        // several threads.
         unsafe { command.pre_exec(move || prepare(&inherited, seconds)) };
         let failed = |source| RecordError::Command { program: program.display().to_string(), source };
         let mut child = command.spawn().map_err(failed)?;
@@ -53,7 +54,7 @@ impl Perf {
         Ok(Self { child, control, acknowledged, said })
     }
 
-    /// Lets it sample. It does when this returns.
+    /// Starts sampling. Sampling has begun when this returns.
     pub fn enable(&mut self) -> Result<(), RecordError> {
         if self.does("enable", READY_WITHIN) {
             return Ok(());
@@ -65,20 +66,20 @@ impl Perf {
         Err(RecordError::Perf { how, said: self.said() })
     }
 
-    /// Lets it sample no more, while it is still to be ended: what is left to write may take it long. Whether it is still there
-    /// [`Perf::end`] reports that.
+    /// Stops sampling before perf ends, since writing the rest may take long. [`Perf::end`] reports whether perf is
+    /// still there.
     pub fn disable(&mut self) {
         self.does("disable", PATIENCE);
     }
 
-    /// Tells it to do something, and waits until it has.
+    /// Sends perf a command and waits for its acknowledgement.
     fn does(&mut self, command: &str, within: Duration) -> bool {
-        let told = self.control.write_all(format!("{command}\n").as_bytes());
+        let sent = self.control.write_all(format!("{command}\n").as_bytes());
         let mut answer = [0; 16];
-        told.is_ok() && self.answers(within) && self.acknowledged.read(&mut answer).is_ok_and(|read| read > 0)
+        sent.is_ok() && self.answers(within) && self.acknowledged.read(&mut answer).is_ok_and(|read| read > 0)
     }
 
-    /// Waits for what it says over the pipe, or that it no longer can.
+    /// Waits for an acknowledgement; false if perf has ended or is too slow.
     fn answers(&self, within: Duration) -> bool {
         let until = Instant::now() + within;
         loop {
@@ -88,7 +89,7 @@ impl Perf {
                 libc::pollfd { fd: self.acknowledged.as_raw_fd(), events: libc::POLLIN, revents: 0 };
             // SAFETY: one live pollfd is passed.
             match unsafe { libc::poll(&raw mut polled, 1, wait_ms) } {
-                // poll(2) is not begun again after a signal.
+                // poll(2) is not restarted after a signal.
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
                 count => return count == 1,
             }
@@ -99,7 +100,7 @@ impl Perf {
         matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
     }
 
-    /// Ends it in order.
+    /// Ends perf, which completes its file.
     pub fn end(&mut self) -> Result<(), RecordError> {
         let ended = end(&mut self.child, libc::SIGINT, PATIENCE);
         let (status, was_forced) = ended.map_err(RecordError::system("wait for perf"))?;
@@ -125,21 +126,22 @@ impl Drop for Perf {
     }
 }
 
-/// perf completes its file when it is interrupted, and then dies of the same signal after all (`record__sig_exit`).
+/// perf completes its file when interrupted, and then still dies of the same signal (`record__sig_exit`).
 fn is_in_order(status: ExitStatus) -> bool {
     status.success() || matches!(status.signal(), Some(libc::SIGINT | libc::SIGTERM))
 }
 
-/// What perf says, to its end; the beginning is kept.
+/// Reads perf's output to its end; only the beginning is kept.
 fn keep(mut from: impl Read) -> String {
     let mut kept = Vec::new();
-    // What cannot be read was not said.
+    // Output that cannot be read counts as absent.
     let _ = from.by_ref().take(KEPT_BYTES).read_to_end(&mut kept);
     let _ = io::copy(&mut from, &mut io::sink());
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-/// In the process that is to become perf: the ends of the pipes stay open, it ends with the thread that started it, and in any case.
+/// Runs in the process that is to become perf: keeps the pipes' ends open, and makes it end with the thread that
+/// started it and after a time limit.
 fn prepare(inherited: &[RawFd], seconds: libc::c_uint) -> io::Result<()> {
     // SAFETY: async-signal-safe calls with values that live as long as the call.
     unsafe {
@@ -149,9 +151,9 @@ fn prepare(inherited: &[RawFd], seconds: libc::c_uint) -> io::Result<()> {
             }
         }
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGINT, 0, 0, 0);
-        // perf does not handle SIGALRM as it is called here, so that this is the end of it.
+        // perf does not handle SIGALRM in this mode, so the signal ends it.
         libc::alarm(seconds);
-        // Its parent may block signals in all of its threads.
+        // The parent may block signals in all of its threads.
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
@@ -159,7 +161,7 @@ fn prepare(inherited: &[RawFd], seconds: libc::c_uint) -> io::Result<()> {
     Ok(())
 }
 
-/// Where perf is.
+/// Finds perf.
 pub fn program() -> Result<PathBuf, RecordError> {
     find(OsStr::new("perf")).ok_or_else(|| RecordError::NoPerf {
         package: package(&read("/etc/os-release"), &read("/proc/sys/kernel/osrelease")),
@@ -170,14 +172,14 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The package that has perf, by the distribution (os-release(5)) and the kernel that runs.
+/// The package that contains perf, by distribution (os-release(5)) and running kernel.
 fn package(os_release: &str, kernel: &str) -> String {
     let field = |name: &str| {
         let line = os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
         line.unwrap_or_default().trim_matches('"').to_owned()
     };
     let ids = format!("{} {}", field("ID"), field("ID_LIKE"));
-    // Ubuntu is like Debian, but not in this.
+    // Ubuntu is Debian-like, but its package differs.
     for id in ids.split_whitespace() {
         match id {
             "ubuntu" => return format!("linux-tools-{}", kernel.trim()),
@@ -194,7 +196,7 @@ mod tests {
     use super::package;
 
     #[test]
-    fn the_package_of_a_distribution_is_named() {
+    fn package_with_perf_is_named_per_distribution() {
         let kernel = "6.8.0-45-generic\n";
         assert_eq!(
             package("NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\n", kernel),

@@ -1,9 +1,10 @@
-//! What sampling takes, and what this host grants.
+//! Permissions that sampling needs, and those that this host grants.
 //!
-//! Whether it is granted the kernel is asked (`event`); here it is said why not. `kernel.perf_event_paranoid` is looked at by
-//! `perf_allow_kernel` and `perf_allow_cpu` (linux/perf_event.h): above 0 all CPUs, above 1 the kernel's part of a task are for who has
-//! CAP_PERFMON, or CAP_SYS_ADMIN, the only one before 5.8. Both count in the first user namespace alone. Debian's and Ubuntu's kernels
-//! also know 3 and 4: then nothing is for anybody else.
+//! Whether sampling is permitted is asked of the kernel (`event`); this module explains a refusal. `perf_allow_kernel`
+//! and `perf_allow_cpu` (linux/perf_event.h) check `kernel.perf_event_paranoid`: above 0, sampling all CPUs needs
+//! CAP_PERFMON, or CAP_SYS_ADMIN, the only one before 5.8; above 1, so does the kernel's part of a task. Both count in
+//! the initial user namespace only. The kernels of Debian and Ubuntu also have 3 and 4, which permit nothing without a
+//! capability.
 
 use super::What;
 use std::fmt;
@@ -13,12 +14,12 @@ use std::io::{BufRead, BufReader};
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 
-/// What is to be sampled, as far as rights care.
+/// What is to be sampled, as far as permissions matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     AllCpus,
     Task,
-    /// What programs do, without the kernel.
+    /// User code only.
     TaskWithoutKernel,
 }
 
@@ -34,7 +35,7 @@ impl Scope {
         if self == Self::AllCpus { self } else { Self::TaskWithoutKernel }
     }
 
-    /// Up to which value of the sysctl it is for everybody.
+    /// The highest value of the sysctl that permits it to everybody.
     const fn open_to_all_until(self) -> i64 {
         match self {
             Self::AllCpus => 0,
@@ -54,7 +55,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What this host says of rights.
+/// This host's permissions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rights {
     /// `kernel.perf_event_paranoid`.
@@ -80,12 +81,12 @@ fn has_capability(status: &str) -> Option<bool> {
     Some([CAP_SYS_ADMIN, CAP_PERFMON].iter().any(|capability| effective >> capability & 1 == 1))
 }
 
-/// Whether an error of perf_event_open(2) means that one may not.
+/// Whether an error of perf_event_open(2) is a refusal of permission.
 pub(super) const fn is_refusal(errno: i32) -> bool {
     matches!(errno, libc::EACCES | libc::EPERM | libc::ENOSYS)
 }
 
-/// What was refused, by what, and what it takes.
+/// What was refused, by which setting, and what is needed.
 pub(super) fn needs(scope: Scope, errno: i32, rights: &Rights) -> String {
     let most = scope.open_to_all_until();
     let refused = format!("the kernel does not let us sample {scope}");
@@ -116,7 +117,7 @@ pub(super) fn needs(scope: Scope, errno: i32, rights: &Rights) -> String {
     )
 }
 
-/// What will be missing in a recording though it is allowed, and at how many samples a second it is made.
+/// What a permitted recording will lack, and its samples per second.
 pub(super) fn warnings(frequency: u32) -> (Vec<String>, u32) {
     let mut warnings = Vec::new();
     if fs::File::open("/proc/kallsyms").is_ok_and(|file| are_hidden(BufReader::new(file))) {
@@ -135,7 +136,7 @@ pub(super) fn warnings(frequency: u32) -> (Vec<String>, u32) {
 
 /// Whether all addresses are shown as 0 (`kallsyms_show_value`).
 fn are_hidden(kallsyms: impl BufRead) -> bool {
-    // The first are enough: of them all are hidden or none.
+    // The first lines suffice: either all addresses are hidden or none.
     let mut lines = kallsyms.lines().take(1000).map_while(Result::ok).peekable();
     let is_zero = |line: String| {
         line.split_whitespace().next().is_some_and(|address| address.bytes().all(|byte| byte == b'0'))
@@ -144,7 +145,8 @@ fn are_hidden(kallsyms: impl BufRead) -> bool {
 }
 
 fn hidden(level: &str) -> String {
-    // At 0 they are shown to whom the kernel may be sampled by (`kallsyms_for_perf`), at 1 to CAP_SYSLOG, at 2 to nobody.
+    // At 0, addresses are shown to whoever may sample the kernel (`kallsyms_for_perf`), at 1 to CAP_SYSLOG, at 2 to
+    // nobody.
     let by = match level {
         "" => String::new(),
         "0" => " (kernel.perf_event_paranoid is above 1)".to_owned(),
@@ -160,43 +162,43 @@ fn hidden(level: &str) -> String {
 mod tests {
     use super::{Rights, Scope, are_hidden, has_capability, needs};
 
-    fn told(scope: Scope, errno: i32, paranoid: i64, has_capability: bool) -> String {
+    fn refusal(scope: Scope, errno: i32, paranoid: i64, has_capability: bool) -> String {
         needs(scope, errno, &Rights { paranoid: Some(paranoid), has_capability: Some(has_capability) })
     }
 
     #[test]
-    fn a_refusal_names_the_setting_its_value_and_the_capability() {
-        let all = told(Scope::AllCpus, libc::EACCES, 2, false);
+    fn refusal_names_setting_value_and_capability() {
+        let all = refusal(Scope::AllCpus, libc::EACCES, 2, false);
         assert!(all.contains("kernel.perf_event_paranoid is 2") && all.contains("CAP_PERFMON"), "{all}");
         assert!(all.contains("`sysctl kernel.perf_event_paranoid=0`") && !all.contains(":u"), "{all}");
-        let task = told(Scope::Task, libc::EACCES, 2, false);
+        let task = refusal(Scope::Task, libc::EACCES, 2, false);
         assert!(
             task.contains("`sysctl kernel.perf_event_paranoid=1`") && task.ends_with("--event cpu-clock:u"),
             "{task}"
         );
-        // Debian's 3 is for programs too.
-        let task = told(Scope::Task, libc::EACCES, 3, false);
+        // Debian's level 3 applies to user code too.
+        let task = refusal(Scope::Task, libc::EACCES, 3, false);
         assert!(!task.contains("cpu-clock:u"), "{task}");
-        let program = told(Scope::TaskWithoutKernel, libc::EACCES, 3, false);
+        let program = refusal(Scope::TaskWithoutKernel, libc::EACCES, 3, false);
         assert!(program.contains("`sysctl kernel.perf_event_paranoid=2`"), "{program}");
     }
 
     #[test]
-    fn roots_of_user_namespaces_are_told_why() {
-        assert!(told(Scope::AllCpus, libc::EACCES, 2, true).contains("of a user namespace do not count"));
-        assert!(!told(Scope::AllCpus, libc::EACCES, 2, false).contains("namespace"));
+    fn refusal_explains_capabilities_of_user_namespaces() {
+        assert!(refusal(Scope::AllCpus, libc::EACCES, 2, true).contains("of a user namespace do not count"));
+        assert!(!refusal(Scope::AllCpus, libc::EACCES, 2, false).contains("namespace"));
     }
 
     #[test]
-    fn what_is_refused_by_something_else_is_not_put_on_the_setting() {
-        assert!(told(Scope::AllCpus, libc::EPERM, 2, true).contains("seccomp"));
-        assert!(told(Scope::AllCpus, libc::ENOSYS, -1, true).contains("seccomp"));
-        // The setting allows it: then it is a process of somebody else (ptrace_may_access).
-        assert!(told(Scope::Task, libc::EACCES, 1, false).contains("another user's"));
+    fn refusal_by_seccomp_or_ptrace_does_not_blame_perf_event_paranoid() {
+        assert!(refusal(Scope::AllCpus, libc::EPERM, 2, true).contains("seccomp"));
+        assert!(refusal(Scope::AllCpus, libc::ENOSYS, -1, true).contains("seccomp"));
+        // The setting permits it, so the process must be another user's (ptrace_may_access).
+        assert!(refusal(Scope::Task, libc::EACCES, 1, false).contains("another user's"));
     }
 
     #[test]
-    fn capabilities_are_bits_of_the_effective_set() {
+    fn capabilities_are_read_from_the_effective_set() {
         let status = |hex: &str| format!("CapPrm:\t000001ffffffffff\nCapEff:\t{hex}\n");
         assert_eq!(has_capability(&status("000001ffffffffff")), Some(true));
         assert_eq!(has_capability(&status("0000004000000000")), Some(true));
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_without_addresses_are_hidden() {
+    fn all_zero_kallsyms_addresses_count_as_hidden() {
         assert!(are_hidden(&b"0000000000000000 T _text\n0000000000000000 T start\n"[..]));
         // The per-CPU area begins at 0.
         assert!(!are_hidden(&b"0000000000000000 A fixed_percpu_data\nffffffff81000000 T _text\n"[..]));

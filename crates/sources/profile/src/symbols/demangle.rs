@@ -1,9 +1,9 @@
-//! Names as people wrote them.
+//! Demangles names of Rust and C++.
 
-/// A symbol's name without what Rust and C++ put into it.
+/// The demangled name of a symbol.
 pub(crate) fn demangled(name: &str) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
-        // Without the hash that distinguishes two versions of a crate, as perf has it.
+        // Without the hash of the crate's version, as perf shows it.
         return format!("{rust:#}");
     }
     if name.starts_with("_Z") && name.len() <= LONGEST {
@@ -18,7 +18,7 @@ pub(crate) fn demangled(name: &str) -> String {
     name.to_owned()
 }
 
-/// What is longer is left as it is: names of C++ unfold to many times their length.
+/// Longer names are left as they are: C++ names expand to many times their length.
 const LONGEST: usize = 16 * 1024;
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ mod tests {
     use super::demangled;
 
     #[test]
-    fn names_are_as_people_wrote_them() {
+    fn rust_and_cpp_names_are_demangled() {
         assert_eq!(demangled("tcp_ack"), "tcp_ack");
         assert_eq!(demangled("_ZN3std2io4Read4read17h0123456789abcdefE"), "std::io::Read::read");
         assert_eq!(demangled("_ZN4grpc6Server5StartEPPNS_21ServerCompletionQueueEm"), "grpc::Server::Start");

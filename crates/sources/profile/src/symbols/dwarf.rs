@@ -1,4 +1,4 @@
-//! Sections of debug information, unpacked, and their units and entries; what reading them may take.
+//! Sections of debug information, decompressed, with their units and entries, and limits on reading them.
 
 use super::pieces::Pieces;
 use super::unread::Unread;
@@ -16,20 +16,20 @@ use std::io::{BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// What all sections of a program may have together: in any case, for each of its bytes on the disk, and at most. Compilers'
-/// debug information packs 2 to 5 times; the greatest programs have 2 to 3 GiB.
+/// Limit of all sections of a program: a minimum, a multiple of its bytes on disk, and a maximum. Debug information
+/// compresses 2 to 5 times; the largest programs have 2 to 3 GiB.
 const SECTIONS: Bound = Bound { free: 32 << 20, ratio: 16, most: 4 << 30 };
-/// Of these, abbreviations, which take 30 times as much memory as they have bytes. Programs have 1 % of them.
+/// The part of these that may be abbreviations, which take 30 times their size in memory. In programs they are 1 %.
 const ABBREVIATIONS: Bound = Bound { free: 1 << 20, ratio: 1, most: 128 << 20 };
-/// Steps: an attribute of an entry, a range of a list, 16 bytes of a name.
+/// Limit of steps: an attribute of an entry, a range of a list, 16 bytes of a name.
 const STEPS: Bound = Bound { free: 64 << 20, ratio: 64, most: u64::MAX };
-/// Ranges of functions that are kept, and units.
+/// Limit of kept function ranges and units.
 const KEPT: Bound = Bound { free: 64 << 10, ratio: 1, most: u64::MAX };
 const BYTES_OF_KEPT: u64 = 8;
 
 pub(super) type Bytes = EndianArcSlice<RunTimeEndian>;
 
-/// What reading may still take.
+/// The remaining budget for reading.
 pub(super) struct Budget {
     steps: Cell<u64>,
     kept: Cell<u64>,
@@ -37,7 +37,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Of a program that has so many bytes on the disk.
+    /// The budget for a program of `bytes` bytes on disk.
     fn of(bytes: u64) -> Self {
         let kept = KEPT.of(bytes / BYTES_OF_KEPT);
         Self { steps: Cell::new(STEPS.of(bytes)), kept: Cell::new(kept), is_spent: Cell::new(false) }
@@ -50,17 +50,17 @@ impl Budget {
         left.map(drop)
     }
 
-    /// Pays for steps; `None` if they are too many.
+    /// Takes the budget of `count` steps; `None` if it is used up.
     fn steps(&self, count: usize) -> Option<()> {
         self.spend(&self.steps, count)
     }
 
-    /// Pays for steps to one more of what may be kept; `None` if it is too much.
+    /// Takes the budget of a step that adds entry `number`; `None` if it is used up.
     fn step_to(&self, number: usize) -> Option<()> {
         self.spend(&self.steps, if number as u64 > self.kept.get() { usize::MAX } else { 1 })
     }
 
-    /// Pays for what is kept; `None` if it is too much.
+    /// Takes the budget of `count` kept things; `None` if it is used up.
     pub(super) fn keep(&self, count: usize) -> Option<()> {
         self.spend(&self.kept, count)
     }
@@ -70,7 +70,7 @@ impl Budget {
     }
 }
 
-/// A unit: what of its first entry the others refer to.
+/// A unit, with the attributes of its first entry that others refer to.
 pub(super) struct Unit {
     header: UnitHeader<Bytes>,
     abbreviations: Arc<Abbreviations>,
@@ -81,19 +81,19 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Where it begins in the section.
+    /// Its offset in the section.
     pub(super) fn offset(&self) -> usize {
         self.header.debug_info_offset().map_or(usize::MAX, |offset| offset.0)
     }
 
-    /// Where in it an offset of the section is.
+    /// Converts an offset in the section to one in the unit.
     pub(super) fn inside(&self, offset: DebugInfoOffset) -> Option<UnitOffset> {
         let inside = offset.0.checked_sub(self.offset())?;
         (inside < self.header.length_including_self()).then_some(UnitOffset(inside))
     }
 }
 
-/// Sections, as far as functions are in them.
+/// The sections that are needed to find functions.
 pub(super) struct Sections {
     info: DebugInfo<Bytes>,
     abbreviations: Bytes,
@@ -102,17 +102,17 @@ pub(super) struct Sections {
     offsets: gimli::DebugStrOffsets<Bytes>,
     addresses: gimli::DebugAddr<Bytes>,
     ranges: RangeLists<Bytes>,
-    /// Tables of abbreviations by their places; between two of these nothing else begins.
+    /// Abbreviation tables by offset; nothing else begins between two of these offsets.
     tables: RefCell<HashMap<usize, Option<Arc<Abbreviations>>>>,
     places: Vec<usize>,
 }
 
 impl Sections {
-    /// Of a program, with what reading them may take.
+    /// Reads a program's sections, and returns the budget for reading them further.
     ///
     /// # Errors
     ///
-    /// If it has none, they cannot be read, or they are too large.
+    /// If it has no debug information, or it cannot be read or is too large.
     pub(super) fn read(file: &File) -> Result<(Self, Budget), Unread> {
         let bytes = allocated(&file.metadata().map_err(Unread::refused)?);
         let pieces = Pieces::of(file).map_err(Unread::refused)?;
@@ -150,14 +150,14 @@ impl Sections {
         Ok((Self { places, ..sections }, budget))
     }
 
-    /// The headers of units, as far as they can be read.
+    /// The headers of all readable units.
     pub(super) fn headers(&self, budget: &Budget) -> Vec<UnitHeader<Bytes>> {
         let mut headers = self.info.units();
         let next = || headers.next().ok().flatten().filter(|_| budget.keep(HEADER).is_some());
         std::iter::from_fn(next).collect()
     }
 
-    /// A unit, by its header.
+    /// The unit of a header.
     pub(super) fn unit(&self, header: UnitHeader<Bytes>, budget: &Budget) -> Option<Unit> {
         let mut unit = Unit {
             abbreviations: self.table(header.debug_abbrev_offset().0)?,
@@ -193,7 +193,7 @@ impl Sections {
         Some(unit)
     }
 
-    /// The abbreviations at a place. They end where others begin, so that none are read twice.
+    /// The abbreviation table at an offset. It ends where the next begins, so that none is read twice.
     fn table(&self, place: usize) -> Option<Arc<Abbreviations>> {
         let mut tables = self.tables.borrow_mut();
         let read = || {
@@ -205,12 +205,12 @@ impl Sections {
         tables.entry(place).or_insert_with(read).clone()
     }
 
-    /// The entries of a unit, from one of them on or from its first.
+    /// The entries of a unit, from a given one or from its first.
     pub(super) fn entries<'a>(&self, unit: &'a Unit, from: Option<UnitOffset>) -> Option<Entries<'a>> {
         unit.header.entries_raw(&unit.abbreviations, from).ok().map(Entries)
     }
 
-    /// An address.
+    /// Resolves an address attribute.
     pub(super) fn address(&self, unit: &Unit, value: &AttributeValue<Bytes>) -> Option<u64> {
         match value {
             AttributeValue::Addr(address) => Some(*address),
@@ -221,7 +221,7 @@ impl Sections {
         }
     }
 
-    /// The addresses of a list.
+    /// The address ranges of a list.
     pub(super) fn ranges(
         &self,
         unit: &Unit,
@@ -246,7 +246,7 @@ impl Sections {
         Some(())
     }
 
-    /// Text, up to so many bytes of it.
+    /// A string attribute, truncated to a number of bytes.
     pub(super) fn text(
         &self,
         unit: &Unit,
@@ -269,10 +269,10 @@ impl Sections {
     }
 }
 
-/// What a unit takes, as many as ranges of functions.
+/// The cost of a unit, in function ranges.
 const HEADER: usize = 8;
 
-/// Entries of a unit, one after the other.
+/// Iterates over the entries of a unit.
 pub(super) struct Entries<'a>(EntriesRaw<'a, Bytes>);
 
 impl<'a> Entries<'a> {
@@ -280,18 +280,18 @@ impl<'a> Entries<'a> {
         self.0.is_empty()
     }
 
-    /// Where the next is.
+    /// The offset of the next entry.
     pub(super) fn offset(&self) -> UnitOffset {
         self.0.next_offset()
     }
 
-    /// How deep the next is.
+    /// The depth of the next entry.
     pub(super) fn depth(&self) -> isize {
         self.0.next_depth()
     }
 
-    /// What the next is, whose attributes have to be read or skipped; `None` in it if it only ends a list, and outside if there is none or
-    /// it may not be read any more.
+    /// The next entry's abbreviation, whose attributes must then be read or skipped. `Some(None)`: the entry only ends
+    /// a list; `None`: no entry is left, or the budget is used up.
     #[expect(clippy::option_option, reason = "as said")]
     pub(super) fn next(&mut self, budget: &Budget) -> Option<Option<&'a Abbreviation>> {
         if self.0.is_empty() {
@@ -302,7 +302,7 @@ impl<'a> Entries<'a> {
         Some(abbreviation)
     }
 
-    /// Reads the attributes; `None` for one that is damaged.
+    /// Reads the attributes; `None` for a damaged one.
     pub(super) fn attributes(
         &mut self,
         of: &'a Abbreviation,
@@ -315,7 +315,7 @@ impl<'a> Entries<'a> {
         self.0.skip_attributes(of.attributes()).ok()
     }
 
-    /// Skips what is deeper.
+    /// Skips all deeper entries.
     pub(super) fn skip_below(&mut self, depth: isize, budget: &Budget) -> Option<()> {
         while self.depth() > depth {
             if let Some(abbreviation) = self.next(budget)? {
@@ -326,8 +326,8 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// A section's bytes, past the pieces, which would hold them as long as the file; `None` if there is no such section or it cannot be
-/// read.
+/// A section's bytes, read without [`Pieces`], which would hold them as long as the file; `None` if the section does
+/// not exist or cannot be read.
 fn section<'data>(
     object: &impl Object<'data>,
     name: &str,
@@ -363,7 +363,7 @@ fn read_whole(file: &File, at: u64, size: u64) -> Option<Vec<u8>> {
     Part { file, at }.take(size).read_to_end(&mut bytes).ok().map(|_| bytes)
 }
 
-/// A file from some place on.
+/// The rest of a file from an offset.
 struct Part<'a> {
     file: &'a File,
     at: u64,

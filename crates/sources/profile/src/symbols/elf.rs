@@ -1,4 +1,4 @@
-//! Symbols of programs, libraries and kernels from their ELF files.
+//! Symbols of programs, libraries and kernels, read from their ELF files.
 
 use super::inlined::Inlined;
 use super::pieces::Pieces;
@@ -9,30 +9,30 @@ use slowpath_files::Root;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// The bytes of `_start` that are known as it where there are no symbols: glibc's has about 40.
+/// The bytes at the entry point that are named `_start` without symbols: glibc's has about 40.
 const START: u64 = 64;
 /// Bytes of a build-id: SHA-512 has 64.
 const LONGEST_ID: usize = 64;
 
-/// A file that functions are in.
+/// An ELF file with functions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Elf {
     pub(crate) build_id: Option<Vec<u8>>,
     pub(crate) table: Table,
-    /// Parts that are mapped: where in the file, how long, and at which address.
+    /// Loaded segments: file offset, length and address.
     segments: Vec<[u64; 3]>,
     has_symtab: bool,
     entry: u64,
-    /// Where its debug information is, below the root, if there is any.
+    /// The file below the root with its debug information, if there is any.
     debug: Option<PathBuf>,
 }
 
 impl Elf {
-    /// Reads one that is open; `path` is where it can be opened again.
+    /// Reads an open file; `path` is where it can be opened again.
     pub(crate) fn read(file: &File, path: &Path) -> Result<Self, Unread> {
         let pieces = Pieces::of(file).map_err(Unread::refused)?;
         let elf = Self::parse(&pieces, path).map_err(Unread::refused);
-        // Who reads ELF takes a table that is not given for one that is not there.
+        // The ELF parser takes a withheld table for a missing one.
         if pieces.were_too_many() { Err(Unread::TooMuch) } else { elf }
     }
 
@@ -67,7 +67,7 @@ impl Elf {
 
     fn add<'data>(&mut self, object: &impl Object<'data>, symbol: &impl ObjectSymbol<'data>) {
         let Ok(name) = symbol.name() else { return };
-        // What is written in assembly is often of no type.
+        // Assembly symbols often have no type.
         let is_code = match symbol.kind() {
             SymbolKind::Text => !symbol.is_undefined(),
             SymbolKind::Data | SymbolKind::Section | SymbolKind::File | SymbolKind::Tls => false,
@@ -84,29 +84,29 @@ impl Elf {
         self.table.push(symbol.address(), symbol.size(), name, binding, "");
     }
 
-    /// The address that the file itself gives to the byte at an offset of it.
+    /// The ELF address of the byte at a file offset.
     pub(crate) fn address_of(&self, offset: u64) -> Option<u64> {
         let is_in = |[start, length, _]: &&[u64; 3]| offset >= *start && offset - start < *length;
         let [start, _, address] = self.segments.iter().find(is_in)?;
         Some(address.wrapping_add(offset - start))
     }
 
-    /// Whether it has the build-id that a recording says ran.
+    /// Whether it has the build-id of the file that ran.
     pub(crate) fn is(&self, ran: &[u8]) -> bool {
         let Some(here) = self.build_id.as_deref().filter(|id| !id.is_empty()) else { return false };
-        // perf cuts and pads to 20 bytes (`BUILD_ID_SIZE`, tools/perf/util/build-id.h).
+        // perf truncates or pads build-ids to 20 bytes (`BUILD_ID_SIZE`, tools/perf/util/build-id.h).
         let here = &here[..here.len().min(20)];
         ran.split_at_checked(here.len())
             .is_some_and(|(id, padding)| id == here && padding.iter().all(|byte| *byte == 0))
     }
 
-    /// Its debug information.
+    /// Reads its debug information.
     pub(crate) fn inlined(&self, root: &Root) -> Result<Inlined, Unread> {
         let path = self.debug.as_deref().ok_or_else(|| Unread::Refused("it has none".to_owned()))?;
         Inlined::read(&root.file(path).map_err(Unread::refused)?)
     }
 
-    /// Takes the symbols of the file that a distribution keeps them in, if there is one and these are few, and where that has its debug
+    /// Adds symbols from the separate debug file, if there is one and the file's own are few, and finds its debug
     /// information.
     pub(crate) fn complete(&mut self, root: &Root) {
         if self.has_symtab && self.debug.is_some() {
@@ -133,8 +133,8 @@ fn is_executable<'data>(object: &impl Object<'data>, index: object::SectionIndex
     matches!(flags, Ok(SectionFlags::Elf { sh_flags, .. }) if sh_flags.contains(object::elf::SHF_EXECINSTR))
 }
 
-/// Where debug symbols of a build-id are below a root (gdb's manual, "Debugging Information in Separate Files"). What a file
-/// itself names for them (`.gnu_debuglink`, `.gnu_debugaltlink`) is not followed.
+/// The path of a build-id's debug file below a root (gdb's manual, "Debugging Information in Separate Files"). Links in
+/// the file itself (`.gnu_debuglink`, `.gnu_debugaltlink`) are not followed.
 fn debug_file(id: &[u8]) -> Option<PathBuf> {
     let hex: String = id.iter().take(LONGEST_ID).map(|byte| format!("{byte:02x}")).collect();
     let (first, rest) = hex.split_at_checked(2)?;
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_id_is_that_of_the_program_that_ran() {
+    fn build_id_matches_when_padded_or_truncated_to_20_bytes() {
         let here = |id: &[u8]| Elf { build_id: Some(id.to_vec()), ..Elf::default() };
         assert!(here(b"0123456789abcdefghij").is(b"0123456789abcdefghij"));
         assert!(here(b"0123456789abcdef").is(b"0123456789abcdef\0\0\0\0"), "padded");

@@ -1,31 +1,31 @@
-//! Whether a recording is of this host, since it was started: only then is a file that a path of the recording names now
-//! known to be the one that ran.
+//! Whether a recording was made on this host since its last boot. Only then is the file at a recorded path known to be
+//! the one that ran.
 //!
-//! A perf.data names its host and the kernel's release (`HEADER_HOSTNAME`, `HEADER_OSRELEASE`), but no boot. Its records have
-//! the kernel's clock, which counts from the boot, and its file has the time at which perf wrote the last of it. Where the
-//! two begin at the same instant as this host's clock does, it is this boot. A file that was copied later begins later,
-//! and counts as one that is not known.
+//! A perf.data names its host and the kernel's release (`HEADER_HOSTNAME`, `HEADER_OSRELEASE`), but not the boot. Its
+//! records have the kernel's clock, which counts from the boot, and its file has the time of perf's last write. The
+//! difference is the time of the boot; if it equals this host's, the recording is of this boot. A file that was copied
+//! later gives a later boot, and counts as unknown.
 
 use std::ffi::CStr;
 use std::time::{Duration, SystemTime};
 
-/// How far apart the beginnings may lie: perf waits for its last records, and writes tables behind them.
+/// Tolerance of the boot time: perf waits for its last records and then writes tables.
 const APART: Duration = Duration::from_secs(60);
-/// And so much of the time since then: the kernel's clock for records is not adjusted as the other one is.
+/// Plus this fraction of the uptime: the kernel's clock of records is not adjusted as the wall clock is.
 const DRIFT: u32 = 1000;
 
-/// What a recording says of its host.
+/// What a recording says about its host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recorded {
     pub(crate) host: Option<String>,
     pub(crate) release: Option<String>,
     /// The time of its last record, since the boot.
     pub(crate) last: Option<Duration>,
-    /// When its file was written last.
+    /// When its file was last written.
     pub(crate) written: Option<SystemTime>,
 }
 
-/// A host, to compare with.
+/// A host to compare with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
     name: String,
@@ -34,19 +34,19 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// This one; `None` if the system does not say.
+    /// This host; `None` if the system does not tell.
     pub(crate) fn this() -> Option<Self> {
-        // SAFETY: zeros are a value of it.
+        // SAFETY: all zeros are a valid value.
         let mut names: libc::utsname = unsafe { std::mem::zeroed() };
-        // SAFETY: there is room for the answer.
+        // SAFETY: the buffer fits the result.
         if unsafe { libc::uname(&raw mut names) } != 0 {
             return None;
         }
-        // SAFETY: each of the names ends with a zero.
+        // SAFETY: each name ends with a NUL.
         let text =
             |name: &[libc::c_char]| unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
         let mut since = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: there is room for the answer.
+        // SAFETY: the buffer fits the result.
         if unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut since) } != 0 {
             return None;
         }
@@ -55,7 +55,7 @@ impl Host {
         Some(Self { name: text(&names.nodename), release: text(&names.release), booted })
     }
 
-    /// Whether a recording is of this host since it was started; false where that is not known.
+    /// Whether a recording was made on this host since its last boot; false if unknown.
     pub(crate) fn made(&self, recorded: &Recorded) -> bool {
         let Recorded { host: Some(host), release: Some(release), last: Some(last), written: Some(written) } =
             recorded
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_recording_of_this_boot_is_known_by_its_host_and_the_time_at_which_it_was_written() {
+    fn recording_of_this_boot_matches_host_release_and_write_time() {
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         let host = Host { name: "web1".to_owned(), release: "6.1.0".to_owned(), booted: at(1_000_000) };
         let recorded = Recorded {
@@ -86,7 +86,7 @@ mod tests {
         let other = [
             Recorded { host: Some("web2".to_owned()), ..recorded.clone() },
             Recorded { release: Some("6.1.1".to_owned()), ..recorded.clone() },
-            // Of the boot before, and a copy of tomorrow.
+            // Of an earlier boot, and a copy made a day later.
             Recorded { written: Some(at(990_000)), ..recorded.clone() },
             Recorded { written: Some(at(1_090_000)), ..recorded.clone() },
             Recorded { host: None, ..recorded.clone() },

@@ -1,12 +1,12 @@
-//! Functions that the compiler has put into their callers, by a program's debug information (DWARF 2 to 5): no call was made, and no
-//! frame is on the stack.
+//! Inlined functions, from a program's debug information (DWARF 2 to 5): there was no call, and the stack has no frame
+//! for them.
 //!
-//! Not followed is what lies in other files yet: split DWARF (`.dwo`), and names that `dwz` has moved into a file of several
-//! programs'.
+//! References to other files are not followed: split DWARF (`.dwo`), and names that `dwz` moved to a shared file.
 //!
-//! The builder of the program wrote it, who may be hostile. A megabyte can have units, functions and ranges that refer to each other so that what
-//! is to be read grows with its square, and it packs a thousand times. Therefore each step is paid for (`Budget`), and
-//! what is kept of a unit is where its functions are. The crate addr2line, whose results these are, keeps all that it has read.
+//! Debug information comes from the builder of the program, who may be hostile. A megabyte can hold units, functions
+//! and ranges that refer to each other so that the work grows quadratically, and it can be compressed a thousand times.
+//! Therefore each step takes from a `Budget`, and only the places of a unit's functions are kept. The crate addr2line,
+//! which gives the same results, keeps everything that it has read.
 
 use super::dwarf::{Budget, Bytes, Entries, Sections, Unit};
 use super::unread::Unread;
@@ -14,48 +14,48 @@ use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, UnitOffset, constants
 use std::cell::OnceCell;
 use std::fs::File;
 
-/// So deep no compiler puts functions into each other; what goes on longer is damage.
+/// Limit of nested inlining, which no compiler reaches; deeper nesting is damage.
 const MOST_DEEP: usize = 256;
-/// From one entry to the next that has the name. Compilers use three.
+/// Limit of references from entry to entry until a name is found. Compilers use three.
 const MOST_REFERENCES: usize = 16;
 /// Bytes of a name that are kept.
 const LONGEST_NAME: usize = 4096;
-/// How far back something is looked for that others lie inside of.
+/// How many earlier spans are searched for one that contains others.
 const NESTED: usize = 8;
 
-/// Addresses, from and up to.
+/// Address ranges: start and end, exclusive.
 type Ranges = Vec<(u64, u64)>;
 
-/// Addresses, from and up to, and what has them.
+/// An address range, start and end (exclusive), and its owner.
 type Span<T> = (u64, u64, T);
 
 /// The debug information of a program or library.
 pub(crate) struct Inlined {
     sections: Sections,
     units: Vec<Known>,
-    /// Of units, by their places, in the order of their addresses.
+    /// Units by index, in the order of their addresses.
     spans: Vec<Span<usize>>,
     budget: Budget,
 }
 
-/// A unit, and where its functions are, once that was asked.
+/// A unit, and its functions once they were looked up.
 struct Known {
     unit: Unit,
     functions: OnceCell<Vec<Span<UnitOffset>>>,
 }
 
 impl Inlined {
-    /// Of a file that has it, by itself or as what a distribution keeps apart.
+    /// Reads debug information from a program or its separate debug file.
     ///
     /// # Errors
     ///
-    /// If it has none or cannot be read, or would take too much memory.
+    /// If it has no debug information, or it cannot be read or would take too much memory.
     pub(crate) fn read(file: &File) -> Result<Self, Unread> {
         let (sections, budget) = Sections::read(file)?;
         let mut inlined = Self { sections, units: Vec::new(), spans: Vec::new(), budget };
         let headers = inlined.sections.headers(&inlined.budget);
         for header in headers {
-            // One that cannot be read has no functions.
+            // A unit that cannot be read has no functions.
             let Some(unit) = inlined.sections.unit(header, &inlined.budget) else { continue };
             let known = Known { unit, functions: OnceCell::new() };
             let mut spans = inlined.root(&known.unit).unwrap_or_default();
@@ -75,12 +75,12 @@ impl Inlined {
         if inlined.budget.is_spent() { Err(Unread::TooMuch) } else { Ok(inlined) }
     }
 
-    /// Whether something was not found since it would have taken too long.
+    /// Whether a lookup was given up because it would have taken too long.
     pub(crate) fn gave_up(&self) -> bool {
         self.budget.is_spent()
     }
 
-    /// The names, as the compiler has them, of what was put into the function at an address of the file; the innermost first.
+    /// The linkage names of the functions inlined at an address of the file, the innermost first.
     pub(crate) fn at(&self, address: u64) -> Vec<String> {
         let mut found = Vec::new();
         for unit in containing(&self.spans, address) {
@@ -94,18 +94,18 @@ impl Inlined {
         found
     }
 
-    /// The addresses that a unit says it has.
+    /// The address ranges of a unit.
     fn root(&self, unit: &Unit) -> Option<Ranges> {
         let mut entries = self.sections.entries(unit, None)?;
         let abbreviation = entries.next(&self.budget)??;
         self.addresses(unit, &mut entries, abbreviation).map(|(ranges, _)| ranges)
     }
 
-    /// Where a unit's functions are, in the order of their addresses.
+    /// The functions of a unit, in the order of their addresses.
     fn functions<'a>(&self, known: &'a Known) -> &'a [Span<UnitOffset>] {
         known.functions.get_or_init(|| {
             let mut functions = Vec::new();
-            // What is damaged has the functions before the damage.
+            // A damaged unit has the functions before the damage.
             self.find_functions(&known.unit, &mut functions);
             functions.sort_unstable_by_key(|(from, to, entry)| (*from, *to, entry.0));
             functions.shrink_to_fit();
@@ -131,7 +131,7 @@ impl Inlined {
         Some(())
     }
 
-    /// Names of what was put into a function where an address is, the outermost first.
+    /// The names of the functions inlined at an address within a function, the outermost first.
     fn inside(&self, unit: &Unit, function: UnitOffset, address: u64, names: &mut Vec<String>) -> Option<()> {
         let mut entries = self.sections.entries(unit, Some(function))?;
         let mut outer = entries.depth();
@@ -146,13 +146,13 @@ impl Inlined {
                     if ranges.iter().any(|(from, to)| (*from..*to).contains(&address)) {
                         let name = origin.and_then(|origin| self.name(unit, origin));
                         names.push(name.unwrap_or_else(|| "[unknown]".to_owned()));
-                        // What else has the address is inside of it.
+                        // Other entries with the address are inside of this one.
                         outer = depth;
                     } else {
                         entries.skip_below(depth, &self.budget)?;
                     }
                 }
-                // A function in a function, with addresses of its own.
+                // A nested function with its own addresses.
                 dw::DW_TAG_subprogram => {
                     entries.skip(abbreviation)?;
                     entries.skip_below(depth, &self.budget)?;
@@ -163,7 +163,7 @@ impl Inlined {
         Some(())
     }
 
-    /// Reads an entry that has addresses: which, and which other entry it is of.
+    /// Reads an entry with addresses: its ranges, and the entry that it refers to.
     fn addresses<'a>(
         &self,
         unit: &Unit,
@@ -192,7 +192,7 @@ impl Inlined {
         Some((ranges, origin))
     }
 
-    /// The name of the entry that another refers to: as linkers have it, before as people have it.
+    /// The name of the entry that another refers to: the linkage name, else the source name.
     fn name(&self, unit: &Unit, reference: AttributeValue<Bytes>) -> Option<String> {
         let (mut unit, mut reference) = (unit, reference);
         for _ in 0..MOST_REFERENCES {
@@ -226,14 +226,14 @@ impl Inlined {
         None
     }
 
-    /// The unit that has an offset of the section.
+    /// The unit that contains an offset of the section.
     fn unit_at(&self, offset: DebugInfoOffset) -> Option<&Unit> {
         let after = self.units.partition_point(|known| known.unit.offset() <= offset.0);
         self.units[..after].last().map(|known| &known.unit)
     }
 }
 
-/// What has an address, of what is in the order of addresses; what begins last, first.
+/// The owners of the spans that contain an address, the latest start first; spans are sorted by address.
 fn containing<T: Copy>(spans: &[Span<T>], address: u64) -> impl Iterator<Item = T> {
     let after = spans.partition_point(|(from, _, _)| *from <= address);
     let nearest = spans[..after].iter().rev().take(NESTED);

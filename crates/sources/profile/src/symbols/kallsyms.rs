@@ -1,18 +1,18 @@
-//! `/proc/kallsyms`, of this host or another: an address, a type, a name and, of a module's symbol, the module.
+//! `/proc/kallsyms` of any host: an address, a type, a name and, for symbols of modules, the module.
 
 use super::table::{Binding, Table};
 use std::io::{BufRead, Read};
 
-/// What is read of it at most; a kernel with many modules has 20 MiB.
+/// Limit of bytes read; a kernel with many modules has 20 MiB.
 const MOST: u64 = 512 * 1024 * 1024;
-/// A line is no longer: names have up to 511 bytes (`KSYM_NAME_LEN`, `include/linux/kallsyms.h`).
+/// Limit of a line: names have up to 511 bytes (`KSYM_NAME_LEN`, `include/linux/kallsyms.h`).
 const LONGEST: u64 = 4096;
 
-/// The symbols that are functions.
+/// Reads the symbols of functions.
 ///
 /// # Errors
 ///
-/// What is wrong with it, with its line.
+/// What is wrong, with the line number.
 pub(crate) fn read(source: impl BufRead) -> Result<Table, String> {
     let mut table = Table::default();
     let mut source = source.take(MOST);
@@ -28,7 +28,7 @@ pub(crate) fn read(source: impl BufRead) -> Result<Table, String> {
         let (address, kind, name, module) = parse(&text).ok_or_else(|| {
             format!("line {number} is no symbol of /proc/kallsyms (address, type and name are wanted)")
         })?;
-        // `kallsyms_show_value` in the kernel: who may not know addresses sees zeros.
+        // The kernel shows zeros to readers without permission (`kallsyms_show_value`).
         if address == 0 {
             continue;
         }
@@ -62,7 +62,7 @@ mod tests {
         ffffffff81000090 W sched_clock\nffffffffc0001000 t bbr_main\t[tcp_bbr]\n";
 
     #[test]
-    fn functions_are_kept_with_their_modules() {
+    fn functions_are_read_with_their_modules() {
         let table = read(TEXT.as_bytes()).unwrap();
         assert_eq!(table.find(0xffff_ffff_8100_0043), Some(("tcp_ack", None)));
         assert_eq!(table.find(0xffff_ffff_c000_1008), Some(("bbr_main", Some("tcp_bbr"))));
@@ -71,13 +71,13 @@ mod tests {
     }
 
     #[test]
-    fn hidden_addresses_are_no_symbols() {
+    fn zero_addresses_give_no_symbols() {
         let table = read("0000000000000000 T _text\n0000000000000000 t tcp_ack\n".as_bytes()).unwrap();
         assert!(table.is_empty());
     }
 
     #[test]
-    fn what_is_something_else_is_refused_with_its_line() {
+    fn malformed_line_is_refused_with_its_number() {
         let refused = read("ffffffff81000000 T _text\nhello\n".as_bytes()).unwrap_err();
         assert!(refused.starts_with("line 2 is no symbol"), "{refused}");
     }

@@ -1,4 +1,4 @@
-//! The kernel's symbols: whether they are those of the kernel that was profiled, and how far that one lay elsewhere.
+//! The kernel's symbols: whether they belong to the profiled kernel, and its offset (KASLR).
 
 use super::elf::Elf;
 use super::kallsyms;
@@ -9,11 +9,11 @@ use slowpath_files::open_regular;
 use std::fs::{self, File};
 use std::io::BufReader;
 
-/// What a profile says of the kernel that was profiled.
+/// What a profile says about the profiled kernel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Profiled {
     pub(crate) build_id: Option<Vec<u8>>,
-    /// The symbol from which perf reckons, `_text` or `_stext`, and where it was.
+    /// perf's reference symbol, `_text` or `_stext`, and its address.
     pub(crate) reference: Option<(String, u64)>,
 }
 
@@ -21,14 +21,14 @@ pub(crate) struct Profiled {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kernel {
     table: Table,
-    /// How far the profiled kernel lay above the table's (KASLR), modulo 2^64.
+    /// The profiled kernel's address minus the table's (KASLR), modulo 2^64.
     shift: u64,
-    /// Why there are none.
+    /// Why there are no symbols.
     pub(crate) missing: Option<(Oddity, String)>,
 }
 
 impl Kernel {
-    /// The symbols of the profiled kernel, from where they are given or from this host.
+    /// The symbols of the profiled kernel, from the given sources or from this host.
     pub(crate) fn of(profiled: &Profiled, options: &SymbolSources) -> Self {
         let none = |oddity, subject: String| Self { missing: Some((oddity, subject)), ..Self::default() };
         if let Some(path) = &options.kallsyms {
@@ -71,7 +71,7 @@ impl Kernel {
         }
         let kernel = Self::shifted(table, profiled);
         let is_known = here.is_some() && profiled.build_id.is_some();
-        // Without a build-id, that it lies at the same place has to do.
+        // Without a build-id, an equal address has to suffice.
         if !is_known && (profiled.reference.is_none() || kernel.shift != 0) {
             return none(Oddity::OtherKernel);
         }
@@ -87,7 +87,7 @@ impl Kernel {
     /// The function at an address, and its module.
     pub(crate) fn find(&self, address: u64) -> Option<(&str, Option<&str>)> {
         let (name, module) = self.table.find(address.wrapping_sub(self.shift))?;
-        // Modules are loaded anew, and elsewhere, at every boot.
+        // Modules are loaded at other addresses after every boot.
         (module.is_none() || self.shift == 0).then_some((name, module))
     }
 }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_lay_elsewhere_is_shifted_and_its_modules_are_not_known() {
+    fn relocated_kernel_is_shifted_and_loses_module_symbols() {
         let profiled =
             Profiled { build_id: None, reference: Some(("_text".to_owned(), 0xffff_ffff_9200_0000)) };
         let kernel = Kernel::shifted(table(), &profiled);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_id_is_found_behind_other_notes() {
+    fn build_id_is_found_after_other_notes() {
         let note = |name: &[u8; 4], kind: u32, value: &[u8]| {
             let numbers = [4u32, value.len() as u32, kind].map(u32::to_ne_bytes).concat();
             let padding = vec![0; value.len().next_multiple_of(4) - value.len()];

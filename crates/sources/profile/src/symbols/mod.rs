@@ -1,6 +1,6 @@
-//! Names of addresses: `kernel`, of the kernel and its modules; `elf`, of programs and libraries; `table`, what both
-//! look in; `inlined`, what the compiler has put into its callers; `demangle`, what names are shown as; `host`, whether a recording is of
-//! this one; `pieces`, how much is held of a file.
+//! Resolves addresses to names: `kernel`, for the kernel and its modules; `elf`, for programs and libraries; `table`,
+//! sorted symbols for both; `inlined`, inlined functions; `demangle`, readable names; `host`, whether a recording was
+//! made on this host; `pieces`, limits of what is held of a file.
 
 pub(crate) mod demangle;
 mod dwarf;

@@ -1,4 +1,4 @@
-//! A file of which only pieces are read, and not more of them than its size explains.
+//! Reads a file in pieces, with a limit on their size that depends on the file's.
 
 use object::read::{ReadCache, ReadRef};
 use slowpath_files::allocated;
@@ -9,17 +9,17 @@ use std::ops::Range;
 
 /// Bytes that may be held of any file.
 const FREE: u64 = 16 << 20;
-/// And of one that has more, so many times what it has on the disk: its symbols, and the name of each.
+/// For larger files, this multiple of the size on disk: symbols, and the name of each.
 const TIMES: u64 = 4;
-/// And of no file more. The largest programs have 400 MB of symbols and names.
+/// The limit for any file. The largest programs have 400 MB of symbols and names.
 const MOST: u64 = 2 << 30;
-/// What a name takes that is held, besides its bytes.
+/// The cost of a held name besides its bytes.
 const NAME: u64 = 64;
 
-/// A file, read piece by piece. Each piece is held once.
+/// A file that is read in pieces. Each piece is held once.
 ///
-/// A table of symbols can claim to lie in a hole of the file, which reads as gigabytes of zeros, and thousands of symbols can
-/// share one long name. A plain ELF reader would hold both.
+/// A symbol table can claim to lie in a hole of the file, which reads as gigabytes of zeros, and thousands of symbols
+/// can share one long name. A plain ELF reader would hold both.
 pub(crate) struct Pieces<'a> {
     cache: ReadCache<&'a File>,
     left: Cell<u64>,
@@ -32,7 +32,7 @@ impl<'a> Pieces<'a> {
         Ok(Self { cache: ReadCache::new(file), left: Cell::new(left), were_too_many: Cell::new(false) })
     }
 
-    /// Whether something was not given since it was too much.
+    /// Whether a piece was withheld because of the limit.
     pub(crate) fn were_too_many(&self) -> bool {
         self.were_too_many.get()
     }
@@ -51,7 +51,7 @@ impl<'a> ReadRef<'a> for &'a Pieces<'_> {
     }
 
     fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
-        // What lies behind the end is not there, and takes nothing.
+        // Beyond the end there is nothing, which costs nothing.
         if offset.checked_add(size).is_none_or(|end| self.len().is_ok_and(|length| end > length)) {
             return Err(());
         }

@@ -1,16 +1,16 @@
-//! Symbols in order of their addresses.
+//! Symbols, sorted by address.
 
 use std::cmp::Reverse;
 
-/// Symbols of one table: some 20 times as many as a kernel has.
+/// Limit of symbols in a table: some 20 times as many as a kernel has.
 const MOST: usize = 4 * 1024 * 1024;
-/// Bytes of all their names.
+/// Limit of bytes in all names.
 const MOST_NAMES: usize = 512 * 1024 * 1024;
 
-/// How far back a symbol is looked for that another one lies inside of.
+/// How many earlier symbols are searched for one that contains others.
 const NESTED: usize = 8;
 
-/// How widely a symbol is known, the best last.
+/// The visibility of a symbol, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Binding {
     Weak,
@@ -18,7 +18,7 @@ pub(crate) enum Binding {
     Global,
 }
 
-/// What is part of a module, by the module's number plus one; 0 is the kernel or program itself.
+/// A module's index plus one; 0 is the kernel or program itself.
 type Module = u16;
 
 #[derive(Clone, Copy, Debug)]
@@ -30,13 +30,13 @@ struct Symbol {
     module: Module,
 }
 
-/// Symbols with their names.
+/// Symbols and their names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     symbols: Vec<Symbol>,
     names: String,
     modules: Vec<String>,
-    /// Where the symbols lie that perf reckons from: others may lie there too, and be kept instead.
+    /// The addresses of perf's reference symbols, which may lose to other symbols at the same address.
     references: [Option<u64>; REFERENCES.len()],
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Table {
 const REFERENCES: [&str; 2] = ["_text", "_stext"];
 
 impl Table {
-    /// Adds a symbol, of a length of 0 if it is not known.
+    /// Adds a symbol; a length of 0 means unknown.
     pub(crate) fn push(&mut self, start: u64, length: u64, name: &str, binding: Binding, module: &str) {
         if self.symbols.len() >= MOST || self.names.len() + name.len() > MOST_NAMES || name.is_empty() {
             return;
@@ -59,7 +59,7 @@ impl Table {
     }
 
     fn module(&mut self, name: &str) -> Module {
-        // Symbols of a module stand together.
+        // A module's symbols come together.
         let at = self.modules.iter().rposition(|known| known == name).unwrap_or_else(|| {
             if self.modules.len() + 1 < usize::from(Module::MAX) {
                 self.modules.push(name.to_owned());
@@ -69,12 +69,14 @@ impl Table {
         (at + 1) as Module
     }
 
-    /// All have been added. Of several symbols at one address the one is kept that perf shows.
+    /// Sorts the table after all symbols were added. Of several symbols at one address, the one that perf shows is
+    /// kept.
     pub(crate) fn finish(&mut self) {
         let names = &self.names;
-        // `choose_best_symbol`, tools/perf/util/symbol.c: one with a length, not weak, global, with few underscores
-        // in front, and else the longest; system calls by their own names, not by `SyS_` (`arch__choose_best_symbol`).
-        // Of those without a length the last has one by then, up to the next address (`symbols__fixup_end`).
+        // perf's order (`choose_best_symbol`, tools/perf/util/symbol.c): a symbol with a length, not weak, global, with
+        // few leading underscores, and the longest; system calls by their own names, not `SyS_`
+        // (`arch__choose_best_symbol`). Of symbols without a length, the last one has one by then, up to the next
+        // address (`symbols__fixup_end`).
         let mut number = 0u32;
         self.symbols.sort_by_cached_key(|symbol| {
             number += 1;
@@ -100,7 +102,7 @@ impl Table {
                 symbol.end = next;
             }
         }
-        // `symbols__fixup_end` gives the last a page.
+        // `symbols__fixup_end` gives the last symbol a page.
         if let Some(last) = self.symbols.last_mut()
             && last.end == last.start
         {
@@ -108,7 +110,7 @@ impl Table {
         }
     }
 
-    /// The name of the symbol that an address is in, and the module that it is part of, if it is.
+    /// The name of the symbol at an address, and its module, if it has one.
     pub(crate) fn find(&self, address: u64) -> Option<(&str, Option<&str>)> {
         let after = self.symbols.partition_point(|symbol| symbol.start <= address);
         let nearest = self.symbols[..after].iter().rev().take(NESTED);
@@ -122,7 +124,7 @@ impl Table {
         self.symbols.iter().any(|symbol| self.name(symbol) == name)
     }
 
-    /// The address of a symbol that perf reckons from.
+    /// The address of one of perf's reference symbols.
     pub(crate) fn reference(&self, name: &str) -> Option<u64> {
         REFERENCES.iter().position(|reference| *reference == name).and_then(|at| self.references[at])
     }
@@ -141,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_in_the_innermost_symbol_and_the_best_name_wins() {
+    fn address_resolves_to_innermost_symbol_with_preferred_name() {
         let mut table = Table::default();
         table.push(100, 100, "outer", Binding::Global, "");
         table.push(120, 10, "inner", Binding::Local, "");

@@ -1,8 +1,7 @@
-//! Folded stacks: `outermost;…;innermost 12`, as flame graphs are made of.
+//! Folded stacks: `outermost;…;innermost 12`, the input of flame graphs.
 //!
-//! The first name of a line is that of the process where `stackcollapse-perf` wrote it; nothing tells it from a function,
-//! and it is one here. `_[k]` behind a name says that it is the kernel's, `_[i]` that the compiler put it into its
-//! caller, `_[j]` that it was compiled while it ran.
+//! The first name of a line is that of the process if `stackcollapse-perf` wrote it. It looks like a function, and is
+//! read as one. The suffix `_[k]` marks a kernel function, `_[i]` an inlined one, and `_[j]` JIT-compiled code.
 
 use super::lines::Lines;
 use crate::error::Stop;
@@ -11,10 +10,10 @@ use crate::notes::{Notes, Oddity};
 use slowpath_cost::{Frame, Functions, Image, Profile};
 use std::io::{self, BufRead, Write};
 
-/// What code that was compiled while it ran is part of.
+/// The image of JIT-compiled code.
 const COMPILED: &str = "[jit]";
 
-/// Reads all lines; why reading ended early, if it did.
+/// Reads all lines; returns why reading ended early, if it did.
 pub(crate) fn read(source: impl BufRead, gather: &mut Gather, notes: &mut Notes) -> Option<Stop> {
     let event = gather.event("samples", "samples");
     let task = gather.task("[unknown]");
@@ -44,7 +43,7 @@ pub(crate) fn read(source: impl BufRead, gather: &mut Gather, notes: &mut Notes)
     None
 }
 
-/// A line's names and its count. Tools that scale counts write them with a point.
+/// The names and the count of a line. Tools that scale counts write decimals.
 pub(crate) fn parse(line: &str) -> Option<(&str, u64)> {
     let (names, count) = line.rsplit_once([' ', '\t'])?;
     let (whole, part) = count.split_once('.').unwrap_or((count, ""));
@@ -80,18 +79,18 @@ fn mark(name: &str) -> Option<(&str, char)> {
     })
 }
 
-/// The parts of an entry that are written.
+/// The count that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// How many samples.
+    /// The number of samples.
     Samples,
-    /// What they stand for.
+    /// The weight, in the event's unit.
     Weight,
 }
 
 /// Writes the stacks of one event, a line for each stack and task, in the order of the profile.
 ///
-/// What a name must not have here (`;`, line ends) becomes `:`. That a stack is truncated is not said.
+/// Characters that names must not contain here (`;`, line ends) become `:`. Truncation of stacks is not recorded.
 ///
 /// # Errors
 ///

@@ -1,20 +1,19 @@
-//! Lines of text with their numbers, none of which is too long to be held.
+//! Numbered lines of text with a limited length.
 
 use crate::error::{At, Stop};
 use std::borrow::Cow;
 use std::io::{BufRead, Read};
 
-/// A line up to this length is looked at whole; of a longer one the rest is left out. A stack of a thousand functions
-/// of long names has less.
+/// Limit of a line; the rest of a longer one is skipped. A stack of a thousand long names is shorter.
 const LONGEST: usize = 1024 * 1024;
 
-/// Reads line after line.
+/// Reads lines one by one.
 pub(crate) struct Lines<R> {
     source: R,
     line: Vec<u8>,
-    /// The number of the line at hand, from 1.
+    /// The number of the current line, from 1.
     pub(crate) number: u64,
-    /// How many were longer than [`LONGEST`], and the first of them.
+    /// How many lines were longer than [`LONGEST`], and the place of the first.
     pub(crate) cut: Option<(u64, At)>,
 }
 
@@ -23,16 +22,16 @@ impl<R: BufRead> Lines<R> {
         Self { source, line: Vec::new(), number: 0, cut: None }
     }
 
-    /// Where the line at hand is.
+    /// The place of the current line.
     pub(crate) fn at(&self) -> At {
         At::Line(self.number)
     }
 
-    /// The next line, without what ends it. What is no UTF-8 in it is replaced.
+    /// The next line, without its line end. Invalid UTF-8 is replaced.
     ///
     /// # Errors
     ///
-    /// Where and why no more can be read.
+    /// Where and why nothing more can be read.
     pub(crate) fn next(&mut self) -> Result<Option<Cow<'_, str>>, Stop> {
         self.line.clear();
         let failed = |number, error: std::io::Error| Stop { at: At::Line(number), reason: error.to_string() };

@@ -1,4 +1,5 @@
-//! Profiles as text: `script`, of `perf script`; `folded`, a stack a line; `opreport`, who calls whom; `lines`, of all.
+//! Text formats: `script`, of `perf script`; `folded`, folded stacks; `opreport`, call graphs of OProfile; `lines`, for
+//! all.
 
 pub(crate) mod folded;
 pub(crate) mod lines;

@@ -11,9 +11,9 @@
 //! -------------------------------------------------------------------------------
 //! ```
 //!
-//! The line that is not indented has the function's own samples. Lines above it are callers and lines below callees, with
-//! the samples in which the call was on the stack (OProfile manual, "Callgraph and reports"). A call stands in two
-//! sections, that of its caller and that of its callee; where one of them was left out as too small, in one.
+//! The line that is not indented has the function's own samples. Lines above it are callers and lines below callees,
+//! with the samples in which the call was on the stack (OProfile manual, "Callgraph and reports"). A call appears in
+//! two sections, its caller's and its callee's, or in one if the other was omitted as too small.
 
 use super::lines::Lines;
 use crate::error::{At, Stop};
@@ -23,14 +23,14 @@ use slowpath_cost::{CallGraph, Event, Function, Image};
 use std::collections::HashMap;
 use std::io::BufRead;
 
-/// What a line says, by the header's columns.
+/// The columns of a line, from the header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Columns {
-    /// Samples and their share, as often as events were counted.
+    /// The number of events; each has a column of samples and one of their share.
     events: usize,
     /// Whether the address comes first (`--details`).
     has_address: bool,
-    /// What stands between the numbers and the symbol.
+    /// The columns between the numbers and the symbol.
     between: Vec<Column>,
 }
 
@@ -42,7 +42,7 @@ enum Column {
 }
 
 impl Columns {
-    /// From the line of their names, if it is that.
+    /// Parses a header line; `None` for any other line.
     fn parse(line: &str) -> Option<Self> {
         let names = line.strip_suffix("symbol name")?.trim_end();
         let (address, names) =
@@ -59,12 +59,12 @@ impl Columns {
     }
 }
 
-/// Parts with two spaces or more between them.
+/// Splits a line at two or more spaces.
 fn split_columns(text: &str) -> impl Iterator<Item = &str> {
     text.split("  ").map(str::trim).filter(|part| !part.is_empty())
 }
 
-/// Whether the text has the header of such a report.
+/// Whether the text contains a header of such a report.
 pub(crate) fn is_report(head: &str) -> bool {
     head.lines().any(|line| Columns::parse(line.trim()).is_some())
         && head.lines().any(|line| line.len() > 8 && line.bytes().all(|byte| byte == b'-'))
@@ -80,7 +80,7 @@ struct Line {
 }
 
 impl Columns {
-    /// A line with numbers, of the first event.
+    /// Parses a line with numbers; those of the first event are used.
     fn line(&self, text: &str) -> Option<Line> {
         let mut rest = text.trim();
         if self.has_address {
@@ -95,7 +95,7 @@ impl Columns {
         }
         let (mut in_image, mut app) = (None, None);
         for column in &self.between {
-            // Columns are two spaces apart, unless a long name leaves room for one.
+            // Columns are two spaces apart, or one if a long name fills its column.
             let (value, after) = match rest.split_once("  ") {
                 Some(found) if !found.0.contains(' ') || found.0.contains('(') => found,
                 _ => rest.split_once(' ')?,
@@ -124,12 +124,12 @@ struct Reading {
     graph: CallGraph,
     columns: Option<Columns>,
     edges: HashMap<(Function, Function), usize>,
-    /// The section's callers, until its function is known.
+    /// The callers in the section, until its function is known.
     callers: Vec<(Function, u64)>,
     function: Option<Function>,
 }
 
-/// Reads a report; why reading ended early, if it did.
+/// Reads a report; returns why reading ended early, if it did.
 pub(crate) fn read(source: impl BufRead, notes: &mut Notes) -> (CallGraph, Option<Stop>) {
     let mut lines = Lines::new(source);
     let mut reading = Reading::default();
@@ -189,7 +189,7 @@ impl Reading {
         Some(())
     }
 
-    /// A call, which the other section may have listed already.
+    /// Adds a call, unless the other section has already listed it.
     fn edge(&mut self, caller: Function, callee: Function, samples: u64) {
         let edges = &mut self.graph.edges;
         let at = *self.edges.entry((caller, callee)).or_insert_with(|| {
@@ -199,7 +199,7 @@ impl Reading {
         edges[at].2 = edges[at].2.max(samples);
     }
 
-    /// Lines above the columns say what was counted: `Counted CPU_CLK_UNHALTED events (…)`.
+    /// Lines above the header name the event: `Counted CPU_CLK_UNHALTED events (…)`.
     fn about(&mut self, line: &str) {
         let counted = line.strip_prefix("Counted ").and_then(|rest| rest.split_once(" events"));
         let by_timer = line.contains("Profiling through timer interrupt").then_some("timer");
@@ -231,7 +231,7 @@ mod tests {
         7         0.0300  a-library-with-a-long-name.so.1 an-application-of-a-long-name std::map<int, int>::find(int const&)\n";
 
     #[test]
-    fn each_function_has_its_own_samples_and_each_call_is_there_once() {
+    fn self_samples_and_call_edges_are_read() {
         let mut notes = Notes::default();
         let (graph, stopped) = read(REPORT.as_bytes(), &mut notes);
         assert_eq!((stopped, notes.into_vec()), (None, Vec::new()));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_may_be_fewer_or_twice() {
+    fn column_headings_are_parsed() {
         let columns =
             |text| Columns::parse(text).map(|found| (found.events, found.has_address, found.between));
         assert_eq!(columns("samples  %        symbol name"), Some((1, false, vec![])));

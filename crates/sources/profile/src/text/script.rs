@@ -1,4 +1,4 @@
-//! What `perf script` prints: a line for a sample, the functions of its stack below, an empty line.
+//! Output of `perf script`: a line per sample, the functions of its stack below it, and an empty line.
 //!
 //! ```text
 //! iperf3  4242/4243 [001]  54275.037098:    1001001 cpu-clock:pppH:
@@ -6,8 +6,8 @@
 //!                    fdc47 __send+0x7 (/usr/lib/libc.so.6)
 //! ```
 //!
-//! Which of CPU, time and period are there depends on the events and on `-F`. A sample without a stack has its function
-//! in the first line. Names of threads and functions have spaces, parentheses and anything else.
+//! CPU, time and period are optional, depending on the events and on `-F`. A sample without a stack has its function in
+//! the first line. Names of threads and functions may contain spaces, parentheses and anything else.
 
 use super::lines::Lines;
 use crate::error::{At, Stop};
@@ -18,20 +18,20 @@ use slowpath_cost::{Frame, Function, Image};
 use std::collections::HashMap;
 use std::io::BufRead;
 
-/// The line that a sample begins with.
+/// The first line of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header<'a> {
     task: &'a str,
     period: Option<u64>,
     event: &'a str,
-    /// What follows the event: a function where there is no stack, or what a tracepoint has.
+    /// The text after the event: a function if there is no stack, or a tracepoint's fields.
     rest: &'a str,
 }
 
 impl<'a> Header<'a> {
-    /// A sample's first line, if it is one.
+    /// Parses a sample's first line; `None` for any other line.
     pub(crate) fn parse(line: &'a str) -> Option<Self> {
-        // The name is in front of a number that a CPU or a time follows; where neither is printed, of the first number.
+        // The name precedes a number that is followed by a CPU or a time; without these, it precedes the first number.
         let mut first = None;
         for (at, word) in words(line).skip(1) {
             if !is_thread(word) {
@@ -68,7 +68,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Words with their places.
+/// Words and their offsets.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_ascii_whitespace().map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }
@@ -77,19 +77,19 @@ fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A thread's number, or its process's and its own.
+/// Whether a word is a thread id, or a process and a thread id.
 fn is_thread(word: &str) -> bool {
     let (process, thread) = word.split_once('/').unwrap_or((word, "0"));
     (is_number(process) || process == "-1") && (is_number(thread) || thread == "-1")
 }
 
-/// Seconds with micro- or nanoseconds.
+/// Whether a word is a time in seconds, with micro- or nanoseconds.
 fn is_time(word: &str) -> bool {
     let seconds = word.strip_suffix(':').and_then(|word| word.split_once('.'));
     seconds.is_some_and(|(whole, part)| is_number(whole) && is_number(part))
 }
 
-/// A function on a stack.
+/// A frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line<'a> {
     address: u64,
@@ -104,12 +104,12 @@ impl<'a> Line<'a> {
         let address = u64::from_str_radix(address, 16).ok()?;
         let rest = rest.trim();
         let (name, image) = match rest.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
-            // A file that is gone: `(/usr/lib/x.so (deleted))`.
+            // A deleted file: `(/usr/lib/x.so (deleted))`.
             Some((before, "deleted)")) => {
                 before.rsplit_once(" (").or_else(|| Some(("", before.strip_prefix('(')?)))?
             }
             Some(found) => found,
-            // No symbol was asked for, or no file.
+            // Printed without symbol or file.
             None => rest
                 .strip_prefix('(')
                 .and_then(|rest| rest.strip_suffix(')'))
@@ -124,7 +124,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A sample whose lines are being read.
+/// The sample whose lines are being read.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     task: u32,
@@ -137,13 +137,13 @@ struct Reading<'a> {
     notes: &'a mut Notes,
     sample: Option<Sample>,
     frames: Vec<Frame>,
-    /// Functions that were put into the one that comes next, whose file is theirs.
+    /// Inlined functions, whose image is that of the next function.
     inlined: Vec<String>,
-    /// Images as they are printed.
+    /// Images by their printed names.
     images: HashMap<String, Image>,
 }
 
-/// Reads all samples; why reading ended early, if it did.
+/// Reads all samples; returns why reading ended early, if it did.
 pub(crate) fn read(source: impl BufRead, gather: &mut Gather, notes: &mut Notes) -> Option<Stop> {
     let mut lines = Lines::new(source);
     let mut reading = Reading {
@@ -178,7 +178,7 @@ impl Reading<'_> {
         if is_frame {
             match Line::parse(line) {
                 Some(frame) => self.frame(frame),
-                // Behind a function may stand its line in its source (`-F +srcline`).
+                // A source line may follow a function (`-F +srcline`).
                 None => self.notes.at(Oddity::Malformed, "functions", at),
             }
             return;
@@ -199,14 +199,14 @@ impl Reading<'_> {
             .event(header.event, if header.period.is_some() { unit(header.event) } else { "samples" });
         let task = self.gather.task(header.task);
         self.sample = Some(Sample { task, event, period: header.period.unwrap_or(1) });
-        // What a tracepoint has does not end in a file.
+        // A tracepoint's fields do not end with a file.
         if let Some(frame) = Line::parse(header.rest).filter(|frame| !frame.image.is_empty()) {
             self.frame(frame);
             self.end_with(true);
         }
     }
 
-    /// Records that are no samples are printed on request; of interest is what was lost.
+    /// Records other than samples are printed on request; only losses matter.
     fn record(&mut self, line: &str) {
         if !line.contains(" PERF_RECORD_LOST") {
             return;
@@ -249,7 +249,7 @@ impl Reading<'_> {
         self.end_with(false);
     }
 
-    /// The sample is over.
+    /// Finishes the sample.
     fn end_with(&mut self, is_function_only: bool) {
         let Some(Sample { task, event, period }) = self.sample.take() else { return };
         for inlined in std::mem::take(&mut self.inlined) {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn first_lines_are_taken_apart() {
+    fn sample_headers_are_parsed() {
         assert_eq!(
             header("sh 14427 54275.037098:    1001001 cpu-clock: "),
             Some(("sh", Some(1_001_001), "cpu-clock", ""))
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_taken_apart() {
+    fn frames_are_parsed() {
         let parts = |line| Line::parse(line).map(|line| (line.address, line.name, line.image, line.inlined));
         assert_eq!(
             parts("\tffff0a tcp_ack+0x41 ([kernel.kallsyms])"),

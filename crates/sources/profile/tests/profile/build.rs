@@ -1,6 +1,6 @@
-//! perf.data by hand, in either byte order.
+//! Builds perf.data files in either byte order.
 
-/// Writes fields.
+/// The byte order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     Little,
@@ -37,7 +37,7 @@ const FLAGS: u64 = 1 << 18 | 1 << 10;
 pub const KERNEL: u64 = -128i64 as u64;
 pub const USER: u64 = -512i64 as u64;
 
-/// A recording as it grows.
+/// A recording under construction.
 pub struct Recording {
     pub order: Order,
     pub records: Vec<u8>,
@@ -63,7 +63,7 @@ impl Recording {
         self
     }
 
-    /// What follows a record that is no sample: task and time.
+    /// The fields at the end of records other than samples: task and time.
     fn trailer(&self, process: u32, time: u64) -> Vec<u8> {
         [self.order.pair(process, process), self.order.u64(time).to_vec()].concat()
     }
@@ -107,7 +107,7 @@ impl Recording {
         [self.order.pair(1, 64), numbers].concat()
     }
 
-    /// The whole file, without the tables behind the data.
+    /// The whole file, without the tables after the data.
     pub fn file(&self) -> Vec<u8> {
         let magic = if self.order == Order::Little { b"PERFILE2" } else { b"2ELIFREP" };
         let data = 104 + 80;
@@ -116,7 +116,7 @@ impl Recording {
         [magic.to_vec(), self.order.words(&numbers), attr, self.records.clone()].concat()
     }
 
-    /// As it goes to a pipe.
+    /// The same recording in pipe format.
     pub fn pipe(&self) -> Vec<u8> {
         let magic = if self.order == Order::Little { b"PERFILE2" } else { b"2ELIFREP" };
         let mut attr = Self::new(self.order);

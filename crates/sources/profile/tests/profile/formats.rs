@@ -1,6 +1,6 @@
-//! Text, pprof, and what is written.
+//! Text formats and pprof, read and written.
 
-use crate::told::{profile, read_bytes, told};
+use crate::stacks::{profile, read_bytes, stack_lines};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use slowpath_cost::{Entry, Event, Frame, Image, Profile};
@@ -24,12 +24,12 @@ swapper 0 [000] 2.0: PERF_RECORD_LOST lost 12
 ";
 
 #[test]
-fn perf_script_is_read_with_whatever_names() {
+fn perf_script_with_unusual_names_is_read() {
     let input = read_bytes(SCRIPT.as_bytes()).unwrap();
     assert_eq!(input.format, Format::PerfScript);
     let profile = profile(&input);
     let f = "void f<int, (x)>(char const*; long) (server); a_small_one (server) inlined";
-    let lines: Vec<_> = told(profile).into_iter().collect();
+    let lines: Vec<_> = stack_lines(profile).into_iter().collect();
     let expected = [
         ("cpu-clock:pppH iperf3 -s: ret_from_fork_asm (kernel); tcp_ack (kernel)".to_owned(), (1, 1_001_001)),
         (
@@ -48,7 +48,7 @@ fn perf_script_is_read_with_whatever_names() {
 }
 
 #[test]
-fn folded_stacks_are_read_with_their_marks() {
+fn folded_stacks_are_read_with_annotations() {
     let text = "nginx;__send;tcp_sendmsg_[k];tcp_sk_[k]_[i] 12\nvoid f<int>(a, b);g_[j] 3.5\n\nnothing\n";
     let input = read_bytes(text.as_bytes()).unwrap();
     assert_eq!(input.format, Format::Folded);
@@ -60,12 +60,12 @@ fn folded_stacks_are_read_with_their_marks() {
         ),
         ("samples [unknown]: void f<int>(a, b) (?); g ([jit])".to_owned(), (4, 4)),
     ];
-    assert_eq!(told(profile(&input)).into_iter().collect::<Vec<_>>(), expected);
+    assert_eq!(stack_lines(profile(&input)).into_iter().collect::<Vec<_>>(), expected);
     assert_eq!(profile(&input).lost.unreadable, 1);
 }
 
 #[test]
-fn what_is_no_profile_says_what_it_is() {
+fn refused_file_is_described() {
     let refused = |bytes: &[u8]| read_bytes(bytes).unwrap_err().to_string();
     assert!(refused(b"").starts_with("test: empty"));
     assert!(refused(b"\x28\xb5\x2f\xfd....").ends_with("packed with zstd; unpack it first (`zstd -dc`)"));
@@ -80,7 +80,7 @@ fn what_is_no_profile_says_what_it_is() {
 }
 
 #[test]
-fn opreports_text_is_recognised() {
+fn opreport_text_is_recognised() {
     let report = "Profiling through timer interrupt\nsamples  %        symbol name\n----------\n\
         \x20 5  100.000  ip_rcv\n9  50.0000  tcp_v4_rcv\n  9  100.000  tcp_v4_rcv [self]\n----------\n";
     let input = read_bytes(report.as_bytes()).unwrap();
@@ -90,7 +90,7 @@ fn opreports_text_is_recognised() {
     assert_eq!((graph.functions.name(caller), graph.functions.name(callee)), ("ip_rcv", "tcp_v4_rcv"));
 }
 
-/// Profiles of one event. Names have what separates fields elsewhere.
+/// Profiles of one event. Names contain the separators of the formats.
 fn profiles() -> impl Strategy<Value = Profile> {
     let function = (0..6usize, 0..4usize, any::<bool>());
     let stack = (vec(function, 1..8), 0..3u32, 1..1000u64, 1..1_000_000u64);
@@ -109,7 +109,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
         };
         let mut known = std::collections::HashMap::new();
         for (frames, task, samples, weight) in stacks {
-            // What is put into another function is that one's image's, and there is one that it was put into.
+            // An inlined function has the image of the function that contains it, and there always is one.
             let mut image = &images[frames.last().map_or(0, |frame| frame.1)];
             let mut reversed: Vec<Frame> = Vec::new();
             for (at, (name, of, inlined)) in frames.iter().rev().enumerate() {
@@ -129,9 +129,9 @@ fn profiles() -> impl Strategy<Value = Profile> {
     })
 }
 
-/// Without what only an image shows of a stack: that it is truncated.
+/// Without the mark of truncated stacks, which depends on images.
 fn plain(profile: &Profile) -> Vec<(String, (u64, u64))> {
-    let lines = told(profile).into_iter();
+    let lines = stack_lines(profile).into_iter();
     let mut lines: Vec<_> = lines.map(|(line, counts)| (line.replace("… ", ""), counts)).collect();
     lines.sort();
     lines
@@ -139,22 +139,22 @@ fn plain(profile: &Profile) -> Vec<(String, (u64, u64))> {
 
 proptest! {
     #[test]
-    fn pprof_is_written_and_read_back(profile in profiles()) {
+    fn pprof_round_trips(profile in profiles()) {
         let mut packed = Vec::new();
         write_pprof(&profile, 0, &mut packed).unwrap();
         let input = read_bytes(&packed).unwrap();
         prop_assert_eq!(input.format, Format::Pprof);
         prop_assert_eq!(&input.notes, &[]);
-        let read = crate::told::profile(&input);
+        let read = crate::stacks::profile(&input);
         prop_assert_eq!(plain(read), plain(&profile));
         prop_assert_eq!(&read.events, &profile.events);
         let mut unpacked = Vec::new();
         std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&packed[..]), &mut unpacked).unwrap();
-        prop_assert_eq!(plain(crate::told::profile(&read_bytes(&unpacked).unwrap())), plain(&profile));
+        prop_assert_eq!(plain(crate::stacks::profile(&read_bytes(&unpacked).unwrap())), plain(&profile));
     }
 
     #[test]
-    fn folded_stacks_are_written_and_read_back(profile in profiles()) {
+    fn folded_stacks_round_trip(profile in profiles()) {
         let write = |profile: &Profile| {
             let mut text = Vec::new();
             write_folded(profile, 0, Measure::Samples, &mut text).unwrap();
@@ -164,12 +164,12 @@ proptest! {
         };
         let lines = write(&profile);
         let input = read_bytes(lines.join("\n").as_bytes()).unwrap();
-        let read = crate::told::profile(&input);
+        let read = crate::stacks::profile(&input);
         let total = |profile: &Profile| profile.entries.iter().map(|entry| entry.samples).sum::<u64>();
         prop_assert_eq!(total(read), total(&profile));
-        // Lines that differ in what folded stacks do not say (the task) come back as one.
-        let again = crate::told::profile(&read_bytes(write(read).join("\n").as_bytes()).unwrap()).clone();
-        prop_assert_eq!(told(&again), told(read));
+        // Lines that differ only in the task, which folded stacks do not have, are merged when read.
+        let again = crate::stacks::profile(&read_bytes(write(read).join("\n").as_bytes()).unwrap()).clone();
+        prop_assert_eq!(stack_lines(&again), stack_lines(read));
         let merged = write(read);
         for line in &lines {
             let names = line.rsplit_once(' ').unwrap().0;

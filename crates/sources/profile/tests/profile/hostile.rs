@@ -1,12 +1,12 @@
-//! Whatever is in a file, reading it ends, with a profile or an error.
+//! Reading any file terminates, with a profile or an error.
 
 use crate::build::{KERNEL, Order, Recording, USER};
-use crate::told::{profile, read_apart};
+use crate::stacks::{profile, read_apart};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use slowpath_profile::{Contents, Input};
 
-/// What holds of anything that was read.
+/// Invariants of every profile that was read.
 fn check(input: &Input) {
     for note in &input.notes {
         assert!(note.count > 0, "{note}");
@@ -33,7 +33,7 @@ fn small() -> Vec<u8> {
 }
 
 #[test]
-fn a_file_may_be_cut_at_every_byte() {
+fn file_truncated_at_any_byte_reports_where_it_stopped() {
     let whole = small();
     let mut readable = 0;
     for length in 0..whole.len() {
@@ -46,9 +46,9 @@ fn a_file_may_be_cut_at_every_byte() {
     assert!(readable > 50, "{readable}");
 }
 
-/// A data section that would end behind the last offset there is: found by the fuzz target.
+/// A data section that ends beyond the largest offset; found by the fuzz target.
 #[test]
-fn data_may_be_said_to_be_endless() {
+fn oversized_data_section_is_read_to_the_end_of_the_file() {
     let mut file = small();
     file[48..56].fill(0xff);
     let input = read_apart(&file).expect("the samples are there");
@@ -57,7 +57,7 @@ fn data_may_be_said_to_be_endless() {
 }
 
 #[test]
-fn every_byte_may_be_another() {
+fn any_corrupted_byte_is_read_without_a_panic() {
     let whole = small();
     for at in 0..whole.len() {
         for value in [0, 1, 0x7f, 0x80, 0xff] {
@@ -71,7 +71,7 @@ fn every_byte_may_be_another() {
 }
 
 #[test]
-fn a_recorded_file_may_be_cut_anywhere() {
+fn truncating_a_recorded_file_only_removes_samples() {
     let whole = include_bytes!("data/dd.perf.data");
     let all = read_apart(whole).unwrap();
     let samples = |input: &Input| profile(input).entries.iter().map(|entry| entry.samples).sum::<u64>();
@@ -89,7 +89,7 @@ fn a_recorded_file_may_be_cut_anywhere() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_to_an_end(bytes in vec(any::<u8>(), 0..600), head in 0..5usize) {
+    fn random_bytes_terminate(bytes in vec(any::<u8>(), 0..600), head in 0..5usize) {
         let heads: [&[u8]; 5] = [b"", b"PERFILE2", b"2ELIFREP", b"\x0a\x04", b"PERFILE2\x10\0\0\0\0\0\0\0"];
         if let Ok(input) = read_apart(&[heads[head], &bytes].concat()) {
             check(&input);
@@ -97,7 +97,7 @@ proptest! {
     }
 
     #[test]
-    fn any_records_are_read_to_an_end(
+    fn random_records_terminate(
         records in vec((0..90u32, any::<u16>(), vec(prop_oneof![0..20u64, any::<u64>()], 0..12)), 0..20),
         is_pipe in any::<bool>(),
         is_big in any::<bool>(),
@@ -115,7 +115,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_to_an_end(
+    fn random_text_terminates(
         lines in vec("[a-f0-9 ]{0,8}[ \t;:/()\\[\\]+x.a-z0-9-]{0,40}", 0..20),
         head in 0..3usize,
     ) {

@@ -1,12 +1,13 @@
-//! Functions that a compiler has put into others, against what binutils' addr2line says of the same program.
+//! Inlined functions, compared with the output of binutils' addr2line for the same program.
 
 use crate::build::{Order, Recording, USER};
-use crate::told::{profile, told};
+use crate::stacks::{profile, stack_lines};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 use slowpath_profile::{Oddity, SymbolSources, read};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tempfile::{TempDir, tempdir};
 
 const PROGRAM: &str = "
 static volatile int sink;
@@ -15,19 +16,17 @@ static inline __attribute__((always_inline)) void middle(int n) { sink = n; inne
 __attribute__((noinline)) void outer(int n) { sink = 7; middle(n); sink = n; innermost(n); }
 int main(int argc, char **argv) { for (;; argc++) outer(argc); }
 ";
-/// Where the program is mapped, from its first byte on.
+/// The address at which the program's first byte is mapped.
 const MAPPED: u64 = 0x5000_0000;
 
-/// A program in a folder of its own, which goes when the test is through.
-struct Program(PathBuf);
+/// A compiled program in a temporary folder, removed at the end of the test.
+struct Program(TempDir);
 
 impl Program {
-    fn compiled(test: &str, flags: &[&str]) -> Self {
-        let folder = std::env::temp_dir().join(format!("slowpath-inlined-{test}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("program.c"), PROGRAM).unwrap();
-        let program = Self(folder);
-        let source = program.0.join("program.c");
+    fn compiled(flags: &[&str]) -> Self {
+        let program = Self(tempdir().unwrap());
+        let source = program.0.path().join("program.c");
+        std::fs::write(&source, PROGRAM).unwrap();
         let compiled =
             Command::new("cc").arg("-O2").args(flags).arg("-o").arg(program.file()).arg(source).output();
         let compiled = compiled.expect("a C compiler");
@@ -36,10 +35,10 @@ impl Program {
     }
 
     fn file(&self) -> PathBuf {
-        self.0.join("program")
+        self.0.path().join("program")
     }
 
-    /// Each address of `outer`, as the file has it, and where that is in the file.
+    /// Each address of `outer` in the ELF file, and its file offset.
     fn addresses(&self) -> Vec<(u64, u64)> {
         let bytes = std::fs::read(self.file()).unwrap();
         let object = object::File::parse(&*bytes).unwrap();
@@ -54,8 +53,8 @@ impl Program {
         (0..outer.size()).map(|at| outer.address() + at).map(|address| (address, in_file(address))).collect()
     }
 
-    /// Its functions at a place of the file, the outermost first.
-    fn told(&self, in_file: u64, inlined: bool) -> String {
+    /// The functions at a file offset, the outermost first.
+    fn functions_at(&self, in_file: u64, inlined: bool) -> String {
         let path = self.file();
         let mut recording = Recording::new(Order::Little);
         recording.map(1, 7, [MAPPED, 1 << 20, 0], path.to_str().expect("a name")).sample(
@@ -66,22 +65,16 @@ impl Program {
         );
         let options = SymbolSources { inlined, root: Some("/".into()), ..SymbolSources::default() };
         let input = read("test", Cursor::new(recording.file()), &options).unwrap();
-        told(profile(&input)).into_keys().next().expect("a sample")
+        stack_lines(profile(&input)).into_keys().next().expect("a sample")
     }
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// The functions at an address, the outermost first, as ours are ordered.
+/// The functions at an address according to addr2line, the outermost first.
 fn by_binutils(program: &Path, address: u64) -> String {
     let said =
         Command::new("addr2line").args(["-f", "-i", "-e"]).arg(program).arg(format!("{address:#x}")).output();
     let said = String::from_utf8(said.expect("binutils").stdout).unwrap();
-    // A name and a line number in turn, the innermost first.
+    // Names alternate with line numbers, the innermost first.
     let mut names: Vec<String> =
         said.lines().step_by(2).map(|name| format!("{name} (program) inlined")).collect();
     names.reverse();
@@ -90,32 +83,32 @@ fn by_binutils(program: &Path, address: u64) -> String {
 }
 
 #[test]
-fn what_was_put_into_a_function_is_found_at_each_of_its_addresses() {
+fn inlined_functions_match_addr2line_at_every_address() {
     for (test, flags) in [("plain", &["-g"][..]), ("packed", &["-g", "-gz=zlib"]), ("four", &["-gdwarf-4"])] {
-        let program = Program::compiled(test, flags);
+        let program = Program::compiled(flags);
         let mut deepest = 0;
         for (address, in_file) in program.addresses() {
-            let found = program.told(in_file, true);
+            let found = program.functions_at(in_file, true);
             assert_eq!(found, by_binutils(&program.file(), address), "{test}: {address:#x}");
             deepest = deepest.max(found.matches("inlined").count());
-            // Without being asked for they are not shown.
-            assert_eq!(program.told(in_file, false), "cpu-clock [unknown]: … outer (program)");
+            // Inlined functions are shown only on request.
+            assert_eq!(program.functions_at(in_file, false), "cpu-clock [unknown]: … outer (program)");
         }
         assert_eq!(deepest, 2, "{test}");
     }
 }
 
 #[test]
-fn a_program_without_debug_information_has_its_functions() {
-    let program = Program::compiled("none", &["-g0"]);
+fn program_without_debug_information_uses_its_symbols() {
+    let program = Program::compiled(&["-g0"]);
     let (_, in_file) = program.addresses()[0];
-    assert_eq!(program.told(in_file, true), "cpu-clock [unknown]: … outer (program)");
+    assert_eq!(program.functions_at(in_file, true), "cpu-clock [unknown]: … outer (program)");
 }
 
-/// Damaged debug information shows fewer inlined functions. It is no error.
+/// Damaged debug information gives fewer inlined functions, not an error.
 #[test]
-fn damaged_debug_information_is_read_to_an_end() {
-    let program = Program::compiled("damaged", &["-g"]);
+fn damaged_debug_information_keeps_the_outer_function() {
+    let program = Program::compiled(&["-g"]);
     let bytes = std::fs::read(program.file()).unwrap();
     let object = object::File::parse(&*bytes).unwrap();
     let debug: Vec<(u64, u64)> = object
@@ -140,7 +133,7 @@ fn damaged_debug_information_is_read_to_an_end() {
             damaged[(start + below(length)) as usize] = below(256) as u8;
         }
         std::fs::write(program.file(), &damaged).unwrap();
-        let found = program.told(in_file, true);
+        let found = program.functions_at(in_file, true);
         // The function itself is known by its symbol.
         assert!(found.starts_with("cpu-clock [unknown]: … outer (program)"), "{found}");
         differ += u32::from(found == "cpu-clock [unknown]: … outer (program)");
@@ -148,14 +141,14 @@ fn damaged_debug_information_is_read_to_an_end() {
     assert!(differ > 0, "nothing was damaged that matters");
 }
 
-/// What a distribution keeps apart is found by its build-id.
+/// A distribution's separate debug file is found by its build-id.
 #[test]
-fn debug_information_that_is_kept_apart_is_found() {
-    let program = Program::compiled("apart", &["-g", "-Wl,--build-id"]);
+fn separate_debug_file_is_found_by_build_id() {
+    let program = Program::compiled(&["-g", "-Wl,--build-id"]);
     let bytes = std::fs::read(program.file()).unwrap();
     let id = object::File::parse(&*bytes).unwrap().build_id().unwrap().expect("a build-id").to_vec();
     let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-    let root = &program.0;
+    let root = program.0.path();
     let debug = root.join("usr/lib/debug/.build-id").join(&hex[..2]);
     std::fs::create_dir_all(&debug).unwrap();
     let ran = |args: &[&str], file: &Path| {
@@ -169,14 +162,14 @@ fn debug_information_that_is_kept_apart_is_found() {
     for (at, (_, in_file)) in addresses.iter().enumerate() {
         recording.sample(2 + at as u64, 7, 1, &[USER, MAPPED + in_file]);
     }
-    let options = SymbolSources { inlined: true, root: Some(root.clone()), ..SymbolSources::default() };
+    let options = SymbolSources { inlined: true, root: Some(root.to_owned()), ..SymbolSources::default() };
     let input = read("test", Cursor::new(recording.file()), &options).unwrap();
-    let found = told(profile(&input));
+    let found = stack_lines(profile(&input));
     let nested = "outer (stripped); middle (stripped) inlined; innermost (stripped) inlined";
     assert!(found.keys().any(|line| line.ends_with(nested)), "{found:?}");
 }
 
-/// A mapping with the build-id of its file, as perf writes it with `--buildid-mmap`.
+/// A mapping with a build-id, as perf writes it with `--buildid-mmap`.
 fn mapped_with(id: &[u8], file: &str) -> Recording {
     let mut recording = Recording::new(Order::Little);
     let order = recording.order;
@@ -185,17 +178,17 @@ fn mapped_with(id: &[u8], file: &str) -> Recording {
     build_id[4..][..id.len()].copy_from_slice(id);
     let places = order.words(&[MAPPED, 1 << 20, 0]);
     let name = crate::build::text(file);
-    // Code (`PROT_EXEC`), and behind the name the task and the time.
+    // Code (`PROT_EXEC`); after the name come the task and the time.
     let body =
         [order.pair(7, 7), places, build_id.to_vec(), order.pair(4, 0), name, order.words(&[7 << 32 | 7, 1])];
     recording.record(10, 1 << 14 | 2, &body.concat());
     recording
 }
 
-/// Of a recording that says nothing of its host a program is known by its build-id, and by nothing else.
+/// In a recording without a host name, a program is identified only by its build-id.
 #[test]
-fn a_build_id_decides_where_the_host_is_not_known() {
-    let program = Program::compiled("decides", &["-g", "-Wl,--build-id"]);
+fn build_id_identifies_programs_of_an_unknown_host() {
+    let program = Program::compiled(&["-g", "-Wl,--build-id"]);
     let bytes = std::fs::read(program.file()).unwrap();
     let id = object::File::parse(&*bytes).unwrap().build_id().unwrap().expect("a build-id").to_vec();
     let other: Vec<u8> = id.iter().map(|byte| !byte).collect();
@@ -209,7 +202,7 @@ fn a_build_id_decides_where_the_host_is_not_known() {
         let mut recording = mapped_with(ran, path.to_str().expect("a name"));
         recording.sample(2, 7, 1, &[USER, MAPPED + in_file]);
         let input = read("test", Cursor::new(recording.file()), &SymbolSources::default()).unwrap();
-        let found = told(profile(&input)).into_keys().next().expect("a sample");
+        let found = stack_lines(profile(&input)).into_keys().next().expect("a sample");
         assert!(found.starts_with(&format!("cpu-clock [unknown]: … {name}")), "{found}");
         assert_eq!(input.notes.first().map(|note| note.oddity), oddity, "{:?}", input.notes);
     }

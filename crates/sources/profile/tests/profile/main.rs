@@ -1,4 +1,4 @@
-//! Profiles in all formats: recorded here, and made by hand.
+//! Profiles in all formats, recorded on this machine and built by hand.
 
 mod build;
 mod formats;
@@ -8,5 +8,5 @@ mod perf_data;
 mod recorded;
 mod recording;
 mod seeds;
-mod told;
+mod stacks;
 mod works;

@@ -1,14 +1,13 @@
-//! perf.data made by hand: byte orders, what is lost, what breaks off, and where symbols come from.
+//! perf.data files built by hand: byte orders, losses, truncation, and sources of symbols.
 
 use crate::build::{KERNEL, Order, Recording, USER};
-use crate::told::{profile, read_apart, read_bytes, told};
+use crate::stacks::{profile, read_apart, read_bytes, stack_lines};
 use slowpath_profile::{At, Oddity, ProfileError, SymbolSources, read};
 use std::io::Cursor;
-use std::path::PathBuf;
 
 const TEXT: u64 = 0xffff_ffff_8100_0000;
 
-/// A server that is sampled twice in the same place, and whose mapping stands behind the first sample.
+/// A server that is sampled twice at the same place; its mapping comes after the first sample.
 fn recording(order: Order) -> Recording {
     let mut recording = Recording::new(order);
     let stack = [KERNEL, TEXT + 0x45, TEXT + 0x90, USER, 0x5000_0010, 0x5000_0020];
@@ -23,23 +22,16 @@ fn recording(order: Order) -> Recording {
     recording
 }
 
-/// The symbols of the profiled kernel, as `--kallsyms` gives them.
-fn with_kallsyms(test: &str, text: &str) -> (SymbolSources, PathBuf) {
-    let path = std::env::temp_dir().join(format!("slowpath-kallsyms-{test}-{}", std::process::id()));
-    std::fs::write(&path, text).unwrap();
-    (SymbolSources { kallsyms: Some(path.clone()), ..SymbolSources::default() }, path)
-}
-
 #[test]
-fn both_byte_orders_and_a_pipe_tell_the_same() {
+fn byte_orders_and_pipe_format_give_equal_profiles() {
     for order in [Order::Little, Order::Big] {
         let recording = recording(order);
         for bytes in [recording.file(), recording.pipe()] {
             let input = read_apart(&bytes).unwrap();
             assert_eq!(input.stopped, None);
             let profile = profile(&input);
-            // A caller's address is where the call returns to.
-            let lines: Vec<_> = told(profile).into_iter().collect();
+            // A caller's address is the return address.
+            let lines: Vec<_> = stack_lines(profile).into_iter().collect();
             let stack = "[0x20] (server); [0x10] (server); tcp_v4_rcv (kernel); tcp_ack (kernel)";
             let expected = [
                 (format!("cpu-clock server: … {stack}"), (2, 2_000_000)),
@@ -57,19 +49,21 @@ fn both_byte_orders_and_a_pipe_tell_the_same() {
 }
 
 #[test]
-fn hidden_symbols_are_addresses_and_the_fix_is_reported() {
-    let (options, path) = with_kallsyms("hidden", "0000000000000000 T _text\n0000000000000000 t tcp_ack\n");
+fn hidden_kernel_symbols_are_shown_as_addresses_with_a_fix() {
+    let folder = tempfile::tempdir().unwrap();
+    let kallsyms = folder.path().join("kallsyms");
+    std::fs::write(&kallsyms, "0000000000000000 T _text\n0000000000000000 t tcp_ack\n").unwrap();
+    let options = SymbolSources { kallsyms: Some(kallsyms), ..SymbolSources::default() };
     let input = read("test", Cursor::new(recording(Order::Little).file()), &options).unwrap();
     let note = input.notes.iter().find(|note| note.oddity == Oddity::KernelSymbolsHidden).unwrap();
     assert_eq!(note.count, 2);
     assert!(note.to_string().contains("kernel.kptr_restrict=0"), "{note}");
-    assert!(told(profile(&input)).keys().any(|line| line.ends_with("[0xffffffff81000045] (kernel)")));
-    std::fs::remove_file(path).unwrap();
+    assert!(stack_lines(profile(&input)).keys().any(|line| line.ends_with("[0xffffffff81000045] (kernel)")));
 }
 
 #[test]
-fn the_kernel_of_another_host_has_no_names_here() {
-    // This host's kernel is not known by a build-id in the file, and lies elsewhere.
+fn kernel_of_another_host_is_not_symbolized() {
+    // The file has no build-id of the kernel, and the kernel's address differs.
     let mut recording = Recording::new(Order::Little);
     recording.map(0, u32::MAX, [0x1000, 0x1000, 0x1000], "[kernel.kallsyms]_text").sample(
         1,
@@ -78,14 +72,14 @@ fn the_kernel_of_another_host_has_no_names_here() {
         &[KERNEL, 0x1045],
     );
     let input = read_bytes(&recording.file()).unwrap();
-    assert_eq!(told(profile(&input)).keys().next().unwrap(), "cpu-clock [unknown]: [0x1045] (kernel)");
+    assert_eq!(stack_lines(profile(&input)).keys().next().unwrap(), "cpu-clock [unknown]: [0x1045] (kernel)");
     let oddities: Vec<_> = input.notes.iter().map(|note| note.oddity).collect();
-    // Without the privilege to see this host's addresses, they cannot be compared.
+    // This host's addresses can be compared only with the privilege to see them.
     assert!(matches!(oddities[..], [Oddity::OtherKernel | Oddity::KernelSymbolsHidden]), "{oddities:?}");
 }
 
 #[test]
-fn what_is_packed_may_be_cut_anywhere() {
+fn compressed_data_may_be_split_across_records() {
     let mut plain = Recording::new(Order::Little);
     let mut inner = recording(Order::Little);
     inner.records.extend(std::mem::take(&mut recording(Order::Little).records));
@@ -97,11 +91,11 @@ fn what_is_packed_may_be_cut_anywhere() {
     }
     let (expected, unpacked) = (read_apart(&inner.file()).unwrap(), read_apart(&plain.file()).unwrap());
     assert_eq!(unpacked.stopped, None);
-    assert_eq!(told(profile(&unpacked)), told(profile(&expected)));
+    assert_eq!(stack_lines(profile(&unpacked)), stack_lines(profile(&expected)));
 }
 
 #[test]
-fn a_file_that_breaks_off_says_where() {
+fn truncated_record_is_reported_with_its_offset() {
     let whole = recording(Order::Little).file();
     let input = read_apart(&whole[..whole.len() - 4]).unwrap();
     let stop = input.stopped.unwrap().to_string();
@@ -111,7 +105,7 @@ fn a_file_that_breaks_off_says_where() {
 }
 
 #[test]
-fn damage_is_told_with_its_offset() {
+fn invalid_record_size_is_reported_with_its_offset() {
     let mut bytes = recording(Order::Little).file();
     bytes[104 + 80 + 6] = 3;
     let error = read_apart(&bytes).unwrap_err().to_string();
@@ -124,9 +118,9 @@ fn damage_is_told_with_its_offset() {
 }
 
 #[test]
-fn a_record_that_contradicts_itself_is_counted_and_the_others_are_read() {
+fn malformed_record_is_counted_and_the_rest_is_read() {
     let mut recording = recording(Order::Little);
-    // A chain of 2^60 addresses.
+    // A call chain of 2^60 addresses.
     let body = Order::Little.words(&[1, 2, 3, 4, 1 << 60, 6]);
     recording.record(9, 2, &body).sample(40, 7, 1, &[USER, 0x5000_0030]);
     let input = read_apart(&recording.file()).unwrap();

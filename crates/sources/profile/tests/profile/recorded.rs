@@ -1,33 +1,16 @@
-//! What `perf record` writes here, held against what `perf script` says of it.
+//! Recordings of `perf record` on this machine, compared with `perf script`.
 
-use crate::told::{profile, read_bytes, told};
+use crate::stacks::{profile, read_bytes, stack_lines};
 use slowpath_cost::Profile;
 use slowpath_profile::{Format, Oddity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use tempfile::{TempDir, tempdir};
 
-/// A folder of its own, gone with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("slowpath-profile-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// What perf records of a short program, to a file or a pipe; without perf, or where it may not, says so.
-fn record(test: &str, folder: &Folder, arguments: &[&str]) -> Option<Vec<u8>> {
-    let file = folder.0.join("perf.data");
+/// perf's recording of a short program; prints why if perf is missing or not permitted.
+fn record(test: &str, folder: &TempDir, arguments: &[&str]) -> Option<Vec<u8>> {
+    let file = folder.path().join("perf.data");
     let program = ["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=20000"];
     let output = Command::new("perf")
         .args(["record", "-q", "-o"])
@@ -49,23 +32,24 @@ fn record(test: &str, folder: &Folder, arguments: &[&str]) -> Option<Vec<u8>> {
     None
 }
 
-fn script(folder: &Folder) -> Vec<u8> {
-    let file = folder.0.join("perf.data");
+fn script(folder: &TempDir) -> Vec<u8> {
+    let file = folder.path().join("perf.data");
     let output = Command::new("perf").args(["script", "-i"]).arg(&file).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output.stdout
 }
 
-/// A function as both name it.
+/// A frame, with known differences between slowpath and perf removed.
 fn alike(frame: &str) -> String {
     let (name, image) = frame.rsplit_once(" (").unwrap();
     match (name, image) {
-        // Here what an ELF file begins with is `_start`, symbols or not.
+        // slowpath names the entry point of an ELF file `_start`, with or without symbols.
         ("_start", "dash)" | "dd)") => "[0x…]".to_owned(),
-        // perf reads its own vDSO, and shows where in memory something without a name was if there is no stack, where in
-        // the file if there is one.
+        // perf reads its own vDSO. It shows an unresolved address as one in memory if there is no stack, and as one in
+        // the file if there is.
         (_, "[vdso])") => "[0x…]".to_owned(),
-        _ if name.starts_with("[0x") => "[0x…]".to_owned(),
+        // perf names the entries of the PLT, slowpath does not.
+        _ if name.ends_with("@plt") || name.starts_with("[0x") => "[0x…]".to_owned(),
         _ => frame.to_owned(),
     }
 }
@@ -74,8 +58,8 @@ fn alike(frame: &str) -> String {
 fn differences(ours: &Profile, perfs: &Profile, is_group: bool) -> Vec<String> {
     let lines = |profile| -> BTreeSet<String> {
         let mut counts = BTreeMap::<String, (u64, u64)>::new();
-        for (line, (samples, weight)) in told(profile) {
-            // perf makes a sample of each member of a group, weighed by what was counted; here it is the leader's.
+        for (line, (samples, weight)) in stack_lines(profile) {
+            // perf makes a sample for each member of a group, weighted by its count; slowpath keeps the leader's only.
             if is_group && !line.starts_with("cpu-clock ") {
                 continue;
             }
@@ -95,9 +79,9 @@ fn differences(ours: &Profile, perfs: &Profile, is_group: bool) -> Vec<String> {
     [only("ours", &ours, &perfs), only("perf's", &perfs, &ours)].concat()
 }
 
-/// Every event, task, stack, count and weight is what perf says.
+/// Every event, task, stack, count and weight equals perf's.
 fn agrees(test: &str, arguments: &[&str]) {
-    let folder = Folder::new(test);
+    let folder = tempdir().unwrap();
     let Some(bytes) = record(test, &folder, arguments) else { return };
     let text = script(&folder);
     let (ours, perfs) = (read_bytes(&bytes).unwrap(), read_bytes(&text).unwrap());
@@ -106,8 +90,8 @@ fn agrees(test: &str, arguments: &[&str]) {
     let (of_ours, of_perfs) = (profile(&ours), profile(&perfs));
     assert!(of_ours.entries.iter().map(|entry| entry.samples).sum::<u64>() > 20, "{test}: few samples");
     let differences = differences(of_ours, of_perfs, test == "group");
-    // Where a caller's address is a function's first, the call is the last thing in the function before it, to which
-    // perf does not look back. Each such sample may be a line of ours and one of perf's.
+    // If a return address is the start of a function, the call is the last instruction of the function before it, which
+    // perf does not show. Each such sample may differ in one line of each side.
     let at_first = String::from_utf8_lossy(&text).matches("+0x0 (").count();
     assert!(differences.len() <= 2 * at_first, "{test}:\n{}", differences.join("\n"));
     let lost = [of_ours.lost, of_perfs.lost].map(|lost| [lost.samples, lost.without_stack, lost.unreadable]);
@@ -118,59 +102,59 @@ fn agrees(test: &str, arguments: &[&str]) {
 }
 
 #[test]
-fn stacks_are_what_perf_script_says() {
+fn stacks_match_perf_script() {
     agrees("stacks", &["-g", "-e", "cpu-clock", "-F", "1999"]);
 }
 
 #[test]
-fn packed_records_are_unpacked() {
+fn compressed_records_match_perf_script() {
     agrees("packed", &["-z", "-g", "-e", "cpu-clock", "-F", "1999"]);
 }
 
 #[test]
-fn samples_without_stacks_have_their_function() {
+fn samples_without_call_chains_match_perf_script() {
     agrees("flat", &["-e", "cpu-clock", "-F", "1999"]);
 }
 
 #[test]
-fn events_of_one_recording_are_kept_apart() {
+fn multiple_events_match_perf_script() {
     agrees("events", &["-g", "-e", "cpu-clock,task-clock,page-faults", "-F", "1999"]);
-    // With the values of a group, a sample's stack is no longer at a fixed place.
+    // With the values of a group, a sample's stack is not at a fixed place.
     agrees("group", &["-g", "-e", "{cpu-clock,page-faults}:S", "-F", "1999"]);
 }
 
 #[test]
-fn a_pipe_is_read_like_a_file() {
-    let folder = Folder::new("pipe");
+fn piped_recording_equals_the_file() {
+    let folder = tempdir().unwrap();
     let Some(bytes) = record("pipe", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else { return };
-    let file = folder.0.join("perf.data");
+    let file = folder.path().join("perf.data");
     let inject = |arguments: &[&str]| {
         let output =
             Command::new("perf").arg("inject").args(arguments).arg("-i").arg(&file).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         output.stdout
     };
-    // What goes to a pipe has no sections: attrs, names and build-ids are records.
+    // Pipe format has no sections: attrs, names and build-ids are records.
     let piped = inject(&["-o", "-"]);
     assert_eq!(piped[8..16], 16u64.to_ne_bytes());
     let (from_file, from_pipe) = (read_bytes(&bytes).unwrap(), read_bytes(&piped).unwrap());
-    assert_eq!(told(profile(&from_pipe)), told(profile(&from_file)));
+    assert_eq!(stack_lines(profile(&from_pipe)), stack_lines(profile(&from_file)));
 }
 
 #[test]
-fn a_recording_that_was_not_completed_is_read_all_the_same() {
-    let folder = Folder::new("unfinished");
+fn unfinished_recording_is_read() {
+    let folder = tempdir().unwrap();
     let Some(mut bytes) = record("unfinished", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else {
         return;
     };
     let whole = read_bytes(&bytes).unwrap();
     let field = |bytes: &[u8], at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
     let end = field(&bytes, 40) + field(&bytes, 48);
-    // perf writes its header's `data.size` and all behind the data when it ends.
+    // perf writes its header's `data.size` and everything after the data when it ends.
     bytes.truncate(end);
     bytes[48..56].fill(0);
     let input = read_bytes(&bytes).unwrap();
     assert_eq!(input.stopped, None);
     assert!(input.notes.iter().any(|note| note.oddity == Oddity::Unfinished), "{:?}", input.notes);
-    assert_eq!(told(profile(&input)), told(profile(&whole)));
+    assert_eq!(stack_lines(profile(&input)), stack_lines(profile(&whole)));
 }

@@ -1,6 +1,6 @@
-//! Recordings made here: that they begin, end in order, and leave nothing behind.
+//! Recordings made on this machine: they start, end cleanly, and leave nothing behind.
 
-use crate::told::{profile, read_bytes};
+use crate::stacks::{profile, read_bytes};
 use slowpath_profile::{RecordError, Recorder, Recording, What};
 use std::ffi::OsString;
 use std::fs;
@@ -9,33 +9,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
+use tempfile::{TempDir, tempdir};
 
-/// A folder of its own, gone with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("slowpath-record-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn out(&self) -> PathBuf {
-        self.0.join("perf.data")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn out(folder: &TempDir) -> PathBuf {
+    folder.path().join("perf.data")
 }
 
 fn command(words: &[&str]) -> What {
     What::Command(words.iter().map(OsString::from).collect())
 }
 
-/// Starts; without perf, or where it may not, says so.
+/// Starts a recording; prints why if perf is missing or not permitted.
 fn start(test: &str, recorder: &Recorder) -> Option<Recording> {
     match recorder.start() {
         Ok(recording) => Some(recording),
@@ -55,14 +39,14 @@ fn wait(recording: &mut Recording) {
     }
 }
 
-/// Processes that have this path among their arguments.
+/// Processes that have this path in their arguments.
 fn processes_with(path: &Path) -> Vec<String> {
     let path = path.to_str().unwrap();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        // Zombies have no arguments: it is the parent that is asked for those, below.
+        // Zombies have no arguments; this process's own do not count.
         if line.contains(path) && entry.file_name() != *std::process::id().to_string() {
             found.push(line);
         }
@@ -71,17 +55,17 @@ fn processes_with(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_command_is_recorded_from_its_beginning_to_its_end() {
-    let folder = Folder::new("command");
+fn command_is_recorded_from_start_to_exit() {
+    let folder = tempdir().unwrap();
     let busy = command(&["dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=60000", "status=none"]);
-    let Some(mut recording) = start("command", &Recorder::new(busy, folder.out())) else { return };
+    let Some(mut recording) = start("command", &Recorder::new(busy, out(&folder))) else { return };
     wait(&mut recording);
     let recorded = recording.stop().unwrap();
     assert!(recorded.command.unwrap().success() && !recorded.cut_short);
-    let bytes = fs::read(folder.out()).unwrap();
+    let bytes = fs::read(out(&folder)).unwrap();
     assert_eq!(recorded.bytes, bytes.len() as u64);
     let input = read_bytes(&bytes).unwrap();
-    // Completed: of one that was not, the tables at its end are missing.
+    // The recording is complete: an unfinished one lacks the tables at its end.
     assert!(
         input.notes.iter().all(|note| note.subject != "perf.data") && input.stopped.is_none(),
         "{:?}",
@@ -101,9 +85,9 @@ fn a_command_is_recorded_from_its_beginning_to_its_end() {
 }
 
 #[test]
-fn a_command_that_fails_is_told_with_its_code() {
-    let folder = Folder::new("fails");
-    let Some(mut recording) = start("fails", &Recorder::new(command(&["sh", "-c", "exit 7"]), folder.out()))
+fn exit_code_of_a_failing_command_is_reported() {
+    let folder = tempdir().unwrap();
+    let Some(mut recording) = start("fails", &Recorder::new(command(&["sh", "-c", "exit 7"]), out(&folder)))
     else {
         return;
     };
@@ -112,44 +96,44 @@ fn a_command_that_fails_is_told_with_its_code() {
 }
 
 #[test]
-fn a_command_that_is_not_there_moves_no_file() {
-    let folder = Folder::new("absent");
-    fs::write(folder.out(), "an older one").unwrap();
+fn missing_command_leaves_the_older_file_in_place() {
+    let folder = tempdir().unwrap();
+    fs::write(out(&folder), "an older one").unwrap();
     for name in ["slowpath-no-such-program", "/nowhere/program"] {
-        match Recorder::new(command(&[name]), folder.out()).start().map(drop).unwrap_err() {
+        match Recorder::new(command(&[name]), out(&folder)).start().map(drop).unwrap_err() {
             RecordError::Command { program, .. } => assert_eq!(program, name),
             RecordError::NoPerf { .. } | RecordError::NoRight { .. } => return,
             other => panic!("{other}"),
         }
     }
-    assert_eq!(fs::read_to_string(folder.out()).unwrap(), "an older one");
+    assert_eq!(fs::read_to_string(out(&folder)).unwrap(), "an older one");
 }
 
 #[test]
-fn a_system_is_recorded_for_its_time_and_no_longer() {
-    let folder = Folder::new("system");
+fn system_recording_ends_after_its_duration() {
+    let folder = tempdir().unwrap();
     let longest = Duration::from_millis(700);
-    let recorder = Recorder { longest, ..Recorder::new(What::System { cpus: Some(vec![0]) }, folder.out()) };
+    let recorder = Recorder { longest, ..Recorder::new(What::System { cpus: Some(vec![0]) }, out(&folder)) };
     let Some(mut recording) = start("system", &recorder) else { return };
     wait(&mut recording);
     let recorded = recording.stop().unwrap();
     assert!(recorded.lasted >= longest && recorded.command.is_none(), "{recorded:?}");
-    let input = read_bytes(&fs::read(folder.out()).unwrap()).unwrap();
+    let input = read_bytes(&fs::read(out(&folder)).unwrap()).unwrap();
     assert!(!profile(&input).stacks.is_empty());
-    assert_eq!(processes_with(&folder.0), [""; 0]);
+    assert_eq!(processes_with(folder.path()), [""; 0]);
 }
 
 #[test]
-fn a_process_is_recorded_while_it_is_there() {
-    let folder = Folder::new("process");
+fn process_is_recorded_until_it_exits() {
+    let folder = tempdir().unwrap();
     let mut busy =
         Command::new("sh").args(["-c", "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"]).spawn().unwrap();
-    let recording = start("process", &Recorder::new(What::Process(busy.id()), folder.out()));
+    let recording = start("process", &Recorder::new(What::Process(busy.id()), out(&folder)));
     if let Some(mut recording) = recording {
         busy.wait().unwrap();
         wait(&mut recording);
         recording.stop().unwrap();
-        let input = read_bytes(&fs::read(folder.out()).unwrap()).unwrap();
+        let input = read_bytes(&fs::read(out(&folder)).unwrap()).unwrap();
         assert!(profile(&input).tasks.iter().all(|task| task == "sh"), "{:?}", profile(&input).tasks);
     } else {
         busy.wait().unwrap();
@@ -157,9 +141,9 @@ fn a_process_is_recorded_while_it_is_there() {
 }
 
 #[test]
-fn one_that_is_stopped_ends_its_command() {
-    let folder = Folder::new("stopped");
-    let Some(mut recording) = start("stopped", &Recorder::new(command(&["sleep", "600"]), folder.out()))
+fn stopping_terminates_the_command() {
+    let folder = tempdir().unwrap();
+    let Some(mut recording) = start("stopped", &Recorder::new(command(&["sleep", "600"]), out(&folder)))
     else {
         return;
     };
@@ -170,23 +154,23 @@ fn one_that_is_stopped_ends_its_command() {
 }
 
 #[test]
-fn what_is_dropped_leaves_no_process() {
-    let folder = Folder::new("dropped");
-    let mark = folder.0.join("mark");
+fn dropped_recording_leaves_no_process() {
+    let folder = tempdir().unwrap();
+    let mark = folder.path().join("mark");
     fs::write(&mark, "").unwrap();
     let waits = ["tail", "-f", mark.to_str().unwrap()];
-    let Some(recording) = start("dropped", &Recorder::new(command(&waits), folder.out())) else { return };
-    assert_eq!(processes_with(&folder.0).len(), 2, "perf and tail");
+    let Some(recording) = start("dropped", &Recorder::new(command(&waits), out(&folder))) else { return };
+    assert_eq!(processes_with(folder.path()).len(), 2, "perf and tail");
     drop(recording);
-    assert_eq!(processes_with(&folder.0), [""; 0]);
-    // What was written is complete, too.
-    assert!(read_bytes(&fs::read(folder.out()).unwrap()).is_ok());
+    assert_eq!(processes_with(folder.path()), [""; 0]);
+    // The file is complete as well.
+    assert!(read_bytes(&fs::read(out(&folder)).unwrap()).is_ok());
 }
 
 #[test]
 fn perf_ends_with_the_thread_that_started_it() {
-    let folder = Folder::new("orphan");
-    let recorder = Recorder::new(What::System { cpus: Some(vec![0]) }, folder.out());
+    let folder = tempdir().unwrap();
+    let recorder = Recorder::new(What::System { cpus: Some(vec![0]) }, out(&folder));
     let started = thread::spawn(move || {
         // As if the program were killed: nothing is dropped.
         start("orphan", &recorder).map(std::mem::forget)
@@ -195,30 +179,30 @@ fn perf_ends_with_the_thread_that_started_it() {
         return;
     }
     let begun = Instant::now();
-    while !processes_with(&folder.out()).is_empty() {
+    while !processes_with(&out(&folder)).is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(30), "perf is still there");
         thread::sleep(Duration::from_millis(10));
     }
 }
 
 #[test]
-fn an_older_file_is_moved_aside() {
-    let folder = Folder::new("older");
-    fs::write(folder.out(), "an older one").unwrap();
-    let Some(mut recording) = start("older", &Recorder::new(command(&["true"]), folder.out())) else {
+fn older_file_is_renamed() {
+    let folder = tempdir().unwrap();
+    fs::write(out(&folder), "an older one").unwrap();
+    let Some(mut recording) = start("older", &Recorder::new(command(&["true"]), out(&folder))) else {
         return;
     };
     wait(&mut recording);
     recording.stop().unwrap();
-    assert_eq!(fs::read_to_string(folder.0.join("perf.data.old")).unwrap(), "an older one");
+    assert_eq!(fs::read_to_string(folder.path().join("perf.data.old")).unwrap(), "an older one");
 }
 
 #[test]
-fn what_perf_says_is_handed_on() {
-    let folder = Folder::new("says");
+fn error_text_of_perf_is_passed_on() {
+    let folder = tempdir().unwrap();
     let recorder = Recorder {
         event: Some("no-such-event".to_owned()),
-        ..Recorder::new(command(&["true"]), folder.out())
+        ..Recorder::new(command(&["true"]), out(&folder))
     };
     match recorder.start().map(drop).unwrap_err() {
         RecordError::Perf { said, .. } => assert!(said.contains("no-such-event"), "{said}"),

@@ -1,7 +1,7 @@
-//! The seeds that fuzzing starts from, under `fuzz/corpus/profile`: made here, and read here, crashes of old included.
+//! The fuzzing seeds in `fuzz/corpus/profile`: created and read here, together with inputs that once crashed.
 
 use crate::build::{KERNEL, Order, Recording, USER};
-use crate::told::read_apart;
+use crate::stacks::read_apart;
 use slowpath_profile::{SymbolSources, read};
 use std::fs;
 use std::io::Cursor;
@@ -16,7 +16,7 @@ fn programs() -> PathBuf {
     corpus().with_file_name("elf")
 }
 
-/// A program with functions that are put into another one, as small as a compiler makes it.
+/// A program with inlined functions, as small as a compiler makes it.
 const PROGRAM: &str = "
 static volatile int sink;
 static inline __attribute__((always_inline)) void inner(int n) { sink = n; }
@@ -41,7 +41,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let inner = recording(Order::Little).records;
     packed.record(81, 0, &zstd::encode_all(&inner[..], 1).unwrap());
     let mut about = recording(Order::Little);
-    // A host's name and a kernel's release, a file's build-id, and a mapping with one.
+    // A host name and a kernel release, a file's build-id, and a mapping with one.
     for (feature, name) in [(3, "web1"), (4, "6.1.0")] {
         let text = crate::build::text(name);
         let length = Order::Little.u32(text.len() as u32).to_vec();
@@ -84,7 +84,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Writes them; run by hand when they change.
+/// Writes the seeds; run by hand when they change.
 #[test]
 #[ignore = "writes fuzz/corpus"]
 fn write_the_seeds() {
@@ -94,7 +94,7 @@ fn write_the_seeds() {
     }
 }
 
-/// Writes them; run by hand when they change.
+/// Writes the programs; run by hand when they change.
 #[test]
 #[ignore = "writes fuzz/corpus"]
 fn write_the_programs() {
@@ -140,12 +140,12 @@ fn functions(program: &Path) -> String {
         ..SymbolSources::default()
     };
     let input = read("seed", Cursor::new(recording.file()), &options).unwrap();
-    let told = crate::told::told(crate::told::profile(&input));
-    told.into_keys().collect::<Vec<_>>().join("\n")
+    let found = crate::stacks::stack_lines(crate::stacks::profile(&input));
+    found.into_keys().collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn programs_have_their_functions_and_what_is_in_them() {
+fn elf_seeds_resolve_inlined_functions() {
     for name in ["dwarf-5", "dwarf-4", "packed", "none"] {
         let file = programs().join(name);
         assert!(fs::metadata(&file).unwrap().len() <= 4096, "{name} is longer than fuzz/run takes");
@@ -160,7 +160,7 @@ fn programs_have_their_functions_and_what_is_in_them() {
 }
 
 #[test]
-fn every_seed_is_read_without_a_crash() {
+fn corpus_is_read_without_a_panic() {
     let mut count = 0;
     for entry in fs::read_dir(corpus()).unwrap() {
         let _ = read_apart(&fs::read(entry.unwrap().path()).unwrap());
@@ -173,7 +173,7 @@ fn every_seed_is_read_without_a_crash() {
 }
 
 #[test]
-fn the_seeds_hold_what_they_should() {
+fn generated_seeds_are_read_to_the_end() {
     for (name, bytes) in seeds() {
         let input = read_apart(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(input.stopped, None, "{name}");

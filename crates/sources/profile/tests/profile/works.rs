@@ -1,4 +1,4 @@
-//! What a host did, kept and read again.
+//! What a host did, stored and read back.
 
 use slowpath_cost::Work;
 use slowpath_cost::work::Carried;
@@ -24,14 +24,14 @@ fn written() -> Work {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn work_file_round_trips() {
     let read = from_json("x", to_json(&written()).as_bytes()).unwrap();
     assert_eq!((read.work, read.skipped), (written(), Vec::new()));
     assert_eq!(beside(Path::new("a/perf.data")), Path::new("a/perf.data.work.json"));
 }
 
 #[test]
-fn what_makes_no_sense_is_skipped_by_name() {
+fn invalid_values_are_skipped_and_named() {
     let text = br#"{"schema": "slowpath/work/1", "seconds": -1, "cpus": 0, "cpu_hz": null, "later": {},
         "counters": {"Tcp.InSegs": -5, "Tcp.OutSegs": 3}, "devices": {"lo": {"received_bytes": 1}}}"#;
     let read = from_json("x", text).unwrap();
@@ -41,7 +41,7 @@ fn what_makes_no_sense_is_skipped_by_name() {
 }
 
 #[test]
-fn what_is_something_else_is_an_error() {
+fn file_of_another_format_is_an_error() {
     for text in [
         "",
         "[]",
@@ -64,9 +64,9 @@ fn what_is_something_else_is_an_error() {
     assert!(open(Path::new("/nowhere")).is_err());
 }
 
-/// A transfer on loopback, counted by the kernel: what it says of it is in the work.
+/// A loopback transfer appears in the kernel's counters.
 #[test]
-fn a_transfer_is_counted() {
+fn loopback_transfer_is_counted() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let begun = Begun::here();
     let address = listener.local_addr().unwrap();
@@ -78,16 +78,15 @@ fn a_transfer_is_counted() {
     listener.accept().unwrap().0.read_to_end(&mut received).unwrap();
     assert_eq!((sender.join().unwrap(), received.len()), (8 << 20, 8 << 20));
     let work = begun.end();
-    // Other tests may send something meanwhile.
+    // Other tests may send at the same time.
     let lo = work.devices["lo"];
     assert!(lo.received_bytes > 8 << 20 && lo.sent_packets > 100, "{lo:?}");
-    // 64 KiB is the most that a packet of loopback has, and an MSS of it is smaller.
+    // A loopback packet has at most 64 KiB, and its MSS is smaller.
     assert!(work.segments().unwrap() >= 2 * 128, "{work:?}");
     assert!(work.counter("IpExt.InOctets").unwrap() > 8 << 20);
     assert!(work.counter("Tcp.PassiveOpens").unwrap() >= 1 && work.counter("Tcp.CurrEstab").is_none());
     assert!(work.seconds.unwrap() > 0.0 && work.cpus.unwrap() > 0);
-    let file = std::env::temp_dir().join(format!("slowpath-work-{}", std::process::id()));
-    let at = write(&file, &work).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = write(&folder.path().join("perf.data"), &work).unwrap();
     assert_eq!(open(&at).unwrap().work, work);
-    std::fs::remove_file(at).unwrap();
 }

@@ -1,4 +1,4 @@
-//! A profile as lines that can be compared.
+//! Reads profiles, and lists their stacks as lines that can be compared.
 
 use slowpath_cost::{Image, Profile};
 use slowpath_profile::{Contents, Input, ProfileError, SymbolSources, read};
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::PathBuf;
 
-/// What is at hand, read.
+/// Reads a profile with this host's programs and kernel.
 pub fn read_bytes(bytes: &[u8]) -> Result<Input, ProfileError> {
-    // What perf records here is of this host.
+    // perf records on this host.
     read("test", Cursor::new(bytes), &SymbolSources { root: Some("/".into()), ..SymbolSources::default() })
 }
 
-/// Reads a profile with a kernel of two functions, and no programs: nothing of this host is looked at.
+/// Reads a profile with a kernel of two functions and without programs; nothing of this host is read.
 pub fn read_apart(bytes: &[u8]) -> Result<Input, ProfileError> {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/profile/data");
     let options =
@@ -20,7 +20,7 @@ pub fn read_apart(bytes: &[u8]) -> Result<Input, ProfileError> {
     read("test", Cursor::new(bytes), &options)
 }
 
-/// The stacks of what was read.
+/// The profile with stacks.
 pub fn profile(input: &Input) -> &Profile {
     match &input.contents {
         Contents::Stacks(profile) => profile,
@@ -29,7 +29,7 @@ pub fn profile(input: &Input) -> &Profile {
 }
 
 /// Each event, task and stack, the outermost function first, with its samples and weight.
-pub fn told(profile: &Profile) -> BTreeMap<String, (u64, u64)> {
+pub fn stack_lines(profile: &Profile) -> BTreeMap<String, (u64, u64)> {
     let mut lines = BTreeMap::new();
     for entry in &profile.entries {
         let frames = profile.stacks.frames(entry.stack).iter().rev();
