@@ -28,6 +28,7 @@
 //! **Neither end trusts the other to end anything.** Every wait has a deadline and a check whether to stop.
 //! (`tests/loopback/hostile.rs`)
 
+pub mod far_end;
 pub mod findings;
 pub mod measure;
 pub mod protocol;

@@ -6,7 +6,9 @@ use super::control::Control;
 use super::udp::{BATCH, Udp, any_like};
 use super::{LOWEST_RATE, ProbeError, SERVED_DURATIONS, Stop, pace};
 use crate::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
-use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Stamp, Token};
+use crate::protocol::{
+    BURST_NS, Bulk, Datagram, MOST_BURST, MOST_PACKETS, Message, SERVER_BYTES, Stamp, Token,
+};
 use slowpath_model::nanos;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -24,12 +26,6 @@ const QUIET: Duration = Duration::from_millis(50);
 const MOST_REST_NS: u64 = 5_000_000_000;
 /// Reads of a batch before other work gets its turn.
 const READS: usize = 64;
-/// Packets in a train, here and at the far end.
-pub const MOST_PACKETS: u32 = 1 << 16;
-/// Packets in a burst, as far as the far end's rate allows.
-pub const MOST_BURST: u32 = 1024;
-/// How long a burst may take at the highest rate.
-pub const BURST_NS: u64 = 20_000_000;
 /// The length of packets, as IP counts it, unless the path only takes shorter ones: Ethernet's.
 const PACKET_BYTES: u32 = 1500;
 

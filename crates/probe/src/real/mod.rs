@@ -5,7 +5,6 @@
 //! - `measured`: all requested measurements, one after the other.
 //! - [`bulk`]: a transfer by TCP, and its `TCP_INFO`.
 
-mod budget;
 pub mod bulk;
 pub mod client;
 mod clock;
@@ -14,15 +13,15 @@ mod measured;
 mod pace;
 pub mod server;
 mod session;
-mod sessions;
 mod udp;
-mod waiting;
 
-pub use budget::Caps;
 pub use client::{Client, Connected};
 pub use measured::{Measured, measure};
 pub use server::{Happened, Server};
 
+pub use crate::far_end::Caps;
+
+use crate::far_end::End;
 use crate::protocol::NotAMessage;
 use slowpath_model::Rate;
 use std::io;
@@ -98,6 +97,9 @@ pub enum ProbeError {
         /// The announced duration.
         duration_ns: u64,
     },
+    /// It ended its session, as it may.
+    #[error("the other end ended the session")]
+    Bye,
     /// A stop was requested.
     #[error("stopped")]
     Stopped,
@@ -107,6 +109,18 @@ impl ProbeError {
     /// For `map_err`: what was attempted.
     fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { what, source }
+    }
+}
+
+impl From<End> for ProbeError {
+    fn from(end: End) -> Self {
+        match end {
+            End::Bye => Self::Bye,
+            End::Silent => Self::Silent,
+            End::OutOfTurn => Self::OutOfTurn,
+            End::GaveWay => Self::GaveWay,
+            End::Refused(why) => Self::Refused(why),
+        }
     }
 }
 
