@@ -127,6 +127,7 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/doctor/src/judge",
     "crates/probe/src/far_end",
     "crates/probe/src/measure",
+    "crates/probe/src/near_end",
     "crates/probe/src/protocol",
     "crates/probe/src/simulated",
 ];

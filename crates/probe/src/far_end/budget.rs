@@ -62,7 +62,7 @@ impl Bucket {
         let (each, most) = (u128::from(each.max(1)) * SECOND_NS, u128::from(self.most) * SECOND_NS);
         let there = most - self.missing;
         let taken = (there / each).min(count as u128);
-        if taken == 0 {
+        if taken == 0 && count > 0 {
             let nanos = (each - there).div_ceil(u128::from(self.per_s));
             return Err(Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))));
         }
@@ -129,6 +129,7 @@ mod tests {
         let begin = Instant::START;
         let mut bucket = Bucket::full(1000, 100, begin);
         assert_eq!(bucket.take(1001, begin), Err(None));
+        assert_eq!(bucket.take_up_to(0, 90, begin), Ok(0));
         assert_eq!(bucket.take_up_to(20, 90, begin), Ok(11));
         assert_eq!(bucket.take(30, begin), Err(Some(Duration::from_millis(200))));
         let mut taken = 990;

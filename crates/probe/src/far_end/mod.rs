@@ -18,17 +18,17 @@ pub use places::{MOST_PLACES, Places};
 pub use room::{Begun, MOST_CLIENTS, One, Room};
 pub use session::{Act, IDLE, LIFE, Over, Session, report};
 
-/// Why a client gets no more.
+/// Why one end does no more for the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It ended its session.
+    /// It has ended the session.
     Bye,
     /// It did not act in time.
     Silent,
-    /// It sent another message than the ones that it may send now.
+    /// It sent another message than those that may come now.
     OutOfTurn,
     /// Its session was idle, and another client needed the place.
     GaveWay,
-    /// It asked for more than it may have, for this reason.
+    /// More was asked for than is served, or the other end said so; the reason.
     Refused(String),
 }

@@ -8,6 +8,8 @@ use super::places::{NoPlace, Places};
 use super::{Act, End, Session};
 use crate::protocol::{DATAGRAM_BYTES, Datagram, Message, Token};
 use slowpath_model::{Instant, nanos};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -138,9 +140,11 @@ impl<C> Room<C> {
 
     /// Removes, of the address with most clients here, the one that has been silent for longest.
     pub fn shrink(&mut self) -> Option<One<C>> {
-        let owners: Vec<IpAddr> = self.0.iter().map(|one| owner(one.client)).collect();
-        let count = |at: usize| owners.iter().filter(|owner| **owner == owners[at]).count();
-        let key = |at: &usize| (std::cmp::Reverse(count(*at)), self.0[*at].last());
+        let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+        for one in &self.0 {
+            *counts.entry(owner(one.client)).or_default() += 1;
+        }
+        let key = |at: &usize| (Reverse(counts[&owner(self.0[*at].client)]), self.0[*at].last());
         let at = (0..self.0.len()).min_by_key(key)?;
         Some(self.0.remove(at))
     }
