@@ -4,9 +4,10 @@
 //! `real/client.rs` does the I/O; the fuzz target `near_end` plays the far end.
 
 use crate::far_end::End;
-use crate::measure::{Flight, Passed, Train};
-use crate::protocol::{DATAGRAM_BYTES, Datagram, Message, Stamp, Token};
-use slowpath_model::Instant;
+use crate::measure::{Flight, Limits, Passed, Train};
+use crate::protocol::{BURST_NS, DATAGRAM_BYTES, Datagram, MOST_BURST, MOST_PACKETS, Message, Stamp, Token};
+use slowpath_model::{Instant, Rate};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// How long to wait for an end that is there.
@@ -14,6 +15,26 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 /// How long nothing has to arrive before the rest of a train counts as lost: queues on the path release their packets
 /// back to back.
 pub const QUIET: Duration = Duration::from_millis(50);
+
+/// The durations of a train or transfer that a far end can serve. A client accepts no other announcement.
+pub const SERVED_DURATIONS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(60);
+/// The lowest rate that a far end can serve: below it, a measurement takes hours.
+pub const LOWEST_RATE: Rate = Rate::bits_per_second(10_000);
+
+/// The limits of a channel to a far end that announces this rate and duration, for packets of this length; `None` if no
+/// far end serves them.
+pub fn limits(rate_bit_per_s: u64, duration_ns: u64, packet_bytes: u32) -> Option<Limits> {
+    let is_served =
+        SERVED_DURATIONS.contains(&Duration::from_nanos(duration_ns)) && rate_bit_per_s >= LOWEST_RATE.get();
+    let bytes = Rate::bits_per_second(rate_bit_per_s).amount_in(Duration::from_nanos(BURST_NS));
+    let in_burst = bytes.get() / u64::from(packet_bytes.max(1));
+    is_served.then(|| Limits {
+        rate_bit_per_s,
+        packets: MOST_PACKETS,
+        burst: u32::try_from(in_burst).unwrap_or(u32::MAX).clamp(2, MOST_BURST),
+        duration_ns,
+    })
+}
 
 /// What a message of the far end means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,4 +202,53 @@ fn put_together(sent: &[Option<u64>], came: &[Stamp], overflowed: u32) -> Passed
         }
     }
     Passed { flights, overtaken, overflowed: Some(overflowed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Direction;
+
+    fn train(direction: Direction) -> Train {
+        Train { direction, packets: 10, bytes: 100, burst: 1, gap_ns: 1_000_000 }
+    }
+
+    #[test]
+    fn any_announcement_gives_limits_that_the_ends_keep_or_none() {
+        assert_eq!(limits(u64::MAX, 10_000_000, 1500).map(|limits| limits.burst), Some(MOST_BURST));
+        assert_eq!(limits(10_000, 60_000_000_000, 1500).map(|limits| limits.burst), Some(2));
+        // 20 ms at 6 Mbit/s are 15,000 bytes.
+        assert_eq!(limits(6_000_000, 1_000_000_000, 1500).map(|limits| limits.burst), Some(10));
+        assert_eq!(limits(9_999, 1_000_000_000, 1500), None);
+        assert_eq!(limits(1_000_000, u64::MAX, 1500), None);
+    }
+
+    #[test]
+    fn report_before_the_train_has_left_is_out_of_turn() {
+        let now = Instant::START;
+        let mut there = There::new(1, &train(Direction::There), now);
+        let finished = Message::Finished { number: 1, overflowed: 0 };
+        assert_eq!(there.message(finished.clone(), now), Err(End::OutOfTurn));
+        assert_eq!(there.message(Message::Ready(1), now), Ok(Heard::Ready));
+        there.left(now);
+        assert_eq!(there.message(Message::Ready(1), now), Err(End::OutOfTurn));
+        assert_eq!(there.message(finished.clone(), now + 2 * PATIENCE), Ok(Heard::Finished(0)));
+        let late = now + 2 * PATIENCE + Duration::from_nanos(1);
+        assert_eq!(there.message(finished, late), Err(End::Silent));
+    }
+
+    #[test]
+    fn train_back_ends_when_all_that_left_has_arrived_or_nothing_comes() {
+        let now = Instant::START;
+        let mut back = Back::new(1, &train(Direction::Back), now);
+        let stamps = (0..2).map(|packet| Stamp { packet, at_ns: packet.into() }).collect();
+        back.message(Message::Stamps { number: 1, stamps }, now).expect("a part of the report");
+        assert_eq!(back.is_over(now), Ok(false));
+        back.message(Message::Finished { number: 1, overflowed: 0 }, now).expect("its end");
+        back.datagram(&Datagram::Load { train: 1, packet: 1 }.write(&[7; 16]), &[7; 16], 5, now);
+        assert_eq!(back.is_over(now), Ok(false));
+        assert_eq!(back.is_over(now + QUIET), Ok(true));
+        let passed = back.passed(0);
+        assert_eq!((passed.left(), passed.lost(), passed.refused()), (2, 1, 8));
+    }
 }

@@ -4,10 +4,10 @@ use super::bulk::{self, Transfer};
 use super::clock::{is_gone, now, readable, sleep, time_of_day_ns};
 use super::control::Control;
 use super::udp::{BATCH, Udp, any_like};
-use super::{LOWEST_RATE, ProbeError, SERVED_DURATIONS, Stop, pace};
+use super::{ProbeError, Stop, pace};
 use crate::measure::{Channel, Direction, Echo, Limits, Passed, Train};
-use crate::near_end::{Back, Heard, PATIENCE, QUIET, There};
-use crate::protocol::{BURST_NS, Bulk, Datagram, MOST_BURST, MOST_PACKETS, Message, SERVER_BYTES, Token};
+use crate::near_end::{self, Back, Heard, PATIENCE, QUIET, There};
+use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Token};
 use slowpath_model::nanos;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -61,9 +61,7 @@ impl<'a> Client<'a> {
         else {
             return Err(ProbeError::OutOfTurn);
         };
-        if !SERVED_DURATIONS.contains(&Duration::from_nanos(duration_ns))
-            || rate_bit_per_s < LOWEST_RATE.get()
-        {
+        if near_end::limits(rate_bit_per_s, duration_ns, PACKET_BYTES).is_none() {
             return Err(ProbeError::Absurd { rate_bit_per_s, duration_ns });
         }
         // From the address that the far end knows.
@@ -72,13 +70,8 @@ impl<'a> Client<'a> {
         udp.connect(SocketAddr::new(to.ip(), udp_port))?;
         open(&mut control, &udp, &token, to)?;
         let packet_bytes = udp.mtu().unwrap_or(PACKET_BYTES).min(PACKET_BYTES);
-        let in_burst = rate_bit_per_s / 8 * (BURST_NS / 1000) / 1_000_000 / u64::from(packet_bytes);
-        let limits = Limits {
-            rate_bit_per_s,
-            packets: MOST_PACKETS,
-            burst: u32::try_from(in_burst).unwrap_or(u32::MAX).clamp(2, MOST_BURST),
-            duration_ns,
-        };
+        let limits = near_end::limits(rate_bit_per_s, duration_ns, packet_bytes)
+            .ok_or(ProbeError::Absurd { rate_bit_per_s, duration_ns })?;
         let connected = Connected { to, packet_bytes, limits };
         Ok((Self { control, udp, to, token, limits, number: 0, stop }, connected))
     }

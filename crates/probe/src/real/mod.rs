@@ -20,22 +20,15 @@ pub use measured::{Measured, measure};
 pub use server::{Happened, Server};
 
 pub use crate::far_end::Caps;
+pub use crate::near_end::{LOWEST_RATE, SERVED_DURATIONS};
 
 use crate::far_end::End;
 use crate::protocol::NotAMessage;
-use slowpath_model::Rate;
 use std::io;
 use std::net::SocketAddr;
-use std::ops::RangeInclusive;
-use std::time::Duration;
 
 /// The TCP and UDP port of a server: not registered.
 pub const PORT: u16 = 5717;
-
-/// The durations of a train or transfer that a far end can serve. A client accepts no other announcement.
-pub const SERVED_DURATIONS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(60);
-/// The lowest rate that a far end can serve: below it, a measurement takes hours.
-pub const LOWEST_RATE: Rate = Rate::bits_per_second(10_000);
 
 /// Why an end cannot continue.
 #[derive(Debug, thiserror::Error)]

@@ -287,11 +287,11 @@ fn ended(control: &mut Control<'_>, client: IpAddr, why: ProbeError, on_event: O
     on_event(Happened::Broke(client, &why));
 }
 
-/// Tells a client why it gets no more. It may be gone, or not listen; then it gets no answer.
+/// Tells a client why it gets no more. It may be gone, or not listen; then it gets no answer, and nobody waits for it.
 fn refuse(control: &mut Control<'_>, why: &ProbeError) {
     let why = match why {
         ProbeError::Refused(why) => why.clone(),
         why => why.to_string(),
     };
-    let _ = control.say(&Message::Refused(why));
+    control.last_word(&Message::Refused(why));
 }

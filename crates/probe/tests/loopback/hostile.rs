@@ -250,6 +250,45 @@ fn addresses_that_ask_and_stall_again_and_again_come_after_one_that_did_not() {
     });
 }
 
+/// Whether the kernel still has the far end's socket of this connection (proc_pid_net(5), `/proc/net/tcp`).
+fn is_kept(far: SocketAddr, client: SocketAddr) -> bool {
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux");
+    let ports = [far, client].map(|end| format!(":{:04X}", end.port()));
+    table.lines().any(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        ports.iter().all(|port| fields.next().is_some_and(|end| end.ends_with(port)))
+    })
+}
+
+#[test]
+fn client_whose_window_stays_shut_is_given_up_by_the_far_end_and_its_kernel() {
+    let far = FarEnd::usual();
+    // Refusals until the connection has no more room for them.
+    let mut hand = ByHand::connect(far.address);
+    let _udp = hand.open();
+    let mut bytes = Vec::new();
+    Message::Train { number: 1, train: Train { packets: 0, ..SLOW }, wait_ns: 0 }.write(&mut bytes);
+    hand.stream.set_write_timeout(Some(SECOND)).expect("a time-out");
+    let began = Instant::now();
+    while hand.stream.write_all(&bytes.repeat(10_000)).is_ok() && began.elapsed() < 10 * SECOND {}
+    assert_eq!(far.expect_end().as_deref(), Some("the other end did not answer in time"));
+    assert!(began.elapsed() < 8 * SECOND, "{:?}", began.elapsed());
+    // A transfer that is not read, and leaves a full send buffer.
+    let mut hand = ByHand::connect(far.address);
+    let (token, udp) = hand.hello();
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.send_to(&Datagram::Open.write(&token), udp).expect("sent");
+    assert_eq!(hand.hear(), Some(Message::Opened));
+    let mut transfer = ByHand::connect(far.address);
+    let own = transfer.stream.local_addr().expect("an address");
+    transfer.say(&Message::Transfer { token, direction: Direction::Back, duration_ns: 100_000_000 });
+    let began = Instant::now();
+    while is_kept(far.address, own) {
+        assert!(began.elapsed() < 8 * SECOND, "the kernel keeps it");
+        std::thread::sleep(SECOND / 10);
+    }
+}
+
 /// A far end written by hand, which does this with the connection after the client's first message.
 fn hostile(does: impl FnOnce(TcpStream, UdpSocket) + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
