@@ -19,6 +19,7 @@ pub use client::{Client, Connected};
 pub use measured::{Measured, measure};
 pub use server::{Happened, Server};
 
+// What the command sets and checks.
 pub use crate::far_end::Caps;
 pub use crate::near_end::{LOWEST_RATE, SERVED_DURATIONS};
 
