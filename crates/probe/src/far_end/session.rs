@@ -304,3 +304,77 @@ impl Session {
         Some(Over::Transfer(answer))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::Rate;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const TOKEN: Token = [7; 16];
+
+    /// A session that has a place, at a far end that serves a minute.
+    fn begun() -> (Session, Places) {
+        let caps = Caps { rate: Rate::mbit(10), duration: 60 * SECOND };
+        let (client, places) = (IpAddr::from([192, 0, 2, 1]), Places::new(caps));
+        places.enter(client, TOKEN, Instant::START).expect("a place");
+        (Session::new(client, TOKEN, caps, 28, Instant::START), places)
+    }
+
+    fn at(seconds: u32) -> Instant {
+        Instant::START + seconds * SECOND
+    }
+
+    /// Looks every second, and returns when the session ended.
+    fn ends(session: &mut Session, places: &Places, seconds: std::ops::Range<u32>) -> Option<u32> {
+        seconds.into_iter().find(|second| session.check(places, at(*second)).is_err())
+    }
+
+    /// Two packets, 50 s apart.
+    fn long(direction: Direction) -> Message {
+        let train = Train { direction, packets: 2, bytes: 100, burst: 1, gap_ns: 50_000_000_000 };
+        Message::Train { number: 1, train, wait_ns: 0 }
+    }
+
+    #[test]
+    fn session_without_requests_ends_after_30_s_and_any_after_10_min() {
+        let (mut session, places) = begun();
+        assert_eq!(ends(&mut session, &places, 0..700), Some(31));
+        let (mut session, places) = begun();
+        for second in 0..=600 {
+            let act = session.message(Message::Gone(1), &places, at(second));
+            assert_eq!((act, session.check(&places, at(second))), (Ok(Act::Nothing), Ok(())));
+        }
+        assert_eq!(session.check(&places, at(601)), Err(End::Silent));
+    }
+
+    #[test]
+    fn train_and_transfer_longer_than_30_s_are_not_idle() {
+        for direction in [Direction::There, Direction::Back] {
+            let (mut session, places) = begun();
+            session.message(long(direction), &places, at(0)).expect("it is served");
+            // 5 s after it should have ended.
+            assert_eq!(ends(&mut session, &places, 0..100), Some(56), "{direction:?}");
+        }
+        let (mut session, places) = begun();
+        places.begin(session.client(), &TOKEN, 60_000_000_000, at(0)).expect("a transfer");
+        assert_eq!(ends(&mut session, &places, 0..60), None);
+        places.end(&TOKEN, None, at(60));
+        assert_eq!(ends(&mut session, &places, 60..100), Some(90));
+    }
+
+    #[test]
+    fn echo_within_the_budget_is_answered_by_as_many_bytes() {
+        let (mut session, places) = begun();
+        let echo = Datagram::Echo { number: 3 }.write(&TOKEN);
+        let answer = session.datagram(&echo, (5, 9), &places, at(1)).expect("an answer");
+        assert_eq!(Datagram::read(&answer, &TOKEN), Some(Datagram::Reply { number: 3, turned_ns: 4 }));
+        assert_eq!(
+            session.datagram(&Datagram::Echo { number: 3 }.write(&[8; 16]), (5, 9), &places, at(1)),
+            None
+        );
+        let answered = (0..1_000_000).filter(|_| session.datagram(&echo, (5, 9), &places, at(1)).is_some());
+        // 40 ms at 10 Mbit/s and two packets of 9000 bytes, by echoes of 64 bytes; one has left.
+        assert_eq!(answered.count(), (50_000 + 18_000) / 64 - 1);
+    }
+}

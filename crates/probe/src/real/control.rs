@@ -102,6 +102,11 @@ impl<'a> Control<'a> {
         unsafe { libc::send(self.descriptor(), bytes.as_ptr().cast(), bytes.len(), flags) };
     }
 
+    /// Whether something was read that was not yet returned as a message.
+    pub fn has_part(&self) -> bool {
+        self.begun.is_some()
+    }
+
     /// The next message, if it has arrived completely.
     pub fn heard(&mut self) -> Result<Option<Message>, ProbeError> {
         loop {

@@ -86,15 +86,18 @@ impl Server {
             while !stop() {
                 let own = [self.listener.as_raw_fd(), self.door.descriptor()].map(|fd| (fd, libc::POLLIN));
                 let polled = own.into_iter().chain(room.clients().iter().flat_map(polled));
-                let is_ready = ready(polled, LOOK)?;
+                let mut is_ready = ready(polled, LOOK)?.into_iter();
+                let mut next = || is_ready.next() == Some(true);
+                let (may_accept, has_datagram) = (next(), next());
+                let of_client = |one: &One<Connection<'_>>| (next(), one.connection.udp.is_some() && next());
+                let of_clients: Vec<(bool, bool)> = room.clients().iter().map(of_client).collect();
                 // From the last, for those before a removed one to keep their numbers.
-                for at in (0..room.clients().len()).rev() {
-                    let result = self.serve(&mut room, at, &is_ready[2 + 2 * at..][..2], udp_port);
-                    if let Err(why) = result {
+                for (at, is_ready) in of_clients.into_iter().enumerate().rev() {
+                    if let Err(why) = self.serve(&mut room, at, is_ready, udp_port) {
                         turn_away(room.remove(at), why, on_event);
                     }
                 }
-                if is_ready[1] {
+                if has_datagram {
                     self.first_datagrams(&mut room, on_event)?;
                 }
                 while let Some((one, begun)) = room.begin(&self.places, now()) {
@@ -111,7 +114,7 @@ impl Server {
                 while let Some((one, why)) = room.expired(&self.places, now()) {
                     turn_away(one, why.into(), on_event);
                 }
-                if is_ready[0] {
+                if may_accept {
                     self.accept(&mut room, stop, on_event);
                 }
             }
@@ -152,10 +155,10 @@ impl Server {
         &self,
         room: &mut Room<Connection<'_>>,
         at: usize,
-        is_ready: &[bool],
+        (has_message, has_datagram): (bool, bool),
         udp_port: u16,
     ) -> Result<(), ProbeError> {
-        if is_ready[1] {
+        if has_datagram {
             let one = room.client(at);
             let mut batch = Vec::with_capacity(BATCH);
             // One batch, for others to get their turn.
@@ -165,13 +168,14 @@ impl Server {
                 take_datagrams(udp, session, &self.places, &mut batch)?;
             }
         }
-        if !is_ready[0] {
-            return Ok(());
+        let one = room.client(at);
+        match one.may_talk() {
+            false if has_message => return Err(ProbeError::Closed),
+            // A part of a message may be overdue, or a message have come with the last one.
+            true if has_message || one.connection.control.has_part() => {}
+            _ => return Ok(()),
         }
-        if !room.client(at).may_talk() {
-            return Err(ProbeError::Closed);
-        }
-        let Some(message) = room.client(at).connection.control.heard()? else { return Ok(()) };
+        let Some(message) = one.connection.control.heard()? else { return Ok(()) };
         let token = token()?;
         let answer = room.message(at, message, token, udp_port, &self.places, now())?;
         answer.map_or(Ok(()), |answer| room.client(at).connection.control.say(&answer))
@@ -260,11 +264,11 @@ impl Server {
     }
 }
 
-/// What to poll a client's descriptors for; there is no socket -1.
-fn polled(one: &One<Connection<'_>>) -> [(RawFd, libc::c_short); 2] {
+/// What to poll a client's descriptors for: the connection's, and that of the socket if there is one.
+fn polled(one: &One<Connection<'_>>) -> impl Iterator<Item = (RawFd, libc::c_short)> {
     let events = if one.may_talk() { libc::POLLIN } else { libc::POLLRDHUP };
-    let udp = one.connection.udp.as_ref().map_or(-1, Udp::descriptor);
-    [(one.connection.control.descriptor(), events), (udp, libc::POLLIN)]
+    let udp = one.connection.udp.as_ref().map(|udp| (udp.descriptor(), libc::POLLIN));
+    [(one.connection.control.descriptor(), events)].into_iter().chain(udp)
 }
 
 /// A client leaves the room.

@@ -141,6 +141,17 @@ fn slow_and_silent_clients_keep_no_honest_one_waiting() {
 }
 
 #[test]
+fn part_of_a_message_in_a_session_is_overdue_after_5_s() {
+    let far = FarEnd::usual();
+    let mut hand = ByHand::connect(far.address);
+    let _udp = hand.open();
+    let began = Instant::now();
+    hand.stream.write_all(&[0, 0, 0]).expect("it listens");
+    hand.expect_refused("in time");
+    assert!(began.elapsed() < 8 * SECOND, "{:?}", began.elapsed());
+}
+
+#[test]
 fn idle_sessions_of_other_addresses_give_way() {
     let far = FarEnd::usual();
     let mut idle: Vec<(ByHand, UdpSocket)> = Vec::new();
