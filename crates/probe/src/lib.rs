@@ -9,6 +9,7 @@
 //! - [`findings`]: the procedures one after the other, each starting from the results of the previous one.
 //! - [`simulated`]: a channel over the emulated path of `slowpath-path`, in no time.
 //! - [`protocol`]: the protocol between the two programs of a real measurement.
+//! - [`far_end`], [`near_end`]: what each of them does with the other's messages and datagrams. Pure.
 //! - [`real`]: a channel of UDP packets between two hosts, the far end that answers it, and a bulk transfer by TCP.
 //!
 //! # Decisions
@@ -21,15 +22,17 @@
 //! **The spacing of single packets is never trusted alone.** NICs and the lab's relay deliver packets in groups.
 //!
 //! **The far end is no amplifier.** UDP goes only to the address of its TCP connection, only after a datagram from there
-//! with the session's token (`real/waiting.rs`), and only out of the token buckets of that address
-//! (`real/budget.rs`), which all its sessions share. Clients that have not proven themselves cost no thread and no
-//! port. (`tests/loopback`)
+//! with the session's token (`far_end/room.rs`), and only out of the token buckets of that address
+//! (`far_end/budget.rs`), which all its sessions share. Clients that have not asked for a train or a transfer cost no
+//! thread and take no place from others. (`tests/loopback`, fuzz target `far_end`)
 //!
 //! **Neither end trusts the other to end anything.** Every wait has a deadline and a check whether to stop.
-//! (`tests/loopback/hostile.rs`)
+//! (`tests/loopback/hostile.rs`, fuzz targets `far_end` and `near_end`)
 
+pub mod far_end;
 pub mod findings;
 pub mod measure;
+pub mod near_end;
 pub mod protocol;
 pub mod real;
 pub mod simulated;

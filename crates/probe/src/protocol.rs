@@ -20,6 +20,12 @@ pub const CLIENT_BYTES: usize = 128;
 pub const SERVER_BYTES: usize = 64 * 1024;
 /// Times in one message.
 pub const MOST_TIMES: usize = 4096;
+/// Packets in a train, for both ends.
+pub const MOST_PACKETS: u32 = 1 << 16;
+/// Packets in a burst, as far as the far end's rate allows.
+pub const MOST_BURST: u32 = 1024;
+/// How long a burst may take at the highest rate.
+pub const BURST_NS: u64 = 20_000_000;
 /// Bytes of a reason.
 const MOST_REASON: usize = 400;
 

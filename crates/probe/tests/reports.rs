@@ -4,11 +4,15 @@ use proptest::prelude::*;
 use slowpath_probe::findings::{Found, Wanted};
 use slowpath_probe::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
 
+/// The shortest and a usual `--max-duration`.
+static SERVED_NS: [u64; 2] = [10_000_000, 10_000_000_000];
+
 /// A channel whose times are these, over and over.
 struct Reported {
     times: Vec<u64>,
     at: usize,
     trains: u32,
+    limits: Limits,
 }
 
 impl Reported {
@@ -27,12 +31,14 @@ impl Channel for Reported {
     type Error = ();
 
     fn limits(&self) -> Limits {
-        Limits { rate_bit_per_s: 1_000_000_000, packets: 1 << 16, burst: 1024, duration_ns: 10_000_000_000 }
+        self.limits
     }
 
     fn pass(&mut self, train: &Train) -> Result<Passed, ()> {
         self.trains += 1;
         assert!(self.trains < 5000, "it does not end");
+        // Two packets at a low rate take as long as they take.
+        assert!(train.packets == 2 || train.duration_ns() <= self.limits.duration_ns, "{train:?}");
         let flights = (0..train.packets).map(|_| Flight { sent_ns: self.some(), arrived_ns: self.some() });
         Ok(Passed { flights: flights.collect(), overtaken: 1, overflowed: Some(self.next() as u32) })
     }
@@ -53,10 +59,12 @@ proptest! {
     fn any_reported_times_give_a_result(
         times in prop::collection::vec(prop_oneof![any::<u64>(), 0_u64..9, u64::MAX - 9..=u64::MAX], 1..60),
         back in any::<bool>(),
+        duration_ns in prop::sample::select(&SERVED_NS),
     ) {
         let direction = if back { Direction::Back } else { Direction::There };
         let wanted = Wanted { direction, capacity: true, available: true, ramp: true, rates: None, steps: 3 };
         let mut found = Found::new(wanted, 1500);
-        prop_assert_eq!(found.fill(&mut Reported { times, at: 0, trains: 0 }, &mut |_| ()), Ok(()));
+        let limits = Limits { rate_bit_per_s: 1_000_000_000, packets: 1 << 16, burst: 1024, duration_ns };
+        prop_assert_eq!(found.fill(&mut Reported { times, at: 0, trains: 0, limits }, &mut |_| ()), Ok(()));
     }
 }

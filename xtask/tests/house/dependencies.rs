@@ -125,7 +125,9 @@ pub const PURE: &[&str] = &[
 /// Folders that do not touch the system, in crates that do: what they judge is data.
 pub const PURE_PARTS: &[&str] = &[
     "crates/doctor/src/judge",
+    "crates/probe/src/far_end",
     "crates/probe/src/measure",
+    "crates/probe/src/near_end",
     "crates/probe/src/protocol",
     "crates/probe/src/simulated",
 ];

@@ -95,10 +95,11 @@ pub fn measure<C: Channel>(
         trains.extend(train_rate(&passed, setting.packet_bytes));
         rest_after(channel, setting, &passed)?;
     }
-    let pairs = bursts(setting, 2, PAIRS);
-    // A slow far end serves pairs at its own rate.
-    let gap_ns = pairs.gap_ns.max(nanos_for(2 * u64::from(pairs.bytes), channel.limits().rate_bit_per_s));
-    let passed = channel.pass(&Train { gap_ns, ..pairs })?;
+    // A slow far end serves pairs at its own rate, and perhaps not as many.
+    let limits = channel.limits();
+    let gap_ns = PAIRS_APART_NS.max(nanos_for(2 * u64::from(setting.packet_bytes), limits.rate_bit_per_s));
+    let in_time = u32::try_from(limits.duration_ns / gap_ns).map_or(PAIRS, |gaps| gaps.saturating_add(1));
+    let passed = channel.pass(&Train { gap_ns, ..bursts(setting, 2, PAIRS.min(in_time)) })?;
     rest_after(channel, setting, &passed)?;
     let pairs = pair_rates(&passed, setting.packet_bytes);
     Ok(judged(&trains, &pairs, train_packets, setting.packet_bytes))

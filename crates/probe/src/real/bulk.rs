@@ -2,6 +2,7 @@
 
 use super::ProbeError;
 use super::clock::monotonic_ns;
+use super::control::gives_up_after;
 use crate::measure::Direction;
 use crate::measure::channel::rate_of;
 use crate::protocol::{Bulk, TcpEnd};
@@ -75,6 +76,8 @@ pub fn write(
     goes_on: &dyn Fn() -> Result<(), ProbeError>,
 ) -> Result<Bulk, ProbeError> {
     stream.set_write_timeout(Some(ASK)).map_err(ProbeError::system("set a time-out"))?;
+    // An interruption of the path is part of the result.
+    gives_up_after(stream, Duration::from_nanos(duration_ns).saturating_add(AFTERWARDS))?;
     let chunk = vec![0; CHUNK_BYTES];
     let (begin_ns, mut bytes) = (monotonic_ns(), 0);
     while monotonic_ns() - begin_ns < duration_ns {
@@ -87,6 +90,7 @@ pub fn write(
     }
     let lasted_ns = monotonic_ns() - begin_ns;
     let end = asked(stream)?;
+    gives_up_after(stream, AFTERWARDS)?;
     // The other end may already have closed it; then there is nothing to shut down.
     let _ = stream.shutdown(Shutdown::Write);
     Ok(Bulk { bytes, lasted_ns, end })

@@ -1,35 +1,25 @@
 //! The client's end of the channel between two hosts.
 
 use super::bulk::{self, Transfer};
-use super::clock::{is_gone, readable, sleep, time_of_day_ns};
+use super::clock::{is_gone, now, readable, sleep, time_of_day_ns};
 use super::control::Control;
 use super::udp::{BATCH, Udp, any_like};
-use super::{LOWEST_RATE, ProbeError, SERVED_DURATIONS, Stop, pace};
-use crate::measure::{Channel, Direction, Echo, Flight, Limits, Passed, Train};
-use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Stamp, Token};
+use super::{ProbeError, Stop, pace};
+use crate::measure::{Channel, Direction, Echo, Limits, Passed, Train};
+use crate::near_end::{self, Back, Heard, PATIENCE, QUIET, There};
+use crate::protocol::{Bulk, Datagram, Message, SERVER_BYTES, Token};
 use slowpath_model::nanos;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// How long to wait for an end that is there.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait for an echo, and for the first datagram.
 const ECHO_PATIENCE: Duration = Duration::from_secs(1);
 /// How often the first datagram is sent, in case one is lost.
 const OPENINGS: u32 = 10;
-/// How long nothing has to arrive before the rest of a train counts as lost: queues on the path release their packets
-/// back to back.
-const QUIET: Duration = Duration::from_millis(50);
 /// The longest pause between two trains: no queue on a path is longer.
 const MOST_REST_NS: u64 = 5_000_000_000;
 /// Reads of a batch before other work gets its turn.
 const READS: usize = 64;
-/// Packets in a train, here and at the far end.
-pub const MOST_PACKETS: u32 = 1 << 16;
-/// Packets in a burst, as far as the far end's rate allows.
-pub const MOST_BURST: u32 = 1024;
-/// How long a burst may take at the highest rate.
-pub const BURST_NS: u64 = 20_000_000;
 /// The length of packets, as IP counts it, unless the path only takes shorter ones: Ethernet's.
 const PACKET_BYTES: u32 = 1500;
 
@@ -71,9 +61,7 @@ impl<'a> Client<'a> {
         else {
             return Err(ProbeError::OutOfTurn);
         };
-        if !SERVED_DURATIONS.contains(&Duration::from_nanos(duration_ns))
-            || rate_bit_per_s < LOWEST_RATE.get()
-        {
+        if near_end::limits(rate_bit_per_s, duration_ns, PACKET_BYTES).is_none() {
             return Err(ProbeError::Absurd { rate_bit_per_s, duration_ns });
         }
         // From the address that the far end knows.
@@ -82,13 +70,8 @@ impl<'a> Client<'a> {
         udp.connect(SocketAddr::new(to.ip(), udp_port))?;
         open(&mut control, &udp, &token, to)?;
         let packet_bytes = udp.mtu().unwrap_or(PACKET_BYTES).min(PACKET_BYTES);
-        let in_burst = rate_bit_per_s / 8 * (BURST_NS / 1000) / 1_000_000 / u64::from(packet_bytes);
-        let limits = Limits {
-            rate_bit_per_s,
-            packets: MOST_PACKETS,
-            burst: u32::try_from(in_burst).unwrap_or(u32::MAX).clamp(2, MOST_BURST),
-            duration_ns,
-        };
+        let limits = near_end::limits(rate_bit_per_s, duration_ns, packet_bytes)
+            .ok_or(ProbeError::Absurd { rate_bit_per_s, duration_ns })?;
         let connected = Connected { to, packet_bytes, limits };
         Ok((Self { control, udp, to, token, limits, number: 0, stop }, connected))
     }
@@ -145,29 +128,19 @@ impl<'a> Client<'a> {
 
     /// A train to the far end, which reports when its packets arrived.
     fn there(&mut self, train: &Train, number: u32) -> Result<Passed, ProbeError> {
-        let Message::Ready(ready) = self.control.wait(PATIENCE)? else {
-            return Err(ProbeError::OutOfTurn);
-        };
-        if ready != number {
-            return Err(ProbeError::OutOfTurn);
-        }
-        let sent = pace::send(&self.udp, &self.token, number, train, || self.goes_on(), |due| due)?;
-        self.control.say(&Message::Gone(number))?;
-        let mut came = Vec::new();
-        let until = Instant::now() + 2 * PATIENCE;
+        let mut there = There::new(number, train, now());
+        let mut sent = Vec::new();
         loop {
-            if Instant::now() > until {
-                return Err(ProbeError::Silent);
-            }
-            match self.control.wait(PATIENCE + QUIET)? {
-                Message::Stamps { number: of, stamps } if of == number => came.extend(stamps),
-                Message::Finished { number: of, overflowed } if of == number => {
-                    return Ok(put_together(&sent, &came, overflowed));
+            let message = self.control.wait(there.patience(now()))?;
+            match there.message(message, now())? {
+                Heard::Part => {}
+                Heard::Ready => {
+                    let goes_on = || self.goes_on();
+                    sent = pace::send(&self.udp, &self.token, number, train, goes_on, |due| due)?;
+                    there.left(now());
+                    self.control.say(&Message::Gone(number))?;
                 }
-                _ => return Err(ProbeError::OutOfTurn),
-            }
-            if came.len() > 2 * train.packets as usize {
-                return Err(ProbeError::OutOfTurn);
+                Heard::Finished(overflowed) => return Ok(there.passed(&sent, overflowed)),
             }
         }
     }
@@ -175,37 +148,27 @@ impl<'a> Client<'a> {
     /// A train from the far end, which reports when it sent the packets.
     fn back(&mut self, train: &Train, number: u32) -> Result<Passed, ProbeError> {
         let overflowed_before = self.udp.overflowed()?;
-        let mut arriving = Arriving { number, came: Vec::new(), batch: Vec::new(), last: Instant::now() };
-        let mut sent = vec![None; train.packets as usize];
-        let (mut is_sent, mut left) = (false, 0);
-        let until = Instant::now() + Duration::from_nanos(train.duration_ns()) + 2 * PATIENCE;
-        while !is_sent || (arriving.came.len() < left && arriving.last.elapsed() < QUIET) {
+        let mut back = Back::new(number, train, now());
+        let mut batch = Vec::with_capacity(BATCH);
+        while !back.is_over(now())? {
             self.goes_on()?;
-            if Instant::now() > until {
-                return Err(ProbeError::Silent);
-            }
             readable([self.control.descriptor(), self.udp.descriptor()], QUIET)?;
-            arriving.take(&self.udp, &self.token, train.packets)?;
             for _ in 0..READS {
-                let Some(message) = (if is_sent { None } else { self.control.heard()? }) else { break };
-                match message {
-                    Message::Stamps { number: of, stamps } if of == number => {
-                        for Stamp { packet, at_ns } in stamps {
-                            let slot = sent.get_mut(packet as usize).ok_or(ProbeError::OutOfTurn)?;
-                            left += usize::from(slot.replace(at_ns).is_none());
-                        }
-                    }
-                    Message::Finished { number: of, .. } if of == number => {
-                        is_sent = true;
-                        arriving.last = Instant::now();
-                    }
-                    Message::Refused(why) => return Err(ProbeError::Refused(why)),
-                    _ => return Err(ProbeError::OutOfTurn),
+                self.udp.take(&mut batch)?;
+                batch.iter().for_each(|one| back.datagram(&one.head, &self.token, one.at_ns, now()));
+                if batch.len() < BATCH {
+                    break;
                 }
+            }
+            for _ in 0..READS {
+                let Some(message) = (if back.is_reported() { None } else { self.control.heard()? }) else {
+                    break;
+                };
+                back.message(message, now())?;
             }
         }
         let overflowed = self.udp.overflowed()?.wrapping_sub(overflowed_before);
-        Ok(put_together(&sent, &arriving.came, overflowed))
+        Ok(back.passed(overflowed))
     }
 }
 
@@ -227,54 +190,6 @@ fn open(control: &mut Control<'_>, udp: &Udp, token: &Token, to: SocketAddr) -> 
         Ok(_) => Err(ProbeError::OutOfTurn),
         Err(error) => Err(error),
     }
-}
-
-/// The result of a train.
-struct Arriving {
-    number: u32,
-    came: Vec<Stamp>,
-    batch: Vec<super::udp::Came>,
-    last: Instant,
-}
-
-impl Arriving {
-    fn take(&mut self, udp: &Udp, token: &Token, packets: u32) -> Result<(), ProbeError> {
-        for _ in 0..READS {
-            udp.take(&mut self.batch)?;
-            for one in &self.batch {
-                if let Some(Datagram::Load { train, packet }) = Datagram::read(&one.head, token)
-                    && train == self.number
-                    && packet < packets
-                    && self.came.len() < 2 * packets as usize
-                {
-                    self.came.push(Stamp { packet, at_ns: one.at_ns });
-                    self.last = Instant::now();
-                }
-            }
-            if self.batch.len() < BATCH {
-                break;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Combines packets as sent and as arrived, in the order of arrival; the first of two equal ones counts.
-fn put_together(sent: &[Option<u64>], came: &[Stamp], overflowed: u32) -> Passed {
-    let mut flights: Vec<Flight> =
-        sent.iter().map(|sent_ns| Flight { sent_ns: *sent_ns, arrived_ns: None }).collect();
-    let (mut latest, mut overtaken) = (0, 0);
-    for stamp in came {
-        if let Some(flight) = flights.get_mut(stamp.packet as usize)
-            && flight.arrived_ns.is_none()
-            && flight.sent_ns.is_some()
-        {
-            flight.arrived_ns = Some(stamp.at_ns);
-            overtaken += u32::from(stamp.packet < latest);
-            latest = latest.max(stamp.packet);
-        }
-    }
-    Passed { flights, overtaken, overflowed: Some(overflowed) }
 }
 
 impl Channel for Client<'_> {

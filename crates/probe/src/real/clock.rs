@@ -16,6 +16,11 @@ pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
+/// The same clock, for what decides without one.
+pub fn now() -> slowpath_model::Instant {
+    slowpath_model::Instant::from_nanos(i64::try_from(monotonic_ns()).unwrap_or(i64::MAX))
+}
+
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the clock exists and the structure is live.

@@ -9,10 +9,27 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// An end that takes longer to accept or to finish a message is gone.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// An end that takes longer to accept or to finish a message is gone, for the kernel too.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait between checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// The kernel ends the connection if the other end acknowledges nothing for this long, or keeps its window shut, also
+/// after it was closed here: without a limit, what a peer that is gone has not read stays in memory for minutes
+/// (tcp(7), `TCP_USER_TIMEOUT`; `tcp_orphan_retries`).
+pub fn gives_up_after(stream: &TcpStream, time: Duration) -> Result<(), ProbeError> {
+    let millis = libc::c_uint::try_from(time.as_millis()).unwrap_or(libc::c_uint::MAX);
+    let (level, name) = (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT);
+    let length = size_of_val(&millis) as libc::socklen_t;
+    // SAFETY: the value is live and has the stated size.
+    let result =
+        unsafe { libc::setsockopt(stream.as_raw_fd(), level, name, (&raw const millis).cast(), length) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(ProbeError::system("set TCP_USER_TIMEOUT")(std::io::Error::last_os_error()))
+    }
+}
 
 /// A connection, and the received part of a message.
 pub struct Control<'a> {
@@ -31,6 +48,7 @@ impl<'a> Control<'a> {
         stream.set_nodelay(true).map_err(ProbeError::system("set TCP_NODELAY"))?;
         stream.set_nonblocking(false).map_err(ProbeError::system("wait for a connection"))?;
         stream.set_write_timeout(Some(LOOK)).map_err(ProbeError::system("set a time-out"))?;
+        gives_up_after(&stream, PATIENCE)?;
         Ok(Self { stream, stop, most, read: Vec::new(), begun: None })
     }
 
@@ -73,6 +91,20 @@ impl<'a> Control<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Sends a message if the kernel takes it at once.
+    pub fn last_word(&mut self, message: &Message) {
+        let mut bytes = Vec::new();
+        message.write(&mut bytes);
+        let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+        // SAFETY: the buffer is live and has the stated length.
+        unsafe { libc::send(self.descriptor(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    }
+
+    /// Whether something was read that was not yet returned as a message.
+    pub fn has_part(&self) -> bool {
+        self.begun.is_some()
     }
 
     /// The next message, if it has arrived completely.

@@ -5,7 +5,6 @@
 //! - `measured`: all requested measurements, one after the other.
 //! - [`bulk`]: a transfer by TCP, and its `TCP_INFO`.
 
-mod budget;
 pub mod bulk;
 pub mod client;
 mod clock;
@@ -14,29 +13,23 @@ mod measured;
 mod pace;
 pub mod server;
 mod session;
-mod sessions;
 mod udp;
-mod waiting;
 
-pub use budget::Caps;
 pub use client::{Client, Connected};
 pub use measured::{Measured, measure};
 pub use server::{Happened, Server};
 
+// What the command sets and checks.
+pub use crate::far_end::Caps;
+pub use crate::near_end::{LOWEST_RATE, SERVED_DURATIONS};
+
+use crate::far_end::End;
 use crate::protocol::NotAMessage;
-use slowpath_model::Rate;
 use std::io;
 use std::net::SocketAddr;
-use std::ops::RangeInclusive;
-use std::time::Duration;
 
 /// The TCP and UDP port of a server: not registered.
 pub const PORT: u16 = 5717;
-
-/// The durations of a train or transfer that a far end can serve. A client accepts no other announcement.
-pub const SERVED_DURATIONS: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(60);
-/// The lowest rate that a far end can serve: below it, a measurement takes hours.
-pub const LOWEST_RATE: Rate = Rate::bits_per_second(10_000);
 
 /// Why an end cannot continue.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +94,9 @@ pub enum ProbeError {
         /// The announced duration.
         duration_ns: u64,
     },
+    /// It ended its session, as it may.
+    #[error("the other end ended the session")]
+    Bye,
     /// A stop was requested.
     #[error("stopped")]
     Stopped,
@@ -110,6 +106,18 @@ impl ProbeError {
     /// For `map_err`: what was attempted.
     fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { what, source }
+    }
+}
+
+impl From<End> for ProbeError {
+    fn from(end: End) -> Self {
+        match end {
+            End::Bye => Self::Bye,
+            End::Silent => Self::Silent,
+            End::OutOfTurn => Self::OutOfTurn,
+            End::GaveWay => Self::GaveWay,
+            End::Refused(why) => Self::Refused(why),
+        }
     }
 }
 

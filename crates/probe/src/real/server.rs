@@ -1,27 +1,24 @@
-//! The far end: admission, and its limits.
+//! The I/O of the far end; `far_end` decides.
 //!
 //! Nothing is sent to an address that has not shown, by a TCP handshake and by a datagram with the session's random
 //! token, that it asked for it. An echo is answered by a datagram of its length. Trains are sent no faster than the cap
 //! and in total no more than the address's budget, and no longer than the control connection exists.
 //!
-//! One thread accepts, and hears the first message and the first datagram of every client; only sessions and transfers,
-//! of which there are few, have threads of their own.
+//! One thread accepts, and serves every client until it asks for a train or a transfer ([`Room`]); only sessions with a
+//! place and transfers, of which there are few, have threads of their own.
 
-use super::budget::Caps;
-use super::clock::{ready, token};
+use super::clock::{now, ready, token};
 use super::control::Control;
-use super::session::Session;
-use super::sessions::{NoRoom, Sessions};
-use super::udp::Udp;
-use super::waiting::{Room, Waiting};
+use super::session::{Running, take_datagrams};
+use super::udp::{BATCH, DatagramHead, Udp};
 use super::{ProbeError, Stop, bulk};
+use crate::far_end::{Begun, Caps, One, Places, Room, Session};
 use crate::measure::Direction;
-use crate::protocol::{CLIENT_BYTES, Message, Token};
-use slowpath_model::nanos;
+use crate::protocol::{CLIENT_BYTES, Message};
+use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::os::fd::AsRawFd;
-use std::thread::Scope;
+use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 /// How long to wait between checks whether to stop.
@@ -42,13 +39,18 @@ pub enum Happened<'a> {
 
 type OnEvent<'a> = &'a (dyn Fn(Happened<'_>) + Sync);
 
+/// A client's connection, and its UDP socket once its session has begun.
+struct Connection<'a> {
+    control: Control<'a>,
+    udp: Option<Udp>,
+}
+
 /// A far end.
 pub struct Server {
     listener: TcpListener,
     /// Where the first datagram of each client arrives, and where those of the sessions are bound too.
     door: Udp,
-    caps: Caps,
-    sessions: Sessions,
+    places: Places,
 }
 
 impl Server {
@@ -62,7 +64,7 @@ impl Server {
         let at = listener.local_addr().map_err(ProbeError::system("ask where one listens"))?;
         // Any other port if that one is taken: the far end sends its number to each client.
         let door = Udp::shared(at).or_else(|_| Udp::shared(SocketAddr::new(at.ip(), 0)))?;
-        Ok(Self { listener, door, caps, sessions: Sessions::new(caps) })
+        Ok(Self { listener, door, places: Places::new(caps) })
     }
 
     /// The address on which it listens.
@@ -78,30 +80,41 @@ impl Server {
     /// # Errors
     /// If no more connections can be accepted.
     pub fn run(&self, stop: Stop<'_>, on_event: OnEvent<'_>) -> Result<(), ProbeError> {
+        let udp_port = self.door.local()?.port();
         std::thread::scope(|scope| {
             let mut room = Room::default();
             while !stop() {
                 let own = [self.listener.as_raw_fd(), self.door.descriptor()].map(|fd| (fd, libc::POLLIN));
-                let is_ready = ready(own.into_iter().chain(room.polled()), LOOK)?;
-                let mut first_words = Vec::new();
-                for at in (0..room.0.len()).rev().filter(|at| is_ready[2 + at]) {
-                    first_words.push(room.0.remove(at));
-                }
-                // In the order in which they came.
-                for one in first_words.into_iter().rev() {
-                    if let Some(one) = self.first_word(scope, one, stop, on_event) {
-                        room.0.push(one);
+                let polled = own.into_iter().chain(room.clients().iter().flat_map(polled));
+                let mut is_ready = ready(polled, LOOK)?.into_iter();
+                let mut next = || is_ready.next() == Some(true);
+                let (may_accept, has_datagram) = (next(), next());
+                let of_client = |one: &One<Connection<'_>>| (next(), one.connection.udp.is_some() && next());
+                let of_clients: Vec<(bool, bool)> = room.clients().iter().map(of_client).collect();
+                // From the last, for those before a removed one to keep their numbers.
+                for (at, is_ready) in of_clients.into_iter().enumerate().rev() {
+                    if let Err(why) = self.serve(&mut room, at, is_ready, udp_port) {
+                        turn_away(room.remove(at), why, on_event);
                     }
                 }
-                if is_ready[1] {
-                    self.first_datagrams(&mut room)?;
+                if has_datagram {
+                    self.first_datagrams(&mut room, on_event)?;
                 }
-                self.begin_sessions(scope, &mut room, stop, on_event);
-                for one in room.expired() {
-                    let why = one.why();
-                    turn_away(one, &why, on_event);
+                while let Some((one, begun)) = room.begin(&self.places, now()) {
+                    match begun {
+                        Ok(Begun::Session(session, first)) => {
+                            scope.spawn(move || self.session(one, session, first, stop, on_event));
+                        }
+                        Ok(Begun::Transfer(message)) => {
+                            scope.spawn(move || self.transfer(one, &message, stop, on_event));
+                        }
+                        Err(why) => turn_away(one, why.into(), on_event),
+                    }
                 }
-                if is_ready[0] {
+                while let Some((one, why)) = room.expired(&self.places, now()) {
+                    turn_away(one, why.into(), on_event);
+                }
+                if may_accept {
                     self.accept(&mut room, stop, on_event);
                 }
             }
@@ -109,13 +122,14 @@ impl Server {
         })
     }
 
-    fn accept<'s>(&self, room: &mut Room<'s>, stop: Stop<'s>, on_event: OnEvent<'_>) {
+    fn accept<'s>(&self, room: &mut Room<Connection<'s>>, stop: Stop<'s>, on_event: OnEvent<'_>) {
         for _ in 0..AT_ONCE {
             let gone = match self.listener.accept() {
                 Ok((stream, from)) => {
                     let client = from.ip().to_canonical();
-                    let control = Control::new(stream, CLIENT_BYTES, stop);
-                    control.ok().and_then(|control| room.admit(Waiting::new(control, client)))
+                    let control = Control::new(stream, CLIENT_BYTES, stop).ok();
+                    control
+                        .and_then(|control| room.connected(Connection { control, udp: None }, client, now()))
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 // It went away before it was accepted.
@@ -131,140 +145,111 @@ impl Server {
                 }
             };
             if let Some(one) = gone {
-                on_event(Happened::Broke(one.client, &ProbeError::Silent));
+                on_event(Happened::Broke(one.client(), &ProbeError::Silent));
             }
         }
     }
 
-    /// Hears the first message of a client, which stays if it is to wait on.
-    fn first_word<'s, 'e: 's>(
-        &'e self,
-        scope: &'s Scope<'s, 'e>,
-        mut one: Waiting<'e>,
-        stop: Stop<'e>,
-        on_event: OnEvent<'e>,
-    ) -> Option<Waiting<'e>> {
-        let result = match one.control.heard() {
-            // Readable or closed, but it has had its first message.
-            _ if one.token.is_some() => Err(ProbeError::Closed),
-            Ok(None) => return Some(one),
-            Ok(Some(Message::Hello)) => self.welcome(&mut one),
-            Ok(Some(Message::Transfer { token, direction, duration_ns })) => {
-                let most_ns = nanos(self.caps.duration);
-                let begun = if duration_ns > most_ns {
-                    Err("a longer transfer than is served".to_owned())
-                } else {
-                    self.sessions.begin(one.client, &token, duration_ns)
-                };
-                if begun.is_ok() {
-                    scope.spawn(move || {
-                        let client = one.client;
-                        let result =
-                            self.transfer(one.control, client, &token, (direction, duration_ns), stop);
-                        if let Err(error) = result {
-                            on_event(Happened::Broke(client, &error));
-                        }
-                    });
-                    return None;
-                }
-                begun.map_err(ProbeError::Refused)
-            }
-            Ok(Some(_)) => Err(ProbeError::OutOfTurn),
-            Err(error) => Err(error),
-        };
-        match result {
-            Ok(()) => Some(one),
-            Err(error) => {
-                turn_away(one, &error, on_event);
-                None
+    /// Hears what a client of the room has sent, on its connection and its socket.
+    fn serve(
+        &self,
+        room: &mut Room<Connection<'_>>,
+        at: usize,
+        (has_message, has_datagram): (bool, bool),
+        udp_port: u16,
+    ) -> Result<(), ProbeError> {
+        if has_datagram {
+            let one = room.client(at);
+            let mut batch = Vec::with_capacity(BATCH);
+            // One batch, for others to get their turn.
+            if let Some((session, connection)) = one.session()
+                && let Some(udp) = &connection.udp
+            {
+                take_datagrams(udp, session, &self.places, &mut batch)?;
             }
         }
-    }
-
-    fn welcome(&self, one: &mut Waiting<'_>) -> Result<(), ProbeError> {
-        if self.sessions.has(one.client) {
-            return Err(ProbeError::Refused(NoRoom::HasOne.why().to_owned()));
+        let one = room.client(at);
+        match one.may_talk() {
+            false if has_message => return Err(ProbeError::Closed),
+            // A part of a message may be overdue, or a message have come with the last one.
+            true if has_message || one.connection.control.has_part() => {}
+            _ => return Ok(()),
         }
+        let Some(message) = one.connection.control.heard()? else { return Ok(()) };
         let token = token()?;
-        one.welcomed(token);
-        one.control.say(&Message::Welcome {
-            token,
-            udp_port: self.door.local()?.port(),
-            rate_bit_per_s: self.caps.rate.get(),
-            duration_ns: nanos(self.caps.duration),
-        })
+        let answer = room.message(at, message, token, udp_port, &self.places, now())?;
+        answer.map_or(Ok(()), |answer| room.client(at).connection.control.say(&answer))
     }
 
-    fn first_datagrams(&self, room: &mut Room<'_>) -> Result<(), ProbeError> {
+    /// Hears those whose datagrams have come to the door.
+    fn first_datagrams(
+        &self,
+        room: &mut Room<Connection<'_>>,
+        on_event: OnEvent<'_>,
+    ) -> Result<(), ProbeError> {
+        let mut heard = VecDeque::new();
         for _ in 0..AT_ONCE {
-            match self.door.first()? {
-                Some((head, from)) => room.datagram(&head, from),
-                None => break,
+            let Some(one) = self.door.first()? else { break };
+            heard.push_back(one);
+        }
+        while let Some((head, from)) = heard.pop_front() {
+            let Some(at) = room.first_datagram(&head, from) else { continue };
+            if let Err(why) = self.open(room, at, from, &mut heard, on_event) {
+                turn_away(room.remove(at), why, on_event);
             }
         }
         Ok(())
     }
 
-    /// Begins the sessions of those that are open, as far as there is room.
-    fn begin_sessions<'s, 'e: 's>(
-        &'e self,
-        scope: &'s Scope<'s, 'e>,
-        room: &mut Room<'e>,
-        stop: Stop<'e>,
-        on_event: OnEvent<'e>,
-    ) {
-        let open: Vec<Waiting<'e>> = room.0.extract_if(.., |one| one.opened.is_some()).collect();
-        for one in open {
-            let (Some(token), Some(from)) = (one.token, one.opened) else { continue };
-            match self.sessions.enter(one.client, token) {
-                Ok(()) => {
-                    scope.spawn(move || self.session(one, token, from, stop, on_event));
-                }
-                Err(NoRoom::Full) => room.0.push(one),
-                Err(NoRoom::HasOne) => {
-                    turn_away(one, &ProbeError::Refused(NoRoom::HasOne.why().to_owned()), on_event);
-                }
-            }
+    /// Begins the session of a client, with a socket of its own.
+    fn open(
+        &self,
+        room: &mut Room<Connection<'_>>,
+        at: usize,
+        from: SocketAddr,
+        heard: &mut VecDeque<(DatagramHead, SocketAddr)>,
+        on_event: OnEvent<'_>,
+    ) -> Result<(), ProbeError> {
+        let udp = self.door.beside(room.client(at).connection.control.local(), from)?;
+        // Before it was connected, it got some of the door's datagrams.
+        while let Ok(Some(other)) = udp.first() {
+            heard.push_back(other);
         }
+        room.open(at, udp.headers(), &self.places, now())?;
+        let one = room.client(at);
+        one.connection.udp = Some(udp);
+        on_event(Happened::Began(one.client()));
+        one.connection.control.say(&Message::Opened)
     }
 
     fn session(
         &self,
-        one: Waiting<'_>,
-        token: Token,
-        from: SocketAddr,
+        one: One<Connection<'_>>,
+        session: Session,
+        first: Option<Message>,
         stop: Stop<'_>,
         on_event: OnEvent<'_>,
     ) {
-        let Waiting { mut control, client, .. } = one;
-        on_event(Happened::Began(client));
-        let result = self.door.beside(control.local(), from).and_then(|udp| {
-            Session::new(&mut control, udp, client, token, self.caps, &self.sessions).run(stop)
-        });
-        self.sessions.leave(&token);
-        match &result {
-            Ok(()) => on_event(Happened::Ended(client)),
-            Err(error) => {
-                refuse(&mut control, error);
-                on_event(Happened::Broke(client, error));
-            }
-        }
+        let (client, token) = (one.client(), session.token());
+        let Connection { mut control, udp } = one.connection;
+        let Some(udp) = udp else { return };
+        let places = &self.places;
+        let why =
+            Running { control: &mut control, udp, session, places, overflowed_before: 0 }.run(first, stop);
+        places.leave(&token);
+        ended(&mut control, client, why, on_event);
     }
 
     /// A transfer on a connection of its own.
-    fn transfer(
-        &self,
-        mut control: Control<'_>,
-        client: IpAddr,
-        token: &Token,
-        (direction, duration_ns): (Direction, u64),
-        stop: Stop<'_>,
-    ) -> Result<(), ProbeError> {
+    fn transfer(&self, one: One<Connection<'_>>, message: &Message, stop: Stop<'_>, on_event: OnEvent<'_>) {
+        let &Message::Transfer { token, direction, duration_ns } = message else { return };
+        let client = one.client();
         let goes_on = || match () {
             () if stop() => Err(ProbeError::Stopped),
-            () if !self.sessions.knows(client, token) => Err(ProbeError::Closed),
+            () if !self.places.knows(client, &token) => Err(ProbeError::Closed),
             () => Ok(()),
         };
+        let mut control = one.connection.control;
         let result =
             control.say(&Message::Ready(0)).map(|()| control.into_stream()).and_then(|(stream, begun)| {
                 match direction {
@@ -272,24 +257,45 @@ impl Server {
                     Direction::Back => bulk::write(&stream, duration_ns, &goes_on),
                 }
             });
-        self.sessions.end(token, result.as_ref().ok().copied());
-        result.map(|_| ())
+        self.places.end(&token, result.as_ref().ok().copied(), now());
+        if let Err(error) = result {
+            on_event(Happened::Broke(client, &error));
+        }
     }
 }
 
-/// Ends a connection, with the reason. A client that is only refused broke nothing.
-fn turn_away(mut one: Waiting<'_>, why: &ProbeError, on_event: OnEvent<'_>) {
-    refuse(&mut one.control, why);
-    if !matches!(why, ProbeError::Refused(_)) {
-        on_event(Happened::Broke(one.client, why));
+/// What to poll a client's descriptors for: the connection's, and that of the socket if there is one.
+fn polled(one: &One<Connection<'_>>) -> impl Iterator<Item = (RawFd, libc::c_short)> {
+    let events = if one.may_talk() { libc::POLLIN } else { libc::POLLRDHUP };
+    let udp = one.connection.udp.as_ref().map(|udp| (udp.descriptor(), libc::POLLIN));
+    [(one.connection.control.descriptor(), events)].into_iter().chain(udp)
+}
+
+/// A client leaves the room.
+fn turn_away(mut one: One<Connection<'_>>, why: ProbeError, on_event: OnEvent<'_>) {
+    let client = one.client();
+    if one.session().is_some() || !matches!(why, ProbeError::Refused(_)) {
+        ended(&mut one.connection.control, client, why, on_event);
+    } else {
+        // One that is only refused broke nothing.
+        refuse(&mut one.connection.control, &why);
     }
 }
 
-/// Tells a client why it gets no more. It may be gone, or not listen; then it gets no answer.
+/// Ends a connection, with the reason.
+fn ended(control: &mut Control<'_>, client: IpAddr, why: ProbeError, on_event: OnEvent<'_>) {
+    if matches!(why, ProbeError::Bye) {
+        return on_event(Happened::Ended(client));
+    }
+    refuse(control, &why);
+    on_event(Happened::Broke(client, &why));
+}
+
+/// Tells a client why it gets no more. It may be gone, or not listen; then it gets no answer, and nobody waits for it.
 fn refuse(control: &mut Control<'_>, why: &ProbeError) {
     let why = match why {
         ProbeError::Refused(why) => why.clone(),
         why => why.to_string(),
     };
-    let _ = control.say(&Message::Refused(why));
+    control.last_word(&Message::Refused(why));
 }

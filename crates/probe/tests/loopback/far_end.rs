@@ -109,6 +109,14 @@ impl ByHand {
         }
     }
 
+    /// Whether the connection is still open, after what came on it was read.
+    pub fn is_open(&mut self) -> bool {
+        match self.stream.read(&mut [0; 4096]) {
+            Ok(count) => count > 0,
+            Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
+        }
+    }
+
     /// Starts a session; returns its token and the server's UDP address.
     pub fn hello(&mut self) -> (Token, SocketAddr) {
         self.say(&Message::Hello);

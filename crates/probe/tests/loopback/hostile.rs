@@ -3,10 +3,12 @@
 use crate::far_end::{ByHand, FarEnd, SECOND};
 use slowpath_model::Rate;
 use slowpath_probe::measure::{Channel, Direction, Train};
-use slowpath_probe::protocol::{Message, Stamp};
+use slowpath_probe::protocol::{Datagram, Message, Stamp};
 use slowpath_probe::real::{Caps, Client, ProbeError};
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const LONG: Caps = Caps { rate: Rate::mbit(10), duration: Duration::from_secs(10) };
@@ -14,6 +16,9 @@ const LONG: Caps = Caps { rate: Rate::mbit(10), duration: Duration::from_secs(10
 /// Two packets, ten seconds apart.
 const SLOW: Train =
     Train { direction: Direction::Back, packets: 2, bytes: 100, burst: 1, gap_ns: 10_000_000_000 };
+
+/// Two packets at once.
+const TWO_BACK: Train = Train { direction: Direction::Back, packets: 2, bytes: 100, burst: 2, gap_ns: 0 };
 
 /// A TCP connection from an address of this host's loopback network.
 fn from(address: Ipv4Addr, to: SocketAddr) -> TcpStream {
@@ -136,19 +141,163 @@ fn slow_and_silent_clients_keep_no_honest_one_waiting() {
 }
 
 #[test]
+fn part_of_a_message_in_a_session_is_overdue_after_5_s() {
+    let far = FarEnd::usual();
+    let mut hand = ByHand::connect(far.address);
+    let _udp = hand.open();
+    let began = Instant::now();
+    hand.stream.write_all(&[0, 0, 0]).expect("it listens");
+    hand.expect_refused("in time");
+    assert!(began.elapsed() < 8 * SECOND, "{:?}", began.elapsed());
+}
+
+#[test]
 fn idle_sessions_of_other_addresses_give_way() {
     let far = FarEnd::usual();
     let mut idle: Vec<(ByHand, UdpSocket)> = Vec::new();
     for n in 1..=4 {
         let mut hand = hand_from([127, 0, 2, n], far.address);
         let udp = hand.open();
+        hand.say(&Message::Train { number: 1, train: TWO_BACK, wait_ns: 0 });
         idle.push((hand, udp));
     }
-    let began = Instant::now();
-    far.client().close().expect("there");
-    assert!(began.elapsed() < 2 * SECOND, "{:?}", began.elapsed());
+    let waited = honest(&far);
+    assert!(waited < 2 * SECOND, "{waited:?}");
     let ends = [far.expect_end(), far.expect_end()];
     assert!(ends.iter().flatten().any(|why| why.contains("gave way")), "{ends:?}");
+}
+
+/// An honest client measures something; how long that takes.
+fn honest(far: &FarEnd) -> Duration {
+    let began = Instant::now();
+    let mut client = far.client();
+    assert!(client.echo().expect("it is there").is_some());
+    client.pass(&TWO_BACK).expect("a train");
+    client.close().expect("there");
+    began.elapsed()
+}
+
+/// A client that is welcome and has sent its first datagram, and does not wait for the answer.
+/// `None` if it had to go for others.
+fn proven(address: [u8; 4], to: SocketAddr) -> Option<(ByHand, UdpSocket)> {
+    let mut hand = hand_from(address, to);
+    hand.say(&Message::Hello);
+    let Some(Message::Welcome { token, udp_port, .. }) = hand.hear() else { return None };
+    let socket = UdpSocket::bind((Ipv4Addr::from(address), 0)).expect("a socket");
+    let open = Datagram::Open.write(&token);
+    socket.send_to(&open, (Ipv4Addr::LOCALHOST, udp_port)).expect("sent");
+    Some((hand, socket))
+}
+
+#[test]
+fn stalled_sessions_of_many_addresses_keep_no_honest_client_waiting() {
+    let far = FarEnd::usual();
+    let _held: Vec<_> = (1..=200).map(|n| proven([127, 0, 3, n], far.address)).collect();
+    let waited = honest(&far);
+    assert!(waited < 2 * SECOND, "{waited:?}");
+}
+
+/// Ends a flood when a test has ended, however it did.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn sessions_begun_again_and_again_keep_no_honest_client_waiting() {
+    let far = FarEnd::usual();
+    let (is_over, begun) = (AtomicBool::new(false), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        let _ends = Ends(&is_over);
+        for thread in 0..2_u8 {
+            let (is_over, begun, to) = (&is_over, &begun, far.address);
+            scope.spawn(move || {
+                let mut held = VecDeque::new();
+                for n in (1..=200).cycle().take_while(|_| !is_over.load(Ordering::Relaxed)) {
+                    held.push_back(proven([127, 0, 4 + thread, n], to));
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    // No two sessions of one address at a time.
+                    if held.len() > 100 {
+                        held.pop_front();
+                    }
+                }
+            });
+        }
+        std::thread::sleep(SECOND);
+        for _ in 0..3 {
+            let waited = honest(&far);
+            assert!(waited < 2 * SECOND, "{waited:?}");
+        }
+    });
+    let begun = begun.into_inner();
+    assert!(begun > 200, "only {begun} sessions are no flood");
+}
+
+#[test]
+fn addresses_that_ask_and_stall_again_and_again_come_after_one_that_did_not() {
+    let far = FarEnd::usual();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _ends = Ends(&is_over);
+        for n in 1..=12 {
+            let (is_over, to) = (&is_over, far.address);
+            scope.spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    let Some((mut hand, _udp)) = proven([127, 0, 6, n], to) else { continue };
+                    // It opens, and then it keeps its place for as long as it may.
+                    hand.say(&Message::Train { number: 1, train: TWO_BACK, wait_ns: 0 });
+                    hand.stream.set_read_timeout(Some(SECOND / 10)).expect("a time-out");
+                    while !is_over.load(Ordering::Relaxed) && hand.is_open() {}
+                }
+            });
+        }
+        // All of them have had a place.
+        std::thread::sleep(5 * SECOND);
+        let waited = honest(&far);
+        assert!(waited < 2 * SECOND, "{waited:?}");
+    });
+}
+
+/// Whether the kernel still has the far end's socket of this connection (proc_pid_net(5), `/proc/net/tcp`).
+fn is_kept(far: SocketAddr, client: SocketAddr) -> bool {
+    let table = std::fs::read_to_string("/proc/net/tcp").expect("Linux");
+    let ports = [far, client].map(|end| format!(":{:04X}", end.port()));
+    table.lines().any(|line| {
+        let mut fields = line.split_whitespace().skip(1);
+        ports.iter().all(|port| fields.next().is_some_and(|end| end.ends_with(port)))
+    })
+}
+
+#[test]
+fn client_whose_window_stays_shut_is_given_up_by_the_far_end_and_its_kernel() {
+    let far = FarEnd::usual();
+    // Refusals until the connection has no more room for them.
+    let mut hand = ByHand::connect(far.address);
+    let _udp = hand.open();
+    let mut bytes = Vec::new();
+    Message::Train { number: 1, train: Train { packets: 0, ..SLOW }, wait_ns: 0 }.write(&mut bytes);
+    hand.stream.set_write_timeout(Some(SECOND)).expect("a time-out");
+    let began = Instant::now();
+    while hand.stream.write_all(&bytes.repeat(10_000)).is_ok() && began.elapsed() < 10 * SECOND {}
+    assert_eq!(far.expect_end().as_deref(), Some("the other end did not answer in time"));
+    assert!(began.elapsed() < 8 * SECOND, "{:?}", began.elapsed());
+    // A transfer that is not read, and leaves a full send buffer.
+    let mut hand = ByHand::connect(far.address);
+    let (token, udp) = hand.hello();
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.send_to(&Datagram::Open.write(&token), udp).expect("sent");
+    assert_eq!(hand.hear(), Some(Message::Opened));
+    let mut transfer = ByHand::connect(far.address);
+    let own = transfer.stream.local_addr().expect("an address");
+    transfer.say(&Message::Transfer { token, direction: Direction::Back, duration_ns: 100_000_000 });
+    let began = Instant::now();
+    while is_kept(far.address, own) {
+        assert!(began.elapsed() < 8 * SECOND, "the kernel keeps it");
+        std::thread::sleep(SECOND / 10);
+    }
 }
 
 /// A far end written by hand, which does this with the connection after the client's first message.

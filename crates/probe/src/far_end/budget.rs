@@ -1,12 +1,13 @@
 //! What the far end may send to an address, over all its sessions.
 
-use slowpath_model::{Rate, nanos};
+use crate::protocol::BURST_NS;
+use slowpath_model::{Instant, Rate, nanos};
 use std::net::{IpAddr, Ipv6Addr};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time at the served rate that may leave back to back: two bursts of the longest kind, so that a sender that was late
 /// can catch up.
-const PACE: Duration = Duration::from_nanos(2 * super::client::BURST_NS);
+const PACE: Duration = Duration::from_nanos(2 * BURST_NS);
 /// Two packets of the longest kind, which a packet pair needs whatever the rate.
 const PAIR_BYTES: u64 = 2 * 9000;
 /// A spent budget is full again after this many times `--max-duration`.
@@ -41,7 +42,7 @@ impl Bucket {
     }
 
     fn refill(&mut self, now: Instant) {
-        let elapsed = now.saturating_duration_since(self.at).as_nanos();
+        let elapsed = now.since(self.at).map_or(0, |elapsed| elapsed.as_nanos());
         self.missing = self.missing.saturating_sub(elapsed.saturating_mul(u128::from(self.per_s)));
         self.at = self.at.max(now);
     }
@@ -61,7 +62,7 @@ impl Bucket {
         let (each, most) = (u128::from(each.max(1)) * SECOND_NS, u128::from(self.most) * SECOND_NS);
         let there = most - self.missing;
         let taken = (there / each).min(count as u128);
-        if taken == 0 {
+        if taken == 0 && count > 0 {
             let nanos = (each - there).div_ceil(u128::from(self.per_s));
             return Err(Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))));
         }
@@ -125,9 +126,10 @@ mod tests {
 
     #[test]
     fn bucket_gives_what_it_holds_and_then_its_rate() {
-        let begin = Instant::now();
+        let begin = Instant::START;
         let mut bucket = Bucket::full(1000, 100, begin);
         assert_eq!(bucket.take(1001, begin), Err(None));
+        assert_eq!(bucket.take_up_to(0, 90, begin), Ok(0));
         assert_eq!(bucket.take_up_to(20, 90, begin), Ok(11));
         assert_eq!(bucket.take(30, begin), Err(Some(Duration::from_millis(200))));
         let mut taken = 990;
