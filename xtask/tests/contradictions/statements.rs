@@ -1,7 +1,7 @@
 //! Compares the statements of one report with each other.
 
 use regex_lite::Regex;
-use slowpath_analyses::report::{DirectionReport, Finding, FlowReport, Measures, RttMeasures};
+use slowpath_analyses::report::{Finding, FlowReport, Measures, RttMeasures};
 use slowpath_analyses::{Cause, Evidence};
 use slowpath_model::{Bytes, Rate};
 use slowpath_views::rank::{Ranker, Selection};
@@ -32,7 +32,7 @@ pub fn contradictions(report: &FlowReport) -> Vec<String> {
         measures(&direction.measures, &mut wrong);
         for finding in &direction.findings {
             let mut add = |what: String| wrong.push(format!("{}: {what}", finding.cause));
-            of_finding(report, direction, finding, &mut add);
+            of_finding(report, finding, &mut add);
         }
     }
     text(report, &mut wrong);
@@ -70,14 +70,9 @@ fn in_order(rtt: &RttMeasures) -> bool {
     }
 }
 
-fn of_finding(
-    report: &FlowReport,
-    direction: &DirectionReport,
-    finding: &Finding,
-    add: &mut impl FnMut(String),
-) {
-    let sent = &direction.measures;
-    let answered = &report.directions[(!direction.from).index()].measures;
+fn of_finding(report: &FlowReport, finding: &Finding, add: &mut impl FnMut(String)) {
+    let sent = &report.directions[finding.from.index()].measures;
+    let answered = &report.directions[(!finding.from).index()].measures;
     if finding.cause == Cause::Timeout && sent.timeouts == 0 {
         add("timeouts are the cause, and none was counted".to_owned());
     }

@@ -15,6 +15,7 @@ mod stacks;
 #[path = "../contradictions/statements.rs"]
 mod statements;
 mod transfer;
+mod turns;
 mod window_scale;
 mod wire;
 mod writers;

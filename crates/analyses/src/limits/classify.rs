@@ -37,7 +37,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let mut spells = Spells::default();
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
-    let full_at = least_flight_at_peak(stretches, overview.peak_rate);
+    let full_at = least_flight_at_peak(stretches, overview.base_rtt.unwrap_or(0), overview.peak_rate);
     let classifier = Classifier { context, overview: &overview, stretches, finished, full_at };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
@@ -378,7 +378,7 @@ impl Classifier<'_> {
         let (more, than) = thresholds::BEYOND_FULL_PART;
         let is_beyond = self.full_at.is_some_and(|flight| stretch.flight_max / more >= flight / than);
         let at_peak = stretch.rate()? >= thresholds::AT_PEAK * self.overview.peak_rate;
-        let base = self.overview.base_rtt?;
+        let base = self.overview.base_rtt.filter(|base| *base > 0)?;
         let is_full = is_beyond && at_peak && queue::stood_throughout(self.overview, stretch);
         if is_full { queue::cause(stretch.rtt_min - base, base) } else { None }
     }
@@ -643,22 +643,15 @@ fn around<'a>(stretches: &'a [Stretch], at: usize, is_rate: &dyn Fn(&Stretch) ->
     &stretches[from..to]
 }
 
-/// The least data in flight with which the peak rate was delivered, twice at least, while nothing but the path or the
+/// The least data in flight with which the peak rate was delivered over an RTT, while nothing but the path or the
 /// congestion window held the sender.
-fn least_flight_at_peak(stretches: &[Stretch], peak: f64) -> Option<u32> {
+fn least_flight_at_peak(stretches: &[Stretch], base: u32, peak: f64) -> Option<u32> {
     let at_peak = |stretch: &&Stretch| {
         stretch.held_most() == Hold::Open
+            && stretch.lasted() >= i64::from(base) * 1000
             && stretch.rate().is_some_and(|rate| rate >= thresholds::AT_PEAK * peak)
     };
-    let (mut least, mut second) = (None, None);
-    for flight in stretches.iter().filter(at_peak).map(|stretch| stretch.flight_max) {
-        if least.is_none_or(|least| flight < least) {
-            second = least.replace(flight);
-        } else if second.is_none_or(|second| flight < second) {
-            second = Some(flight);
-        }
-    }
-    second
+    stretches.iter().filter(at_peak).map(|stretch| stretch.flight_max).min()
 }
 
 fn largest_window(stretches: &[Stretch]) -> u32 {

@@ -1,0 +1,224 @@
+//! What an end waited for before it sent: a request, an answer, data of the other end that was lost, a reader.
+
+use crate::captures::{handshake, handshake_from_afar};
+use crate::transfer::{MS, MSS, Setup, transfer};
+use crate::wire::{Passed, report, script};
+use crate::{expect, expect_none, main_finding};
+use slowpath_analyses::{Cause, Confidence, Limit};
+use slowpath_model::End;
+use slowpath_views::headline;
+
+/// The lines of a capture, with the time of each in microseconds.
+#[derive(Default)]
+struct Lines(Vec<(i64, String)>);
+
+impl Lines {
+    fn add(&mut self, at: i64, text: impl AsRef<str>) {
+        self.0.push((at, format!("{}.{:06} {}", at / 1_000_000, at % 1_000_000, text.as_ref())));
+    }
+
+    fn passed(mut self, handshake: &str) -> Vec<Passed> {
+        self.0.sort_by_key(|(at, _)| *at);
+        let lines: Vec<String> = self.0.into_iter().map(|(_, line)| line).collect();
+        script(&(handshake.to_owned() + &lines.join("\n")))
+    }
+}
+
+/// B sends 60 segments, two each millisecond from `begin` on, over 40 ms from the client's tap; `request` is when A asks
+/// for them.
+fn page(request: Option<i64>, begin: i64) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let asked = if request.is_some() { 101 } else { 1 };
+    if let Some(at) = request {
+        lines.add(at, "> P. 1:101(100) ack 1 win 502");
+        lines.add(at + 40_000, "< . 1:1(0) ack 101 win 509");
+    }
+    for pair in 0..30 {
+        let (at, start) = (begin + pair * 1_000, 1 + pair * 2_920);
+        let (middle, end) = (start + 1_460, start + 2_920);
+        lines.add(at, format!("< . {start}:{middle}(1460) ack {asked} win 509"));
+        lines.add(at + 1, format!("< P. {middle}:{end}(1460) ack {asked} win 509"));
+        lines.add(at + 20, format!("> . {asked}:{asked}(0) ack {end} win 502"));
+    }
+    lines.passed(&handshake())
+}
+
+#[test]
+fn wait_for_the_first_answer_is_think_time() {
+    let answered = report(&page(Some(41_000), 2_600_000));
+    let main = headline::main_finding(&answered).expect("a finding");
+    assert_eq!((main.cause, main.from), (Cause::ThinkTime, End::B), "{:#?}", answered.main().findings);
+    assert!(main.share > 0.9, "{main:#?}");
+    // A connection opened long before its request: B was not asked.
+    let early = report(&page(Some(2_500_000), 2_600_000));
+    let asked = early.main().findings.iter().find(|finding| finding.cause == Cause::ThinkTime);
+    assert!(asked.is_none_or(|asked| asked.share < 0.1), "{asked:#?}");
+    // A server that speaks first, late.
+    expect_none(&report(&page(None, 2_600_000)), Cause::ThinkTime);
+}
+
+#[test]
+fn lost_last_ack_of_the_handshake_delays_a_server_that_speaks_first() {
+    let mut lines = Lines::default();
+    lines.add(1_060_000, "< S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7>");
+    lines.add(1_060_050, "> . 1:1(0) ack 1 win 502");
+    lines.add(1_101_000, "< P. 1:41(40) ack 1 win 509");
+    lines.add(1_101_050, "> . 1:1(0) ack 41 win 502");
+    let report = report(&lines.passed(&handshake()));
+    expect(&report, Cause::SynLost, "syn-retransmitted");
+}
+
+/// Thirty turns next to A, which asks for 12 kB each. The first copy of each third request is lost behind the tap, if
+/// `lost`; otherwise A takes as long to ask.
+fn requests(lost: bool) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let (mut at, mut asked, mut got) = (50_000, 1, 1);
+    for turn in 0..30 {
+        let (from, to) = (asked, asked + 100);
+        let request = format!("> P. {from}:{to}(100) ack {got} win 502");
+        if turn % 3 == 0 {
+            if lost {
+                lines.add(at, &request);
+            }
+            at += 300_000;
+        }
+        lines.add(at, &request);
+        asked = to;
+        for pair in 0..4 {
+            let begin = got + pair * 2_920;
+            let (middle, end) = (begin + 1_460, begin + 2_920);
+            lines.add(at + 40_000 + pair * 100, format!("< . {begin}:{middle}(1460) ack {asked} win 509"));
+            lines.add(at + 40_001 + pair * 100, format!("< P. {middle}:{end}(1460) ack {asked} win 509"));
+            lines.add(at + 40_020 + pair * 100, format!("> . {asked}:{asked}(0) ack {end} win 502"));
+        }
+        got += 4 * 2_920;
+        at += 42_000;
+    }
+    lines.passed(&handshake())
+}
+
+#[test]
+fn lost_requests_are_losses_of_the_requests() {
+    let lossy = report(&requests(true));
+    let main = main_finding(&lossy);
+    assert_eq!(
+        (main.cause.limit(), main.from),
+        (Limit::LossRecovery, End::A),
+        "{:#?}",
+        lossy.main().findings
+    );
+    assert!(main.evidence.iter().any(|evidence| evidence.slug() == "awaited-data"), "{:#?}", main.evidence);
+    assert!(main.evidence.iter().any(|evidence| evidence.slug() == "retransmitted"), "{:#?}", main.evidence);
+    assert_eq!(lossy.main().from, End::B);
+    let late = report(&requests(false));
+    assert_eq!(main_finding(&late).cause, Cause::ThinkTime, "{:#?}", late.main().findings);
+    expect_none(&late, Cause::TailLoss);
+}
+
+/// Next to B, whose window begins with 64 kB, and whose program then reads 8 kB every 33 ms: its kernel acknowledges only
+/// then.
+fn paced_reader() -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let mut sent = 1;
+    for nth in 0..44 {
+        lines.add(41_000 + nth * 100, format!("> . {sent}:{}(1460) ack 1 win 502", sent + 1_460));
+        sent += 1_460;
+        if nth % 2 == 1 {
+            lines.add(41_010 + nth * 100, format!("< . 1:1(0) ack {sent} win {}", 512 - 8 * nth));
+        }
+    }
+    for turn in 0..90 {
+        let at = 80_000 + turn * 33_000;
+        for nth in 0..6 {
+            lines.add(at + nth * 400, format!("> . {sent}:{}(1460) ack 1 win 502", sent + 1_460));
+            sent += 1_460;
+        }
+        lines.add(at + 32_000, format!("< . 1:1(0) ack {sent} win {}", 160 + turn % 3 * 8));
+    }
+    lines.passed(&handshake_from_afar())
+}
+
+#[test]
+fn late_acks_of_a_shrunk_window_are_the_readers() {
+    expect(&report(&paced_reader()), Cause::SlowReader, "window-shrank");
+}
+
+/// A window of 64 kB, over an RTT of 40 ms and a path of so many bytes each millisecond.
+fn windowed(rate: i64) -> Vec<Passed> {
+    let window = Box::new(|_, _| 44 * MSS);
+    transfer(Setup { amount: 6_000_000, rate, window, scale: 3, until: 5_000 * MS, ..Setup::default() }).a
+}
+
+#[test]
+fn window_beyond_a_full_path_is_no_limit() {
+    let full = report(&windowed(250));
+    assert_eq!(main_finding(&full).cause.limit(), Limit::Path, "{:#?}", full.main().findings);
+    let small = report(&windowed(3_000));
+    assert_eq!(main_finding(&small).cause, Cause::ReceiveBufferTooSmall, "{:#?}", small.main().findings);
+}
+
+#[test]
+fn window_of_two_segments_closes_without_a_slow_reader() {
+    let mut lines = Lines::default();
+    let begin = "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id 101 ttl 64
+                 0.020100 < S. 0:0(0) ack 1 win 1152 <mss 1460,sackOK,wscale 0> // frame 0 id 0 ttl 63
+                 0.020150 > . 1:1(0) ack 1 win 502 // frame 0 id 102 ttl 64\n";
+    for nth in 0..200 {
+        let (at, start) = (21_000 + nth * 20_300, 1 + nth * 576);
+        lines.add(at, format!("> . {start}:{}(576) ack 1 win 502", start + 576));
+        lines.add(at + 20_200, format!("< . 1:1(0) ack {} win 576", start + 576));
+    }
+    let report = report(&lines.passed(begin));
+    expect(&report, Cause::ReceiveBufferTooSmall, "window-filled");
+}
+
+/// Far from A, which sends data for a second. Then RSTs of A come that no abort sends: at once, or after a pause.
+fn vanished(pause: i64) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let mut sent = 1;
+    for pair in 0..500 {
+        let at = 81_000 + pair * 2_000;
+        lines.add(at, format!("> . {sent}:{}(1460) ack 1 win 502", sent + 1_460));
+        lines.add(at + 1, format!("> P. {}:{}(1460) ack 1 win 502", sent + 1_460, sent + 2_920));
+        sent += 2_920;
+        lines.add(at + 10, format!("< . 1:1(0) ack {sent} win 509"));
+    }
+    let at = 81_000 + 500 * 2_000 + pause;
+    if pause > 0 {
+        lines.add(at, format!("< P. 1:101(100) ack {sent} win 509"));
+    }
+    lines.add(
+        at + 40_000 * i64::from(pause > 0),
+        format!("> R {sent}:{sent}(0) win 0 // frame 0 id 0 ttl 63"),
+    );
+    lines.passed(&handshake_from_afar())
+}
+
+#[test]
+fn host_that_was_still_sending_may_have_closed_the_connection() {
+    let confidence = |pause| {
+        let report = report(&vanished(pause));
+        let unknown = report.main().findings.iter().find(|finding| finding.cause == Cause::ResetUnknown);
+        let headline = headline::main_finding(&report).expect("a finding").cause;
+        (unknown.expect("a reset").confidence, headline == Cause::ResetUnknown)
+    };
+    assert_eq!(confidence(0), (Confidence::Medium, false));
+    assert_eq!(confidence(4_000_000), (Confidence::High, true));
+}
+
+#[test]
+fn steady_flight_below_the_initial_window_is_not_determined_from_afar() {
+    let mut lines = Lines::default();
+    let mut sent = 1;
+    for turn in 0..100 {
+        for pair in 0..4 {
+            let at = 81_000 + turn * 41_000 + pair * 1_000;
+            lines.add(at, format!("> . {sent}:{}(1460) ack 1 win 502", sent + 1_460));
+            lines.add(at + 300, format!("> P. {}:{}(1460) ack 1 win 502", sent + 1_460, sent + 2_920));
+            sent += 2_920;
+            lines.add(at + 310, format!("< . 1:1(0) ack {sent} win 509"));
+        }
+    }
+    let report = report(&lines.passed(&handshake_from_afar()));
+    assert_eq!(main_finding(&report).cause, Cause::Undetermined, "{:#?}", report.main().findings);
+}
