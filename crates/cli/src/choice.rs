@@ -62,8 +62,8 @@ pub fn flow_id(text: &str) -> Result<FlowId, String> {
 /// The addresses of a host's name, at least one, the ones to try first at the front.
 pub fn addresses(name: &str, port: u16) -> anyhow::Result<Vec<SocketAddr>> {
     let bare = name.trim_start_matches('[').trim_end_matches(']');
-    let found = (bare, port).to_socket_addrs().with_context(|| format!("{name} has no address"))?;
-    let found: Vec<SocketAddr> = found.collect();
+    let resolved = (bare, port).to_socket_addrs().with_context(|| format!("{name} has no address"));
+    let found = resolved?.collect::<Vec<_>>();
     ensure!(!found.is_empty(), "{name} has no address");
     Ok(found)
 }

@@ -115,8 +115,6 @@ fn kernel(args: &Drill) -> anyhow::Result<Option<KernelProfile>> {
         return Ok(None);
     }
     let mut kernel = registry::find(&args.kernel)?;
-    if let Some(hz) = args.hz {
-        kernel.tcp.clock.hz = hz;
-    }
+    kernel.tcp.clock.hz = args.hz.unwrap_or(kernel.tcp.clock.hz);
     Ok(Some(kernel))
 }

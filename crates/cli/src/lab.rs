@@ -9,7 +9,7 @@ use crate::scenario::Changes;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use programs::Programs;
 use slowpath_analyses::report::FlowReport;
-use slowpath_lab::machine::{Ability, Found, abilities};
+use slowpath_lab::machine::{Ability, abilities};
 use slowpath_lab::privilege;
 use slowpath_lab::scenario::Instead;
 use slowpath_lab::settings::Carrier;
@@ -139,11 +139,6 @@ impl CarrierArgument {
             Self::Netem => Carrier::Netem,
         }
     }
-
-    /// As it is written.
-    pub fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
 }
 
 impl Asked {
@@ -166,8 +161,7 @@ pub fn run(args: &Lab, console: &Console) -> anyhow::Result<Outcome> {
 
 fn check(as_json: bool, console: &Console) -> anyhow::Result<Outcome> {
     let abilities = abilities();
-    let lacks = |ability: &Ability| matches!(ability.found, Found::Missing { .. });
-    let can_run = !abilities.iter().any(|ability| ability.required && lacks(ability));
+    let can_run = !abilities.iter().any(Ability::prevents);
     console::print_result(
         as_json,
         || view::LabCheckDocument::new(&abilities, can_run),

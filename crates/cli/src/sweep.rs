@@ -115,8 +115,8 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let Plot { plot, x, y, .. } = &args.plot;
     let axes = |file| Axes::choose(&plan, x.as_deref(), y, places == Places::Both).map(|axes| (file, axes));
     let plot = plot.as_deref().map(axes).transpose()?;
-    let carrier = args.carrier().name();
-    let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(&carrier));
+    let carrier = args.carrier().carrier().name();
+    let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(carrier));
     let mut made = Made::begin(&plan, args.out.as_deref().map(|path| (path, identity)))?;
     make(args, &mut made, console)?;
     let rows = made.end()?;

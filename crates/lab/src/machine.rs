@@ -25,6 +25,13 @@ pub struct Ability {
     pub found: Found,
 }
 
+impl Ability {
+    /// Whether the lab cannot run without it.
+    pub fn prevents(&self) -> bool {
+        self.required && matches!(self.found, Found::Missing { .. })
+    }
+}
+
 /// The result of the trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {

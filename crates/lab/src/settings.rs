@@ -43,6 +43,15 @@ pub enum Carrier {
 }
 
 impl Carrier {
+    /// Its name on command lines and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Veth => "veth",
+            Self::Tap => "tap",
+            Self::Netem => "netem",
+        }
+    }
+
     fn is_usual(&self) -> bool {
         *self == Self::default()
     }

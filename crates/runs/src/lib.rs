@@ -19,6 +19,7 @@ mod error;
 pub mod file;
 pub mod input;
 pub mod kernel;
+mod lines;
 pub mod measured;
 pub mod papers;
 pub mod parallel;
@@ -29,4 +30,5 @@ pub mod waits;
 pub mod watch;
 
 pub use error::Error;
+pub use lines::Lines;
 pub use measured::{Measured, Shares};

@@ -83,10 +83,9 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
     }
     // perf moves an older one aside.
     check_output(&args.out, Existing::Replace, &[])?;
-    let recorder = recorder(args);
     let interrupt = Interrupt::listen()?;
     let starting = console.working("getting ready");
-    let mut recording = recorder.start()?;
+    let mut recording = recorder(args).start()?;
     drop(starting);
     for warning in recording.warnings() {
         warn(warning);
