@@ -2,12 +2,12 @@
 
 use super::ProbeError;
 use super::clock::monotonic_ns;
-use super::control::gives_up_after;
+use super::stream::{gives_up_after, is_passing};
 use crate::measure::Direction;
 use crate::measure::channel::rate_of;
 use crate::protocol::{Bulk, TcpEnd};
 use slowpath_uapi::TcpInfo;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -126,11 +126,6 @@ pub fn read(
         }
     }
     Ok(Bulk { bytes, lasted_ns: last_ns - first_ns.unwrap_or(last_ns), end: asked(stream)? })
-}
-
-/// Whether a failed call may be retried.
-pub fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 /// The `TCP_INFO` of this end.

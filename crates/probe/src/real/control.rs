@@ -1,7 +1,7 @@
 //! The TCP control connection.
 
-use super::bulk::is_passing;
 use super::clock::readable;
+use super::stream::{gives_up_after, is_passing};
 use super::{ProbeError, Stop};
 use crate::protocol::Message;
 use std::io::{ErrorKind, Write};
@@ -13,23 +13,6 @@ use std::time::{Duration, Instant};
 pub const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait between checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
-
-/// The kernel ends the connection if the other end acknowledges nothing for this long, or keeps its window shut, also
-/// after it was closed here: without a limit, what a peer that is gone has not read stays in memory for minutes
-/// (tcp(7), `TCP_USER_TIMEOUT`; `tcp_orphan_retries`).
-pub fn gives_up_after(stream: &TcpStream, time: Duration) -> Result<(), ProbeError> {
-    let millis = libc::c_uint::try_from(time.as_millis()).unwrap_or(libc::c_uint::MAX);
-    let (level, name) = (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT);
-    let length = size_of_val(&millis) as libc::socklen_t;
-    // SAFETY: the value is live and has the stated size.
-    let result =
-        unsafe { libc::setsockopt(stream.as_raw_fd(), level, name, (&raw const millis).cast(), length) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(ProbeError::system("set TCP_USER_TIMEOUT")(std::io::Error::last_os_error()))
-    }
-}
 
 /// A connection, and the received part of a message.
 pub struct Control<'a> {

@@ -13,6 +13,7 @@ mod measured;
 mod pace;
 pub mod server;
 mod session;
+mod stream;
 mod udp;
 
 pub use client::{Client, Connected};
