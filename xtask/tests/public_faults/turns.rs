@@ -222,3 +222,30 @@ fn steady_flight_below_the_initial_window_is_not_determined_from_afar() {
     let report = report(&lines.passed(&handshake_from_afar()));
     assert_eq!(main_finding(&report).cause, Cause::Undetermined, "{:#?}", report.main().findings);
 }
+
+/// Next to B, which answers after 2.5 s and closes. A had closed after a second, and answers the data, if `resets`, with a
+/// RST; otherwise with an ACK, and with a RST when all is over.
+fn given_up(resets: bool) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    lines.add(40_200, "> P. 1:201(200) ack 1 win 502");
+    lines.add(40_210, "< . 1:1(0) ack 201 win 508");
+    lines.add(1_041_000, "> F. 201:201(0) ack 1 win 502");
+    lines.add(1_041_010, "< . 1:1(0) ack 202 win 508");
+    lines.add(2_540_000, "< P. 1:1001(1000) ack 202 win 508");
+    lines.add(2_540_100, "< F. 1001:1001(0) ack 202 win 508");
+    if !resets {
+        lines.add(2_580_000, "> . 202:202(0) ack 1002 win 502");
+    }
+    lines.add(2_580_100, "> R 202:202(0) win 0 // frame 0 id 0 ttl 63");
+    lines.passed(&handshake_from_afar())
+}
+
+#[test]
+fn rst_after_both_fins_is_reported_if_data_was_lost() {
+    let closed = |resets| {
+        let report = report(&given_up(resets));
+        report.main().findings.iter().any(|finding| finding.cause == Cause::ResetClosed)
+    };
+    assert!(closed(true));
+    assert!(!closed(false));
+}

@@ -20,7 +20,7 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
     // An initiator that resets the answer to its SYN, as port scanners do, opens nothing.
     let is_open = flow.opening.syn.is_none() || flow.opening.established.is_some();
     let is_explained = closing.reset.as_ref().is_some_and(|reset| reset.cause.is_some());
-    if is_explained || closing.fin == [true; 2] || !is_open {
+    if is_explained || !is_open {
         return;
     }
     let (me, other) = (segment.from.index(), (!segment.from).index());
@@ -34,6 +34,9 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
     };
     let unacknowledged =
         [outstanding(me, has_sent_fin), outstanding(other, closing.fin[(!segment.from).index()])];
+    if closing.fin == [true; 2] && unacknowledged == [0; 2] {
+        return;
+    }
     // A host that was still sending knows the connection: its program had closed it, and the FIN waits behind that data.
     let since_sent = me.last_data.map_or(i64::MAX, |last| at.nanos_since(last));
     let is_closing = unacknowledged[0] > 0 && since_sent < thresholds::STILL_SENDING_NS;
