@@ -60,6 +60,8 @@ pub struct EndState {
     has_shrunk: bool,
     pub first_data: Option<Instant>,
     pub last_data: Option<Instant>,
+    /// The last copy of a data segment that passed the tap before.
+    last_copy: Option<Instant>,
     /// When this end's data was last acknowledged.
     pub last_acked: Option<Instant>,
     /// In nanoseconds.
@@ -194,11 +196,12 @@ impl EndState {
 
     /// A frame of this end is captured again.
     #[cold]
-    pub fn repeats(&mut self, segment: &Segment) -> Judged {
+    pub fn repeats(&mut self, at: Instant, segment: &Segment) -> Judged {
         self.packets += 1;
         if segment.len == 0 {
             return Judged::default();
         }
+        self.last_copy = Some(at);
         self.data_packets += 1;
         self.bytes += u64::from(segment.len);
         self.labels.duplicate += 1;
@@ -307,6 +310,7 @@ impl EndState {
         }
         let judged = Judged { label: Some(placed.label), spurious: u32::from(placed.shows_spurious) };
         if placed.label == Label::Duplicate {
+            self.last_copy = Some(at);
             return judged;
         }
         if self.first_data.is_none() {
@@ -569,8 +573,11 @@ impl EndState {
             marks.set(Marks::GAP);
         }
         let mut late_since = None;
+        // A copy of it passed a later interface of a host on the path: until then it was not at the receiver.
+        let after_copy = self.last_copy.is_none_or(|copy| at.nanos_since(copy) > thresholds::LATE_ACK_NS);
         // Next to the receiver, an ACK of several segments that is later than any delayed ACK was held back there.
         if me.distance.answering().is_here()
+            && after_copy
             && acked.unseen == 0
             && acked.round_trip.is_some()
             && acked.waited.is_some_and(|waited| waited > thresholds::LATE_ACK_NS)

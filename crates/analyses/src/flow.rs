@@ -84,7 +84,7 @@ impl FlowState {
         let twice = self.ends[1 - me].is_captured_twice();
         let end = &mut self.ends[me];
         if end.copies.is_copy(at, segment, &end.order, twice) {
-            return end.repeats(segment);
+            return end.repeats(at, segment);
         }
         if self.is_closed_to_data() && self.is_of_old_connection(segment) {
             self.opening.challenges += u32::from(!segment.flags.has(Flags::RST));

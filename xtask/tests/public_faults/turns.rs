@@ -249,3 +249,33 @@ fn rst_after_both_fins_is_reported_if_data_was_lost() {
     assert!(closed(true));
     assert!(!closed(false));
 }
+
+/// On a router that is next to B: each segment on its way in, and again on its way out 30 ms later, if it waits in a queue
+/// there; otherwise at once.
+fn on_a_router(waits: bool) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let mut sent = 1;
+    for burst in 0..100 {
+        let at = 81_000 + burst * 30_000;
+        let out = at + if waits { 29_000 } else { 10 };
+        for nth in 0..6 {
+            let segment = format!("> P. {sent}:{}(1460) ack 1 win 502", sent + 1_460);
+            let id = 500 + burst * 6 + nth;
+            lines.add(at + nth * 20, format!("{segment} // frame 0 id {id} ttl 63"));
+            lines.add(out + nth * 20, format!("{segment} // frame 0 id {id} ttl 62"));
+            sent += 1_460;
+        }
+        lines.add(
+            at + 29_500,
+            format!("< . 1:1(0) ack {sent} win {} // frame 0 id {} ttl 64", 509 + burst, 7_000 + burst),
+        );
+    }
+    lines.passed(&handshake_from_afar())
+}
+
+#[test]
+fn acks_are_late_from_the_last_copy_of_a_segment_on() {
+    expect_none(&report(&on_a_router(true)), Cause::AcksHeldBack);
+    let late = report(&on_a_router(false));
+    assert_eq!(main_finding(&late).cause, Cause::AcksHeldBack, "{:#?}", late.main().findings);
+}
