@@ -269,7 +269,7 @@ impl EndState {
             && placed.unique == 0
             && self.outstanding.is_missing(segment.seq)
         {
-            self.note_not_accepted(segment, peer);
+            self.note_not_accepted(at, segment, peer);
         }
         if segment.len == 0 {
             return Judged { label: None, spurious: u32::from(placed.shows_spurious) };
@@ -278,10 +278,15 @@ impl EndState {
     }
 
     /// This end retransmits what passed before and what `peer` is known to miss.
-    fn note_not_accepted(&mut self, segment: &Segment, peer: &EndState) {
+    fn note_not_accepted(&mut self, at: Instant, segment: &Segment, peer: &EndState) {
         let edge = self.outstanding.una() + peer.window.current;
         let is_stale = segment.timestamps.is_some_and(|stamps| peer.echo.is_stale(stamps.val));
-        let not_accepted = self.not_accepted.get_or_insert_default();
+        let not_accepted = self.not_accepted.get_or_insert_with(|| {
+            // This one is counted among the lost already.
+            let lost = self.outstanding.replaced_as_lost().lost.saturating_sub(1);
+            let before = (self.labels.retransmission + self.labels.spurious, lost);
+            Box::new(NotAccepted { since: at, before, ..NotAccepted::default() })
+        });
         not_accepted.segments += 1;
         not_accepted.damaged += u32::from(segment.checksum == Checksum::Wrong);
         not_accepted.stale += u32::from(is_stale);

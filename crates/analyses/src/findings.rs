@@ -167,6 +167,8 @@ impl<'a> Material<'a> {
             Cause::NoAnswer => Confidence::Medium,
             // From afar, a lost ACK looks the same.
             Cause::AcceptQueueFull => high_if(self.vantage == Vantage::At(End::B)),
+            // The other end may be gone, or the capture may lack its last ACK.
+            Cause::SynLost if self.opening.has_no_end() => Confidence::Medium,
             // Some hosts send RSTs with a TTL of their own.
             Cause::ResetOnPath => high_if(self.closing.reset.as_ref().is_some_and(|reset| reset.went_on)),
             Cause::ResetUnknown => high_if(self.closing.reset.as_ref().is_none_or(|reset| !reset.knew)),

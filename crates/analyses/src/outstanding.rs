@@ -570,13 +570,19 @@ impl Outstanding {
             .find(|retransmission| retransmission.start <= at && at < retransmission.end)
     }
 
-    /// What the lost and the delivered transmissions have in common, at the end: data that was retransmitted and not
-    /// acknowledged was lost each time.
-    pub fn loss_pattern(&self) -> LossPattern {
+    /// What the transmissions that a retransmission replaced, as lost, and the delivered ones have in common so far.
+    pub fn replaced_as_lost(&self) -> LossPattern {
         let mut pattern = self.pattern;
         for retransmission in &self.retransmissions {
             retransmission.count_lost(&mut pattern);
         }
+        pattern
+    }
+
+    /// What the lost and the delivered transmissions have in common, at the end: data that was retransmitted and not
+    /// acknowledged was lost each time.
+    pub fn loss_pattern(&self) -> LossPattern {
+        let mut pattern = self.replaced_as_lost();
         if let Some(left) = self.records.front().filter(|left| left.again > 0)
             && let Some(last) = self.transmitted_before(left.start)
         {

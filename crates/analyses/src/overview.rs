@@ -3,6 +3,7 @@
 use crate::limits::alternatives::Tally;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::loss_pattern::LossPattern;
+use slowpath_model::Instant;
 
 /// What the stretches of one direction say together.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +89,10 @@ pub struct NotAccepted {
     pub outside: u32,
     /// The other end reneged on data it had selectively acknowledged (RFC 2018, section 8).
     pub reneged: bool,
+    /// When the first of them passed.
+    pub since: Instant,
+    /// Retransmissions before that, and those of them that replaced a transmission which had passed.
+    pub before: (u64, u32),
 }
 
 impl Rare {

@@ -155,6 +155,11 @@ impl Opening {
     pub fn lost_syns(&self) -> u32 {
         self.unanswered.saturating_sub(u32::from(self.syn_ack.is_some()))
     }
+
+    /// Whether the handshake did not end: A's last ACK never came, though an end repeated its SYN.
+    pub const fn has_no_end(&self) -> bool {
+        self.syn_ack.is_some() && self.established.is_none() && self.retransmitted > 0
+    }
 }
 
 /// How a connection closed.

@@ -45,7 +45,7 @@ pub fn report(
 }
 
 fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
-    let context = context(flow, from);
+    let mut context = context(flow, from);
     let last = flow.last;
     let gone = gone(flow);
     let untranslated = untranslated(&flow.ends[(!from).index()]);
@@ -60,11 +60,14 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let acked = end.last_acked.max(end.last_data);
     // Only next to the sender is each transmission seen.
     let loss = near.is_here().then(|| end.outstanding.loss_pattern()).filter(|loss| loss.lost > 0);
-    let not_accepted = (at_receiver && !near.is_here()).then(|| not_accepted(end)).flatten();
+    let not_accepted = (at_receiver && !near.is_here()).then(|| not_accepted(end, flow.first)).flatten();
     let rule = loss
         .and_then(|loss| loss.rule(end.full_size_at_first()))
         .or(untranslated)
         .or(not_accepted.map(|_| Cause::NotAccepted));
+    if let Some(seen) = not_accepted.filter(|_| rule == Some(Cause::NotAccepted)) {
+        context.ruled_since = seen.since;
+    }
     if let Some(track) = &mut end.track {
         let finished = track.finish(last, &near, &end.rto);
         (spells, overview) = classify::spells(&context, &finished, rule);
@@ -93,8 +96,9 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         // The handshake's last ACK was lost: for the responder, its next one opened the connection.
         begin_with(&mut spells, flow.first, accepted, opening);
     }
-    let was_never_open =
-        opening.is_failed_opening() || opening == Cause::AcceptQueueFull && flow.opening.accepted.is_none();
+    let was_never_open = opening.is_failed_opening()
+        || opening == Cause::AcceptQueueFull && flow.opening.accepted.is_none()
+        || flow.opening.has_no_end() && flow.closing.rst == [false; 2];
     if from == End::A && spells.is_empty() && was_never_open && flow.first < last {
         spells.push(Spell { from: flow.first, to: last, cause: opening });
     }
@@ -133,17 +137,24 @@ fn untranslated(receiver: &EndState) -> Option<Cause> {
 }
 
 /// Data that arrived next to the tap, was not acknowledged, and came again: the host had it and its TCP did not accept
-/// it. Only if that is the reason for nearly all retransmissions, and the window had room for them.
-fn not_accepted(end: &EndState) -> Option<NotAccepted> {
+/// it. Only if that is the reason for nearly all retransmissions, or for nearly all since the first such one, and the
+/// window had room for them.
+fn not_accepted(end: &EndState, first: Instant) -> Option<NotAccepted> {
     let seen = **end.not_accepted.as_ref()?;
-    // A late ACK causes retransmissions too, as turns out later.
-    let segments = seen.segments.min(end.outstanding.loss_pattern().lost);
+    let lost = end.outstanding.loss_pattern().lost;
     let retransmitted = end.labels.retransmission + end.labels.spurious;
     let (part, of) = thresholds::NOT_ACCEPTED_PART;
-    let mostly = u64::from(segments) * of >= retransmitted * part;
-    let is_rule =
-        segments >= thresholds::RULE_LOSSES && mostly && seen.outside * 2 < segments && !seen.reneged;
-    is_rule.then_some(NotAccepted { segments, ..seen })
+    let of_all = (first, lost, retransmitted);
+    let of_later =
+        (seen.since, lost.saturating_sub(seen.before.1), retransmitted.saturating_sub(seen.before.0));
+    [of_all, of_later].into_iter().find_map(|(since, lost, retransmitted)| {
+        // A late ACK causes retransmissions too, as turns out later.
+        let segments = seen.segments.min(lost);
+        let mostly = u64::from(segments) * of >= retransmitted * part;
+        let is_rule =
+            segments >= thresholds::RULE_LOSSES && mostly && seen.outside * 2 < segments && !seen.reneged;
+        is_rule.then_some(NotAccepted { segments, since, ..seen })
+    })
 }
 
 /// Why data of an end never came to the tap, though the end itself goes on.
@@ -214,6 +225,7 @@ fn context(flow: &FlowState, from: End) -> Context {
         last: flow.last,
         established: flow.opening.established,
         opening: flow.opening_cause(),
+        ruled_since: flow.first,
         scale: peer.scale,
         unscaled_window: (peer.scale == ScaleKnown::Unknown).then_some(peer.window.max),
         scaling: both.map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some()),

@@ -218,7 +218,8 @@ fn protocols(summary: &slowpath_capture::CaptureSummary) -> Vec<(u64, String, bo
     all
 }
 
-/// Whether the skipped data may have contained TCP, so that results may be wrong.
+/// Whether the skipped data may have contained TCP, so that results may be wrong. A segment with missing fragments was
+/// lost.
 fn matters(oddity: Oddity) -> bool {
-    oddity.skips() && oddity != Oddity::LaterFragment
+    oddity.skips() && !matches!(oddity, Oddity::LaterFragment | Oddity::MissingFragments)
 }

@@ -73,6 +73,12 @@ impl V4<'_> {
         be16(self.0, 6) & 0x3fff != 0
     }
 
+    /// Whether it is a fragment other than the last.
+    #[inline(always)]
+    pub fn has_more_fragments(self) -> bool {
+        be16(self.0, 6) & 0x2000 != 0
+    }
+
     /// Time to live.
     #[inline(always)]
     pub fn ttl(self) -> u8 {

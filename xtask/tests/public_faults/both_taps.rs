@@ -12,7 +12,7 @@ use slowpath_model::{End, Instant};
 use std::time::Duration;
 
 /// How far the second tap's clock is ahead of the first's: not at all, by half an hour, and with drift.
-const CLOCKS: [fn(i64) -> i64; 3] = [|_| 0, |_| 1_800_000 * MS, |at| 5_000 * MS + at / 20_000];
+pub const CLOCKS: [fn(i64) -> i64; 3] = [|_| 0, |_| 1_800_000 * MS, |at| 5_000 * MS + at / 20_000];
 
 /// Both taps' frames of several transfers, each between its own ports and from a given instant on.
 fn files(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> [Vec<u8>; 2] {
@@ -33,7 +33,7 @@ fn files(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> [Vec<u8>; 2] {
 }
 
 /// The merged report of both, with the flows as in the sender's.
-fn compared(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> (Pairing, Vec<FlowReport>) {
+pub fn compared(transfers: &[(&Taps, i64)], ahead: fn(i64) -> i64) -> (Pairing, Vec<FlowReport>) {
     let [(one, sent), (other, received)] = files(transfers, ahead).map(collected);
     let pairing = pair(&one, &other).expect("flows in common");
     let (base, flows) = verdict::merge_all(&pairing, [sent, received]);

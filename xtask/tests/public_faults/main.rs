@@ -8,6 +8,8 @@ mod captures;
 mod clock_steps;
 mod ends;
 mod facts;
+mod host_refuses;
+mod in_fragments;
 mod labels;
 mod pages;
 mod paths;

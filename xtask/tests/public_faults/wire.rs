@@ -78,6 +78,30 @@ pub fn frames(passed: &[Passed], ends: [Address; 2]) -> Vec<Frame> {
     passed.iter().map(frame).collect()
 }
 
+/// The frame's IPv4 packet in two fragments, if it has more than `most` bytes of data: the first in a frame of its own,
+/// a microsecond earlier.
+pub fn in_fragments(frame: Frame, most: usize) -> (Frame, Option<Frame>) {
+    const HEADERS: usize = 34;
+    assert!(most.is_multiple_of(8), "fragments are cut at multiples of 8 bytes");
+    if frame.bytes.len() <= HEADERS + most {
+        return (frame, None);
+    }
+    let part = |data: &[u8], place: u16, at: Instant| {
+        let mut bytes = frame.bytes[..HEADERS].to_vec();
+        bytes[16..18].copy_from_slice(&((20 + data.len()) as u16).to_be_bytes());
+        bytes[20..22].copy_from_slice(&place.to_be_bytes());
+        bytes[24..26].copy_from_slice(&[0; 2]);
+        let sum = checksum::of(checksum::sum(&bytes[14..HEADERS]));
+        bytes[24..26].copy_from_slice(&sum.to_be_bytes());
+        bytes.extend(data);
+        let kept = bytes.len().min(frame.kept);
+        Frame { at, bytes, kept }
+    };
+    let (first, second) = frame.bytes[HEADERS..].split_at(most);
+    let earlier = Instant::from_nanos(frame.at.nanos() - 1_000);
+    (part(first, 0x2000, earlier), Some(part(second, (most / 8) as u16, frame.at)))
+}
+
 /// The ICMP error of a router about a frame of the end A of [`file`]: destination unreachable, with its code.
 pub fn unreachable(about: &Frame, at: Instant, code: u8) -> Frame {
     const ETHERNET: usize = 14;

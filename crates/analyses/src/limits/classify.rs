@@ -51,7 +51,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let crowded = overview.queued > life / thresholds::POLICER_QUEUED_PART;
     if let Some(rule) = rule.filter(|rule| *rule != Cause::BeyondUnscaledWindow || !crowded) {
         for part in &mut parts {
-            if is_of_loss(part.cause) {
+            if is_of_loss(part.cause) && part.to >= context.ruled_since {
                 part.cause = rule;
             }
         }

@@ -16,6 +16,8 @@ pub struct Context {
     pub established: Option<Instant>,
     /// The cause of the time until then.
     pub opening: Cause,
+    /// Since when the losses have one cause in common, if they do.
+    pub ruled_since: Instant,
     /// How the receiver's window is scaled, and whether each end offered scaling.
     pub scale: ScaleKnown,
     /// The largest window as it is on the wire, where its scale is not known.

@@ -80,7 +80,20 @@ pub(super) struct Trust {
     pub tsval: bool,
     /// Window, TSecr and SACK blocks are the same.
     pub print: bool,
+    /// Of some packets, a device on the path changed TSval, window or TSecr.
+    pub changed: bool,
 }
+
+impl Trust {
+    /// Without the fields that a device changes, if one does.
+    pub fn in_changed(self) -> Option<Self> {
+        self.changed.then_some(Self { tsval: false, print: false, ..self })
+    }
+}
+
+/// Packets with other fields before the path changes them: so many with the same identification, or in succession. Fewer
+/// may be two transmissions of the same bytes, each of which only one recording has.
+const CHANGED: u64 = 8;
 
 /// What a first comparison of unambiguous packets shows.
 #[derive(Clone, Debug, Default)]
@@ -99,10 +112,12 @@ pub(super) fn glance(first: &Side<'_>, second: &Side<'_>, shift: i64, ack_shift:
     join(first, second, [&first.data, &second.data], shift, data, &mut count);
     join(first, second, [&first.acks, &second.acks], ack_shift, acks, &mut count);
     let agreed = |same: u64| count.compared > 0 && same * 20 >= count.compared * 19;
+    let id = agreed(count.ids) && varies(first) && varies(second);
     let trust = Trust {
-        id: agreed(count.ids) && varies(first) && varies(second),
+        id,
         tsval: agreed(count.tsvals),
         print: agreed(count.prints),
+        changed: id && count.changed >= CHANGED || count.changed_in_succession >= CHANGED,
     };
     Glance { trust, median: lower_median(&count.delays) }
 }
@@ -113,7 +128,27 @@ struct Agreement {
     ids: u64,
     tsvals: u64,
     prints: u64,
+    /// Those with the same identification and another TSval, window or TSecr.
+    changed: u64,
+    /// The most in succession with another TSval, window or TSecr, and how many there are now.
+    changed_in_succession: u64,
+    changed_now: u64,
     delays: Vec<i64>,
+}
+
+impl Agreement {
+    fn compare(&mut self, one: &Record, other: &Record) {
+        let [id, tsval] = [one.id().is_some() && one.id() == other.id(), one.tsval() == other.tsval()];
+        let print = one.print() == other.print();
+        self.compared += 1;
+        self.ids += u64::from(id);
+        self.tsvals += u64::from(one.tsval().is_some() && tsval);
+        self.prints += u64::from(print);
+        let is_changed = !(tsval && print);
+        self.changed += u64::from(id && is_changed);
+        self.changed_now = if is_changed { self.changed_now + 1 } else { 0 };
+        self.changed_in_succession = self.changed_in_succession.max(self.changed_now);
+    }
 }
 
 /// Enough to know the share that agrees; more would only take time.
@@ -145,11 +180,7 @@ fn join(
         };
         let (m, n) = (run(first, ones, i), run(second, others, j));
         if m == 1 && n == 1 {
-            let (one, other) = (first.record(ones[i]), second.record(others[j]));
-            count.compared += 1;
-            count.ids += u64::from(one.id().is_some() && one.id() == other.id());
-            count.tsvals += u64::from(one.tsval().is_some() && one.tsval() == other.tsval());
-            count.prints += u64::from(one.print() == other.print());
+            count.compare(first.record(ones[i]), second.record(others[j]));
             count.delays.push(second.wall(others[j]).saturating_sub(first.wall(ones[i])));
             left -= 1;
         }

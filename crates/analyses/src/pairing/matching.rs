@@ -3,7 +3,8 @@
 //! Packets that take sequence space are matched by the bytes they carry, so that a super-packet (TSO on the way out,
 //! GRO on the way in) finds the packets it became or was made of: the i-th of them carries the i-th identification.
 //! Several transmissions of the same bytes are distinguished by identification, TSval and window as far as the path
-//! leaves them alone, and otherwise by time. All others are matched by what they acknowledge and the same fields, in
+//! leaves them alone, and otherwise by time. Where it changes some fields of some packets, these fields count only if
+//! a packet with the same ones is found. All others are matched by what they acknowledge and the same fields, in
 //! order.
 
 use super::clock::Transit;
@@ -81,7 +82,8 @@ struct Open {
 enum Found {
     None,
     One(u32),
-    Several,
+    /// By these fields.
+    Several(Trust),
 }
 
 /// First matches the unambiguous packets, then, with the clocks aligned, the rest.
@@ -142,8 +144,7 @@ impl Lane<'_> {
     }
 
     /// Whether packet `skipped` of the far record can be the one at `place` in the near one.
-    fn alike(&self, near: &Record, far: &Record, place: i64, skipped: u32) -> bool {
-        let trust = self.trust;
+    fn alike(&self, near: &Record, far: &Record, place: i64, skipped: u32, trust: Trust) -> bool {
         let id = || match (near.id(), far.id()) {
             (Some(near_id), Some(far_id)) => {
                 near_id.wrapping_add(self.packet_at(near, place) as u16)
@@ -163,11 +164,19 @@ impl Lane<'_> {
     }
 
     fn find(&self, far: &Record, place: i64, skipped: u32, copies: &[u32]) -> Found {
+        let found = self.find_by(self.trust, far, place, skipped, copies);
+        match self.trust.in_changed().filter(|_| matches!(found, Found::None)) {
+            Some(trust) => self.find_by(trust, far, place, skipped, copies),
+            None => found,
+        }
+    }
+
+    fn find_by(&self, trust: Trust, far: &Record, place: i64, skipped: u32, copies: &[u32]) -> Found {
         let mut found = Found::None;
         let mut exact = false;
         for index in self.near.covering(place) {
             let near = self.near.record(index);
-            if !self.alike(near, far, place, skipped) || copies.binary_search(&index).is_ok() {
+            if !self.alike(near, far, place, skipped, trust) || copies.binary_search(&index).is_ok() {
                 continue;
             }
             let starts = self.aligned(near, place);
@@ -177,7 +186,7 @@ impl Lane<'_> {
             found = match found {
                 _ if starts && !exact => Found::One(index),
                 Found::None => Found::One(index),
-                _ => Found::Several,
+                _ => Found::Several(trust),
             };
             exact |= starts;
         }
@@ -246,7 +255,7 @@ impl Lane<'_> {
 
     /// What distinguishes ACKs with the same acknowledgment number.
     fn ack_key(&self, record: &Record) -> u64 {
-        let trust = self.trust;
+        let trust = self.trust.in_changed().unwrap_or(self.trust);
         let field = |trusted: bool, value: u64| if trusted { value } else { 0 };
         field(trust.id, u64::from(record.id().unwrap_or(0))) << 48
             | field(trust.print, u64::from(record.print())) << 32
@@ -264,9 +273,9 @@ impl Matching {
         while place < end {
             let near = match lane.find(far, place, packets, &self.matches.copies) {
                 Found::One(near) => near,
-                Found::Several => match transit {
+                Found::Several(trust) => match transit {
                     None => return self.put_off(Open { far: index, place, packets }, twice),
-                    Some(transit) => match self.likeliest(lane, index, place, packets, transit) {
+                    Some(transit) => match self.likeliest(lane, trust, index, place, packets, transit) {
                         Some(near) => near,
                         None => {
                             self.unknown(lane, index, place, end);
@@ -316,6 +325,7 @@ impl Matching {
     fn likeliest(
         &mut self,
         lane: &Lane<'_>,
+        trust: Trust,
         far: u32,
         place: i64,
         packets: u32,
@@ -327,7 +337,8 @@ impl Matching {
         let mut best: Option<(bool, bool, i64, u32)> = None;
         for index in lane.near.covering(place) {
             let near = lane.near.record(index);
-            if !lane.alike(near, record, place, packets) || self.matches.copies.binary_search(&index).is_ok()
+            if !lane.alike(near, record, place, packets, trust)
+                || self.matches.copies.binary_search(&index).is_ok()
             {
                 continue;
             }

@@ -64,7 +64,13 @@ pub fn merge(
                 }
             } else if beside == Some(base) {
                 let at_receiver: Vec<_> = theirs.spells.iter().map(|spell| view.translated(spell)).collect();
-                view.decide_late_acks(&mut report.directions[end.index()], &at_receiver);
+                let direction = &mut report.directions[end.index()];
+                view.decide_late_acks(direction, &at_receiver);
+                let of_receiver = theirs.overview.rare().not_accepted;
+                let takes_over = direction.spells.iter().any(|spell| spell.cause == Cause::NotAccepted);
+                if let Some(not_accepted) = of_receiver.filter(|_| takes_over) {
+                    direction.overview.rare_mut().not_accepted = Some(not_accepted);
+                }
             }
         }
         view.correct_repairs(&mut report.directions[end.index()]);
@@ -77,6 +83,11 @@ pub fn merge(
             if spell.cause == Cause::NoAnswer {
                 spell.cause = Cause::NotAnswered;
             }
+        }
+    }
+    if other.is_some_and(|other| view.never_waited_for_accept(other)) {
+        for direction in &mut report.directions {
+            accepted_late_to_lost(direction);
         }
     }
     findings::complete(&mut report);
@@ -152,6 +163,17 @@ impl View<'_> {
         true
     }
 
+    /// Whether `other`, the recording next to the responder, shows that no accept queue was full: once the handshake's
+    /// last ACK had come, if it did, the responder did not repeat its SYN-ACK.
+    fn never_waited_for_accept(&self, other: &FlowReport) -> bool {
+        let opening = &other.opening;
+        self.pair.beside(self.pairs(End::A)) == Some(self.base)
+            && self.pair.one_in == 1
+            && self.others(End::A) == End::A
+            && opening.syn_ack.is_some()
+            && opening.unaccepted == 0
+    }
+
     /// Whether what `end` sends is ECN-capable in the sender's recording, and is not in the receiver's.
     fn clears_ecn(&self, end: End, report: &FlowReport, theirs: &DirectionReport) -> bool {
         let own = &report.directions[end.index()].measures;
@@ -163,6 +185,17 @@ impl View<'_> {
         left.ecn_capable && !arrived.ecn_capable && arrived.labels.new >= thresholds::ECN_SEGMENTS
     }
 
+    /// Whether what happened to `from`'s data within `spell` is that the receiver did not accept what had arrived, more
+    /// often than that it was lost between the recordings.
+    fn arrived_in_vain(&self, from: End, spell: &Spell) -> bool {
+        let forth = self.direction(from);
+        let within = |of: usize, tally: &Tally| {
+            let instants = self.instants(of, tally);
+            instants.into_iter().filter(|at| (spell.from..=spell.to).contains(at)).count()
+        };
+        within(1 - forth.near, &forth.ignored) > within(forth.near, &forth.lost)
+    }
+
     /// The receiver's recording decides whether ACKs were late. To the sender, late ACKs look like a delay or a queue
     /// on the path, or like a window that is too small for it; and a queue on the path looks like late ACKs.
     fn decide_late_acks(&self, direction: &mut DirectionReport, at_receiver: &[Spell]) {
@@ -171,9 +204,14 @@ impl View<'_> {
         let in_time = answer.is_some_and(|answer| answer.max_ns < thresholds::LATE_ACK_NS);
         let of_receiver = |spell: &&Spell| spell.cause.limit() == Limit::ReceiverProcessing && !in_time;
         let spells = &mut direction.spells;
-        for late in at_receiver.iter().filter(of_receiver) {
+        for late in at_receiver {
+            let in_vain = late.cause == Cause::NotAccepted && self.arrived_in_vain(direction.from, late);
+            if !in_vain && !of_receiver(&late) {
+                continue;
+            }
             overlay(spells, *late, |cause| {
-                matches!(cause.limit(), Limit::Unknown | Limit::Path | Limit::CongestionWindow)
+                in_vain && cause.limit() == Limit::LossRecovery
+                    || matches!(cause.limit(), Limit::Unknown | Limit::Path | Limit::CongestionWindow)
                     || matches!(cause, Cause::DelaySpike | Cause::SpuriousTimeout)
             });
         }
@@ -272,8 +310,14 @@ impl View<'_> {
             };
             let lost = of_own(&lost);
             match finding.cause {
-                Cause::FastRecovery | Cause::Timeout | Cause::TailLoss | Cause::LostRetransmission => {
-                    finding.evidence.push(Evidence::LostBetween { packets: lost });
+                Cause::FastRecovery
+                | Cause::Timeout
+                | Cause::TailLoss
+                | Cause::LostRetransmission
+                | Cause::NotAccepted => {
+                    if finding.cause != Cause::NotAccepted {
+                        finding.evidence.push(Evidence::LostBetween { packets: lost });
+                    }
                     let packets = of_own(&ignored);
                     if packets > 0 {
                         finding.evidence.push(Evidence::NotAccepted { packets });
@@ -308,6 +352,17 @@ impl View<'_> {
             }
         }
     }
+}
+
+/// What looked like a full accept queue was the loss of what the initiator sent.
+fn accepted_late_to_lost(direction: &mut DirectionReport) {
+    let labels = &direction.measures.labels;
+    // A single one may still have been on its way.
+    let lost_again = labels.retransmission + labels.spurious > 1;
+    for spell in direction.spells.iter_mut().filter(|spell| spell.cause == Cause::AcceptQueueFull) {
+        spell.cause = if lost_again { Cause::LostRetransmission } else { Cause::SynLost };
+    }
+    join_alike(&mut direction.spells);
 }
 
 /// Whether each SYN passed both recordings, and no answer to one passed either.

@@ -4,7 +4,7 @@ use slowpath_wire::checksum::sum;
 use std::net::IpAddr;
 
 /// The addresses of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Addresses {
     /// IPv4.
     V4 {

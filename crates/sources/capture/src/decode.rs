@@ -6,7 +6,7 @@
 
 use crate::addresses::Addresses;
 use crate::icmp::QuotingError;
-use crate::layer::{Header, Layer, Outer, Quote, Skip, Step, Walk};
+use crate::layer::{First, Header, Layer, Outer, Quote, Skip, Step, Walk};
 use crate::link;
 use crate::link_type::LinkType;
 use crate::oddity::Oddity;
@@ -30,19 +30,32 @@ pub fn fast(frame: &[u8], wire: u32) -> Option<Packet<'_>> {
 
 /// The general path to the TCP segment in `frame`: each header determines the next.
 pub fn headers(link: LinkType, frame: &[u8], wire: u32) -> Result<Packet<'_>, Skip> {
-    headers_and_whole(link, frame, wire).map(|(packet, _)| packet)
+    decode(link, frame, wire).map(|decoded| decoded.packet)
 }
 
-/// The general path, with the data to verify the checksum.
-pub(crate) fn headers_and_whole(
-    link: LinkType,
-    frame: &[u8],
-    wire: u32,
-) -> Result<(Packet<'_>, Option<Whole<'_>>), Skip> {
+/// A decoded frame.
+pub(crate) struct Decoded<'a> {
+    pub(crate) packet: Packet<'a>,
+    /// The data to verify the checksum.
+    pub(crate) whole: Option<Whole<'a>>,
+    /// The fragment that it is, if the rest of its datagram is in other frames.
+    pub(crate) first: Option<First<'a>>,
+}
+
+/// The general path, with more than the packet.
+pub(crate) fn decode(link: LinkType, frame: &[u8], wire: u32) -> Result<Decoded<'_>, Skip> {
     let walk = &mut Walk::new();
     let (outer, layer) = tcp_in(link, frame, wire, walk)?;
     let whole = Whole::of(outer, layer, walk);
-    Ok((segment(outer, layer, walk)?, whole))
+    let packet = segment(outer, layer, walk)?;
+    let first = walk.first.map(|fragment| First {
+        fragment,
+        tcp: layer.data,
+        // `segment` refuses longer ones.
+        length: layer.wire as u32,
+        is_open_ended: !walk.is_nested,
+    });
+    Ok(Decoded { packet, whole, first })
 }
 
 /// The data to verify the checksum of the TCP segment in `frame`.

@@ -1,9 +1,9 @@
 //! The path of every frame: it is numbered, timestamped, decoded, assigned to its flow, and passed on as an event.
 
-use crate::decode::{self, Whole};
+use crate::decode::{self, Decoded, Whole};
 use crate::flows::{Flows, LiveFlow, Pair};
-use crate::layer::Quote;
-use crate::layer::Skip;
+use crate::fragments::{Beginning, Fragments};
+use crate::layer::{Fragment, Quote, Skip};
 use crate::link_type::LinkType;
 use crate::oddity::Oddity;
 use crate::packet::Packet;
@@ -11,7 +11,7 @@ use crate::protocol::Protocol;
 use crate::short::{self, Body, Datagram, Ip};
 use crate::summary::{Notes, StepsBack};
 use slowpath_model::{Checksum, Event, EventKind, Flags, FlowEnd, FlowId, IcmpError, Instant, Sink};
-use slowpath_wire::ip::{V4, V6};
+use slowpath_wire::ip::{TCP, V4, V6};
 use std::collections::BTreeMap;
 
 /// A frame in a file.
@@ -52,6 +52,7 @@ pub(crate) struct Counts {
 pub(crate) struct Frames<'s, S> {
     sink: &'s mut S,
     flows: Flows,
+    fragments: Fragments,
     /// The last timestamp, since 1970.
     last: i64,
     counts: Counts,
@@ -74,7 +75,7 @@ impl<'s, S: Sink> Frames<'s, S> {
             other_protocols: BTreeMap::new(),
             notes: Notes::new(),
         };
-        Self { sink, flows: Flows::new(most_flows), last: 0, counts }
+        Self { sink, flows: Flows::new(most_flows), fragments: Fragments::default(), last: 0, counts }
     }
 
     /// The number of frames so far.
@@ -116,16 +117,52 @@ impl<'s, S: Sink> Frames<'s, S> {
     /// The general path for other frames.
     #[inline(never)]
     fn accept_any(&mut self, at: Instant, frame: &Frame<'_>) {
-        match decode::headers_and_whole(frame.link, frame.data, frame.wire) {
-            Ok((packet, whole)) => {
+        match decode::decode(frame.link, frame.data, frame.wire) {
+            Ok(Decoded { packet, first: Some(first), .. })
+                if self.fragments.are_recorded(&first.fragment) =>
+            {
+                let others = packet.oddities.iter().filter(|oddity| *oddity != Oddity::FirstFragment);
+                others.for_each(|oddity| self.note(oddity, frame.offset));
+                let beginning = Beginning::new(&packet, &first, self.counts.frames, frame.offset);
+                self.take_fragment(at, &first.fragment, Some(beginning), frame);
+            }
+            Ok(Decoded { packet, whole, .. }) => {
                 for oddity in packet.oddities.iter() {
                     self.note(oddity, frame.offset);
                 }
                 self.deliver(at, &packet, frame, |_| whole);
             }
             Err(Skip::IcmpError(quote)) if self.deliver_error(at, &quote) => {}
-            Err(skip) => self.skip(skip, frame.offset),
+            Err(skip) => {
+                if let Skip::LaterFragment(fragment) = &skip {
+                    self.take_fragment(at, fragment, None, frame);
+                }
+                self.skip(skip, frame.offset);
+            }
         }
+    }
+
+    /// Takes a fragment of a datagram, and delivers the segment that it completes.
+    #[cold]
+    fn take_fragment(
+        &mut self,
+        at: Instant,
+        fragment: &Fragment,
+        first: Option<Beginning>,
+        frame: &Frame<'_>,
+    ) {
+        let whole = self.fragments.take(at, fragment, first);
+        while let Some(given_up) = self.fragments.give_up(at) {
+            given_up.iter().for_each(|beginning| self.note_missing_fragments(beginning));
+        }
+        if let Some(packet) = whole.as_ref().and_then(Beginning::packet) {
+            self.deliver(at, &packet, frame, |_| None);
+        }
+    }
+
+    #[cold]
+    fn note_missing_fragments(&mut self, Beginning { frame, offset, .. }: &Beginning) {
+        self.counts.notes.note(Oddity::MissingFragments, *frame, *offset);
     }
 
     /// Counts an unusable frame.
@@ -263,7 +300,8 @@ impl<'s, S: Sink> Frames<'s, S> {
                 (Oddity::NotTcp, Some(Protocol::Ip(number)))
             }
             Skip::UnsupportedLink(link) => (Oddity::UnsupportedLink, Some(Protocol::Link(link))),
-            Skip::LaterFragment => (Oddity::LaterFragment, None),
+            Skip::LaterFragment(Fragment { protocol: TCP, .. }) => (Oddity::LaterFragment, None),
+            Skip::LaterFragment(Fragment { protocol, .. }) => (Oddity::NotTcp, Some(Protocol::Ip(protocol))),
             Skip::Truncated => (Oddity::TruncatedHeader, None),
             Skip::Malformed => (Oddity::MalformedHeader, None),
             Skip::TooDeep => (Oddity::TooDeep, None),
@@ -278,6 +316,9 @@ impl<'s, S: Sink> Frames<'s, S> {
     pub(crate) fn finish(mut self) -> Counts {
         if self.counts.epoch.is_some() {
             self.counts.latest = self.counts.latest.max(self.last);
+        }
+        for beginning in std::mem::take(&mut self.fragments).into_unfinished() {
+            self.note_missing_fragments(&beginning);
         }
         for id in self.flows.into_ids() {
             self.sink.close(id, FlowEnd::EndOfRecording);

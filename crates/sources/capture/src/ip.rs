@@ -3,11 +3,11 @@
 //! Reading list: RFC 791, RFC 8200 (section 4: extension headers), RFC 2675 (jumbograms), RFC 4302 (AH).
 
 use crate::addresses::Addresses;
-use crate::layer::{Header, Layer, Outer, Skip, Step, Walk};
+use crate::layer::{Fragment, Header, Layer, Outer, Skip, Step, Walk};
 use crate::oddity::Oddity;
 use crate::protocol::Protocol;
 use slowpath_model::{Ecn, IpFacts};
-use slowpath_wire::bytes::be16;
+use slowpath_wire::bytes::{be16, be32};
 use slowpath_wire::ip::{ICMP, ICMPV6, TCP, UDP, V4, V4_BYTES, V6, V6_BYTES};
 
 /// The IP version in the first four bits.
@@ -38,17 +38,27 @@ pub(crate) fn v4<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
         return Err(Skip::Malformed);
     }
     let protocol = ip.protocol();
-    if ip.fragment_offset() != 0 {
-        return Err(later_fragment(protocol));
+    let addresses = Addresses::V4 { source: ip.source(), destination: ip.destination() };
+    walk.is_nested |= walk.first.is_some();
+    let fragment = ip.is_fragment().then(|| Fragment {
+        addresses,
+        protocol,
+        id: ip.id().into(),
+        start: u32::from(ip.fragment_offset()) * 8,
+        length: (total - header) as u32,
+        is_last: !ip.has_more_fragments(),
+    });
+    if let Some(later) = fragment.filter(|fragment| fragment.start > 0) {
+        return Err(Skip::LaterFragment(later));
     }
     let body = claimed(layer, total, walk).after(header)?;
-    if ip.is_fragment() {
-        walk.oddities.add(Oddity::FirstFragment);
+    if let Some(first) = fragment {
+        walk.begins(first);
     }
     // A source route would be an option.
     walk.detour |= header > V4_BYTES;
     let outer = Outer {
-        addresses: Addresses::V4 { source: ip.source(), destination: ip.destination() },
+        addresses,
         facts: IpFacts { id: Some(ip.id()), ttl: ip.ttl(), ecn: Ecn::from_bits(ip.class()) },
     };
     Ok((Header::Inside(protocol, outer), body))
@@ -60,6 +70,7 @@ pub(crate) fn v6<'a>(layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     if ip.version() != 6 {
         return Err(Skip::Malformed);
     }
+    walk.is_nested |= walk.first.is_some();
     let total = match ip.payload_bytes() {
         // A jumbogram (RFC 2675, section 3; Linux "BIG TCP"). The frame's length is as good as that of a possible
         // hop-by-hop option.
@@ -93,10 +104,6 @@ fn claimed<'a>(layer: Layer<'a>, total: usize, walk: &mut Walk) -> Layer<'a> {
     Layer { data: layer.data, wire: if stated { layer.wire } else { total } }
 }
 
-fn later_fragment(protocol: u8) -> Skip {
-    if protocol == TCP { Skip::LaterFragment } else { Skip::NotTcp(protocol) }
-}
-
 /// The header announced by an IP header: an extension header, or the payload's. The numbers are IANA's.
 pub(crate) fn inside<'a>(protocol: u8, outer: Outer, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     walk.deeper()?;
@@ -122,11 +129,19 @@ pub(crate) fn inside<'a>(protocol: u8, outer: Outer, layer: Layer<'a>, walk: &mu
         44 => {
             let header = layer.need(8)?;
             let place = be16(header, 2);
-            if place & 0xfff8 != 0 {
-                return Err(later_fragment(header[0]));
+            let fragment = Fragment {
+                addresses: outer.addresses,
+                protocol: header[0],
+                id: be32(header, 4),
+                start: u32::from(place & 0xfff8),
+                length: layer.wire.saturating_sub(8) as u32,
+                is_last: place & 1 == 0,
+            };
+            if fragment.start > 0 {
+                return Err(Skip::LaterFragment(fragment));
             }
-            if place & 1 != 0 {
-                walk.oddities.add(Oddity::FirstFragment);
+            if !fragment.is_last {
+                walk.begins(fragment);
             }
             8
         }

@@ -2,7 +2,7 @@
 
 use crate::addresses::Addresses;
 use crate::link_type::LinkType;
-use crate::oddity::Oddities;
+use crate::oddity::{Oddities, Oddity};
 use crate::protocol::Protocol;
 use slowpath_model::{IcmpKind, IpFacts};
 use slowpath_wire::tcp::HeaderFault;
@@ -17,8 +17,8 @@ pub enum Skip {
     NotTcp(u8),
     /// An ICMP error, about a TCP segment.
     IcmpError(Quote),
-    /// A fragment of a TCP segment other than its first.
-    LaterFragment,
+    /// A fragment of an IP datagram other than its first.
+    LaterFragment(Fragment),
     /// The snapshot length cut a header off.
     Truncated,
     /// A header contradicts itself.
@@ -53,6 +53,42 @@ pub struct Quote {
     pub ports: (u16, u16),
     /// The segment's sequence number.
     pub seq: u32,
+}
+
+/// A fragment of an IP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// The datagram's addresses.
+    pub addresses: Addresses,
+    /// The datagram's protocol, by its IANA number.
+    pub protocol: u8,
+    /// The datagram's identification.
+    pub id: u32,
+    /// The offset of its data in the datagram, in bytes.
+    pub start: u32,
+    /// Bytes of data.
+    pub length: u32,
+    /// Whether no fragment follows it.
+    pub is_last: bool,
+}
+
+impl Fragment {
+    /// Whether `other` is a fragment of the same datagram (RFC 791, section 3.2).
+    pub(crate) fn is_of_datagram(&self, other: &Self) -> bool {
+        (self.id, self.protocol, self.addresses) == (other.id, other.protocol, other.addresses)
+    }
+}
+
+/// The first fragment of a datagram that contains a TCP segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First<'a> {
+    pub(crate) fragment: Fragment,
+    /// The captured bytes of the segment.
+    pub(crate) tcp: &'a [u8],
+    /// The segment's length, as far as this fragment shows it.
+    pub(crate) length: u32,
+    /// Whether the rest of the datagram is the segment's; in a tunnel, the segment's own IP header states its length.
+    pub(crate) is_open_ended: bool,
 }
 
 /// The maximum number of nested headers, of any kind. Ordinary traffic has 2 to 4, a provider's nested tunnels some 12.
@@ -105,12 +141,29 @@ pub(crate) struct Walk {
     pub(crate) stated: bool,
     /// Whether the packet is source-routed.
     pub(crate) detour: bool,
+    /// The outermost datagram of which this is the first fragment.
+    pub(crate) first: Option<Fragment>,
+    /// Whether that datagram has another IP header inside.
+    pub(crate) is_nested: bool,
     left: u8,
 }
 
 impl Walk {
     pub(crate) const fn new() -> Self {
-        Self { oddities: Oddities::NONE, stated: false, detour: false, left: DEPTH }
+        Self {
+            oddities: Oddities::NONE,
+            stated: false,
+            detour: false,
+            first: None,
+            is_nested: false,
+            left: DEPTH,
+        }
+    }
+
+    /// Notes the first fragment of a datagram.
+    pub(crate) fn begins(&mut self, fragment: Fragment) {
+        self.oddities.add(Oddity::FirstFragment);
+        self.first.get_or_insert(fragment);
     }
 
     /// Goes one header deeper.

@@ -19,6 +19,7 @@
 //!   them.
 //! - [`decode`]: from a frame to its TCP [`packet`]; `short`: the fast path; [`link`], `wifi`, `ip`, `tunnel` and
 //!   `icmp`: headers of the general path, each a [`layer`] inside another.
+//! - `fragments`: segments in IP fragments.
 //! - `flows`: the table of live flows; `connection`: one of them; `frames`: the path of a frame through all of these.
 //!
 //! # Offset 0
@@ -52,6 +53,7 @@ mod connection;
 pub mod decode;
 pub mod error;
 mod flows;
+mod fragments;
 mod frames;
 mod icmp;
 mod input;

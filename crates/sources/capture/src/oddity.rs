@@ -13,6 +13,9 @@ pub enum Oddity {
     NotTcp,
     /// Skipped: a fragment of a TCP segment other than its first.
     LaterFragment,
+    /// Skipped: the first fragment of a TCP segment whose other fragments are missing, in a capture that has those of
+    /// other segments between the same hosts.
+    MissingFragments,
     /// Skipped: the snapshot length cut a header off.
     TruncatedHeader,
     /// Skipped: a header contradicts itself, such as a TCP data offset below 5.
@@ -59,6 +62,7 @@ impl Oddity {
         Self::NotIp,
         Self::NotTcp,
         Self::LaterFragment,
+        Self::MissingFragments,
         Self::TruncatedHeader,
         Self::MalformedHeader,
         Self::UnsupportedLink,
@@ -89,6 +93,7 @@ impl Oddity {
             Self::NotIp => "not-ip",
             Self::NotTcp => "not-tcp",
             Self::LaterFragment => "later-fragment",
+            Self::MissingFragments => "missing-fragments",
             Self::TruncatedHeader => "truncated-header",
             Self::MalformedHeader => "malformed-header",
             Self::UnsupportedLink => "unsupported-link",
@@ -115,6 +120,9 @@ impl Oddity {
             Self::NotIp => "neither IPv4 nor IPv6",
             Self::NotTcp => "IP, but not TCP",
             Self::LaterFragment => "a fragment of a TCP segment other than its first",
+            Self::MissingFragments => {
+                "the first fragment of a TCP segment whose other fragments did not arrive"
+            }
             Self::TruncatedHeader => "the snapshot length cut a header off",
             Self::MalformedHeader => "a header contradicts itself",
             Self::UnsupportedLink => "the link type is not known to slowpath",

@@ -4,6 +4,7 @@ mod build;
 mod checksum;
 mod flows;
 mod formats;
+mod fragments;
 mod headers;
 mod icmp;
 mod seeds;
