@@ -83,6 +83,11 @@ evidence! {
     SynRetransmitted = "syn-retransmitted" { times: u64 = "How many." }
     /// The end waited for data of the other end, which was lost.
     AwaitedData = "awaited-data" {}
+    /// The FIN was retransmitted, and not acknowledged.
+    FinUnanswered = "fin-unanswered" {
+        times: u64 = "How often.",
+        lasted: Duration = "From the first FIN to an answer, or to the end.",
+    }
     /// No data was sent although the receiver's window was open.
     Silence = "silence" { longest: Duration = "The longest such time." }
     /// Far from the sender: it fell silent until the recording ended, and never closed the connection.

@@ -1,5 +1,6 @@
 //! One flow while it is watched: both directions, fed segment by segment.
 
+mod closing;
 mod opening;
 mod reset;
 
@@ -9,6 +10,7 @@ use crate::options::VantageOverride;
 use crate::outstanding::{Outstanding, SpuriousRetransmission};
 use crate::report::{Closing, Opening};
 use crate::stalls;
+use closing::Fin;
 use slowpath_model::{Ecn, End, Flags, FlowKey, IcmpError, IcmpKind, Instant, Segment};
 
 /// Times are cut off 36 years after, or before, a recording's start.
@@ -23,10 +25,12 @@ pub struct FlowState {
     pub last: Instant,
     /// When the accounted time begins: at the end of the handshake, if that was seen.
     begin: Instant,
-    /// Each segment is examined: the connection is opening, or a RST has passed.
+    /// Each segment is examined: the connection is opening or closing, or a RST has passed.
     is_watched: bool,
     pub opening: Opening,
     pub closing: Closing,
+    /// The FIN of each end.
+    pub fins: [Option<Fin>; 2],
     pub ends: [EndState; 2],
     pub started: bool,
     /// Another flow shows that the tap is next to the responder's host.
@@ -46,6 +50,7 @@ impl FlowState {
             is_watched: false,
             opening: Opening::default(),
             closing: Closing::default(),
+            fins: [None; 2],
             ends: [EndState::new(given), EndState::new(given)],
             started: false,
             is_responder_here: false,

@@ -174,6 +174,8 @@ pub struct Closing {
     /// A flow in which the same socket answered a segment of another address with a RST: a segment of this flow that a
     /// NAT did not translate back.
     pub stray: Option<FlowId>,
+    /// How often each end retransmitted its FIN without an answer, and for how long.
+    pub fin_unanswered: [Option<(u32, Duration)>; 2],
 }
 
 impl Closing {

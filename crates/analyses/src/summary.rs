@@ -9,8 +9,11 @@ use crate::limits::context::Context;
 use crate::limits::thresholds;
 use crate::options::VantageOverride;
 use crate::overview::NotAccepted;
-use crate::report::{DirectionReport, FlowReport, Measures, ScaleKnown, Spell, Unusual, WindowMeasures};
+use crate::report::{
+    Closing, DirectionReport, FlowReport, Measures, ScaleKnown, Spell, Unusual, WindowMeasures,
+};
 use crate::rtt::micros;
+use crate::spells::overlay;
 use crate::vantage;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
 use std::time::Duration;
@@ -38,7 +41,13 @@ pub fn report(
         ended,
         vantage,
         opening: flow.opening,
-        closing: flow.closing.clone(),
+        closing: Closing {
+            fin_unanswered: flow.fins.map(|fin| {
+                let (from, to) = fin?.unanswered(flow.last)?;
+                Some((fin?.tries, to.since(from)?))
+            }),
+            ..flow.closing.clone()
+        },
         sender,
         directions,
     }
@@ -114,6 +123,9 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         end_with(&mut spells, flow.first, since, last, Cause::PeerGone);
     }
     let (awaited, findings) = Default::default();
+    if let Some((from, to)) = flow.fins[from.index()].and_then(|fin| fin.unanswered(last)) {
+        overlay(&mut spells, Spell { from, to, cause: Cause::PeerGone }, |cause| cause == Cause::SenderIdle);
+    }
     DirectionReport { from, measures, spells, awaited, findings, stalls, stall_count, overview }
 }
 

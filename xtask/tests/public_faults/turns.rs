@@ -279,3 +279,78 @@ fn acks_are_late_from_the_last_copy_of_a_segment_on() {
     let late = report(&on_a_router(false));
     assert_eq!(main_finding(&late).cause, Cause::AcksHeldBack, "{:#?}", late.main().findings);
 }
+
+/// A has sent ten segments and closes. Its FIN is retransmitted so often, and then B closes without having seen it.
+fn unanswered_fin(times: i64) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    for nth in 0..10 {
+        lines.add(
+            41_000 + nth,
+            format!("> . {}:{}(1460) ack 1 win 502", 1 + nth * 1_460, 1_461 + nth * 1_460),
+        );
+    }
+    lines.add(81_000, "< . 1:1(0) ack 14601 win 509");
+    for nth in 0..=times {
+        lines.add(100_000 + nth * nth * 300_000, "> F. 14601:14601(0) ack 1 win 502");
+    }
+    lines.add(9_000_000, "< F. 1:1(0) ack 14601 win 509");
+    lines.passed(&handshake())
+}
+
+#[test]
+fn fin_retransmitted_in_vain_is_not_an_idle_sender() {
+    expect(&report(&unanswered_fin(5)), Cause::PeerGone, "fin-unanswered");
+    expect_none(&report(&unanswered_fin(1)), Cause::PeerGone);
+}
+
+/// Next to B, whose window falls from 64 to 24 kB once and is the same from then on. Over an RTT of 40 ms, A sends a window
+/// each RTT, or each other one, since B reads only then.
+fn clamped(every: i64) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let mut sent = 1;
+    for turn in 0..120 {
+        let field = if turn < 2 { 512 } else { 184 };
+        let at = 41_000 + turn * every;
+        for nth in 0..16 {
+            lines.add(at + nth * 100, format!("> . {sent}:{}(1460) ack 1 win 502", sent + 1_460));
+            sent += 1_460;
+            if nth % 2 == 1 {
+                let late = if every > 41_000 && turn >= 2 { every - 41_000 } else { 10 };
+                lines.add(at + nth * 100 + late, format!("< . 1:1(0) ack {sent} win {field}"));
+            }
+        }
+    }
+    lines.passed(&handshake_from_afar())
+}
+
+#[test]
+fn window_that_shrank_once_and_is_used_up_each_rtt_is_too_small() {
+    let clamp = report(&clamped(41_000));
+    assert_eq!(main_finding(&clamp).cause, Cause::ReceiveBufferTooSmall, "{:#?}", clamp.main().findings);
+    let slow = report(&clamped(82_000));
+    assert_eq!(main_finding(&slow).cause, Cause::SlowReader, "{:#?}", slow.main().findings);
+}
+
+/// A window of 64 kB that 13 bytes of B open by a segment each millisecond; over 40 ms, next to A.
+fn sliding() -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let (mut sent, mut spoken) = (1, 1);
+    for nth in 0..44 {
+        lines.add(50_000 + nth * 900, format!("> . {sent}:{}(1460) ack 1 win 502", sent + 1_460));
+        sent += 1_460;
+    }
+    for nth in 0..3_000 {
+        let (at, acked) = (90_000 + nth * 1_000, 1 + (nth + 1) * 1_460);
+        lines.add(at, format!("< P. {spoken}:{}(13) ack {acked} win 4000", spoken + 13));
+        spoken += 13;
+        lines.add(at + 20, format!("> . {sent}:{}(1460) ack {spoken} win 502", sent + 1_460));
+        sent += 1_460;
+    }
+    lines.passed(&handshake())
+}
+
+#[test]
+fn window_of_the_application_that_slides_is_no_turns() {
+    let report = report(&sliding());
+    assert_eq!(main_finding(&report).cause, Cause::ProtocolWindow, "{:#?}", report.main().findings);
+}

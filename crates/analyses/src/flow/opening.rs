@@ -1,5 +1,6 @@
 //! The opening of a connection: SYN, SYN-ACK, the handshake's last ACK, and what comes in their place.
 
+use super::closing::{self, Fin};
 use super::{FlowState, reset};
 use crate::cause::Cause;
 use crate::end::note_distance;
@@ -56,10 +57,12 @@ impl FlowState {
             reset::follow(self, segment);
         }
         self.note_control(at, segment);
+        closing::note(self, at, segment);
         let opening = &self.opening;
         let is_waiting = opening.unaccepted > 0 && opening.accepted.is_none();
         let is_opening = opening.established.is_none() && opening.syn_ack.is_some();
-        self.is_watched = is_opening || is_waiting || self.closing.reset.is_some();
+        let is_closing = self.fins.iter().flatten().any(Fin::is_pending);
+        self.is_watched = is_opening || is_waiting || is_closing || self.closing.reset.is_some();
         self.begin = opening.established.or(opening.syn_ack).unwrap_or(self.first);
     }
 

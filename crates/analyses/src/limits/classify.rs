@@ -10,6 +10,7 @@ use super::queue;
 use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most, rate};
 use super::thresholds;
 use super::track::Finished;
+use super::window;
 use crate::cause::{Cause, Limit};
 use crate::overview::ScaleChanged;
 use crate::report::{Overview, ScaleKnown, Spell};
@@ -97,11 +98,9 @@ impl Spells {
 }
 
 fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
-    let measured = stretches.iter().map(|stretch| stretch.rtt_min).min().filter(|rtt| *rtt != u32::MAX);
-    let base_rtt = match (context.base_rtt, measured) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    };
+    // Far from the sender, at a distance not known yet, an RTT is measured in part only.
+    let measured = || stretches.iter().map(|stretch| stretch.rtt_min).min().filter(|rtt| *rtt != u32::MAX);
+    let base_rtt = context.base_rtt.or_else(measured);
     let shortest = i64::from(base_rtt.unwrap_or(0)) * 500;
     let is_rate = |stretch: &Stretch| {
         stretch.lasted() >= shortest.max(thresholds::LEAST_RATE_NS)
@@ -244,7 +243,11 @@ impl Classifier<'_> {
             Hold::Idle | Hold::Dry | Hold::Open if !self.context.near_known => Cause::Undetermined,
             Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => {
                 // Linux delays ACKs that would offer less than those before, since data waits to be read.
-                if self.shrunk(at) { Cause::SlowReader } else { Cause::AcksHeldBack }
+                if window::shrunk(self.stretches, at, self.overview.base_rtt) {
+                    Cause::SlowReader
+                } else {
+                    Cause::AcksHeldBack
+                }
             }
             Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => self.turns(stretch),
             Hold::Idle | Hold::Dry if stretch.marks.has(Marks::UNPROVEN) => Cause::Undetermined,
@@ -312,12 +315,6 @@ impl Classifier<'_> {
         no_more(next.unwrap_or(&self.stretches[at]))
     }
 
-    /// Whether the receiver offered much less than before: data waited to be read.
-    fn shrunk(&self, at: usize) -> bool {
-        let before = f64::from(largest_window(&self.stretches[..at]));
-        f64::from(self.stretches[at].window_max) < before * thresholds::SHRUNK
-    }
-
     fn window(&self, at: usize) -> Cause {
         let stretch = &self.stretches[at];
         let zero = stretch.marks.has(Marks::ZERO_WINDOW);
@@ -329,7 +326,7 @@ impl Classifier<'_> {
         }
         let closed =
             stretch.under(Hold::Window) as f64 >= thresholds::STOPPED_SHARE * stretch.lasted() as f64;
-        let before = largest_window(&self.stretches[..at]);
+        let before = window::largest(&self.stretches[..at]);
         // No sender sends into less than a segment, unless the window is always that small.
         let mss = self.context.mss;
         let shut = zero || stretch.window_max < mss && before / 2 > mss;
@@ -337,8 +334,8 @@ impl Classifier<'_> {
             return Cause::ReaderStopped;
         }
         let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
-        let shrunk = self.shrunk(at);
-        let outgrown = stretch.window_max < part(largest_window(&self.stretches[at..]), thresholds::SHRUNK);
+        let shrunk = window::shrunk(self.stretches, at, self.overview.base_rtt);
+        let outgrown = stretch.window_max < part(window::largest(&self.stretches[at..]), thresholds::SHRUNK);
         // A window of two segments or less closes with each of them, read or not.
         let tiny = before <= thresholds::LEAST_BUFFERED_SEGMENTS * mss;
         // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
@@ -426,8 +423,12 @@ impl Classifier<'_> {
         let turns = stretch.prompted.max(stretch.bursts_after_payload);
         let sent = stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into());
         let bulk = sent >= i64::from(turns) * i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss);
+        // Each grant lets out a part of what is in flight all the time; a request is all that is.
+        let flight = i64::from(stretch.flight_max);
+        let slides = flight >= i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss)
+            && flight * i64::from(turns) >= sent * thresholds::SLIDING_PART;
         let credit = stretch.prompts <= turns.saturating_mul(thresholds::CREDIT_BYTES);
-        if turns > 0 && bulk && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
+        if turns > 0 && (bulk || slides) && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
     }
 
     /// More data was waiting, and the receiver's window was open: the congestion window or the path held the sender.
@@ -652,10 +653,6 @@ fn least_flight_at_peak(stretches: &[Stretch], base: u32, peak: f64) -> Option<u
             && stretch.rate().is_some_and(|rate| rate >= thresholds::AT_PEAK * peak)
     };
     stretches.iter().filter(at_peak).map(|stretch| stretch.flight_max).min()
-}
-
-fn largest_window(stretches: &[Stretch]) -> u32 {
-    stretches.iter().map(|stretch| stretch.window_max).max().unwrap_or(0)
 }
 
 /// Whether a rule behind the losses explains the time.

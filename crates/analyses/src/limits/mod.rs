@@ -32,3 +32,4 @@ pub mod queue;
 pub mod stretch;
 pub mod thresholds;
 pub mod track;
+mod window;

@@ -50,6 +50,12 @@ pub const CREDIT_BYTES: u32 = 90;
 /// The least that a grant of credit lets out, in full segments: less may be an answer.
 pub const CREDIT_SEGMENTS: u32 = 8;
 
+/// A window is the same for many RTTs if it is in more than this many of twice as many around.
+pub const SAME_WINDOW_REACH: usize = 8;
+
+/// A window of the application slides if a grant lets out no more than this part of what is in flight.
+pub const SLIDING_PART: i64 = 2;
+
 /// No send buffer holds less than two segments (`SOCK_MIN_SNDBUF`, 6.18).
 pub const LEAST_BUFFERED_SEGMENTS: u32 = 2;
 

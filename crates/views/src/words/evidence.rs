@@ -143,6 +143,9 @@ pub fn evidence(evidence: &Evidence) -> String {
             "{} arrived here and went unanswered, {wrong_checksum} with a wrong TCP checksum",
             counted(n, "SYN")
         ),
+        Evidence::FinUnanswered { times: n, lasted } => {
+            format!("the FIN was retransmitted {} in {}, and not acknowledged", times(n), duration(lasted))
+        }
         Evidence::PeerSilent { lasted, retransmissions } => format!(
             "nothing came from the other end for the last {}, while {} sent",
             duration(lasted),

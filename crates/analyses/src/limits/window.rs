@@ -1,0 +1,30 @@
+//! How the receiver's window changed over the stretches of a direction.
+
+use super::stretch::Stretch;
+use super::thresholds;
+
+/// The largest window of some stretches, in bytes.
+pub fn largest(stretches: &[Stretch]) -> u32 {
+    stretches.iter().map(|stretch| stretch.window_max).max().unwrap_or(0)
+}
+
+/// Whether the receiver offered much less in the stretch at `at` than before, since data waited to be read. `base` is the
+/// shortest RTT, in microseconds.
+pub fn shrunk(stretches: &[Stretch], at: usize, base: Option<u32>) -> bool {
+    let before = f64::from(largest(&stretches[..at]));
+    f64::from(stretches[at].window_max) < before * thresholds::SHRUNK && !is_small(stretches, at, base)
+}
+
+/// Whether the window was made smaller, and all is read: it is the same for many RTTs, and all of it is delivered in each.
+fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>) -> bool {
+    let window = stretches[at].window_max;
+    let near = at.saturating_sub(thresholds::SAME_WINDOW_REACH)..at + thresholds::SAME_WINDOW_REACH + 1;
+    let around = stretches.get(near).unwrap_or(&stretches[at..=at]);
+    let alike = |stretch: &&Stretch| (stretch.window_min, stretch.window_max) == (window, window);
+    let same = around.iter().filter(alike).count() > thresholds::SAME_WINDOW_REACH;
+    let allowed = base.map(|base| f64::from(window) * 8e6 / f64::from(base.max(1)));
+    let all = allowed
+        .zip(stretches[at].rate())
+        .is_some_and(|(allowed, rate)| rate >= thresholds::AT_PEAK * allowed);
+    same && all
+}
