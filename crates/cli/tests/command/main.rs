@@ -21,6 +21,7 @@ mod profile;
 mod profiled;
 mod programs;
 mod recorded;
+mod scarce;
 mod scenario;
 mod show;
 mod simulated;
