@@ -36,7 +36,7 @@ const RUNS: [&[&str]; 8] = [
     &["lab", "compare", "loaded.toml", "--set", "duration=3s"],
     &["lab", "run", "loaded.toml", "--server", LISTENING, "--client", ASTRAY],
     &["profile", "record", "--out", "perf.data", "--system", "20s"],
-    &["profile", "record", "--out", "perf.data", "--", "sh", "-c", ASTRAY],
+    &["profile", "record", "--out", "perf.data", "--", "sleep", "600"],
     &["probe", "--serve", "--listen", FAR_END],
 ];
 /// Measures against the far end meanwhile.
