@@ -157,13 +157,11 @@ fn wrong_with(folder: &Captures, args: &[&str], scarce: Scarce) -> Option<String
         return (!scarce.is_named(&err)).then(|| format!("does not name what is missing: {err}"));
     }
     // The settings and files that the result is about.
-    let is_needed = match (scarce, args) {
-        (Scarce::Proc, ["doctor"] | ["lab", ..] | ["profile", "record", ..] | ["diagnose", "--live", ..]) => {
-            true
-        }
-        (Scarce::Descriptors(_), ["lab", ..] | ["diagnose", "--live", "--for", _]) => true,
-        _ => false,
-    };
+    let is_needed = matches!(
+        (scarce, args),
+        (Scarce::Proc, ["doctor"] | ["lab", ..] | ["profile", "record", ..] | ["diagnose", "--live", ..])
+            | (Scarce::Descriptors(_), ["lab", ..] | ["diagnose", "--live", "--for", _])
+    );
     if is_needed && !scarce.is_named(&out) {
         return Some(format!("does not need what is missing: {out}"));
     }
