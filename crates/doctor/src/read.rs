@@ -37,6 +37,9 @@ pub enum ReadError {
     /// The kernel did not answer.
     #[error("the kernel does not say what interfaces there are")]
     Netlink(#[source] io::Error),
+    /// Without the kernel's settings, nothing could be said.
+    #[error("the settings of this host cannot be read; mount /proc (mount -t proc proc /proc)")]
+    NoProc(#[source] io::Error),
     /// There is no such interface.
     #[error("there is no interface {0}")]
     NoInterface(String),
@@ -54,6 +57,7 @@ pub enum ReadError {
 /// If the interface or the route does not exist.
 pub fn read(files: &Files, asked: &Asked) -> Result<Host, ReadError> {
     let mut host = Host::default();
+    std::fs::metadata(files.proc.join("sys/net")).map_err(ReadError::NoProc)?;
     let mut netlink = Netlink::open(libc::NETLINK_ROUTE).map_err(ReadError::Netlink)?;
     let links = links::all(&mut netlink).map_err(ReadError::Netlink)?;
     let route = way(&mut netlink, &links, asked)?;

@@ -13,6 +13,7 @@ struct Fixture(TempDir);
 impl Fixture {
     fn new(files: &[(&str, &[u8])]) -> Self {
         let folder = TempDir::new().expect("a folder");
+        fs::create_dir_all(folder.path().join("proc/sys/net")).expect("a folder");
         for (name, bytes) in files {
             let path = folder.path().join(name);
             fs::create_dir_all(path.parent().expect("it is in a folder")).expect("a folder");
@@ -66,6 +67,15 @@ fn existing_files_are_read() {
         ("powersave", Some(1_200_000), None)
     );
     assert_eq!(host.interfaces[0].name, "lo");
+}
+
+/// Without any setting, nothing is known to limit a transfer, which is not the same as that nothing does.
+#[test]
+fn missing_proc_is_an_error() {
+    let folder = TempDir::new().expect("a folder");
+    let files = Files { proc: folder.path().join("proc"), sys: folder.path().join("sys") };
+    let error = read(&files, &Asked::By("lo".to_owned())).expect_err("there is no /proc").to_string();
+    assert!(error.contains("mount /proc"), "{error}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Output files.
 //!
 //! An [`Output`] is written next to its final place under a random name, and gets its name when the disk has all of it:
-//! a full disk, an error or a kill leaves no half file under that name. What exists is kept unless the user wants it
+//! a full disk, an error or a kill leaves no half file under that name. Until then it is locked (flock(2)). A lock ends with
+//! its process, in whatever PID namespace or container that is, so what a killed program left is known by its missing lock
+//! and removed by the next ([`remove_unfinished`]). What exists is kept unless the user wants it
 //! replaced ([`Existing`]). A link is never followed: it counts as a file that exists, and is replaced itself. FIFOs,
 //! sockets and devices are refused: a user who may write to the folder could make a program that runs as root wait for
 //! ever or write to a disk. Only paths below `/dev` (`/dev/stdout`, `/dev/null`, `/dev/fd/63`) are written to as they are.
@@ -9,12 +11,15 @@
 use crate::regular::special;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// Below it, what the user names is written to as it is.
 const DEVICES: &str = "/dev";
+/// How the name of an unfinished output begins. Readers of data sets skip names with a dot.
+const UNFINISHED: &str = ".slowpath-unfinished-";
 
 /// What to do with a file that exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,11 +86,7 @@ impl Output {
             To::Device(OpenOptions::new().write(true).open(path).map_err(io)?)
         } else {
             check_kind(path, existing)?;
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let mut builder = tempfile::Builder::new();
-            // Less the umask, as for any new file.
-            builder.prefix(".slowpath-").permissions(Permissions::from_mode(0o666));
-            To::Beside(builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(io)?)
+            To::Beside(locked_in(folder_of(path)).map_err(io)?)
         };
         Ok(Self { path: path.to_owned(), existing, to })
     }
@@ -104,7 +105,11 @@ impl Output {
             Existing::Replace => file.persist(&self.path),
         };
         match persisted {
-            Ok(_) => Ok(()),
+            Ok(file) => {
+                // The file may stay open in this process (`create`).
+                lock(&file, libc::LOCK_UN);
+                Ok(())
+            }
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(OutputError::Exists(self.path))
             }
@@ -154,7 +159,58 @@ pub fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), Output
     output.finish()
 }
 
-/// Refuses an output that cannot be written, before any work is done for it. `inputs` are the files that are read.
+/// The folder of a file.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A new file in a folder, locked by this process.
+fn locked_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    // Less the umask, as for any new file.
+    builder.prefix(UNFINISHED).permissions(Permissions::from_mode(0o666));
+    loop {
+        let file = builder.tempfile_in(folder)?;
+        let is_locked = lock(file.as_file(), libc::LOCK_EX | libc::LOCK_NB);
+        let is_locked = is_locked || io::Error::last_os_error().kind() != io::ErrorKind::WouldBlock;
+        // Between its creation and its lock, another process may take it for a leftover. A file system without locks has
+        // no leftovers either.
+        if is_locked && file.as_file().metadata()?.nlink() > 0 {
+            return Ok(file);
+        }
+    }
+}
+
+/// Calls flock(2); returns whether it succeeded.
+fn lock(file: &File, operation: i32) -> bool {
+    // SAFETY: the descriptor is open.
+    unsafe { libc::flock(file.as_raw_fd(), operation) == 0 }
+}
+
+/// Removes unfinished outputs that killed programs of this user left in a folder. Those of running programs are kept, and
+/// so is whatever is no regular file.
+pub fn remove_unfinished(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !is_unfinished(&entry.path()) || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(entry.path()) else { continue };
+        // SAFETY: it has no arguments and cannot fail.
+        let is_own = |found: fs::Metadata| found.is_file() && found.uid() == unsafe { libc::geteuid() };
+        if file.metadata().is_ok_and(is_own) && lock(&file, libc::LOCK_EX | libc::LOCK_NB) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Whether a file has the name of an unfinished output.
+pub fn is_unfinished(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes()))
+}
+
+/// Refuses an output that cannot be written, before any work is done for it, and removes what killed programs left next to
+/// it. `inputs` are the files that are read.
 ///
 /// # Errors
 /// If it is an input, its folder does not exist, it exists and is to be kept, or it is no regular file.
@@ -166,10 +222,11 @@ pub fn check(path: &Path, existing: Existing, inputs: &[PathBuf]) -> Result<(), 
     if path.starts_with(DEVICES) {
         return Ok(());
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if folder.is_some_and(|folder| !folder.is_dir()) {
+    let folder = folder_of(path);
+    if !folder.is_dir() {
         return Err(OutputError::NoFolder(path.to_owned()));
     }
+    remove_unfinished(folder);
     check_kind(path, existing)
 }
 

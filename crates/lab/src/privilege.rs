@@ -4,6 +4,7 @@
 //! however it ends.
 
 use crate::error::LabError;
+use slowpath_files::need_descriptors;
 use std::fs;
 use std::io;
 use std::sync::OnceLock;
@@ -24,6 +25,9 @@ const LOST: [&str; 3] = [
     "classes before others (SCHED_FIFO, negative nice values) are refused",
 ];
 
+/// Files that a run has open at once, beyond those of its connections.
+const DESCRIPTORS: u32 = 64;
+
 static PRIVILEGE: OnceLock<Privilege> = OnceLock::new();
 
 /// The privilege of this process since [`obtain`]; root if it was root, or never asked.
@@ -43,11 +47,19 @@ pub fn lost() -> &'static [&'static str] {
 /// of its own, for good. Call it before there is a second thread.
 ///
 /// # Errors
-/// If the kernel or its administrator does not allow user namespaces; the error says what would fix it.
+/// If the kernel or its administrator does not allow user namespaces, there is no /proc, or this process may open too few
+/// files; the error says what would fix it.
 pub fn obtain() -> Result<Privilege, LabError> {
     if let Some(privilege) = PRIVILEGE.get() {
         return Ok(*privilege);
     }
+    let system = |doing: &str| {
+        let doing = doing.to_owned();
+        move |source| LabError::System { doing, source }
+    };
+    fs::metadata("/proc/self/ns/net")
+        .map_err(system("mount /proc for the lab (mount -t proc proc /proc)"))?;
+    need_descriptors(DESCRIPTORS).map_err(system("allow the lab more open files (ulimit -n 1024)"))?;
     let privilege =
         if is_root() { Privilege::Root } else { enter_own_namespace().map(|()| Privilege::OwnNamespace)? };
     Ok(*PRIVILEGE.get_or_init(|| privilege))

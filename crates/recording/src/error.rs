@@ -1,5 +1,6 @@
 //! Errors of writing and reading.
 
+use slowpath_files::OutputError;
 use std::io;
 use std::path::PathBuf;
 
@@ -17,6 +18,9 @@ pub enum WriteError {
         /// Why.
         source: io::Error,
     },
+    /// The file of a table of results cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
     /// The Parquet library failed, most often because of the system.
     #[error("{}: {source}", path.display())]
     Parquet {

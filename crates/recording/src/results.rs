@@ -17,9 +17,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
-use slowpath_files::open_regular;
-use std::fs::{self, File};
-use std::io::Write;
+use slowpath_files::{Existing, open_regular, write_output};
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -97,21 +96,15 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// Writes a table as `path`, completely or not at all: it is written as `unfinished`, in the same folder, and renamed
-/// once it is on disk.
+/// Writes a table as `path`, completely or not at all, and replaces an older one.
 ///
 /// # Errors
 ///
-/// If a system call fails, or a row does not fit the columns.
-pub fn write(path: &Path, unfinished: &Path, columns: &[Column], table: &Table) -> Result<(), WriteError> {
+/// If the file cannot be written, or a row does not fit the columns.
+pub fn write(path: &Path, columns: &[Column], table: &Table) -> Result<(), WriteError> {
     let parquet = |source| WriteError::Parquet { path: path.to_owned(), source };
     let bytes = encode(columns, table).map_err(parquet)?;
-    let written = File::create(unfinished).and_then(|mut file| {
-        file.write_all(&bytes)?;
-        file.sync_data()?;
-        fs::rename(unfinished, path)
-    });
-    written.map_err(|source| WriteError::Io { path: path.to_owned(), source })
+    Ok(write_output(path, Existing::Replace, &bytes)?)
 }
 
 fn encode(columns: &[Column], table: &Table) -> Result<Vec<u8>> {

@@ -46,12 +46,12 @@ proptest! {
     #[test]
     fn any_table_round_trips(rows in proptest::collection::vec(row(), 0..12), text in ".{0,20}") {
         let folder = tempfile::tempdir().unwrap();
-        let (path, unfinished) = (folder.path().join("1.parquet"), folder.path().join("_1.part"));
+        let path = folder.path().join("1.parquet");
         let table = Table { metadata: vec![("what.it.is".to_owned(), text)], rows };
-        results::write(&path, &unfinished, &columns(), &table).unwrap();
+        results::write(&path, &columns(), &table).unwrap();
         prop_assert_eq!(&results::read(&path, &columns()).unwrap(), &table);
         prop_assert_eq!(results::read_metadata(&path).unwrap(), table.metadata);
-        prop_assert!(!unfinished.exists());
+        prop_assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     /// A changed byte gives another value or an error; a truncated file is always an error.
@@ -59,7 +59,7 @@ proptest! {
     fn truncated_file_is_reported_as_damaged(rows in proptest::collection::vec(row(), 1..5), at in any::<prop::sample::Index>(), to: u8) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("1.parquet");
-        results::write(&path, &folder.path().join("_1.part"), &columns(), &Table { metadata: vec![], rows }).unwrap();
+        results::write(&path, &columns(), &Table { metadata: vec![], rows }).unwrap();
         let mut bytes = fs::read(&path).unwrap();
         let at = at.index(bytes.len());
         fs::write(&path, &bytes[..at]).unwrap();
@@ -74,10 +74,10 @@ proptest! {
 #[test]
 fn columns_of_another_type_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, unfinished) = (folder.path().join("1.parquet"), folder.path().join("_1.part"));
+    let path = folder.path().join("1.parquet");
     let column = |holds| [Column::Plain(Field::new("a", holds))];
     let table = |cell| Table { metadata: vec![], rows: vec![vec![Cell::Plain(Some(cell))]] };
-    let write = |holds, cell| results::write(&path, &unfinished, &column(holds), &table(cell));
+    let write = |holds, cell| results::write(&path, &column(holds), &table(cell));
     assert!(write(Holds::Count, Value::Text("one".to_owned())).is_err() && !path.exists());
     write(Holds::Count, Value::Count(1)).unwrap();
     let error = results::read(&path, &column(Holds::Text)).unwrap_err().to_string();

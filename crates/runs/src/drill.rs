@@ -2,15 +2,20 @@
 
 use crate::Error;
 use slowpath_drill::{Config, Modelled, Script, ScriptReport, Source};
+use slowpath_files::{Root, open_regular};
 use slowpath_kernels::KernelProfile;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+/// The longest script, and the longest file that it includes.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// The scripts that paths name: a folder means all `*.pkt` below it, in the order of their names.
 ///
 /// # Errors
 ///
-/// If a folder cannot be read.
+/// If a folder cannot be read, or a script in it is no regular file.
 pub fn scripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut scripts = Vec::new();
     paths.iter().try_for_each(|path| collect(path, &mut scripts))?;
@@ -28,26 +33,41 @@ fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> Result<(), Error> {
     let mut entries = entries.map_err(Error::file(path))?;
     entries.sort();
     for entry in entries {
-        if entry.is_dir() || entry.extension().is_some_and(|extension| extension == "pkt") {
+        // Links to folders can form a circle.
+        if entry.is_dir() && !entry.is_symlink() {
             collect(&entry, scripts)?;
+        } else if entry.extension().is_some_and(|extension| extension == "pkt") {
+            open_regular(&entry).map_err(Error::file(&entry))?;
+            scripts.push(entry);
         }
     }
     Ok(())
 }
 
-/// Runs a script on the model of `kernel`, or without one on this machine's kernel. Files that it names are next to it.
+/// Runs a script on the model of `kernel`, or without one on this machine's kernel. Of files that it includes, only regular
+/// ones in its folder and below are read.
 ///
 /// # Errors
 ///
 /// If it cannot be read, is not a script, or this machine's kernel cannot run it.
 pub fn run(path: &Path, config: &Config, kernel: Option<&KernelProfile>) -> Result<ScriptReport, Error> {
-    let text = fs::read_to_string(path).map_err(Error::file(path))?;
+    let text = File::open(path).and_then(script_text).map_err(Error::file(path))?;
     let script = Script::parse(&Source::new(&path.display().to_string(), &text), config)?;
-    let beside = path.parent().unwrap_or(Path::new("."));
-    let read_file = |named: &str| fs::read_to_string(beside.join(named)).ok();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let root = Root::open(folder).map_err(Error::file(folder))?;
+    let read_file = |named: &str| root.file(Path::new(named)).and_then(script_text).ok();
     let Some(kernel) = kernel else {
         return slowpath_lab::drill::run(&script, &read_file).map_err(Error::Undrillable);
     };
     let mut model = Modelled::new(kernel.clone(), &script.config);
     Ok(slowpath_drill::run(&script, &mut model, &read_file))
+}
+
+/// The text of a script.
+fn script_text(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    if file.take(MOST_BYTES + 1).read_to_string(&mut text)? as u64 > MOST_BYTES {
+        return Err(io::Error::other(format!("has more than {MOST_BYTES} bytes, which no script has")));
+    }
+    Ok(text)
 }

@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 
 /// The folder in which `ip netns` keeps network namespaces.
 const NAMESPACES: &str = "/run/netns";
+/// What is unknown without /proc.
+const NO_PROC: &str = "which processes the connections belong to: /proc is not mounted";
 /// What a file without process names lacks.
 const NO_OWNERS: &str = "whose the sockets were";
 
@@ -115,7 +117,10 @@ pub fn watch<G>(wanted: &Wanted<'_>, stop: &AtomicBool, begin: impl FnOnce() -> 
         source.tell(&mut hosts, &mut owners)?;
     }
     let lasted = began.elapsed();
-    let unseen = source.unseen();
+    let mut unseen = source.unseen();
+    if !Path::new("/proc/self").exists() {
+        unseen.push(NO_PROC.to_owned());
+    }
     let rest = source.finish(&mut hosts)?;
     drop(watching);
     let (mut accounts, not_kept) = hosts.finish();

@@ -5,5 +5,6 @@ mod dependencies;
 mod documents;
 mod files;
 mod json;
+mod licences;
 mod purity;
 mod repository;

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 #[expect(dead_code, reason = "the profile crate's tests use more of it")]
@@ -23,13 +23,17 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a command to its end; panics if it blocks.
 pub fn run_to_end(folder: &Captures, args: &[&str]) -> Output {
+    run_until(slowpath(folder).args(args), PATIENCE)
+}
+
+/// Runs a command to its end; panics if it takes longer than `patience`.
+pub fn run_until(command: &mut Command, patience: Duration) -> Output {
     let begun = Instant::now();
-    let mut child =
-        slowpath(folder).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     while child.try_wait().expect("a child").is_none() {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > patience {
             child.kill().expect("a child");
-            panic!("{args:?} waits");
+            panic!("{command:?} waits");
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -119,7 +123,7 @@ fn links_to_separate_debug_files_are_not_followed() {
     let folder = Captures::new();
     folder.write("program.c", b"int main(int argc, char **argv) { for (;; argc++) argv[argc & 1] = 0; }\n");
     let cc = |args: &[&str]| {
-        let mut command = std::process::Command::new("cc");
+        let mut command = Command::new("cc");
         let ran = command.current_dir(folder.path("")).args(args).output().expect("a C compiler");
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     };
@@ -132,7 +136,7 @@ fn links_to_separate_debug_files_are_not_followed() {
         }
     }
     folder.write("apart.debug", b"debug");
-    let linked = std::process::Command::new("objcopy")
+    let linked = Command::new("objcopy")
         .current_dir(folder.path(""))
         .args(["--strip-all", "--add-gnu-debuglink=apart.debug", "program", "linked"])
         .status();
@@ -226,7 +230,7 @@ fn kallsyms_from_a_device_is_an_error() {
 #[test]
 fn recording_of_this_boot_is_symbolized() {
     let folder = Captures::new();
-    let mut perf = std::process::Command::new("perf");
+    let mut perf = Command::new("perf");
     perf.current_dir(folder.path("")).args([
         "record",
         "-q",

@@ -12,8 +12,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
-/// The number of kills; `SLOWPATH_KILLS=100` overrides it.
-const KILLS: u64 = 10;
+/// The number of kills; `SLOWPATH_KILLS=100` overrides it. `SLOWPATH_KILLED="probe --serve"` kills only commands that
+/// begin so.
+const KILLS: u64 = 16;
 const LATEST: Duration = Duration::from_millis(2500);
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -25,13 +26,21 @@ const SHORT: &str = "title = \"Short\"\nduration = \"5 s\"\n[path]\nrate = \"20 
 /// A program that starts another in the background, in a session of its own.
 const ASTRAY: &str = "setsid sleep 600 & sleep 600";
 
-const RUNS: [&[&str]; 5] = [
+/// Where the far end of a path listens, so that another can measure against it.
+const FAR_END: &str = "127.0.19.7:52019";
+
+const RUNS: [&[&str]; 8] = [
     &["lab", "run", "loaded.toml"],
     &["diagnose", "--live", "--raw", "host.raw", "--force"],
     &["sweep", "loaded.toml", "--lab", "--vary", "path.delay=1ms,2ms"],
     &["lab", "compare", "loaded.toml", "--set", "duration=3s"],
     &["lab", "run", "loaded.toml", "--server", LISTENING, "--client", ASTRAY],
+    &["profile", "record", "--out", "perf.data", "--system", "20s"],
+    &["profile", "record", "--out", "perf.data", "--", "sleep", "600"],
+    &["probe", "--serve", "--listen", FAR_END],
 ];
+/// Measures against the far end meanwhile.
+const NEAR_END: &[&str] = &["probe", "127.0.19.7", "--port", "52019", "--tcp", "1s"];
 /// Runs only where its programs are installed.
 const WEB: &[&str] = &["papers", "lavoie", "--keep", "kept"];
 
@@ -44,23 +53,30 @@ fn running(binary: &Path) -> Vec<PathBuf> {
     all.filter(|process| is(process, "exe", Some(binary)) || is(process, "cwd", binary.parent())).collect()
 }
 
-/// Ids of all BPF programs on the machine.
-fn programs() -> BTreeSet<u32> {
-    const BPF_PROG_GET_NEXT_ID: i32 = 11;
-    let mut programs = BTreeSet::new();
-    // `union bpf_attr`: the previous id, and the next one.
-    let mut attributes = [0_u32; 3];
-    // SAFETY: the kernel accesses no more bytes of the live array than the given length.
-    while unsafe {
-        libc::syscall(libc::SYS_bpf, BPF_PROG_GET_NEXT_ID, attributes.as_mut_ptr(), size_of_val(&attributes))
-            == 0
-    } {
-        attributes[0] = attributes[1];
-        programs.insert(attributes[1]);
+/// Ids of all BPF programs, maps and links on the machine. A pin would keep its object.
+fn loaded() -> BTreeSet<(&'static str, u32)> {
+    // `enum bpf_cmd` (include/uapi/linux/bpf.h): BPF_PROG_GET_NEXT_ID, BPF_MAP_GET_NEXT_ID, BPF_LINK_GET_NEXT_ID.
+    let mut loaded = BTreeSet::new();
+    for (what, command) in [("program", 11), ("map", 12), ("link", 31)] {
+        // `union bpf_attr`: the previous id, and the next one.
+        let mut attributes = [0_u32; 3];
+        // SAFETY: the kernel accesses no more bytes of the live array than the given length.
+        while unsafe {
+            libc::syscall(libc::SYS_bpf, command, attributes.as_mut_ptr(), size_of_val(&attributes)) == 0
+        } {
+            attributes[0] = attributes[1];
+            loaded.insert((what, attributes[1]));
+        }
+        let error = io::Error::last_os_error();
+        assert_eq!(error.raw_os_error(), Some(libc::ENOENT), "{error}");
     }
-    let error = io::Error::last_os_error();
-    assert_eq!(error.raw_os_error(), Some(libc::ENOENT), "{error}");
-    programs
+    loaded
+}
+
+/// The queueing disciplines of this network namespace.
+fn qdiscs() -> String {
+    let shown = Command::new("tc").args(["qdisc", "show"]).output().expect("iproute2");
+    String::from_utf8_lossy(&shown.stdout).into_owned()
 }
 
 /// Scratch files of runs.
@@ -86,7 +102,10 @@ fn killed_commands_leave_nothing_behind() {
         None => runs.push(WEB),
         Some(missing) => println!("not judged: papers lavoie killed: {} is not installed", missing.command),
     }
-    let before = (namespaces(), programs());
+    if let Ok(only) = env::var("SLOWPATH_KILLED") {
+        runs.retain(|run| run.join(" ").starts_with(&only));
+    }
+    let before = (namespaces(), loaded(), qdiscs());
     let mut at = 0x9e37_79b9_7f4a_7c15_u64;
     for nth in 0..kills {
         // A step of xorshift: different delays, equal in each run of the test.
@@ -97,26 +116,30 @@ fn killed_commands_leave_nothing_behind() {
         let arguments = runs[nth as usize % runs.len()];
         // Output of a killed run would block the next one.
         let _ = fs::remove_dir_all(folder.path("kept"));
-        let mut child = Command::new(&binary)
-            .args(arguments)
-            .current_dir(folder.path(""))
-            .env("TMPDIR", &temporary)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it starts");
+        let start = |arguments: &[&str]| {
+            let mut command = Command::new(&binary);
+            command.args(arguments).current_dir(folder.path("")).env("TMPDIR", &temporary);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().expect("it starts")
+        };
+        let mut child = start(arguments);
+        let mut near = arguments.contains(&"--serve").then(|| {
+            thread::sleep(Duration::from_millis(50));
+            start(NEAR_END)
+        });
         thread::sleep(after);
         assert!(child.try_wait().expect("it is ours").is_none(), "{arguments:?} ended before it was killed");
         child.kill().expect("it runs");
         child.wait().expect("it is ours");
         let killed = Instant::now();
         let gone =
-            || running(&binary).is_empty() && made_since(&before.0) == 0 && programs().is_subset(&before.1);
+            || running(&binary).is_empty() && made_since(&before.0) == 0 && loaded().is_subset(&before.1);
         while !gone() && killed.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(20));
+            // The near end reports that the far end is gone, and ends.
+            let _ = near.as_mut().map(std::process::Child::try_wait);
         }
-        let (left, namespaces, loaded) = (running(&binary), made_since(&before.0), programs());
+        let (left, namespaces, loaded) = (running(&binary), made_since(&before.0), loaded());
         let loaded: Vec<_> = loaded.difference(&before.1).collect();
         assert!(
             left.is_empty() && namespaces == 0 && loaded.is_empty(),
@@ -131,5 +154,6 @@ fn killed_commands_leave_nothing_behind() {
         .expect("it starts");
     assert!(matches!(next.status.code(), Some(0 | 1)), "{next:?}");
     assert_eq!(scratch(&temporary), BTreeSet::new(), "files");
+    assert_eq!(qdiscs(), before.2, "queueing disciplines");
     println!("{kills} runs killed");
 }

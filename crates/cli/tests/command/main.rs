@@ -21,6 +21,7 @@ mod profile;
 mod profiled;
 mod programs;
 mod recorded;
+mod scarce;
 mod scenario;
 mod show;
 mod simulated;
@@ -37,8 +38,10 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+/// The program. `tools/test` copies it to where a user without root finds it.
 fn slowpath(folder: &Captures) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_slowpath"));
+    let binary = std::env::var_os("SLOWPATH_BINARY");
+    let mut command = Command::new(binary.as_deref().unwrap_or(env!("CARGO_BIN_EXE_slowpath").as_ref()));
     command.current_dir(folder.path("")).env("NO_COLOR", "1").stdin(Stdio::null());
     command
 }

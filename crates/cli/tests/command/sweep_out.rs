@@ -2,6 +2,7 @@
 
 use crate::captures::Captures;
 use crate::{json, outcome, run, send_signal, slowpath};
+use slowpath_files::{Existing, Output};
 use slowpath_recording::results::{self, Cell, Column, Field, Holds, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -190,7 +191,8 @@ fn files_depend_neither_on_jobs_nor_on_resuming() {
         fs::remove_file(folder.path("many").join(format!("{gone}.parquet"))).expect("it is there");
     }
     // A leftover of a process that is gone.
-    fs::write(folder.path("many").join("_4194305-000006.part"), b"PAR1").expect("the folder takes files");
+    fs::write(folder.path("many").join(".slowpath-unfinished-000006"), b"PAR1")
+        .expect("the folder takes files");
     let kept = fs::metadata(folder.path("many").join("000002.parquet")).and_then(|file| file.modified());
     assert_eq!(sweep_stdout(&folder, &["--out", "many", "--json"]), document);
     assert_eq!(files(&folder.path("many")), whole);
@@ -201,6 +203,21 @@ fn files_depend_neither_on_jobs_nor_on_resuming() {
         (sweep_stdout(&folder, &["--out", "many"]), sweep_stdout(&folder, &["--out", "many", "--json"])),
         (plain, document)
     );
+}
+
+/// A file that is being written has a lock. The id of its process would mean nothing in another PID namespace.
+#[test]
+fn unfinished_files_of_running_sweeps_are_kept() {
+    let folder = folder();
+    fs::create_dir(folder.path("runs")).expect("a folder");
+    let other = Output::create(&folder.path("runs/000001.parquet"), Existing::Keep).expect("a new file");
+    fs::write(folder.path("runs/.slowpath-unfinished-left"), b"PAR1").expect("the folder takes files");
+    sweep_stdout(&folder, &["--out", "runs"]);
+    let unfinished = files(&folder.path("runs")).into_keys().filter(|name| name.starts_with('.'));
+    let unfinished: Vec<String> = unfinished.collect();
+    assert!(unfinished.len() == 1 && unfinished[0] != ".slowpath-unfinished-left", "{unfinished:?}");
+    drop(other);
+    assert_eq!(files(&folder.path("runs")).len(), RUNS);
 }
 
 /// After a sweep was stopped by a signal, the same command resumes, and the files equal those of an uninterrupted
@@ -328,8 +345,7 @@ fn impossible_rows_are_refused() {
             Cell::Plain(cell) => *cell = Some(value),
             Cell::Rows(rows) => rows[0][field] = Some(value),
         }
-        results::write(&path, &folder.path("unfinished"), &columns(), &table)
-            .expect("the folder takes files");
+        results::write(&path, &columns(), &table).expect("the folder takes files");
         sweep(&folder, &["--out", "runs"])
     };
     let names = columns();

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// The maximum nesting of shell scripts.
 const DEEPEST: u32 = 4;
+/// The maximum number of included files of a script. A thousand that include a thousand each would take for ever.
+const MOST_INCLUDED: usize = 1000;
 
 /// The settings of `defaults.sh`, used if that file is missing. Scripts from Linux's tree expect it next to them:
 /// settings of production hosts, on which their expectations are based.
@@ -49,11 +51,12 @@ impl Runner<'_> {
             Some(text) => text,
             None if path.ends_with("defaults.sh") => DEFAULTS.to_owned(),
             None => {
-                self.note(line, format!("{path} is not there and left out"));
+                self.note(line, format!("{path} is no file in the script's folder, and is left out"));
                 return Ok(());
             }
         };
-        if depth >= DEEPEST {
+        self.included += 1;
+        if depth >= DEEPEST || self.included > MOST_INCLUDED {
             return Err(self.failure_at(line, format!("{path} names itself, or too many others")));
         }
         self.shell_at(&text, line, depth + 1)

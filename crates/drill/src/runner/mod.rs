@@ -53,6 +53,7 @@ pub fn run(script: &Script, kernel: &mut dyn Kernel, read_file: ReadFile<'_>) ->
         interpreter: code::interpreter(),
         notes: Vec::new(),
         counted: Counters::new(),
+        included: 0,
         trace: Vec::new(),
     };
     let result = runner.events();
@@ -94,6 +95,8 @@ struct Runner<'a> {
     interpreter: Interpreter,
     /// The counters at the last query.
     counted: Counters,
+    /// The number of included files.
+    included: usize,
     notes: Vec<Note>,
     trace: Vec<TraceLine>,
 }

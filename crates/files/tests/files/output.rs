@@ -1,12 +1,15 @@
 //! Output files: new, existing, links, and what is no file.
 
 use crate::fifo;
-use slowpath_files::{Existing, Output, OutputError, create_output, write_output};
+use slowpath_files::{
+    Existing, Output, OutputError, check_output, create_output, remove_unfinished, write_output,
+};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The names in a folder.
 fn names(folder: &Path) -> Vec<String> {
@@ -124,4 +127,54 @@ fn a_recording_has_its_name_from_the_beginning() {
     create_output(&path, Existing::Replace).expect("it may be replaced");
     assert_eq!(fs::read(&path).expect("a file"), b"");
     assert_eq!(names(folder.path()), ["host.raw"]);
+}
+
+/// The names are those that an attacker could choose, who knows all but the random part.
+#[test]
+fn leftovers_of_killed_programs_are_removed_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let outside = tempfile::NamedTempFile::new().expect("a file");
+    let output = Output::create(&at("out"), Existing::Keep).expect("new");
+    let unfinished = names(folder.path());
+    assert!(unfinished[0].starts_with(".slowpath-unfinished-"), "{unfinished:?}");
+    fs::write(at(".slowpath-unfinished-left"), "PAR1").expect("a file");
+    symlink(outside.path(), at(".slowpath-unfinished-link")).expect("a link");
+    fifo(&at(".slowpath-unfinished-fifo"));
+    fs::create_dir(at(".slowpath-unfinished-folder")).expect("a folder");
+    fs::write(at(".slowpath-other"), "").expect("a file");
+    check_output(&at("next"), Existing::Keep, &[]).expect("nothing is in the way");
+    assert!(!at(".slowpath-unfinished-left").exists());
+    assert!(outside.path().exists());
+    for kept in [
+        &unfinished[0],
+        ".slowpath-unfinished-link",
+        ".slowpath-unfinished-fifo",
+        ".slowpath-unfinished-folder",
+        ".slowpath-other",
+    ] {
+        assert!(fs::symlink_metadata(at(kept)).is_ok(), "{kept}");
+    }
+    output.finish().expect("it was left alone");
+    assert!(at("out").exists());
+}
+
+/// Files are created while another thread removes what it takes for leftovers.
+#[test]
+fn files_that_are_being_written_are_never_taken_for_leftovers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                remove_unfinished(folder.path());
+            }
+        });
+        let written: Result<(), OutputError> = (0..200).try_for_each(|number| {
+            write_output(&folder.path().join(format!("{}", number % 7)), Existing::Replace, b"whole")
+        });
+        is_over.store(true, Relaxed);
+        written.expect("each is kept until it has its name");
+    });
+    assert_eq!(names(folder.path()).len(), 7);
 }

@@ -1,7 +1,7 @@
 //! The runs of a sweep as a folder of Parquet files, from which a stopped sweep continues.
 //!
-//! Each run has a file, named by the run's number. It is renamed into place when the run ends, so it is either complete
-//! or absent, and a killed program loses only the runs in progress. A file depends on its run alone, not on the order
+//! Each run has a file, named by the run's number. It appears when the run ends, complete, so a killed program loses only
+//! the runs in progress, and two processes may fill one folder. A file depends on its run alone, not on the order
 //! of runs or on interruptions. Since thousands of files are slow to open, the files of [`BLOCK`] runs are merged into
 //! one at the end.
 
@@ -9,11 +9,11 @@ use super::columns;
 use super::plan::{Job, Plan};
 use crate::error::FolderError;
 use crate::{Error, Measured};
+use slowpath_files::{is_unfinished, remove_unfinished};
 use slowpath_recording::results::{self, Column, Table};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::process;
 
 /// Runs whose files are merged into one.
 const BLOCK: usize = 500;
@@ -74,6 +74,7 @@ impl Folder {
             return Err(FolderError::IsFile(path.to_owned()).into());
         }
         fs::create_dir_all(path).map_err(Error::file(path))?;
+        remove_unfinished(path);
         let this = Self { path: path.to_owned(), columns: columns::columns(&plan.keys), identity };
         let mut found: Vec<Option<Measured>> = plan.jobs.iter().map(|_| None).collect();
         let parts = this.parts()?;
@@ -127,30 +128,24 @@ impl Folder {
     fn write(&self, runs: RangeInclusive<usize>, rows: Vec<Vec<results::Cell>>) -> Result<(), Error> {
         let (first, last) = (runs.start(), runs.end());
         let name = if first == last { format!("{first:06}") } else { format!("{first:06}-{last:06}") };
-        // Readers of data sets skip names that begin with `_`; the process id keeps two processes from writing the same
-        // file.
-        let unfinished = self.path.join(format!("_{}-{name}.part", process::id()));
         let metadata = self.identity.iter().map(|(key, _, value)| ((*key).to_owned(), value.clone()));
         let table = Table { metadata: metadata.collect(), rows };
         let path = self.path.join(name).with_extension("parquet");
-        Ok(results::write(&path, &unfinished, &self.columns, &table)?)
+        Ok(results::write(&path, &self.columns, &table)?)
     }
 
     fn read(&self, path: &Path) -> Result<Table, Error> {
         results::read(path, &self.columns).map_err(Error::Stored)
     }
 
-    /// The folder's files in the order of their runs, a block before its parts. Unfinished files of killed sweeps are
-    /// removed.
+    /// The folder's files in the order of their runs, a block before its parts.
     fn parts(&self) -> Result<Vec<Part>, Error> {
         let (mut parts, mut other) = (Vec::new(), None);
         for entry in fs::read_dir(&self.path).map_err(Error::file(&self.path))? {
             let path = entry.map_err(Error::file(&self.path))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if let Some(process) = unfinished_by(&name) {
-                if process == process::id() || !Path::new(&format!("/proc/{process}")).exists() {
-                    fs::remove_file(&path).map_err(Error::file(&path))?;
-                }
+            if is_unfinished(&path) {
+                // Another process is writing it.
             } else if let Some(name) = name.strip_suffix(".parquet") {
                 let runs = runs_of(name).ok_or_else(|| not_ours(&path))?;
                 parts.push(Part { path, runs });
@@ -199,12 +194,6 @@ fn not_ours(path: &Path) -> Error {
     FolderError::NotOurs(path.to_owned()).into()
 }
 
-/// The process that left an unfinished file, according to its name.
-fn unfinished_by(name: &str) -> Option<u32> {
-    let (process, runs) = name.strip_prefix('_')?.strip_suffix(".part")?.split_once('-')?;
-    runs_of(runs).and(process.parse().ok())
-}
-
 /// The runs of a file name: `000007` or `000001-000500`.
 fn runs_of(name: &str) -> Option<RangeInclusive<usize>> {
     let number = |text: &str| {
@@ -238,8 +227,6 @@ mod tests {
         for other in ["", "7", "000000", "00000x", "000002-000001", "000001-", "+00001"] {
             assert_eq!(runs_of(other), None, "{other}");
         }
-        assert_eq!(unfinished_by("_12-000007.part"), Some(12));
-        assert!(unfinished_by("_12-7.part").is_none() && unfinished_by("12-000007.part").is_none());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use libbpf_rs::btf::types::{FuncProto, Typedef};
 use libbpf_rs::{
     Iter, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder,
 };
+use slowpath_files::need_descriptors;
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -57,6 +58,8 @@ struct Hook {
     without: Option<&'static str>,
 }
 
+/// Files that it has open at once, some of them while it is loaded: maps, programs and their links.
+const DESCRIPTORS: u32 = 64;
 const HOOKS: [Hook; 13] = [
     Hook { program: "slowpath_direct", tracepoint: "tcp_probe", without: None },
     Hook { program: "slowpath_backlog", tracepoint: "tcp_probe", without: None },
@@ -132,6 +135,7 @@ impl Probe {
     /// # Errors
     /// If this process is not allowed to, or the kernel lacks what it needs; the error says what would fix it.
     pub fn start(filter: Filter) -> Result<Self, LiveError> {
+        need_descriptors(DESCRIPTORS).map_err(LiveError::system("open the probe"))?;
         libbpf_log::keep();
         let btf = Btf::from_vmlinux().map_err(|_| LiveError::NoBtf)?;
         let is_there = |hook: &Hook| arguments(&btf, hook.tracepoint).is_some();

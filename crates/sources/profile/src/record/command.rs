@@ -11,7 +11,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
 
 /// A process that waits to become the command.
 pub(super) struct Held {
@@ -20,12 +21,18 @@ pub(super) struct Held {
     /// A byte in it releases the process; closing it ends the process.
     go: PipeWriter,
     /// `Command::spawn` returns only once execve(2) has succeeded, thus not before the process is released.
-    child: JoinHandle<io::Result<Child>>,
+    child: Receiver<io::Result<Child>>,
+    /// Keeps the thread that started it.
+    parent: Sender<()>,
 }
 
 /// A running command.
 #[derive(Debug)]
-pub(super) struct Running(Child);
+pub(super) struct Running {
+    child: Child,
+    /// The thread that started it lives as long as this.
+    _parent: Sender<()>,
+}
 
 impl Held {
     /// Starts the process, held.
@@ -49,16 +56,22 @@ impl Held {
         // SAFETY: `hold` is async-signal-safe (signal-safety(7)), as it must be after a fork of a process with several
         // threads. The files are open until `spawn` has returned.
         unsafe { process.pre_exec(move || hold(own, tell_at, wait_at)) };
-        let child = thread::spawn(move || {
+        let (report, child) = mpsc::channel();
+        let (parent, is_over) = mpsc::channel();
+        thread::spawn(move || {
             let child = process.spawn();
             drop((tell, wait));
-            child
+            let _ = report.send(child);
+            // The kernel takes the end of this thread for the death of the parent (PR_SET_PDEATHSIG).
+            let _ = is_over.recv();
         });
         let mut pid = [0; 4];
         match pids.read_exact(&mut pid) {
-            Ok(()) => Ok(Self { program: name, pid: u32::from_ne_bytes(pid), go, child }),
+            Ok(()) => Ok(Self { program: name, pid: u32::from_ne_bytes(pid), go, child, parent }),
             // The process was not even forked.
-            Err(_) => Err(failed(join(child).err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))),
+            Err(_) => {
+                Err(failed(started(&child).err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into())))
+            }
         }
     }
 
@@ -70,12 +83,12 @@ impl Held {
     pub fn release(mut self) -> Result<Running, RecordError> {
         let failed = |source| RecordError::Command { program: self.program.clone(), source };
         self.go.write_all(&[1]).map_err(failed)?;
-        Ok(Running(join(self.child).map_err(failed)?))
+        Ok(Running { child: started(&self.child).map_err(failed)?, _parent: self.parent })
     }
 }
 
-fn join(child: JoinHandle<io::Result<Child>>) -> io::Result<Child> {
-    child.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+fn started(child: &Receiver<io::Result<Child>>) -> io::Result<Child> {
+    child.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
 /// Whether a program is where execvp(3) looks for it.
@@ -88,12 +101,14 @@ fn is_there(program: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Runs in the process that is to become the command: reports its id, and waits to be released.
+/// Runs in the process that is to become the command: reports its id, and waits to be released. The command ends with
+/// this program, even if that is killed.
 fn hold(own: RawFd, tell: RawFd, wait: RawFd) -> io::Result<()> {
     // SAFETY: async-signal-safe calls on open files, with values that live as long as the call.
     unsafe {
         // With its own copy of the write end, it would never see the pipe closed.
         libc::close(own);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM, 0, 0, 0);
         let pid = libc::getpid().cast_unsigned().to_ne_bytes();
         if libc::write(tell, pid.as_ptr().cast(), pid.len()) != pid.len().cast_signed() {
             return Err(io::Error::last_os_error());
@@ -111,12 +126,12 @@ fn hold(own: RawFd, tell: RawFd, wait: RawFd) -> io::Result<()> {
 
 impl Running {
     pub fn has_ended(&mut self) -> bool {
-        matches!(self.0.try_wait(), Ok(Some(_)) | Err(_))
+        matches!(self.child.try_wait(), Ok(Some(_)) | Err(_))
     }
 
     /// How it ended. If it still runs, it gets a SIGTERM first, as perf does with a command of its own.
     pub fn end(mut self) -> Result<ExitStatus, RecordError> {
-        let ended = end(&mut self.0, libc::SIGTERM, PATIENCE);
+        let ended = end(&mut self.child, libc::SIGTERM, PATIENCE);
         ended.map(|(status, _)| status).map_err(RecordError::system("wait for the command"))
     }
 }
@@ -124,6 +139,6 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         // If it cannot be ended, there is nobody to report that to.
-        let _ = end(&mut self.0, libc::SIGKILL, PATIENCE);
+        let _ = end(&mut self.child, libc::SIGKILL, PATIENCE);
     }
 }

@@ -191,6 +191,7 @@ impl Recorder {
     /// Checks permissions and starts. Sampling has begun when this returns.
     pub fn start(&self) -> Result<Recording, RecordError> {
         let perf = program()?;
+        fs::metadata("/proc/self").map_err(RecordError::system("see what runs; mount /proc"))?;
         let event = event::choose(&self.what, self.event.as_deref())?;
         let (warnings, frequency) = rights::warnings(self.frequency);
         let held = match &self.what {
