@@ -284,7 +284,7 @@ impl Recording {
     }
 
     /// Waits until there is nothing more to record, or `stop` returns true. Calls `each` with the time so far, every
-    /// [`CHECK_EVERY`]. Returns whether the recording was ended early: by `stop`, or by whoever ended perf.
+    /// 10 ms. Returns whether the recording was ended early: by `stop`, or by whoever ended perf.
     pub fn wait(&mut self, stop: &dyn Fn() -> bool, each: &dyn Fn(Duration)) -> bool {
         while !self.is_over() {
             if stop() {
