@@ -135,6 +135,22 @@ fn ends(flow: &Tapped) -> [Endpoint; 2] {
     if a <= b { [a, b] } else { [b, a] }
 }
 
+/// Whether the two have the opposite directions of a connection, and nothing else of it.
+pub(super) fn have_one_direction_each(first: &Tap, second: &Tap) -> bool {
+    let speakers = |tap: &Tap| -> HashMap<[Endpoint; 2], [Option<Endpoint>; 2]> {
+        let speaker =
+            |flow: &Tapped, end: End| (!flow.ends[end.index()].is_empty()).then(|| flow.key.endpoint(end));
+        tap.flows.iter().map(|flow| (ends(flow), End::BOTH.map(|end| speaker(flow, end)))).collect()
+    };
+    let others = speakers(second);
+    speakers(first).iter().any(|(ends, speakers)| match (speakers, others.get(ends)) {
+        ([Some(one), None] | [None, Some(one)], Some([Some(other), None] | [None, Some(other)])) => {
+            one != other
+        }
+        _ => false,
+    })
+}
+
 /// TSval of the first SYN: Linux starts each connection's clock at a random value (`secure_tcp_ts_off`).
 fn syn_stamp(flow: &Tapped) -> Option<u32> {
     flow.ends[0].iter().take(16).find(|record| record.is_syn())?.tsval()

@@ -46,6 +46,12 @@ pub enum PairingError {
         /// Which: 0 or 1.
         recording: usize,
     },
+    /// Each has one direction of the same connections, as the two ports of a network tap do.
+    #[error(
+        "each recording has one direction of the same connections; join them to one file (mergecap -w both.pcap ONE OTHER) \
+         and diagnose that"
+    )]
+    OneDirectionEach,
     /// No connection is in both.
     #[error(
         "the two recordings have no connection in common: none of the {first} and {second} flows has the same packets \
@@ -70,6 +76,9 @@ pub fn pair(first: &Tap, second: &Tap) -> Result<Pairing, PairingError> {
         }
     }
     let same = identify::identify(first, second);
+    if same.is_empty() && identify::have_one_direction_each(first, second) {
+        return Err(PairingError::OneDirectionEach);
+    }
     if same.is_empty() {
         return Err(PairingError::NothingInCommon { first: first.flows.len(), second: second.flows.len() });
     }

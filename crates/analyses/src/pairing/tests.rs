@@ -422,3 +422,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn one_direction_in_each_recording_is_named() {
+    let sent = "0.0 > S 0:0(0) win 1000 <mss 1012> // id 9\n0.1 > . 1:1(0) ack 1 win 1 // id 10";
+    let answered = "0.05 < S. 0:0(0) ack 1 win 1000 <mss 1012> // id 70\n0.2 < . 1:1(0) ack 1 win 9 // id 71";
+    let [sent, answered] = [sent, answered].map(|lines| tap(key(1, 80), script(lines)));
+    assert_eq!(pair(&sent, &answered).unwrap_err(), PairingError::OneDirectionEach);
+}
