@@ -354,3 +354,30 @@ fn window_of_the_application_that_slides_is_no_turns() {
     let report = report(&sliding());
     assert_eq!(main_finding(&report).cause, Cause::ProtocolWindow, "{:#?}", report.main().findings);
 }
+
+/// Next to A, over 40 ms: each ACK of two segments lets out two. `first` segments are in flight in the first five RTTs, and
+/// 20 from then on, without a loss.
+fn held_down(first: i64) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let mut sent = 1;
+    for turn in 0..80 {
+        let (begin, flight) = (50_000 + turn * 40_000, if turn < 5 { first } else { 20 });
+        for pair in 0..flight / 2 {
+            let at = begin + pair * 40_000 / flight;
+            lines.add(at, format!("> . {sent}:{}(1460) ack 1 win 502", sent + 1_460));
+            lines.add(at + 1, format!("> . {}:{}(1460) ack 1 win 502", sent + 1_460, sent + 2_920));
+            sent += 2_920;
+            lines.add(at + 39_990, format!("< . 1:1(0) ack {sent} win 8000"));
+        }
+    }
+    lines.passed(&handshake())
+}
+
+#[test]
+fn window_below_an_earlier_flight_without_loss_is_not_stuck() {
+    let fell = report(&held_down(200));
+    let stuck = fell.main().findings.iter().find(|finding| finding.cause == Cause::EarlyExit);
+    assert!(stuck.is_none_or(|stuck| stuck.share < 0.2), "{stuck:#?}");
+    let steady = report(&held_down(20));
+    assert_eq!(main_finding(&steady).cause, Cause::EarlyExit, "{:#?}", steady.main().findings);
+}

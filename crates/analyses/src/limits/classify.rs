@@ -517,7 +517,7 @@ impl Classifier<'_> {
                 }
             } else if at < thresholds::STUCK_AFTER {
                 Cause::SlowStart
-            } else if self.context.queue_shows {
+            } else if self.context.queue_shows && !self.had_more_in_flight(at) {
                 Cause::EarlyExit
             } else {
                 Cause::Undetermined
@@ -534,6 +534,12 @@ impl Classifier<'_> {
         } else {
             Cause::AfterLoss
         }
+    }
+
+    /// Whether far more was in flight before the stretch at `at`: without a loss, no congestion window shrinks.
+    fn had_more_in_flight(&self, at: usize) -> bool {
+        let flight = self.stretches[at].flight_max;
+        self.stretches[..at].iter().any(|stretch| stretch.flight_max / 2 > flight)
     }
 
     /// Whether data that no ACK triggers leaves in equal bursts, one each RTT: a program writes it. A clock of the
