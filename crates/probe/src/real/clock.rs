@@ -16,7 +16,7 @@ pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// The same clock, for what decides without one.
+/// The time of that clock, for code that takes `now` as a parameter.
 pub fn now() -> slowpath_model::Instant {
     slowpath_model::Instant::from_nanos(i64::try_from(monotonic_ns()).unwrap_or(i64::MAX))
 }
@@ -29,7 +29,7 @@ fn read(clock: libc::clockid_t) -> u64 {
 }
 
 /// How long to wait between checks whether to stop.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 
 /// Sleeps, unless a stop is requested.
 pub fn sleep(nanos: u64, stop: Stop<'_>) -> Result<(), ProbeError> {

@@ -1,6 +1,6 @@
 //! The TCP control connection.
 
-use super::clock::readable;
+use super::clock::{LOOK, readable};
 use super::stream::{gives_up_after, is_passing};
 use super::{ProbeError, Stop};
 use crate::protocol::Message;
@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 
 /// An end that takes longer to accept or to finish a message is gone, for the kernel too.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// How long to wait between checks whether to stop.
-const LOOK: Duration = Duration::from_millis(50);
 
 /// A connection, and the received part of a message.
 pub struct Control<'a> {

@@ -7,7 +7,7 @@
 //! One thread accepts, and serves every client until it asks for a train or a transfer ([`Room`]); only sessions with a
 //! place and transfers, of which there are few, have threads of their own.
 
-use super::clock::{now, ready, token};
+use super::clock::{LOOK, now, ready, token};
 use super::control::Control;
 use super::session::{Running, take_datagrams};
 use super::udp::{BATCH, DatagramHead, Udp};
@@ -19,10 +19,7 @@ use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsRawFd, RawFd};
-use std::time::Duration;
 
-/// How long to wait between checks whether to stop.
-const LOOK: Duration = Duration::from_millis(50);
 /// Connections or datagrams that are taken before other work gets its turn.
 const AT_ONCE: usize = 64;
 
