@@ -89,7 +89,7 @@ fn recording_errors_state_their_cause() {
     }
 }
 
-/// A user without permission is told the value of `kernel.perf_event_paranoid`, and what is needed.
+/// Without permission, the error shows the value of `kernel.perf_event_paranoid`, and what is needed.
 #[test]
 #[ignore = "needs root"]
 fn missing_permission_names_the_setting_and_capability() {

@@ -271,7 +271,7 @@ mirrored! {
         us_a_request: [Option<f64>; 2],
         /// The probability, 0 to 1, that chance alone makes such a difference of shares.
         by_chance: Option<f64>,
-        /// The same probability, corrected for all functions of the experiment (Holm).
+        /// That probability, corrected for all functions of the experiment (Holm).
         among_all: Option<f64>,
     }
 }

@@ -46,7 +46,7 @@ struct Line {
     each_after: Option<f64>,
     /// The probability that chance alone makes such a difference of shares.
     by_chance: Option<f64>,
-    /// The same probability, corrected for all parts.
+    /// That probability, corrected for all parts.
     among_all: Option<f64>,
 }
 

@@ -116,7 +116,7 @@ impl Recording {
         [magic.to_vec(), self.order.words(&numbers), attr, self.records.clone()].concat()
     }
 
-    /// The same recording in pipe format.
+    /// The recording in pipe format.
     pub fn pipe(&self) -> Vec<u8> {
         let magic = if self.order == Order::Little { b"PERFILE2" } else { b"2ELIFREP" };
         let mut attr = Self::new(self.order);
