@@ -578,15 +578,14 @@ impl EndState {
             marks.set(Marks::GAP);
         }
         let mut late_since = None;
-        // A copy of it passed a later interface of a host on the path: until then it was not at the receiver.
-        let after_copy = self.last_copy.is_none_or(|copy| at.nanos_since(copy) > thresholds::LATE_ACK_NS);
         // Next to the receiver, an ACK of several segments that is later than any delayed ACK was held back there.
         if me.distance.answering().is_here()
-            && after_copy
             && acked.unseen == 0
             && acked.round_trip.is_some()
             && acked.waited.is_some_and(|waited| waited > thresholds::LATE_ACK_NS)
             && acked.advanced > thresholds::LATE_ACK_SEGMENTS * i64::from(self.mss_seen.max(1))
+            // Until its last copy passed, on a later interface of a host on the path, it was not at the receiver.
+            && self.last_copy.is_none_or(|copy| at.nanos_since(copy) > thresholds::LATE_ACK_NS)
         {
             late_since = acked.waited.map(|waited| at.plus_nanos(-waited));
         }

@@ -288,11 +288,12 @@ impl<'a> Material<'a> {
     }
 
     fn peer_gone(&self, found: &mut Vec<Evidence>) {
-        if let Some((times, lasted)) = self.closing.fin_unanswered[self.from.index()] {
-            found.push(Evidence::FinUnanswered { times: times.into(), lasted });
+        let fin = self.closing.fin_unanswered[self.from.index()];
+        found.extend(fin.map(|(times, lasted)| Evidence::FinUnanswered { times: times.into(), lasted }));
+        let unheard = self.sent.unusual().unheard.or(self.answered.unusual().unheard);
+        let Some(unheard) = unheard.filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES) else {
             return;
-        }
-        let Some(unheard) = self.sent.unusual().unheard.or(self.answered.unusual().unheard) else { return };
+        };
         let lasted = self.last.since(unheard.since).unwrap_or_default();
         found.push(Evidence::PeerSilent { lasted, retransmissions: unheard.tries.into() });
         if unheard.pause >= thresholds::PAUSE {

@@ -42,10 +42,10 @@ pub fn report(
         vantage,
         opening: flow.opening,
         closing: Closing {
-            fin_unanswered: flow.fins.map(|fin| {
-                let (from, to) = fin?.unanswered(flow.last)?;
-                Some((fin?.tries, to.since(from)?))
-            }),
+            fin_unanswered: flow
+                .fins
+                .map(|fin| fin?.unanswered(flow.last).zip(fin))
+                .map(|found| found.map(|(unanswered, fin)| (fin.tries, unanswered.lasted()))),
             ..flow.closing.clone()
         },
         sender,
@@ -99,10 +99,9 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         overview.rare_mut().captured_late = captured_late;
     }
     let opening = context.opening;
-    if opening == Cause::AcceptQueueFull {
-        begin_with(&mut spells, flow.first, flow.opening.accepted.unwrap_or(last), opening);
-    } else if let Some(accepted) = flow.opening.accepted {
-        // The handshake's last ACK was lost: for the responder, its next one opened the connection.
+    // For the responder, the connection opened when it accepted it, or when a lost last ACK came again.
+    let never_accepted = (opening == Cause::AcceptQueueFull).then_some(last);
+    if let Some(accepted) = flow.opening.accepted.or(never_accepted) {
         begin_with(&mut spells, flow.first, accepted, opening);
     }
     let was_never_open = opening.is_failed_opening()
@@ -123,8 +122,8 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         end_with(&mut spells, flow.first, since, last, Cause::PeerGone);
     }
     let (awaited, findings) = Default::default();
-    if let Some((from, to)) = flow.fins[from.index()].and_then(|fin| fin.unanswered(last)) {
-        overlay(&mut spells, Spell { from, to, cause: Cause::PeerGone }, |cause| cause == Cause::SenderIdle);
+    if let Some(unanswered) = flow.fins[from.index()].and_then(|fin| fin.unanswered(last)) {
+        overlay(&mut spells, unanswered, |cause| cause == Cause::SenderIdle);
     }
     DirectionReport { from, measures, spells, awaited, findings, stalls, stall_count, overview }
 }

@@ -303,6 +303,19 @@ fn fin_retransmitted_in_vain_is_not_an_idle_sender() {
     expect_none(&report(&unanswered_fin(1)), Cause::PeerGone);
 }
 
+#[test]
+fn fin_with_data_to_an_end_that_is_gone_has_the_evidence_of_both() {
+    let mut lines = Lines::default();
+    lines.add(41_000, "> . 1:1461(1460) ack 1 win 502");
+    lines.add(81_000, "< . 1:1(0) ack 1461 win 509");
+    for nth in 0..6 {
+        lines.add(100_000 + nth * nth * 300_000, "> FP. 1461:1661(200) ack 1 win 502");
+    }
+    let report = report(&lines.passed(&handshake()));
+    expect(&report, Cause::PeerGone, "fin-unanswered");
+    expect(&report, Cause::PeerGone, "peer-silent");
+}
+
 /// Next to B, whose window falls from 64 to 24 kB once and is the same from then on. Over an RTT of 40 ms, A sends a window
 /// each RTT, or each other one, since B reads only then.
 fn clamped(every: i64) -> Vec<Passed> {

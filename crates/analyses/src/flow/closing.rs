@@ -1,7 +1,9 @@
 //! The closing of a connection: FINs that are retransmitted, and nothing acknowledges them.
 
 use super::FlowState;
+use crate::cause::Cause;
 use crate::limits::thresholds;
+use crate::report::Spell;
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 
 /// A FIN that the other end has not acknowledged at once.
@@ -10,7 +12,7 @@ pub struct Fin {
     /// The offset after it.
     end: StreamOffset,
     /// When it was sent first.
-    pub since: Instant,
+    since: Instant,
     /// How often it was retransmitted.
     pub tries: u32,
     /// When it was acknowledged.
@@ -41,7 +43,8 @@ impl Fin {
     }
 
     /// The time without an answer to it, in a flow that lasts until `last`, if it was retransmitted often.
-    pub fn unanswered(&self, last: Instant) -> Option<(Instant, Instant)> {
-        (self.tries >= thresholds::LEAST_TRIES).then_some((self.since, self.acked.unwrap_or(last)))
+    pub fn unanswered(&self, last: Instant) -> Option<Spell> {
+        let (from, to) = (self.since, self.acked.unwrap_or(last));
+        (self.tries >= thresholds::LEAST_TRIES).then_some(Spell { from, to, cause: Cause::PeerGone })
     }
 }

@@ -243,7 +243,8 @@ impl Classifier<'_> {
             Hold::Idle | Hold::Dry | Hold::Open if !self.context.near_known => Cause::Undetermined,
             Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => {
                 // Linux delays ACKs that would offer less than those before, since data waits to be read.
-                if window::shrunk(self.stretches, at, self.overview.base_rtt) {
+                let before = window::largest(&self.stretches[..at]);
+                if window::shrunk(self.stretches, at, before, self.overview.base_rtt) {
                     Cause::SlowReader
                 } else {
                     Cause::AcksHeldBack
@@ -334,7 +335,7 @@ impl Classifier<'_> {
             return Cause::ReaderStopped;
         }
         let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
-        let shrunk = window::shrunk(self.stretches, at, self.overview.base_rtt);
+        let shrunk = window::shrunk(self.stretches, at, before, self.overview.base_rtt);
         let outgrown = stretch.window_max < part(window::largest(&self.stretches[at..]), thresholds::SHRUNK);
         // A window of two segments or less closes with each of them, read or not.
         let tiny = before <= thresholds::LEAST_BUFFERED_SEGMENTS * mss;

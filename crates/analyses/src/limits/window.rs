@@ -8,11 +8,11 @@ pub fn largest(stretches: &[Stretch]) -> u32 {
     stretches.iter().map(|stretch| stretch.window_max).max().unwrap_or(0)
 }
 
-/// Whether the receiver offered much less in the stretch at `at` than before, since data waited to be read. `base` is the
+/// Whether the receiver offered much less in the stretch at `at` than `before`, since data waited to be read. `base` is the
 /// shortest RTT, in microseconds.
-pub fn shrunk(stretches: &[Stretch], at: usize, base: Option<u32>) -> bool {
-    let before = f64::from(largest(&stretches[..at]));
-    f64::from(stretches[at].window_max) < before * thresholds::SHRUNK && !is_small(stretches, at, base)
+pub fn shrunk(stretches: &[Stretch], at: usize, before: u32, base: Option<u32>) -> bool {
+    f64::from(stretches[at].window_max) < f64::from(before) * thresholds::SHRUNK
+        && !is_small(stretches, at, base)
 }
 
 /// Whether the window was made smaller, and all is read: it is the same for many RTTs, and all of it is delivered in each.

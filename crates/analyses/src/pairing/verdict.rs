@@ -11,7 +11,7 @@ use crate::evidence::Evidence;
 use crate::findings;
 use crate::limits::{queue, thresholds};
 use crate::report::{DirectionReport, FlowReport, Spell};
-use crate::spells::{join_alike, overlay};
+use crate::spells::{join_alike, overlay, overlay_all};
 use slowpath_model::{End, Instant};
 use std::collections::HashMap;
 use std::mem;
@@ -226,9 +226,7 @@ impl View<'_> {
                 }
             }
         }
-        for over in in_time {
-            overlay(spells, over, |cause| cause == Cause::AcksHeldBack);
-        }
+        overlay_all(spells, &in_time, |cause| cause == Cause::AcksHeldBack);
     }
 
     /// Where packets were late between the sender and the receiver's ACK, if not at the receiver: in a queue between
