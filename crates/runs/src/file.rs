@@ -1,10 +1,11 @@
 //! A scenario file, with the changes from the command line.
 
 use crate::Error;
+use slowpath_files::{Existing, OutputError, write_output};
 use slowpath_scenario::template::template;
 use slowpath_scenario::{Checked, Override, Rejected, Scenario};
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Overrides of a scenario file's values.
@@ -49,13 +50,10 @@ pub fn text(file: &Path) -> Result<String, Error> {
 /// If the file exists, or cannot be written.
 pub fn create(file: &Path) -> Result<(), Error> {
     let name = file.file_stem().map_or_else(|| "my scenario".into(), |stem| stem.to_string_lossy());
-    let mut created = match OpenOptions::new().write(true).create_new(true).open(file) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            return Err(Error::NotChanged(file.to_owned()));
-        }
-        created => created.map_err(Error::file(file))?,
-    };
-    created.write_all(template(&name).as_bytes()).map_err(Error::file(file))
+    match write_output(file, Existing::Keep, template(&name).as_bytes()) {
+        Err(OutputError::Exists(file)) => Err(Error::NotChanged(file)),
+        written => Ok(written?),
+    }
 }
 
 /// Reads and checks a scenario file.

@@ -4,8 +4,10 @@ use crate::captures::Captures;
 use crate::inputs::{fifo, run_to_end};
 use crate::outcome;
 use crate::profile::fixtures;
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::ffi::CString;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::{io, ptr};
 
 const SCENARIO: &str = "title = \"Short\"\nduration = \"1 s\"\n[path]\nrate = \"20 Mbit/s\"\ndelay = \"5 ms\"\n\
                         [flows]\namount = \"10 KiB\"\n";
@@ -95,6 +97,74 @@ fn a_full_disk_is_an_error_that_names_the_file() {
             "{command:?}: {err}"
         );
     }
+}
+
+/// Commands that write a folder or a file of several, without its name, which is their last argument.
+const OF_FOLDERS: [&[&str]; 4] = [
+    &["run", "short.toml", "--record"],
+    &["run", "short.toml", "--pcap"],
+    &["sweep", "short.toml", "--vary", "path.delay=1ms,2ms", "--out"],
+    &["man", "--out"],
+];
+
+/// Commands of both kinds and `scenario new`, writing into the folder `into`: each ends with an error that names it, and
+/// leaves no unfinished file. Returns those that succeed.
+fn fail_into(folder: &Captures, into: &str) -> Vec<String> {
+    let new: &[&str] = &["scenario", "new"];
+    let all = COMMANDS[..QUICK].iter().chain(&OF_FOLDERS).copied().chain([new]);
+    let mut succeeded = Vec::new();
+    for command in all {
+        let output = format!("{into}/{}", command[command.len() - 1].trim_start_matches('-'));
+        let (code, _, err) = outcome(&run_to_end(folder, &[command, &[output.as_str()]].concat()));
+        if code == 0 {
+            succeeded.push(command.join(" "));
+            continue;
+        }
+        assert!(code == 2 && err.contains(into), "{command:?}: {code} {err}");
+        assert!(!err.contains("panicked"), "{command:?}: {err}");
+        let left =
+            fs::read_dir(folder.path(into)).expect("a folder").flatten().map(|entry| entry.file_name());
+        let unfinished: Vec<_> = left.filter(|name| name.as_encoded_bytes().starts_with(b".")).collect();
+        assert!(unfinished.is_empty(), "{command:?} left {unfinished:?}");
+        let is_single = !OF_FOLDERS.contains(&command);
+        assert!(!is_single || !folder.path(&output).exists(), "{command:?}: {output} is there");
+    }
+    succeeded
+}
+
+#[test]
+fn read_only_folder_is_an_error_that_names_it() {
+    // SAFETY: it has no arguments and cannot fail.
+    if unsafe { libc::geteuid() } == 0 {
+        return println!(
+            "not judged: a read-only folder: root writes there; the tests without root cover it"
+        );
+    }
+    let folder = folder();
+    fs::create_dir(folder.path("closed")).expect("a folder");
+    fs::set_permissions(folder.path("closed"), Permissions::from_mode(0o555)).expect("permissions");
+    assert_eq!(fail_into(&folder, "closed"), Vec::<String>::new());
+    fs::set_permissions(folder.path("closed"), Permissions::from_mode(0o755)).expect("permissions");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn full_file_system_leaves_no_half_file() {
+    let folder = folder();
+    fs::create_dir(folder.path("full")).expect("a folder");
+    let full = CString::new(folder.path("full").into_os_string().into_encoded_bytes()).expect("a path");
+    let none = ptr::null();
+    // SAFETY: all names end with a NUL, and null is allowed for the others. The mounts are those of this thread and of
+    // what it starts, and end with it.
+    let mounted = unsafe {
+        libc::unshare(libc::CLONE_NEWNS) == 0
+            && libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()) == 0
+            && libc::mount(c"none".as_ptr(), full.as_ptr(), c"tmpfs".as_ptr(), 0, c"size=4k".as_ptr().cast())
+                == 0
+    };
+    assert!(mounted, "{}", io::Error::last_os_error());
+    fs::write(folder.path("full/filled"), [0; 4096]).expect("all of it");
+    assert_eq!(fail_into(&folder, "full"), Vec::<String>::new());
 }
 
 #[test]
