@@ -355,6 +355,9 @@ impl Classifier<'_> {
         if zero || (shrunk || held || closing) && !tiny {
             return Cause::SlowReader;
         }
+        if let Some(path) = self.window_beyond_a_full_path(stretch) {
+            return path;
+        }
         if self.context.scaling == Some(false)
             && stretch.window_max > thresholds::LARGE_UNSCALED
             && stretch.marks.has(Marks::FIELD_FULL)
@@ -364,20 +367,20 @@ impl Classifier<'_> {
         if stretch.marks.has(Marks::FIELD_FULL) && matches!(self.context.scale, ScaleKnown::Agreed(_)) {
             return Cause::WindowScaleTooSmall;
         }
-        if outgrown {
-            return Cause::AutotuningLag;
-        }
-        self.window_beyond_a_full_path(stretch).unwrap_or(Cause::ReceiveBufferTooSmall)
+        if outgrown { Cause::AutotuningLag } else { Cause::ReceiveBufferTooSmall }
     }
 
     /// The cause, if the window was used up and the path was full before it was: as much was delivered with far less in
-    /// flight, and the rest stood in a queue.
+    /// flight, and the rest stood in a queue; or it arrived without a pause, and a queue stood that the window itself
+    /// made, as it is more than what is delivered in the shortest RTT.
     fn window_beyond_a_full_path(&self, stretch: &Stretch) -> Option<Cause> {
         let (more, than) = thresholds::BEYOND_FULL_PART;
         let is_beyond = self.full_at.is_some_and(|flight| stretch.flight_max / more >= flight / than);
         let at_peak = stretch.rate()? >= thresholds::AT_PEAK * self.overview.peak_rate;
         let base = self.overview.base_rtt.filter(|base| *base > 0)?;
-        let is_full = is_beyond && at_peak && queue::stood_throughout(self.overview, stretch);
+        let fills = pace::is_even(stretch, base)
+            && stretch.flight_max / more >= (stretch.rate()? * f64::from(base) / 8e6) as u32 / than;
+        let is_full = (is_beyond || fills) && at_peak && queue::stood_throughout(self.overview, stretch);
         if is_full { queue::cause(stretch.rtt_min - base, base) } else { None }
     }
 

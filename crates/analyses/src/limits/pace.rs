@@ -38,6 +38,28 @@ impl FromAfar {
     }
 }
 
+/// How soon after an ACK the sender next to the tap sends. A kernel with data waiting does so in the ACK's softirq; a
+/// stack in a process, or on a slow CPU, takes longer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reactions {
+    soon: u32,
+    later: u32,
+}
+
+impl Reactions {
+    /// New data followed an ACK: within a quarter of the time between ACKs, or later.
+    pub fn note(&mut self, soon: bool) {
+        let count = if soon { &mut self.soon } else { &mut self.later };
+        *count = count.saturating_add(1);
+    }
+
+    /// Whether ACKs trigger the sender, however long it takes.
+    pub fn are_to_acks(&self) -> bool {
+        let all = f64::from(self.soon) + f64::from(self.later);
+        all >= f64::from(thresholds::TELLING_WAITS) && f64::from(self.soon) >= thresholds::REACTS * all
+    }
+}
+
 /// Whether nothing that the sender learnt triggered most of its data, or ended most of its waiting. This shows only
 /// next to the sender.
 pub fn by_itself(context: &Context, stretch: &Stretch) -> bool {

@@ -38,11 +38,14 @@ pub enum Prompt {
     /// Nothing: a timer or the application triggered it.
     #[default]
     Nothing,
+    /// A pure ACK some time before, within a quarter of the time between ACKs: [`Self::Ack`] if the sender always takes
+    /// that long, otherwise [`Self::Nothing`]. Only until the direction's time is over.
+    Soon,
 }
 
 impl Prompt {
     /// The number of variants.
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 4;
 }
 
 /// Events within a stretch, as bits.
@@ -329,6 +332,16 @@ impl Log {
     pub fn mark(&mut self, from: Instant, to: Instant, marks: Marks) {
         let since = self.stretches.iter_mut().rev().take_while(|stretch| stretch.from >= from);
         since.filter(|stretch| stretch.to <= to).for_each(|stretch| stretch.marks.set(marks));
+    }
+
+    /// What was sent some time after an ACK was triggered by `prompt`.
+    pub fn attribute_soon(&mut self, prompt: Prompt) {
+        for stretch in &mut self.stretches {
+            for of in [&mut stretch.sent_after, &mut stretch.waited_for] {
+                let soon = std::mem::take(&mut of[Prompt::Soon as usize]);
+                of[prompt as usize] = of[prompt as usize].saturating_add(soon);
+            }
+        }
     }
 
     /// The last complete stretch.

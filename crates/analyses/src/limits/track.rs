@@ -14,7 +14,7 @@ pub use finished::Finished;
 use super::answer::Answer;
 use super::episodes::Episodes;
 use super::other_scale::OtherScale;
-use super::pace::FromAfar;
+use super::pace::{FromAfar, Reactions};
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use crate::label::Label;
 use crate::outstanding::Placed;
@@ -97,6 +97,7 @@ pub struct Track {
     /// What triggered the data sent last.
     prompt: Prompt,
     from_afar: FromAfar,
+    reactions: Reactions,
     other_scale: OtherScale,
     /// See [`Self::date_silence`].
     dated_silence: i64,
@@ -166,6 +167,7 @@ impl Track {
             reach_before: None,
             prompt: Prompt::default(),
             from_afar: FromAfar::default(),
+            reactions: Reactions::default(),
             other_scale: OtherScale::default(),
             dated_silence: 0,
             missing_since: None,

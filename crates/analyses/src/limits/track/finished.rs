@@ -4,7 +4,7 @@ use super::Track;
 use crate::limits::episodes::Episodes;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::pace::FromAfar;
-use crate::limits::stretch::{Hold, Log};
+use crate::limits::stretch::{Hold, Log, Prompt};
 use crate::overview::TakenBack;
 use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto};
@@ -47,6 +47,7 @@ impl Track {
         }
         self.account(at, hold, rto);
         self.cut();
+        self.log.attribute_soon(if self.reactions.are_to_acks() { Prompt::Ack } else { Prompt::Nothing });
         Finished {
             log: &self.log,
             episodes: &self.episodes,

@@ -98,7 +98,7 @@ impl Track {
 
     /// What triggered new data at `at`.
     #[inline]
-    pub(super) fn prompted_by(&self, at: Instant, near: &Distance, rto: &LinuxRto) -> Prompt {
+    pub(super) fn prompted_by(&mut self, at: Instant, near: &Distance, rto: &LinuxRto) -> Prompt {
         // Segments of a burst leave back to back, as fast as the kernel makes them.
         const IN_A_BURST: (i64, i64) = (25_000, 200_000);
         if !near.is_here() {
@@ -115,7 +115,16 @@ impl Track {
         };
         let passed = at.nanos_since(since);
         let is_soon = passed <= surely || passed <= at_most && passed <= self.between_answers / part;
-        if is_soon { prompt } else { Prompt::Nothing }
+        if !acked {
+            return if is_soon { prompt } else { Prompt::Nothing };
+        }
+        let in_time = is_soon || passed <= self.between_answers / 4;
+        self.reactions.note(in_time);
+        match (is_soon, in_time) {
+            (true, _) => prompt,
+            (false, true) => Prompt::Soon,
+            (false, false) => Prompt::Nothing,
+        }
     }
 
     /// The trigger as far as a bottleneck in between preserves it: that of the first segment after a pause is that of
