@@ -39,7 +39,8 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
     let full_at = least_flight_at_peak(stretches, overview.base_rtt.unwrap_or(0), overview.peak_rate);
-    let classifier = Classifier { context, overview: &overview, stretches, finished, full_at };
+    let ceiling = ceiling(context, stretches, finished);
+    let classifier = Classifier { context, overview: &overview, stretches, finished, full_at, ceiling };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
@@ -166,6 +167,8 @@ struct Classifier<'a> {
     finished: &'a Finished<'a>,
     /// The least data in flight, in bytes, with which the path delivered its peak rate.
     full_at: Option<u32>,
+    /// What was in flight at most, to the byte, in RTT after RTT.
+    ceiling: Option<u32>,
 }
 
 impl Classifier<'_> {
@@ -238,6 +241,7 @@ impl Classifier<'_> {
                 self.changed_scale()
             }
             Hold::Dry | Hold::Open if self.fills_unscaled(stretch) => Cause::ReceiveBufferTooSmall,
+            Hold::Idle | Hold::Dry | Hold::Open if self.arrives_at_capacity(at) => Cause::BottleneckFull,
             Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
             // If the sender's distance is unknown, so is what reached it, and when.
             Hold::Idle | Hold::Dry | Hold::Open if !self.context.near_known => Cause::Undetermined,
@@ -469,6 +473,10 @@ impl Classifier<'_> {
         if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(goes_on) {
             return self.turns(stretch);
         }
+        // No congestion window stays the same to the byte, or returns to that after a loss.
+        if self.context.at_sender && self.ceiling == Some(stretch.flight_max) && !by_itself {
+            return Cause::SendBufferFull;
+        }
         // From afar it does not show what triggered a segment, only that everything was sent each time.
         if !self.context.at_sender
             && (pace::often_emptied(stretch) || self.overview.unclocked && stretch.emptied > 0)
@@ -581,6 +589,27 @@ impl Classifier<'_> {
         next.any(|stretch| stretch.flight_max == flight)
     }
 
+    /// Whether data arrives without a pause at the rate of the slowest link, as trains show that: far from the sender,
+    /// where no RTT shows a queue. For one RTT only, it may be a train itself.
+    fn arrives_at_capacity(&self, at: usize) -> bool {
+        let Some(capacity) = self.finished.trains.capacity() else { return false };
+        if self.context.at_sender || self.context.queue_shows {
+            return false;
+        }
+        let (least, most) = thresholds::AT_CAPACITY;
+        // Two segments for each ACK, and as many late.
+        let pause = (4.0 * f64::from(self.context.mss) * 8e6 / capacity) as u32;
+        let pause = pause.max(self.overview.base_rtt.unwrap_or(0) / thresholds::EVEN_GAP_PART);
+        let fills = |stretch: &Stretch| {
+            let rate = stretch.rate().unwrap_or(0.0);
+            stretch.emptied_short == 0
+                && stretch.send_gap_max < pause
+                && (least * capacity..most * capacity).contains(&rate)
+        };
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+        fills(&self.stretches[at]) && beside.filter_map(|at| self.stretches.get(at)).any(fills)
+    }
+
     /// Delivery at the highest rate the flow ever had, evenly over the RTT: a bottleneck kept just busy, as BBR
     /// intends.
     fn paced_at_the_peak(&self, stretch: &Stretch, rate: f64) -> bool {
@@ -663,6 +692,25 @@ fn least_flight_at_peak(stretches: &[Stretch], base: u32, peak: f64) -> Option<u
             && stretch.rate().is_some_and(|rate| rate >= thresholds::AT_PEAK * peak)
     };
     stretches.iter().filter(at_peak).map(|stretch| stretch.flight_max).min()
+}
+
+/// The most data in flight, if it was the same to the byte in many RTTs while neither window nor loss held the sender: no
+/// whole number of segments, as a clamped congestion window is, or less than any initial window.
+fn ceiling(context: &Context, stretches: &[Stretch], finished: &Finished<'_>) -> Option<u32> {
+    if !matches!(context.scale, ScaleKnown::Agreed(_)) {
+        return None;
+    }
+    let most = u32::try_from(finished.flight_max.get()).ok()?;
+    let is_free = |stretch: &&Stretch| {
+        matches!(stretch.held_most(), Hold::Open | Hold::Dry) && stretch.emptied_short == 0
+    };
+    let free = stretches.iter().filter(is_free);
+    let at_ceiling = free.clone().filter(|stretch| stretch.flight_max == most).count();
+    let is_one = at_ceiling >= thresholds::CEILING_RTTS
+        && at_ceiling * thresholds::CEILING_PART >= free.count()
+        && (!most.is_multiple_of(context.mss)
+            || most < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss);
+    is_one.then_some(most)
 }
 
 /// Whether a rule behind the losses explains the time.

@@ -32,4 +32,5 @@ pub mod queue;
 pub mod stretch;
 pub mod thresholds;
 pub mod track;
+pub mod trains;
 mod window;

@@ -129,6 +129,8 @@ pub struct Stretch {
     pub waited_for: [u32; Prompt::COUNT],
     /// Segments of new data that emptied the sender's queue.
     pub emptied: u32,
+    /// Those of them that were short.
+    pub emptied_short: u32,
     /// Bursts of new data that payload of the other end triggered.
     pub bursts_after_payload: u32,
     /// The largest amount outstanding right after a wait while dry ended.
@@ -163,6 +165,7 @@ impl Stretch {
             sent_after: [0; Prompt::COUNT],
             waited_for: [0; Prompt::COUNT],
             emptied: 0,
+            emptied_short: 0,
             bursts_after_payload: 0,
             peak_max: 0,
             gap_max: 0,
@@ -242,6 +245,7 @@ impl Stretch {
             *mine = mine.saturating_add(theirs);
         }
         self.emptied += next.emptied;
+        self.emptied_short += next.emptied_short;
         self.bursts_after_payload += next.bursts_after_payload;
         self.peak_max = self.peak_max.max(next.peak_max);
         self.gap_max = self.gap_max.max(next.gap_max);

@@ -180,6 +180,17 @@ pub const RATE_STRETCHES: usize = 3;
 /// A window is beyond what fills the path if this much more was in flight than with the same rate before.
 pub const BEYOND_FULL_PART: (u32, u32) = (5, 4);
 
+/// RTTs with the same data in flight, to the byte, that show a ceiling: a congestion window grows by a segment or more
+/// in so many (RFC 5681, section 3.1).
+pub const CEILING_RTTS: usize = 8;
+
+/// And at least one in so many of the RTTs without a loss or a used-up window.
+pub const CEILING_PART: usize = 4;
+
+/// What arrives at a rate between these parts of the capacity fills the path: ACKs delimit a stretch, and few segments
+/// more or less belong to it.
+pub const AT_CAPACITY: (f64, f64) = (0.85, 1.1);
+
 /// A rate over less time than this, in nanoseconds, is a burst.
 pub const LEAST_RATE_NS: i64 = 1_000_000;
 

@@ -16,6 +16,7 @@ use super::episodes::Episodes;
 use super::other_scale::OtherScale;
 use super::pace::{FromAfar, Reactions};
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
+use super::trains::Trains;
 use crate::label::Label;
 use crate::outstanding::Placed;
 use crate::overview::TakenBack;
@@ -98,6 +99,7 @@ pub struct Track {
     prompt: Prompt,
     from_afar: FromAfar,
     reactions: Reactions,
+    trains: Trains,
     other_scale: OtherScale,
     /// See [`Self::date_silence`].
     dated_silence: i64,
@@ -168,6 +170,7 @@ impl Track {
             prompt: Prompt::default(),
             from_afar: FromAfar::default(),
             reactions: Reactions::default(),
+            trains: Trains::default(),
             other_scale: OtherScale::default(),
             dated_silence: 0,
             missing_since: None,
@@ -602,6 +605,9 @@ impl Track {
         self.open_since_sent = 0;
         self.flight_sent = i64::from(flight);
         if placed.label == Label::New {
+            if !near.is_here() {
+                self.note_train(at, segment, near);
+            }
             let is_short = self.emptied_the_queue(segment);
             if is_short && !near.is_here() {
                 self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
@@ -609,6 +615,7 @@ impl Track {
             self.ended_short = is_short || self.ended_a_write(segment, placed);
             self.dry = self.ended_short;
             self.current.emptied += u32::from(self.dry);
+            self.current.emptied_short += u32::from(is_short);
         }
     }
 

@@ -5,6 +5,7 @@ use crate::limits::episodes::Episodes;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::pace::FromAfar;
 use crate::limits::stretch::{Hold, Log, Prompt};
+use crate::limits::trains::Trains;
 use crate::overview::TakenBack;
 use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto};
@@ -27,6 +28,8 @@ pub struct Finished<'a> {
     pub taken_back: TakenBack,
     /// What a tap far from the sender shows of whether ACKs trigger it.
     pub from_afar: FromAfar,
+    /// The rate of bursts as they arrive far from the sender.
+    pub trains: Trains,
     /// Since when the sender knows of a hole that was never filled, by SACK.
     pub missing_since: Option<Instant>,
     /// Until when windows were underestimated, because their scale was unknown.
@@ -56,6 +59,7 @@ impl Track {
             in_flight_until: self.in_flight_until,
             taken_back: self.taken_back,
             from_afar: self.from_afar,
+            trains: self.trains,
             missing_since: self.missing_since,
             rescaled: self.rescaled.filter(|_| matches!(self.known.scale, ScaleKnown::AtLeast(_))),
             scaled_otherwise: self.other_scale.found(self.flight_max),

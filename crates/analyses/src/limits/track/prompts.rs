@@ -30,7 +30,16 @@ impl Track {
         let pushes = segment.len == self.mss && segment.flags.has(Flags::PSH) && !placed.left_hole;
         // With nothing in flight, it may have waited for the ACK of all.
         let pushes = pushes && self.known.una < segment.seq;
-        std::mem::replace(&mut self.pushed, pushes) && pushes
+        let ends = std::mem::replace(&mut self.pushed, pushes) && pushes;
+        // A stack that pushes all it sends shows nothing, and what an ACK triggers had waited.
+        ends && !self.reactions.are_to_acks() && !self.trains.are_pushed()
+    }
+
+    /// A new segment arrived far from its sender.
+    pub(super) fn note_train(&mut self, at: Instant, segment: &Segment, near: &Distance) {
+        if let Some(rtt) = near.min().filter(|rtt| *rtt > 0) {
+            self.trains.on_segment(at, segment.len, segment.flags.has(Flags::PSH), self.mss, rtt);
+        }
     }
 
     /// Whether a writer that polls may continue at `at`: its buffer accepts more when a third is free

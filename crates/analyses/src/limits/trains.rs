@@ -1,0 +1,110 @@
+//! Trains: bursts that the sender released at once, as they arrive far from it.
+//!
+//! A burst after a pause (the initial window, a round of slow start, what an ACK of much let out) leaves back to back, so
+//! its segments arrive at the rate of the slowest link: its dispersion is the path's capacity (Jain and Dovrolis,
+//! SIGCOMM 2002; Dovrolis, Ramanathan and Moore, INFOCOM 2001). What later arrives without a pause at that rate fills the
+//! path, whether or not RTTs show a queue. A sender that paces spreads its bursts and makes the capacity seem smaller
+//! than what it later sends.
+
+use slowpath_model::Instant;
+
+/// Segments of the shortest train: an initial window of today's has ten (RFC 6928), and several trains are compared.
+const LEAST_SEGMENTS: u32 = 5;
+
+/// A pause before and behind a train, and the longest within it, as parts of the RTT.
+const PAUSE_PART: i64 = 4;
+
+/// The trains of one direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trains {
+    /// The current one: its first and last segment, its segments, bytes behind the first, and those with a push flag.
+    first: Instant,
+    last: Instant,
+    segments: u32,
+    bytes: u64,
+    pushed: u32,
+    follows_pause: bool,
+    /// The fastest, in bit/s.
+    fastest: f64,
+    /// Segments of all, and those with a push flag.
+    all_segments: u32,
+    all_pushed: u32,
+}
+
+impl Trains {
+    /// A new segment of `len` bytes arrived, with or without a push flag; `rtt` is the shortest RTT in nanoseconds.
+    pub fn on_segment(&mut self, at: Instant, len: u32, pushed: bool, mss: u32, rtt: i64) {
+        let pause = rtt / PAUSE_PART;
+        let gap = at.nanos_since(self.last);
+        let is_full = len.is_multiple_of(mss.max(1));
+        if self.segments > 0 && gap <= pause && is_full {
+            self.segments += 1;
+            self.bytes += u64::from(len);
+        } else {
+            if gap > pause {
+                self.end();
+            }
+            self.follows_pause = gap > pause || self.segments == 0;
+            (self.first, self.segments, self.bytes, self.pushed) = (at, u32::from(is_full), 0, 0);
+        }
+        self.last = at;
+        self.pushed += u32::from(pushed);
+    }
+
+    /// A pause ended the current train.
+    fn end(&mut self) {
+        let lasted = self.last.nanos_since(self.first);
+        if !self.follows_pause || self.segments < LEAST_SEGMENTS || lasted <= 0 {
+            return;
+        }
+        self.fastest = self.fastest.max(self.bytes as f64 * 8e9 / lasted as f64);
+        self.all_segments += self.segments;
+        self.all_pushed += self.pushed;
+    }
+
+    /// The path's capacity as the trains show it, in bit/s of payload; `None` without a train.
+    pub fn capacity(&self) -> Option<f64> {
+        (self.fastest > 0.0).then_some(self.fastest)
+    }
+
+    /// Whether this stack pushes nearly every segment, also those of a train: its push flags do not show where writes
+    /// end.
+    pub fn are_pushed(&self) -> bool {
+        self.all_segments > 0 && self.all_pushed * 10 >= self.all_segments * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    const MS: i64 = 1_000_000;
+
+    /// Trains of ten segments each RTT of 40 ms, `spacing` nanoseconds apart.
+    fn trains(pushed: bool, spacing: i64) -> Trains {
+        let mut trains = Trains::default();
+        for round in 0..5 {
+            for n in 0..10 {
+                let at = Instant::from_nanos((1 + round) * 40 * MS + n * spacing);
+                trains.on_segment(at, 1000, pushed, 1000, 40 * MS);
+            }
+        }
+        trains
+    }
+
+    #[test]
+    fn dispersion_of_a_train_is_the_capacity() {
+        let capacity = trains(false, MS).capacity().expect("trains");
+        assert!((capacity - 8e6).abs() < 1e3, "{capacity}");
+    }
+
+    #[test]
+    fn what_arrives_without_a_pause_is_no_train() {
+        assert_eq!(trains(false, 4 * MS).capacity(), None);
+    }
+
+    #[test]
+    fn push_flags_in_a_train_are_a_habit() {
+        assert!(trains(true, MS).are_pushed());
+        assert!(!trains(false, MS).are_pushed());
+    }
+}
