@@ -7,11 +7,12 @@ use super::growth;
 use super::pace;
 use super::policer;
 use super::queue;
+use super::send_buffer;
 use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most, rate};
 use super::thresholds;
 use super::track::Finished;
 use super::window;
-use crate::cause::{Cause, Limit};
+use crate::cause::Cause;
 use crate::overview::ScaleChanged;
 use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
@@ -32,14 +33,18 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         overview.rare_mut().scale_changed = context.scale_changed;
     }
     overview.unclocked = finished.from_afar.shows_no_clock();
+    if overview.rare().steady.is_some() && !context.at_sender && finished.trains.are_pushed() {
+        // Seen from afar, a program that writes segments sends as evenly as a clock of its host.
+        overview.rare_mut().steady = None;
+    }
     overview.longest_recovery = finished.episodes.all().map(Episode::lasted).max().unwrap_or(0);
     let stretches = finished.log.as_slice();
     let begin = stretches.first().map_or(context.last, |stretch| stretch.from);
     let mut spells = Spells::default();
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
-    let full_at = least_flight_at_peak(stretches, overview.base_rtt.unwrap_or(0), overview.peak_rate);
-    let ceiling = ceiling(context, stretches, finished);
+    let full_at = queue::least_flight_at_peak(stretches, overview.base_rtt.unwrap_or(0), overview.peak_rate);
+    let ceiling = send_buffer::ceiling(context, stretches, finished);
     let classifier = Classifier { context, overview: &overview, stretches, finished, full_at, ceiling };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
@@ -47,7 +52,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     }
     classifier.repaired_on_a_full_path(&mut parts);
     growth::full_without_a_queue(stretches, &overview, &mut parts);
-    between_full_send_buffers(stretches.len(), &mut parts);
+    send_buffer::between_full(stretches.len(), &mut parts);
     // A queue overflows when much is in flight, which is also beyond the unscaled window field.
     let life = context.last.nanos_since(context.first);
     let crowded = overview.queued > life / thresholds::POLICER_QUEUED_PART;
@@ -448,7 +453,7 @@ impl Classifier<'_> {
         // Neither an ACK nor the window made the sender send when it did. If its queue ran empty in between, its
         // application did.
         let by_itself = if self.context.at_sender {
-            pace::by_itself(self.context, stretch)
+            pace::by_itself(self.context, stretch, self.overview.rare().steady.is_some())
         } else {
             stretch.open_free > stretch.open_clocked.saturating_mul(2)
         };
@@ -517,7 +522,7 @@ impl Classifier<'_> {
             // Fewer than the initial window, without growth from RTT to RTT, is all there was, or all that the sender's
             // buffer holds. In the latter case, each ACK lets out what it made room for.
             return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * self.context.mss {
-                let by_ack = stretch.part_sent_after(Prompt::Ack) >= thresholds::CLOCKED_BY_ACKS;
+                let by_ack = stretch.part_sent_after(&Prompt::ACKS) >= thresholds::CLOCKED_BY_ACKS;
                 let is_full = self.context.at_sender && by_ack && stretch.emptied == 0 && self.refilled(at);
                 if is_full {
                     Cause::SendBufferFull
@@ -683,64 +688,10 @@ fn around<'a>(stretches: &'a [Stretch], at: usize, is_rate: &dyn Fn(&Stretch) ->
     &stretches[from..to]
 }
 
-/// The least data in flight with which the peak rate was delivered over an RTT, while nothing but the path or the
-/// congestion window held the sender.
-fn least_flight_at_peak(stretches: &[Stretch], base: u32, peak: f64) -> Option<u32> {
-    let at_peak = |stretch: &&Stretch| {
-        stretch.held_most() == Hold::Open
-            && stretch.lasted() >= i64::from(base) * 1000
-            && stretch.rate().is_some_and(|rate| rate >= thresholds::AT_PEAK * peak)
-    };
-    stretches.iter().filter(at_peak).map(|stretch| stretch.flight_max).min()
-}
-
-/// The most data in flight, if it was the same to the byte in many RTTs while neither window nor loss held the sender: no
-/// whole number of segments, as a clamped congestion window is, or less than any initial window.
-fn ceiling(context: &Context, stretches: &[Stretch], finished: &Finished<'_>) -> Option<u32> {
-    if !matches!(context.scale, ScaleKnown::Agreed(_)) {
-        return None;
-    }
-    let most = u32::try_from(finished.flight_max.get()).ok()?;
-    let is_free = |stretch: &&Stretch| {
-        matches!(stretch.held_most(), Hold::Open | Hold::Dry) && stretch.emptied_short == 0
-    };
-    let free = stretches.iter().filter(is_free);
-    let at_ceiling = free.clone().filter(|stretch| stretch.flight_max == most).count();
-    let is_one = at_ceiling >= thresholds::CEILING_RTTS
-        && at_ceiling * thresholds::CEILING_PART >= free.count()
-        && (!most.is_multiple_of(context.mss)
-            || most < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss);
-    is_one.then_some(most)
-}
-
 /// Whether a rule behind the losses explains the time.
 const fn is_of_loss(cause: Cause) -> bool {
     matches!(
         cause,
         Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout | Cause::TailLoss
     )
-}
-
-/// A writer that waits until part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs
-/// come an RTT later. That RTT belongs to the buffer too, since otherwise new data would have left with each ACK.
-fn between_full_send_buffers(stretches: usize, parts: &mut [Part]) {
-    const REACH: usize = thresholds::SEND_BUFFER_REACH;
-    let mut full = vec![false; stretches];
-    for part in parts.iter() {
-        full[part.stretch] |= part.cause == Cause::SendBufferFull;
-    }
-    let any = |some: &[bool]| some.contains(&true);
-    if !any(&full) {
-        return;
-    }
-    for Part { stretch: at, cause, .. } in parts {
-        let at = *at;
-        if cause.limit() == Limit::CongestionWindow {
-            let before = any(&full[at.saturating_sub(REACH)..at]);
-            let after = any(&full[at..(at + REACH + 1).min(full.len())]) || at + REACH >= full.len();
-            if before && after {
-                *cause = Cause::SendBufferFull;
-            }
-        }
-    }
 }

@@ -29,6 +29,7 @@ pub mod other_scale;
 pub mod pace;
 pub mod policer;
 pub mod queue;
+mod send_buffer;
 pub mod stretch;
 pub mod thresholds;
 pub mod track;

@@ -47,7 +47,7 @@ pub struct Reactions {
 }
 
 impl Reactions {
-    /// New data followed an ACK: within a quarter of the time between ACKs, or later.
+    /// New data followed an ACK within a quarter of the time between ACKs, directly or in a burst, or it did not.
     pub fn note(&mut self, soon: bool) {
         let count = if soon { &mut self.soon } else { &mut self.later };
         *count = count.saturating_add(1);
@@ -61,24 +61,25 @@ impl Reactions {
 }
 
 /// Whether nothing that the sender learnt triggered most of its data, or ended most of its waiting. This shows only
-/// next to the sender.
-pub fn by_itself(context: &Context, stretch: &Stretch) -> bool {
+/// next to the sender. A clock of its host (`has_clock`) also keeps its distance from the ACKs.
+pub fn by_itself(context: &Context, stretch: &Stretch, has_clock: bool) -> bool {
+    let prompts = if has_clock { &[Prompt::Nothing, Prompt::Soon][..] } else { &[Prompt::Nothing] };
     context.at_sender
-        && stretch.part_sent_after(Prompt::Nothing) >= thresholds::SET_OFF
-        && stretch.part_waited_for(Prompt::Nothing) >= thresholds::SET_OFF
+        && stretch.part_sent_after(prompts) >= thresholds::SET_OFF
+        && stretch.part_waited_for(prompts) >= thresholds::SET_OFF
 }
 
 /// Whether payload of the other end triggered most of the data, and no ACK did. If both ends send much, payload takes
 /// the place of ACKs.
 pub fn by_payload(stretch: &Stretch) -> bool {
-    let mostly = stretch.part_sent_after(Prompt::Payload) >= thresholds::SET_OFF_BY_PAYLOAD;
+    let mostly = stretch.part_sent_after(&[Prompt::Payload]) >= thresholds::SET_OFF_BY_PAYLOAD;
     let answers = stretch.prompts.saturating_mul(thresholds::ANSWERED_PART);
     mostly && answers <= stretch.sent_after[Prompt::Payload as usize]
 }
 
 /// Whether ACKs ended most of the time until new data was sent.
 pub fn waited_for_acks(stretch: &Stretch) -> bool {
-    stretch.part_waited_for(Prompt::Ack) > 0.5
+    stretch.part_waited_for(&Prompt::ACKS) > 0.5
 }
 
 /// Whether the sender's queue ran empty again and again: each time, its application wrote what was sent.
@@ -117,7 +118,7 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, disturbed: i6
     }
     let is_clocked = |stretch: &&Stretch| {
         let open = stretch.under(Hold::Open) * 2 > stretch.lasted();
-        let by_itself = !context.at_sender || by_itself(context, stretch);
+        let by_itself = !context.at_sender || by_itself(context, stretch, true);
         let undisturbed = stretch.emptied == 0 && !stretch.marks.has(Marks::RETRANSMITTED);
         open && by_itself && leaves_evenly(context, stretch, base) && undisturbed
     };
@@ -138,9 +139,11 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, disturbed: i6
     });
     let alike: i64 = alike.map(|stretch| stretch.lasted()).sum();
     let unprompted = context.at_sender.then(|| {
-        let sum = |sent: fn(&Stretch) -> u64| clocked.iter().map(|stretch| sent(stretch)).sum::<u64>();
-        sum(|stretch| stretch.sent_after[Prompt::Nothing as usize].into()) as f64
-            / sum(Stretch::sent).max(1) as f64
+        let sum = |sent: &dyn Fn(&Stretch) -> u64| clocked.iter().map(|stretch| sent(stretch)).sum::<u64>();
+        let own = |stretch: &Stretch| {
+            [Prompt::Nothing, Prompt::Soon].map(|prompt| u64::from(stretch.sent_after[prompt as usize]))
+        };
+        sum(&|stretch| own(stretch).into_iter().sum()) as f64 / sum(&Stretch::sent).max(1) as f64
     });
     let is_steady = alike as f64 >= thresholds::STEADY_SHARE * lasted as f64;
     is_steady.then_some(Steady { rate, flight, unprompted })

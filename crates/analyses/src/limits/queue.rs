@@ -1,6 +1,6 @@
 //! Whether a queue made RTTs long, or the path itself.
 
-use super::stretch::Stretch;
+use super::stretch::{Hold, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
 use crate::report::Overview;
@@ -54,4 +54,15 @@ fn comes_in_bursts(overview: &Overview, stretch: &Stretch) -> bool {
     let rate = stretch.rate().unwrap_or(0.0);
     rate < thresholds::BELOW_PEAK * overview.peak_rate
         && stretch.gap_max > stretch.rtt_min / thresholds::QUEUE_GAP_PART
+}
+
+/// The least data in flight with which the peak rate was delivered over an RTT, while nothing but the path or the
+/// congestion window held the sender.
+pub fn least_flight_at_peak(stretches: &[Stretch], base: u32, peak: f64) -> Option<u32> {
+    let at_peak = |stretch: &&Stretch| {
+        stretch.held_most() == Hold::Open
+            && stretch.lasted() >= i64::from(base) * 1000
+            && stretch.rate().is_some_and(|rate| rate >= thresholds::AT_PEAK * peak)
+    };
+    stretches.iter().filter(at_peak).map(|stretch| stretch.flight_max).min()
 }

@@ -38,12 +38,15 @@ pub enum Prompt {
     /// Nothing: a timer or the application triggered it.
     #[default]
     Nothing,
-    /// A pure ACK some time before, within a quarter of the time between ACKs: [`Self::Ack`] if the sender always takes
-    /// that long, otherwise [`Self::Nothing`]. Only until the direction's time is over.
+    /// A pure ACK some time before, within a quarter of the time between ACKs. If the sender usually takes that long, it
+    /// is an ACK; a clock of its host may also keep that distance. Otherwise it is [`Self::Nothing`], once the
+    /// direction's time is over.
     Soon,
 }
 
 impl Prompt {
+    /// An ACK, at once or after the time that the sender takes.
+    pub const ACKS: [Self; 2] = [Self::Ack, Self::Soon];
     /// The number of variants.
     pub const COUNT: usize = 4;
 }
@@ -205,14 +208,14 @@ impl Stretch {
         self.sent_after.into_iter().map(u64::from).sum()
     }
 
-    /// The part of the new data that was sent after `prompt`; zero where none was sent.
-    pub fn part_sent_after(&self, prompt: Prompt) -> f64 {
-        part(self.sent_after, prompt)
+    /// The part of the new data that was sent after one of `prompts`; zero where none was sent.
+    pub fn part_sent_after(&self, prompts: &[Prompt]) -> f64 {
+        part(self.sent_after, prompts)
     }
 
-    /// The part of the time until new data was sent that `prompt` ended.
-    pub fn part_waited_for(&self, prompt: Prompt) -> f64 {
-        part(self.waited_for, prompt)
+    /// The part of the time until new data was sent that one of `prompts` ended.
+    pub fn part_waited_for(&self, prompts: &[Prompt]) -> f64 {
+        part(self.waited_for, prompts)
     }
 
     /// Delivered bits per second; `None` for an empty stretch.
@@ -268,9 +271,10 @@ pub fn most(held: &[i64; Hold::COUNT]) -> Hold {
     Hold::ALL.into_iter().max_by_key(|hold| held[*hold as usize]).unwrap_or(Hold::Open)
 }
 
-fn part(of: [u32; Prompt::COUNT], prompt: Prompt) -> f64 {
+fn part(of: [u32; Prompt::COUNT], prompts: &[Prompt]) -> f64 {
     let all: f64 = of.into_iter().map(f64::from).sum();
-    if all > 0.0 { f64::from(of[prompt as usize]) / all } else { 0.0 }
+    let some: f64 = prompts.iter().map(|prompt| f64::from(of[*prompt as usize])).sum();
+    if all > 0.0 { some / all } else { 0.0 }
 }
 
 /// Time with one cause: a stretch, or a part of it.
@@ -338,12 +342,12 @@ impl Log {
         since.filter(|stretch| stretch.to <= to).for_each(|stretch| stretch.marks.set(marks));
     }
 
-    /// What was sent some time after an ACK was triggered by `prompt`.
-    pub fn attribute_soon(&mut self, prompt: Prompt) {
+    /// What was sent some time after an ACK was not triggered by it.
+    pub fn soon_is_chance(&mut self) {
         for stretch in &mut self.stretches {
             for of in [&mut stretch.sent_after, &mut stretch.waited_for] {
                 let soon = std::mem::take(&mut of[Prompt::Soon as usize]);
-                of[prompt as usize] = of[prompt as usize].saturating_add(soon);
+                of[Prompt::Nothing as usize] = of[Prompt::Nothing as usize].saturating_add(soon);
             }
         }
     }

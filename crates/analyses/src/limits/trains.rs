@@ -11,24 +11,28 @@ use slowpath_model::Instant;
 /// Segments of the shortest train: an initial window of today's has ten (RFC 6928), and several trains are compared.
 const LEAST_SEGMENTS: u32 = 5;
 
+/// From so many full segments on, and this part of them with a push flag, pushing is a habit: of waiting data, Linux
+/// pushes at most every second segment (`tcp_min_tso_segs`, 6.18).
+const LEAST_FULL: u32 = 10;
+const HABIT: f64 = 0.6;
+
 /// A pause before and behind a train, and the longest within it, as parts of the RTT.
 const PAUSE_PART: i64 = 4;
 
 /// The trains of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trains {
-    /// The current one: its first and last segment, its segments, bytes behind the first, and those with a push flag.
+    /// The current one: its first and last segment, its segments, and bytes behind the first.
     first: Instant,
     last: Instant,
     segments: u32,
     bytes: u64,
-    pushed: u32,
     follows_pause: bool,
     /// The fastest, in bit/s.
     fastest: f64,
-    /// Segments of all, and those with a push flag.
-    all_segments: u32,
-    all_pushed: u32,
+    /// Single full segments of the direction, and those with a push flag.
+    full: u32,
+    full_pushed: u32,
 }
 
 impl Trains {
@@ -45,10 +49,13 @@ impl Trains {
                 self.end();
             }
             self.follows_pause = gap > pause || self.segments == 0;
-            (self.first, self.segments, self.bytes, self.pushed) = (at, u32::from(is_full), 0, 0);
+            (self.first, self.segments, self.bytes) = (at, u32::from(is_full), 0);
         }
         self.last = at;
-        self.pushed += u32::from(pushed);
+        // The flag of a super-packet is that of its last segment.
+        let is_one = len == mss;
+        self.full = self.full.saturating_add(is_one.into());
+        self.full_pushed = self.full_pushed.saturating_add((is_one && pushed).into());
     }
 
     /// A pause ended the current train.
@@ -58,8 +65,6 @@ impl Trains {
             return;
         }
         self.fastest = self.fastest.max(self.bytes as f64 * 8e9 / lasted as f64);
-        self.all_segments += self.segments;
-        self.all_pushed += self.pushed;
     }
 
     /// The path's capacity as the trains show it, in bit/s of payload; `None` without a train.
@@ -67,10 +72,10 @@ impl Trains {
         (self.fastest > 0.0).then_some(self.fastest)
     }
 
-    /// Whether this stack pushes nearly every segment, also those of a train: its push flags do not show where writes
-    /// end.
+    /// Whether most full segments have a push flag: a stack's habit (lwIP, smoltcp) or a program that writes
+    /// segments. The flags then do not show where writes end.
     pub fn are_pushed(&self) -> bool {
-        self.all_segments > 0 && self.all_pushed * 10 >= self.all_segments * 8
+        self.full >= LEAST_FULL && f64::from(self.full_pushed) >= HABIT * f64::from(self.full)
     }
 }
 
@@ -103,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn push_flags_in_a_train_are_a_habit() {
+    fn push_flag_of_every_segment_is_a_habit() {
         assert!(trains(true, MS).are_pushed());
         assert!(!trains(false, MS).are_pushed());
     }

@@ -4,7 +4,7 @@ use super::Track;
 use crate::limits::episodes::Episodes;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::pace::FromAfar;
-use crate::limits::stretch::{Hold, Log, Prompt};
+use crate::limits::stretch::{Hold, Log};
 use crate::limits::trains::Trains;
 use crate::overview::TakenBack;
 use crate::report::ScaleKnown;
@@ -50,7 +50,9 @@ impl Track {
         }
         self.account(at, hold, rto);
         self.cut();
-        self.log.attribute_soon(if self.reactions.are_to_acks() { Prompt::Ack } else { Prompt::Nothing });
+        if !self.reactions.are_to_acks() {
+            self.log.soon_is_chance();
+        }
         Finished {
             log: &self.log,
             episodes: &self.episodes,

@@ -124,16 +124,13 @@ impl Track {
         };
         let passed = at.nanos_since(since);
         let is_soon = passed <= surely || passed <= at_most && passed <= self.between_answers / part;
-        if !acked {
-            return if is_soon { prompt } else { Prompt::Nothing };
-        }
-        let in_time = is_soon || passed <= self.between_answers / 4;
-        self.reactions.note(in_time);
-        match (is_soon, in_time) {
-            (true, _) => prompt,
-            (false, true) => Prompt::Soon,
-            (false, false) => Prompt::Nothing,
-        }
+        let prompt = match is_soon {
+            true => prompt,
+            false if acked && passed <= self.between_answers / 4 => Prompt::Soon,
+            false => Prompt::Nothing,
+        };
+        self.reactions.note(prompt != Prompt::Nothing);
+        prompt
     }
 
     /// The trigger as far as a bottleneck in between preserves it: that of the first segment after a pause is that of
