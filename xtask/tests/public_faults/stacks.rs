@@ -1,12 +1,12 @@
 //! Stacks other than Linux, as their packets show them: full segments shorter than the MSS, timers that go back to the
 //! oldest segment early, identifications that are always 0, and buffers of a few segments.
 
-use crate::captures::{handshake, narrow};
+use crate::captures::{at_random, handshake, losing, narrow};
 use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer};
 use crate::wire::{Passed, count, labels, report, script};
 use crate::{DELAYS, expect_mainly, expect_none, main_finding};
 use slowpath_analyses::{Cause, Label};
-use slowpath_model::{End, Flags};
+use slowpath_model::{End, Flags, Instant};
 use std::fmt::Write as _;
 
 /// The same transfer between ends whose MSS option allows 28 bytes more than A ever fills: it keeps room for SACK
@@ -125,4 +125,89 @@ fn window_update_without_sack_blocks_is_not_reneging() {
     expect_none(&report(&sacked_then(509)), Cause::SackReneging);
     let taken_back = report(&sacked_then(400));
     assert!(taken_back.main().findings.iter().any(|finding| finding.cause == Cause::SackReneging));
+}
+
+/// A stack in a process: its data passes the tap some 0.1 to 0.25 ms later, after the ACK that it waited for.
+fn in_a_process(mut passed: Vec<Passed>) -> Vec<Passed> {
+    let data = passed.iter_mut().filter(|(_, segment)| segment.from == End::A && segment.len > 0);
+    let mut last = Instant::START;
+    for (number, (at, _)) in (0..).zip(data) {
+        *at = at.plus_nanos(100_000 + number * 7919 % 150_000).max(last.plus_nanos(10_000));
+        last = *at;
+    }
+    passed.sort_by_key(|(at, _)| *at);
+    passed
+}
+
+/// A bottleneck of 10 Mbit/s, in bytes per millisecond.
+const TEN_MBIT: i64 = 1_250;
+
+#[test]
+fn late_reactions_to_acks_are_no_idle_application() {
+    for one_way in DELAYS {
+        let window = Box::new(|_, _| 256 << 10);
+        let (amount, rate) = (5_000_000, TEN_MBIT);
+        let setup = Setup { amount, rate, pushes: true, window, one_way, ..Setup::default() };
+        let passed = in_a_process(transfer(setup).a);
+        let cause = main_finding(&report(&passed)).cause;
+        assert!(matches!(cause, Cause::BottleneckFull | Cause::StandingQueue), "{cause}");
+    }
+}
+
+#[test]
+fn late_reactions_after_losses_are_no_idle_application() {
+    let fate = Box::new(losing(at_random(120)));
+    let taps =
+        transfer(Setup { amount: 3_000_000, rate: 2 * TEN_MBIT, pushes: true, fate, ..Setup::default() });
+    assert_ne!(main_finding(&report(&in_a_process(taps.a))).cause, Cause::SenderIdle);
+}
+
+#[test]
+fn window_that_exceeds_a_full_path_limits_nothing() {
+    // 64 KiB over 40 ms are 13 Mbit/s, and over a path of 8 Mbit/s a queue.
+    let window = || Box::new(|_, _| 65_535);
+    let setup = |rate| Setup { amount: 4_000_000, window: window(), scale: 0, rate, ..Setup::default() };
+    let full = report(&transfer(setup(1_000)).a);
+    let cause = main_finding(&full).cause;
+    assert!(matches!(cause, Cause::BottleneckFull | Cause::StandingQueue), "{:#?}", full.main().findings);
+    expect_mainly(&transfer(setup(12_500)).a, Cause::WindowScaleTooSmall);
+}
+
+fn without_timestamps(mut passed: Vec<Passed>) -> Vec<Passed> {
+    for (_, segment) in &mut passed {
+        (segment.timestamps, segment.mss) = (None, segment.mss.map(|_| MSS as u16));
+    }
+    passed
+}
+
+#[test]
+fn trains_show_a_full_path_where_no_rtt_does() {
+    for one_way in DELAYS {
+        let setup = Setup { amount: 4_000_000, rate: TEN_MBIT, one_way, ..Setup::default() };
+        expect_mainly(&without_timestamps(transfer(setup).b), Cause::BottleneckFull);
+        // A buffer that is smaller than the path leaves pauses.
+        let small = Setup { amount: 4_000_000, send_buffer: 65_535, one_way, ..Setup::default() };
+        expect_none(&report(&without_timestamps(transfer(small).b)), Cause::BottleneckFull);
+    }
+}
+
+#[test]
+fn push_flags_of_most_segments_end_no_writes() {
+    let fate = Box::new(losing(at_random(120)));
+    let mut taps = transfer(Setup { amount: 3_000_000, fate, ..Setup::default() });
+    let data = taps.b.iter_mut().filter(|(_, segment)| segment.len > 0);
+    for (_, (_, segment)) in data.enumerate().filter(|(number, _)| number % 3 > 0) {
+        segment.flags = segment.flags.with(Flags::PSH);
+    }
+    let report = report(&without_timestamps(taps.b));
+    assert_ne!(main_finding(&report).cause, Cause::SenderIdle, "{:#?}", report.main().findings);
+}
+
+#[test]
+fn buffer_of_few_segments_is_full_between_losses() {
+    let fate = Box::new(losing(at_random(60)));
+    let taps = transfer(Setup { amount: 1_500_000, send_buffer: 4 * MSS, fate, ..Setup::default() });
+    let report = report(&taps.a);
+    let full = report.main().findings.iter().find(|finding| finding.cause == Cause::SendBufferFull);
+    assert!(full.is_some_and(|full| full.share > 0.5), "{:#?}", report.main().findings);
 }

@@ -4,7 +4,7 @@
 //! its segments arrive at the rate of the slowest link: its dispersion is the path's capacity (Jain and Dovrolis,
 //! SIGCOMM 2002; Dovrolis, Ramanathan and Moore, INFOCOM 2001). What later arrives without a pause at that rate fills the
 //! path, whether or not RTTs show a queue. A sender that paces spreads its bursts and makes the capacity seem smaller
-//! than what it later sends.
+//! than what it later sends. A shaper on the sending host shows the same: from afar, it is a part of the path.
 
 use slowpath_model::Instant;
 
