@@ -34,6 +34,8 @@ pub struct FlowMeasures {
     pub sender_backlog: Backlog,
     /// CPU time of the receiver's process in user space and in the kernel, by ticks that found it running, in seconds.
     pub cpu: [f64; 2],
+    /// CPU time of the receiver's other processes in user space meanwhile, by ticks, in seconds.
+    pub others: f64,
 }
 
 impl FlowMeasures {
@@ -93,8 +95,12 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
         waits: Waits::default(),
         also,
     };
-    simulation.run_until(until.min(simulation.end()), &mut watch);
     let receiver = flow.receiver_host().0;
+    let start = Instant::START + flow.start;
+    simulation.run_until(start.min(simulation.end()), &mut watch);
+    let before = simulation.hosts()[receiver].user_time_of_load();
+    simulation.run_until(until.min(simulation.end()), &mut watch);
+    let others = simulation.hosts()[receiver].user_time_of_load() - before;
     let reports = simulation.host_reports();
     let (total, report, sender) =
         (simulation.total(0), &reports[receiver], &reports[flow.sender_host().0].softirq);
@@ -125,6 +131,7 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
         datagrams: total.datagrams,
         sender_backlog: Backlog { dropped: sender.backlog_dropped, throttled: sender.throttled },
         cpu,
+        others: others.as_secs_f64(),
     }
 }
 
