@@ -224,3 +224,29 @@ declare! {
         busy_read: Duration = time "net.core.busy_read" in MICROSECOND, [Duration::ZERO];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tick_limit_in_ticks_rounds_time_up() {
+        // HZ, and the ticks of 4 ms and of 8.001 ms.
+        for (hz, four, eight) in [(100, 1, 1), (250, 1, 3), (1000, 4, 9)] {
+            assert_eq!(TickLimit::Time(Duration::from_millis(4)).ticks(hz), four, "HZ {hz}");
+            assert_eq!(TickLimit::Time(Duration::from_micros(8001)).ticks(hz), eight, "HZ {hz}");
+            assert_eq!(TickLimit::Ticks(2).ticks(hz), 2, "HZ {hz}");
+            // The first tick ends a run that has no time at all.
+            assert_eq!(TickLimit::Time(Duration::ZERO).ticks(hz), 1, "HZ {hz}");
+        }
+    }
+
+    #[test]
+    fn tick_limit_as_time_depends_on_hz() {
+        for (hz, millis) in [(100, 20), (250, 8), (1000, 2)] {
+            assert_eq!(TickLimit::Ticks(2).time(hz), Duration::from_millis(millis), "HZ {hz}");
+        }
+        let time = Duration::from_micros(1500);
+        assert_eq!(TickLimit::Time(time).time(250), time);
+    }
+}

@@ -290,11 +290,15 @@ mod tests {
         for text in ["fixed", "2 windows"] {
             assert_eq!(SendTuning::read(text).unwrap().write(), text);
         }
+        for text in ["1 tick", "2 ticks", "4 ms"] {
+            assert_eq!(TickLimit::read(text).unwrap().write(), text);
+        }
     }
 
     #[test]
     fn impossible_values_are_rejected() {
         assert_eq!(Scheduler::read("eevdf 0 s"), None);
+        assert_eq!(TickLimit::read("0 ticks"), None);
         assert_eq!(InitialWindow::read("0 segments"), None);
         assert_eq!(SendTuning::read("0 windows"), None);
         assert_eq!(BufferArithmetic::read("adv-win-scale 32"), None);

@@ -76,8 +76,8 @@ impl ReceiveRing {
         }
     }
 
-    /// Fills descriptors with what has arrived and been carried on `inputs` by `now`, in the order of arrival; `drops` gets packets
-    /// without a descriptor.
+    /// Fills descriptors with what has arrived on `inputs` and been carried by the bus by `now`, in the order of arrival;
+    /// `drops` gets packets without a descriptor or without memory on the NIC.
     pub fn fill(
         &mut self,
         now: Instant,

@@ -121,8 +121,8 @@ impl Transmitter {
         Handed::Taken
     }
 
-    /// Puts a packet on the ring, where a capture sees it (`dev_hard_start_xmit`). The bus carries it before it is sent. Its segments' times on the wire are
-    /// known immediately, since the NIC is serial.
+    /// Puts a packet on the ring, where a capture sees it (`dev_hard_start_xmit`). The bus carries it before it is sent. Its
+    /// segments' times on the wire are known immediately, since the NIC is serial.
     fn send(&mut self, packet: &Outgoing, mut bus: Option<&mut Bus>, out: &mut Outside<'_>) {
         self.counts.sent += 1;
         let mut at = self.busy_until.max(out.now);
