@@ -1,13 +1,16 @@
 //! The measurements of a run, with the papers' instruments.
 
+mod rtt;
+
 use crate::PaperCase;
 use crate::trace::{Trace, Tracer};
+use rtt::Rtts;
 use slowpath_analyses::waits::Waits;
 use slowpath_model::statistics::median;
-use slowpath_model::{EventKind, Instant, Wait};
+use slowpath_model::{End, EventKind, Instant, Wait};
 use slowpath_scenario::{Bulk, Flow, HostId, Rejected, Scenario, Workload};
 use slowpath_simulator::report::DatagramCounts;
-use slowpath_simulator::{Nobody, Observer, Occurrence, Sight, Simulation, Wants};
+use slowpath_simulator::{Nobody, Observer, Occurrence, Sight, Simulation, Wants, shown};
 use std::time::Duration;
 
 /// The measurements of a scenario's first flow, from its start for its duration.
@@ -36,6 +39,8 @@ pub struct FlowMeasures {
     pub cpu: [f64; 2],
     /// CPU time of the receiver's other processes in user space meanwhile, by ticks, in seconds.
     pub others: f64,
+    /// The longest RTT of a segment of its first connection, as tcptrace measures it at the sender, in seconds.
+    pub longest_rtt: f64,
 }
 
 impl FlowMeasures {
@@ -93,6 +98,8 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
         receiver: flow.receiver_host(),
         written: 0,
         waits: Waits::default(),
+        rtts: Rtts::default(),
+        from: if flow.sender_host() == flow.client { End::A } else { End::B },
         also,
     };
     let receiver = flow.receiver_host().0;
@@ -132,6 +139,7 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
         sender_backlog: Backlog { dropped: sender.backlog_dropped, throttled: sender.throttled },
         cpu,
         others: others.as_secs_f64(),
+        longest_rtt: watch.rtts.longest.as_secs_f64(),
     }
 }
 
@@ -152,12 +160,19 @@ struct Watch<'a> {
     receiver: HostId,
     written: u64,
     waits: Waits,
+    rtts: Rtts,
+    /// The sender's end.
+    from: End,
     also: &'a mut dyn Observer,
 }
 
 impl Observer for Watch<'_> {
     fn packet(&mut self, sight: &Sight<'_>) {
         self.also.packet(sight);
+        if sight.host == self.sender && sight.frame.connection == 0 && !sight.frame.is_datagram() {
+            let segment = shown::segment(sight.frame, sight.from, sight.sent);
+            self.rtts.see(sight.at, &segment, self.from);
+        }
     }
 
     fn wants(&self) -> Wants {
