@@ -21,8 +21,14 @@ pub trait Part: Sized + 'static {
     fn of_release(release: Release) -> Self;
 }
 
+/// A profile with a tick, which some sysctls are converted with.
+pub trait HasTicks {
+    /// Ticks per second.
+    fn hz(&self) -> u32;
+}
+
 /// A profile that has the part `P`.
-pub trait HasPart<P>: 'static {
+pub trait HasPart<P>: HasTicks + 'static {
     /// That part.
     fn part(&self) -> &P;
 
@@ -151,7 +157,8 @@ macro_rules! field_text {
     };
 }
 
-/// A sysctl: its `value` as text, a `switch` that is 0 or 1, or a `time`, a whole number of the kernel's unit.
+/// A sysctl: its `value` as text, a `switch` that is 0 or 1, or a `time`, a whole number of the kernel's unit; a `limit`
+/// is such a time for a [`TickLimit`](crate::receive::TickLimit).
 macro_rules! sysctl {
     ($Part:ident.$field:ident $range:tt value $name:literal) => {
         $crate::choice::Sysctl { name: $name, text: field_text!($Part.$field $range) }
@@ -164,6 +171,24 @@ macro_rules! sysctl {
                 get: |kernel| u8::from($crate::declare::HasPart::<$Part>::part(kernel).$field).to_string(),
                 set: |kernel, text| {
                     let value = matches!(text, "0" | "1").then_some(text == "1");
+                    $crate::declare::put(&mut $crate::declare::HasPart::<$Part>::part_mut(kernel).$field, value)
+                },
+            },
+        }
+    };
+    ($Part:ident.$field:ident () limit $name:literal $unit:ident) => {
+        $crate::choice::Sysctl {
+            name: $name,
+            text: $crate::choice::FieldText {
+                form: || concat!("a whole number of ", stringify!($unit), "s").to_lowercase(),
+                get: |kernel| {
+                    let limit = $crate::declare::HasPart::<$Part>::part(kernel).$field;
+                    let time = limit.time($crate::declare::HasTicks::hz(kernel));
+                    (time.as_nanos() / $crate::value::$unit).to_string()
+                },
+                set: |kernel, text| {
+                    let value = $crate::value::time(text, $crate::value::$unit);
+                    let value = value.map($crate::receive::TickLimit::Time);
                     $crate::declare::put(&mut $crate::declare::HasPart::<$Part>::part_mut(kernel).$field, value)
                 },
             },

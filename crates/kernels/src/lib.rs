@@ -31,9 +31,9 @@ pub mod transmit;
 
 pub use profile::KernelProfile;
 pub use receive::{
-    BacklogThrottle, BottomHalves, DrainSoftirqs, PacketIntake, ReceivePath, SocketBacklogLimit,
+    BacklogThrottle, BottomHalves, DrainSoftirqs, LockedSocket, PacketIntake, ReceivePath, SocketBacklogLimit,
 };
 pub use registry::{Choice, Sysctl, choices, sysctls};
 pub use release::Release;
-pub use schedule::{Preemption, Scheduler};
+pub use schedule::{ExtraRun, Preemption, Scheduler};
 pub use transmit::{QueueDiscipline, TransmitPath};

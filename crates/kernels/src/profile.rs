@@ -1,9 +1,9 @@
 //! A kernel as a table of choices.
 
 use crate::choice::Subject;
-use crate::declare::{HasPart, Part};
+use crate::declare::{HasPart, HasTicks, Part};
 use crate::receive::ReceivePath;
-use crate::schedule::{Preemption, Scheduler};
+use crate::schedule::{ExtraRun, Preemption, Scheduler};
 use crate::transmit::TransmitPath;
 use slowpath_tcp::choices::Choices;
 use slowpath_tcp::clock::Clock;
@@ -32,8 +32,8 @@ declare! {
             source: "kernel/sched.c: goodness in 2.4, active and expired arrays in 2.6.0 to 2.6.22; \
                      kernel/sched/fair.c: pick_eevdf since 6.6, base slice 0.7 ms since 6.15",
             kernels: [
-                Scheduler::Goodness, Linux2_6_14 => Scheduler::O1 { extra_runs: false },
-                Linux2_6_14Wu => Scheduler::O1 { extra_runs: true },
+                Scheduler::Goodness, Linux2_6_14 => Scheduler::O1 { extra_run: ExtraRun::Never },
+                Linux2_6_14Wu => Scheduler::O1 { extra_run: ExtraRun::InRecvmsg },
                 Linux6_18 => Scheduler::Eevdf { base_slice: Duration::from_micros(700) },
             ],
         };
@@ -58,6 +58,12 @@ impl KernelProfile {
     /// Ticks per second.
     pub fn hz(&self) -> u32 {
         self.tcp.clock.hz
+    }
+}
+
+impl HasTicks for KernelProfile {
+    fn hz(&self) -> u32 {
+        self.hz()
     }
 }
 

@@ -33,6 +33,17 @@ pub enum SocketBacklogLimit {
     TwiceReceiveBuffer,
 }
 
+/// What the receive softirq does with a packet whose socket a process has locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LockedSocket {
+    /// It puts the packet on the socket's backlog, which the process drains when it releases the lock
+    /// (`sk_add_backlog`).
+    Backlog,
+    /// It processes the packet, and timers do, as no process ever locks a socket: TCP only in interrupt context. No
+    /// kernel does this (wu, section 5, the first of two approaches).
+    Process,
+}
+
 /// Whether softirqs run on the CPU of a process while it processes packets that waited for it: those of its socket's
 /// backlog when it releases the lock (`__release_sock`), and those of the prequeue (`tcp_prequeue_process`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +65,40 @@ pub enum BottomHalves {
     OneAtATime,
     /// Each CPU, with its own backlog and poll list (`softnet_data`, since 2.4).
     EachCpu,
+}
+
+/// A time limit that the kernel compares with its tick counter (`jiffies`): it is over at the first tick that finds it
+/// so, up to a tick earlier than its time says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TickLimit {
+    /// A number of ticks.
+    Ticks(u32),
+    /// A time, rounded up to ticks (`usecs_to_jiffies`).
+    Time(Duration),
+}
+
+impl TickLimit {
+    /// The limit in ticks, at least one.
+    pub fn ticks(self, hz: u32) -> u32 {
+        let ticks = match self {
+            Self::Ticks(ticks) => ticks,
+            Self::Time(time) => {
+                let ticks = (time.as_nanos() * u128::from(hz)).div_ceil(1_000_000_000);
+                u32::try_from(ticks).unwrap_or(u32::MAX)
+            }
+        };
+        ticks.max(1)
+    }
+
+    /// The limit as a time.
+    pub fn time(self, hz: u32) -> Duration {
+        match self {
+            Self::Ticks(ticks) => {
+                Duration::from_nanos(u64::from(ticks) * 1_000_000_000 / u64::from(hz.max(1)))
+            }
+            Self::Time(time) => time,
+        }
+    }
 }
 
 declare! {
@@ -102,15 +147,12 @@ declare! {
             sysctl: value "net.core.netdev_budget",
             kernels: [300],
         };
-        netdev_budget_time: Duration = {
+        netdev_budget_time: TickLimit = {
             name: "netdev-budget-time", subject: Subject::ReceivePath,
-            meaning: "time limit of one run of the receive softirq",
-            source: "net/core/dev.c: net_rx_action, one to two ticks until 4.11; netdev_budget_usecs, two ticks, since 4.12",
-            sysctl: time "net.core.netdev_budget_usecs" in MICROSECOND,
-            kernels: [
-                Duration::from_millis(10), Linux2_6_14 => Duration::from_millis(4),
-                Linux6_18 => Duration::from_millis(2),
-            ],
+            meaning: "time limit of one run of the receive softirq: over at a tick, so 1 to 2 ticks if it is 2",
+            source: "net/core/dev.c: net_rx_action, jiffies - start_time > 1 until 4.11; netdev_budget_usecs, 2 ticks, since 4.12",
+            sysctl: limit "net.core.netdev_budget_usecs" in MICROSECOND,
+            kernels: [TickLimit::Ticks(2)],
         };
         dev_weight: u32 = {
             name: "dev-weight", subject: Subject::ReceivePath,
@@ -138,6 +180,13 @@ declare! {
             meaning: "whether packets of a flow are merged before IP",
             source: "net/core/gro.c: dev_gro_receive, since 2.6.29",
             kernels: [false, Linux6_18 => true],
+        };
+        locked_socket: LockedSocket = {
+            name: "locked-socket", subject: Subject::ReceivePath,
+            values: { "backlog" => Backlog, "process" => Process },
+            meaning: "what happens to a packet whose socket a process has locked",
+            source: "net/ipv4/tcp_ipv4.c: tcp_v4_rcv, sk_add_backlog if sock_owned_by_user; \"process\" is in no kernel (wu, section 5)",
+            kernels: [LockedSocket::Backlog],
         };
         socket_backlog: SocketBacklogLimit = {
             name: "socket-backlog", subject: Subject::ReceivePath,
@@ -173,5 +222,31 @@ declare! {
     }
     sysctls {
         busy_read: Duration = time "net.core.busy_read" in MICROSECOND, [Duration::ZERO];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tick_limit_in_ticks_rounds_time_up() {
+        // HZ, and the ticks of 4 ms and of 8.001 ms.
+        for (hz, four, eight) in [(100, 1, 1), (250, 1, 3), (1000, 4, 9)] {
+            assert_eq!(TickLimit::Time(Duration::from_millis(4)).ticks(hz), four, "HZ {hz}");
+            assert_eq!(TickLimit::Time(Duration::from_micros(8001)).ticks(hz), eight, "HZ {hz}");
+            assert_eq!(TickLimit::Ticks(2).ticks(hz), 2, "HZ {hz}");
+            // The first tick ends a run that has no time at all.
+            assert_eq!(TickLimit::Time(Duration::ZERO).ticks(hz), 1, "HZ {hz}");
+        }
+    }
+
+    #[test]
+    fn tick_limit_as_time_depends_on_hz() {
+        for (hz, millis) in [(100, 20), (250, 8), (1000, 2)] {
+            assert_eq!(TickLimit::Ticks(2).time(hz), Duration::from_millis(millis), "HZ {hz}");
+        }
+        let time = Duration::from_micros(1500);
+        assert_eq!(TickLimit::Time(time).time(250), time);
     }
 }

@@ -205,6 +205,19 @@ mod tests {
         assert_eq!(of("net.ipv4.tcp_congestion_control"), "cubic");
     }
 
+    /// `2 * USEC_PER_SEC / HZ` (net/core/hotdata.c).
+    #[test]
+    fn netdev_budget_usecs_is_two_ticks() {
+        let sysctl = Sysctl::named("net.core.netdev_budget_usecs").unwrap();
+        for (hz, text) in [(100, "20000"), (250, "8000"), (1000, "2000")] {
+            let mut kernel = linux_6_18();
+            kernel.tcp.clock.hz = hz;
+            assert_eq!(sysctl.of(&kernel), text, "HZ {hz}");
+            sysctl.put(&mut kernel, "3500").unwrap();
+            assert_eq!(sysctl.of(&kernel), "3500", "HZ {hz}");
+        }
+    }
+
     #[test]
     fn invalid_sysctl_changes_nothing_and_states_the_form() {
         let mut kernel = linux_6_18();

@@ -11,15 +11,49 @@ pub enum Scheduler {
     /// Active and expired arrays by priority, time slices by nice value, a bonus for tasks that sleep (2.6.0 to
     /// 2.6.22).
     O1 {
-        /// Whether a task with packets waiting on its socket's prequeue or backlog stays active when its slice is over,
-        /// and yields when it has processed them (wu, listings 1 and 2).
-        extra_runs: bool,
+        /// Which task stays active when its slice is over.
+        extra_run: ExtraRun,
     },
     /// Earliest eligible virtual deadline first (`pick_eevdf`, since 6.6).
     Eevdf {
         /// A task's slice on one CPU (`normalized_sysctl_sched_base_slice`).
         base_slice: Duration,
     },
+}
+
+/// Wu's change to the O(1) scheduler: which task stays active when its slice is over, if no expired task starves. It
+/// yields when it leaves `tcp_recvmsg` (wu, listing 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ExtraRun {
+    /// None, other than an interactive one: the original kernel.
+    Never,
+    /// A task inside `tcp_recvmsg`, which sets a flag of the task before `lock_sock` and clears it after
+    /// `release_sock`: the change that Wu posted for 2.6.14 (LKML and netdev, 29 November 2006, "Potential performance
+    /// bottleneck for Linux TCP").
+    InRecvmsg,
+    /// A task for which packets wait on prequeue or backlog at that tick: the change as the paper words it (wu, listing
+    /// 1).
+    PacketsWait,
+}
+
+/// What a tick finds of the task that it interrupts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interrupted {
+    /// It is inside `tcp_recvmsg`.
+    pub in_recvmsg: bool,
+    /// Packets wait on the prequeue or backlog of its socket.
+    pub packets_wait: bool,
+}
+
+impl ExtraRun {
+    /// Whether the task that a tick interrupts stays active at the end of its slice.
+    pub const fn is_due(self, interrupted: Interrupted) -> bool {
+        match self {
+            Self::Never => false,
+            Self::InRecvmsg => interrupted.in_recvmsg,
+            Self::PacketsWait => interrupted.packets_wait,
+        }
+    }
 }
 
 impl Scheduler {

@@ -1,6 +1,7 @@
 //! Choices as text, as in scenario files and the table of kernels.
 
-use crate::schedule::Scheduler;
+use crate::receive::TickLimit;
+use crate::schedule::{ExtraRun, Scheduler};
 use slowpath_model::units::{duration_from_text, duration_text};
 use slowpath_tcp::choices::{BufferArithmetic, CongestionControl, InitialWindow, SendTuning};
 use slowpath_tcp::sysctl::BufferSizes;
@@ -126,20 +127,45 @@ impl Value for Option<Duration> {
     }
 }
 
+impl Value for TickLimit {
+    fn form() -> String {
+        "a number of ticks or a time, such as \"2 ticks\" or \"4 ms\"".to_owned()
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let number = text.strip_suffix(" ticks").or_else(|| text.strip_suffix(" tick"));
+        let ticks = number.and_then(|number| number.parse().ok()).filter(|ticks| *ticks > 0);
+        match ticks {
+            Some(ticks) => Some(Self::Ticks(ticks)),
+            None => duration_from_text(text).ok().map(Self::Time),
+        }
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::Ticks(1) => "1 tick".to_owned(),
+            Self::Ticks(ticks) => format!("{ticks} ticks"),
+            Self::Time(time) => duration_text(*time),
+        }
+    }
+}
+
 /// The default base slice of [`Scheduler::Eevdf`] (since 6.15).
 const BASE_SLICE: Duration = Duration::from_micros(700);
 
 impl Value for Scheduler {
     fn form() -> String {
-        "\"goodness\", \"o1\", \"o1 with extra runs\", \"eevdf\", or \"eevdf 3 ms\" with a base slice"
+        "\"goodness\", \"o1\", \"o1 with extra runs in recvmsg\", \"o1 with extra runs while packets wait\", \
+         \"eevdf\", or \"eevdf 3 ms\" with a base slice"
             .to_owned()
     }
 
     fn read(text: &str) -> Option<Self> {
         match text {
             "goodness" => Some(Self::Goodness),
-            "o1" => Some(Self::O1 { extra_runs: false }),
-            "o1 with extra runs" => Some(Self::O1 { extra_runs: true }),
+            "o1" => Some(Self::O1 { extra_run: ExtraRun::Never }),
+            "o1 with extra runs in recvmsg" => Some(Self::O1 { extra_run: ExtraRun::InRecvmsg }),
+            "o1 with extra runs while packets wait" => Some(Self::O1 { extra_run: ExtraRun::PacketsWait }),
             "eevdf" => Some(Self::Eevdf { base_slice: BASE_SLICE }),
             _ => {
                 let base_slice = duration_from_text(text.strip_prefix("eevdf ")?).ok()?;
@@ -151,8 +177,11 @@ impl Value for Scheduler {
     fn write(&self) -> String {
         match self {
             Self::Goodness => "goodness".to_owned(),
-            Self::O1 { extra_runs: false } => "o1".to_owned(),
-            Self::O1 { extra_runs: true } => "o1 with extra runs".to_owned(),
+            Self::O1 { extra_run: ExtraRun::Never } => "o1".to_owned(),
+            Self::O1 { extra_run: ExtraRun::InRecvmsg } => "o1 with extra runs in recvmsg".to_owned(),
+            Self::O1 { extra_run: ExtraRun::PacketsWait } => {
+                "o1 with extra runs while packets wait".to_owned()
+            }
             Self::Eevdf { base_slice } => format!("eevdf {}", duration_text(*base_slice)),
         }
     }
@@ -243,7 +272,13 @@ mod tests {
 
     #[test]
     fn values_with_numbers_round_trip() {
-        for text in ["goodness", "o1", "o1 with extra runs", "eevdf 3 ms"] {
+        for text in [
+            "goodness",
+            "o1",
+            "o1 with extra runs in recvmsg",
+            "o1 with extra runs while packets wait",
+            "eevdf 3 ms",
+        ] {
             assert_eq!(Scheduler::read(text).unwrap().write(), text);
         }
         for text in ["rfc3390", "10 segments"] {
@@ -255,11 +290,15 @@ mod tests {
         for text in ["fixed", "2 windows"] {
             assert_eq!(SendTuning::read(text).unwrap().write(), text);
         }
+        for text in ["1 tick", "2 ticks", "4 ms"] {
+            assert_eq!(TickLimit::read(text).unwrap().write(), text);
+        }
     }
 
     #[test]
     fn impossible_values_are_rejected() {
         assert_eq!(Scheduler::read("eevdf 0 s"), None);
+        assert_eq!(TickLimit::read("0 ticks"), None);
         assert_eq!(InitialWindow::read("0 segments"), None);
         assert_eq!(SendTuning::read("0 windows"), None);
         assert_eq!(BufferArithmetic::read("adv-win-scale 32"), None);

@@ -1,13 +1,16 @@
 //! The measurements of a run, with the papers' instruments.
 
+mod rtt;
+
 use crate::PaperCase;
 use crate::trace::{Trace, Tracer};
+use rtt::Rtts;
 use slowpath_analyses::waits::Waits;
 use slowpath_model::statistics::median;
-use slowpath_model::{EventKind, Instant, Wait};
+use slowpath_model::{End, EventKind, Instant, Wait};
 use slowpath_scenario::{Bulk, Flow, HostId, Rejected, Scenario, Workload};
 use slowpath_simulator::report::DatagramCounts;
-use slowpath_simulator::{Nobody, Observer, Occurrence, Sight, Simulation, Wants};
+use slowpath_simulator::{Nobody, Observer, Occurrence, Sight, Simulation, Wants, shown};
 use std::time::Duration;
 
 /// The measurements of a scenario's first flow, from its start for its duration.
@@ -34,6 +37,10 @@ pub struct FlowMeasures {
     pub sender_backlog: Backlog,
     /// CPU time of the receiver's process in user space and in the kernel, by ticks that found it running, in seconds.
     pub cpu: [f64; 2],
+    /// CPU time of the receiver's other processes in user space meanwhile, by ticks, in seconds.
+    pub others: f64,
+    /// The longest RTT of a segment of its first connection, as tcptrace measures it at the sender, in seconds.
+    pub longest_rtt: f64,
 }
 
 impl FlowMeasures {
@@ -91,10 +98,16 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
         receiver: flow.receiver_host(),
         written: 0,
         waits: Waits::default(),
+        rtts: Rtts::default(),
+        from: if flow.sender_host() == flow.client { End::A } else { End::B },
         also,
     };
-    simulation.run_until(until.min(simulation.end()), &mut watch);
     let receiver = flow.receiver_host().0;
+    let start = Instant::START + flow.start;
+    simulation.run_until(start.min(simulation.end()), &mut watch);
+    let before = simulation.hosts()[receiver].user_time_of_load();
+    simulation.run_until(until.min(simulation.end()), &mut watch);
+    let others = simulation.hosts()[receiver].user_time_of_load() - before;
     let reports = simulation.host_reports();
     let (total, report, sender) =
         (simulation.total(0), &reports[receiver], &reports[flow.sender_host().0].softirq);
@@ -125,6 +138,8 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
         datagrams: total.datagrams,
         sender_backlog: Backlog { dropped: sender.backlog_dropped, throttled: sender.throttled },
         cpu,
+        others: others.as_secs_f64(),
+        longest_rtt: watch.rtts.longest.as_secs_f64(),
     }
 }
 
@@ -145,12 +160,19 @@ struct Watch<'a> {
     receiver: HostId,
     written: u64,
     waits: Waits,
+    rtts: Rtts,
+    /// The sender's end.
+    from: End,
     also: &'a mut dyn Observer,
 }
 
 impl Observer for Watch<'_> {
     fn packet(&mut self, sight: &Sight<'_>) {
         self.also.packet(sight);
+        if sight.host == self.sender && sight.frame.connection == 0 && !sight.frame.is_datagram() {
+            let segment = shown::segment(sight.frame, sight.from, sight.sent);
+            self.rtts.see(sight.at, &segment, self.from);
+        }
     }
 
     fn wants(&self) -> Wants {

@@ -150,7 +150,12 @@ fn other_samples_are_excluded_and_reported() {
 const PLAIN: ServerCase = ServerCase { file_kib: 1, requests: 1, sendfile: true, tso: false };
 
 fn report(profiles: &[(ServerCase, Profile)]) -> slowpath_papers::Report {
-    let counters = Counters { seconds: 2.0, requests: 1000, stolen: 0.25, ..Counters::default() };
+    counted(profiles, Counters::default())
+}
+
+/// A report of cases with these counters, of which some are the same in all tests.
+fn counted(profiles: &[(ServerCase, Profile)], counters: Counters) -> slowpath_papers::Report {
+    let counters = Counters { seconds: 2.0, requests: 1000, stolen: 0.25, ..counters };
     let runs: Vec<Run<'_>> = profiles
         .iter()
         .map(|(case, profile)| Run { case: *case, counters: counters.clone(), profile, server: "nginx" })
@@ -202,6 +207,30 @@ fn claims_hold_no_longer_hold_or_are_undecided() {
     for word in ["still so", "no longer so", "cannot tell"] {
         assert!(words.contains(&word), "{word}");
     }
+}
+
+#[test]
+fn claims_are_not_judged_from_a_cpu_that_was_idle() {
+    let busy = counted(&of_sizes(true), Counters { idle: 0.049, ..Counters::default() });
+    assert_eq!(verdict(&busy, "dominates the cost").0, Some(true));
+    let idle = counted(&of_sizes(true), Counters { idle: 0.367, ..Counters::default() });
+    assert!(idle.claims.iter().all(|claim| claim.holds.is_none()), "{:?}", idle.claims);
+    assert!(verdict(&idle, "dominates the cost").1.contains("did not keep the CPU busy"));
+    let says = "no claim is judged from 64K one sendfile no-TSO: the server's CPU was idle for 36.7 %";
+    assert!(idle.measured_on.iter().any(|line| line == says), "{:?}", idle.measured_on);
+}
+
+/// Which of receiving and sending costs more for large files depends on how often the client acknowledges.
+#[test]
+fn receiving_is_compared_where_the_client_acknowledges_every_other_segment() {
+    let with = |pure_acks_in| {
+        let counters = Counters { segments_out: 1000, pure_acks_in, ..Counters::default() };
+        counted(&of_sizes(true), counters)
+    };
+    assert_eq!(verdict(&with(500), "dominates the cost").0, Some(true));
+    let few = with(150);
+    assert_eq!(verdict(&few, "dominates the cost").0, None);
+    assert!(verdict(&few, "dominates the cost").1.contains("with 0.15 ACKs per segment"));
 }
 
 #[test]

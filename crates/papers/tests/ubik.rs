@@ -54,21 +54,57 @@ fn udp_rates_match_the_paper() {
     assert!(whole.ours > 340.0 && whole.ours <= most.ours, "{}", whole.ours);
 }
 
-/// The predicted cells: the median of their errors, and the peaks.
+/// The values of the handbook. Where losses decide, they vary with the seed: medians of five.
 #[test]
-fn tables_i_and_ii_are_reproduced() {
+fn tables_i_and_ii_have_the_values_of_the_handbook() {
+    let values =
+        [("Table I", &[155.0, 277.0, 138.0, 131.0][..]), ("Table II", &[155.0, 277.0, 357.0, 228.0, 268.0])];
+    for (table, values) in values {
+        for (cell, value) in cells(table).iter().zip(values) {
+            assert!((cell.ours / value - 1.0).abs() < 0.05, "{table}, {}: {}", cell.row, cell.ours);
+        }
+    }
     let mut errors: Vec<f64> = cells("Table I")
         .iter()
         .chain(cells("Table II"))
         .map(|cell| cell.error().expect("published").abs())
         .collect();
     errors.sort_by(f64::total_cmp);
-    assert!(errors.len() == 9 && errors[4] < 0.2, "{errors:?}");
-    let best = |table| {
-        let best = cells(table).iter().max_by(|one, other| one.ours.total_cmp(&other.ours));
-        best.map(|cell| cell.row.as_str())
-    };
-    assert_eq!((best("Table I"), best("Table II")), (Some("2 MB"), Some("4 MB")));
+    assert!(errors.len() == 9 && (0.1..0.17).contains(&errors[4]), "{errors:?}");
+}
+
+/// With the large windows there are losses, but no timeout, and RTTs stay far below the paper's 120 ms.
+#[test]
+fn large_windows_have_the_losses_and_rtts_of_the_handbook() {
+    for (window, retransmits, [least, most]) in [(8, 434, [50.0, 66.0]), (16, 1138, [50.0, 70.0])] {
+        let name = format!("{window} MB, txqueuelen 1000");
+        let at = ubik::cases().iter().position(|case| case.name == name).expect("a case");
+        let median = |of: &dyn Fn(&FlowMeasures) -> f64| measure::spread(&RUNS[at], of)[1];
+        let again = median(&|run| f64::from(run.retransmits));
+        assert!((again / f64::from(retransmits) - 1.0).abs() < 0.2, "{name}: {again}");
+        assert_eq!(median(&|run| f64::from(run.timeouts)), 0.0, "{name}");
+        let rtt = median(&|run| run.longest_rtt * 1e3);
+        assert!((least..most).contains(&rtt), "{name}: {rtt} ms");
+    }
+}
+
+#[test]
+fn claims_of_the_handbook() {
+    let handbook = include_str!("../../../docs/src/ubik.md");
+    // Nothing was run with the longest queue: what needs it cannot hold.
+    let failing: Vec<&str> =
+        REPORT.claims.iter().filter(|claim| claim.holds != Some(true)).map(|claim| claim.says).collect();
+    assert_eq!(
+        failing,
+        [
+            "these losses frequently result in repeated slow starts",
+            "these connections have RTTs of up to 120 ms",
+            "a txqueuelen of 1000 makes large windows faster (by 133 and 128 % with 4 and 8 MB)",
+            "a txqueuelen beyond 1000 changes nothing further",
+        ]
+    );
+    let (holding, of) = (REPORT.claims.len() - 3, REPORT.claims.len());
+    assert!(handbook.contains(&format!("{holding} of {of} claims hold")), "{holding} of {of}");
 }
 
 /// Segments of a 4 MB window are dropped by a queue of 100 packets, and not by one of 1000; nothing is lost on the

@@ -48,6 +48,23 @@ pub struct Nic {
     pub gro: bool,
     /// Whether it computes and verifies checksums; otherwise the CPU does, for every byte.
     pub checksum_offload: bool,
+    /// The bus between it and memory; `None`: it takes no time.
+    pub bus: Option<Bus>,
+}
+
+/// A bus between a NIC and memory that carries one transaction at a time, in either direction, such as PCI.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bus {
+    /// Rate within a burst.
+    pub rate: Rate,
+    /// Largest number of bytes in one transaction.
+    pub burst: Bytes,
+    /// Time of a transaction besides its data.
+    pub lost: Duration,
+    /// Size of a frame's descriptor, which is read from memory and written back.
+    pub descriptor: Bytes,
+    /// Frames received and not yet carried that the NIC can hold; others are dropped.
+    pub memory: Bytes,
 }
 
 /// A background load of the host's CPUs.

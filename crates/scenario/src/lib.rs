@@ -36,7 +36,7 @@ pub use flow::{
     Bulk, DATAGRAM_HEADERS, Datagrams, Flow, Messages, Pause, Process, RequestResponse, SocketOptions,
     Workload,
 };
-pub use host::{Affinity, Class, Host, Load, LoadKind, Nic, Priority};
+pub use host::{Affinity, Bus, Class, Host, Load, LoadKind, Nic, Priority};
 pub use id::{HostId, PathId};
 pub use path::Path;
 pub use read::{Checked, check};

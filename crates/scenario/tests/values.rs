@@ -212,6 +212,7 @@ fn every_declared_key_is_read() {
         kernel = { base = "6.18" }
         load = { make = 1 }
         [hosts.b]
+        nic = { bus = { rate = "1066 Mbit/s" } }
         [hosts.c]
         [[flows]]
         sender = { pauses = { at = "1 s" } }

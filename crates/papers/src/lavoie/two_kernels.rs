@@ -52,7 +52,8 @@ pub fn add_comparison(report: &mut Report, before: Side<'_>, after: Side<'_>) {
     let tables: Vec<Compared> = tables.collect();
     let remarks = remarks(before, after);
     if order(before.release, after.release) == Order::OlderFirst {
-        report.claims.extend(claims(&measured, &tables));
+        let saturated = measured.map(|runs| runs.saturated().0);
+        report.claims.extend(claims(&saturated, &tables));
     }
     let of = [before, after].map(|side| format!("Linux {}", side.release));
     report.comparison = Some(Comparison { of, remarks, tables });

@@ -59,12 +59,16 @@ fn alike(one: [f64; 4], other: [f64; 4]) -> bool {
     ratios(one, other).iter().all(|ratio| (0.9..=1.1).contains(ratio))
 }
 
+/// Whether all are what the paper says, or within a quarter of it: its numbers are read off figures and rounded.
+fn about(values: &[f64], [least, most]: [f64; 2]) -> bool {
+    values.iter().all(|value| (least * 0.75..=most * 1.25).contains(value))
+}
+
 fn near_untuned(results: &Results) -> Vec<Claim> {
     let untuned = |kernel| medians(results, kernel, NEAR, UNTUNED);
     let over_none = differences(untuned(AUTO), untuned(NONE));
     let over_auto = differences(untuned(DRS), untuned(AUTO));
     let gains = [NONE, AUTO, DRS].map(|kernel| most(&untuned(kernel)) / untuned(kernel)[0] - 1.0);
-    let all = results.fastest();
     vec![
         Claim {
             place: "section IV-A, figure 2",
@@ -76,24 +80,18 @@ fn near_untuned(results: &Results) -> Vec<Claim> {
             place: "section IV-A, figure 2",
             says: "DRS is faster still, by 30 to 50 Mbit/s",
             seen: format!("by {} Mbit/s", listed(over_auto, 0)),
-            holds: Some(least(&over_auto) > 0.0),
+            holds: Some(about(&over_auto, [30.0, 50.0])),
         },
         Claim {
             place: "section IV-A, figure 2",
-            says: "with all kernels, several processes are faster than one (by 55 to 70 %)",
+            says: "with all kernels, several processes are 55 to 70 % faster than one",
             seen: format!(
                 "{:.0}, {:.0} and {:.0} % (2.2, 2.4, DRS)",
                 gains[0] * 100.0,
                 gains[1] * 100.0,
                 gains[2] * 100.0
             ),
-            holds: Some(gains.iter().all(|gain| *gain > 0.3)),
-        },
-        Claim {
-            place: "section IV-A",
-            says: "the card carries 800 Mbit/s, and nothing is faster",
-            seen: format!("the fastest of all: {all:.0} Mbit/s"),
-            holds: Some(all <= 800.0),
+            holds: Some(about(&gains, [0.55, 0.7])),
         },
     ]
 }
@@ -119,7 +117,7 @@ fn near_tuned(results: &Results) -> Vec<Claim> {
             place: "section IV-A, figure 3",
             says: "2.4 gains 30 to 50 Mbit/s by it",
             seen: format!("{} Mbit/s", listed(auto_gains, 0)),
-            holds: Some(least(&auto_gains) > 0.0),
+            holds: Some(about(&auto_gains, [30.0, 50.0])),
         },
         Claim {
             place: "section IV-A, figure 3",
@@ -152,7 +150,7 @@ fn near_tuned(results: &Results) -> Vec<Claim> {
             place: "section IV-A, figure 5",
             says: "the best buffers are larger than 64 KB",
             seen: format!("the best for 1, 2, 4 and 8 processes: {}", sizes.map(size).join(", ")),
-            holds: Some(sizes.iter().any(|size| *size > 64 << 10)),
+            holds: Some(sizes.iter().all(|size| *size > 64 << 10)),
         },
         Claim {
             place: "section IV-A, figure 5",
@@ -219,7 +217,7 @@ fn regional(results: &Results) -> Vec<Claim> {
             place: "section IV-B, figure 7",
             says: "with more processes DRS falls again",
             seen: format!("{} Mbit/s", listed(tuned(DRS), 0)),
-            holds: Some(tuned(DRS)[3] < most(&tuned(DRS))),
+            holds: Some(tuned(DRS)[3] < 0.95 * most(&tuned(DRS))),
         },
         Claim {
             place: "section IV-B, figure 8",
@@ -244,7 +242,7 @@ fn regional(results: &Results) -> Vec<Claim> {
             place: "section IV-B, figure 8",
             says: "DRS is ahead of 2.4, by 150 Mbit/s",
             seen: format!("by {} Mbit/s", listed(over_auto, 0)),
-            holds: Some(most(&over_auto) > 75.0),
+            holds: Some(about(&over_auto, [150.0; 2])),
         },
     ]
 }
@@ -256,7 +254,7 @@ fn far(results: &Results) -> Vec<Claim> {
         .iter()
         .flat_map(|delay| ratios(bounded(results, DRS, *delay), bounded(results, AUTO, *delay)))
         .collect();
-    let within = factors.iter().filter(|factor| (5.0..=15.0).contains(*factor)).count();
+    let within = factors.iter().filter(|factor| about(&[**factor], [5.0, 15.0])).count();
     let mean = |values: [f64; 4]| statistics::mean(values).unwrap_or(f64::NAN);
     let apart =
         |delay, kernel| (mean(ideals(results, AUTO, delay)) - mean(ideals(results, kernel, delay))).abs();
@@ -277,12 +275,12 @@ fn far(results: &Results) -> Vec<Claim> {
             place: "section IV-C",
             says: "with kernel-only tuning DRS is 5 to 15 times as fast as 2.4 at 50 and 100 ms",
             seen: format!(
-                "{:.1} to {:.1} times; {within} of {} within",
+                "{:.1} to {:.1} times; {within} of {} within a quarter of that",
                 least(&factors),
                 most(&factors),
                 factors.len()
             ),
-            holds: Some(least(&factors) > 1.5 && within * 2 >= factors.len()),
+            holds: Some(within == factors.len()),
         },
         Claim {
             place: "section IV-C, figures 9 and 10",

@@ -35,11 +35,6 @@ impl Results {
         self.rate(kernel, delay, streams, tuned)[1]
     }
 
-    /// The highest rate of all.
-    pub fn fastest(&self) -> f64 {
-        self.rates.values().map(|[_, _, most]| *most).fold(0.0, f64::max)
-    }
-
     /// The best size for this kernel, delay and number of processes, as a user would set it, and its rate.
     pub fn ideal(&self, kernel: usize, delay: u32, streams: u32) -> (u32, Spread) {
         let tried = ALL_SIZES.into_iter().filter(|size| SIZES.contains(size));

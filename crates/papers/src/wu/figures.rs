@@ -193,6 +193,12 @@ pub fn claims(traces: &[Trace]) -> Vec<Claim> {
             holds: Some(backlog > 0.5),
         },
         Claim {
+            place: "section 4, figure 8",
+            says: "without background load the receive queue is nearly full",
+            seen: taken(idle),
+            holds: Some(share(&idle.queues) >= NEARLY_FULL),
+        },
+        Claim {
             place: "section 4, figure 9, receive queue",
             says: "next to ten jobs of a make the receive queue is not near full",
             seen: taken(old),

@@ -46,6 +46,7 @@ pub const SECTIONS: &[&Section] = &[
     &host::HOST,
     &kernel::KERNEL,
     &nic::NIC,
+    &nic::BUS_SECTION,
     &load::LOAD,
     &path::PATH,
     &elements::DIRECTION,

@@ -1,7 +1,7 @@
 //! `[hosts.NAME.nic]`.
 
 use crate::file::Place;
-use crate::host::Nic;
+use crate::host::{Bus, Nic};
 use crate::read::cpu;
 use crate::schema::quantity::Affinity;
 use crate::schema::{Key, Reader, Section, Sub};
@@ -50,6 +50,36 @@ static CHECKSUM_OFFLOAD: Key<bool> = Key::new(
 )
 .default("true", "ethtool -k: tx-checksumming and rx-checksumming are on");
 
+static BUS: Sub = Sub::table("bus", "The bus between NIC and memory. Default: it takes no time.");
+static BUS_RATE: Key<Rate> = Key::new("rate", "Rate within a burst: width times clock.")
+    .range("1 Mbit/s", "1 Tbit/s")
+    .default("1066 Mbit/s", "PCI of 32 bit at 33.3 MHz");
+static BURST: Key<Bytes> = Key::new("burst", "Largest number of bytes in one transaction.")
+    .range("4 B", "4 KiB")
+    .default("64 B", "two cache lines of a Pentium III");
+static LOST: Key<Duration> = Key::new(
+    "transaction-time",
+    "Time of each transaction besides its data: arbitration, address, the target's latency, turnaround.",
+)
+.range("0 s", "100 us")
+.default("240 ns", "8 clocks of 33.3 MHz");
+static DESCRIPTOR: Key<Bytes> =
+    Key::new("descriptor", "Size of a frame's descriptor, which is read from memory and written back.")
+        .range("0 B", "4 KiB")
+        .default("32 B", "drivers/net/skge.h: struct skge_rx_desc of 2.6.14");
+static MEMORY: Key<Bytes> =
+    Key::new("memory", "What the NIC can hold of received frames that wait for the bus. Others are dropped.")
+        .range("2 KiB", "1 GiB")
+        .default("512 KiB", "a card with memory for frames of both directions");
+
+/// The bus of a NIC.
+pub static BUS_SECTION: Section = Section {
+    heading: "[hosts.NAME.nic.bus]",
+    meaning: "A bus that carries one transaction at a time, in either direction, such as PCI.",
+    keys: &[&BUS_RATE, &BURST, &LOST, &DESCRIPTOR, &MEMORY],
+    also: None,
+};
+
 /// A NIC.
 pub static NIC: Section = Section {
     heading: "[hosts.NAME.nic]",
@@ -66,9 +96,23 @@ pub static NIC: Section = Section {
         &TSO,
         &GRO,
         &CHECKSUM_OFFLOAD,
+        &BUS,
     ],
     also: None,
 };
+
+fn read_bus(nic: &Reader<'_>) -> Option<Bus> {
+    let (table, place) = nic.table(&BUS)?;
+    let prefix = nic.prefix_of(&BUS);
+    let reader = Reader::new(nic.context(), &BUS_SECTION, Some(table), place, &prefix);
+    Some(Bus {
+        rate: reader.get(&BUS_RATE),
+        burst: reader.get(&BURST),
+        lost: reader.get(&LOST),
+        descriptor: reader.get(&DESCRIPTOR),
+        memory: reader.get(&MEMORY),
+    })
+}
 
 /// Reads a host's NIC.
 pub fn read(host: &Reader<'_>, key: &'static Sub, kernel: &KernelProfile, cpus: u32) -> Nic {
@@ -88,6 +132,7 @@ pub fn read(host: &Reader<'_>, key: &'static Sub, kernel: &KernelProfile, cpus: 
         tso: reader.or(&TSO, kernel.tcp.super_packets, "as the kernel makes super-packets or not"),
         gro: reader.or(&GRO, kernel.receive.gro, "as the kernel merges or not"),
         checksum_offload: reader.get(&CHECKSUM_OFFLOAD),
+        bus: read_bus(&reader),
     };
     cpu::check(&reader, &INTERRUPT_CPU, Some(nic.interrupt_cpu), cpus);
     if nic.tso && !kernel.tcp.super_packets {

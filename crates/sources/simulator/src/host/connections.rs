@@ -43,6 +43,8 @@ pub struct Connections {
     pub(super) packet_memory: PacketMemory,
     /// The maximum bytes of one copy.
     pub(super) copy_piece: u64,
+    /// A process that calls on a socket locks it: packets and timers wait for it.
+    pub(super) locks: bool,
     /// The default busy-poll time of a reader (`net.core.busy_read`). `None` if readers cannot poll: the NIC must have
     /// a NAPI, and on a zero-cost host nobody waits for anything.
     pub(super) busy_read: Option<Duration>,

@@ -7,6 +7,7 @@ use super::task::{Slept, Task};
 use slowpath_kernels::Preemption;
 use slowpath_model::Instant;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// CPUs, their scheduler and their tasks.
 #[derive(Debug)]
@@ -77,6 +78,16 @@ impl Cpus {
         }
         let is_idle = |cpu: &usize| self.all[*cpu].is_idle() && self.scheduler.runnable(*cpu) == 0;
         Some(this.cpu).filter(is_idle).or_else(|| (0..self.all.len()).find(is_idle)).unwrap_or(this.cpu)
+    }
+
+    /// The time between two ticks.
+    pub(super) fn tick(&self) -> Duration {
+        Duration::from_nanos(self.tick_ns.unsigned_abs())
+    }
+
+    /// Ticks per second.
+    pub(super) fn hz(&self) -> u32 {
+        (1_000_000_000 / self.tick_ns) as u32
     }
 
     /// The next tick after `now`. Ticks of the CPUs are not staggered.

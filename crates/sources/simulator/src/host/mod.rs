@@ -51,7 +51,7 @@ use nic::transmit::Transmitter;
 use receive::Receive;
 use schedule::{Scheduler, TaskId};
 use slowpath_kernels as kernels;
-use slowpath_kernels::PacketIntake;
+use slowpath_kernels::{LockedSocket, PacketIntake};
 use slowpath_model::{EventKind, Instant};
 use slowpath_path::chance::Draws;
 use slowpath_scenario::{Host as Plan, HostId, LoadKind, Priority};
@@ -102,7 +102,7 @@ impl Host {
             prequeue: kernel.tcp.prequeue,
             gro,
             interrupt_slot,
-            looks_ahead: inputs.len() == 1 && (is_free || has_napi),
+            looks_ahead: inputs.len() == 1 && (is_free || has_napi) && plan.nic.bus.is_none(),
             inputs,
             ring: ReceiveRing::new(&plan.nic),
             softirqs,
@@ -135,6 +135,7 @@ impl Host {
             host: id_number,
             packet_memory: PacketMemory::of_kernel(settings.choices.buffer_memory, settings.mtu, gro),
             copy_piece: if settings.choices.super_packets { 64 << 10 } else { 8 << 10 },
+            locks: kernel.receive.locked_socket == LockedSocket::Backlog,
             busy_read: can_poll.then_some(kernel.receive.busy_read),
             settings: Arc::new(settings),
             sockets: Sockets::default(),

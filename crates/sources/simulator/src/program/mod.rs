@@ -112,6 +112,11 @@ impl Program {
         )
     }
 
+    /// Whether it belongs to the host's other load.
+    pub fn is_of_the_load(&self) -> bool {
+        matches!(self, Self::Hog(_) | Self::Job(_) | Self::Compile(_))
+    }
+
     /// Its next operation, given the result of the last one.
     pub fn next(&mut self, now: Instant, done: Done, draws: &mut Draws) -> Op {
         match self {

@@ -1,6 +1,7 @@
 //! Whole runs: invariants of every run, comparisons with theory, and determinism.
 
 mod backlog_drain;
+mod bus;
 mod busy_poll;
 mod datagrams;
 mod header_prediction;

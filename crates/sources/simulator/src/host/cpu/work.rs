@@ -126,8 +126,9 @@ impl Host {
                     let interrupted = this.left[Level::Soft as usize].is_some();
                     self.cpus.tasks[task.index()].count_tick(interrupted);
                 }
-                let packets_wait = self.cpus.all[cpu].current.is_some_and(|task| self.packets_wait_for(task));
-                let gives_way = self.cpus.scheduler.tick(cpu, packets_wait, out.now);
+                let interrupted = self.cpus.all[cpu].current.map(|task| self.as_interrupted(task));
+                let interrupted = interrupted.unwrap_or_default();
+                let gives_way = self.cpus.scheduler.tick(cpu, interrupted, out.now);
                 self.cpus.all[cpu].need_resched |= gives_way;
             }
         }

@@ -68,7 +68,7 @@ impl Host {
     /// Passes a packet to the qdisc and the NIC.
     fn hand_down(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
         self.complete_sent(out);
-        if self.transmit.transmitter.hand(packet, out) == Handed::Dropped {
+        if self.transmit.transmitter.hand(packet, self.receive.ring.bus(), out) == Handed::Dropped {
             if let Some(socket) = self.connections.sockets.get_mut(packet.socket) {
                 socket.counts.local_drops += 1;
                 if self.transmit.reports_drops {
@@ -85,7 +85,11 @@ impl Host {
     /// Frees what the NIC has sent (`tcp_wfree`). All callers of a socket's TCP call this first, because TCP checks how
     /// much is still in qdisc and NIC.
     pub(in crate::host) fn complete_sent(&mut self, out: &mut Outside<'_>) {
-        while let Some(departed) = self.transmit.transmitter.complete(out) {
+        if self.receive.ring.has_bus() {
+            // What has arrived before uses the bus first.
+            self.receive.fill_ring(out.now, out);
+        }
+        while let Some(departed) = self.transmit.transmitter.complete(self.receive.ring.bus(), out) {
             let Some(socket) = self.connections.sockets.get_mut(departed.socket) else {
                 self.datagram_departed(departed.socket, departed.memory, out);
                 continue;

@@ -1,4 +1,5 @@
 //! The NIC and its driver's rings.
 
+pub mod bus;
 pub mod receive;
 pub mod transmit;

@@ -1,5 +1,6 @@
 //! The receive ring: descriptors that arriving packets fill, and when their interrupt is raised.
 
+use super::bus::Bus;
 use crate::wire::{Frame, Wire};
 use slowpath_model::Instant;
 use slowpath_scenario::Nic;
@@ -14,6 +15,13 @@ use std::time::Duration;
 pub struct ReceiveRing {
     /// Packets, and when each arrived.
     frames: VecDeque<(Instant, Frame)>,
+    /// Between the wire and the ring, if that takes time.
+    bus: Option<Bus>,
+    /// Packets on the NIC that wait for the bus or are on it, and when each is in memory.
+    on_card: VecDeque<(Instant, Frame)>,
+    /// Bytes of these, and the limit.
+    on_card_bytes: u64,
+    card_memory: u64,
     descriptors: usize,
     /// When the first packet arrived without an interrupt raised since.
     waiting_since: Option<Instant>,
@@ -24,12 +32,12 @@ pub struct ReceiveRing {
     counts: ReceiveCounts,
 }
 
-/// The counters of the ring: `arrived == dropped + taken + waiting`, always.
+/// The counters of the ring: `arrived == dropped + taken + waiting`, always; what waits is on the ring or on the NIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveCounts {
     /// Packets that came off the wire.
     pub arrived: u64,
-    /// Packets dropped without a free descriptor (`rx_missed_errors`).
+    /// Packets dropped without a free descriptor, or without memory on the NIC (`rx_missed_errors`).
     pub dropped: u64,
     /// Packets that the driver took.
     pub taken: u64,
@@ -55,6 +63,10 @@ impl ReceiveRing {
     pub fn new(nic: &Nic) -> Self {
         Self {
             frames: VecDeque::with_capacity((nic.rx_ring as usize).min(4096)),
+            bus: nic.bus.map(Bus::new),
+            on_card: VecDeque::new(),
+            on_card_bytes: 0,
+            card_memory: nic.bus.map_or(0, |bus| bus.memory.get()),
             descriptors: nic.rx_ring as usize,
             waiting_since: None,
             delay: nic.interrupt_delay,
@@ -64,8 +76,8 @@ impl ReceiveRing {
         }
     }
 
-    /// Fills descriptors with what has arrived on `inputs` by `now`, in the order of arrival; `drops` gets packets
-    /// without a descriptor.
+    /// Fills descriptors with what has arrived on `inputs` and been carried by the bus by `now`, in the order of arrival;
+    /// `drops` gets packets without a descriptor or without memory on the NIC.
     pub fn fill(
         &mut self,
         now: Instant,
@@ -75,24 +87,65 @@ impl ReceiveRing {
     ) {
         while let Some((due, frame)) = first_arrival(now, wires, inputs) {
             self.counts.arrived += 1;
-            if self.frames.len() >= self.descriptors {
+            self.carried_by(due, &mut drops);
+            let Some(bus) = &mut self.bus else {
+                self.put(due, frame, &mut drops);
+                continue;
+            };
+            let bytes = u64::from(frame.length());
+            if self.on_card_bytes + bytes > self.card_memory {
                 self.counts.dropped += 1;
                 drops(&frame);
                 continue;
             }
-            self.frames.push_back((due, frame));
-            self.waiting_since.get_or_insert(due);
-            self.counts.most_waiting = self.counts.most_waiting.max(self.frames.len() as u64);
+            self.on_card_bytes += bytes;
+            self.on_card.push_back((bus.carry(due, frame.length()), frame));
         }
+        self.carried_by(now, &mut drops);
+    }
+
+    /// Puts packets that the bus has carried by `now` on the ring.
+    fn carried_by(&mut self, now: Instant, drops: &mut impl FnMut(&Frame)) {
+        while let Some((done, frame)) = self.on_card.front().copied().filter(|(done, _)| *done <= now) {
+            self.on_card.pop_front();
+            self.on_card_bytes -= u64::from(frame.length());
+            self.put(done, frame, drops);
+        }
+    }
+
+    /// Puts a packet on the ring, if there is a descriptor.
+    fn put(&mut self, at: Instant, frame: Frame, drops: &mut impl FnMut(&Frame)) {
+        if self.frames.len() >= self.descriptors {
+            self.counts.dropped += 1;
+            drops(&frame);
+            return;
+        }
+        self.frames.push_back((at, frame));
+        self.waiting_since.get_or_insert(at);
+        self.counts.most_waiting = self.counts.most_waiting.max(self.frames.len() as u64);
+    }
+
+    /// The bus, which transmission uses too; `None` if it takes no time.
+    pub fn bus(&mut self) -> Option<&mut Bus> {
+        self.bus.as_mut()
+    }
+
+    /// Whether there is a bus.
+    pub fn has_bus(&self) -> bool {
+        self.bus.is_some()
     }
 
     /// Whether to interrupt: if enough packets wait, or the first has waited long enough.
     pub fn interrupt(&self, now: Instant) -> Raise {
-        let Some(since) = self.waiting_since.filter(|_| !self.masked && !self.frames.is_empty()) else {
-            return Raise::No;
-        };
+        let in_ring = self.waiting_since.filter(|_| !self.frames.is_empty());
+        let since = in_ring.or_else(|| self.on_card.front().map(|(done, _)| *done));
+        let Some(since) = since.filter(|_| !self.masked) else { return Raise::No };
+        // The bus carries the one that makes enough packets.
+        let enough = self.packets.saturating_sub(self.frames.len() + 1);
+        let enough = self.on_card.get(enough).map(|(done, _)| *done);
         let latest = since + self.delay;
-        if self.frames.len() >= self.packets || latest <= now { Raise::Now } else { Raise::At(latest) }
+        let at = enough.map_or(latest, |enough| enough.min(latest));
+        if self.frames.len() >= self.packets || at <= now { Raise::Now } else { Raise::At(at) }
     }
 
     /// The interrupt coalescing time.
@@ -149,7 +202,8 @@ impl ReceiveRing {
 
     /// Whether every packet that arrived is dropped, taken or waiting.
     pub fn is_conserved(&self) -> bool {
-        self.counts.arrived == self.counts.dropped + self.counts.taken + self.frames.len() as u64
+        let waiting = self.frames.len() + self.on_card.len();
+        self.counts.arrived == self.counts.dropped + self.counts.taken + waiting as u64
     }
 }
 

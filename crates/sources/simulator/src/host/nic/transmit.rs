@@ -1,5 +1,6 @@
 //! Transmission: the qdisc, the transmit ring, and the NIC that sends what is in it.
 
+use super::bus::Bus;
 use crate::host::socket::SocketId;
 use crate::outside::Outside;
 use crate::wire::{self, Frame};
@@ -102,7 +103,7 @@ impl Transmitter {
     }
 
     /// The stack passes a packet down (`dev_queue_xmit`).
-    pub fn hand(&mut self, packet: &Outgoing, out: &mut Outside<'_>) -> Handed {
+    pub fn hand(&mut self, packet: &Outgoing, bus: Option<&mut Bus>, out: &mut Outside<'_>) -> Handed {
         self.counts.handed += 1;
         let has_room = self.queue.is_empty() && self.ring.len() < self.descriptors;
         if !has_room && self.queue.len() >= self.queue_limit {
@@ -112,7 +113,7 @@ impl Transmitter {
         self.memory += u64::from(packet.frame.packet.send_memory());
         self.counts.most_memory = self.counts.most_memory.max(self.memory);
         if has_room {
-            self.send(packet, out);
+            self.send(packet, bus, out);
             return Handed::Taken;
         }
         self.queue.push_back(*packet);
@@ -120,9 +121,9 @@ impl Transmitter {
         Handed::Taken
     }
 
-    /// Puts a packet on the ring, where a capture sees it (`dev_hard_start_xmit`). Its segments' times on the wire are
-    /// known immediately, since the NIC is serial.
-    fn send(&mut self, packet: &Outgoing, out: &mut Outside<'_>) {
+    /// Puts a packet on the ring, where a capture sees it (`dev_hard_start_xmit`). The bus carries it before it is sent. Its
+    /// segments' times on the wire are known immediately, since the NIC is serial.
+    fn send(&mut self, packet: &Outgoing, mut bus: Option<&mut Bus>, out: &mut Outside<'_>) {
         self.counts.sent += 1;
         let mut at = self.busy_until.max(out.now);
         let super_packet = if self.tso { packet.frame.packet.len } else { 0 };
@@ -131,6 +132,9 @@ impl Transmitter {
             if self.last_time.0 != length {
                 let time = self.rate.time_for(Bytes::new(u64::from(length))).unwrap_or(Duration::ZERO);
                 self.last_time = (length, time);
+            }
+            if let Some(bus) = bus.as_deref_mut() {
+                at = at.max(bus.carry(out.now, length));
             }
             at = at + self.last_time.1;
             self.counts.wire_packets += 1;
@@ -148,12 +152,12 @@ impl Transmitter {
     }
 
     /// The next packet completely sent by now: its memory is freed, and the queue advances.
-    pub fn complete(&mut self, out: &mut Outside<'_>) -> Option<Descriptor> {
+    pub fn complete(&mut self, bus: Option<&mut Bus>, out: &mut Outside<'_>) -> Option<Descriptor> {
         let departed = *self.ring.front().filter(|front| front.sent <= out.now)?;
         self.ring.pop_front();
         self.memory -= u64::from(departed.memory);
         if let Some(packet) = self.queue.pop_front() {
-            self.send(&packet, out);
+            self.send(&packet, bus, out);
         }
         Some(departed)
     }

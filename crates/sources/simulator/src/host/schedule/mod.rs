@@ -19,6 +19,7 @@ use goodness::Goodness;
 use o1::O1;
 use realtime::Realtime;
 use slowpath_kernels as kernels;
+use slowpath_kernels::schedule::Interrupted;
 use slowpath_model::Instant;
 use slowpath_scenario::{Class, Priority};
 
@@ -80,7 +81,7 @@ impl Scheduler {
         let count = cpus as usize;
         let fair = match kind {
             kernels::Scheduler::Goodness => Fair::Goodness(Goodness::new(count, hz)),
-            kernels::Scheduler::O1 { extra_runs } => Fair::O1(O1::new(count, hz, extra_runs)),
+            kernels::Scheduler::O1 { extra_run } => Fair::O1(O1::new(count, hz, extra_run)),
             kernels::Scheduler::Eevdf { .. } => {
                 Fair::Eevdf(Eevdf::new(count, hz, kind.base_slice(cpus).unwrap_or_default()))
             }
@@ -146,22 +147,21 @@ impl Scheduler {
         }
     }
 
-    /// A tick has passed on `cpu`; returns whether the running task should yield. `packets_wait`: packets wait for that
-    /// task.
-    pub fn tick(&mut self, cpu: usize, packets_wait: bool, now: Instant) -> bool {
+    /// A tick has passed on `cpu` and found its task like this; returns whether that should yield.
+    pub fn tick(&mut self, cpu: usize, interrupted: Interrupted, now: Instant) -> bool {
         !self.realtime.runs(cpu)
             && match &mut self.fair {
                 Fair::Goodness(goodness) => goodness.tick(cpu, now),
-                Fair::O1(o1) => o1.tick(cpu, packets_wait, now),
+                Fair::O1(o1) => o1.tick(cpu, interrupted, now),
                 Fair::Eevdf(eevdf) => eevdf.tick(cpu, now),
             }
     }
 
-    /// The task that runs on `cpu` has processed all packets that waited for it, and is about to leave `tcp_recvmsg`;
-    /// returns whether it yields for that.
-    pub fn has_drained(&mut self, cpu: usize) -> bool {
+    /// The task that runs on `cpu` has released its socket at the end of `tcp_recvmsg`; returns whether it yields for
+    /// that.
+    pub fn leaves_recvmsg(&mut self, cpu: usize) -> bool {
         match &mut self.fair {
-            Fair::O1(o1) => o1.has_drained(cpu),
+            Fair::O1(o1) => o1.leaves_recvmsg(cpu),
             Fair::Goodness(_) | Fair::Eevdf(_) => false,
         }
     }

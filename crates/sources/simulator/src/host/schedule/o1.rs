@@ -9,7 +9,8 @@
 //! processed them.
 
 use super::{TaskId, Waker};
-use slowpath_kernels::schedule::o1_time_slice;
+use slowpath_kernels::ExtraRun;
+use slowpath_kernels::schedule::{Interrupted, o1_time_slice};
 use slowpath_model::Instant;
 use std::collections::VecDeque;
 
@@ -215,12 +216,11 @@ pub struct O1 {
     exited: Vec<Option<Entity>>,
     queues: Vec<Queue>,
     hz: u32,
-    /// Whether a task with waiting packets continues when its slice is over.
-    extra_runs: bool,
+    extra_run: ExtraRun,
 }
 
 impl O1 {
-    pub fn new(cpus: usize, hz: u32, extra_runs: bool) -> Self {
+    pub fn new(cpus: usize, hz: u32, extra_run: ExtraRun) -> Self {
         let queue = Queue {
             active: Array::new(),
             expired: Array::new(),
@@ -234,7 +234,7 @@ impl O1 {
             exited: Vec::new(),
             queues: vec![queue; cpus],
             hz,
-            extra_runs,
+            extra_run,
         }
     }
 
@@ -329,7 +329,7 @@ impl O1 {
     }
 
     /// `scheduler_tick`.
-    pub fn tick(&mut self, cpu: usize, packets_wait: bool, now: Instant) -> bool {
+    pub fn tick(&mut self, cpu: usize, interrupted: Interrupted, now: Instant) -> bool {
         let Some(task) = self.queues[cpu].current else { return false };
         let slice = self.ticks(self.tasks[task.index()].slice_ms());
         let granularity = self.granularity(task);
@@ -351,7 +351,7 @@ impl O1 {
         entity.prio = entity.effective_prio();
         (entity.time_slice, entity.is_first_slice) = (slice, false);
         queue.expired_since.get_or_insert(now);
-        let goes_on = self.extra_runs && packets_wait && !starving;
+        let goes_on = self.extra_run.is_due(interrupted) && !starving;
         entity.runs_extra |= goes_on && !entity.is_interactive();
         if goes_on || entity.is_interactive() && !starving {
             queue.active.push(task, entity.prio);
@@ -363,7 +363,7 @@ impl O1 {
     }
 
     /// `tcp_recvmsg` with wu's change: a task that had an extra run moves to the expired array (`yield`).
-    pub fn has_drained(&mut self, cpu: usize) -> bool {
+    pub fn leaves_recvmsg(&mut self, cpu: usize) -> bool {
         let Some(task) = self.queues[cpu].current else { return false };
         let (entity, queue) = (&mut self.tasks[task.index()], &mut self.queues[cpu]);
         if !std::mem::take(&mut entity.runs_extra) {

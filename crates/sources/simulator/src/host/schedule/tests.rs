@@ -1,6 +1,7 @@
 //! One CPU with ticks, tasks that never sleep, and one that does: who runs when.
 
 use super::*;
+use slowpath_kernels::ExtraRun;
 use slowpath_path::chance::Draws;
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ impl Cpu {
             self.current = self.scheduler.pick(0, self.at());
             loop {
                 self.advance(self.tick_at());
-                if self.scheduler.tick(0, false, self.at()) || self.now >= end {
+                if self.scheduler.tick(0, Interrupted::default(), self.at()) || self.now >= end {
                     break;
                 }
             }
@@ -84,7 +85,7 @@ impl Cpu {
                 resched = self.scheduler.preempts(0, sleeper.task, self.at());
             }
             if next % self.tick_ns == 0 && self.current.is_some() {
-                resched |= self.scheduler.tick(0, false, self.at());
+                resched |= self.scheduler.tick(0, Interrupted::default(), self.at());
             }
             if next == finish {
                 self.scheduler.sleep(0, self.at());
@@ -101,7 +102,7 @@ impl Cpu {
     }
 }
 
-const O1: kernels::Scheduler = kernels::Scheduler::O1 { extra_runs: false };
+const O1: kernels::Scheduler = kernels::Scheduler::O1 { extra_run: ExtraRun::Never };
 const EEVDF: kernels::Scheduler = kernels::Scheduler::Eevdf { base_slice: Duration::from_micros(700) };
 const ALL: [kernels::Scheduler; 3] = [kernels::Scheduler::Goodness, O1, EEVDF];
 
@@ -228,14 +229,14 @@ fn sched_idle_tasks_get_next_to_no_cpu() {
 }
 
 /// Runs the tasks for `count` ticks; returns the task of each tick.
-fn ticks(cpu: &mut Cpu, count: u32, packets_wait: impl Fn(TaskId) -> bool) -> Vec<TaskId> {
+fn ticks(cpu: &mut Cpu, count: u32, found: impl Fn(TaskId) -> Interrupted) -> Vec<TaskId> {
     let mut ran = Vec::new();
     cpu.current = cpu.scheduler.pick(0, cpu.at());
     for _ in 0..count {
         let task = cpu.current.expect("all tasks are runnable");
         ran.push(task);
         cpu.advance(cpu.tick_at());
-        if cpu.scheduler.tick(0, packets_wait(task), cpu.at()) {
+        if cpu.scheduler.tick(0, found(task), cpu.at()) {
             cpu.current = cpu.scheduler.pick(0, cpu.at());
         }
     }
@@ -247,7 +248,7 @@ const SETTLED: i64 = 40_000 * MS;
 
 #[test]
 fn o1_child_gets_less_average_and_half_the_slice() {
-    let mut o1 = O1::new(1, 1000, false);
+    let mut o1 = O1::new(1, 1000, ExtraRun::Never);
     for (forks, prio, slice) in [(0, 115, 100), (1, 116, 50), (2, 117, 25), (3, 118, 13)] {
         o1.start(0, TaskId(forks), 0, forks, Instant::START);
         assert_eq!(o1.state_of(TaskId(forks)), (prio, slice), "{forks} forks");
@@ -256,7 +257,7 @@ fn o1_child_gets_less_average_and_half_the_slice() {
 
 #[test]
 fn o1_waiting_parent_keeps_half_its_slice_and_earns_sleep() {
-    let (mut o1, task) = (O1::new(1, 1000, false), TaskId(0));
+    let (mut o1, task) = (O1::new(1, 1000, ExtraRun::Never), TaskId(0));
     o1.start(0, task, 0, 0, Instant::START);
     assert_eq!(o1.pick(0, Instant::START), Some(task));
     // After vfork it has its own priority, otherwise its parent's place until its slice is over.
@@ -281,13 +282,13 @@ fn o1_waiting_parent_keeps_half_its_slice_and_earns_sleep() {
 
 #[test]
 fn o1_unused_first_slice_returns_to_the_parent() {
-    let (mut o1, task) = (O1::new(1, 1000, false), TaskId(0));
+    let (mut o1, task) = (O1::new(1, 1000, ExtraRun::Never), TaskId(0));
     o1.start(0, task, 0, 0, Instant::START);
     o1.pick(0, Instant::START);
     o1.begin_child(0, task, false, Instant::START);
     let at = |ticks: i64| Instant::from_nanos(ticks * MS);
     for tick in 1..=50 {
-        o1.tick(0, false, at(tick));
+        o1.tick(0, Interrupted::default(), at(tick));
     }
     assert_eq!(o1.state_of(task).1, 100, "a slice of its own");
     o1.pick(0, at(50));
@@ -307,7 +308,7 @@ fn o1_disk_wait_makes_a_task_just_interactive() {
         for _ in 0..20 {
             while cpu.scheduler.pick(0, cpu.at()) != Some(task) {
                 cpu.advance(cpu.tick_at());
-                cpu.scheduler.tick(0, false, cpu.at());
+                cpu.scheduler.tick(0, Interrupted::default(), cpu.at());
             }
             cpu.advance(cpu.now + MS);
             cpu.scheduler.sleep(0, cpu.at());
@@ -324,24 +325,36 @@ fn o1_disk_wait_makes_a_task_just_interactive() {
 }
 
 #[test]
-fn task_with_waiting_packets_keeps_the_cpu_until_drained() {
-    const WU: kernels::Scheduler = kernels::Scheduler::O1 { extra_runs: true };
+fn task_with_an_extra_run_keeps_the_cpu_until_it_leaves_recvmsg() {
+    let nothing = Interrupted::default();
+    let in_recvmsg = Interrupted { in_recvmsg: true, ..nothing };
+    let packets_wait = Interrupted { packets_wait: true, ..nothing };
+    let cases = [
+        (ExtraRun::Never, Interrupted { packets_wait: true, ..in_recvmsg }, false),
+        (ExtraRun::PacketsWait, nothing, false),
+        (ExtraRun::PacketsWait, in_recvmsg, false),
+        (ExtraRun::PacketsWait, packets_wait, true),
+        (ExtraRun::InRecvmsg, nothing, false),
+        (ExtraRun::InRecvmsg, packets_wait, false),
+        (ExtraRun::InRecvmsg, in_recvmsg, true),
+    ];
     let reader = TaskId(2);
-    for (kind, waits, goes_on) in [(O1, true, false), (WU, false, false), (WU, true, true)] {
-        let mut cpu = Cpu::new(kind, 1, 1000, 3, |_| 0);
+    for (extra_run, found, goes_on) in cases {
+        let of_reader = |task| if task == reader { found } else { nothing };
+        let mut cpu = Cpu::new(kernels::Scheduler::O1 { extra_run }, 1, 1000, 3, |_| 0);
         cpu.run(SETTLED);
         // The end of the reader's slice, as the last of its round.
-        let ran = ticks(&mut cpu, 700, |task| waits && task == reader);
+        let ran = ticks(&mut cpu, 700, of_reader);
         let longest =
             ran.chunk_by(|one, next| one == next).filter(|turn| turn[0] == reader).map(<[_]>::len).max();
-        assert_eq!(longest > Some(100), goes_on, "{kind:?}, {waits}: {longest:?}");
-        // Once the packets are processed, the task with an extra run has no more of this round.
+        assert_eq!(longest > Some(100), goes_on, "{extra_run:?}, {found:?}: {longest:?}");
+        // After that call, the task with an extra run has no more of this round.
         cpu.current =
-            (0..400).find_map(|_| ticks(&mut cpu, 1, |_| waits).pop().filter(|task| *task == reader));
+            (0..400).find_map(|_| ticks(&mut cpu, 1, of_reader).pop().filter(|task| *task == reader));
         let extra = (0..200).any(|_| {
-            ticks(&mut cpu, 1, |task| waits && task == reader);
-            cpu.current == Some(reader) && cpu.scheduler.has_drained(0)
+            ticks(&mut cpu, 1, of_reader);
+            cpu.current == Some(reader) && cpu.scheduler.leaves_recvmsg(0)
         });
-        assert_eq!(extra, goes_on, "{kind:?}, {waits}");
+        assert_eq!(extra, goes_on, "{extra_run:?}, {found:?}");
     }
 }

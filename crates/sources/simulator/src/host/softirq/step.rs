@@ -64,7 +64,7 @@ impl Host {
         let Some(mut run) = self.receive.softirqs[at].run else {
             let now = out.now;
             let (budget, weight) = (self.receive.path.netdev_budget, 0);
-            let receive_until = now + self.receive.path.netdev_budget_time;
+            let receive_until = self.end_of_run(now);
             self.receive.softirqs[at].run =
                 Some(Run { began: now, restarts: 0, budget, receive_until, weight });
             return Some(self.costs.softirq);
@@ -106,7 +106,7 @@ impl Host {
                 if self.may_restart(at, &run, out.now) {
                     run.restarts += 1;
                     run.budget = self.receive.path.netdev_budget;
-                    run.receive_until = out.now + self.receive.path.netdev_budget_time;
+                    run.receive_until = self.end_of_run(out.now);
                     self.receive.softirqs[at].run = Some(run);
                     continue;
                 }
@@ -124,6 +124,12 @@ impl Host {
                 return Some(cost);
             }
         }
+    }
+
+    /// When a run of the receive softirq that begins now has used up its time, as the tick counter tells.
+    fn end_of_run(&self, now: Instant) -> Instant {
+        let ticks = self.receive.path.netdev_budget_time.ticks(self.cpus.hz());
+        self.cpus.next_tick(now) + self.cpus.tick() * (ticks - 1)
     }
 
     /// Whether pending softirqs run again immediately (`__do_softirq`).

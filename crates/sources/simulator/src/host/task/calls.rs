@@ -48,7 +48,7 @@ impl Host {
         let Some(socket) = self.connections.sockets.get_mut(id) else {
             return self.send_datagram(task, id, left, handling, out);
         };
-        socket.locked = true;
+        socket.locked = self.connections.locks;
         match socket.write(out.now, piece) {
             Ok(amount) => {
                 handling.begin(id);
@@ -109,7 +109,7 @@ impl Host {
         let Some(socket) = self.connections.sockets.get_mut(id) else {
             return self.receive_datagram(task, id, wanted, out);
         };
-        socket.locked = true;
+        socket.locked = self.connections.locks;
         match socket.read(out.now, piece) {
             Ok(amount) if amount > 0 => {
                 handling.begin(id);
@@ -239,7 +239,7 @@ impl Host {
         }
         this.call = Call::Returned(done);
         if matches!(done, Done::Read(_)) && !self.cpus.is_free {
-            self.cpus.all[this.cpu].need_resched |= self.cpus.scheduler.has_drained(this.cpu);
+            self.cpus.all[this.cpu].need_resched |= self.cpus.scheduler.leaves_recvmsg(this.cpu);
         }
         None
     }

@@ -8,6 +8,7 @@ use crate::host::schedule::{TaskId, Waker};
 use crate::host::socket::{SleepsFor, SocketId};
 use crate::outside::Outside;
 use crate::program::{Done, Op, Program};
+use slowpath_kernels::schedule::Interrupted;
 use slowpath_model::{Bytes, EventKind, Wait};
 use slowpath_scenario::Cost;
 use std::time::Duration;
@@ -18,7 +19,13 @@ impl Host {
     pub fn ticks_of(&self, stream: usize) -> Option<(Ticks, u32)> {
         let serves = |task: &&Task| task.stream == stream && task.program.is_of_a_flow();
         let task = self.cpus.tasks.iter().find(serves).filter(|_| !self.cpus.is_free)?;
-        Some((task.ticks, (1_000_000_000 / self.cpus.tick_ns) as u32))
+        Some((task.ticks, self.cpus.hz()))
+    }
+
+    /// The time in user space of the host's other load, as its ticks count it.
+    pub fn user_time_of_load(&self) -> Duration {
+        let load = self.cpus.tasks.iter().filter(|task| task.program.is_of_the_load());
+        self.cpus.tick() * load.map(|task| task.ticks.user).sum::<u64>() as u32
     }
 
     /// A task's sleep is over.
@@ -219,7 +226,7 @@ impl Host {
         let this = &mut self.cpus.tasks[task.index()];
         this.call = call;
         if let Some(socket) = this.socket.and_then(|id| self.connections.sockets.get_mut(id)) {
-            socket.locked = true;
+            socket.locked = self.connections.locks;
         }
         self.enter(task)
     }
@@ -239,9 +246,13 @@ impl Host {
         self.sleep(task)
     }
 
-    /// Whether packets wait for a task: on the prequeue or the backlog of its socket.
-    pub(in crate::host) fn packets_wait_for(&self, task: TaskId) -> bool {
-        let socket = self.cpus.tasks[task.index()].socket.and_then(|id| self.connections.sockets.get(id));
-        socket.is_some_and(|socket| socket.has_waiting())
+    /// What a tick finds of a task.
+    pub(in crate::host) fn as_interrupted(&self, task: TaskId) -> Interrupted {
+        let task = &self.cpus.tasks[task.index()];
+        let socket = task.socket.and_then(|id| self.connections.sockets.get(id));
+        Interrupted {
+            in_recvmsg: matches!(task.call, Call::Reading { .. } | Call::Releasing(Done::Read(_))),
+            packets_wait: socket.is_some_and(|socket| socket.has_waiting()),
+        }
     }
 }
