@@ -211,3 +211,26 @@ fn buffer_of_few_segments_is_full_between_losses() {
     let full = report.main().findings.iter().find(|finding| finding.cause == Cause::SendBufferFull);
     assert!(full.is_some_and(|full| full.share > 0.5), "{:#?}", report.main().findings);
 }
+
+/// The tenth of each twenty segments of a sender with one segment in flight is lost, and retransmitted after a second.
+#[test]
+fn one_segment_in_flight_stays_a_full_buffer_after_losses() {
+    let (mut lines, mut at) = (handshake(), 0.05);
+    for n in 0..80 {
+        let (start, end) = (1 + 1460 * n, 1461 + 1460 * n);
+        for copy in 0..if n % 20 == 9 { 2 } else { 1 } {
+            at += f64::from(copy);
+            writeln!(lines, "{at:.6} > P. {start}:{end}(1460) ack 1 win 502").expect("a string takes all");
+        }
+        at += 0.0401;
+        writeln!(lines, "{at:.6} < . 1:1(0) ack {end} win 509").expect("a string takes all");
+        at += 0.000_05;
+    }
+    let report = report(&script(&lines));
+    let share = |cause| {
+        let of = report.main().findings.iter().filter(|finding| finding.cause == cause);
+        of.map(|finding| finding.share).sum::<f64>()
+    };
+    assert!(share(Cause::SendBufferFull) > 0.35, "{:#?}", report.main().findings);
+    assert!(share(Cause::AfterLoss) + share(Cause::SlowStart) < 0.1, "{:#?}", report.main().findings);
+}

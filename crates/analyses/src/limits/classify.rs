@@ -134,7 +134,9 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     let repairing = time(&|stretch| stretch.under(Hold::Recovery));
     overview.seldom_repaired = repairing < time(&Stretch::lasted) / thresholds::SELDOM_PART;
     overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
-    overview.one_segment = stretches.iter().all(|stretch| stretch.flight_max <= context.mss);
+    // A copy and the next segment may be in flight together for a moment.
+    let several = |stretch: &Stretch| if stretch.flight_max > context.mss { stretch.lasted() } else { 0 };
+    overview.one_segment = time(&several) <= time(&Stretch::lasted) / thresholds::SELDOM_PART;
     overview.one_at_once =
         overview.one_segment && base_rtt.is_some_and(|base| one_at_once(context, stretches, base));
     let read = || stretches.iter().filter(|stretch| stretch.marks.has(Marks::READ));
@@ -494,7 +496,8 @@ impl Classifier<'_> {
         }
         // A stack that keeps one segment in flight is held by each ACK and its delay. Without a delay, it is held by
         // its buffer.
-        if self.overview.one_segment && stretch.marks.has(Marks::BEFORE_LOSS) {
+        let before_loss = |stretch: &Stretch| stretch.marks.has(Marks::BEFORE_LOSS);
+        if self.overview.one_segment && self.stretches.first().is_some_and(before_loss) {
             return if self.overview.one_at_once { Cause::SendBufferFull } else { Cause::NagleDelayedAck };
         }
         if stretch.marks.has(Marks::AFTER_ECN) {
