@@ -42,21 +42,21 @@ impl FromAfar {
 /// stack in a process, or on a slow CPU, takes longer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reactions {
-    soon: u32,
-    later: u32,
+    all: u64,
+    soon: u64,
 }
 
 impl Reactions {
     /// New data followed an ACK within a quarter of the time between ACKs, directly or in a burst, or it did not.
     pub fn note(&mut self, soon: bool) {
-        let count = if soon { &mut self.soon } else { &mut self.later };
-        *count = count.saturating_add(1);
+        self.all += 1;
+        self.soon += u64::from(soon);
     }
 
     /// Whether ACKs trigger the sender, however long it takes.
     pub fn are_to_acks(&self) -> bool {
-        let all = f64::from(self.soon) + f64::from(self.later);
-        all >= f64::from(thresholds::TELLING_WAITS) && f64::from(self.soon) >= thresholds::REACTS * all
+        self.all >= u64::from(thresholds::TELLING_WAITS)
+            && self.soon as f64 >= thresholds::REACTS * self.all as f64
     }
 }
 

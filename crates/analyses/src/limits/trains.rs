@@ -40,7 +40,8 @@ impl Trains {
     pub fn on_segment(&mut self, at: Instant, len: u32, pushed: bool, mss: u32, rtt: i64) {
         let pause = rtt / PAUSE_PART;
         let gap = at.nanos_since(self.last);
-        let is_full = len.is_multiple_of(mss.max(1));
+        // Most are of one MSS, and a division costs more than the rest.
+        let is_full = len == mss || len.is_multiple_of(mss.max(1));
         if self.segments > 0 && gap <= pause && is_full {
             self.segments += 1;
             self.bytes += u64::from(len);

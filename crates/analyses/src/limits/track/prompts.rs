@@ -123,7 +123,7 @@ impl Track {
             (self.sent, IN_A_BURST, 4, self.prompt)
         };
         let passed = at.nanos_since(since);
-        let is_soon = passed <= surely || passed <= at_most && passed <= self.between_answers / part;
+        let is_soon = passed <= surely || passed <= at_most && passed * part <= self.between_answers;
         let prompt = match is_soon {
             true => prompt,
             false if acked && passed <= self.between_answers / 4 => Prompt::Soon,
