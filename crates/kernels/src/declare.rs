@@ -157,8 +157,7 @@ macro_rules! field_text {
     };
 }
 
-/// A sysctl: its `value` as text, a `switch` that is 0 or 1, or a `time`, a whole number of the kernel's unit; a `limit`
-/// is such a time for a [`TickLimit`](crate::receive::TickLimit).
+/// A sysctl: its `value` as text, a `switch` that is 0 or 1, or a `time`, a whole number of the kernel's unit.
 macro_rules! sysctl {
     ($Part:ident.$field:ident $range:tt value $name:literal) => {
         $crate::choice::Sysctl { name: $name, text: field_text!($Part.$field $range) }
@@ -176,32 +175,18 @@ macro_rules! sysctl {
             },
         }
     };
-    ($Part:ident.$field:ident () limit $name:literal $unit:ident) => {
-        $crate::choice::Sysctl {
-            name: $name,
-            text: $crate::choice::FieldText {
-                form: || concat!("a whole number of ", stringify!($unit), "s").to_lowercase(),
-                get: |kernel| {
-                    let limit = $crate::declare::HasPart::<$Part>::part(kernel).$field;
-                    let time = limit.time($crate::declare::HasTicks::hz(kernel));
-                    (time.as_nanos() / $crate::value::$unit).to_string()
-                },
-                set: |kernel, text| {
-                    let value = $crate::value::time(text, $crate::value::$unit);
-                    let value = value.map($crate::receive::TickLimit::Time);
-                    $crate::declare::put(&mut $crate::declare::HasPart::<$Part>::part_mut(kernel).$field, value)
-                },
-            },
-        }
-    };
     ($Part:ident.$field:ident () time $name:literal $unit:ident) => {
         $crate::choice::Sysctl {
             name: $name,
             text: $crate::choice::FieldText {
                 form: || concat!("a whole number of ", stringify!($unit), "s").to_lowercase(),
-                get: |kernel| ($crate::declare::HasPart::<$Part>::part(kernel).$field.as_nanos() / $crate::value::$unit).to_string(),
+                get: |kernel| {
+                    let value = $crate::declare::HasPart::<$Part>::part(kernel).$field;
+                    let time = $crate::value::Time::time(value, $crate::declare::HasTicks::hz(kernel));
+                    (time.as_nanos() / $crate::value::$unit).to_string()
+                },
                 set: |kernel, text| {
-                    let value = $crate::value::time(text, $crate::value::$unit);
+                    let value = $crate::value::time(text, $crate::value::$unit).map(Into::into);
                     $crate::declare::put(&mut $crate::declare::HasPart::<$Part>::part_mut(kernel).$field, value)
                 },
             },

@@ -1,6 +1,7 @@
 //! The receive path: from the device to TCP.
 
 use crate::choice::Subject;
+use crate::value::Time;
 use std::time::Duration;
 
 /// What takes packets off the device's ring.
@@ -89,9 +90,16 @@ impl TickLimit {
         };
         ticks.max(1)
     }
+}
 
-    /// The limit as a time.
-    pub fn time(self, hz: u32) -> Duration {
+impl From<Duration> for TickLimit {
+    fn from(time: Duration) -> Self {
+        Self::Time(time)
+    }
+}
+
+impl Time for TickLimit {
+    fn time(self, hz: u32) -> Duration {
         match self {
             Self::Ticks(ticks) => {
                 Duration::from_nanos(u64::from(ticks) * 1_000_000_000 / u64::from(hz.max(1)))
@@ -151,7 +159,7 @@ declare! {
             name: "netdev-budget-time", subject: Subject::ReceivePath,
             meaning: "time limit of one run of the receive softirq: over at a tick, so 1 to 2 ticks if it is 2",
             source: "net/core/dev.c: net_rx_action, jiffies - start_time > 1 until 4.11; netdev_budget_usecs, 2 ticks, since 4.12",
-            sysctl: limit "net.core.netdev_budget_usecs" in MICROSECOND,
+            sysctl: time "net.core.netdev_budget_usecs" in MICROSECOND,
             kernels: [TickLimit::Ticks(2)],
         };
         dev_weight: u32 = {

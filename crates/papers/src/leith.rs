@@ -75,7 +75,7 @@ pub fn cases() -> Vec<PaperCase> {
     ]
 }
 
-/// The same, where the path loses one ACK in ten.
+/// The case on a path that loses one ACK in ten.
 fn lossy(mut case: PaperCase) -> PaperCase {
     case.sets.push("path.reverse.loss=10%".to_owned());
     case

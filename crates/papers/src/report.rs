@@ -102,6 +102,15 @@ impl Report {
     }
 }
 
+/// The tolerance of a number: a quarter of the paper's.
+const TOLERANCE: f64 = 0.25;
+
+/// Whether a number is what the paper says, from `least` to `most`, or within a quarter of it: the papers' numbers are read
+/// off figures, or rounded.
+pub fn is_about(ours: f64, [least, most]: [f64; 2]) -> bool {
+    (least * (1.0 - TOLERANCE)..=most * (1.0 + TOLERANCE)).contains(&ours)
+}
+
 impl Cell {
     /// A cell from the minimum, median and maximum of our runs.
     pub fn new(
@@ -123,7 +132,7 @@ impl Cell {
     /// Whether it is within the tolerance.
     pub fn is_near(&self) -> bool {
         match (self.judged, self.error()) {
-            (Judged::Share, Some(error)) => error.abs() <= 0.25,
+            (Judged::Share, Some(error)) => error.abs() <= TOLERANCE,
             (Judged::Factor, Some(error)) => (-0.5..=1.0).contains(&error),
             (Judged::Share | Judged::Factor, None) => self.ours == 0.0,
             (Judged::Fitted | Judged::Shown, _) => true,

@@ -139,6 +139,14 @@ fn in_a_process(mut passed: Vec<Passed>) -> Vec<Passed> {
     passed
 }
 
+/// The first finding is that the path was full.
+#[track_caller]
+fn expect_full_path(passed: &[Passed]) {
+    let report = report(passed);
+    let cause = main_finding(&report).cause;
+    assert!(matches!(cause, Cause::BottleneckFull | Cause::StandingQueue), "{:#?}", report.main().findings);
+}
+
 /// A bottleneck of 10 Mbit/s, in bytes per millisecond.
 const TEN_MBIT: i64 = 1_250;
 
@@ -148,9 +156,7 @@ fn late_reactions_to_acks_are_no_idle_application() {
         let window = Box::new(|_, _| 256 << 10);
         let (amount, rate) = (5_000_000, TEN_MBIT);
         let setup = Setup { amount, rate, pushes: true, window, one_way, ..Setup::default() };
-        let passed = in_a_process(transfer(setup).a);
-        let cause = main_finding(&report(&passed)).cause;
-        assert!(matches!(cause, Cause::BottleneckFull | Cause::StandingQueue), "{cause}");
+        expect_full_path(&in_a_process(transfer(setup).a));
     }
 }
 
@@ -167,9 +173,7 @@ fn window_that_exceeds_a_full_path_limits_nothing() {
     // 64 KiB over 40 ms are 13 Mbit/s, and over a path of 8 Mbit/s a queue.
     let window = || Box::new(|_, _| 65_535);
     let setup = |rate| Setup { amount: 4_000_000, window: window(), scale: 0, rate, ..Setup::default() };
-    let full = report(&transfer(setup(1_000)).a);
-    let cause = main_finding(&full).cause;
-    assert!(matches!(cause, Cause::BottleneckFull | Cause::StandingQueue), "{:#?}", full.main().findings);
+    expect_full_path(&transfer(setup(1_000)).a);
     expect_mainly(&transfer(setup(12_500)).a, Cause::WindowScaleTooSmall);
 }
 

@@ -45,7 +45,9 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     spells.add(context.first, begin, context.opening);
     let full_at = queue::least_flight_at_peak(stretches, overview.base_rtt.unwrap_or(0), overview.peak_rate);
     let ceiling = send_buffer::ceiling(context, stretches, finished);
-    let classifier = Classifier { context, overview: &overview, stretches, finished, full_at, ceiling };
+    let capacity = finished.trains.capacity().filter(|_| !context.at_sender && !context.queue_shows);
+    let classifier =
+        Classifier { context, overview: &overview, stretches, finished, full_at, ceiling, capacity };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
@@ -176,6 +178,8 @@ struct Classifier<'a> {
     full_at: Option<u32>,
     /// What was in flight at most, to the byte, in RTT after RTT.
     ceiling: Option<u32>,
+    /// The path's capacity in bit/s, as trains show it where no RTT shows a queue.
+    capacity: Option<f64>,
 }
 
 impl Classifier<'_> {
@@ -481,7 +485,7 @@ impl Classifier<'_> {
             return self.turns(stretch);
         }
         // No congestion window stays the same to the byte, or returns to that after a loss.
-        if self.context.at_sender && self.ceiling == Some(stretch.flight_max) && !by_itself {
+        if self.ceiling == Some(stretch.flight_max) && !by_itself {
             return Cause::SendBufferFull;
         }
         // From afar it does not show what triggered a segment, only that everything was sent each time.
@@ -496,8 +500,7 @@ impl Classifier<'_> {
         }
         // A stack that keeps one segment in flight is held by each ACK and its delay. Without a delay, it is held by
         // its buffer.
-        let before_loss = |stretch: &Stretch| stretch.marks.has(Marks::BEFORE_LOSS);
-        if self.overview.one_segment && self.stretches.first().is_some_and(before_loss) {
+        if self.overview.one_segment && self.stretches[0].marks.has(Marks::BEFORE_LOSS) {
             return if self.overview.one_at_once { Cause::SendBufferFull } else { Cause::NagleDelayedAck };
         }
         if stretch.marks.has(Marks::AFTER_ECN) {
@@ -600,10 +603,7 @@ impl Classifier<'_> {
     /// Whether data arrives without a pause at the rate of the slowest link, as trains show that: far from the sender,
     /// where no RTT shows a queue. For one RTT only, it may be a train itself.
     fn arrives_at_capacity(&self, at: usize) -> bool {
-        let Some(capacity) = self.finished.trains.capacity() else { return false };
-        if self.context.at_sender || self.context.queue_shows {
-            return false;
-        }
+        let Some(capacity) = self.capacity else { return false };
         let (least, most) = thresholds::AT_CAPACITY;
         // Two segments for each ACK, and as many late.
         let pause = (4.0 * f64::from(self.context.mss) * 8e6 / capacity) as u32;

@@ -7,10 +7,10 @@ use super::track::Finished;
 use crate::cause::{Cause, Limit};
 use crate::report::ScaleKnown;
 
-/// The most data in flight, if it was the same to the byte in many RTTs while neither window nor loss held the sender: no
+/// Next to the sender, the most data in flight, if it was the same to the byte in many RTTs while neither window nor loss held the sender: no
 /// whole number of segments, as a clamped congestion window is, or less than any initial window.
 pub fn ceiling(context: &Context, stretches: &[Stretch], finished: &Finished<'_>) -> Option<u32> {
-    if !matches!(context.scale, ScaleKnown::Agreed(_)) {
+    if !context.at_sender || !matches!(context.scale, ScaleKnown::Agreed(_)) {
         return None;
     }
     let most = u32::try_from(finished.flight_max.get()).ok()?;

@@ -2,7 +2,7 @@
 
 use super::{Experiment, QUEUES, Results, TABLE_I, TABLE_II};
 use crate::measure::FlowMeasures;
-use crate::report::Claim;
+use crate::report::{Claim, is_about};
 use slowpath_kernels::buffers::Host;
 use slowpath_kernels::registry;
 
@@ -61,11 +61,6 @@ fn sizes(rows: &[(u32, f64)]) -> String {
     rows.iter().map(|(window, _)| window.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether a number is within a quarter of the paper's.
-fn about(ours: f64, published: f64) -> bool {
-    (ours / published - 1.0).abs() <= 0.25
-}
-
 fn windows(results: &Results<'_>) -> Vec<Claim> {
     let [short, long, _] = QUEUES;
     let sent_again =
@@ -98,7 +93,7 @@ fn windows(results: &Results<'_>) -> Vec<Claim> {
             place: "section V",
             says: "large buffers alone give about a quarter of the capacity",
             seen: format!("{:.0} % at best", 100.0 * best / capacity),
-            holds: Some(about(best / capacity, 0.25)),
+            holds: Some(is_about(best / capacity, [0.25; 2])),
         },
         Claim {
             place: "section V",
@@ -122,7 +117,7 @@ fn windows(results: &Results<'_>) -> Vec<Claim> {
             place: "section V",
             says: "these connections have RTTs of up to 120 ms",
             seen: format!("up to {:.0} ms with 8 MB, {:.0} ms with 16 MB", rtts[0] * 1e3, rtts[1] * 1e3),
-            holds: Some(rtts.iter().all(|rtt| about(*rtt, 0.12))),
+            holds: Some(rtts.iter().all(|rtt| is_about(*rtt, [0.12; 2]))),
         },
     ]
 }
@@ -137,7 +132,7 @@ fn queues(results: &Results<'_>) -> Vec<Claim> {
             place: "section V, table II",
             says: "a txqueuelen of 1000 makes large windows faster (by 133 and 128 % with 4 and 8 MB)",
             seen: format!("by {:.0} and {:.0} %", 100.0 * gains[0], 100.0 * gains[1]),
-            holds: Some(about(gains[0], 1.33) && about(gains[1], 1.28)),
+            holds: Some(is_about(gains[0], [1.33; 2]) && is_about(gains[1], [1.28; 2])),
         },
         Claim {
             place: "section V, table II",

@@ -2,7 +2,7 @@
 
 use super::grid::{AUTO, DELAYS, DRS, KERNELS, NONE, SIZES, STREAMS, Tuned, size};
 use super::results::Results;
-use crate::report::Claim;
+use crate::report::{Claim, is_about};
 use slowpath_model::statistics;
 
 const NEAR: u32 = DELAYS[0];
@@ -59,9 +59,9 @@ fn alike(one: [f64; 4], other: [f64; 4]) -> bool {
     ratios(one, other).iter().all(|ratio| (0.9..=1.1).contains(ratio))
 }
 
-/// Whether all are what the paper says, or within a quarter of it: its numbers are read off figures and rounded.
-fn about(values: &[f64], [least, most]: [f64; 2]) -> bool {
-    values.iter().all(|value| (least * 0.75..=most * 1.25).contains(value))
+/// Whether all are what the paper says, or within a quarter of it.
+fn are_about(values: &[f64], published: [f64; 2]) -> bool {
+    values.iter().all(|value| is_about(*value, published))
 }
 
 fn near_untuned(results: &Results) -> Vec<Claim> {
@@ -80,7 +80,7 @@ fn near_untuned(results: &Results) -> Vec<Claim> {
             place: "section IV-A, figure 2",
             says: "DRS is faster still, by 30 to 50 Mbit/s",
             seen: format!("by {} Mbit/s", listed(over_auto, 0)),
-            holds: Some(about(&over_auto, [30.0, 50.0])),
+            holds: Some(are_about(&over_auto, [30.0, 50.0])),
         },
         Claim {
             place: "section IV-A, figure 2",
@@ -91,7 +91,7 @@ fn near_untuned(results: &Results) -> Vec<Claim> {
                 gains[1] * 100.0,
                 gains[2] * 100.0
             ),
-            holds: Some(about(&gains, [0.55, 0.7])),
+            holds: Some(are_about(&gains, [0.55, 0.7])),
         },
     ]
 }
@@ -117,7 +117,7 @@ fn near_tuned(results: &Results) -> Vec<Claim> {
             place: "section IV-A, figure 3",
             says: "2.4 gains 30 to 50 Mbit/s by it",
             seen: format!("{} Mbit/s", listed(auto_gains, 0)),
-            holds: Some(about(&auto_gains, [30.0, 50.0])),
+            holds: Some(are_about(&auto_gains, [30.0, 50.0])),
         },
         Claim {
             place: "section IV-A, figure 3",
@@ -242,7 +242,7 @@ fn regional(results: &Results) -> Vec<Claim> {
             place: "section IV-B, figure 8",
             says: "DRS is ahead of 2.4, by 150 Mbit/s",
             seen: format!("by {} Mbit/s", listed(over_auto, 0)),
-            holds: Some(about(&over_auto, [150.0; 2])),
+            holds: Some(are_about(&over_auto, [150.0; 2])),
         },
     ]
 }
@@ -254,7 +254,7 @@ fn far(results: &Results) -> Vec<Claim> {
         .iter()
         .flat_map(|delay| ratios(bounded(results, DRS, *delay), bounded(results, AUTO, *delay)))
         .collect();
-    let within = factors.iter().filter(|factor| about(&[**factor], [5.0, 15.0])).count();
+    let within = factors.iter().filter(|factor| is_about(**factor, [5.0, 15.0])).count();
     let mean = |values: [f64; 4]| statistics::mean(values).unwrap_or(f64::NAN);
     let apart =
         |delay, kernel| (mean(ideals(results, AUTO, delay)) - mean(ideals(results, kernel, delay))).abs();

@@ -10,7 +10,6 @@
 //! in process context), `polling/rounds.rs`, `spinlock.rs`. [`costs`] has the cost of all of it.
 //! `zero_cost`: a host without costs and without other load needs no CPU: packets go from its NIC straight to TCP, and
 //! processes run as soon as they can.
-//! to TCP, and processes run as soon as they can.
 
 pub mod connections;
 pub mod costs;

@@ -85,7 +85,7 @@ impl Host {
     /// Frees what the NIC has sent (`tcp_wfree`). All callers of a socket's TCP call this first, because TCP checks how
     /// much is still in qdisc and NIC.
     pub(in crate::host) fn complete_sent(&mut self, out: &mut Outside<'_>) {
-        if self.receive.ring.has_bus() {
+        if self.receive.ring.bus().is_some() {
             // What has arrived before uses the bus first.
             self.receive.fill_ring(out.now, out);
         }

@@ -21,23 +21,18 @@ pub struct Bus {
     plan: Plan,
     /// When everything requested so far has been carried.
     free_at: Instant,
-    /// The last length and its time, cached: most packets have the same length.
-    last_time: (u32, Duration),
 }
 
 impl Bus {
     /// An idle bus.
     pub fn new(plan: Plan) -> Self {
-        Self { plan, free_at: Instant::START, last_time: (0, Duration::ZERO) }
+        Self { plan, free_at: Instant::START }
     }
 
     /// Carries a frame with an IP packet of `length` bytes, requested at `from`, which must not be earlier than the
     /// last request; returns when all of it has been carried.
     pub fn carry(&mut self, from: Instant, length: u32) -> Instant {
-        if self.last_time.0 != length {
-            self.last_time = (length, self.time_of(length));
-        }
-        self.free_at = self.free_at.max(from) + self.last_time.1;
+        self.free_at = self.free_at.max(from) + self.time_of(length);
         self.free_at
     }
 

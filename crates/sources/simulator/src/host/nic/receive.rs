@@ -87,27 +87,30 @@ impl ReceiveRing {
     ) {
         while let Some((due, frame)) = first_arrival(now, wires, inputs) {
             self.counts.arrived += 1;
-            self.carried_by(due, &mut drops);
-            let Some(bus) = &mut self.bus else {
+            if self.bus.is_none() {
                 self.put(due, frame, &mut drops);
                 continue;
-            };
+            }
+            self.carried_by(due, &mut drops);
             let bytes = u64::from(frame.length());
             if self.on_card_bytes + bytes > self.card_memory {
                 self.counts.dropped += 1;
                 drops(&frame);
                 continue;
             }
-            self.on_card_bytes += bytes;
-            self.on_card.push_back((bus.carry(due, frame.length()), frame));
+            if let Some(bus) = &mut self.bus {
+                self.on_card_bytes += bytes;
+                self.on_card.push_back((bus.carry(due, frame.length()), frame));
+            }
         }
         self.carried_by(now, &mut drops);
     }
 
     /// Puts packets that the bus has carried by `now` on the ring.
     fn carried_by(&mut self, now: Instant, drops: &mut impl FnMut(&Frame)) {
-        while let Some((done, frame)) = self.on_card.front().copied().filter(|(done, _)| *done <= now) {
-            self.on_card.pop_front();
+        while self.on_card.front().is_some_and(|(done, _)| *done <= now)
+            && let Some((done, frame)) = self.on_card.pop_front()
+        {
             self.on_card_bytes -= u64::from(frame.length());
             self.put(done, frame, drops);
         }
@@ -128,11 +131,6 @@ impl ReceiveRing {
     /// The bus, which transmission uses too; `None` if it takes no time.
     pub fn bus(&mut self) -> Option<&mut Bus> {
         self.bus.as_mut()
-    }
-
-    /// Whether there is a bus.
-    pub fn has_bus(&self) -> bool {
-        self.bus.is_some()
     }
 
     /// Whether to interrupt: if enough packets wait, or the first has waited long enough.
