@@ -225,6 +225,7 @@ struct tcp_sock {
 	u32 packets_out;
 	u32 rcv_wnd;
 	u64 bytes_acked;
+	u64 bytes_received;
 	u64 first_tx_mstamp;
 	u32 data_segs_in;
 	struct {

@@ -89,7 +89,10 @@ static __always_inline void put_address(u8 *to, u32 v4, const struct in6_addr *v
 	}
 }
 
-/* Starts the record of an unknown flow. */
+/*
+ * Starts the record of an unknown flow. The kernel counts a segment before it lies on the backlog (tcp_segs_in): while
+ * one does, how many it had counted before is known only of a connection that had not received anything.
+ */
 static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_ns)
 {
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
@@ -100,7 +103,7 @@ static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_
 	if (!tcp)
 		return 0;
 	netns = sk->__sk_common.skc_net.net->ns.inum;
-	if (!is_watched(netns))
+	if (!is_watched(netns) || (sk->sk_lock.owned && tcp->bytes_received))
 		return 0;
 	flow = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!flow) {
@@ -115,7 +118,7 @@ static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_
 	flow->last_ns = now_ns;
 	flow->netns = netns;
 	flow->cgroup = cgroup_of(sk);
-	flow->segments_before = tcp->data_segs_in - segments;
+	flow->segments_before = sk->sk_lock.owned ? 0 : tcp->data_segs_in - segments;
 	flow->read_to = tcp->copied_seq;
 	flow->is_closed = !tcp->rcv_wnd;
 	flow->again = tcp->total_retrans;

@@ -57,6 +57,35 @@ fn backlog_drops_of_a_locked_socket_are_reported() {
     });
 }
 
+/// A connection that is first seen while packets lie on its backlog, of which the kernel has counted all: the probe
+/// counts as many as the kernel.
+#[test]
+#[ignore = "needs root"]
+fn a_backlog_from_before_is_not_counted() {
+    in_own_namespace(|| {
+        let (mut client, server) = connect_with_small_buffers();
+        let page = Missing::page();
+        let live = thread::scope(|scope| {
+            let reader = scope.spawn(|| page.receive(&server));
+            for _ in 0..10 {
+                client.write_all(&[1]).expect("there is room");
+                thread::sleep(Duration::from_micros(1200));
+            }
+            page.is_wanted();
+            let live = start();
+            page.give();
+            reader.join().expect("it reads");
+            live
+        });
+        for _ in 0..10 {
+            client.write_all(&[1]).expect("there is room");
+            thread::sleep(Duration::from_micros(1200));
+        }
+        let check = live.finish(&mut Reports::default()).expect("it reports").check;
+        assert_eq!((check.segments, check.kernel_segments), (10, 10), "{check:?}");
+    });
+}
+
 /// A packet to a port on which nobody listens counts as the host's.
 #[test]
 #[ignore = "needs root"]
