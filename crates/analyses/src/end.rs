@@ -597,7 +597,7 @@ impl EndState {
             edge: window.map(|window| ack + window),
             window: window.unwrap_or(0),
             scale: me.scale,
-            field_full: segment.window >= 64_000,
+            field: segment.window,
             sacked: self.outstanding.sacked_total(),
             delivered,
             round_trip,
@@ -637,7 +637,7 @@ impl EndState {
             raw
         } else {
             raw << match me.scale {
-                ScaleKnown::Agreed(shift) => shift,
+                ScaleKnown::Agreed(shift) | ScaleKnown::Fits(shift) => shift,
                 ScaleKnown::Unknown | ScaleKnown::AtLeast(_) => self.infer_scale(ack, segment, me),
             }
         };
@@ -660,9 +660,14 @@ impl EndState {
         }
     }
 
-    /// Without the handshake: the smallest scale under which no window was smaller than what was sent into it.
+    /// Without the handshake: the scale under which segments end where the window ends, or else the smallest one under
+    /// which no window was smaller than what was sent into it.
     #[inline(never)]
     fn infer_scale(&self, ack: StreamOffset, segment: &Segment, me: &mut EndState) -> u8 {
+        if let Some(shift) = self.track.as_ref().and_then(|track| track.scale_found()) {
+            me.scale = ScaleKnown::Fits(shift);
+            return shift;
+        }
         let (before, used) = me.last_ack.unwrap_or((ack, segment.window));
         let outstanding = self.outstanding.nxt().distance_from(before);
         let known = me.scale.shift();

@@ -130,6 +130,8 @@ evidence! {
     }
     /// The handshake was not captured, so the window scale is the least that fits.
     ScaleInferred = "scale-inferred" { shift: u64 = "The least shift count." }
+    /// The handshake was not captured; segments end to the byte where windows of this scale end.
+    ScaleFits = "scale-fits" { shift: u64 = "The shift count." }
     /// ACKs for several segments came late after them.
     LateAcks = "late-acks" { beyond: Duration = "Later than this." }
     /// The data outstanding was below the receiver's window, and more was there to send.

@@ -219,7 +219,7 @@ impl<'a> Material<'a> {
     const fn window_confidence(&self) -> Confidence {
         match self.answered.window_scale {
             ScaleKnown::Agreed(_) => Confidence::High,
-            ScaleKnown::AtLeast(_) => Confidence::Medium,
+            ScaleKnown::Fits(_) | ScaleKnown::AtLeast(_) => Confidence::Medium,
             ScaleKnown::Unknown => Confidence::Low,
         }
     }
@@ -401,8 +401,10 @@ impl<'a> Material<'a> {
             }
             _ => {}
         }
-        if let ScaleKnown::AtLeast(shift) = self.answered.window_scale {
-            found.push(Evidence::ScaleInferred { shift: shift.into() });
+        match self.answered.window_scale {
+            ScaleKnown::AtLeast(shift) => found.push(Evidence::ScaleInferred { shift: shift.into() }),
+            ScaleKnown::Fits(shift) => found.push(Evidence::ScaleFits { shift: shift.into() }),
+            ScaleKnown::Agreed(_) | ScaleKnown::Unknown => {}
         }
     }
 

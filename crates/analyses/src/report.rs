@@ -405,6 +405,8 @@ impl SynOptions {
 pub enum ScaleKnown {
     /// Agreed in the handshake, which was seen (0 where either end did not offer it).
     Agreed(u8),
+    /// The handshake was not seen; under this shift, segments end to the byte where the window ends.
+    Fits(u8),
     /// The handshake was not seen; this is the smallest shift under which the data outstanding fits the window.
     AtLeast(u8),
     /// Nothing to infer it from: windows are as on the wire and may be larger.
@@ -421,10 +423,15 @@ impl ScaleKnown {
         (shift..=Self::MOST).find(|shift| i64::from(field) << shift >= outstanding)
     }
 
+    /// Whether the window is known, and nothing is sent beyond it.
+    pub const fn is_known(self) -> bool {
+        matches!(self, Self::Agreed(_) | Self::Fits(_))
+    }
+
     /// The shift to count with.
     pub const fn shift(self) -> u8 {
         match self {
-            Self::Agreed(shift) | Self::AtLeast(shift) => shift,
+            Self::Agreed(shift) | Self::Fits(shift) | Self::AtLeast(shift) => shift,
             Self::Unknown => 0,
         }
     }

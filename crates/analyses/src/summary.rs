@@ -245,7 +245,6 @@ fn context(flow: &FlowState, from: End) -> Context {
         base_rtt: distance.map(micros),
         at_sender: me.distance.sending().is_here(),
         queue_shows: me.distance.sending().is_here() || !peer.rtt_by_timestamp.is_empty(),
-        near_known: me.distance.sending().min().is_some(),
         scale_changed: peer.scale_changed,
     }
 }

@@ -281,7 +281,9 @@ pub(crate) fn scale_too_small(facts: &Facts<'_>) -> Vec<Advice> {
     let largest = arithmetic::largest_window(shift);
     let bound = allows(facts, largest).map_or_else(String::new, |bound| format!(" {bound}."));
     let known = match facts.answered().window_scale {
-        ScaleKnown::Agreed(_) => format!("The receiver's window scale of {shift} allows at most {largest}."),
+        ScaleKnown::Agreed(_) | ScaleKnown::Fits(_) => {
+            format!("The receiver's window scale of {shift} allows at most {largest}.")
+        }
         _ => "The window field had its largest value.".to_owned(),
     };
     let text = format!(

@@ -11,6 +11,7 @@ mod facts;
 mod host_refuses;
 mod in_fragments;
 mod labels;
+mod late;
 mod pages;
 mod paths;
 mod stacks;

@@ -21,8 +21,8 @@ pub struct Answer {
     pub window: u32,
     /// Its scale. Where that was agreed in the handshake, nothing is sent beyond [`Self::edge`].
     pub scale: ScaleKnown,
-    /// The window field stood at its maximum but for a segment.
-    pub field_full: bool,
+    /// The window field, as it was sent.
+    pub field: u16,
     /// Bytes SACKed above `una`.
     pub sacked: i64,
     /// Bytes this answer delivers: newly acknowledged, selectively or not.

@@ -22,7 +22,9 @@ use slowpath_model::statistics::median;
 /// there is one ([`LossPattern::rule`](crate::loss_pattern::LossPattern::rule)).
 pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -> (Vec<Spell>, Overview) {
     let mut overview = overview(context, finished.log.as_slice());
-    (overview.near_known, overview.queue_shows) = (context.near_known, context.queue_shows);
+    overview.near_known =
+        !finished.is_unplaced(context.first.plus_nanos(context.last.nanos_since(context.first) / 2));
+    overview.queue_shows = context.queue_shows;
     if finished.taken_back.times > 0 {
         overview.rare_mut().taken_back = finished.taken_back;
     }
@@ -132,17 +134,17 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         overview.waits.clocked += u64::from(stretch.dry_clocked);
         overview.waits.one_at_a_time += u64::from(stretch.one_at_a_time);
     }
-    let time = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
-    let repairing = time(&|stretch| stretch.under(Hold::Recovery));
-    overview.seldom_repaired = repairing < time(&Stretch::lasted) / thresholds::SELDOM_PART;
+    let sum = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
+    let repairing = sum(&|stretch| stretch.under(Hold::Recovery));
+    overview.seldom_repaired = repairing < sum(&Stretch::lasted) / thresholds::SELDOM_PART;
     overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
     // A copy and the next segment may be in flight together for a moment.
-    let several = |stretch: &Stretch| if stretch.flight_max > context.mss { stretch.lasted() } else { 0 };
-    overview.one_segment = time(&several) <= time(&Stretch::lasted) / thresholds::SELDOM_PART;
+    let several = |stretch: &Stretch| if stretch.flight_max > context.mss { stretch.delivered } else { 0 };
+    overview.one_segment = sum(&several) <= sum(&|stretch| stretch.delivered) / thresholds::SELDOM_PART;
     overview.one_at_once =
         overview.one_segment && base_rtt.is_some_and(|base| one_at_once(context, stretches, base));
     let read = || stretches.iter().filter(|stretch| stretch.marks.has(Marks::READ));
-    if read().map(Stretch::lasted).sum::<i64>() >= time(&Stretch::lasted) / thresholds::READ_PART {
+    if read().map(Stretch::lasted).sum::<i64>() >= sum(&Stretch::lasted) / thresholds::READ_PART {
         overview.read_rate = median(read().filter_map(Stretch::rate));
     }
     if let Some(rtt) = queue::longer_rtt(&overview, stretches) {
@@ -251,11 +253,15 @@ impl Classifier<'_> {
             {
                 self.changed_scale()
             }
-            Hold::Dry | Hold::Open if self.fills_unscaled(stretch) => Cause::ReceiveBufferTooSmall,
+            Hold::Dry | Hold::Open if window::fills_unscaled(self.context, stretch) => {
+                Cause::ReceiveBufferTooSmall
+            }
             Hold::Idle | Hold::Dry | Hold::Open if self.arrives_at_capacity(at) => Cause::BottleneckFull,
             Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
             // If the sender's distance is unknown, so is what reached it, and when.
-            Hold::Idle | Hold::Dry | Hold::Open if !self.context.near_known => Cause::Undetermined,
+            Hold::Idle | Hold::Dry | Hold::Open if self.finished.is_unplaced(stretch.from) => {
+                Cause::Undetermined
+            }
             Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => {
                 // Linux delays ACKs that would offer less than those before, since data waits to be read.
                 let before = window::largest(&self.stretches[..at]);
@@ -299,22 +305,12 @@ impl Classifier<'_> {
         if is_none { Cause::NoWindowScaling } else { Cause::WindowScaleTooSmall }
     }
 
-    /// Whether the data in flight filled the receiver's window as it is on the wire, to the segment, if its scale is
-    /// unknown.
-    fn fills_unscaled(&self, stretch: &Stretch) -> bool {
-        let mss = self.context.mss;
-        self.context.unscaled_window.is_some_and(|window| {
-            window >= thresholds::CHANCE_SEGMENTS * mss
-                && (window.saturating_sub(mss) + 1..=window).contains(&stretch.flight_max)
-        })
-    }
-
     /// Whether the receiver delayed its ACKs because its application did not read: it acknowledges at once only if it
     /// can open the window again (`__tcp_ack_snd_check`, 6.18). The window's edge then stays where it was, whatever is
     /// acknowledged.
     fn unread(&self, at: usize) -> bool {
         // A window of unknown scale does not show whether it opens.
-        if !matches!(self.context.scale, ScaleKnown::Agreed(_)) {
+        if !self.context.scale.is_known() {
             return false;
         }
         let no_more = |stretch: &Stretch| {
@@ -351,7 +347,9 @@ impl Classifier<'_> {
         }
         let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
         let shrunk = window::shrunk(self.stretches, at, before, self.overview.base_rtt);
-        let outgrown = stretch.window_max < part(window::largest(&self.stretches[at..]), thresholds::SHRUNK);
+        let outgrown =
+            stretch.window_max < part(window::largest_used(&self.stretches[at..]), thresholds::SHRUNK);
+        let unread = !outgrown && self.finished.unread >= stretch.window_max;
         // A window of two segments or less closes with each of them, read or not.
         let tiny = before <= thresholds::LEAST_BUFFERED_SEGMENTS * mss;
         // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a
@@ -367,7 +365,7 @@ impl Classifier<'_> {
         let closing = around.iter().any(|s| {
             s.under(Hold::Window) > 0 && s.window_min < part(stretch.window_max, thresholds::CLOSING)
         });
-        if zero || (shrunk || held || closing) && !tiny {
+        if zero || (shrunk || held || closing || unread) && !tiny {
             return Cause::SlowReader;
         }
         if let Some(path) = self.window_beyond_a_full_path(stretch) {
@@ -379,7 +377,7 @@ impl Classifier<'_> {
         {
             return Cause::NoWindowScaling;
         }
-        if stretch.marks.has(Marks::FIELD_FULL) && matches!(self.context.scale, ScaleKnown::Agreed(_)) {
+        if stretch.marks.has(Marks::FIELD_FULL) && self.context.scale.is_known() {
             return Cause::WindowScaleTooSmall;
         }
         if outgrown { Cause::AutotuningLag } else { Cause::ReceiveBufferTooSmall }

@@ -34,8 +34,6 @@ pub struct Context {
     pub at_sender: bool,
     /// Whether a queue would show: RTTs are measured all the time, and not only in the handshake.
     pub queue_shows: bool,
-    /// Whether the sender's distance from the tap is known.
-    pub near_known: bool,
     /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale
     /// was changed on the way.
     pub scale_changed: Option<ScaleChanged>,

@@ -35,3 +35,4 @@ pub mod thresholds;
 pub mod track;
 pub mod trains;
 mod window;
+pub mod window_ends;

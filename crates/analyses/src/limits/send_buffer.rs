@@ -5,12 +5,11 @@ use super::stretch::{Hold, Part, Stretch};
 use super::thresholds;
 use super::track::Finished;
 use crate::cause::{Cause, Limit};
-use crate::report::ScaleKnown;
 
 /// Next to the sender, the most data in flight, if it was the same to the byte in many RTTs while neither window nor loss held the sender: no
 /// whole number of segments, as a clamped congestion window is, or less than any initial window.
 pub fn ceiling(context: &Context, stretches: &[Stretch], finished: &Finished<'_>) -> Option<u32> {
-    if !context.at_sender || !matches!(context.scale, ScaleKnown::Agreed(_)) {
+    if !context.at_sender || !context.scale.is_known() {
         return None;
     }
     let most = u32::try_from(finished.flight_max.get()).ok()?;

@@ -5,6 +5,10 @@
 
 use std::time::Duration;
 
+/// A window that opens this long after the last data, in nanoseconds, opens because data had waited to be read: a reader that
+/// waits for data reads at once, and no delayed ACK is later (`TCP_DELACK_MIN`).
+pub const READ_LATE_NS: i64 = 50_000_000;
+
 /// An ACK of several segments that leaves the receiver this late, in nanoseconds, is no delayed ACK: a delayed ACK answers
 /// every second full segment at once (RFC 5681, section 4.2), and a scheduler's latency is below it.
 pub const LATE_ACK_NS: i64 = 10_000_000;

@@ -22,6 +22,7 @@ use crate::outstanding::Placed;
 use crate::overview::TakenBack;
 use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto, micros};
+use beyond::Beyond;
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
@@ -82,13 +83,11 @@ pub struct Track {
     taken_back: TakenBack,
     mss: u32,
     episodes: Episodes,
-    /// See [`Self::take_reaction`].
-    reacted: Option<i64>,
-    /// How often data passed beyond the window that this end should have known.
-    beyond: u32,
-    /// See [`Self::least_scale`], and when windows became larger by it.
-    least_scale: u8,
+    beyond: Beyond,
+    /// When windows became larger by a scale that was found.
     rescaled: Option<Instant>,
+    /// Until when the sender's distance was not known.
+    unplaced: Option<Instant>,
     /// When the sender last learnt of a pure ACK, including duplicates: each may let data out.
     acked: Instant,
     /// The time between that ACK and the one before, in nanoseconds.
@@ -126,6 +125,9 @@ const SHORTEST_WAIT: i64 = 2_000_000;
 /// How late a host may be by itself, in nanoseconds.
 const LATE_BY_ITSELF: i64 = 10_000_000;
 
+/// A window field from this on stands at its maximum but for a segment.
+const LARGE_FIELD: u16 = 64_000;
+
 /// Answers kept for a sender that does not react: more than any window has segments in flight.
 const MOST_PENDING: usize = 1 << 16;
 
@@ -160,10 +162,9 @@ impl Track {
             taken_back: TakenBack::default(),
             mss: 1,
             episodes: Episodes::default(),
-            reacted: None,
-            beyond: 0,
-            least_scale: 0,
+            beyond: Beyond::default(),
             rescaled: None,
+            unplaced: None,
             acked: from,
             between_answers: i64::MAX / 2,
             reach_before: None,
@@ -381,6 +382,10 @@ impl Track {
                 self.current.marks.set(Marks::HELD_BACK);
             }
         }
+        self.beyond.answered(&answer, answer.una >= self.nxt, rto);
+        if !answer.scale.is_known() {
+            self.keep_window(&answer);
+        }
         if self.pending.is_empty() && near.is_here() {
             self.learn(answer.at, &answer, rto);
         } else {
@@ -405,6 +410,7 @@ impl Track {
     fn answered_far_away(&mut self, answer: Answer, near: &Distance, rto: &LinuxRto) {
         self.catch_up(answer.at, None, near, rto);
         if near.min().is_none() {
+            self.unplaced = Some(answer.at);
             self.learn(answer.at, &answer, rto);
         } else {
             if self.pending.len() == MOST_PENDING {
@@ -464,7 +470,7 @@ impl Track {
             edge,
             reach,
             window: answer.window,
-            field_full: answer.field_full,
+            field_full: answer.field >= LARGE_FIELD,
             sacked: answer.sacked,
             taken_back: self.known.taken_back,
             scale: answer.scale,
@@ -609,6 +615,9 @@ impl Track {
                 self.note_train(at, segment, near);
             }
             let is_short = self.emptied_the_queue(segment);
+            if is_short && !self.known.scale.is_known() {
+                self.look_for_window(at, segment.end());
+            }
             if is_short && !near.is_here() {
                 self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
             }

@@ -1,11 +1,26 @@
 //! How the receiver's window changed over the stretches of a direction.
 
+use super::context::Context;
 use super::stretch::Stretch;
 use super::thresholds;
+
+/// Whether the data in flight filled the receiver's window as it is on the wire, to the segment, if its scale is unknown.
+pub fn fills_unscaled(context: &Context, stretch: &Stretch) -> bool {
+    context.unscaled_window.is_some_and(|window| {
+        window >= thresholds::CHANCE_SEGMENTS * context.mss
+            && (window.saturating_sub(context.mss) + 1..=window).contains(&stretch.flight_max)
+    })
+}
 
 /// The largest window of some stretches, in bytes.
 pub fn largest(stretches: &[Stretch]) -> u32 {
     stretches.iter().map(|stretch| stretch.window_max).max().unwrap_or(0)
+}
+
+/// The largest window of those stretches in which data was sent, in bytes. Later, it opens as what is left is read.
+pub fn largest_used(stretches: &[Stretch]) -> u32 {
+    let last = stretches.iter().rposition(|stretch| stretch.sent_after.iter().any(|sent| *sent > 0));
+    largest(last.and_then(|last| stretches.get(..last)).unwrap_or(stretches))
 }
 
 /// Whether the receiver offered much less in the stretch at `at` than `before`, since data waited to be read. `base` is the

@@ -105,7 +105,8 @@ pub struct SynOptions {
 pub struct WindowScale {
     /// The shift; `null` where nothing is known.
     shift: Option<u8>,
-    /// `agreed` in the handshake, `at-least` this by what was outstanding, or `unknown`.
+    /// `agreed` in the handshake; `fits`: segments end to the byte where windows of this scale end; `at-least` this, by
+    /// what was outstanding; or `unknown`.
     known: &'static str,
 }
 
@@ -233,6 +234,7 @@ impl WindowScale {
     const fn of(scale: ScaleKnown) -> Self {
         match scale {
             ScaleKnown::Agreed(shift) => Self { shift: Some(shift), known: "agreed" },
+            ScaleKnown::Fits(shift) => Self { shift: Some(shift), known: "fits" },
             ScaleKnown::AtLeast(shift) => Self { shift: Some(shift), known: "at-least" },
             ScaleKnown::Unknown => Self { shift: None, known: "unknown" },
         }

@@ -9,7 +9,7 @@ use crate::quantity::{count, counted, duration, duration_or_dash};
 use crate::recording::Recording;
 use crate::words;
 use slowpath_analyses::picture::Picture;
-use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown, Spell};
+use slowpath_analyses::report::{Finding, FlowReport, Spell};
 use slowpath_analyses::{Cause, Label, Limit};
 use slowpath_model::{Bytes, Instant, shown};
 
@@ -97,7 +97,7 @@ fn flow_data(
     most_marks: usize,
 ) -> FlowData {
     let receiver = &flow.directions[(!flow.sender).index()].measures;
-    let known = matches!(receiver.window_scale, ScaleKnown::Agreed(_));
+    let known = receiver.window_scale.is_known();
     FlowData {
         flow: flow.id.0,
         ends: words::ends(flow),

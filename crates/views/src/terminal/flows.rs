@@ -244,6 +244,7 @@ fn exact(bytes: Bytes) -> String {
 fn scale(direction: &DirectionReport) -> String {
     match direction.measures.window_scale {
         ScaleKnown::Agreed(shift) => shift.to_string(),
+        ScaleKnown::Fits(shift) => format!("{shift}, by where segments end"),
         ScaleKnown::AtLeast(shift) => format!("at least {shift}"),
         ScaleKnown::Unknown => "unknown".to_owned(),
     }

@@ -82,6 +82,9 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::ScaleInferred { shift } => {
             format!("the handshake was not captured; a window scale of {shift} is the least that fits")
         }
+        Evidence::ScaleFits { shift } => format!(
+            "the handshake was not captured; segments end where the window ends with a scale of {shift}, to the byte"
+        ),
         Evidence::LateAcks { beyond } => {
             format!("ACKs for several segments came more than {} after them", duration(beyond))
         }

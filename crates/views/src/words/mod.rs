@@ -272,7 +272,7 @@ pub fn blind_spots(flow: &FlowReport, both_ends: bool) -> Vec<String> {
         ),
     }
     match flow.directions[(!flow.sender).index()].measures.window_scale {
-        ScaleKnown::Agreed(_) => {}
+        ScaleKnown::Agreed(_) | ScaleKnown::Fits(_) => {}
         // A connection that was not opened has no window.
         _ if flow.opening.syn.is_some() && flow.opening.syn_ack.is_none() => {}
         _ if flow.opening.syn.is_some() => spots.push(

@@ -1,6 +1,10 @@
-//! Data beyond the window that its sender should know: the sender is nearer to the tap than it seemed, or the window larger.
+//! Data beyond the window that its sender should know: the sender is nearer to the tap than it seemed, or the window
+//! larger. Data that ends where a window ends shows the sender's distance and the window's scale.
 
 use super::Track;
+use crate::limits::answer::Answer;
+use crate::limits::thresholds;
+use crate::limits::window_ends::{ScaleFound, WindowEnds};
 use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Instant, Segment, StreamOffset};
@@ -8,25 +12,57 @@ use slowpath_model::{Instant, Segment, StreamOffset};
 /// So many segments have to pass beyond it: fewer may be for ACKs that the capture missed.
 const LEAST_BEYOND: u32 = 4;
 
+/// What data at a window's end has shown so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beyond {
+    /// How often data passed beyond the window that this end should have known.
+    times: u32,
+    /// See [`Track::take_reaction`].
+    reacted: Option<i64>,
+    /// See [`Track::least_scale`].
+    least_scale: u8,
+    /// While the scale is not known.
+    ends: Option<Box<WindowEnds>>,
+    /// See [`Track::scale_found`].
+    found: Option<u8>,
+    /// See [`Finished::unread`](super::Finished::unread).
+    pub unread: u32,
+    /// When the last ACK of new data passed, and the window that came with it.
+    answered: Option<(Instant, u32)>,
+}
+
+impl Beyond {
+    /// The receiver answered. If its window opens long after all data was acknowledged (`has_all`), data had waited to be read.
+    #[inline]
+    pub fn answered(&mut self, answer: &Answer, has_all: bool, rto: &LinuxRto) {
+        if answer.delivered > 0 {
+            self.answered = Some((answer.at, answer.window));
+        } else if let Some((since, before)) = self.answered.filter(|_| has_all)
+            && answer.at.nanos_since(since) >= thresholds::READ_LATE_NS.max(rto.srtt_nanos().unwrap_or(0))
+        {
+            self.unread = self.unread.max(answer.window.saturating_sub(before));
+        }
+    }
+}
+
 impl Track {
     /// Data up to `end` passes. A sender keeps to the window that it knows, so it has every answer up to the one that
     /// opened the window so far, and is no farther from the tap than that answer is old. A single case may be an answer
     /// that the capture missed.
     pub(super) fn beyond_known(&mut self, at: Instant, end: StreamOffset, rto: &LinuxRto) {
-        let is_exact =
-            self.pending.front().is_some_and(|answer| matches!(answer.scale, ScaleKnown::Agreed(_)));
+        let is_exact = self.pending.front().is_some_and(|answer| answer.scale.is_known());
         if !is_exact || self.known.edge.is_none_or(|edge| end <= edge) {
             return;
         }
-        self.beyond += 1;
-        if self.beyond < LEAST_BEYOND {
+        self.beyond.times += 1;
+        if self.beyond.times < LEAST_BEYOND {
             return;
         }
         while self.known.edge.is_some_and(|edge| end > edge)
             && let Some(answer) = self.pending.pop_front()
         {
             let age = at.nanos_since(answer.at);
-            self.reacted = Some(self.reacted.map_or(age, |least| least.min(age)));
+            self.beyond.reacted = Some(self.beyond.reacted.map_or(age, |least| least.min(age)));
             self.learn(at, &answer, rto);
         }
     }
@@ -34,7 +70,7 @@ impl Track {
     /// How soon this end reacted to an answer at most, if it did since the last call: an upper bound of its distance
     /// from the tap.
     pub const fn take_reaction(&mut self) -> Option<i64> {
-        self.reacted.take()
+        self.beyond.reacted.take()
     }
 
     /// Data beyond a window whose scale is not known shows that the scale is larger, where the sender's knowledge of ACKs is
@@ -51,23 +87,52 @@ impl Track {
 
     #[cold]
     fn raise_least_scale(&mut self, end: StreamOffset, shift: u8) {
-        self.beyond += 1;
-        if self.beyond < LEAST_BEYOND {
+        self.beyond.times += 1;
+        if self.beyond.times < LEAST_BEYOND {
             return;
         }
         let sent = end.distance_from(self.known.una);
         if let Some(least) = ScaleKnown::least(shift, self.known.window >> shift, sent) {
-            (self.beyond, self.least_scale) = (0, least);
-            // What is known is no bound any more, until the next ACK comes.
-            self.known.edge = None;
-            for answer in &mut self.pending {
-                answer.edge = None;
-            }
+            self.beyond.times = 0;
+            self.beyond.least_scale = least;
+            self.forget_edges();
         }
+    }
+
+    /// What is known is no bound any more, until the next ACK comes.
+    fn forget_edges(&mut self) {
+        self.known.edge = None;
+        for answer in &mut self.pending {
+            answer.edge = None;
+        }
+    }
+
+    /// Keeps a window whose scale is not known.
+    #[cold]
+    pub(super) fn keep_window(&mut self, answer: &Answer) {
+        self.beyond.ends.get_or_insert_default().advertised(answer.at, answer.una, answer.field);
+    }
+
+    /// A segment shorter than an MSS, of new data up to `end`, passes: does it end where a window ends?
+    #[cold]
+    pub(super) fn look_for_window(&mut self, at: Instant, end: StreamOffset) {
+        let Some(ends) = &mut self.beyond.ends else { return };
+        let Some(ScaleFound { shift, soonest }) = ends.short_segment(at, end) else { return };
+        if shift >= self.known.scale.shift().max(self.beyond.least_scale) {
+            self.beyond.reacted = Some(self.beyond.reacted.map_or(soonest, |least| least.min(soonest)));
+            self.beyond.found = Some(shift);
+            self.beyond.ends = None;
+            self.forget_edges();
+        }
+    }
+
+    /// The scale of the receiver's window under which segments end where the window ends.
+    pub const fn scale_found(&self) -> Option<u8> {
+        self.beyond.found
     }
 
     /// The least scale of the receiver's window under which all that this end has sent fits.
     pub const fn least_scale(&self) -> u8 {
-        self.least_scale
+        self.beyond.least_scale
     }
 }

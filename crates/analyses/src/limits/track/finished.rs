@@ -26,6 +26,8 @@ pub struct Finished<'a> {
     pub in_flight_until: Option<Instant>,
     /// What the receiver took back of its window.
     pub taken_back: TakenBack,
+    /// By how much the window opened at most long after all data had been acknowledged, in bytes.
+    pub unread: u32,
     /// What a tap far from the sender shows of whether ACKs trigger it.
     pub from_afar: FromAfar,
     /// The rate of bursts as they arrive far from the sender.
@@ -34,8 +36,17 @@ pub struct Finished<'a> {
     pub missing_since: Option<Instant>,
     /// Until when windows were underestimated, because their scale was unknown.
     pub rescaled: Option<Instant>,
+    /// Until when the sender's distance was not known.
+    unplaced: Option<Instant>,
     /// The view that a sender far from the tap has of the window.
     pub scaled_otherwise: Option<ScaledOtherwise>,
+}
+
+impl Finished<'_> {
+    /// Whether the sender's distance from the tap was not known at `at`: what had reached it, and when, is not known either.
+    pub fn is_unplaced(&self, at: Instant) -> bool {
+        self.unplaced.is_some_and(|until| at < until)
+    }
 }
 
 impl Track {
@@ -60,10 +71,16 @@ impl Track {
             flight_area: self.flight_area,
             in_flight_until: self.in_flight_until,
             taken_back: self.taken_back,
+            unread: self.beyond.unread,
             from_afar: self.from_afar,
             trains: self.trains,
             missing_since: self.missing_since,
-            rescaled: self.rescaled.filter(|_| matches!(self.known.scale, ScaleKnown::AtLeast(_))),
+            rescaled: self.rescaled.filter(|_| !matches!(self.known.scale, ScaleKnown::Agreed(_))),
+            // Answers of unknown age were taken to be known at once, which is right at the sender.
+            unplaced: match near.min() {
+                None => Some(at),
+                Some(_) => self.unplaced.filter(|_| !near.is_here()),
+            },
             scaled_otherwise: self.other_scale.found(self.flight_max),
         }
     }
