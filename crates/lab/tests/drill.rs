@@ -10,15 +10,18 @@
 use slowpath_drill::{Config, Failure, Outcome, Script, Source};
 use slowpath_lab::drill;
 use slowpath_lab::lateness::LatenessWatch;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
+use std::{fs, iter};
 
 /// The release that the scripts were validated on; an older kernel behaves differently.
 const VALIDATED: (u32, u32) = (6, 18);
 /// How often a script is tried at most.
 const RUNS: u32 = 10;
+/// Scripts run at the same time: each sleeps nearly all of its time, in a namespace of its own.
+const AT_ONCE: usize = 4;
 /// How long to wait before another try, after the first few: a busy machine is late for a second or more at a time.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How late a CPU may have been in a run that counts: less than the tolerance of a script.
@@ -141,8 +144,16 @@ fn this_kernel_passes_every_script() {
     let mut found = Vec::new();
     scripts(&folder(), &mut found);
     let (mut failures, mut judged) = (Vec::new(), 0);
-    for path in &found {
-        let verdict = verdict_here(path);
+    let next = AtomicUsize::new(0);
+    let verdicts = || {
+        let paths = iter::from_fn(|| found.get(next.fetch_add(1, Ordering::Relaxed)));
+        paths.map(|path| (path, verdict_here(path))).collect::<Vec<_>>()
+    };
+    let all = thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(verdicts)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("verdicts")).collect::<Vec<_>>()
+    });
+    for (path, verdict) in all {
         judged += usize::from(!matches!(verdict, Verdict::NotJudged(_)));
         match verdict {
             Verdict::Passes => {}
