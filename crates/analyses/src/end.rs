@@ -360,7 +360,7 @@ impl EndState {
         track.on_data_segment(at, segment, placed, near, &self.rto, || self.outstanding.oldest_sent());
         // Timestamps show it better.
         if segment.timestamps.is_none()
-            && let Some(reaction) = track.take_reaction()
+            && let Some(reaction) = track.take_reaction(peer.distance.answering())
         {
             self.distance.sample(reaction);
         }

@@ -1,6 +1,7 @@
 //! Captures that begin after the handshake, without timestamps: neither the window's scale nor the sender's distance from
 //! the tap is known, unless something later shows it.
 
+use crate::captures::{at_random, losing};
 use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly};
@@ -115,4 +116,15 @@ fn distance_known_at_the_end_shows_nothing_of_before() {
     passed.push((at.plus_nanos(100 * MS), fin));
     passed.push((at.plus_nanos(100 * MS + 2 * ONE_WAY), back));
     expect_mainly(&passed, Cause::Undetermined);
+}
+
+/// New data passes right after the ACKs that let it out: the tap is next to A, which shows what held it. Next to B, each ACK
+/// follows data.
+#[test]
+fn data_right_after_acks_shows_the_sender() {
+    let fate = Box::new(losing(at_random(200)));
+    let taps = transfer(Setup { amount: 8_000_000, fate, ..Setup::default() });
+    expect_mainly(&taps.a, Cause::AfterLoss);
+    expect_mainly(&late(&taps.a), Cause::AfterLoss);
+    expect_mainly(&late(&taps.b), Cause::Undetermined);
 }

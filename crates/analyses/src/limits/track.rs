@@ -551,6 +551,7 @@ impl Track {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
             Label::Retransmission | Label::Spurious => self.on_retransmission(at, segment, placed, near, rto),
             Label::New | Label::OutOfOrder => {
+                self.note_reaction(at, near);
                 self.overdue(at, || if near.is_here() { oldest() } else { None }, rto);
                 let mut hold = self.hold();
                 if hold == Hold::Open && near.is_here() && self.is_let_in(at, near) {

@@ -6,7 +6,7 @@ use crate::limits::answer::Answer;
 use crate::limits::thresholds;
 use crate::limits::window_ends::{ScaleFound, WindowEnds};
 use crate::report::ScaleKnown;
-use crate::rtt::{Distance, LinuxRto};
+use crate::rtt::{Distance, LinuxRto, is_far_nearer};
 use slowpath_model::{Instant, Segment, StreamOffset};
 
 /// So many segments have to pass beyond it: fewer may be for ACKs that the capture missed.
@@ -25,10 +25,45 @@ pub(super) struct Beyond {
     ends: Option<Box<WindowEnds>>,
     /// See [`Track::scale_found`].
     found: Option<u8>,
+    /// While this end's distance is not known.
+    at_once: AtOnce,
     /// See [`Finished::unread`](super::Finished::unread).
     pub unread: u32,
     /// When the last ACK of new data passed, and the window that came with it.
     answered: Option<(Instant, u32)>,
+}
+
+/// How soon new data follows ACKs at the tap.
+#[derive(Clone, Copy, Debug, Default)]
+struct AtOnce {
+    bursts: u32,
+    soon: u32,
+    /// The shortest time, in nanoseconds.
+    least: Option<i64>,
+}
+
+impl AtOnce {
+    /// Bursts that have to follow their ACK at once, and of how many: what passes at some distance from its sender follows the
+    /// ACKs in between at any time.
+    const LEAST: u32 = 32;
+    const PART: (u32, u32) = (7, 8);
+    /// At once, in nanoseconds, and the part of the time between two ACKs.
+    const SOON: (i64, i64) = (200_000, 8);
+
+    /// New data follows an ACK after `gap`; that ACK followed the one before after `between`.
+    #[cold]
+    fn saw(&mut self, gap: i64, between: i64) {
+        self.bursts = self.bursts.saturating_add(1);
+        if gap <= Self::SOON.0 && gap * Self::SOON.1 <= between {
+            self.soon += 1;
+            self.least = Some(self.least.map_or(gap, |least| least.min(gap)));
+        }
+    }
+
+    fn reaction(&self) -> Option<i64> {
+        let (part, of) = Self::PART;
+        self.least.filter(|_| self.soon >= Self::LEAST && self.soon * of >= self.bursts * part)
+    }
 }
 
 impl Beyond {
@@ -68,9 +103,16 @@ impl Track {
     }
 
     /// How soon this end reacted to an answer at most, if it did since the last call: an upper bound of its distance
-    /// from the tap.
-    pub const fn take_reaction(&mut self) -> Option<i64> {
-        self.beyond.reacted.take()
+    /// from the tap. `answering` is how far the other end is.
+    pub fn take_reaction(&mut self, answering: &Distance) -> Option<i64> {
+        // Next to the receiver, each ACK follows data that comes in bursts.
+        let at_once = || {
+            self.beyond
+                .at_once
+                .reaction()
+                .filter(|gap| answering.min().is_some_and(|far| is_far_nearer(*gap, far)))
+        };
+        self.beyond.reacted.take().or_else(at_once)
     }
 
     /// Data beyond a window whose scale is not known shows that the scale is larger, where the sender's knowledge of ACKs is
@@ -104,6 +146,15 @@ impl Track {
         self.known.edge = None;
         for answer in &mut self.pending {
             answer.edge = None;
+        }
+    }
+
+    /// New data passes.
+    #[inline]
+    pub(super) fn note_reaction(&mut self, at: Instant, near: &Distance) {
+        // A burst follows its ACK; the rest of it, its first segment.
+        if near.min().is_none() && self.acked > self.sent {
+            self.beyond.at_once.saw(at.nanos_since(self.acked), self.between_answers);
         }
     }
 
