@@ -6,6 +6,7 @@ use crate::wire::{Passed, report, script};
 use crate::{expect_mainly, main_finding};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Cause, Limit};
+use std::collections::VecDeque;
 
 /// The payload of a full segment: the MSS of [`handshake`].
 const FULL: i64 = 1460;
@@ -109,18 +110,26 @@ fn payload_that_comes_while_data_is_in_flight_asks_for_nothing() {
 }
 
 /// With MTU probing, a sender finds 1360 bytes to be the largest that passes, and probes for more in vain. A congestion window
-/// of 40 segments is always full: each ACK of two lets out two, the second of which has the push flag.
+/// of 40 segments is always full, and grows by one each RTT: each ACK lets out as many as it acknowledges, of which the last
+/// has the push flag.
 fn narrowed() -> Vec<Passed> {
     let mut stream = Stream::new();
     for nth in 0..10 {
         stream.send(60_000 + nth, FULL, false);
     }
     stream.acknowledge(60_000 + RTT, stream.sent, 0);
-    for pair in 0..1_500 {
-        let at = 150_000 + pair * 2_000;
-        let len = if pair % 100 == 50 { 1_400 } else { 1_360 };
-        stream.send(at, len, false);
-        stream.send(at + 1, 1_360, true);
+    let mut bursts = [2; 20];
+    for burst in 0..1_500 {
+        let at = 150_000 + burst * 2_000;
+        let slot = (burst % 20) as usize;
+        if burst % 21 == 0 {
+            bursts[slot] += 1;
+        }
+        for nth in 1..bursts[slot] {
+            let len = if nth == 1 && burst % 100 == 50 { 1_400 } else { 1_360 };
+            stream.send(at + nth, len, false);
+        }
+        stream.send(at + bursts[slot], 1_360, true);
         let all = stream.sent;
         stream.acknowledge(at + RTT - 10, all, 0);
     }
@@ -147,4 +156,61 @@ fn pairs_of_a_paced_sender_in_front_of_a_full_path_are_not_a_program() {
     let report = report(&transfer(paced).a);
     assert!(share_of(&report, |cause| cause == Cause::SenderIdle) < 0.1);
     assert_eq!(main_finding(&report).cause.limit(), Limit::Path);
+}
+
+/// A program writes `len` bytes at a time until `most` is in flight, and goes on `delay` microseconds after the ACK with
+/// which a third of that is free: a writer that a full buffer stops does so at once.
+fn refilling(len: i64, most: i64, delay: i64) -> Vec<Passed> {
+    let mut stream = Stream::new();
+    let mut in_flight: VecDeque<(i64, i64)> = VecDeque::new();
+    let (mut at, mut una) = (100_000, stream.sent);
+    for _ in 0..150 {
+        while stream.sent - una + len <= most {
+            stream.send(at, len, true);
+            at += 20;
+            in_flight.push_back((at + RTT, stream.sent));
+        }
+        // An ACK for each second segment.
+        while (stream.sent - una) * 3 > most * 2 {
+            in_flight.pop_front();
+            let (acked_at, ack) = in_flight.pop_front().expect("there are more");
+            stream.acknowledge(acked_at, ack, 0);
+            (at, una) = (acked_at + delay, ack);
+        }
+        while let Some((acked_at, ack)) = in_flight.front().copied().filter(|(acked_at, _)| *acked_at < at) {
+            stream.acknowledge(acked_at, ack, 0);
+            in_flight.pop_front();
+            una = ack;
+        }
+    }
+    stream.passed()
+}
+
+#[test]
+fn small_writes_that_refill_a_buffer_are_send_buffer_full() {
+    for (len, most) in [(700, 22_400), (300, 10_800), (1_448, 31_856)] {
+        expect_mainly(&refilling(len, most, 50), Cause::SendBufferFull);
+        expect_mainly(&refilling(len, most, 15_000), Cause::SenderIdle);
+    }
+}
+
+/// As BBR sends: after each wait for the buffer, 64 KiB, a segment a millisecond.
+#[test]
+fn paced_bursts_after_waits_for_acks_are_send_buffer_full() {
+    let bursts = |delay: i64| {
+        let mut stream = Stream::new();
+        let mut at = 100_000;
+        for _ in 0..40 {
+            let before = stream.sent;
+            for nth in 0..44 {
+                stream.send(at + nth * 1_500, FULL, nth == 43);
+                stream.acknowledge(at + nth * 1_500 + RTT, before + (nth + 1) * FULL, 0);
+            }
+            // Two thirds of what was in flight at the end are acknowledged.
+            at += 43 * 1_500 + RTT - 9 * 1_500 + delay;
+        }
+        stream.passed()
+    };
+    expect_mainly(&bursts(50), Cause::SendBufferFull);
+    expect_mainly(&bursts(800), Cause::SenderIdle);
 }

@@ -46,10 +46,8 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let begin = begin.max(context.established.unwrap_or(begin));
     spells.add(context.first, begin, context.opening);
     let full_at = queue::least_flight_at_peak(stretches, overview.base_rtt.unwrap_or(0), overview.peak_rate);
-    let ceiling = send_buffer::ceiling(context, stretches, finished);
     let capacity = finished.trains.capacity().filter(|_| !context.at_sender && !context.queue_shows);
-    let classifier =
-        Classifier { context, overview: &overview, stretches, finished, full_at, ceiling, capacity };
+    let classifier = Classifier { context, overview: &overview, stretches, finished, full_at, capacity };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
@@ -178,8 +176,6 @@ struct Classifier<'a> {
     finished: &'a Finished<'a>,
     /// The least data in flight, in bytes, with which the path delivered its peak rate.
     full_at: Option<u32>,
-    /// What was in flight at most, to the byte, in RTT after RTT.
-    ceiling: Option<u32>,
     /// The path's capacity in bit/s, as trains show it where no RTT shows a queue.
     capacity: Option<f64>,
 }
@@ -291,7 +287,7 @@ impl Classifier<'_> {
                 }
                 _ => Cause::DelaySpike,
             },
-            Hold::Dry => self.dry(stretch, before),
+            Hold::Dry => self.dry(at, before),
             Hold::Open => self.open(at),
         }
     }
@@ -398,7 +394,8 @@ impl Classifier<'_> {
     }
 
     /// The sender's queue was empty after its last segment.
-    fn dry(&self, stretch: &Stretch, before: Option<Cause>) -> Cause {
+    fn dry(&self, at: usize, before: Option<Cause>) -> Cause {
+        let stretch = &self.stretches[at];
         let waits = stretch.dry_clocked.saturating_add(stretch.dry_free).saturating_add(stretch.prompted);
         let prompted = f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
         if (stretch.prompted > 0 && prompted) || pace::by_payload(stretch) {
@@ -424,10 +421,9 @@ impl Classifier<'_> {
         // A full buffer holds the same amount each time.
         let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
         let own = self.overview.unclocked || !self.context.at_sender && pace::often_emptied(stretch);
-        let is_ceiling = u64::from(stretch.flight_max) * 2 >= self.finished.flight_max.get();
         if clocked
             && !own
-            && is_ceiling
+            && (send_buffer::may_be_full(self.stretches, at) || self.is_refilled(at))
             && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss
         {
             return Cause::SendBufferFull;
@@ -463,6 +459,9 @@ impl Classifier<'_> {
         };
         let emptied =
             stretch.dry_clocked + stretch.dry_free > 0 || self.context.at_sender && stretch.emptied > 0;
+        if self.is_refilled(at) && send_buffer::waited(self.stretches, at) {
+            return Cause::SendBufferFull;
+        }
         if by_itself && (emptied || self.context.at_sender && self.equal_bursts(at)) {
             return Cause::SenderIdle;
         }
@@ -482,8 +481,7 @@ impl Classifier<'_> {
         if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(goes_on) {
             return self.turns(stretch);
         }
-        // No congestion window stays the same to the byte, or returns to that after a loss.
-        if self.ceiling == Some(stretch.flight_max) && !by_itself {
+        if !by_itself && send_buffer::is_ceiling(self.context, self.stretches, at) {
             return Cause::SendBufferFull;
         }
         // From afar it does not show what triggered a segment, only that everything was sent each time.
@@ -555,6 +553,10 @@ impl Classifier<'_> {
         } else {
             Cause::AfterLoss
         }
+    }
+
+    fn is_refilled(&self, at: usize) -> bool {
+        send_buffer::is_refilled(self.context, self.stretches, at)
     }
 
     /// Whether far more was in flight before the stretch at `at`: without a loss, no congestion window shrinks.

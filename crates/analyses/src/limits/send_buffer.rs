@@ -1,27 +1,87 @@
 //! Signs of a full send buffer.
 
 use super::context::Context;
-use super::stretch::{Hold, Part, Stretch};
+use super::stretch::{Hold, Marks, Part, Stretch};
 use super::thresholds;
-use super::track::Finished;
 use crate::cause::{Cause, Limit};
 
-/// Next to the sender, the most data in flight, if it was the same to the byte in many RTTs while neither window nor loss held the sender: no
-/// whole number of segments, as a clamped congestion window is, or less than any initial window.
-pub fn ceiling(context: &Context, stretches: &[Stretch], finished: &Finished<'_>) -> Option<u32> {
-    if !context.at_sender || !context.scale.is_known() {
-        return None;
+/// Next to the sender, whether the data in flight in the stretch at `at` was the same to the byte in many around it, while
+/// neither window nor loss held the sender: no congestion window. One that is clamped is a whole number of segments, none
+/// shrinks without a loss, and one that losses keep small was larger before.
+pub fn is_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
+    let (most, marks) = (stretches[at].flight_max, stretches[at].marks);
+    if !context.at_sender || !context.scale.is_known() || most == 0 || marks.has(Marks::AFTER_ECN) {
+        return false;
     }
-    let most = u32::try_from(finished.flight_max.get()).ok()?;
-    let is_free = |stretch: &&Stretch| {
-        matches!(stretch.held_most(), Hold::Open | Hold::Dry) && stretch.emptied_short == 0
+    let free = |stretch: &&Stretch| matches!(stretch.held_most(), Hold::Open | Hold::Dry);
+    let around = around(stretches, at, thresholds::CEILING_RTTS).iter().filter(free);
+    let alike = around.clone().filter(|stretch| stretch.flight_max == most).count();
+    let had_more = stretches[..at].iter().any(|stretch| stretch.flight_max > most);
+    let is_whole = most.is_multiple_of(context.mss);
+    let is_small = most < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss;
+    let is_own = if marks.has(Marks::BEFORE_LOSS) {
+        !is_whole || is_small || had_more
+    } else {
+        (!is_whole || is_small) && !had_more
     };
-    let free = stretches.iter().filter(is_free);
-    let at_ceiling = free.clone().filter(|stretch| stretch.flight_max == most).count();
-    let is_one = at_ceiling >= thresholds::CEILING_RTTS
-        && at_ceiling * thresholds::CEILING_PART >= free.count()
-        && (!most.is_multiple_of(context.mss) || most < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss);
-    is_one.then_some(most)
+    is_own
+        && alike >= thresholds::CEILING_RTTS
+        && alike * 2 >= around.count()
+        && !is_exceeded(stretches, most)
+}
+
+/// Next to the sender, whether ACKs let nothing out until a good part of what was in flight is acknowledged, and then one
+/// of them lets out a burst, again and again: a writer wakes when a third of its buffer is free (`sk_stream_write_space`, 6.18).
+/// A congestion window lets out with each ACK what that acknowledges, and a program writes at other times.
+pub fn is_refilled(context: &Context, stretches: &[Stretch], at: usize) -> bool {
+    let around = around(stretches, at, thresholds::REFILL_REACH);
+    let sum = |of: &dyn Fn(&Stretch) -> u32| around.iter().map(of).sum::<u32>();
+    let waits = sum(&|stretch| stretch.dry_clocked + stretch.dry_free + stretch.prompted);
+    let clocked = sum(&|stretch| stretch.dry_clocked);
+    let (part, of) = thresholds::REFILLED_PART;
+    let is_low = |stretch: &&Stretch| {
+        stretch.dry_clocked > 0 && stretch.peak_max > 0 && stretch.peak_max / part <= stretch.flight_max / of
+    };
+    let waited =
+        stretches[at].under(Hold::Dry) >= stretches[at].lasted() / thresholds::REFILL_WAITED_PART / 2;
+    context.at_sender
+        && waited
+        && around.iter().filter(is_low).count() >= thresholds::REFILLS
+        && f64::from(clocked) >= thresholds::REFILLED_BY_ACKS * f64::from(waits)
+        && !is_exceeded(stretches, stretches[at].flight_max)
+}
+
+/// Whether about `most` was in flight for several RTTs, and later far more: what holds more is not full with that.
+fn is_exceeded(stretches: &[Stretch], most: u32) -> bool {
+    let mut rtts = 0;
+    stretches.iter().any(|stretch| {
+        if rtts < thresholds::EXCEEDED_RTTS {
+            let is_alike = stretch.flight_max.abs_diff(most) <= most / thresholds::EXCEEDED_ALIKE_PART;
+            rtts = if is_alike { rtts + 1 } else { 0 };
+            return false;
+        }
+        let (more, than) = thresholds::EXCEEDED_PART;
+        stretch.flight_max / more > most / than
+    })
+}
+
+/// Whether the sender waited for its buffer for a good part of the time around the stretch at `at`.
+pub fn waited(stretches: &[Stretch], at: usize) -> bool {
+    let around = around(stretches, at, thresholds::REFILL_REACH);
+    let sum = |of: &dyn Fn(&Stretch) -> i64| around.iter().map(of).sum::<i64>();
+    sum(&|stretch| stretch.under(Hold::Dry)) >= sum(&Stretch::lasted) / thresholds::REFILL_WAITED_PART
+}
+
+/// Whether the amount in flight in the stretch at `at` may be all that the buffer holds: about as much as around it, and no
+/// less than later.
+pub fn may_be_full(stretches: &[Stretch], at: usize) -> bool {
+    let around = around(stretches, at, thresholds::CEILING_RTTS);
+    let most = around.iter().map(|stretch| stretch.flight_max).max().unwrap_or(0);
+    stretches[at].flight_max >= most / 2 && !is_exceeded(stretches, stretches[at].flight_max)
+}
+
+fn around(stretches: &[Stretch], at: usize, reach: usize) -> &[Stretch] {
+    &stretches[at.saturating_sub(reach)..(at + reach + 1).min(stretches.len())]
 }
 
 /// A writer that waits until part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs

@@ -188,8 +188,31 @@ pub const BEYOND_FULL_PART: (u32, u32) = (5, 4);
 /// in so many (RFC 5681, section 3.1).
 pub const CEILING_RTTS: usize = 8;
 
-/// And at least one in so many of the RTTs without a loss or a used-up window.
-pub const CEILING_PART: usize = 4;
+/// A buffer takes no more than this many times what has filled it: less are other sizes of segments, whose overhead counts.
+pub const EXCEEDED_PART: (u32, u32) = (3, 2);
+
+/// RTTs in a row with about the same in flight, to one part in [`EXCEEDED_ALIKE_PART`]: more than slow start has.
+pub const EXCEEDED_RTTS: u32 = 3;
+
+/// See [`EXCEEDED_RTTS`].
+pub const EXCEEDED_ALIKE_PART: u32 = 10;
+
+/// Stretches before and after one that show whether a buffer is refilled again and again.
+pub const REFILL_REACH: usize = 4;
+
+/// Refills that are no coincidence.
+pub const REFILLS: usize = 4;
+
+/// After a wait for the buffer, no more than this part of what was in flight is left, with the first new segment: a writer
+/// wakes when a third is free.
+pub const REFILLED_PART: (u32, u32) = (3, 4);
+
+/// The part of the waits that an ACK ended.
+pub const REFILLED_BY_ACKS: f64 = 0.85;
+
+/// The sender waited for at least one in so many of the time: what it sent in between was held by other limits for less
+/// than that.
+pub const REFILL_WAITED_PART: i64 = 4;
 
 /// What arrives at a rate between these parts of the capacity fills the path: ACKs delimit a stretch, and few segments
 /// more or less belong to it.

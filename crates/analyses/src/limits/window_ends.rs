@@ -77,8 +77,7 @@ impl WindowEnds {
             most.segments >= thresholds::OTHER_SCALE_SEGMENTS && most.segments * of >= self.short * part;
         // If each answer acknowledges half a window, half the newest one ends where all of the one before does.
         let others = self.at_scale.iter().enumerate().filter(|(other, _)| *other != shift);
-        let is_only =
-            others.map(|(_, one)| one.segments).max().is_none_or(|next| next * of <= most.segments * part);
+        let is_only = others.map(|(_, one)| one.segments).max().is_none_or(|next| next * 2 <= most.segments);
         let soonest = most.soonest.filter(|_| is_certain && is_only)?;
         Some(ScaleFound { shift: shift as u8, soonest })
     }
