@@ -421,11 +421,9 @@ impl Classifier<'_> {
         // A full buffer holds the same amount each time.
         let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
         let own = self.overview.unclocked || !self.context.at_sender && pace::often_emptied(stretch);
-        if clocked
-            && !own
-            && (send_buffer::may_be_full(self.stretches, at) || self.is_refilled(at))
-            && stretch.peak_max >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss
-        {
+        let may_be_full = send_buffer::may_be_full(self.stretches, at) || self.is_refilled(at);
+        let left = send_buffer::left_after_wait(self.stretches, at);
+        if clocked && !own && may_be_full && left >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss {
             return Cause::SendBufferFull;
         }
         if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }

@@ -39,14 +39,15 @@ pub fn is_refilled(context: &Context, stretches: &[Stretch], at: usize) -> bool 
     let waits = sum(&|stretch| stretch.dry_clocked + stretch.dry_free + stretch.prompted);
     let clocked = sum(&|stretch| stretch.dry_clocked);
     let (part, of) = thresholds::REFILLED_PART;
-    let is_low = |stretch: &&Stretch| {
-        stretch.dry_clocked > 0 && stretch.peak_max > 0 && stretch.peak_max / part <= stretch.flight_max / of
+    let is_low = |near: &usize| {
+        let left = left_after_wait(around, *near);
+        around[*near].dry_clocked > 0 && left > 0 && left / part <= around[*near].flight_max / of
     };
     let waited =
         stretches[at].under(Hold::Dry) >= stretches[at].lasted() / thresholds::REFILL_WAITED_PART / 2;
     context.at_sender
         && waited
-        && around.iter().filter(is_low).count() >= thresholds::REFILLS
+        && (0..around.len()).filter(is_low).count() >= thresholds::REFILLS
         && f64::from(clocked) >= thresholds::REFILLED_BY_ACKS * f64::from(waits)
         && !is_exceeded(stretches, stretches[at].flight_max)
 }
@@ -63,6 +64,12 @@ fn is_exceeded(stretches: &[Stretch], most: u32) -> bool {
         let (more, than) = thresholds::EXCEEDED_PART;
         stretch.flight_max / more > most / than
     })
+}
+
+/// The most that was in flight, with the first new segment, after a wait of the stretch at `at`. That segment may begin the
+/// next one.
+pub fn left_after_wait(stretches: &[Stretch], at: usize) -> u32 {
+    stretches[at..].iter().take(2).map(|stretch| stretch.peak_max).find(|left| *left > 0).unwrap_or(0)
 }
 
 /// Whether the sender waited for its buffer for a good part of the time around the stretch at `at`.
