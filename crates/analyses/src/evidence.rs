@@ -239,6 +239,8 @@ evidence! {
     }
     /// Data left when no ACK had just come.
     UnpromptedSends = "unprompted-sends" { share: f64 = "The part of the data." }
+    /// Far from the sender: bursts came about an RTT after ACKs had left, when much of what was in flight was acknowledged.
+    BurstsAfterAcks = "bursts-after-acks" {}
     /// Every segment was a little shorter than the MSS.
     NearlyFullSegments = "nearly-full-segments" {}
     /// Far from the sender: it fell silent after a full segment, and may have sent what never came.

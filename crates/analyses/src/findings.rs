@@ -562,6 +562,8 @@ impl<'a> Material<'a> {
             found.push(Evidence::SenderDistanceUnknown {});
         } else if self.overview.base_rtt.is_none() || !self.overview.queue_shows {
             found.push(Evidence::NoRtt {});
+        } else if self.overview.like_refills {
+            found.push(Evidence::BurstsAfterAcks {});
         } else if !self.overview.unproven {
             found.push(Evidence::NearlyFullSegments {});
         }

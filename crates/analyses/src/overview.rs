@@ -26,6 +26,8 @@ pub struct Overview {
     pub unclocked: bool,
     /// Hardly any time went into the repair of losses.
     pub seldom_repaired: bool,
+    /// Far from the sender, ACKs seem to let out bursts as a full buffer does.
+    pub like_refills: bool,
     /// There is a silence, far from the sender, in which what was sent may have been lost.
     pub unproven: bool,
     /// There was never more than one segment in flight.

@@ -6,6 +6,7 @@ use crate::wire::{Passed, report, script};
 use crate::{expect_mainly, main_finding};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Cause, Limit};
+use slowpath_model::End;
 use std::collections::VecDeque;
 
 /// The payload of a full segment: the MSS of [`handshake`].
@@ -213,4 +214,49 @@ fn paced_bursts_after_waits_for_acks_are_send_buffer_full() {
     };
     expect_mainly(&bursts(50), Cause::SendBufferFull);
     expect_mainly(&bursts(800), Cause::SenderIdle);
+}
+
+/// Four segments every 12 ms, each acknowledged an RTT later; the last one has `last` bytes.
+fn in_steps(last: i64) -> Vec<Passed> {
+    let mut stream = Stream::new();
+    for burst in 0..300 {
+        let at = 100_000 + burst * 12_000;
+        for nth in 0..4 {
+            stream.send(at + nth * 10, if nth == 3 { last } else { FULL }, nth == 3);
+            let ack = stream.sent;
+            stream.acknowledge(at + nth * 200 + RTT, ack, 0);
+        }
+    }
+    stream.passed()
+}
+
+#[test]
+fn full_segments_in_steps_are_a_shaper_and_short_ones_a_program() {
+    expect_mainly(&in_steps(FULL), Cause::LocalRateLimit);
+    expect_mainly(&in_steps(1_000), Cause::SenderIdle);
+}
+
+/// The same as B sees it, 20 ms later than A sent and 20 ms before A learns of its answers.
+fn at_b(passed: Vec<Passed>) -> Vec<Passed> {
+    let shift = |(at, segment): Passed| {
+        let by = if segment.from == End::A { RTT / 2 } else { -RTT / 2 };
+        (at.plus_nanos(by * 1_000), segment)
+    };
+    let mut passed: Vec<Passed> = passed.into_iter().map(shift).collect();
+    passed.sort_by_key(|(at, _)| *at);
+    passed
+}
+
+/// From afar, what a full buffer lets out and what a program writes after an ACK look alike.
+#[test]
+fn refills_seen_from_afar_are_not_an_idle_program() {
+    for (len, most) in [(700, 22_400), (300, 10_800), (1_448, 31_856)] {
+        let report = report(&at_b(refilling(len, most, 50)));
+        let cause = main_finding(&report).cause;
+        assert!(
+            matches!(cause, Cause::Undetermined | Cause::SendBufferFull),
+            "{:#?}",
+            report.main().findings
+        );
+    }
 }

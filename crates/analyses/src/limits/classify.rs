@@ -35,6 +35,8 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         overview.rare_mut().scale_changed = context.scale_changed;
     }
     overview.unclocked = finished.from_afar.shows_no_clock();
+    let refilled = |at: usize| send_buffer::is_refilled(finished.log.as_slice(), at);
+    overview.like_refills = !context.at_sender && (0..finished.log.as_slice().len()).any(refilled);
     if overview.rare().steady.is_some() && !context.at_sender && finished.trains.are_pushed() {
         // Seen from afar, a program that writes segments sends as evenly as a clock of its host.
         overview.rare_mut().steady = None;
@@ -421,10 +423,14 @@ impl Classifier<'_> {
         // A full buffer holds the same amount each time.
         let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
         let own = self.overview.unclocked || !self.context.at_sender && pace::often_emptied(stretch);
-        let may_be_full = send_buffer::may_be_full(self.stretches, at) || self.is_refilled(at);
         let left = send_buffer::left_after_wait(self.stretches, at);
-        if clocked && !own && may_be_full && left >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss {
-            return Cause::SendBufferFull;
+        if clocked && left >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss {
+            if !own && send_buffer::may_be_full(self.stretches, at) {
+                return Cause::SendBufferFull;
+            }
+            if let Some(cause) = self.refilled(at) {
+                return cause;
+            }
         }
         if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
     }
@@ -457,8 +463,8 @@ impl Classifier<'_> {
         };
         let emptied =
             stretch.dry_clocked + stretch.dry_free > 0 || self.context.at_sender && stretch.emptied > 0;
-        if self.is_refilled(at) && send_buffer::waited(self.stretches, at) {
-            return Cause::SendBufferFull;
+        if let Some(cause) = self.refilled(at).filter(|_| send_buffer::waited(self.stretches, at)) {
+            return cause;
         }
         if by_itself && (emptied || self.context.at_sender && self.equal_bursts(at)) {
             return Cause::SenderIdle;
@@ -523,10 +529,11 @@ impl Classifier<'_> {
             // buffer holds. In the latter case, each ACK lets out what it made room for.
             return if stretch.flight_max < thresholds::INITIAL_WINDOW_SEGMENTS * self.context.mss {
                 let by_ack = stretch.part_sent_after(&Prompt::ACKS) >= thresholds::CLOCKED_BY_ACKS;
-                let is_full = self.context.at_sender && by_ack && stretch.emptied == 0 && self.refilled(at);
+                let is_alike = send_buffer::is_alike_beside(self.stretches, at);
+                let is_full = self.context.at_sender && by_ack && stretch.emptied == 0 && is_alike;
                 if is_full {
                     Cause::SendBufferFull
-                } else if !self.context.at_sender && stretch.emptied == 0 && self.refilled(at) {
+                } else if !self.context.at_sender && stretch.emptied == 0 && is_alike {
                     // From afar, a window that a device on the path wrote looks the same.
                     Cause::Undetermined
                 } else {
@@ -553,8 +560,11 @@ impl Classifier<'_> {
         }
     }
 
-    fn is_refilled(&self, at: usize) -> bool {
-        send_buffer::is_refilled(self.context, self.stretches, at)
+    /// The cause, if ACKs let out bursts as a full buffer does; from afar, they may only seem to.
+    fn refilled(&self, at: usize) -> Option<Cause> {
+        let is_sure = self.context.at_sender || self.finished.from_afar.shows_clock();
+        let cause = if is_sure { Cause::SendBufferFull } else { Cause::Undetermined };
+        send_buffer::is_refilled(self.stretches, at).then_some(cause)
     }
 
     /// Whether far more was in flight before the stretch at `at`: without a loss, no congestion window shrinks.
@@ -588,14 +598,6 @@ impl Classifier<'_> {
         }
         let rtt = if stretch.rtt_min == u32::MAX { base } else { stretch.rtt_min.max(base) };
         stretch.send_gap_max >= rtt / thresholds::EVEN_GAP_PART
-    }
-
-    /// Whether as much was in flight in a stretch next to that at `at`, so that ACKs let out equal amounts.
-    fn refilled(&self, at: usize) -> bool {
-        let flight = self.stretches[at].flight_max;
-        let mut next =
-            [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| self.stretches.get(at));
-        next.any(|stretch| stretch.flight_max == flight)
     }
 
     /// Whether data arrives without a pause at the rate of the slowest link, as trains show that: far from the sender,

@@ -32,9 +32,19 @@ impl FromAfar {
 
     /// Whether ACKs did not trigger this sender: hardly more often than by chance.
     pub fn shows_no_clock(&self) -> bool {
+        self.clocked_part().is_some_and(|part| part < thresholds::NO_CLOCK)
+    }
+
+    /// Whether ACKs triggered this sender nearly always.
+    pub fn shows_clock(&self) -> bool {
+        self.clocked_part().is_some_and(|part| part >= thresholds::CLOCKED_FROM_AFAR)
+    }
+
+    /// The part of the waits that ACKs ended beyond chance, if it tells anything.
+    fn clocked_part(&self) -> Option<f64> {
         let more = f64::from(self.clocked) - self.by_chance;
         let at_most = f64::from(self.waits) - self.by_chance;
-        self.waits >= thresholds::TELLING_WAITS && more < thresholds::NO_CLOCK * at_most
+        (self.waits >= thresholds::TELLING_WAITS).then(|| more / at_most)
     }
 }
 
@@ -92,10 +102,15 @@ pub fn is_even(stretch: &Stretch, base: u32) -> bool {
     stretch.gap_max < base / thresholds::EVEN_GAP_PART
 }
 
-/// Whether data also left evenly, as far as the tap shows that: not in bursts with gaps between them.
+/// Whether data also left evenly, as far as the tap shows that: not in bursts with gaps between them; or in bursts of full
+/// segments, several in an RTT, as a shaper lets them out. A program's bursts end in short segments.
 pub fn leaves_evenly(context: &Context, stretch: &Stretch, base: u32) -> bool {
+    let (part, of) = thresholds::STEP_PART;
+    let in_steps = context.at_sender
+        && stretch.emptied == 0
+        && stretch.send_gap_max.max(stretch.gap_max) < base / of * part;
     let evenly_sent = !context.at_sender || stretch.send_gap_max < base / thresholds::EVEN_GAP_PART;
-    evenly_sent && is_even(stretch, base)
+    evenly_sent && is_even(stretch, base) || in_steps
 }
 
 /// Whether every segment was a little too short, again and again. Far from the sender that may be a path with a smaller

@@ -30,10 +30,10 @@ pub fn is_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
         && !is_exceeded(stretches, most)
 }
 
-/// Next to the sender, whether ACKs let nothing out until a good part of what was in flight is acknowledged, and then one
+/// Whether ACKs let nothing out until a good part of what was in flight is acknowledged, and then one
 /// of them lets out a burst, again and again: a writer wakes when a third of its buffer is free (`sk_stream_write_space`, 6.18).
 /// A congestion window lets out with each ACK what that acknowledges, and a program writes at other times.
-pub fn is_refilled(context: &Context, stretches: &[Stretch], at: usize) -> bool {
+pub fn is_refilled(stretches: &[Stretch], at: usize) -> bool {
     let around = around(stretches, at, thresholds::REFILL_REACH);
     let sum = |of: &dyn Fn(&Stretch) -> u32| around.iter().map(of).sum::<u32>();
     let waits = sum(&|stretch| stretch.dry_clocked + stretch.dry_free + stretch.prompted);
@@ -45,11 +45,16 @@ pub fn is_refilled(context: &Context, stretches: &[Stretch], at: usize) -> bool 
     };
     let waited =
         stretches[at].under(Hold::Dry) >= stretches[at].lasted() / thresholds::REFILL_WAITED_PART / 2;
-    context.at_sender
-        && waited
+    waited
         && (0..around.len()).filter(is_low).count() >= thresholds::REFILLS
         && f64::from(clocked) >= thresholds::REFILLED_BY_ACKS * f64::from(waits)
         && !is_exceeded(stretches, stretches[at].flight_max)
+}
+
+/// Whether as much was in flight in a stretch next to that at `at`, so that ACKs let out equal amounts.
+pub fn is_alike_beside(stretches: &[Stretch], at: usize) -> bool {
+    let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
+    beside.filter_map(|at| stretches.get(at)).any(|stretch| stretch.flight_max == stretches[at].flight_max)
 }
 
 /// Whether about `most` was in flight for several RTTs, and later far more: what holds more is not full with that.

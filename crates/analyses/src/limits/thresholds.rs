@@ -114,6 +114,10 @@ pub const STILL_RTTS: i64 = 8;
 /// Deliveries without a pause of a quarter of an RTT are paced evenly.
 pub const EVEN_GAP_PART: u32 = 4;
 
+/// The gap between two bursts of full segments is less than this part of the shortest RTT, if a shaper lets them out: with
+/// longer ones, a program may write when all is acknowledged.
+pub const STEP_PART: (u32, u32) = (2, 3);
+
 /// From this part of the new data, its trigger counts as the sender's trigger. Measured next to the sender: 0.86 and
 /// more for true triggers, 0.15 and less for others.
 pub const SET_OFF: f64 = 0.5;
@@ -141,6 +145,9 @@ pub const TELLING_WAITS: u32 = 20;
 
 /// ACKs do not trigger the sender if they end no more than this part of the waits beyond those that chance explains.
 pub const NO_CLOCK: f64 = 0.4;
+
+/// From this part of the waits on, beyond chance, ACKs trigger a sender that is far from the tap.
+pub const CLOCKED_FROM_AFAR: f64 = 0.8;
 
 /// How often in an RTT a sender's queue has to run empty before its application holds it: a full send buffer empties it
 /// once or a few times, when its writer continues.

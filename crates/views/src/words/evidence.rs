@@ -206,6 +206,9 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::UnpromptedSends { share: part } => {
             format!("{} of the data left when no ACK had just come", share(part))
         }
+        Evidence::BurstsAfterAcks {} => "bursts came about an RTT after ACKs had left: a full send buffer and a program that \
+            writes then look alike from here"
+            .to_owned(),
         Evidence::NearlyFullSegments {} => {
             "every segment was a little shorter than the MSS: a path with a smaller MTU and an application that writes \
              as much at a time look alike"
