@@ -423,14 +423,13 @@ impl Classifier<'_> {
         // A full buffer holds the same amount each time.
         let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
         let own = self.overview.unclocked || !self.context.at_sender && pace::often_emptied(stretch);
-        let left = send_buffer::left_after_wait(self.stretches, at);
-        if clocked && left >= thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss {
-            if !own && send_buffer::may_be_full(self.stretches, at) {
-                return Cause::SendBufferFull;
-            }
-            if let Some(cause) = self.refilled(at) {
-                return cause;
-            }
+        let least = thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss;
+        let is_left = send_buffer::left_after_wait(self.stretches, at) >= least;
+        if clocked && is_left && !own && send_buffer::may_be_full(self.stretches, at) {
+            return Cause::SendBufferFull;
+        }
+        if let Some(cause) = self.refilled(at).filter(|_| is_left || !self.context.at_sender) {
+            return cause;
         }
         if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
     }
