@@ -222,6 +222,9 @@ pub const fn is_far_nearer(near: i64, far: i64) -> bool {
 pub struct Distance {
     min: Option<i64>,
     recent: i64,
+    /// The shortest of the last samples, [`Self::SPAN`] to twice as many: in two parts, and how many the second has.
+    lately: [i64; 2],
+    of_lately: u8,
     /// The last samples, this many, all took longer than a host next to the tap.
     slow: u8,
     /// The other end is far nearer to the tap.
@@ -234,11 +237,22 @@ pub struct Distance {
 
 impl Distance {
     /// No distance at all.
-    const HERE: Self =
-        Self { min: Some(0), recent: 0, slow: 0, is_farther: false, is_away: false, given: None };
+    const HERE: Self = Self {
+        min: Some(0),
+        recent: 0,
+        lately: [0; 2],
+        of_lately: 0,
+        slow: 0,
+        is_farther: false,
+        is_away: false,
+        given: None,
+    };
 
     /// This many slow answers in a row mean a queue; fewer may be delayed ACKs, or a host that was busy.
     const A_QUEUE: u8 = 8;
+
+    /// See [`Self::lately`].
+    const SPAN: u8 = 8;
 
     /// An hour: what takes longer is no answer.
     const FARTHEST: i64 = 3_600_000_000_000;
@@ -275,12 +289,22 @@ impl Distance {
         self.slow = if nanos < MS { 0 } else { self.slow.saturating_add(1) };
         self.is_away |= self.is_farther && self.slow >= Self::A_QUEUE;
         match &mut self.min {
-            None => (self.min, self.recent) = (Some(nanos), nanos),
+            None => (self.min, self.recent, self.lately) = (Some(nanos), nanos, [nanos; 2]),
             Some(min) => {
                 *min = nanos.min(*min);
                 self.recent += (nanos - self.recent) / 4;
             }
         }
+        self.of_lately += 1;
+        if self.of_lately > Self::SPAN {
+            (self.lately, self.of_lately) = ([self.lately[1], nanos], 1);
+        }
+        self.lately[1] = self.lately[1].min(nanos);
+    }
+
+    /// The shortest of the last samples, in nanoseconds: longer than [`Self::min`] once the path is.
+    pub fn lately(&self) -> i64 {
+        self.lately[0].min(self.lately[1])
     }
 
     /// The shortest, in nanoseconds.

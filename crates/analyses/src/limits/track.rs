@@ -351,7 +351,7 @@ impl Track {
             }
             self.pending.pop_front();
             // However it shows, the sender learnt it when it arrived there.
-            let arrived = answer.at.plus_nanos(near.min().unwrap_or(0)).clamp(self.last, at.max(self.last));
+            let arrived = answer.at.plus_nanos(near.lately()).clamp(self.last, at.max(self.last));
             self.learn(arrived, &answer, rto);
         }
     }
