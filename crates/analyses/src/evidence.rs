@@ -270,6 +270,8 @@ evidence! {
     SackOutside = "sack-outside" { blocks: u64 = "How many.", all: u64 = "Of so many." }
     /// Each wait ended with the ACK of everything in flight.
     OneAtATime = "one-at-a-time" { waits: u64 = "How many such waits." }
+    /// Short segments left right after the ACK of an earlier short one.
+    ShortAfterShort = "short-after-short" { total: Duration = "How long they waited for it, all together." }
     /// The window's right edge moved back while data was in flight up to it.
     EdgeMovedBack = "edge-moved-back" {
         times: u64 = "How often.",

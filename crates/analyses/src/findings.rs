@@ -343,6 +343,11 @@ impl<'a> Material<'a> {
         if cause == Cause::NagleDelayedAck && waits.one_at_a_time > 0 {
             found.push(Evidence::OneAtATime { waits: waits.one_at_a_time });
         }
+        if cause == Cause::NagleDelayedAck && self.overview.nagled > 0 {
+            found.push(Evidence::ShortAfterShort {
+                total: Duration::from_nanos(self.overview.nagled.unsigned_abs()),
+            });
+        }
         found.extend(self.silence(cause));
         found.extend(self.silent_to_the_end(cause));
     }

@@ -26,6 +26,10 @@ pub struct Overview {
     pub unclocked: bool,
     /// Hardly any time went into the repair of losses.
     pub seldom_repaired: bool,
+    /// How long Nagle's algorithm held the sender, and how long all lasted, in nanoseconds.
+    pub nagled: i64,
+    /// See [`Self::nagled`].
+    pub lasted: i64,
     /// Far from the sender, ACKs seem to let out bursts as a full buffer does.
     pub like_refills: bool,
     /// There is a silence, far from the sender, in which what was sent may have been lost.

@@ -260,3 +260,36 @@ fn refills_seen_from_afar_are_not_an_idle_program() {
         );
     }
 }
+
+/// Each request asks for two answers of 2,000 bytes. Nagle's algorithm holds the short end of the second one back until
+/// that of the first is acknowledged; without it, all leaves at once.
+fn pairs_of_answers(nagle: bool) -> Vec<Passed> {
+    let mut stream = Stream::new();
+    for turn in 0..40 {
+        let at = 100_000 + turn * 150_000;
+        let before = stream.sent;
+        stream.acknowledge(at, before, 100);
+        for nth in 0..2 {
+            stream.send(at + 50 + nth, FULL, false);
+            if nth == 0 || !nagle {
+                stream.send(at + 50 + nth, 540, true);
+            }
+        }
+        stream.acknowledge(at + RTT, before + 2_000, 0);
+        if nagle {
+            stream.send(at + RTT + 20, 540, true);
+        }
+        let all = stream.sent;
+        stream.acknowledge(at + 2 * RTT, all, 0);
+    }
+    stream.passed()
+}
+
+#[test]
+fn short_segments_after_acks_of_short_ones_are_nagles() {
+    let held = share_of(&report(&pairs_of_answers(true)), |cause| cause == Cause::NagleDelayedAck);
+    assert!((0.2..0.4).contains(&held), "{held}");
+    let free = report(&pairs_of_answers(false));
+    assert!(share_of(&free, |cause| cause == Cause::NagleDelayedAck) < 0.01, "{:#?}", free.main().findings);
+    assert_eq!(main_finding(&free).cause, Cause::ThinkTime);
+}

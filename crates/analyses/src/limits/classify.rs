@@ -1,5 +1,7 @@
 //! Names a cause for every stretch of a direction's time.
 
+mod parts;
+
 use super::alternatives::Tally;
 use super::context::Context;
 use super::episodes::Episode;
@@ -137,6 +139,8 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     let sum = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
     let repairing = sum(&|stretch| stretch.under(Hold::Recovery));
     overview.seldom_repaired = repairing < sum(&Stretch::lasted) / thresholds::SELDOM_PART;
+    overview.nagled = sum(&|stretch| i64::from(stretch.nagled) * 1000);
+    overview.lasted = sum(&Stretch::lasted);
     overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
     // A copy and the next segment may be in flight together for a moment.
     let several = |stretch: &Stretch| if stretch.flight_max > context.mss { stretch.delivered } else { 0 };
@@ -183,42 +187,6 @@ struct Classifier<'a> {
 }
 
 impl Classifier<'_> {
-    /// Adds the parts of the stretch at `at`: the time in which losses were repaired, and the rest.
-    fn add_parts(&self, at: usize, parts: &mut Vec<Part>) {
-        let stretch = &self.stretches[at];
-        let before = parts.last().map(|part| part.cause);
-        let cause = |held| self.cause(at, held, before);
-        let whole = Part {
-            stretch: at,
-            from: stretch.from,
-            to: stretch.to,
-            cause: cause(stretch.held),
-            repairs: stretch.held_most() == Hold::Recovery,
-        };
-        let mut rest = stretch.held;
-        rest[Hold::Recovery as usize] = 0;
-        let is_mixed = rest.iter().any(|time| *time > 0)
-            && self.finished.episodes.between(stretch.from, stretch.to).next().is_some();
-        let is_seen = !matches!(whole.cause, Cause::CaptureGap | Cause::OneDirection);
-        if !is_mixed || !is_seen || stretch.held_most() == Hold::Window {
-            parts.push(whole);
-            return;
-        }
-        let rest = cause(rest);
-        let mut from = stretch.from;
-        let mut add = |to: Instant, cause: Cause, repairs: bool| {
-            if to > from {
-                parts.push(Part { stretch: at, from, to, cause, repairs });
-                from = to;
-            }
-        };
-        for (began, ended, episode) in self.finished.episodes.between(stretch.from, stretch.to) {
-            add(began, rest, false);
-            add(ended, episode.cause(), true);
-        }
-        add(stretch.to, rest, false);
-    }
-
     /// The cause of the stretch at `at`, given the times of its holds.
     fn cause(&self, at: usize, mut held: [i64; Hold::COUNT], before: Option<Cause>) -> Cause {
         let stretch = &self.stretches[at];
@@ -627,52 +595,6 @@ impl Classifier<'_> {
     fn is_at_the_peak(&self, stretch: &Stretch, rate: f64) -> bool {
         pace::is_even(stretch, self.overview.base_rtt.unwrap_or(0))
             && rate >= thresholds::AT_PEAK * self.overview.peak_rate
-    }
-
-    /// The mean rate of the stretches of `parts`, in bit/s, if they are several.
-    fn mean_rate(&self, parts: &[Part]) -> Option<f64> {
-        let [first, .., last] = parts else { return None };
-        let stretches = &self.stretches[first.stretch..=last.stretch];
-        rate(stretches).filter(|_| stretches.len() > 1)
-    }
-
-    /// Losses are how most congestion control learns that the path is full. Repairs at the path's full rate cost no
-    /// time.
-    fn repaired_on_a_full_path(&self, parts: &mut [Part]) {
-        let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
-        let of_repair = |cause: Cause| {
-            matches!(
-                cause,
-                Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering | Cause::AfterLoss
-            )
-        };
-        let is_full_rate = |rate: f64| rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate;
-        // From one loss to the next the rate varies; a sender that losses do not slow down keeps it on average.
-        let mut on_path = None;
-        for run in parts.chunk_by_mut(|a, b| of_repair(a.cause) == of_repair(b.cause)) {
-            let is_slowed = run.iter().any(|part| part.cause == Cause::AfterLoss);
-            let keeps_rate =
-                !is_slowed && self.overview.queued > 0 && self.mean_rate(run).is_some_and(is_full_rate);
-            for part in run {
-                let stretch = &self.stretches[part.stretch];
-                let at_rate = keeps_rate || stretch.rate().is_some_and(is_full_rate);
-                match (part.cause, on_path) {
-                    (cause, Some(path)) if of_repair(cause) && at_rate => part.cause = path,
-                    (cause, None)
-                        if of_repair(cause)
-                            && (keeps_rate
-                                || stretch
-                                    .rate()
-                                    .is_some_and(|rate| self.paced_at_the_peak(stretch, rate))) =>
-                    {
-                        part.cause = Cause::BottleneckFull;
-                    }
-                    (now, _) if full(now) => on_path = Some(now),
-                    (Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering, _) => {}
-                    _ => on_path = None,
-                }
-            }
-        }
     }
 }
 

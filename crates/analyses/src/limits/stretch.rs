@@ -122,6 +122,8 @@ pub struct Stretch {
     pub prompts: u32,
     /// Waits that ended with the ACK of the one segment in flight.
     pub one_at_a_time: u32,
+    /// The time, in microseconds, until a short segment followed the ACK of an earlier one: Nagle's algorithm.
+    pub nagled: u32,
     /// Waits with more to send that an ACK ended.
     pub open_clocked: u32,
     /// Waits with more to send that ended by themselves.
@@ -163,6 +165,7 @@ impl Stretch {
             prompted: 0,
             prompts: 0,
             one_at_a_time: 0,
+            nagled: 0,
             open_clocked: 0,
             open_free: 0,
             sent_after: [0; Prompt::COUNT],
@@ -239,6 +242,7 @@ impl Stretch {
         self.prompted += next.prompted;
         self.prompts = self.prompts.saturating_add(next.prompts);
         self.one_at_a_time += next.one_at_a_time;
+        self.nagled = self.nagled.saturating_add(next.nagled);
         self.open_clocked += next.open_clocked;
         self.open_free += next.open_free;
         for (mine, theirs) in self.sent_after.iter_mut().zip(next.sent_after) {

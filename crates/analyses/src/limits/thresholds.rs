@@ -204,6 +204,10 @@ pub const EXCEEDED_RTTS: u32 = 3;
 /// See [`EXCEEDED_RTTS`].
 pub const EXCEEDED_ALIKE_PART: u32 = 10;
 
+/// Nagle's algorithm counts if it held the sender for one part in so many of the time: less may be writes that happened to
+/// follow ACKs.
+pub const NAGLED_PART: i64 = 10;
+
 /// Stretches before and after one that show whether a buffer is refilled again and again.
 pub const REFILL_REACH: usize = 4;
 

@@ -6,6 +6,7 @@
 
 mod beyond;
 mod finished;
+mod nagle;
 mod prompts;
 mod silences;
 
@@ -23,6 +24,7 @@ use crate::overview::TakenBack;
 use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto, micros};
 use beyond::Beyond;
+use nagle::Nagle;
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 
@@ -96,6 +98,7 @@ pub struct Track {
     reach_before: Option<StreamOffset>,
     /// What triggered the data sent last.
     prompt: Prompt,
+    nagle: Nagle,
     from_afar: FromAfar,
     reactions: Reactions,
     trains: Trains,
@@ -169,6 +172,7 @@ impl Track {
             between_answers: i64::MAX / 2,
             reach_before: None,
             prompt: Prompt::default(),
+            nagle: Nagle::default(),
             from_afar: FromAfar::default(),
             reactions: Reactions::default(),
             trains: Trains::default(),
@@ -475,6 +479,7 @@ impl Track {
             taken_back: self.known.taken_back,
             scale: answer.scale,
         };
+        self.nagle.learnt(at, self.known.una, hold);
         self.note_window(answer.window);
         self.nxt = self.nxt.max(self.known.una);
         self.flight = self.outstanding();
@@ -504,29 +509,6 @@ impl Track {
                 self.round_end = self.nxt;
             }
         }
-    }
-
-    /// The receiver's window ends before `edge`, an earlier end of it, by more than the window's granularity.
-    #[inline]
-    fn take_back(&mut self, answer: &Answer, edge: Option<StreamOffset>) {
-        let Some((now, once)) = answer.edge.zip(edge) else { return };
-        if now == once && self.known.taken_back == 0 {
-            return;
-        }
-        let back = if answer.newest { once.distance_from(now) } else { 0 };
-        if back > i64::from(self.mss) && self.nxt > now {
-            self.note_taken_back(back);
-        } else if self.known.taken_back > 0 && now >= self.nxt.min(once) {
-            self.known.taken_back = 0;
-        }
-    }
-
-    #[cold]
-    fn note_taken_back(&mut self, back: i64) {
-        self.taken_back.times += u64::from(self.known.taken_back == 0);
-        self.taken_back.largest = self.taken_back.largest.max(back);
-        self.known.taken_back = back;
-        self.episodes.taken_back();
     }
 
     /// The sender sent data; `oldest` returns when the oldest outstanding data was sent.
@@ -585,6 +567,7 @@ impl Track {
                     _ => {}
                 }
                 self.prompt = self.prompted_by(at, near, rto);
+                self.note_nagle(at, segment, near, rto);
                 if self.prompt == Prompt::Payload && self.spoken.is_some() {
                     self.current.bursts_after_payload += 1;
                 }

@@ -247,6 +247,10 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::OneAtATime { waits } => {
             format!("{} ended with the ACK of all that was in flight, and not before", counted(waits, "wait"))
         }
+        Evidence::ShortAfterShort { total } => format!(
+            "short segments left right after the ACK of an earlier short one, for which they had waited {} in all",
+            duration(total)
+        ),
         Evidence::EdgeMovedBack { times: n, largest } => {
             format!("the window's edge moved back {}, by up to {largest}", times(n))
         }

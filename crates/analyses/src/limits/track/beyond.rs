@@ -102,6 +102,29 @@ impl Track {
         }
     }
 
+    /// The receiver's window ends before `edge`, an earlier end of it, by more than the window's granularity.
+    #[inline]
+    pub(super) fn take_back(&mut self, answer: &Answer, edge: Option<StreamOffset>) {
+        let Some((now, once)) = answer.edge.zip(edge) else { return };
+        if now == once && self.known.taken_back == 0 {
+            return;
+        }
+        let back = if answer.newest { once.distance_from(now) } else { 0 };
+        if back > i64::from(self.mss) && self.nxt > now {
+            self.note_taken_back(back);
+        } else if self.known.taken_back > 0 && now >= self.nxt.min(once) {
+            self.known.taken_back = 0;
+        }
+    }
+
+    #[cold]
+    fn note_taken_back(&mut self, back: i64) {
+        self.taken_back.times += u64::from(self.known.taken_back == 0);
+        self.taken_back.largest = self.taken_back.largest.max(back);
+        self.known.taken_back = back;
+        self.episodes.taken_back();
+    }
+
     /// How soon this end reacted to an answer at most, if it did since the last call: an upper bound of its distance
     /// from the tap. `answering` is how far the other end is.
     pub fn take_reaction(&mut self, answering: &Distance) -> Option<i64> {

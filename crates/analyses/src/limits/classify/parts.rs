@@ -1,0 +1,115 @@
+//! The parts of a stretch that have causes of their own: repairs, waits of Nagle's algorithm, and what a full path explains.
+
+use super::Classifier;
+use crate::cause::Cause;
+use crate::limits::stretch::{Hold, Part, Stretch, rate};
+use crate::limits::thresholds;
+use slowpath_model::Instant;
+
+impl Classifier<'_> {
+    /// Adds the parts of the stretch at `at`: the time in which losses were repaired, and the rest.
+    pub(super) fn add_parts(&self, at: usize, parts: &mut Vec<Part>) {
+        let stretch = &self.stretches[at];
+        let before = parts.last().map(|part| part.cause);
+        let cause = |held| self.cause(at, held, before);
+        let whole = Part {
+            stretch: at,
+            from: stretch.from,
+            to: stretch.to,
+            cause: cause(stretch.held),
+            repairs: stretch.held_most() == Hold::Recovery,
+        };
+        let mut rest = stretch.held;
+        rest[Hold::Recovery as usize] = 0;
+        let is_mixed = rest.iter().any(|time| *time > 0)
+            && self.finished.episodes.between(stretch.from, stretch.to).next().is_some();
+        let is_seen = !matches!(whole.cause, Cause::CaptureGap | Cause::OneDirection);
+        if !is_mixed || !is_seen || stretch.held_most() == Hold::Window {
+            let nagled = if is_seen { self.nagled(stretch) } else { 0 };
+            let until = stretch.to.plus_nanos(-nagled);
+            if nagled == 0 {
+                parts.push(whole);
+            } else if until > stretch.from {
+                parts.push(Part { to: until, cause: cause(without(nagled, stretch.held)), ..whole });
+            }
+            if nagled > 0 {
+                parts.push(Part { from: until, cause: Cause::NagleDelayedAck, ..whole });
+            }
+            return;
+        }
+        let rest = cause(rest);
+        let mut from = stretch.from;
+        let mut add = |to: Instant, cause: Cause, repairs: bool| {
+            if to > from {
+                parts.push(Part { stretch: at, from, to, cause, repairs });
+                from = to;
+            }
+        };
+        for (began, ended, episode) in self.finished.episodes.between(stretch.from, stretch.to) {
+            add(began, rest, false);
+            add(ended, episode.cause(), true);
+        }
+        add(stretch.to, rest, false);
+    }
+
+    /// How long Nagle's algorithm held the sender in `stretch`, in nanoseconds, if it did so for a good part of all time.
+    fn nagled(&self, stretch: &Stretch) -> i64 {
+        let is_often = self.overview.nagled >= self.overview.lasted / thresholds::NAGLED_PART;
+        let is_free = is_often && stretch.held_most() != Hold::Window;
+        if is_free { (i64::from(stretch.nagled) * 1000).min(stretch.lasted()) } else { 0 }
+    }
+
+    /// The mean rate of the stretches of `parts`, in bit/s, if they are several.
+    fn mean_rate(&self, parts: &[Part]) -> Option<f64> {
+        let [first, .., last] = parts else { return None };
+        let stretches = &self.stretches[first.stretch..=last.stretch];
+        rate(stretches).filter(|_| stretches.len() > 1)
+    }
+
+    /// Losses are how most congestion control learns that the path is full. Repairs at the path's full rate cost no
+    /// time.
+    pub(super) fn repaired_on_a_full_path(&self, parts: &mut [Part]) {
+        let full = |cause: Cause| matches!(cause, Cause::BottleneckFull | Cause::StandingQueue);
+        let of_repair = |cause: Cause| {
+            matches!(
+                cause,
+                Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering | Cause::AfterLoss
+            )
+        };
+        let is_full_rate = |rate: f64| rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate;
+        // From one loss to the next the rate varies; a sender that losses do not slow down keeps it on average.
+        let mut on_path = None;
+        for run in parts.chunk_by_mut(|a, b| of_repair(a.cause) == of_repair(b.cause)) {
+            let is_slowed = run.iter().any(|part| part.cause == Cause::AfterLoss);
+            let keeps_rate =
+                !is_slowed && self.overview.queued > 0 && self.mean_rate(run).is_some_and(is_full_rate);
+            for part in run {
+                let stretch = &self.stretches[part.stretch];
+                let at_rate = keeps_rate || stretch.rate().is_some_and(is_full_rate);
+                match (part.cause, on_path) {
+                    (cause, Some(path)) if of_repair(cause) && at_rate => part.cause = path,
+                    (cause, None)
+                        if of_repair(cause)
+                            && (keeps_rate
+                                || stretch
+                                    .rate()
+                                    .is_some_and(|rate| self.paced_at_the_peak(stretch, rate))) =>
+                    {
+                        part.cause = Cause::BottleneckFull;
+                    }
+                    (now, _) if full(now) => on_path = Some(now),
+                    (Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering, _) => {}
+                    _ => on_path = None,
+                }
+            }
+        }
+    }
+}
+
+/// The holds without `nagled` nanoseconds in which more was there to send, or seemed not to be.
+fn without(nagled: i64, mut held: [i64; Hold::COUNT]) -> [i64; Hold::COUNT] {
+    let of_open = nagled.min(held[Hold::Open as usize]);
+    held[Hold::Open as usize] -= of_open;
+    held[Hold::Dry as usize] -= (nagled - of_open).min(held[Hold::Dry as usize]);
+    held
+}
