@@ -293,3 +293,19 @@ fn short_segments_after_acks_of_short_ones_are_nagles() {
     assert!(share_of(&free, |cause| cause == Cause::NagleDelayedAck) < 0.01, "{:#?}", free.main().findings);
     assert_eq!(main_finding(&free).cause, Cause::ThinkTime);
 }
+
+/// A buffer that holds more than a narrow path needs is refilled all the time, and limits nothing.
+#[test]
+fn full_buffer_behind_a_standing_queue_is_not_the_limit() {
+    let taps = transfer(Setup {
+        amount: 1_000_000,
+        send_buffer: 100_000,
+        polls: true,
+        pushes: true,
+        rate: 250,
+        ..Setup::default()
+    });
+    let report = report(&taps.a);
+    let on_path = share_of(&report, |cause| cause.limit() == Limit::Path);
+    assert!(on_path > 0.8, "{:#?}", report.main().findings);
+}

@@ -394,7 +394,7 @@ impl Classifier<'_> {
         let least = thresholds::LEAST_BUFFERED_SEGMENTS * self.context.mss;
         let is_left = send_buffer::left_after_wait(self.stretches, at) >= least;
         if clocked && is_left && !own && send_buffer::may_be_full(self.stretches, at) {
-            return Cause::SendBufferFull;
+            return self.full_buffer(stretch);
         }
         if let Some(cause) = self.refilled(at).filter(|_| is_left || !self.context.at_sender) {
             return cause;
@@ -530,8 +530,17 @@ impl Classifier<'_> {
     /// The cause, if ACKs let out bursts as a full buffer does; from afar, they may only seem to.
     fn refilled(&self, at: usize) -> Option<Cause> {
         let is_sure = self.context.at_sender || self.finished.from_afar.shows_clock();
-        let cause = if is_sure { Cause::SendBufferFull } else { Cause::Undetermined };
-        send_buffer::is_refilled(self.stretches, at).then_some(cause)
+        send_buffer::is_refilled(self.stretches, at)
+            .then(|| if is_sure { self.full_buffer(&self.stretches[at]) } else { Cause::Undetermined })
+    }
+
+    /// The cause, if the send buffer was full. Where it holds enough to keep the path full, the path is the limit.
+    fn full_buffer(&self, stretch: &Stretch) -> Cause {
+        let base = self.overview.base_rtt.unwrap_or(0);
+        let is_full =
+            queue::stood_throughout(self.overview, stretch) && pace::is_even(stretch, stretch.rtt_min);
+        let cause = if is_full { queue::cause(stretch.rtt_min - base, base) } else { None };
+        cause.unwrap_or(Cause::SendBufferFull)
     }
 
     /// Whether far more was in flight before the stretch at `at`: without a loss, no congestion window shrinks.
