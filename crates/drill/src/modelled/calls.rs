@@ -2,6 +2,7 @@
 
 use super::events::{self, Epoll};
 use super::sockets::{File, Ports, Socket, Stage};
+use super::transfer::SERVER;
 use super::udp::Udp;
 use super::{Modelled, Waiting};
 use crate::call::{Call, Fd, Output, Peer as To, Returned};
@@ -16,7 +17,7 @@ const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0o4000;
 const F_GETFL: i32 = 3;
 const F_SETFL: i32 = 4;
-const AF_UNSPEC: i32 = 0;
+pub(super) const AF_UNSPEC: i32 = 0;
 const STREAM: i32 = 1;
 const DATAGRAM: i32 = 2;
 const SIOCINQ: i64 = 0x541b;
@@ -175,10 +176,10 @@ impl Modelled {
         }
     }
 
-    fn connect(&mut self, fd: Fd, to: To, waiting: &mut Waiting) -> Option<Returned> {
+    fn connect(&mut self, fd: Fd, to: To, waiting: &Waiting) -> Option<Returned> {
         let now = self.now;
         let over = self.over(waiting);
-        let (settings, remote, local) = (self.settings.clone(), self.connect_port, self.next_port);
+        let (settings, known) = (self.settings.clone(), self.cookies.get(SERVER));
         if self.udp(fd).is_some() {
             return Some(self.connect_udp(fd));
         }
@@ -191,26 +192,29 @@ impl Modelled {
             To::Family(_) => return Some(failed(Errno::EAFNOSUPPORT)),
             To::Usual => {}
         }
-        let begins = waiting.moved == 0;
-        waiting.moved = 1;
         if let Stage::Fresh(listener) = &socket.stage {
             let options = listener.options().clone();
-            let bound = if socket.port == 0 { local } else { socket.port };
-            socket.port = bound;
-            socket.ports = Some(Ports { local: bound, remote });
-            socket.stage = Stage::Connected(Box::new(Connection::connect(settings, options, now)));
-            socket.connecting = true;
-            let (nonblocking, headers) = (socket.nonblocking, socket.headers);
-            self.use_headers(Ports { local: bound, remote }, headers);
-            self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
-            return nonblocking.then(|| failed(Errno::EINPROGRESS));
+            let nonblocking = socket.nonblocking;
+            let (connection, deferred) = if options.fast_open_connect {
+                let (connection, result) =
+                    Connection::connect_with_first_write(settings, options, now, known);
+                (connection, result.is_ok())
+            } else {
+                (Connection::connect(settings, options, now), false)
+            };
+            self.adopt(fd, connection);
+            return match deferred {
+                true => Some(Returned::value(0)),
+                false => nonblocking.then(|| failed(Errno::EINPROGRESS)),
+            };
         }
         let opening = socket.is_opening();
         let (nonblocking, connecting) = (socket.nonblocking, socket.connecting);
         let Some(connection) = socket.connection() else { return Some(failed(Errno::EINVAL)) };
         let state = connection.state();
         let result = match (opening, state) {
-            (true, _) if begins && nonblocking => Err(Errno::EALREADY),
+            (true, _) if nonblocking && connection.is_deferred() => Err(Errno::EISCONN),
+            (true, _) if nonblocking => Err(Errno::EALREADY),
             (true, _) if over => Err(Errno::EINPROGRESS),
             (true, _) => return None,
             (false, State::Closed) => {
@@ -225,6 +229,20 @@ impl Modelled {
             socket.connecting = false;
         }
         Some(done(result))
+    }
+
+    /// A socket gets the connection that it opens, and a port of its own if it has none.
+    pub(super) fn adopt(&mut self, fd: Fd, connection: Connection) {
+        let (remote, free) = (self.connect_port, self.next_port);
+        let Ok(socket) = self.socket(fd) else { return };
+        socket.port = if socket.port == 0 { free } else { socket.port };
+        let ports = Ports { local: socket.port, remote };
+        socket.ports = Some(ports);
+        socket.stage = Stage::Connected(Box::new(connection));
+        socket.connecting = true;
+        let headers = socket.headers;
+        self.use_headers(ports, headers);
+        self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
     }
 
     /// `connect` to `AF_UNSPEC`: as if the socket had never been connected (`tcp_disconnect`).

@@ -77,6 +77,8 @@ struct Waiting {
     call: Call,
     /// Bytes moved so far.
     moved: u32,
+    /// A write that waits for the connection it opens.
+    opens: bool,
     /// When it times out.
     until: Option<Instant>,
 }
@@ -126,8 +128,8 @@ impl Modelled {
         for file in self.files.values_mut() {
             let File::Socket(socket) = file else { continue };
             socket.collect(&mut out);
-            if let Some((cookie, mss)) = socket.connection().and_then(Connection::poll_cookie) {
-                self.cookies.set(transfer::SERVER, cookie, mss);
+            if let Some(learned) = socket.connection().and_then(Connection::poll_cookie) {
+                self.cookies.learn(transfer::SERVER, learned);
             }
             socket.connection().map(&mut learn);
         }
@@ -378,7 +380,7 @@ impl Kernel for Modelled {
 
     fn call(&mut self, call: Call) -> Result<Progress, KernelError> {
         let until = self.deadline(&call);
-        let mut waiting = Waiting { call, moved: 0, until };
+        let mut waiting = Waiting { call, moved: 0, opens: false, until };
         let returned = self.attempt(&mut waiting);
         self.flush();
         Ok(match returned {

@@ -1,11 +1,11 @@
 //! Data in and out.
 
-use super::calls::failed;
-use super::sockets::{File, Ports, Socket, Stage};
+use super::calls::{AF_UNSPEC, failed};
+use super::sockets::{File, Socket, Stage};
 use super::{Modelled, Waiting, levels};
-use crate::call::{Buffer, Call, ControlMessage, Fd, Output, Returned, Via};
+use crate::call::{Buffer, Call, ControlMessage, Fd, Output, Peer as To, Returned, Via};
 use slowpath_model::StreamOffset;
-use slowpath_tcp::socket::{Peer, ReadFlags, SocketOption};
+use slowpath_tcp::socket::{CLIENT_ENABLE, Peer, ReadFlags, SocketOption};
 use slowpath_tcp::{Connection, Errno, State, WriteFlags};
 
 const OUT_OF_BAND: i32 = 0x1;
@@ -103,9 +103,9 @@ impl Modelled {
             let to = to.map(|_| self.connect_port);
             return Some(self.send_udp(*fd, length(buffers), to));
         }
-        if flags & FAST_OPEN != 0
-            && let Some(result) = self.open_fast(*fd, length(buffers), waiting)
-        {
+        let deferred = self.socket(*fd).ok().and_then(Socket::connection).is_some_and(|c| c.is_deferred());
+        let opens = flags & FAST_OPEN != 0 || deferred || waiting.opens;
+        if opens && let Some(result) = self.open_fast(call, waiting) {
             if let Ok(written) = result {
                 self.note_written(*fd, written, None, *flags, control);
             }
@@ -117,6 +117,9 @@ impl Modelled {
                 *bytes += len;
             }
             return Some(Returned::value(i64::from(len)));
+        }
+        if waiting.opens {
+            return None;
         }
         let tail = self.socket(*fd).ok().and_then(Socket::connection).and_then(|c| c.unsent_tail());
         let result = self.write(*fd, buffers, *flags, waiting)?;
@@ -152,34 +155,62 @@ impl Modelled {
         }
     }
 
-    /// Opens a connection with data in its SYN (`tcp_sendmsg_fastopen`); `None` if the call continues as an ordinary
-    /// write: the socket is already connected, or blocks until it is.
-    fn open_fast(&mut self, fd: Fd, len: u32, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
-        let (now, settings) = (self.now, self.settings.clone());
-        let (remote, local, known) = (self.connect_port, self.next_port, self.cookies.get(SERVER));
-        let socket = match self.socket(fd) {
+    /// Opens a connection with data in its SYN (`tcp_sendmsg_fastopen`, `__inet_stream_connect`); `None` if the call
+    /// continues as an ordinary write, or blocks until the connection is established.
+    fn open_fast(&mut self, call: &Call, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
+        let Call::Send { fd, buffers, flags, to, .. } = call else { return None };
+        let (now, over) = (self.now, self.over(waiting));
+        if *to == Some(To::Family(AF_UNSPEC)) || self.settings.sysctls.tcp_fastopen & CLIENT_ENABLE == 0 {
+            return Some(Err(Errno::EOPNOTSUPP));
+        }
+        let known = self.cookies.get(SERVER);
+        // Data that cannot be read is not sent, and neither is the cookie.
+        let (known, len) = match buffers.iter().any(|buffer| buffer.null && buffer.len > 0) {
+            true => (known.without_cookie(), 0),
+            false => (known, length(buffers)),
+        };
+        let settings = self.settings.clone();
+        let socket = match self.socket(*fd) {
             Ok(socket) => socket,
             Err(errno) => return Some(Err(errno)),
         };
-        let Stage::Fresh(listener) = &socket.stage else { return None };
-        let options = listener.options().clone();
-        let (connection, result) = Connection::connect_fast(settings, options, now, known, len);
-        if result == Err(Errno::EOPNOTSUPP) {
-            return Some(result);
+        let blocks = !socket.nonblocking && flags & DONT_WAIT == 0 && !over;
+        let connecting = socket.connecting;
+        let (opened, result) = match &mut socket.stage {
+            Stage::Fresh(listener) => {
+                let options = listener.options().clone();
+                let (connection, result) = Connection::connect_fast(settings, options, now, known, len);
+                (Some(connection), result)
+            }
+            Stage::Connected(connection) if connection.is_deferred() => {
+                (None, connection.open_with_data(now, known, len))
+            }
+            Stage::Connected(connection) => match connection.state() {
+                State::SynSent | State::SynReceived if waiting.opens => (None, Err(Errno::EINPROGRESS)),
+                State::SynSent | State::SynReceived => (None, Err(Errno::EALREADY)),
+                State::Closed if connecting => {
+                    socket.connecting = false;
+                    let error = Errno::of(connection.getsockopt(SocketOption::Error));
+                    return Some(Err(error.unwrap_or(Errno::ECONNABORTED)));
+                }
+                _ if connecting => {
+                    (socket.connecting, waiting.opens) = (false, false);
+                    return None;
+                }
+                _ => return Some(Err(Errno::EISCONN)),
+            },
+            Stage::Listening(_) => return Some(Err(Errno::EISCONN)),
+        };
+        if let Some(connection) = opened {
+            self.adopt(*fd, connection);
         }
-        let (nonblocking, headers) = (socket.nonblocking, socket.headers);
-        socket.port = if socket.port == 0 { local } else { socket.port };
-        let ports = Ports { local: socket.port, remote };
-        socket.ports = Some(ports);
-        socket.stage = Stage::Connected(Box::new(connection));
-        socket.connecting = true;
-        self.use_headers(ports, headers);
-        self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
-        if nonblocking {
-            return Some(result);
+        waiting.moved = result.unwrap_or(waiting.moved);
+        waiting.opens |= blocks;
+        match result {
+            _ if blocks => None,
+            Err(Errno::EINPROGRESS) if waiting.moved > 0 => Some(Ok(waiting.moved)),
+            result => Some(result),
         }
-        waiting.moved = result.unwrap_or(0);
-        None
     }
 
     fn write(

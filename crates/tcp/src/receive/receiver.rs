@@ -7,6 +7,7 @@ use crate::choices::ReceiveTuning;
 use crate::clock::Jiffies;
 use crate::packet::{Block, Cookie};
 use crate::settings::Settings;
+use crate::socket::cookie::Learned;
 use crate::socket::options::SocketOptions;
 use crate::socket::request::SynAck;
 use slowpath_model::{Instant, StreamOffset};
@@ -272,10 +273,12 @@ pub(crate) struct Urgent {
 /// What a client's SYN carried (`syn_fastopen`, `syn_data`), and the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attempt {
-    /// It requested or carried a cookie.
-    pub(crate) option: bool,
+    /// The SYN is not sent yet: it waits for data (`DEFER_CONNECT`).
+    pub(crate) deferred: bool,
+    /// The cookie that it carried; an empty one requested a cookie.
+    pub(crate) option: Option<Cookie>,
     /// It carried data.
     pub(crate) data: bool,
-    /// The cookie and the MSS of the SYN-ACK.
-    pub(crate) learned: Option<(Cookie, u16)>,
+    /// What the SYN-ACK taught.
+    pub(crate) learned: Option<Learned>,
 }

@@ -87,11 +87,8 @@ impl Connection {
     pub(crate) fn reduce_mtu(&mut self, now: Instant, mtu: u32) {
         if mtu < self.snd.pmtu {
             self.snd.pmtu = mtu;
-            let before = self.snd.mss;
             self.sync_mss();
-            if self.snd.mss < before {
-                self.simple_retransmit(now);
-            }
+            self.simple_retransmit(now);
         }
     }
 

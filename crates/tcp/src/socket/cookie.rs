@@ -63,24 +63,92 @@ fn sip_round(state: &mut [u64; 4]) {
     *c = c.rotate_left(32);
 }
 
-/// A client's cache of server cookies (`tcp_fastopen_cache_set`): one per host.
+/// What a client knows of a server (`struct tcp_fastopen_metrics`, net/ipv4/tcp_metrics.c, 6.18).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// The MSS of its last SYN-ACK; 0 if unknown.
+    mss: u16,
+    /// Its cookie; empty if unknown.
+    cookie: Cookie,
+    /// Which option requests the next cookie (`try_exp`).
+    request: Request,
+}
+
+/// Which option requests a cookie, as far as a server has not answered the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Request {
+    /// That of RFC 7413.
+    #[default]
+    Standard,
+    /// The experimental one, after the other was not answered.
+    Experimental,
+    /// That of RFC 7413 for good: neither was answered.
+    StandardAgain,
+}
+
+impl Known {
+    /// A server whose cookie and MSS are known.
+    pub fn of(cookie: Cookie, mss: u16) -> Self {
+        Self { mss, cookie, request: Request::Standard }
+    }
+
+    /// Without the cookie.
+    #[must_use]
+    pub fn without_cookie(self) -> Self {
+        let cookie = Cookie::default().with_number(self.cookie.experimental);
+        Self { cookie, ..self }
+    }
+
+    /// The MSS of its last SYN-ACK.
+    pub(crate) fn mss(&self) -> Option<u32> {
+        (self.mss != 0).then_some(self.mss.into())
+    }
+
+    /// The option to send: the cookie, or a request (`tcp_fastopen_cache_get`).
+    pub(crate) fn option(&self) -> Cookie {
+        let experimental = self.cookie.is_empty() && self.request == Request::Experimental;
+        self.cookie.with_number(self.cookie.experimental || experimental)
+    }
+}
+
+/// What a SYN-ACK taught a client (`tcp_rcv_fastopen_synack`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// Its MSS; 0 without the option.
+    pub(crate) mss: u16,
+    /// Its cookie; empty without one.
+    pub(crate) cookie: Cookie,
+    /// Which option to request a cookie with, if there is none.
+    pub(crate) request: Request,
+}
+
+/// What a client knows of servers: one entry per host.
 #[derive(Clone, Debug, Default)]
 pub struct CookieCache {
-    servers: BTreeMap<Peer, (Cookie, u16)>,
+    servers: BTreeMap<Peer, Known>,
 }
 
 impl CookieCache {
-    /// The cookie of a server, and its MSS.
-    pub fn get(&self, server: Peer) -> Option<(Cookie, u16)> {
-        self.servers.get(&server).copied()
+    /// What is known of a server.
+    pub fn get(&self, server: Peer) -> Known {
+        self.servers.get(&server).copied().unwrap_or_default()
     }
 
-    /// Stores a server's cookie. If the cache is full, the server with the lowest number is evicted.
-    pub fn set(&mut self, server: Peer, cookie: Cookie, mss: u16) {
+    /// Stores what a SYN-ACK taught (`tcp_fastopen_cache_set`). If the cache is full, the server with the lowest number
+    /// is evicted.
+    pub fn learn(&mut self, server: Peer, learned: Learned) {
         if self.servers.len() >= MAX_SERVERS && !self.servers.contains_key(&server) {
             self.servers.pop_first();
         }
-        self.servers.insert(server, (cookie, mss));
+        let known = self.servers.entry(server).or_default();
+        if learned.mss != 0 {
+            known.mss = learned.mss;
+        }
+        if !learned.cookie.is_empty() {
+            known.cookie = learned.cookie;
+        } else if learned.request > known.request && known.cookie == Cookie::default() {
+            known.request = learned.request;
+        }
     }
 }
 
@@ -100,9 +168,11 @@ mod tests {
     fn cookie_cache_is_bounded() {
         let mut cache = CookieCache::default();
         for server in 0..2000 {
-            cache.set(Peer(server), Key::default().cookie(&[1]), 1460);
+            let cookie = Key::default().cookie(&[1]);
+            cache.learn(Peer(server), Learned { mss: 1460, cookie, ..Learned::default() });
         }
         assert_eq!(cache.servers.len(), MAX_SERVERS);
-        assert!(cache.get(Peer(1999)).is_some() && cache.get(Peer(0)).is_none());
+        assert_eq!(cache.get(Peer(0)), Known::default());
+        assert_eq!(cache.get(Peer(1999)).mss(), Some(1460));
     }
 }

@@ -455,7 +455,7 @@ fn answer(listener: &Listener, peer: Peer, syn: &Packet) -> Answer {
         return Answer::Accept;
     }
     let Some(asked) = asked else { return Answer::No };
-    let good = listener.cookie(peer);
+    let good = listener.cookie(peer).with_number(asked.experimental);
     if asked == good { Answer::Accept } else { Answer::Cookie(good) }
 }
 
