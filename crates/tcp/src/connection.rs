@@ -119,6 +119,9 @@ impl Connection {
 
     /// The host's settings have changed (`sysctl`, `ip route`). Settings copied when the socket was created stay.
     pub fn set_settings(&mut self, settings: Arc<Settings>) {
+        if self.settings.mtu != settings.mtu {
+            self.snd.changed_mtu = Some(settings.mtu);
+        }
         self.settings = settings;
     }
 

@@ -97,7 +97,7 @@ impl Modelled {
             Call::EpollCtl { epoll, operation, fd, event } => self.epoll_control(epoll, operation, fd, event),
             Call::EpollWait { epoll, most, .. } => return self.epoll_wait(epoll, most, waiting),
             Call::Pipe { .. } => self.pipe(),
-            Call::Splice { from, to, len, .. } => self.splice(from, to, len),
+            Call::Splice { from, to, len, flags, .. } => return self.splice(from, to, len, flags),
             Call::Sendfile { to, len, .. } => self.sendfile(to, len),
             Call::Open { .. } => Returned::value(i64::from(self.add(File::Plain))),
             Call::CapSet { .. } => Returned::value(0),

@@ -35,15 +35,22 @@ impl Runner<'_> {
     }
 
     fn shell_at(&mut self, text: &str, line: u32, depth: u32) -> Step {
-        for command in shell::commands(text) {
-            match command {
-                Command::Nothing => {}
-                Command::Sleep(millis) => self.sleep(Duration::from_millis(millis), line)?,
-                Command::Include(path) => self.include(&path, line, depth)?,
-                Command::Unknown(text) => self.note(line, format!("`{text}` is not understood and left out")),
-                Command::Counters(query) => self.look(&query, line)?,
-                command => self.set(&command, line)?,
+        shell::commands(text).into_iter().try_for_each(|command| self.execute(command, line, depth))
+    }
+
+    fn execute(&mut self, command: Command, line: u32, depth: u32) -> Step {
+        match command {
+            Command::Nothing => {}
+            Command::Sleep(millis) => self.sleep(Duration::from_millis(millis), line)?,
+            Command::Include(path) => self.include(&path, line, depth)?,
+            Command::Unknown(text) => self.note(line, format!("`{text}` is not understood and left out")),
+            Command::Counters(query) => self.look(&query, line)?,
+            Command::Either { first, second } => {
+                if !matches!(self.kernel.command(&first), Ok(Understood::Yes)) {
+                    second.into_iter().try_for_each(|command| self.execute(command, line, depth))?;
+                }
             }
+            command => self.set(&command, line)?,
         }
         Ok(())
     }

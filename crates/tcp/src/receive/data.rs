@@ -209,7 +209,11 @@ impl Connection {
         // Data after a FIN is invalid.
         let freed = self.rcv.ofo.clear();
         self.uncharge(freed);
-        self.rcv.sacks.clear();
+        if self.negotiated.sack {
+            // A DSACK too (`tcp_sack_reset`).
+            self.rcv.sacks.clear();
+            self.rcv.duplicate_sack = None;
+        }
         self.wakeups.state |= !self.orphaned;
     }
 

@@ -116,6 +116,8 @@ pub struct Counters {
     pub to_zero_window: u32,
     /// See [`to_zero_window`](Self::to_zero_window).
     pub from_zero_window: u32,
+    /// ICMP errors about segments that were not outstanding (`OutOfWindowIcmps`).
+    pub icmp_out_of_window: u32,
     /// Segments dropped for lack of memory (`TCPRcvQDrop`, `TCPOFODrop`).
     pub memory_drops: u32,
     /// How often the queue was pruned (`PruneCalled`), and out-of-order data dropped (`OfoPruned`).

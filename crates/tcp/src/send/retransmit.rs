@@ -63,7 +63,7 @@ impl Connection {
         if self.snd.queue[id].seq < self.snd.una {
             self.trim_head(id);
         }
-        let mss = self.current_mss();
+        let mss = self.mss_now();
         let skb = self.snd.queue[id];
         let mut window = self.snd.wnd_end().distance_from(skb.seq);
         if window <= 0 {

@@ -5,7 +5,7 @@ use super::child::listener_window;
 use super::cookie::{Key, Peer};
 use super::options::SocketOptions;
 use super::request::{SynAck, Verdict};
-use super::{Events, peer_mss};
+use super::{Events, Unreachable, peer_mss};
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
 use crate::packet::{Cookie, Packet};
@@ -60,6 +60,8 @@ pub struct ListenerCounters {
     pub accepted: u32,
     /// SYNs whose data was accepted (`TCPFastOpenPassive`).
     pub fast_opens: u32,
+    /// ICMP errors about segments that were not sent (`OutOfWindowIcmps`).
+    pub icmp_out_of_window: u32,
 }
 
 impl Listener {
@@ -112,9 +114,30 @@ impl Listener {
         self.counters
     }
 
+    /// Its connections that are not accepted yet.
+    pub fn children(&self) -> impl Iterator<Item = &Connection> {
+        self.children.values()
+    }
+
+    /// Processes an ICMP error about a segment to `peer` that began at `seq` (`tcp_v4_err`).
+    pub fn handle_icmp(&mut self, now: Instant, peer: Peer, kind: Unreachable, seq: StreamOffset) {
+        if let Some(child) = self.children.get_mut(&peer) {
+            child.handle_icmp(now, kind, seq);
+            self.tend(peer);
+        } else if self.requests.contains_key(&peer) {
+            if seq != StreamOffset(0) {
+                self.counters.icmp_out_of_window += 1;
+            } else if kind.ends_request(self.settings.is_ipv6()) {
+                self.requests.remove(&peer);
+                self.counters.failed += 1;
+            }
+        }
+    }
+
     /// Processes a segment for this port that belongs to no accepted connection.
     pub fn handle_packet(&mut self, now: Instant, peer: Peer, packet: &Packet) {
-        if let Some(child) = self.children.get_mut(&peer) {
+        let child = self.children.get_mut(&peer).filter(|child| child.state() != State::Closed);
+        if let Some(child) = child {
             child.handle_packet(now, packet);
             self.tend(peer);
         } else if self.requests.contains_key(&peer) {
@@ -387,7 +410,11 @@ impl Listener {
     /// `EAGAIN` if there is none.
     pub fn accept(&mut self) -> Result<(Peer, Connection), Errno> {
         let peer = self.ready.pop_front().ok_or(Errno::EAGAIN)?;
-        self.children.remove(&peer).map(|child| (peer, child)).ok_or(Errno::EAGAIN)
+        let mut child = self.children.remove(&peer).ok_or(Errno::EAGAIN)?;
+        if let Some(request) = &mut child.rcv.fast_open {
+            request.accepted = true;
+        }
+        Ok((peer, child))
     }
 
     /// Whether a connection has arrived since the last query (`sk_data_ready`).
@@ -510,6 +537,7 @@ impl SynAck {
             retransmissions: 0,
             due: now,
             acked: false,
+            accepted: false,
             rcv_nxt: syn.seq + 1,
             last_oow_ack: None,
             cookie: None,
