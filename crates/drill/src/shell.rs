@@ -51,9 +51,10 @@ pub fn commands(text: &str) -> Vec<Command> {
         let line = strip_comment(line);
         for part in split_outside_quotes(line, &["&&", ";"]) {
             let choices = split_outside_quotes(part, &["||"]);
-            let mut parsed = choices.iter().map(|choice| choice.trim()).filter(|c| !c.is_empty()).map(command);
+            let mut parsed =
+                choices.iter().map(|choice| choice.trim()).filter(|c| !c.is_empty()).map(command);
             let Some(mut first) = parsed.next() else { continue };
-            let second: Vec<Command> = parsed.flatten().filter(|command| *command != Command::Nothing).collect();
+            let second: Vec<Command> = parsed.flatten().collect();
             let fails = matches!(
                 first.last(),
                 Some(Command::Sysctl { .. } | Command::Ip(_) | Command::Tc(_) | Command::Ethtool(_))
@@ -298,7 +299,9 @@ mod tests {
         let found =
             commands("./defaults.sh\nip route add 1.2.3.0/24 dev tun0 || true; sleep 0.5 && nstat -n");
         assert_eq!(found[0], Command::Include("./defaults.sh".to_owned()));
-        assert!(matches!(&found[1], Command::Ip(words) if words.len() == 5));
+        let Command::Either { first, second } = &found[1] else { panic!("{:?}", found[1]) };
+        assert!(matches!(&**first, Command::Ip(words) if words.len() == 5));
+        assert_eq!(second[..], [Command::Nothing]);
         assert_eq!(found[2], Command::Sleep(500));
         assert!(matches!(&found[3], Command::Counters(_)));
         assert_eq!(commands("# nothing\n\n"), []);

@@ -67,6 +67,8 @@ pub struct Connection {
     pub(crate) receive_shutdown: bool,
     /// No process has it open any more (`SOCK_DEAD`).
     pub(crate) orphaned: bool,
+    /// A listener has it, and no application yet (`sk_socket` is `NULL`).
+    pub(crate) unaccepted: bool,
 }
 
 impl Connection {

@@ -470,9 +470,7 @@ impl Kernel for Modelled {
                 Ok(Understood::Yes)
             }
             // Offloads of a device that takes everything immediately have no effect.
-            Command::Ethtool(_) | Command::Nothing | Command::Sleep(_) => {
-                Ok(Understood::Yes)
-            }
+            Command::Ethtool(_) | Command::Nothing | Command::Sleep(_) => Ok(Understood::Yes),
             Command::Ip(words) => self.ip(words),
             Command::Counters(_) | Command::Include(_) | Command::Unknown(_) | Command::Either { .. } => {
                 Ok(Understood::No)

@@ -175,7 +175,7 @@ impl Connection {
             }
             self.charge(charged);
         }
-        if !self.orphaned {
+        if !self.orphaned && !self.unaccepted {
             self.grow_buffer(self.rcv.space.space);
         }
     }

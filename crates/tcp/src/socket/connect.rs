@@ -37,6 +37,7 @@ impl Connection {
             send_shutdown: false,
             receive_shutdown: false,
             orphaned: false,
+            unaccepted: false,
         }
     }
 

@@ -65,7 +65,10 @@ impl Connection {
             }
             return;
         }
-        if accepted.is_none() && seq == self.snd.una && matches!(kind, Unreachable::Network | Unreachable::Host) {
+        if accepted.is_none()
+            && seq == self.snd.una
+            && matches!(kind, Unreachable::Network | Unreachable::Host)
+        {
             self.revert_back_off(now);
         }
         let error = kind.error();

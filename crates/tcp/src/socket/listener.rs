@@ -411,6 +411,7 @@ impl Listener {
     pub fn accept(&mut self) -> Result<(Peer, Connection), Errno> {
         let peer = self.ready.pop_front().ok_or(Errno::EAGAIN)?;
         let mut child = self.children.remove(&peer).ok_or(Errno::EAGAIN)?;
+        child.unaccepted = false;
         if let Some(request) = &mut child.rcv.fast_open {
             request.accepted = true;
         }
