@@ -58,6 +58,10 @@ declare! {
         tcp_max_syn_backlog: u32 = value "net.ipv4.tcp_max_syn_backlog", [1024, Linux6_18 => 4096];
         tcp_abort_on_overflow: bool = switch "net.ipv4.tcp_abort_on_overflow", [false];
         tcp_fin_timeout: Duration = time "net.ipv4.tcp_fin_timeout" in SECOND, [Duration::from_secs(60)];
+        tcp_tw_reuse: u8 = value "net.ipv4.tcp_tw_reuse", [0, Linux6_18 => 2];
+        tcp_tw_reuse_delay: Duration = time "net.ipv4.tcp_tw_reuse_delay" in MILLISECOND, [
+            Duration::from_secs(1),
+        ];
         tcp_keepalive_time: Duration = time "net.ipv4.tcp_keepalive_time" in SECOND, [
             Duration::from_secs(7200),
         ];

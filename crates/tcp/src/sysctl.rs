@@ -66,6 +66,8 @@ pub struct Sysctls {
     pub tcp_max_syn_backlog: u32,
     pub tcp_abort_on_overflow: bool,
     pub tcp_fin_timeout: Duration,
+    pub tcp_tw_reuse: u8,
+    pub tcp_tw_reuse_delay: Duration,
     pub tcp_keepalive_time: Duration,
     pub tcp_keepalive_intvl: Duration,
     pub tcp_keepalive_probes: u8,

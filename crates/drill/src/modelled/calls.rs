@@ -1,6 +1,7 @@
 //! System calls, and when they block.
 
 use super::events::{self, Epoll};
+use super::levels::IP;
 use super::sockets::{File, Ports, Socket, Stage};
 use super::transfer::SERVER;
 use super::udp::Udp;
@@ -18,6 +19,7 @@ const O_NONBLOCK: i64 = 0o4000;
 const F_GETFL: i32 = 3;
 const F_SETFL: i32 = 4;
 pub(super) const AF_UNSPEC: i32 = 0;
+const IP_LOCAL_PORT_RANGE: i32 = 51;
 const STREAM: i32 = 1;
 const DATAGRAM: i32 = 2;
 const SIOCINQ: i64 = 0x541b;
@@ -138,14 +140,14 @@ impl Modelled {
     fn listen(&mut self, fd: Fd, backlog: i32) -> Returned {
         let settings = self.settings.clone();
         let most = settings.sysctls.somaxconn;
-        let (key, addresses) = (self.fast_open_key, self.addresses.clone());
+        let (keys, addresses) = (self.fast_open_keys, self.addresses.clone());
         done(self.socket(fd).and_then(|socket| match &socket.stage {
             Stage::Fresh(listener) => {
                 // A negative backlog counts as a large one.
                 let backlog = u32::try_from(backlog).unwrap_or(most);
                 let options = listener.options().clone();
                 let mut listener = Listener::listen(settings, options, backlog);
-                listener.set_fast_open_key(socket.fast_open_key.unwrap_or(key));
+                listener.set_fast_open_keys(socket.fast_open_keys.unwrap_or(keys));
                 listener.set_fast_open_addresses(addresses);
                 socket.stage = Stage::Listening(listener);
                 Ok(())
@@ -195,10 +197,13 @@ impl Modelled {
         if let Stage::Fresh(listener) = &socket.stage {
             let options = listener.options().clone();
             let nonblocking = socket.nonblocking;
+            let Ok(old) = self.take_port(fd) else { return Some(failed(Errno::EADDRNOTAVAIL)) };
             let (connection, deferred) = if options.fast_open_connect {
                 let (connection, result) =
                     Connection::connect_with_first_write(settings, options, now, known);
                 (connection, result.is_ok())
+            } else if let Some(old) = old {
+                (Connection::connect_in_place_of(&old, settings, options, now), false)
             } else {
                 (Connection::connect(settings, options, now), false)
             };
@@ -229,6 +234,36 @@ impl Modelled {
             socket.connecting = false;
         }
         Some(done(result))
+    }
+
+    /// Chooses the local port of an active open, in the socket's own range if it has one (`IP_LOCAL_PORT_RANGE`), and
+    /// returns the connection in TIME-WAIT that it replaces (`__inet_hash_connect`, `__inet_check_established`).
+    fn take_port(&mut self, fd: Fd) -> Result<Option<Connection>, Errno> {
+        let (now, remote) = (self.now, self.connect_port);
+        let socket = self.socket(fd)?;
+        let range = socket.kept.get(&(IP, IP_LOCAL_PORT_RANGE)).map_or(0, |range| *range as u32);
+        if socket.port != 0 || range == 0 {
+            return Ok(None);
+        }
+        for local in (range & 0xffff) as u16..=(range >> 16) as u16 {
+            let ports = Ports { local, remote };
+            let old = self.orphans.iter().position(|(own, _)| *own == ports);
+            let free = match old {
+                Some(old) => self.orphans[old].1.leaves_its_ports(now),
+                None => self.socket_of(ports).is_none(),
+            };
+            if free {
+                self.socket(fd)?.port = local;
+                let old = old.map(|old| self.orphans.swap_remove(old).1);
+                if let Some(old) = &old {
+                    super::counters::add(&mut self.counted, old, now);
+                    // The new connection has its own sequence numbers.
+                    self.flows.remove(&ports);
+                }
+                return Ok(old);
+            }
+        }
+        Err(Errno::EADDRNOTAVAIL)
     }
 
     /// A socket gets the connection that it opens, and a port of its own if it has none.

@@ -70,7 +70,7 @@ pub struct Modelled {
     headers: BTreeMap<Ports, Header>,
     /// Cookies of servers, our own secret, and the addresses that they depend on, the client's first.
     cookies: CookieCache,
-    fast_open_key: Key,
+    fast_open_keys: (Key, Option<Key>),
     addresses: Vec<u8>,
 }
 
@@ -112,7 +112,7 @@ impl Modelled {
             queue_takes_nothing: false,
             headers: BTreeMap::new(),
             cookies: CookieCache::default(),
-            fast_open_key: Key::default(),
+            fast_open_keys: (Key::default(), None),
             addresses: usual_addresses(config),
         }
     }
@@ -312,13 +312,15 @@ impl Modelled {
     /// Sets a sysctl.
     fn set(&mut self, name: &str, value: &str) -> Result<Understood, KernelError> {
         if name == "net.ipv4.tcp_fastopen_key" {
-            let words: Option<Vec<u32>> =
-                value.split('-').map(|word| u32::from_str_radix(word, 16).ok()).collect();
-            let words = words.and_then(|words| <[u32; 4]>::try_from(words).ok());
-            let Some(words) = words else {
-                return Err(KernelError::new(format!("{name}={value}: write four words in hexadecimal")));
+            let keys: Option<Vec<Key>> = value.split(',').map(key_of_words).collect();
+            self.fast_open_keys = match keys.as_deref() {
+                Some([key]) => (*key, None),
+                Some([key, former]) => (*key, Some(*former)),
+                _ => {
+                    let form = "write four words in hexadecimal, and a former key after a comma";
+                    return Err(KernelError::new(format!("{name}={value}: {form}")));
+                }
             };
-            self.fast_open_key = Key::from_words(words);
             return Ok(Understood::Yes);
         }
         if name == "net.ipv4.tcp_congestion_control" {
@@ -364,6 +366,12 @@ fn usual_addresses(config: &Config) -> Vec<u8> {
         None => Vec::new(),
     };
     [bytes(config.remote, remote), bytes(config.local, local)].concat()
+}
+
+/// A Fast Open key, such as `a1-b2-c3-d4`.
+fn key_of_words(text: &str) -> Option<Key> {
+    let words: Option<Vec<u32>> = text.split('-').map(|word| u32::from_str_radix(word, 16).ok()).collect();
+    words.and_then(|words| <[u32; 4]>::try_from(words).ok()).map(Key::from_words)
 }
 
 /// sysctl(8) accepts hexadecimal numbers too.

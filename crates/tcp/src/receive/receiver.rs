@@ -80,6 +80,8 @@ pub(crate) struct Receiver {
     pub offered_scale: u8,
     /// An orphan in FIN-WAIT-2 that no longer needs a full socket (`tw_substate`).
     pub waiting_quietly: bool,
+    /// When TIME-WAIT began (`tw_entry_stamp`).
+    pub time_wait_since: Instant,
     /// The child of a SYN with data, while its SYN-ACK is not acknowledged (`fastopen_rsk`).
     pub fast_open: Option<SynAck>,
     /// It was created by a Fast Open SYN (`syn_fastopen_child`).
@@ -170,6 +172,7 @@ impl Receiver {
             fin: false,
             offered_scale: 0,
             waiting_quietly: false,
+            time_wait_since: Instant::START,
             fast_open: None,
             fast_open_child: false,
             attempt: Attempt::default(),

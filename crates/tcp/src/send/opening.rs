@@ -46,10 +46,11 @@ impl Connection {
         let timestamps = self.settings.sysctls.tcp_timestamps != 0;
         let fall_back = again && self.settings.sysctls.tcp_ecn_fallback && self.snd.retransmits > 0;
         let value = self.snd.queue.head().map(|id| self.timestamp(self.snd.queue[id].sent_at));
+        let ecr = self.rcv.ts_recent;
         let Some(syn) = self.out.back_mut() else { return };
         syn.options = TcpOptions::Syn(now_offered);
         if timestamps {
-            syn.timestamps = value.map(|val| Timestamps { val, ecr: 0 });
+            syn.timestamps = value.map(|val| Timestamps { val, ecr });
         }
         if fall_back {
             syn.flags = syn.flags.without(Flags::ECE.with(Flags::CWR));

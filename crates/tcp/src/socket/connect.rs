@@ -48,6 +48,21 @@ impl Connection {
         connection
     }
 
+    /// A socket that has sent its SYN, and takes the ports of a connection in TIME-WAIT with what is known of the
+    /// peer's timestamps.
+    pub fn connect_in_place_of(
+        old: &Self,
+        settings: Arc<Settings>,
+        options: SocketOptions,
+        now: Instant,
+    ) -> Self {
+        let mut connection = Self::new(settings, options);
+        connection.rcv.ts_recent = old.rcv.ts_recent;
+        connection.rcv.ts_recent_stamp = old.rcv.ts_recent_stamp;
+        connection.begin_connect(now);
+        connection
+    }
+
     /// Sends the SYN of a socket in CLOSED.
     pub(crate) fn begin_connect(&mut self, now: Instant) {
         self.prepare_connect();

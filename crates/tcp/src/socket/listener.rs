@@ -40,8 +40,8 @@ pub struct Listener {
     /// The children to accept, in order.
     ready: VecDeque<Peer>,
     out: VecDeque<(Peer, Packet)>,
-    /// Secret of the Fast Open cookies.
-    key: Key,
+    /// Secrets of the Fast Open cookies: the current one, and the one before it.
+    keys: (Key, Option<Key>),
     /// The addresses that cookies are computed from, if not the peers' numbers.
     addresses: Option<Vec<u8>>,
     /// A connection has arrived since the last query.
@@ -76,7 +76,7 @@ impl Listener {
             children: BTreeMap::new(),
             ready: VecDeque::new(),
             out: VecDeque::new(),
-            key: Key::default(),
+            keys: (Key::default(), None),
             addresses: None,
             woken: false,
             counters: ListenerCounters::default(),
@@ -175,7 +175,8 @@ impl Listener {
         match answer(self, peer, syn) {
             Answer::No => {}
             Answer::Cookie(cookie) => request.cookie = Some(cookie),
-            Answer::Accept => {
+            Answer::Accept(renewed) => {
+                request.cookie = renewed;
                 self.open_fast(now, peer, syn, request);
                 return;
             }
@@ -455,8 +456,8 @@ enum Answer {
     No,
     /// A cookie for later connections.
     Cookie(Cookie),
-    /// The data is accepted now.
-    Accept,
+    /// The data is accepted now; a cookie of the former key is renewed.
+    Accept(Option<Cookie>),
 }
 
 /// `tcp_try_fastopen`.
@@ -480,17 +481,26 @@ fn answer(listener: &Listener, peer: Peer, syn: &Packet) -> Answer {
         || listener.options().fast_open_no_cookie
         || listener.settings().route.fast_open_no_cookie
     {
-        return Answer::Accept;
+        return Answer::Accept(None);
     }
     let Some(asked) = asked else { return Answer::No };
-    let good = listener.cookie(peer).with_number(asked.experimental);
-    if asked == good { Answer::Accept } else { Answer::Cookie(good) }
+    let (key, former) = listener.keys;
+    let cookie = |key: Key| listener.cookie(key, peer).with_number(asked.experimental);
+    let good = cookie(key);
+    if asked == good {
+        Answer::Accept(None)
+    } else if former.is_some_and(|former| asked == cookie(former)) {
+        Answer::Accept(Some(good))
+    } else {
+        Answer::Cookie(good)
+    }
 }
 
 impl Listener {
-    /// Sets the secret of the cookies.
-    pub fn set_fast_open_key(&mut self, key: Key) {
-        self.key = key;
+    /// Sets the secret of the cookies, and a former one whose cookies are still accepted
+    /// (`tcp_fastopen_cookie_gen_check`).
+    pub fn set_fast_open_keys(&mut self, keys: (Key, Option<Key>)) {
+        self.keys = keys;
     }
 
     /// Sets the addresses of all peers, the client's bytes first, for computing their cookies. Without this, a peer's
@@ -499,9 +509,9 @@ impl Listener {
         self.addresses = Some(addresses);
     }
 
-    fn cookie(&self, peer: Peer) -> Cookie {
+    fn cookie(&self, key: Key, peer: Peer) -> Cookie {
         let number = peer.0.to_be_bytes();
-        self.key.cookie(self.addresses.as_deref().unwrap_or(&number))
+        key.cookie(self.addresses.as_deref().unwrap_or(&number))
     }
 }
 
