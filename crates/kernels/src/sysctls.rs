@@ -28,6 +28,9 @@ declare! {
         tcp_ecn: u8 = value "net.ipv4.tcp_ecn", [0, Linux6_18 => 2];
         tcp_ecn_fallback: bool = switch "net.ipv4.tcp_ecn_fallback", [true];
         tcp_fastopen: u32 = value "net.ipv4.tcp_fastopen", [0, Linux6_18 => 1];
+        tcp_fastopen_blackhole_timeout: Duration = time "net.ipv4.tcp_fastopen_blackhole_timeout_sec" in SECOND, [
+            Duration::ZERO,
+        ];
         tcp_moderate_rcvbuf: bool = switch "net.ipv4.tcp_moderate_rcvbuf", [true];
         tcp_app_win: u8 = value "net.ipv4.tcp_app_win", [31];
         tcp_reordering: u32 = value "net.ipv4.tcp_reordering", [3];

@@ -81,7 +81,7 @@ impl Cookie {
     /// The cookie in a received option: of an even length, from 4 bytes; or none, in a request
     /// (`tcp_parse_fastopen_option`, 6.18).
     pub fn of_option(cookie: &[u8], experimental: bool) -> Option<Self> {
-        let valid = cookie.is_empty() || (cookie.len() >= 4 && cookie.len() % 2 == 0);
+        let valid = cookie.is_empty() || (cookie.len() >= 4 && cookie.len().is_multiple_of(2));
         let cookie = Self::new(cookie).filter(|_| valid)?;
         Some(cookie.with_number(experimental))
     }

@@ -39,6 +39,7 @@ pub struct Sysctls {
     pub tcp_ecn: u8,
     pub tcp_ecn_fallback: bool,
     pub tcp_fastopen: u32,
+    pub tcp_fastopen_blackhole_timeout: Duration,
     pub tcp_moderate_rcvbuf: bool,
     pub tcp_app_win: u8,
     pub tcp_reordering: u32,

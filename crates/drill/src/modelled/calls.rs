@@ -3,7 +3,6 @@
 use super::events::{self, Epoll};
 use super::levels::IP;
 use super::sockets::{File, Ports, Socket, Stage};
-use super::transfer::SERVER;
 use super::udp::Udp;
 use super::{Modelled, Waiting};
 use crate::call::{Call, Fd, Output, Peer as To, Returned};
@@ -181,7 +180,7 @@ impl Modelled {
     fn connect(&mut self, fd: Fd, to: To, waiting: &Waiting) -> Option<Returned> {
         let now = self.now;
         let over = self.over(waiting);
-        let (settings, known) = (self.settings.clone(), self.cookies.get(SERVER));
+        let (settings, known) = (self.settings.clone(), self.known_server());
         if self.udp(fd).is_some() {
             return Some(self.connect_udp(fd));
         }

@@ -28,7 +28,7 @@ use slowpath_kernels::{KernelProfile, Sysctl};
 use slowpath_model::{End, Flags, Instant, StreamOffset};
 use slowpath_tcp::choices::CongestionControl;
 use slowpath_tcp::packet::Packet;
-use slowpath_tcp::socket::cookie::{CookieCache, Key};
+use slowpath_tcp::socket::cookie::{CookieCache, Key, Known};
 use slowpath_tcp::socket::{Listener, Peer, Unreachable};
 use slowpath_tcp::{Connection, Settings, State};
 use slowpath_uapi::TcpInfo;
@@ -125,7 +125,14 @@ impl Modelled {
     fn flush(&mut self) {
         let mut out: Vec<(Ports, Packet)> = Vec::new();
         let known = self.way.metrics;
+        let (now, pause) = (self.now, self.first_pause());
         let mut learn = |connection: &mut Connection| {
+            if let Some(omen) = connection.poll_omen() {
+                self.cookies.heed(omen, now, pause);
+            }
+            if let Some(learned) = connection.poll_cookie() {
+                self.cookies.learn(transfer::SERVER, learned);
+            }
             if let Some(metrics) = connection.poll_metrics(self.way.metrics) {
                 self.way.metrics = metrics;
             }
@@ -138,9 +145,6 @@ impl Modelled {
                 drop_all(connection, self.now);
             }
             socket.collect(&mut out);
-            if let Some(learned) = socket.connection().and_then(Connection::poll_cookie) {
-                self.cookies.learn(transfer::SERVER, learned);
-            }
             socket.connection().map(&mut learn);
         }
         for (ports, connection) in &mut self.orphans {
@@ -165,6 +169,16 @@ impl Modelled {
             self.put_out(ports, &packet);
         }
         self.note_acknowledged();
+    }
+
+    /// How long Fast Open is paused at first (`tcp_fastopen_blackhole_timeout_sec`).
+    fn first_pause(&self) -> Duration {
+        self.settings.sysctls.tcp_fastopen_blackhole_timeout
+    }
+
+    /// What is known of the server.
+    fn known_server(&self) -> Known {
+        self.cookies.get(transfer::SERVER, self.now, self.first_pause())
     }
 
     /// Sends a packet to the network.
@@ -332,6 +346,9 @@ impl Modelled {
                 return Ok(Understood::No);
             };
             let value = decimal(value);
+            if sysctl.name == "net.ipv4.tcp_fastopen_blackhole_timeout_sec" {
+                self.cookies.forget_failures();
+            }
             sysctl
                 .put(&mut self.profile, &value)
                 .map_err(|error| KernelError::new(format!("{name}={value}: write {}", error.form)))?;

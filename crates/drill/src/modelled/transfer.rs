@@ -184,7 +184,7 @@ impl Modelled {
         if *to == Some(To::Family(AF_UNSPEC)) || self.settings.sysctls.tcp_fastopen & CLIENT_ENABLE == 0 {
             return Some(Err(Errno::EOPNOTSUPP));
         }
-        let known = self.cookies.get(SERVER);
+        let known = self.known_server();
         // Without data that can be read, the SYN requests a cookie.
         let valid = valid_length(buffers);
         let known = if valid < length(buffers) { known.without_cookie() } else { known };

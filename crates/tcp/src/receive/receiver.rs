@@ -7,7 +7,7 @@ use crate::choices::ReceiveTuning;
 use crate::clock::Jiffies;
 use crate::packet::{Block, Cookie};
 use crate::settings::Settings;
-use crate::socket::cookie::Learned;
+use crate::socket::cookie::{Learned, Omen};
 use crate::socket::options::SocketOptions;
 use crate::socket::request::SynAck;
 use slowpath_model::{Instant, StreamOffset};
@@ -286,4 +286,8 @@ pub(crate) struct Attempt {
     pub(crate) data: bool,
     /// What the SYN-ACK taught.
     pub(crate) learned: Option<Learned>,
+    /// Fast Open had been paused before, and is tried again (`syn_fastopen_ch`).
+    pub(crate) on_trial: bool,
+    /// What it says of the path.
+    pub(crate) omen: Option<Omen>,
 }

@@ -171,7 +171,9 @@ impl Connection {
             self.back_off(now);
             return;
         }
-        if self.gives_up(now) {
+        let gives_up = self.gives_up(now);
+        self.suspect_fast_open(gives_up);
+        if gives_up {
             self.time_out(now);
             return;
         }

@@ -1,7 +1,9 @@
 //! Fast Open cookies (RFC 7413, section 4.1): the server's generation and the client's cache.
 
 use crate::packet::Cookie;
+use slowpath_model::Instant;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Servers in the client's cache.
 const MAX_SERVERS: usize = 1024;
@@ -72,7 +74,33 @@ pub struct Known {
     cookie: Cookie,
     /// Which option requests the next cookie (`try_exp`).
     request: Request,
+    /// Whether Fast Open is paused or on trial, for every server.
+    pub(crate) pause: Pause,
 }
+
+/// Whether a host avoids Fast Open (`tcp_fastopen_active_should_disable`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// No.
+    #[default]
+    No,
+    /// It is paused: SYNs have neither the option nor data.
+    Now,
+    /// It was paused before, and is tried again.
+    Over,
+}
+
+/// What a connection says of Fast Open on the host's paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Omen {
+    /// A middlebox seems to drop its segments (`tcp_fastopen_active_disable`).
+    BlackHole,
+    /// Data arrived on a connection that tried it again.
+    Works,
+}
+
+/// The longest pause: the first, doubled six times (`tcp_fastopen_active_should_disable`).
+const MOST_DOUBLINGS: u32 = 6;
 
 /// Which option requests a cookie, as far as a server has not answered the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,7 +117,7 @@ pub(crate) enum Request {
 impl Known {
     /// A server whose cookie and MSS are known.
     pub fn of(cookie: Cookie, mss: u16) -> Self {
-        Self { mss, cookie, request: Request::Standard }
+        Self { mss, cookie, ..Self::default() }
     }
 
     /// Without the cookie.
@@ -126,12 +154,40 @@ pub struct Learned {
 #[derive(Clone, Debug, Default)]
 pub struct CookieCache {
     servers: BTreeMap<Peer, Known>,
+    /// When Fast Open was last paused, and how often in a row (`tfo_active_disable_stamp`, `tfo_active_disable_times`).
+    paused: Option<(Instant, u32)>,
 }
 
 impl CookieCache {
-    /// What is known of a server.
-    pub fn get(&self, server: Peer) -> Known {
-        self.servers.get(&server).copied().unwrap_or_default()
+    /// What is known of a server. `first_pause` is `tcp_fastopen_blackhole_timeout_sec`.
+    pub fn get(&self, server: Peer, now: Instant, first_pause: Duration) -> Known {
+        let known = self.servers.get(&server).copied().unwrap_or_default();
+        let pause = match self.paused {
+            Some((since, times)) if !first_pause.is_zero() => {
+                let pause = first_pause * (1 << times.saturating_sub(1).min(MOST_DOUBLINGS));
+                if now < since + pause { Pause::Now } else { Pause::Over }
+            }
+            _ => Pause::No,
+        };
+        Known { pause, ..known }
+    }
+
+    /// A connection says that Fast Open fails or works (`tcp_fastopen_active_disable`,
+    /// `tcp_fastopen_active_disable_ofo_check`).
+    pub fn heed(&mut self, omen: Omen, now: Instant, first_pause: Duration) {
+        match omen {
+            Omen::BlackHole if first_pause.is_zero() => {}
+            Omen::BlackHole => {
+                let times = self.paused.map_or(0, |(_, times)| times);
+                self.paused = Some((now, times.saturating_add(1)));
+            }
+            Omen::Works => self.paused = None,
+        }
+    }
+
+    /// The sysctl was written: earlier failures no longer count (`proc_tfo_blackhole_detect_timeout`).
+    pub fn forget_failures(&mut self) {
+        self.paused = None;
     }
 
     /// Stores what a SYN-ACK taught (`tcp_fastopen_cache_set`). If the cache is full, the server with the lowest number
@@ -172,7 +228,27 @@ mod tests {
             cache.learn(Peer(server), Learned { mss: 1460, cookie, ..Learned::default() });
         }
         assert_eq!(cache.servers.len(), MAX_SERVERS);
-        assert_eq!(cache.get(Peer(0)), Known::default());
-        assert_eq!(cache.get(Peer(1999)).mss(), Some(1460));
+        let get = |server| cache.get(Peer(server), Instant::START, Duration::ZERO);
+        assert_eq!(get(0), Known::default());
+        assert_eq!(get(1999).mss(), Some(1460));
+    }
+
+    #[test]
+    fn pauses_double_until_fast_open_works() {
+        const HOUR: Duration = Duration::from_secs(3600);
+        let mut cache = CookieCache::default();
+        let after = |hours: u32| Instant::START + HOUR * hours;
+        let pause = |cache: &CookieCache, hours| cache.get(Peer(1), after(hours), HOUR).pause;
+        assert_eq!(pause(&cache, 0), Pause::No);
+        cache.heed(Omen::BlackHole, after(0), HOUR);
+        assert_eq!((pause(&cache, 0), pause(&cache, 1)), (Pause::Now, Pause::Over));
+        cache.heed(Omen::BlackHole, after(10), HOUR);
+        assert_eq!((pause(&cache, 11), pause(&cache, 12)), (Pause::Now, Pause::Over));
+        (0..9).for_each(|_| cache.heed(Omen::BlackHole, after(20), HOUR));
+        assert_eq!((pause(&cache, 83), pause(&cache, 84)), (Pause::Now, Pause::Over));
+        cache.heed(Omen::Works, after(90), HOUR);
+        assert_eq!(pause(&cache, 90), Pause::No);
+        cache.heed(Omen::BlackHole, after(91), Duration::ZERO);
+        assert_eq!(pause(&cache, 91), Pause::No);
     }
 }

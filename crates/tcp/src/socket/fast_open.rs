@@ -1,6 +1,6 @@
 //! Data in the SYN (RFC 7413; net/ipv4/tcp_fastopen.c, 6.18).
 
-use super::cookie::{Known, Learned, Request};
+use super::cookie::{Known, Learned, Omen, Pause, Request};
 use super::options::SocketOptions;
 use super::request::{SynAck, Verdict};
 use crate::congestion::CaState;
@@ -53,7 +53,8 @@ impl Connection {
         known: Known,
     ) -> (Self, Result<(), Errno>) {
         let mut connection = Self::new(settings, options);
-        if !known.option().is_empty() || connection.needs_no_cookie() {
+        let ready = !known.option().is_empty() || connection.needs_no_cookie();
+        if ready && known.pause != Pause::Now {
             connection.state = State::SynSent;
             connection.rcv.attempt.deferred = true;
             return (connection, Ok(()));
@@ -88,12 +89,14 @@ impl Connection {
         self.negotiated.mss = u16::try_from(mss).unwrap_or(u16::MAX);
         self.sync_mss();
         let (option, len) = match known.option() {
+            _ if known.pause == Pause::Now => (None, 0),
             _ if self.needs_no_cookie() => (None, len),
             cookie if cookie.is_empty() => (Some(cookie), 0),
             cookie => (Some(cookie), len),
         };
         let sent = self.start_fast_connect(now, option, len);
-        self.rcv.attempt = Attempt { option, data: sent > 0, ..Attempt::default() };
+        let on_trial = known.pause == Pause::Over;
+        self.rcv.attempt = Attempt { option, data: sent > 0, on_trial, ..Attempt::default() };
         if sent > 0 { Ok(sent) } else { Err(Errno::EINPROGRESS) }
     }
 
@@ -142,6 +145,45 @@ impl Connection {
     /// What the server's SYN-ACK taught, once, for the host's [`CookieCache`](super::cookie::CookieCache).
     pub fn poll_cookie(&mut self) -> Option<Learned> {
         self.rcv.attempt.learned.take()
+    }
+
+    /// What the connection says of Fast Open, once, for the host's [`CookieCache`](super::cookie::CookieCache).
+    pub fn poll_omen(&mut self) -> Option<Omen> {
+        self.rcv.attempt.omen.take()
+    }
+
+    /// A timeout: the third in a row, or the last, of a connection with Fast Open may be a middlebox's fault
+    /// (`tcp_fastopen_active_detect_blackhole`).
+    pub(crate) fn suspect_fast_open(&mut self, expired: bool) {
+        let attempt = &self.rcv.attempt;
+        let used = attempt.option.is_some() || attempt.data || self.rcv.syn_data;
+        if used && (self.snd.retransmits == 2 || (self.snd.retransmits < 2 && expired)) {
+            self.rcv.attempt.omen = Some(Omen::BlackHole);
+        }
+    }
+
+    /// A RST that is not in order, before any data (`tcp_validate_incoming`), or a FIN beyond a hole after `close`
+    /// (`tcp_rcv_state_process`).
+    pub(crate) fn blame_fast_open(&mut self) {
+        if self.rcv.attempt.option.is_some() {
+            self.rcv.attempt.omen = Some(Omen::BlackHole);
+        }
+    }
+
+    /// The connection ends: only a FIN has arrived, beyond a hole; or data has
+    /// (`tcp_fastopen_active_disable_ofo_check`).
+    pub(crate) fn judge_fast_open(&mut self) {
+        let attempt = &mut self.rcv.attempt;
+        if attempt.option.is_none() {
+            return;
+        }
+        if self.rcv.counters.data_segs_in > 0 {
+            if attempt.on_trial {
+                attempt.omen = Some(Omen::Works);
+            }
+        } else if self.rcv.ofo.is_only_a_fin() {
+            attempt.omen = Some(Omen::BlackHole);
+        }
     }
 
     /// Whether a SYN with data opened it and the handshake is not complete.

@@ -100,7 +100,7 @@ fn fast_open_cookie_allows_data_in_the_next_syn() {
     let mut cache = CookieCache::default();
     for (round, taken) in [Err(Errno::EINPROGRESS), Ok(300)].into_iter().enumerate() {
         let mut pair = Pair::new(&fast(), Vec::new(), Vec::new());
-        let known = cache.get(PEER);
+        let known = cache.get(PEER, pair.now, Duration::ZERO);
         let (client, outcome) =
             Connection::connect_fast(fast(), SocketOptions::default(), pair.now, known, 300);
         assert_eq!(outcome, taken, "round {round}");
