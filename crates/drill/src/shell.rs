@@ -27,6 +27,13 @@ pub enum Command {
     Sleep(u64),
     /// Another script, by its path: its lines are commands too.
     Include(String),
+    /// `first || second`: the second runs if the first fails.
+    Either {
+        /// Fails if the kernel does not know it.
+        first: Box<Command>,
+        /// What runs then.
+        second: Vec<Command>,
+    },
     /// Without effect on a kernel, such as `true` or `echo`, or a restored setting at the end.
     Nothing,
     /// Not supported.
@@ -36,18 +43,27 @@ pub enum Command {
 /// The maximum number of commands in a script; limits scripts that include themselves.
 pub const MOST: usize = 1000;
 
-/// The commands in a text. Separators are newlines, `;` and `&&`; commands after `||`, which run only after a failure,
-/// are skipped.
+/// The commands in a text. Separators are newlines, `;`, `&&` and `||`.
 pub fn commands(text: &str) -> Vec<Command> {
     let joined = text.replace("\\\n", " ");
     let mut commands = Vec::new();
     for line in joined.lines() {
         let line = strip_comment(line);
         for part in split_outside_quotes(line, &["&&", ";"]) {
-            let part = split_outside_quotes(part, &["||"]).first().copied().unwrap_or("").trim();
-            if !part.is_empty() {
-                commands.extend(command(part));
+            let choices = split_outside_quotes(part, &["||"]);
+            let mut parsed =
+                choices.iter().map(|choice| choice.trim()).filter(|c| !c.is_empty()).map(command);
+            let Some(mut first) = parsed.next() else { continue };
+            let second: Vec<Command> = parsed.flatten().collect();
+            let fails = matches!(
+                first.last(),
+                Some(Command::Sysctl { .. } | Command::Ip(_) | Command::Tc(_) | Command::Ethtool(_))
+            );
+            if fails && !second.is_empty() {
+                let last = first.pop().map(|last| Command::Either { first: Box::new(last), second });
+                first.extend(last);
             }
+            commands.extend(first);
         }
     }
     commands.truncate(MOST);
@@ -240,6 +256,10 @@ impl fmt::Display for Command {
             Self::Counters(query) => query.fmt(f),
             Self::Sleep(millis) => write!(f, "sleep {}", *millis as f64 / 1000.0),
             Self::Include(path) => write!(f, "{path}"),
+            Self::Either { first, second } => {
+                write!(f, "{first}")?;
+                second.iter().try_for_each(|command| write!(f, " || {command}"))
+            }
             Self::Nothing => f.write_str("true"),
             Self::Unknown(text) => f.write_str(text),
         }
@@ -279,7 +299,9 @@ mod tests {
         let found =
             commands("./defaults.sh\nip route add 1.2.3.0/24 dev tun0 || true; sleep 0.5 && nstat -n");
         assert_eq!(found[0], Command::Include("./defaults.sh".to_owned()));
-        assert!(matches!(&found[1], Command::Ip(words) if words.len() == 5));
+        let Command::Either { first, second } = &found[1] else { panic!("{:?}", found[1]) };
+        assert!(matches!(&**first, Command::Ip(words) if words.len() == 5));
+        assert_eq!(second[..], [Command::Nothing]);
         assert_eq!(found[2], Command::Sleep(500));
         assert!(matches!(&found[3], Command::Counters(_)));
         assert_eq!(commands("# nothing\n\n"), []);

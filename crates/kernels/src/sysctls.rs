@@ -28,6 +28,9 @@ declare! {
         tcp_ecn: u8 = value "net.ipv4.tcp_ecn", [0, Linux6_18 => 2];
         tcp_ecn_fallback: bool = switch "net.ipv4.tcp_ecn_fallback", [true];
         tcp_fastopen: u32 = value "net.ipv4.tcp_fastopen", [0, Linux6_18 => 1];
+        tcp_fastopen_blackhole_timeout: Duration = time "net.ipv4.tcp_fastopen_blackhole_timeout_sec" in SECOND, [
+            Duration::ZERO,
+        ];
         tcp_moderate_rcvbuf: bool = switch "net.ipv4.tcp_moderate_rcvbuf", [true];
         tcp_app_win: u8 = value "net.ipv4.tcp_app_win", [31];
         tcp_reordering: u32 = value "net.ipv4.tcp_reordering", [3];
@@ -58,6 +61,10 @@ declare! {
         tcp_max_syn_backlog: u32 = value "net.ipv4.tcp_max_syn_backlog", [1024, Linux6_18 => 4096];
         tcp_abort_on_overflow: bool = switch "net.ipv4.tcp_abort_on_overflow", [false];
         tcp_fin_timeout: Duration = time "net.ipv4.tcp_fin_timeout" in SECOND, [Duration::from_secs(60)];
+        tcp_tw_reuse: u8 = value "net.ipv4.tcp_tw_reuse", [0, Linux6_18 => 2];
+        tcp_tw_reuse_delay: Duration = time "net.ipv4.tcp_tw_reuse_delay" in MILLISECOND, [
+            Duration::from_secs(1),
+        ];
         tcp_keepalive_time: Duration = time "net.ipv4.tcp_keepalive_time" in SECOND, [
             Duration::from_secs(7200),
         ];

@@ -67,6 +67,8 @@ pub struct Connection {
     pub(crate) receive_shutdown: bool,
     /// No process has it open any more (`SOCK_DEAD`).
     pub(crate) orphaned: bool,
+    /// A listener has it, and no application yet (`sk_socket` is `NULL`).
+    pub(crate) unaccepted: bool,
 }
 
 impl Connection {
@@ -119,6 +121,9 @@ impl Connection {
 
     /// The host's settings have changed (`sysctl`, `ip route`). Settings copied when the socket was created stay.
     pub fn set_settings(&mut self, settings: Arc<Settings>) {
+        if self.settings.mtu != settings.mtu {
+            self.snd.changed_mtu = Some(settings.mtu);
+        }
         self.settings = settings;
     }
 

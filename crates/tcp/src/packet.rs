@@ -66,6 +66,8 @@ pub struct SynOptions {
 pub struct Cookie {
     bytes: [u8; 16],
     len: u8,
+    /// It has the option number for experiments, which older kernels use (`TCPOPT_EXP`, RFC 6994).
+    pub experimental: bool,
 }
 
 impl Cookie {
@@ -73,7 +75,31 @@ impl Cookie {
     pub fn new(cookie: &[u8]) -> Option<Self> {
         let mut bytes = [0; 16];
         bytes.get_mut(..cookie.len())?.copy_from_slice(cookie);
-        Some(Self { bytes, len: u8::try_from(cookie.len()).ok()? })
+        Some(Self { bytes, len: u8::try_from(cookie.len()).ok()?, experimental: false })
+    }
+
+    /// The cookie in a received option: of an even length, from 4 bytes; or none, in a request
+    /// (`tcp_parse_fastopen_option`, 6.18).
+    pub fn of_option(cookie: &[u8], experimental: bool) -> Option<Self> {
+        let valid = cookie.is_empty() || (cookie.len() >= 4 && cookie.len().is_multiple_of(2));
+        let cookie = Self::new(cookie).filter(|_| valid)?;
+        Some(cookie.with_number(experimental))
+    }
+
+    /// With the option number for experiments, or that of RFC 7413.
+    #[must_use]
+    pub const fn with_number(self, experimental: bool) -> Self {
+        Self { experimental, ..self }
+    }
+
+    /// Whether there is none: the option requests one.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes of the option that carries it, without padding (`TCPOLEN_FASTOPEN_BASE`, `TCPOLEN_EXP_FASTOPEN_BASE`).
+    const fn option_len(self) -> u32 {
+        self.len as u32 + if self.experimental { 4 } else { 2 }
     }
 
     /// Its bytes.
@@ -211,7 +237,7 @@ impl SynOptions {
     /// Bytes on the wire. SACK-permitted takes the place of the timestamps' padding, if there are timestamps.
     fn bytes(self, timestamps: bool) -> u32 {
         let word = |present: bool| if present { 4 } else { 0 };
-        let fast_open = self.fast_open.map_or(0, |cookie| (2 + u32::from(cookie.len)).next_multiple_of(4));
+        let fast_open = self.fast_open.map_or(0, |cookie| cookie.option_len().next_multiple_of(4));
         word(self.mss.is_some())
             + word(self.window_scale.is_some())
             + word(self.sack_permitted && !timestamps)

@@ -1,6 +1,7 @@
 //! System calls, and when they block.
 
 use super::events::{self, Epoll};
+use super::levels::IP;
 use super::sockets::{File, Ports, Socket, Stage};
 use super::udp::Udp;
 use super::{Modelled, Waiting};
@@ -16,7 +17,8 @@ const O_RDWR: i64 = 2;
 const O_NONBLOCK: i64 = 0o4000;
 const F_GETFL: i32 = 3;
 const F_SETFL: i32 = 4;
-const AF_UNSPEC: i32 = 0;
+pub(super) const AF_UNSPEC: i32 = 0;
+const IP_LOCAL_PORT_RANGE: i32 = 51;
 const STREAM: i32 = 1;
 const DATAGRAM: i32 = 2;
 const SIOCINQ: i64 = 0x541b;
@@ -96,7 +98,7 @@ impl Modelled {
             Call::EpollCtl { epoll, operation, fd, event } => self.epoll_control(epoll, operation, fd, event),
             Call::EpollWait { epoll, most, .. } => return self.epoll_wait(epoll, most, waiting),
             Call::Pipe { .. } => self.pipe(),
-            Call::Splice { from, to, len, .. } => self.splice(from, to, len),
+            Call::Splice { from, to, len, flags, .. } => return self.splice(from, to, len, flags),
             Call::Sendfile { to, len, .. } => self.sendfile(to, len),
             Call::Open { .. } => Returned::value(i64::from(self.add(File::Plain))),
             Call::CapSet { .. } => Returned::value(0),
@@ -137,14 +139,14 @@ impl Modelled {
     fn listen(&mut self, fd: Fd, backlog: i32) -> Returned {
         let settings = self.settings.clone();
         let most = settings.sysctls.somaxconn;
-        let (key, addresses) = (self.fast_open_key, self.addresses.clone());
+        let (keys, addresses) = (self.fast_open_keys, self.addresses.clone());
         done(self.socket(fd).and_then(|socket| match &socket.stage {
             Stage::Fresh(listener) => {
                 // A negative backlog counts as a large one.
                 let backlog = u32::try_from(backlog).unwrap_or(most);
                 let options = listener.options().clone();
                 let mut listener = Listener::listen(settings, options, backlog);
-                listener.set_fast_open_key(socket.fast_open_key.unwrap_or(key));
+                listener.set_fast_open_keys(socket.fast_open_keys.unwrap_or(keys));
                 listener.set_fast_open_addresses(addresses);
                 socket.stage = Stage::Listening(listener);
                 Ok(())
@@ -175,10 +177,10 @@ impl Modelled {
         }
     }
 
-    fn connect(&mut self, fd: Fd, to: To, waiting: &mut Waiting) -> Option<Returned> {
+    fn connect(&mut self, fd: Fd, to: To, waiting: &Waiting) -> Option<Returned> {
         let now = self.now;
         let over = self.over(waiting);
-        let (settings, remote, local) = (self.settings.clone(), self.connect_port, self.next_port);
+        let (settings, known) = (self.settings.clone(), self.known_server());
         if self.udp(fd).is_some() {
             return Some(self.connect_udp(fd));
         }
@@ -191,26 +193,32 @@ impl Modelled {
             To::Family(_) => return Some(failed(Errno::EAFNOSUPPORT)),
             To::Usual => {}
         }
-        let begins = waiting.moved == 0;
-        waiting.moved = 1;
         if let Stage::Fresh(listener) = &socket.stage {
             let options = listener.options().clone();
-            let bound = if socket.port == 0 { local } else { socket.port };
-            socket.port = bound;
-            socket.ports = Some(Ports { local: bound, remote });
-            socket.stage = Stage::Connected(Box::new(Connection::connect(settings, options, now)));
-            socket.connecting = true;
-            let (nonblocking, headers) = (socket.nonblocking, socket.headers);
-            self.use_headers(Ports { local: bound, remote }, headers);
-            self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
-            return nonblocking.then(|| failed(Errno::EINPROGRESS));
+            let nonblocking = socket.nonblocking;
+            let Ok(old) = self.take_port(fd) else { return Some(failed(Errno::EADDRNOTAVAIL)) };
+            let (connection, deferred) = if options.fast_open_connect {
+                let (connection, result) =
+                    Connection::connect_with_first_write(settings, options, now, known);
+                (connection, result.is_ok())
+            } else if let Some(old) = old {
+                (Connection::connect_in_place_of(&old, settings, options, now), false)
+            } else {
+                (Connection::connect(settings, options, now), false)
+            };
+            self.adopt(fd, connection);
+            return match deferred {
+                true => Some(Returned::value(0)),
+                false => nonblocking.then(|| failed(Errno::EINPROGRESS)),
+            };
         }
         let opening = socket.is_opening();
         let (nonblocking, connecting) = (socket.nonblocking, socket.connecting);
         let Some(connection) = socket.connection() else { return Some(failed(Errno::EINVAL)) };
         let state = connection.state();
         let result = match (opening, state) {
-            (true, _) if begins && nonblocking => Err(Errno::EALREADY),
+            (true, _) if nonblocking && connection.is_deferred() => Err(Errno::EISCONN),
+            (true, _) if nonblocking => Err(Errno::EALREADY),
             (true, _) if over => Err(Errno::EINPROGRESS),
             (true, _) => return None,
             (false, State::Closed) => {
@@ -225,6 +233,50 @@ impl Modelled {
             socket.connecting = false;
         }
         Some(done(result))
+    }
+
+    /// Chooses the local port of an active open, in the socket's own range if it has one (`IP_LOCAL_PORT_RANGE`), and
+    /// returns the connection in TIME-WAIT that it replaces (`__inet_hash_connect`, `__inet_check_established`).
+    fn take_port(&mut self, fd: Fd) -> Result<Option<Connection>, Errno> {
+        let (now, remote) = (self.now, self.connect_port);
+        let socket = self.socket(fd)?;
+        let range = socket.kept.get(&(IP, IP_LOCAL_PORT_RANGE)).map_or(0, |range| *range as u32);
+        if socket.port != 0 || range == 0 {
+            return Ok(None);
+        }
+        for local in (range & 0xffff) as u16..=(range >> 16) as u16 {
+            let ports = Ports { local, remote };
+            let old = self.orphans.iter().position(|(own, _)| *own == ports);
+            let free = match old {
+                Some(old) => self.orphans[old].1.leaves_its_ports(now),
+                None => self.socket_of(ports).is_none(),
+            };
+            if free {
+                self.socket(fd)?.port = local;
+                let old = old.map(|old| self.orphans.swap_remove(old).1);
+                if let Some(old) = &old {
+                    super::counters::add(&mut self.counted, old, now);
+                    // The new connection has its own sequence numbers.
+                    self.flows.remove(&ports);
+                }
+                return Ok(old);
+            }
+        }
+        Err(Errno::EADDRNOTAVAIL)
+    }
+
+    /// A socket gets the connection that it opens, and a port of its own if it has none.
+    pub(super) fn adopt(&mut self, fd: Fd, connection: Connection) {
+        let (remote, free) = (self.connect_port, self.next_port);
+        let Ok(socket) = self.socket(fd) else { return };
+        socket.port = if socket.port == 0 { free } else { socket.port };
+        let ports = Ports { local: socket.port, remote };
+        socket.ports = Some(ports);
+        socket.stage = Stage::Connected(Box::new(connection));
+        socket.connecting = true;
+        let headers = socket.headers;
+        self.use_headers(ports, headers);
+        self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
     }
 
     /// `connect` to `AF_UNSPEC`: as if the socket had never been connected (`tcp_disconnect`).

@@ -6,7 +6,7 @@ use crate::counters::Counters;
 use crate::kernel::KernelError;
 use slowpath_model::Instant;
 use slowpath_tcp::Connection;
-use slowpath_tcp::socket::Counters as Received;
+use slowpath_tcp::socket::{Counters as Received, Listener};
 use slowpath_uapi::TcpInfo;
 
 /// Reads one counter of a connection.
@@ -25,6 +25,7 @@ const KEPT: &[(&str, Count)] = &[
     ("TcpExtPAWSEstab", |_, received| received.paws_rejected),
     ("TcpExtPruneCalled", |_, received| received.prune_called),
     ("TcpExtOfoPruned", |_, received| received.ofo_pruned),
+    ("TcpExtOutOfWindowIcmps", |_, received| received.icmp_out_of_window),
     ("TcpExtTCPToZeroWindowAdv", |_, received| received.to_zero_window),
     ("TcpExtTCPFromZeroWindowAdv", |_, received| received.from_zero_window),
 ];
@@ -41,13 +42,23 @@ impl Modelled {
     /// The counters, for a script that queries some.
     pub(super) fn counted(&self, asked: &[String]) -> Result<Counters, KernelError> {
         let mut counters = self.counted.clone();
-        let held = self.files.values().filter_map(|file| match file {
-            File::Socket(socket) => match &socket.stage {
-                Stage::Connected(connection) => Some(&**connection),
-                Stage::Fresh(_) | Stage::Listening(_) => None,
-            },
+        let sockets = self.files.values().filter_map(|file| match file {
+            File::Socket(socket) => Some(&socket.stage),
             _ => None,
         });
+        let listeners = sockets.clone().filter_map(|stage| match stage {
+            Stage::Listening(listener) => Some(listener),
+            Stage::Fresh(_) | Stage::Connected(_) => None,
+        });
+        let connected = sockets.filter_map(|stage| match stage {
+            Stage::Connected(connection) => Some(&**connection),
+            Stage::Fresh(_) | Stage::Listening(_) => None,
+        });
+        let held = connected.chain(listeners.clone().flat_map(Listener::children));
+        for listener in listeners {
+            let icmp = u64::from(listener.counters().icmp_out_of_window);
+            *counters.entry("TcpExtOutOfWindowIcmps".to_owned()).or_insert(0) += icmp;
+        }
         let orphans = self.orphans.iter().map(|(_, connection)| connection);
         for connection in held.chain(orphans) {
             add(&mut counters, connection, self.now);

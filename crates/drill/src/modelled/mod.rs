@@ -28,8 +28,8 @@ use slowpath_kernels::{KernelProfile, Sysctl};
 use slowpath_model::{End, Flags, Instant, StreamOffset};
 use slowpath_tcp::choices::CongestionControl;
 use slowpath_tcp::packet::Packet;
-use slowpath_tcp::socket::cookie::{CookieCache, Key};
-use slowpath_tcp::socket::{Peer, Unreachable};
+use slowpath_tcp::socket::cookie::{CookieCache, Key, Known};
+use slowpath_tcp::socket::{Listener, Peer, Unreachable};
 use slowpath_tcp::{Connection, Settings, State};
 use slowpath_uapi::TcpInfo;
 use sockets::{File, Ports, Stage};
@@ -65,10 +65,12 @@ pub struct Modelled {
     blocked: Option<Waiting>,
     next_port: u16,
     way: Way,
+    /// The device's qdisc drops every packet (`pfifo limit 0`).
+    queue_takes_nothing: bool,
     headers: BTreeMap<Ports, Header>,
     /// Cookies of servers, our own secret, and the addresses that they depend on, the client's first.
     cookies: CookieCache,
-    fast_open_key: Key,
+    fast_open_keys: (Key, Option<Key>),
     addresses: Vec<u8>,
 }
 
@@ -77,6 +79,10 @@ struct Waiting {
     call: Call,
     /// Bytes moved so far.
     moved: u32,
+    /// A write that waits for the connection it opens.
+    opens: bool,
+    /// How often the writer had been woken when it was last tried.
+    wakeups: Option<u64>,
     /// When it times out.
     until: Option<Instant>,
 }
@@ -103,9 +109,10 @@ impl Modelled {
             blocked: None,
             next_port: FIRST_LOCAL_PORT,
             way: Way::new(u32::from(config.mtu)),
+            queue_takes_nothing: false,
             headers: BTreeMap::new(),
             cookies: CookieCache::default(),
-            fast_open_key: Key::default(),
+            fast_open_keys: (Key::default(), None),
             addresses: usual_addresses(config),
         }
     }
@@ -118,21 +125,33 @@ impl Modelled {
     fn flush(&mut self) {
         let mut out: Vec<(Ports, Packet)> = Vec::new();
         let known = self.way.metrics;
+        let (now, pause) = (self.now, self.first_pause());
         let mut learn = |connection: &mut Connection| {
+            if let Some(omen) = connection.poll_omen() {
+                self.cookies.heed(omen, now, pause);
+            }
+            if let Some(learned) = connection.poll_cookie() {
+                self.cookies.learn(transfer::SERVER, learned);
+            }
             if let Some(metrics) = connection.poll_metrics(self.way.metrics) {
                 self.way.metrics = metrics;
             }
         };
         for file in self.files.values_mut() {
             let File::Socket(socket) = file else { continue };
-            socket.collect(&mut out);
-            if let Some((cookie, mss)) = socket.connection().and_then(Connection::poll_cookie) {
-                self.cookies.set(transfer::SERVER, cookie, mss);
+            if self.queue_takes_nothing
+                && let Some(connection) = socket.connection()
+            {
+                drop_all(connection, self.now);
             }
+            socket.collect(&mut out);
             socket.connection().map(&mut learn);
         }
         for (ports, connection) in &mut self.orphans {
             learn(connection);
+            if self.queue_takes_nothing {
+                drop_all(connection, self.now);
+            }
             while let Some(packet) = connection.poll_transmit() {
                 out.push((*ports, packet));
             }
@@ -143,10 +162,23 @@ impl Modelled {
         if self.way.metrics != known {
             self.apply_settings();
         }
+        if self.queue_takes_nothing {
+            out.clear();
+        }
         for (ports, packet) in out {
             self.put_out(ports, &packet);
         }
         self.note_acknowledged();
+    }
+
+    /// How long Fast Open is paused at first (`tcp_fastopen_blackhole_timeout_sec`).
+    fn first_pause(&self) -> Duration {
+        self.settings.sysctls.tcp_fastopen_blackhole_timeout
+    }
+
+    /// What is known of the server.
+    fn known_server(&self) -> Known {
+        self.cookies.get(transfer::SERVER, self.now, self.first_pause())
     }
 
     /// Sends a packet to the network.
@@ -187,11 +219,23 @@ impl Modelled {
     /// Tries the blocked call again.
     fn resume(&mut self) -> Option<Returned> {
         let mut waiting = self.blocked.take()?;
+        let wakeups = self.wakeups_of_writer(&waiting.call);
+        if wakeups.is_some() && wakeups == waiting.wakeups && !self.over(&waiting) {
+            self.blocked = Some(waiting);
+            return None;
+        }
+        waiting.wakeups = wakeups;
         let returned = self.attempt(&mut waiting);
         if returned.is_none() {
             self.blocked = Some(waiting);
         }
         returned
+    }
+
+    /// How often a call's writer has been woken: room for a byte does not wake it (`sk_stream_wait_memory`).
+    fn wakeups_of_writer(&mut self, call: &Call) -> Option<u64> {
+        let Call::Send { fd, .. } = call else { return None };
+        self.socket(*fd).ok().map(|socket| socket.generation)
     }
 
     fn deliver(&mut self, packet: &Datagram) {
@@ -234,14 +278,7 @@ impl Modelled {
         if let Some(headers) = headers.filter(|_| packet.flags.has(Flags::SYN)) {
             self.reflect(ports, headers, class);
         }
-        let listener = self.files.values_mut().find(listens).and_then(|file| match file {
-            File::Socket(socket) => match &mut socket.stage {
-                Stage::Listening(listener) => Some(listener),
-                Stage::Fresh(_) | Stage::Connected(_) => None,
-            },
-            _ => None,
-        });
-        match listener {
+        match self.listener(ports.local) {
             Some(listener) => listener.handle_packet(now, Peer(u64::from(ports.remote)), packet),
             None => {
                 if let Some(reset) = numbers::reset_for(packet) {
@@ -263,6 +300,17 @@ impl Modelled {
         held.or(orphan).filter(|connection| connection.state() != State::Closed)
     }
 
+    /// The listener on a port.
+    fn listener(&mut self, port: u16) -> Option<&mut Listener> {
+        self.files.values_mut().find_map(|file| match file {
+            File::Socket(socket) if socket.port == port => match &mut socket.stage {
+                Stage::Listening(listener) => Some(listener),
+                Stage::Fresh(_) | Stage::Connected(_) => None,
+            },
+            _ => None,
+        })
+    }
+
     fn deliver_icmp(&mut self, ports: Ports, message: &Icmp) {
         let Echoed::Tcp { seq, .. } = message.echoed else { return };
         let seq: StreamOffset = self.flows.entry(ports).or_default().local_offset(seq);
@@ -270,19 +318,23 @@ impl Modelled {
         let now = self.now;
         if let Some(connection) = self.connection(ports) {
             connection.handle_icmp(now, kind, seq);
+        } else if let Some(listener) = self.listener(ports.local) {
+            listener.handle_icmp(now, Peer(u64::from(ports.remote)), kind, seq);
         }
     }
 
     /// Sets a sysctl.
     fn set(&mut self, name: &str, value: &str) -> Result<Understood, KernelError> {
         if name == "net.ipv4.tcp_fastopen_key" {
-            let words: Option<Vec<u32>> =
-                value.split('-').map(|word| u32::from_str_radix(word, 16).ok()).collect();
-            let words = words.and_then(|words| <[u32; 4]>::try_from(words).ok());
-            let Some(words) = words else {
-                return Err(KernelError::new(format!("{name}={value}: write four words in hexadecimal")));
+            let keys: Option<Vec<Key>> = value.split(',').map(key_of_words).collect();
+            self.fast_open_keys = match keys.as_deref() {
+                Some([key]) => (*key, None),
+                Some([key, former]) => (*key, Some(*former)),
+                _ => {
+                    let form = "write four words in hexadecimal, and a former key after a comma";
+                    return Err(KernelError::new(format!("{name}={value}: {form}")));
+                }
             };
-            self.fast_open_key = Key::from_words(words);
             return Ok(Understood::Yes);
         }
         if name == "net.ipv4.tcp_congestion_control" {
@@ -294,6 +346,9 @@ impl Modelled {
                 return Ok(Understood::No);
             };
             let value = decimal(value);
+            if sysctl.name == "net.ipv4.tcp_fastopen_blackhole_timeout_sec" {
+                self.cookies.forget_failures();
+            }
             sysctl
                 .put(&mut self.profile, &value)
                 .map_err(|error| KernelError::new(format!("{name}={value}: write {}", error.form)))?;
@@ -301,6 +356,19 @@ impl Modelled {
         self.apply_settings();
         Ok(Understood::Yes)
     }
+}
+
+/// The qdisc drops all that a connection sends, which learns of it (`__tcp_transmit_skb`).
+fn drop_all(connection: &mut Connection, now: Instant) {
+    while let Some(packet) = connection.poll_transmit() {
+        connection.handle_local_drop(now, &packet);
+    }
+}
+
+/// Whether `tc` sets up a queue without any place. Others have no effect on a device that takes everything immediately.
+fn takes_nothing(words: &[String]) -> bool {
+    let mut words = words.iter().map(String::as_str);
+    words.any(|word| word == "pfifo" || word == "bfifo") && words.eq(["limit", "0"])
 }
 
 /// The remote address, then the local one, in bytes: the run's, or the defaults.
@@ -315,6 +383,12 @@ fn usual_addresses(config: &Config) -> Vec<u8> {
         None => Vec::new(),
     };
     [bytes(config.remote, remote), bytes(config.local, local)].concat()
+}
+
+/// A Fast Open key, such as `a1-b2-c3-d4`.
+fn key_of_words(text: &str) -> Option<Key> {
+    let words: Option<Vec<u32>> = text.split('-').map(|word| u32::from_str_radix(word, 16).ok()).collect();
+    words.and_then(|words| <[u32; 4]>::try_from(words).ok()).map(Key::from_words)
 }
 
 /// sysctl(8) accepts hexadecimal numbers too.
@@ -378,12 +452,13 @@ impl Kernel for Modelled {
 
     fn call(&mut self, call: Call) -> Result<Progress, KernelError> {
         let until = self.deadline(&call);
-        let mut waiting = Waiting { call, moved: 0, until };
+        let mut waiting = Waiting { call, moved: 0, opens: false, wakeups: None, until };
         let returned = self.attempt(&mut waiting);
         self.flush();
         Ok(match returned {
             Some(returned) => Progress::Returned(returned),
             None => {
+                waiting.wakeups = self.wakeups_of_writer(&waiting.call);
                 self.blocked = Some(waiting);
                 Progress::Blocked
             }
@@ -415,12 +490,16 @@ impl Kernel for Modelled {
     fn command(&mut self, command: &Command) -> Result<Understood, KernelError> {
         match command {
             Command::Sysctl { name, value } => self.set(name, value),
-            // Qdiscs and offloads of a device that takes everything immediately have no effect.
-            Command::Tc(_) | Command::Ethtool(_) | Command::Nothing | Command::Sleep(_) => {
+            Command::Tc(words) => {
+                self.queue_takes_nothing = takes_nothing(words);
                 Ok(Understood::Yes)
             }
+            // Offloads of a device that takes everything immediately have no effect.
+            Command::Ethtool(_) | Command::Nothing | Command::Sleep(_) => Ok(Understood::Yes),
             Command::Ip(words) => self.ip(words),
-            Command::Counters(_) | Command::Include(_) | Command::Unknown(_) => Ok(Understood::No),
+            Command::Counters(_) | Command::Include(_) | Command::Unknown(_) | Command::Either { .. } => {
+                Ok(Understood::No)
+            }
         }
     }
 }

@@ -60,7 +60,10 @@ impl Numbers {
                     TcpOption::Mss(mss) => syn.mss = Some(*mss),
                     TcpOption::WindowScale(shift) => syn.window_scale = Some(*shift),
                     TcpOption::SackPermitted => syn.sack_permitted = true,
-                    TcpOption::FastOpen(cookie) => syn.fast_open = Cookie::new(cookie),
+                    TcpOption::FastOpen(cookie) => syn.fast_open = Cookie::of_option(cookie, false),
+                    TcpOption::FastOpenExperimental(cookie) => {
+                        syn.fast_open = Cookie::of_option(cookie, true);
+                    }
                     _ => {}
                 }
             }
@@ -134,8 +137,15 @@ impl Numbers {
                     options.extend([TcpOption::Nop, TcpOption::WindowScale(shift)]);
                 }
                 if let Some(cookie) = syn.fast_open {
-                    options.push(TcpOption::FastOpen(cookie.as_slice().to_vec()));
-                    let padding = (4 - (2 + cookie.as_slice().len()) % 4) % 4;
+                    let bytes = cookie.as_slice().to_vec();
+                    // The experimental option has two bytes more in front.
+                    let padding = if cookie.experimental {
+                        options.push(TcpOption::FastOpenExperimental(bytes));
+                        (4 - cookie.as_slice().len() % 4) % 4
+                    } else {
+                        options.push(TcpOption::FastOpen(bytes));
+                        (4 - (2 + cookie.as_slice().len()) % 4) % 4
+                    };
                     options.extend(std::iter::repeat_n(TcpOption::Nop, padding));
                 }
             }

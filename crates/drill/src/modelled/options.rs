@@ -232,15 +232,17 @@ fn set_ip(
     Ok(())
 }
 
-/// One or two keys of 16 bytes (`tcp_fastopen_reset_cipher`); cookies are generated with the first.
+/// One or two keys of 16 bytes (`tcp_fastopen_reset_cipher`): cookies are generated with the first, and those of the
+/// second are accepted.
 fn set_fast_open_key(socket: &mut Socket, value: &[u8]) -> Result<(), Errno> {
     if !matches!(value.len(), 16 | 32) {
         return Err(Errno::EINVAL);
     }
-    let key = Key(long(value, 0) as u64, long(value, 8) as u64);
-    socket.fast_open_key = Some(key);
+    let key = |at: usize| Key(long(value, at) as u64, long(value, at + 8) as u64);
+    let keys = (key(0), (value.len() == 32).then(|| key(16)));
+    socket.fast_open_keys = Some(keys);
     if let Stage::Listening(listener) = &mut socket.stage {
-        listener.set_fast_open_key(key);
+        listener.set_fast_open_keys(keys);
     }
     Ok(())
 }

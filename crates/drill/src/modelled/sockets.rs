@@ -77,8 +77,8 @@ pub struct Socket {
     pub errors: Errors,
     /// The error of a failed connection, for the next call to report.
     pub left_error: Option<Errno>,
-    /// This socket's own Fast Open key (`TCP_FASTOPEN_KEY`).
-    pub fast_open_key: Option<Key>,
+    /// This socket's own Fast Open keys, the second of which is a former one (`TCP_FASTOPEN_KEY`).
+    pub fast_open_keys: Option<(Key, Option<Key>)>,
     /// Options without effect here, as set.
     pub kept: BTreeMap<(i32, i32), i32>,
 }
@@ -100,7 +100,7 @@ impl Socket {
             headers: Headers::default(),
             errors: Errors::default(),
             left_error: None,
-            fast_open_key: None,
+            fast_open_keys: None,
             kept: BTreeMap::new(),
         }
     }
@@ -122,7 +122,7 @@ impl Socket {
             headers: parent.headers,
             errors: Errors::of_child(&parent.errors),
             left_error: None,
-            fast_open_key: parent.fast_open_key,
+            fast_open_keys: parent.fast_open_keys,
             kept: parent.kept.clone(),
         }
     }

@@ -1,15 +1,16 @@
 //! Data in and out.
 
-use super::calls::failed;
-use super::sockets::{File, Ports, Socket, Stage};
+use super::calls::{AF_UNSPEC, failed};
+use super::sockets::{File, Socket, Stage};
 use super::{Modelled, Waiting, levels};
-use crate::call::{Buffer, Call, ControlMessage, Fd, Output, Returned, Via};
+use crate::call::{Buffer, Call, ControlMessage, Fd, Output, Peer as To, Returned, Via};
 use slowpath_model::StreamOffset;
-use slowpath_tcp::socket::{Peer, ReadFlags, SocketOption};
+use slowpath_tcp::socket::{CLIENT_ENABLE, Peer, ReadFlags, SocketOption};
 use slowpath_tcp::{Connection, Errno, State, WriteFlags};
 
 const OUT_OF_BAND: i32 = 0x1;
 const PEEK: i32 = 0x2;
+const TRUNCATE: i32 = 0x20;
 const DONT_WAIT: i32 = 0x40;
 const END_OF_RECORD: i32 = 0x80;
 const WAIT_ALL: i32 = 0x100;
@@ -17,6 +18,8 @@ pub(super) const ERROR_QUEUE: i32 = 0x2000;
 const ZERO_COPY: i32 = 0x400_0000;
 /// The maximum memory fragments of one buffer (`MAX_SKB_FRAGS`).
 const MOST_PIECES: usize = 17;
+/// `SPLICE_F_NONBLOCK`.
+const SPLICE_NONBLOCK: i32 = 2;
 const SO_TIMESTAMPING: i32 = 37;
 const MORE: i32 = 0x8000;
 const FAST_OPEN: i32 = 0x2000_0000;
@@ -27,6 +30,12 @@ const TCP_CM_INQ: i32 = 36;
 fn length(buffers: &[Buffer]) -> u32 {
     let sum: usize = buffers.iter().map(|buffer| buffer.len).sum();
     u32::try_from(sum).unwrap_or(u32::MAX)
+}
+
+/// The bytes before the first buffer that cannot be accessed.
+fn valid_length(buffers: &[Buffer]) -> u32 {
+    let valid = buffers.iter().position(|buffer| buffer.null && buffer.len > 0).unwrap_or(buffers.len());
+    length(&buffers[..valid])
 }
 
 impl Modelled {
@@ -45,12 +54,12 @@ impl Modelled {
             let room = length(buffers);
             return Some(self.socket(*fd).map_or_else(failed, |socket| socket.errors.receive(room)));
         }
-        let result = self.read(*fd, length(buffers), *flags, waiting)?;
+        let result = self.read(*fd, buffers, *flags, waiting)?;
         let output = match via {
             Via::Message => {
                 let left = match self.socket(*fd) {
                     Ok(socket) if socket.inq && result.is_ok() => {
-                        socket.connection().map(|connection| connection.inq() as i32)
+                        socket.connection().map(|connection| connection.inq_hint() as i32)
                     }
                     _ => None,
                 };
@@ -64,8 +73,17 @@ impl Modelled {
         Some(Returned { result, output })
     }
 
-    fn read(&mut self, fd: Fd, len: u32, flags: i32, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
+    fn read(
+        &mut self,
+        fd: Fd,
+        buffers: &[Buffer],
+        flags: i32,
+        waiting: &mut Waiting,
+    ) -> Option<Result<u32, Errno>> {
         let now = self.now;
+        let len = length(buffers);
+        // Discarded data needs no buffer.
+        let valid = if flags & TRUNCATE == 0 { valid_length(buffers) } else { len };
         let over = self.over(waiting);
         let socket = match self.socket(fd) {
             Ok(socket) => socket,
@@ -83,7 +101,10 @@ impl Modelled {
         if take.peek && blocks && open && connection.inq() < target {
             return None;
         }
-        match connection.read(now, len - waiting.moved, take) {
+        if valid < len && waiting.moved >= valid && connection.inq() > 0 {
+            return Some(if waiting.moved > 0 { Ok(waiting.moved) } else { Err(Errno::EFAULT) });
+        }
+        match connection.read(now, valid.max(1) - waiting.moved, take) {
             Ok(0) => Some(Ok(waiting.moved)),
             Ok(read) => {
                 waiting.moved += read;
@@ -103,9 +124,9 @@ impl Modelled {
             let to = to.map(|_| self.connect_port);
             return Some(self.send_udp(*fd, length(buffers), to));
         }
-        if flags & FAST_OPEN != 0
-            && let Some(result) = self.open_fast(*fd, length(buffers), waiting)
-        {
+        let deferred = self.socket(*fd).ok().and_then(Socket::connection).is_some_and(|c| c.is_deferred());
+        let opens = flags & FAST_OPEN != 0 || deferred || waiting.opens;
+        if opens && let Some(result) = self.open_fast(call, waiting) {
             if let Ok(written) = result {
                 self.note_written(*fd, written, None, *flags, control);
             }
@@ -117,6 +138,9 @@ impl Modelled {
                 *bytes += len;
             }
             return Some(Returned::value(i64::from(len)));
+        }
+        if waiting.opens {
+            return None;
         }
         let tail = self.socket(*fd).ok().and_then(Socket::connection).and_then(|c| c.unsent_tail());
         let result = self.write(*fd, buffers, *flags, waiting)?;
@@ -152,34 +176,67 @@ impl Modelled {
         }
     }
 
-    /// Opens a connection with data in its SYN (`tcp_sendmsg_fastopen`); `None` if the call continues as an ordinary
-    /// write: the socket is already connected, or blocks until it is.
-    fn open_fast(&mut self, fd: Fd, len: u32, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
-        let (now, settings) = (self.now, self.settings.clone());
-        let (remote, local, known) = (self.connect_port, self.next_port, self.cookies.get(SERVER));
-        let socket = match self.socket(fd) {
+    /// Opens a connection with data in its SYN (`tcp_sendmsg_fastopen`, `__inet_stream_connect`); `None` if the call
+    /// continues as an ordinary write, or blocks until the connection is established.
+    fn open_fast(&mut self, call: &Call, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
+        let Call::Send { fd, buffers, flags, to, .. } = call else { return None };
+        let (now, over) = (self.now, self.over(waiting));
+        if *to == Some(To::Family(AF_UNSPEC)) || self.settings.sysctls.tcp_fastopen & CLIENT_ENABLE == 0 {
+            return Some(Err(Errno::EOPNOTSUPP));
+        }
+        let known = self.known_server();
+        // Without data that can be read, the SYN requests a cookie.
+        let valid = valid_length(buffers);
+        let known = if valid < length(buffers) { known.without_cookie() } else { known };
+        let settings = self.settings.clone();
+        let socket = match self.socket(*fd) {
             Ok(socket) => socket,
             Err(errno) => return Some(Err(errno)),
         };
-        let Stage::Fresh(listener) = &socket.stage else { return None };
-        let options = listener.options().clone();
-        let (connection, result) = Connection::connect_fast(settings, options, now, known, len);
-        if result == Err(Errno::EOPNOTSUPP) {
-            return Some(result);
+        let blocks = !socket.nonblocking && flags & DONT_WAIT == 0 && !over;
+        let connecting = socket.connecting;
+        let (opened, result) = match &mut socket.stage {
+            Stage::Fresh(listener) => {
+                let options = listener.options().clone();
+                let (connection, result) = Connection::connect_fast(settings, options, now, known, valid);
+                (Some(connection), result)
+            }
+            Stage::Connected(connection) if connection.is_deferred() => {
+                (None, connection.open_with_data(now, known, valid))
+            }
+            Stage::Connected(connection) => match connection.state() {
+                State::SynSent | State::SynReceived if waiting.opens => (None, Err(Errno::EINPROGRESS)),
+                State::SynSent | State::SynReceived => (None, Err(Errno::EALREADY)),
+                State::Closed if connecting => {
+                    socket.connecting = false;
+                    let error = Errno::of(connection.getsockopt(SocketOption::Error));
+                    return Some(Err(error.unwrap_or(Errno::ECONNABORTED)));
+                }
+                _ if connecting => {
+                    (socket.connecting, waiting.opens) = (false, false);
+                    return None;
+                }
+                _ => return Some(Err(Errno::EISCONN)),
+            },
+            Stage::Listening(_) => return Some(Err(Errno::EISCONN)),
+        };
+        if let Some(connection) = opened {
+            self.adopt(*fd, connection);
         }
-        let (nonblocking, headers) = (socket.nonblocking, socket.headers);
-        socket.port = if socket.port == 0 { local } else { socket.port };
-        let ports = Ports { local: socket.port, remote };
-        socket.ports = Some(ports);
-        socket.stage = Stage::Connected(Box::new(connection));
-        socket.connecting = true;
-        self.use_headers(ports, headers);
-        self.next_port = self.next_port.wrapping_add(1).max(super::FIRST_LOCAL_PORT);
-        if nonblocking {
-            return Some(result);
+        waiting.moved = result.unwrap_or(waiting.moved);
+        waiting.opens |= blocks;
+        if blocks
+            && waiting.moved < length(buffers)
+            && let Ok(socket) = self.socket(*fd)
+            && let Some(connection) = socket.connection()
+        {
+            connection.note_blocked_write();
         }
-        waiting.moved = result.unwrap_or(0);
-        None
+        match result {
+            _ if blocks => None,
+            Err(Errno::EINPROGRESS) if waiting.moved > 0 => Some(Ok(waiting.moved)),
+            result => Some(result),
+        }
     }
 
     fn write(
@@ -191,7 +248,7 @@ impl Modelled {
     ) -> Option<Result<u32, Errno>> {
         let now = self.now;
         let over = self.over(waiting);
-        let len = length(buffers);
+        let (len, valid) = (length(buffers), valid_length(buffers));
         let socket = match self.socket(fd) {
             Ok(socket) => socket,
             Err(errno) => return Some(Err(errno)),
@@ -213,12 +270,21 @@ impl Modelled {
                 }
             }
         }
-        match connection.write(now, len - waiting.moved, how) {
+        match connection.write(now, valid - waiting.moved, how) {
             Ok(written) => {
                 waiting.moved += written;
-                (waiting.moved >= len || !blocks).then_some(Ok(waiting.moved))
+                match waiting.moved {
+                    0 if valid < len => Some(Err(Errno::EFAULT)),
+                    moved if moved >= valid || !blocks => Some(Ok(moved)),
+                    _ => None,
+                }
             }
-            Err(Errno::EAGAIN) if blocks => None,
+            Err(Errno::EAGAIN) if blocks => {
+                if matches!(connection.state(), State::SynSent | State::SynReceived) {
+                    connection.note_blocked_write();
+                }
+                None
+            }
             Err(_) if waiting.moved > 0 => Some(Ok(waiting.moved)),
             Err(errno) => Some(Err(errno)),
         }
@@ -230,7 +296,8 @@ impl Modelled {
         Returned { result: Ok(0), output: Output::Pipe(read, write) }
     }
 
-    pub(super) fn splice(&mut self, from: Fd, to: Fd, len: usize) -> Returned {
+    /// `None` while it waits.
+    pub(super) fn splice(&mut self, from: Fd, to: Fd, len: usize, flags: i32) -> Option<Returned> {
         let len = u32::try_from(len).unwrap_or(u32::MAX);
         let now = self.now;
         let moved = if let Some(File::Pipe { bytes }) = self.files.get_mut(&from) {
@@ -244,13 +311,26 @@ impl Modelled {
         } else {
             let socket = self.socket(from);
             socket.and_then(|socket| match socket.connection() {
-                Some(connection) => connection.read(now, len, ReadFlags::default()),
+                // It stops before the urgent byte (`tcp_read_sock`).
+                Some(connection) if connection.is_at_mark() => Err(Errno::EAGAIN),
+                Some(connection) => {
+                    let most = Some(connection.inq()).filter(|available| *available > 0);
+                    connection.read(now, most.unwrap_or(len).min(len), ReadFlags::default())
+                }
                 None => Err(Errno::ENOTCONN),
             })
         };
         let moved = match moved {
             Ok(moved) => moved,
-            Err(errno) => return failed(errno),
+            Err(Errno::EAGAIN) => {
+                let blocks = flags & SPLICE_NONBLOCK == 0;
+                let socket = self.socket(from).ok().filter(|socket| blocks && !socket.nonblocking);
+                let Some(socket) = socket else { return Some(failed(Errno::EAGAIN)) };
+                // With the urgent byte next, waiting would not end (`tcp_splice_read`).
+                let at_mark = socket.connection().is_some_and(|connection| connection.is_at_mark());
+                return at_mark.then(|| Returned::value(0));
+            }
+            Err(errno) => return Some(failed(errno)),
         };
         if let Some(File::PipeWrite { to }) = self.files.get(&to) {
             let to = *to;
@@ -258,7 +338,7 @@ impl Modelled {
                 *bytes += moved;
             }
         }
-        Returned::value(i64::from(moved))
+        Some(Returned::value(i64::from(moved)))
     }
 
     pub(super) fn sendfile(&mut self, to: Fd, len: usize) -> Returned {

@@ -15,6 +15,7 @@ const MOST_INCLUDED: usize = 1000;
 /// The settings of `defaults.sh`, used if that file is missing. Scripts from Linux's tree expect it next to them:
 /// settings of production hosts, on which their expectations are based.
 const DEFAULTS: &str = "\
+ip tcp_metrics flush all
 sysctl -q net.ipv4.tcp_rmem='4096 540000 15728640'
 sysctl -q net.ipv4.tcp_wmem='4096 262144 4194304'
 sysctl -q net.ipv4.tcp_timestamps=1 net.ipv4.tcp_sack=1 net.ipv4.tcp_dsack=1 net.ipv4.tcp_fack=0
@@ -23,7 +24,8 @@ sysctl -q net.ipv4.tcp_reordering=3 net.ipv4.tcp_congestion_control=cubic
 sysctl -q net.ipv4.tcp_slow_start_after_idle=0 net.ipv4.tcp_ecn=0
 sysctl -q net.ipv4.tcp_pacing_ss_ratio=200 net.ipv4.tcp_pacing_ca_ratio=120
 sysctl -q net.ipv4.tcp_notsent_lowat=4294967295 net.ipv4.tcp_syncookies=1
-sysctl -q net.ipv4.tcp_fastopen=3 net.ipv4.tcp_fastopen_key=a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4
+sysctl -q net.ipv4.tcp_early_retrans=4 net.ipv4.tcp_recovery=1 net.ipv4.tcp_tso_win_divisor=3
+sysctl -q net.ipv4.tcp_fastopen=0x70403 net.ipv4.tcp_fastopen_key=a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4
 tc qdisc add dev tun0 root pfifo
 ";
 
@@ -33,15 +35,22 @@ impl Runner<'_> {
     }
 
     fn shell_at(&mut self, text: &str, line: u32, depth: u32) -> Step {
-        for command in shell::commands(text) {
-            match command {
-                Command::Nothing => {}
-                Command::Sleep(millis) => self.sleep(Duration::from_millis(millis), line)?,
-                Command::Include(path) => self.include(&path, line, depth)?,
-                Command::Unknown(text) => self.note(line, format!("`{text}` is not understood and left out")),
-                Command::Counters(query) => self.look(&query, line)?,
-                command => self.set(&command, line)?,
+        shell::commands(text).into_iter().try_for_each(|command| self.execute(command, line, depth))
+    }
+
+    fn execute(&mut self, command: Command, line: u32, depth: u32) -> Step {
+        match command {
+            Command::Nothing => {}
+            Command::Sleep(millis) => self.sleep(Duration::from_millis(millis), line)?,
+            Command::Include(path) => self.include(&path, line, depth)?,
+            Command::Unknown(text) => self.note(line, format!("`{text}` is not understood and left out")),
+            Command::Counters(query) => self.look(&query, line)?,
+            Command::Either { first, second } => {
+                if !matches!(self.kernel.command(&first), Ok(Understood::Yes)) {
+                    second.into_iter().try_for_each(|command| self.execute(command, line, depth))?;
+                }
             }
+            command => self.set(&command, line)?,
         }
         Ok(())
     }

@@ -176,7 +176,7 @@ fn payload(body: &Body) -> u32 {
 fn append(whole: &mut Datagram, part: &Datagram) {
     if let (Some(whole), Some(part)) = (whole.segment_mut(), part.segment()) {
         whole.len = whole.len.saturating_add(part.len);
-        let last = Flags(part.flags.0 & (Flags::FIN.0 | Flags::PSH.0));
-        whole.flags = whole.flags.with(last);
+        let ends = Flags::FIN.with(Flags::PSH);
+        whole.flags = whole.flags.without(ends).with(Flags(part.flags.0 & ends.0));
     }
 }

@@ -70,7 +70,7 @@ pub fn apply(command: &Command, congestion: &Congestion) -> Result<Understood, K
             result => result,
         },
         Command::Ethtool(words) => tool("ethtool", words),
-        Command::Counters(_) | Command::Unknown(_) => Ok(Understood::No),
+        Command::Counters(_) | Command::Unknown(_) | Command::Either { .. } => Ok(Understood::No),
         Command::Sleep(_) | Command::Include(_) | Command::Nothing => Ok(Understood::Yes),
     }
 }

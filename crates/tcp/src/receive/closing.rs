@@ -35,7 +35,11 @@ impl Connection {
             self.wakeups.state = true;
             return Closing::GoOn;
         }
-        if self.options.linger2 == Linger2::Never || self.brings_unwanted(packet) {
+        let unwanted = self.brings_unwanted(packet);
+        if self.options.linger2 == Linger2::Never || unwanted {
+            if unwanted && packet.flags.has(Flags::FIN) {
+                self.blame_fast_open();
+            }
             self.done();
             return Closing::Abort;
         }
@@ -88,6 +92,7 @@ impl Connection {
 
     /// The connection is over (`tcp_done`). Received data can still be read.
     pub(crate) fn done(&mut self) {
+        self.judge_fast_open();
         self.set_state(State::Closed);
         self.clear_timers();
         self.send_shutdown = true;

@@ -98,8 +98,8 @@ impl Connection {
         cost.truesize
     }
 
-    /// Queues the payload of a SYN (`tcp_fastopen_add_skb`).
-    pub(crate) fn receive_syn_payload(&mut self, syn: &Packet) {
+    /// Queues the payload of a SYN or SYN-ACK (`tcp_fastopen_add_skb`).
+    pub(crate) fn receive_syn_payload(&mut self, now: Instant, syn: &Packet) {
         if syn.end() == syn.seq + 1 {
             return;
         }
@@ -108,9 +108,7 @@ impl Connection {
         let flags = if fin { Flags::ACK.with(Flags::FIN) } else { Flags::ACK };
         self.append(&Packet { seq: syn.seq + 1, flags, ..*syn });
         if fin {
-            self.receive_shutdown = true;
-            self.rcv.fin = true;
-            self.set_state(State::CloseWait);
+            self.fin_received(now);
         }
         self.data_ready();
     }
@@ -177,7 +175,7 @@ impl Connection {
             }
             self.charge(charged);
         }
-        if !self.orphaned {
+        if !self.orphaned && !self.unaccepted {
             self.grow_buffer(self.rcv.space.space);
         }
     }
@@ -211,7 +209,11 @@ impl Connection {
         // Data after a FIN is invalid.
         let freed = self.rcv.ofo.clear();
         self.uncharge(freed);
-        self.rcv.sacks.clear();
+        if self.negotiated.sack {
+            // A DSACK too (`tcp_sack_reset`).
+            self.rcv.sacks.clear();
+            self.rcv.duplicate_sack = None;
+        }
         self.wakeups.state |= !self.orphaned;
     }
 

@@ -79,6 +79,11 @@ impl OutOfOrder {
         self.stretches.pop_back()
     }
 
+    /// Whether the only range ends with a FIN.
+    pub fn is_only_a_fin(&self) -> bool {
+        self.stretches.len() == 1 && self.stretches.front().is_some_and(|only| only.fin)
+    }
+
     /// Drops everything; returns its memory.
     pub fn clear(&mut self) -> u32 {
         let freed =

@@ -7,6 +7,7 @@ use crate::choices::ReceiveTuning;
 use crate::clock::Jiffies;
 use crate::packet::{Block, Cookie};
 use crate::settings::Settings;
+use crate::socket::cookie::{Learned, Omen};
 use crate::socket::options::SocketOptions;
 use crate::socket::request::SynAck;
 use slowpath_model::{Instant, StreamOffset};
@@ -79,6 +80,8 @@ pub(crate) struct Receiver {
     pub offered_scale: u8,
     /// An orphan in FIN-WAIT-2 that no longer needs a full socket (`tw_substate`).
     pub waiting_quietly: bool,
+    /// When TIME-WAIT began (`tw_entry_stamp`).
+    pub time_wait_since: Instant,
     /// The child of a SYN with data, while its SYN-ACK is not acknowledged (`fastopen_rsk`).
     pub fast_open: Option<SynAck>,
     /// It was created by a Fast Open SYN (`syn_fastopen_child`).
@@ -115,6 +118,8 @@ pub struct Counters {
     pub to_zero_window: u32,
     /// See [`to_zero_window`](Self::to_zero_window).
     pub from_zero_window: u32,
+    /// ICMP errors about segments that were not outstanding (`OutOfWindowIcmps`).
+    pub icmp_out_of_window: u32,
     /// Segments dropped for lack of memory (`TCPRcvQDrop`, `TCPOFODrop`).
     pub memory_drops: u32,
     /// How often the queue was pruned (`PruneCalled`), and out-of-order data dropped (`OfoPruned`).
@@ -167,6 +172,7 @@ impl Receiver {
             fin: false,
             offered_scale: 0,
             waiting_quietly: false,
+            time_wait_since: Instant::START,
             fast_open: None,
             fast_open_child: false,
             attempt: Attempt::default(),
@@ -272,10 +278,16 @@ pub(crate) struct Urgent {
 /// What a client's SYN carried (`syn_fastopen`, `syn_data`), and the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attempt {
-    /// It requested or carried a cookie.
-    pub(crate) option: bool,
+    /// The SYN is not sent yet: it waits for data (`DEFER_CONNECT`).
+    pub(crate) deferred: bool,
+    /// The cookie that it carried; an empty one requested a cookie.
+    pub(crate) option: Option<Cookie>,
     /// It carried data.
     pub(crate) data: bool,
-    /// The cookie and the MSS of the SYN-ACK.
-    pub(crate) learned: Option<(Cookie, u16)>,
+    /// What the SYN-ACK taught.
+    pub(crate) learned: Option<Learned>,
+    /// Fast Open had been paused before, and is tried again (`syn_fastopen_ch`).
+    pub(crate) on_trial: bool,
+    /// What it says of the path.
+    pub(crate) omen: Option<Omen>,
 }

@@ -80,7 +80,10 @@ impl Connection {
             return;
         }
         // A pending write and some options promise data to carry the ACK.
-        if self.snd.write_seq > self.snd.nxt || self.options.defer_accept != 0 || self.in_pingpong_mode() {
+        if std::mem::take(&mut self.snd.write_pending)
+            || self.options.defer_accept != 0
+            || self.in_pingpong_mode()
+        {
             self.schedule_ack();
             self.enter_quickack_mode(MAX_QUICKACKS);
             self.rcv.ack.pending.timer = true;

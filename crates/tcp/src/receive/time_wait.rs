@@ -12,6 +12,7 @@ use std::time::Duration;
 impl Connection {
     /// Both sides have closed: waits for segments still in flight (`tcp_time_wait`).
     pub(crate) fn enter_time_wait(&mut self, now: Instant) {
+        self.rcv.time_wait_since = now;
         self.wait_quietly(now, State::TimeWait, TIME_WAIT);
     }
 
@@ -35,6 +36,18 @@ impl Connection {
 
     fn reschedule(&mut self, now: Instant, timeout: Duration) {
         self.timers.keepalive = Some(now + timeout);
+    }
+
+    /// Whether an active open may take the ports of this connection in TIME-WAIT (`tcp_twsk_unique`): timestamps tell
+    /// old segments apart, and `tcp_tw_reuse_delay` has passed. 2 allows it for loopback only.
+    pub fn leaves_its_ports(&self, now: Instant) -> bool {
+        let millis = |at: Instant| at.nanos().div_euclid(1_000_000);
+        let sysctls = &self.settings.sysctls;
+        let delay = i64::try_from(sysctls.tcp_tw_reuse_delay.as_millis()).unwrap_or(i64::MAX);
+        self.state == State::TimeWait
+            && sysctls.tcp_tw_reuse == 1
+            && self.rcv.ts_recent_stamp.is_some()
+            && millis(now) - millis(self.rcv.time_wait_since) >= delay
     }
 
     /// Whether a SYN may begin a new connection in place of this one in TIME-WAIT (`TCP_TW_SYN`; RFC 9293, section
@@ -105,6 +118,7 @@ impl Connection {
             self.rcv.wup = end;
             self.rcv.waiting_quietly = false;
             self.note_quietly(now, packet);
+            self.rcv.time_wait_since = now;
             self.set_state(State::TimeWait);
             self.reschedule(now, TIME_WAIT);
             self.send_quiet_ack(now);

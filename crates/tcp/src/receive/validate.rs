@@ -108,6 +108,9 @@ impl Connection {
             if self.is_exact_reset(packet) {
                 self.reset(now);
             } else {
+                if self.rcv.counters.data_segs_in == 0 && self.state == State::Established {
+                    self.blame_fast_open();
+                }
                 self.send_challenge_ack(now);
             }
             return false;

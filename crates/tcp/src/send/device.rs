@@ -56,7 +56,12 @@ impl Connection {
     /// A packet is passed to the device.
     pub(super) fn hand_down(&mut self, packet: &Packet, segments: u32) {
         let begins = self.out.is_empty();
+        let timer = self.timers.retransmit;
         let device = &mut self.snd.device;
+        device.probe = None;
+        if begins {
+            device.timer_before = timer;
+        }
         device.burst = if begins { segments } else { device.burst + segments };
         if device.tells {
             device.waiting += packet.send_memory();
@@ -117,7 +122,9 @@ impl Connection {
         if newly && self.settings.choices.window_reduction == WindowReduction::Proportional {
             self.snd.prr_out = sent;
         }
-        if self.snd.packets_out == 0 && !self.snd.queue.is_all_sent() && self.may_still_send() {
+        if let Some(before) = self.snd.device.probe.take() {
+            self.window_probe_was_dropped(now, before);
+        } else if self.snd.packets_out == 0 && !self.snd.queue.is_all_sent() && self.may_still_send() {
             self.check_window_probe(now);
         }
     }
@@ -146,6 +153,10 @@ impl Connection {
         snd.probe = snd.probe.filter(|probe| probe.high_seq <= seq);
         if snd.packets_out == 0 {
             self.rearm_rto(now);
+            // What was not sent has not replaced the timer of window probes.
+            if let Some((Pending::WindowProbe, _)) = self.snd.device.timer_before {
+                self.timers.retransmit = self.snd.device.timer_before;
+            }
         }
         segments
     }

@@ -3,9 +3,13 @@
 use super::skb::Skb;
 use crate::congestion::CaState;
 use crate::connection::Connection;
-use crate::packet::{Packet, SynOptions, TcpOptions};
+use crate::packet::{Packet, SynOptions, TCP_HEADER, TcpOptions};
 use crate::timers::Pending;
 use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
+
+/// `ip_rt_min_advmss`, `ip6_rt_min_advmss`.
+const MIN_ADVMSS_V4: u32 = 256;
+const MIN_ADVMSS_V6: u32 = 1220;
 
 impl Connection {
     /// Sends the SYN (`tcp_connect`).
@@ -37,18 +41,29 @@ impl Connection {
     /// Adds the options of the SYN just built (`tcp_syn_options`). A second retransmission does not request ECN
     /// (`tcp_ecn_fallback`, RFC 3168, section 6.1.1.1).
     pub(super) fn add_syn_options(&mut self, again: bool) {
+        self.lower_advmss();
         let now_offered = self.syn_options();
         let timestamps = self.settings.sysctls.tcp_timestamps != 0;
         let fall_back = again && self.settings.sysctls.tcp_ecn_fallback && self.snd.retransmits > 0;
         let value = self.snd.queue.head().map(|id| self.timestamp(self.snd.queue[id].sent_at));
+        let ecr = self.rcv.ts_recent;
         let Some(syn) = self.out.back_mut() else { return };
         syn.options = TcpOptions::Syn(now_offered);
         if timestamps {
-            syn.timestamps = value.map(|val| Timestamps { val, ecr: 0 });
+            syn.timestamps = value.map(|val| Timestamps { val, ecr });
         }
         if fall_back {
             syn.flags = syn.flags.without(Flags::ECE.with(Flags::CWR));
         }
+    }
+
+    /// We advertise no more than fits the path MTU, which may have become smaller (`tcp_advertise_mss`,
+    /// `ipv4_default_advmss`, `ip6_default_advmss`).
+    fn lower_advmss(&mut self) {
+        let headers = self.settings.ip_header + TCP_HEADER;
+        let least = if self.settings.is_ipv6() { MIN_ADVMSS_V6 } else { MIN_ADVMSS_V4 };
+        let fits = self.snd.pmtu.saturating_sub(headers).max(least);
+        self.rcv.advmss = self.rcv.advmss.min(fits);
     }
 
     /// The options that our SYN offers.

@@ -70,6 +70,15 @@ impl Connection {
         self.snd.mss.saturating_sub(sack).max(1)
     }
 
+    /// The current MSS, after a change of the route's MTU (`tcp_current_mss`).
+    pub(super) fn mss_now(&mut self) -> u32 {
+        if let Some(mtu) = self.snd.new_mtu.take() {
+            self.snd.pmtu = mtu;
+            self.sync_mss();
+        }
+        self.current_mss()
+    }
+
     /// `tcp_sync_mss`: the MSS that the path's MTU and the peer allow.
     pub(crate) fn sync_mss(&mut self) {
         let mss = self.bound_to_half_window(self.mss_of_mtu(self.snd.pmtu));
@@ -87,18 +96,15 @@ impl Connection {
     pub(crate) fn reduce_mtu(&mut self, now: Instant, mtu: u32) {
         if mtu < self.snd.pmtu {
             self.snd.pmtu = mtu;
-            let before = self.snd.mss;
             self.sync_mss();
-            if self.snd.mss < before {
-                self.simple_retransmit(now);
-            }
+            self.simple_retransmit(now);
         }
     }
 
     /// Sends what may be sent, with the socket's Nagle setting (`tcp_push_pending_frames`).
     pub(crate) fn push_pending(&mut self, now: Instant) {
         if !self.snd.queue.is_all_sent() {
-            let mss = self.current_mss();
+            let mss = self.mss_now();
             self.push_frames(now, mss, self.nagle());
         }
     }
@@ -297,6 +303,7 @@ impl Connection {
         if skb.len() < skb.segments * mss {
             self.snd.small_end = skb.end_seq;
         }
+        self.check_space(now);
         skb.segments
     }
 
@@ -324,6 +331,10 @@ impl Connection {
         self.pace(now, skb.len());
         self.hand_down(&packet, skb.segments.max(1));
         self.out.push_back(packet);
+        // A changed route is found by the first packet sent (`__sk_dst_check`).
+        if self.snd.changed_mtu.is_some() {
+            self.snd.new_mtu = self.snd.changed_mtu.take();
+        }
         if packet.flags.has(Flags::ACK) {
             self.ack_was_sent(now);
         }

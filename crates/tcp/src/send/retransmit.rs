@@ -63,7 +63,7 @@ impl Connection {
         if self.snd.queue[id].seq < self.snd.una {
             self.trim_head(id);
         }
-        let mss = self.current_mss();
+        let mss = self.mss_now();
         let skb = self.snd.queue[id];
         let mut window = self.snd.wnd_end().distance_from(skb.seq);
         if window <= 0 {
@@ -236,11 +236,13 @@ impl Connection {
 
     /// `tcp_simple_retransmit`: retransmits what was too large for the path, without treating it as congestion.
     pub(super) fn simple_retransmit(&mut self, now: Instant) {
+        // A SYN and its data are two buffers, and were one packet that was too large.
+        let opening = self.state == State::SynSent && self.rcv.attempt.data;
         let mss = self.current_mss();
         let mut next = self.snd.queue.head();
         while let Some(id) = next {
             next = self.snd.queue.next(id);
-            if self.snd.queue[id].segment_len() > mss {
+            if opening || self.snd.queue[id].segment_len() > mss {
                 self.mark_lost(id);
             }
         }

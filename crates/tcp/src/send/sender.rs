@@ -11,6 +11,7 @@ use crate::filter::RunningMax;
 use crate::packet::{Block, DEFAULT_MSS};
 use crate::settings::Settings;
 use crate::socket::options::SocketOptions;
+use crate::timers::Pending;
 use slowpath_model::{Instant, StreamOffset};
 use std::time::Duration;
 
@@ -58,6 +59,9 @@ pub(crate) struct Sender {
     /// The MSS in use, without SACK blocks (`mss_cache`), and the path MTU it is based on.
     pub mss: u32,
     pub pmtu: u32,
+    /// The MTU of a route that has changed, until a packet is sent, and from then until the next is built.
+    pub changed_mtu: Option<u32>,
+    pub new_mtu: Option<u32>,
     pub mtu_search: MtuSearch,
     /// Segments per super-packet in the size goal (`gso_segs`).
     pub goal_segments: u32,
@@ -140,6 +144,8 @@ pub(crate) struct Sender {
     pub device: Device,
     /// The application found the buffer full and waits for room (`SOCK_NOSPACE`).
     pub no_space: bool,
+    /// A write waits for the connection to be established (`sk_write_pending`).
+    pub write_pending: bool,
     /// The send buffer size in bytes of memory (`sk_sndbuf`), and the memory in use (`sk_wmem_queued`).
     pub sndbuf: u32,
     pub wmem_queued: u32,
@@ -183,6 +189,8 @@ impl Sender {
             max_window: 0,
             mss: DEFAULT_MSS,
             pmtu: settings.mtu,
+            changed_mtu: None,
+            new_mtu: None,
             mtu_search: MtuSearch::default(),
             goal_segments: 0,
             window: Window::new(10),
@@ -235,6 +243,7 @@ impl Sender {
             chrono: Chrono::default(),
             device: Device::default(),
             no_space: false,
+            write_pending: false,
             sndbuf: options.send_buffer.unwrap_or(settings.sysctls.tcp_wmem.default),
             wmem_queued: 0,
             queue_cwr: false,
@@ -366,7 +375,14 @@ pub(crate) struct Device {
     pub(super) throttled: bool,
     /// Data segments made since the host last fetched all of them.
     pub(super) burst: u32,
+    /// The timer before the first of them.
+    pub(super) timer_before: Option<(Pending, Instant)>,
+    /// The last segment is a window probe: the counts before it.
+    pub(super) probe: Option<ProbeCount>,
 }
+
+/// Window probes sent, backoff, and when the first was sent (`icsk_probes_out`, `icsk_backoff`, `icsk_probes_tstamp`).
+pub(super) type ProbeCount = (u8, u8, Option<Instant>);
 
 /// A connection's rate sampling state.
 #[derive(Clone, Copy, Debug, Default)]

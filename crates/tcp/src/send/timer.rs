@@ -2,7 +2,8 @@
 
 use super::info::millis_between;
 use super::output::Amount;
-use super::sender::Probe;
+use super::sender::{Probe, ProbeCount};
+
 use super::skb::Skb;
 use super::write::Nagle;
 use crate::congestion::CaState;
@@ -159,8 +160,7 @@ impl Connection {
     /// `tcp_retransmit_timer`: the RTO expired.
     pub(crate) fn retransmit_timer(&mut self, now: Instant) {
         let Some(head) = self.snd.queue.head().filter(|_| self.snd.packets_out > 0) else { return };
-        let opening = matches!(self.state, State::SynSent | State::SynReceived);
-        if self.snd.wnd == 0 && !self.orphaned && !opening {
+        if self.snd.wnd == 0 && !self.orphaned && !self.is_opening() {
             // The window closed with data in flight: the retransmissions are probes.
             if self.window_probes_timed_out(now) {
                 self.time_out(now);
@@ -171,7 +171,9 @@ impl Connection {
             self.back_off(now);
             return;
         }
-        if self.gives_up(now) {
+        let gives_up = self.gives_up(now);
+        self.suspect_fast_open(gives_up);
+        if gives_up {
             self.time_out(now);
             return;
         }
@@ -261,18 +263,14 @@ impl Connection {
     /// `tcp_write_timeout`: whether to give up. Before that, consecutive timeouts start path MTU probing.
     fn gives_up(&mut self, now: Instant) -> bool {
         let sysctls = &self.settings.sysctls;
-        if matches!(self.state, State::SynSent | State::SynReceived) {
-            let mut most = u16::from(self.options.syn_count.unwrap_or(sysctls.tcp_syn_retries));
+        if self.is_opening() {
+            let boundary = self.options.syn_count.unwrap_or(sysctls.tcp_syn_retries);
+            let mut most = u16::from(boundary);
             if self.state == State::SynSent {
                 most += u16::from(sysctls.tcp_syn_linear_timeouts);
             }
-            let user = self.options.user_timeout.is_some_and(|timeout| {
-                self.snd
-                    .retrans_stamp
-                    .and_then(|since| now.since(since))
-                    .is_some_and(|spent| spent >= timeout)
-            });
-            return u16::from(self.snd.retransmits) >= most || user;
+            return u16::from(self.snd.retransmits) >= most
+                || self.has_timed_out(now, boundary, self.options.user_timeout);
         }
         let (retries1, mut boundary) = (sysctls.tcp_retries1, sysctls.tcp_retries2);
         if self.has_timed_out(now, retries1, None) {
@@ -283,6 +281,11 @@ impl Connection {
             boundary = self.orphan_retries(alive);
         }
         self.has_timed_out(now, boundary, self.options.user_timeout)
+    }
+
+    /// Whether its SYN or SYN-ACK is not acknowledged.
+    const fn is_opening(&self) -> bool {
+        matches!(self.state, State::SynSent | State::SynReceived)
     }
 
     /// `tcp_orphan_retries`.
@@ -305,7 +308,10 @@ impl Connection {
 
     /// `tcp_model_timeout`: the sum of `boundary` timeouts with exponential backoff.
     fn model_timeout(&self, boundary: u8) -> Duration {
-        let base = Duration::from_micros(u64::from(self.rto_min_us()));
+        let base = match self.is_opening() {
+            true => self.settings.choices.initial_rto,
+            false => Duration::from_micros(u64::from(self.rto_min_us())),
+        };
         let most = self.span(self.rto_max());
         let doublings =
             u32::try_from(most.as_millis() / base.as_millis().max(1)).unwrap_or(u32::MAX).max(1).ilog2();
@@ -397,7 +403,9 @@ impl Connection {
 
     /// `tcp_send_probe0`.
     pub(crate) fn send_window_probe(&mut self, now: Instant) {
+        let before = (self.snd.probes_out, self.snd.backoff, self.snd.probes_since);
         self.write_wakeup(now);
+        self.snd.device.probe = Some(before);
         if self.snd.packets_out > 0 || self.snd.queue.is_all_sent() {
             self.snd.probes_out = 0;
             self.snd.backoff = 0;
@@ -409,6 +417,16 @@ impl Connection {
             self.snd.backoff += 1;
         }
         let ticks = self.within_probe_timeout(now, self.next_window_probe());
+        self.set_retransmit_timer(now, Pending::WindowProbe, ticks);
+    }
+
+    /// The qdisc dropped a probe: it is repeated soon, without backoff (`tcp_send_probe0`).
+    pub(super) fn window_probe_was_dropped(&mut self, now: Instant, before: ProbeCount) {
+        let (out, backoff, since) = before;
+        self.snd.probes_out = out.saturating_add(1);
+        self.snd.backoff = backoff;
+        self.snd.probes_since = since;
+        let ticks = self.within_probe_timeout(now, self.ticks(RESOURCE_PROBE));
         self.set_retransmit_timer(now, Pending::WindowProbe, ticks);
     }
 

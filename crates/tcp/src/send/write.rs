@@ -60,7 +60,7 @@ impl Connection {
             return Err(self.write_error());
         }
         self.check_app_limited();
-        let mss = self.current_mss();
+        let mss = self.mss_now();
         let goal = if flags.out_of_band { mss } else { self.size_goal(mss) };
         let copied = self.fill_buffers(now, len, flags, mss, goal);
         if copied == 0 && len > 0 {
@@ -76,6 +76,12 @@ impl Connection {
             self.push(now, flags, mss, goal, self.nagle());
         }
         Ok(copied)
+    }
+
+    /// A process waits for the connection to be established, to write: the ACK of the SYN-ACK waits for its data
+    /// (`inet_wait_for_connect`, `sk_stream_wait_connect`).
+    pub fn note_blocked_write(&mut self) {
+        self.snd.write_pending = true;
     }
 
     /// The error of a failed write (`sk_stream_error`): the pending error, once; `EPIPE` without one.
@@ -173,17 +179,27 @@ impl Connection {
 
     /// `sk_stream_memory_free`, with `TCP_NOTSENT_LOWAT`.
     pub(super) fn has_send_memory(&self) -> bool {
-        if self.snd.wmem_queued >= self.snd.sndbuf {
-            return false;
-        }
-        let low = self.options.notsent_lowat.unwrap_or(self.settings.sysctls.tcp_notsent_lowat);
-        self.snd.write_seq.distance_from(self.snd.nxt) < i64::from(low)
+        self.snd.wmem_queued < self.snd.sndbuf && self.unsent() < self.notsent_lowat()
     }
 
-    /// Whether `poll` would report writable (`sk_stream_is_writeable`): a third of the buffer.
+    /// `tcp_notsent_lowat`: 0 stands for the sysctl.
+    fn notsent_lowat(&self) -> i64 {
+        let own = self.options.notsent_lowat.filter(|low| *low != 0);
+        own.unwrap_or(self.settings.sysctls.tcp_notsent_lowat).into()
+    }
+
+    /// Bytes written and not sent.
+    fn unsent(&self) -> i64 {
+        self.snd.write_seq.distance_from(self.snd.nxt)
+    }
+
+    /// Whether `poll` would report writable, and a waiting writer is woken (`__sk_stream_is_writeable` with `wake`): a
+    /// third of the buffer is free, and less than half of what may be unsent is.
     pub(crate) fn is_writable(&self) -> bool {
         let free = self.snd.sndbuf.saturating_sub(self.snd.wmem_queued);
-        free >= self.snd.wmem_queued >> 1 && self.has_send_memory()
+        free >= self.snd.wmem_queued >> 1
+            && self.has_send_memory()
+            && self.unsent() << 1 < self.notsent_lowat()
     }
 
     /// The memory of a buffer's head.
@@ -220,7 +236,7 @@ impl Connection {
     }
 
     /// `tcp_check_space`.
-    fn check_space(&mut self, now: Instant) {
+    pub(super) fn check_space(&mut self, now: Instant) {
         if !self.snd.no_space {
             return;
         }

@@ -38,6 +38,7 @@ impl Connection {
     ) -> Self {
         let mut child = Self::new(settings, options);
         child.state = State::SynReceived;
+        child.unaccepted = true;
         child.negotiated = request.negotiated;
         child.init_sender(request, packet);
         let rcv = &mut child.rcv;

@@ -37,12 +37,28 @@ impl Connection {
             send_shutdown: false,
             receive_shutdown: false,
             orphaned: false,
+            unaccepted: false,
         }
     }
 
     /// A socket that has sent its SYN (`tcp_v4_connect`). A blocking `connect` waits for a state change.
     pub fn connect(settings: Arc<Settings>, options: SocketOptions, now: Instant) -> Self {
         let mut connection = Self::new(settings, options);
+        connection.begin_connect(now);
+        connection
+    }
+
+    /// A socket that has sent its SYN, and takes the ports of a connection in TIME-WAIT with what is known of the
+    /// peer's timestamps.
+    pub fn connect_in_place_of(
+        old: &Self,
+        settings: Arc<Settings>,
+        options: SocketOptions,
+        now: Instant,
+    ) -> Self {
+        let mut connection = Self::new(settings, options);
+        connection.rcv.ts_recent = old.rcv.ts_recent;
+        connection.rcv.ts_recent_stamp = old.rcv.ts_recent_stamp;
         connection.begin_connect(now);
         connection
     }

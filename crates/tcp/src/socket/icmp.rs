@@ -24,6 +24,15 @@ pub enum Unreachable {
 }
 
 impl Unreachable {
+    /// Whether it ends a handshake of which there is only a request (`tcp_v4_err`, `tcp_v6_err`: `tcp_req_err`).
+    pub(super) const fn ends_request(self, is_ipv6: bool) -> bool {
+        match self {
+            Self::Network | Self::Host | Self::TimeExceeded => !is_ipv6,
+            Self::Port | Self::Prohibited | Self::Protocol => is_ipv6,
+            Self::TooBig(_) => false,
+        }
+    }
+
     /// The error of a system call (`icmp_err_convert`, net/ipv4/icmp.c).
     const fn error(self) -> Errno {
         match self {
@@ -39,21 +48,32 @@ impl Unreachable {
 impl Connection {
     /// Processes an ICMP error about the segment that began at `seq`.
     pub fn handle_icmp(&mut self, now: Instant, kind: Unreachable, seq: StreamOffset) {
-        // Only an outstanding segment can have caused it (RFC 5927, section 4.1).
-        if self.state == State::Closed || seq < self.snd.una || seq > self.snd.nxt {
+        if self.state == State::Closed {
             return;
         }
+        // Only an outstanding segment can have caused it (RFC 5927, section 4.1).
+        let handshake = self.rcv.fast_open.as_ref();
+        let oldest = if handshake.is_some() { StreamOffset(0) } else { self.snd.una };
+        if seq < oldest || seq > self.snd.nxt {
+            self.rcv.counters.icmp_out_of_window += 1;
+            return;
+        }
+        let accepted = handshake.map(|request| request.accepted);
         if let Unreachable::TooBig(mtu) = kind {
             if self.state != State::TimeWait {
                 self.reduce_mtu(now, mtu);
             }
             return;
         }
-        if seq == self.snd.una && matches!(kind, Unreachable::Network | Unreachable::Host) {
+        if accepted.is_none()
+            && seq == self.snd.una
+            && matches!(kind, Unreachable::Network | Unreachable::Host)
+        {
             self.revert_back_off(now);
         }
         let error = kind.error();
-        if matches!(self.state, State::SynSent | State::SynReceived) {
+        // An accepted child of a SYN with data is treated as established.
+        if matches!(self.state, State::SynSent | State::SynReceived) && accepted != Some(true) {
             self.done_with_error(now, error);
         } else if self.options.receive_errors {
             self.error = Some(error);

@@ -5,7 +5,7 @@ use super::child::listener_window;
 use super::cookie::{Key, Peer};
 use super::options::SocketOptions;
 use super::request::{SynAck, Verdict};
-use super::{Events, peer_mss};
+use super::{Events, Unreachable, peer_mss};
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
 use crate::packet::{Cookie, Packet};
@@ -40,8 +40,8 @@ pub struct Listener {
     /// The children to accept, in order.
     ready: VecDeque<Peer>,
     out: VecDeque<(Peer, Packet)>,
-    /// Secret of the Fast Open cookies.
-    key: Key,
+    /// Secrets of the Fast Open cookies: the current one, and the one before it.
+    keys: (Key, Option<Key>),
     /// The addresses that cookies are computed from, if not the peers' numbers.
     addresses: Option<Vec<u8>>,
     /// A connection has arrived since the last query.
@@ -60,6 +60,8 @@ pub struct ListenerCounters {
     pub accepted: u32,
     /// SYNs whose data was accepted (`TCPFastOpenPassive`).
     pub fast_opens: u32,
+    /// ICMP errors about segments that were not sent (`OutOfWindowIcmps`).
+    pub icmp_out_of_window: u32,
 }
 
 impl Listener {
@@ -74,7 +76,7 @@ impl Listener {
             children: BTreeMap::new(),
             ready: VecDeque::new(),
             out: VecDeque::new(),
-            key: Key::default(),
+            keys: (Key::default(), None),
             addresses: None,
             woken: false,
             counters: ListenerCounters::default(),
@@ -112,9 +114,30 @@ impl Listener {
         self.counters
     }
 
+    /// Its connections that are not accepted yet.
+    pub fn children(&self) -> impl Iterator<Item = &Connection> {
+        self.children.values()
+    }
+
+    /// Processes an ICMP error about a segment to `peer` that began at `seq` (`tcp_v4_err`).
+    pub fn handle_icmp(&mut self, now: Instant, peer: Peer, kind: Unreachable, seq: StreamOffset) {
+        if let Some(child) = self.children.get_mut(&peer) {
+            child.handle_icmp(now, kind, seq);
+            self.tend(peer);
+        } else if self.requests.contains_key(&peer) {
+            if seq != StreamOffset(0) {
+                self.counters.icmp_out_of_window += 1;
+            } else if kind.ends_request(self.settings.is_ipv6()) {
+                self.requests.remove(&peer);
+                self.counters.failed += 1;
+            }
+        }
+    }
+
     /// Processes a segment for this port that belongs to no accepted connection.
     pub fn handle_packet(&mut self, now: Instant, peer: Peer, packet: &Packet) {
-        if let Some(child) = self.children.get_mut(&peer) {
+        let child = self.children.get_mut(&peer).filter(|child| child.state() != State::Closed);
+        if let Some(child) = child {
             child.handle_packet(now, packet);
             self.tend(peer);
         } else if self.requests.contains_key(&peer) {
@@ -152,7 +175,8 @@ impl Listener {
         match answer(self, peer, syn) {
             Answer::No => {}
             Answer::Cookie(cookie) => request.cookie = Some(cookie),
-            Answer::Accept => {
+            Answer::Accept(renewed) => {
+                request.cookie = renewed;
                 self.open_fast(now, peer, syn, request);
                 return;
             }
@@ -387,7 +411,12 @@ impl Listener {
     /// `EAGAIN` if there is none.
     pub fn accept(&mut self) -> Result<(Peer, Connection), Errno> {
         let peer = self.ready.pop_front().ok_or(Errno::EAGAIN)?;
-        self.children.remove(&peer).map(|child| (peer, child)).ok_or(Errno::EAGAIN)
+        let mut child = self.children.remove(&peer).ok_or(Errno::EAGAIN)?;
+        child.unaccepted = false;
+        if let Some(request) = &mut child.rcv.fast_open {
+            request.accepted = true;
+        }
+        Ok((peer, child))
     }
 
     /// Whether a connection has arrived since the last query (`sk_data_ready`).
@@ -427,8 +456,8 @@ enum Answer {
     No,
     /// A cookie for later connections.
     Cookie(Cookie),
-    /// The data is accepted now.
-    Accept,
+    /// The data is accepted now; a cookie of the former key is renewed.
+    Accept(Option<Cookie>),
 }
 
 /// `tcp_try_fastopen`.
@@ -452,17 +481,26 @@ fn answer(listener: &Listener, peer: Peer, syn: &Packet) -> Answer {
         || listener.options().fast_open_no_cookie
         || listener.settings().route.fast_open_no_cookie
     {
-        return Answer::Accept;
+        return Answer::Accept(None);
     }
     let Some(asked) = asked else { return Answer::No };
-    let good = listener.cookie(peer);
-    if asked == good { Answer::Accept } else { Answer::Cookie(good) }
+    let (key, former) = listener.keys;
+    let cookie = |key: Key| listener.cookie(key, peer).with_number(asked.experimental);
+    let good = cookie(key);
+    if asked == good {
+        Answer::Accept(None)
+    } else if former.is_some_and(|former| asked == cookie(former)) {
+        Answer::Accept(Some(good))
+    } else {
+        Answer::Cookie(good)
+    }
 }
 
 impl Listener {
-    /// Sets the secret of the cookies.
-    pub fn set_fast_open_key(&mut self, key: Key) {
-        self.key = key;
+    /// Sets the secret of the cookies, and a former one whose cookies are still accepted
+    /// (`tcp_fastopen_cookie_gen_check`).
+    pub fn set_fast_open_keys(&mut self, keys: (Key, Option<Key>)) {
+        self.keys = keys;
     }
 
     /// Sets the addresses of all peers, the client's bytes first, for computing their cookies. Without this, a peer's
@@ -471,9 +509,9 @@ impl Listener {
         self.addresses = Some(addresses);
     }
 
-    fn cookie(&self, peer: Peer) -> Cookie {
+    fn cookie(&self, key: Key, peer: Peer) -> Cookie {
         let number = peer.0.to_be_bytes();
-        self.key.cookie(self.addresses.as_deref().unwrap_or(&number))
+        key.cookie(self.addresses.as_deref().unwrap_or(&number))
     }
 }
 
@@ -510,6 +548,7 @@ impl SynAck {
             retransmissions: 0,
             due: now,
             acked: false,
+            accepted: false,
             rcv_nxt: syn.seq + 1,
             last_oow_ack: None,
             cookie: None,

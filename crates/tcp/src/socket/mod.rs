@@ -24,6 +24,7 @@ mod setsockopt;
 pub use crate::receive::{Counters, PacketMemory};
 pub use close::Shutdown;
 pub use cookie::Peer;
+pub use fast_open::CLIENT_ENABLE;
 pub use icmp::Unreachable;
 pub use listener::Listener;
 pub use options::{SocketOption, SocketOptions};

@@ -47,6 +47,9 @@ impl Connection {
             // A poll counts as waiting: free space will be reported (`SOCK_NOSPACE`).
             self.snd.no_space |= !events.writable;
             events.urgent = self.rcv.urgent.byte == UrgentByte::Here;
+        } else {
+            // The SYN waits for data.
+            events.writable = self.is_deferred();
         }
         events
     }

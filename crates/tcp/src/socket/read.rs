@@ -155,6 +155,12 @@ impl Connection {
         u32::try_from(end.distance_from(self.rcv.copied).max(0)).unwrap_or(u32::MAX)
     }
 
+    /// What `recvmsg` reports as left to read (`tcp_inq_hint`): at the FIN 1, so that the application reads on.
+    pub fn inq_hint(&self) -> u32 {
+        let left = u32::try_from(self.rcv.nxt.distance_from(self.rcv.copied)).unwrap_or(0);
+        if left == 0 { u32::from(self.rcv.fin) } else { left }
+    }
+
     /// The oldest unacknowledged sequence number, and the one after the last written (`snd_una`, `write_seq`).
     pub const fn written(&self) -> (StreamOffset, StreamOffset) {
         (self.snd.una, self.snd.write_seq)

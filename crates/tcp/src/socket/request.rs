@@ -32,6 +32,8 @@ pub(crate) struct SynAck {
     pub acked: bool,
     /// The next expected sequence number (`rcv_nxt`): after the SYN's data if that was accepted.
     pub rcv_nxt: StreamOffset,
+    /// The child of a SYN with data has been accepted (`sk` of the request is `NULL`).
+    pub accepted: bool,
     /// When an ACK was last sent for an invalid segment.
     pub last_oow_ack: Option<Instant>,
     /// The Fast Open cookie to send.

@@ -6,7 +6,7 @@ use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant};
 use slowpath_tcp::packet::{Cookie, TcpOptions};
 use slowpath_tcp::socket::SocketOptions;
-use slowpath_tcp::socket::cookie::CookieCache;
+use slowpath_tcp::socket::cookie::{CookieCache, Known};
 use slowpath_tcp::{Connection, Errno, State, Sysctls};
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ fn fast_open_cookie_allows_data_in_the_next_syn() {
     let mut cache = CookieCache::default();
     for (round, taken) in [Err(Errno::EINPROGRESS), Ok(300)].into_iter().enumerate() {
         let mut pair = Pair::new(&fast(), Vec::new(), Vec::new());
-        let known = cache.get(PEER);
+        let known = cache.get(PEER, pair.now, Duration::ZERO);
         let (client, outcome) =
             Connection::connect_fast(fast(), SocketOptions::default(), pair.now, known, 300);
         assert_eq!(outcome, taken, "round {round}");
@@ -111,15 +111,15 @@ fn fast_open_cookie_allows_data_in_the_next_syn() {
         assert_eq!(pair.server_app.read, u64::from(outcome.unwrap_or(0)));
         pair.drive(MINUTES);
         pair.assert_complete();
-        if let Some((cookie, mss)) = pair.client.poll_cookie() {
-            cache.set(PEER, cookie, mss);
+        if let Some(learned) = pair.client.poll_cookie() {
+            cache.learn(PEER, learned);
         }
     }
 }
 
 #[test]
 fn data_of_a_lost_fast_open_syn_is_retransmitted_after_the_handshake() {
-    let known = Some((Cookie::new(&[7; 8]).unwrap_or_default(), 1460));
+    let known = Known::of(Cookie::new(&[7; 8]).unwrap_or_default(), 1460);
     let lost = vec![Fate::Drop];
     for to_server in [lost, Vec::new()] {
         // The cookie is wrong, so the server does not accept data either way.
