@@ -3,6 +3,7 @@
 use super::message::{ControlMessage, Statistic, TIMES};
 use super::{EpollEvent, Output, Returned};
 use crate::symbols;
+use std::time::Duration;
 
 /// The expected result of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,10 +47,19 @@ pub struct Difference {
     pub expected: String,
     /// The kernel's value.
     pub actual: String,
+    /// If both are times: how far apart they may be.
+    pub tolerance: Option<Duration>,
+}
+
+impl Difference {
+    /// A difference of other values than times.
+    pub fn new(expected: impl Into<String>, actual: impl Into<String>) -> Self {
+        Self { expected: expected.into(), actual: actual.into(), tolerance: None }
+    }
 }
 
 fn differ<T>(expected: impl Into<String>, actual: impl Into<String>) -> Result<T, Difference> {
-    Err(Difference { expected: expected.into(), actual: actual.into() })
+    Err(Difference::new(expected, actual))
 }
 
 fn same<T: PartialEq>(expected: T, actual: T, show: impl Fn(T) -> String) -> Result<(), Difference> {
@@ -183,9 +193,16 @@ fn check_control(
     for (expected, actual) in expected.iter().zip(actual) {
         let fits = match (expected, actual) {
             (ControlMessage::Stamp { micros: 0 }, ControlMessage::Stamp { .. }) => true,
-            (ControlMessage::Stamp { micros }, ControlMessage::Stamp { micros: actual }) => {
-                micros.abs_diff(*actual) <= tolerance_us
+            (ControlMessage::Stamp { micros }, ControlMessage::Stamp { micros: late })
+                if micros.abs_diff(*late) > tolerance_us =>
+            {
+                return Err(Difference {
+                    expected: format!("{expected:?}"),
+                    actual: format!("{actual:?}"),
+                    tolerance: Some(Duration::from_micros(tolerance_us)),
+                });
             }
+            (ControlMessage::Stamp { .. }, ControlMessage::Stamp { .. }) => true,
             (ControlMessage::Statistics(expected), ControlMessage::Statistics(actual)) => {
                 return check_statistics(expected, actual, tolerance_us);
             }

@@ -11,7 +11,7 @@ fn same<T: PartialEq + Display>(name: &str, expected: T, actual: T) -> Compared 
     if expected == actual {
         return Ok(());
     }
-    Err(Difference { expected: format!("{name} {expected}"), actual: format!("{name} {actual}") })
+    Err(Difference::new(format!("{name} {expected}"), format!("{name} {actual}")))
 }
 
 /// Compares a packet with the expected one; timestamps are compared elsewhere.
@@ -24,10 +24,7 @@ pub fn compare_headers(expected: &PacketSpec, actual: &Datagram) -> Compared {
             same("code", script.code, live.code)?;
         }
         (script, live) => {
-            return Err(Difference {
-                expected: protocol(script).to_owned(),
-                actual: protocol(live).to_owned(),
-            });
+            return Err(Difference::new(protocol(script).to_owned(), protocol(live).to_owned()));
         }
     }
     compare_class(expected.ip.class, actual.class)?;
@@ -94,7 +91,7 @@ fn compare_options(script: &[TcpOption], live: &[TcpOption]) -> Compared {
     if script.len() == live.len() && script.iter().zip(live).all(fit) {
         return Ok(());
     }
-    Err(Difference { expected: show(script), actual: show(live) })
+    Err(Difference::new(show(script), show(live)))
 }
 
 /// Compares a packet with the one before, as two parts of a segmented packet.

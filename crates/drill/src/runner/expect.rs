@@ -63,9 +63,8 @@ impl Runner<'_> {
             let len = payload(&part.body);
             let fault = compare_parts(&whole, &part).err().or_else(|| {
                 let uneven = len < missing && len != last;
-                uneven.then(|| Difference {
-                    expected: format!("parts of {last} bytes"),
-                    actual: format!("a part of {len} bytes"),
+                uneven.then(|| {
+                    Difference::new(format!("parts of {last} bytes"), format!("a part of {len} bytes"))
                 })
             });
             if let Some(difference) = fault {
@@ -140,19 +139,17 @@ impl Runner<'_> {
             if let Some(tick) = tick
                 && tick.saturating_mul(off) > tolerance
             {
-                result = result.and(Err(Difference {
-                    expected: format!("TS val {}", script.val),
-                    actual: format!("TS val {val}"),
-                }));
+                result = result
+                    .and(Err(Difference::new(format!("TS val {}", script.val), format!("TS val {val}"))));
             }
         }
         if let Some(label) = packet.ip.flow_label
             && !socket.flow_label_fits(label, actual.flow_label)
         {
-            result = result.and(Err(Difference {
-                expected: format!("flow label {label:#x}"),
-                actual: format!("flow label {:#x}, which changed otherwise", actual.flow_label),
-            }));
+            result = result.and(Err(Difference::new(
+                format!("flow label {label:#x}"),
+                format!("flow label {:#x}, which changed otherwise", actual.flow_label),
+            )));
         }
         result.map_err(|difference| {
             let what = format!("the packet has {}, not {}", difference.actual, difference.expected);

@@ -115,7 +115,9 @@ impl Failure {
     }
 
     pub(super) fn of_difference(self: Box<Self>, difference: Difference) -> Box<Self> {
-        self.between(difference.expected, difference.actual)
+        let mut failure = self.between(difference.expected, difference.actual);
+        failure.tolerance = difference.tolerance;
+        failure
     }
 }
 
