@@ -1,4 +1,4 @@
-//! `slowpath compare-tunings`: what each technique of sizing buffers gives on a path, and its cost in memory.
+//! `slowpath compare-tunings`: what each technique of sizing buffers gives on a path, and its cost in memory and CPU time.
 
 use crate::Outcome;
 use crate::console::{self, Console};
@@ -15,7 +15,9 @@ use std::time::Duration;
 const HELP: &str = "\
 Simulates every technique that Weigle 2002 compares, no tuning, and today's kernel, each on the given path. Both ends run \
 today's kernel with only the technique changed. Memory is the most that the sockets of a host held at once, as the kernel \
-accounts for it. The time that a program or a daemon needs to measure the path before a transfer is not included.
+accounts for it. CPU time is that of all CPUs of a host, with the costs of a server of 2020 (machine server-2020): processes, \
+softirqs and interrupts. 100 % is one busy CPU. Where memory no longer fits a cache, a byte costs more, which is not modelled. \
+The time that a program or a daemon needs to measure the path before a transfer is not included.
 
 Examples:
   slowpath compare-tunings --rate 1Gbit/s --rtt 40ms

@@ -4,7 +4,7 @@ use crate::choice::Subject;
 use crate::declare::Part;
 use slowpath_tcp::choices::{
     BufferArithmetic, BufferMemory, BurstModeration, Choices, CongestionControl, FirstWindow, ForwardAlloc,
-    ForwardRto, InitialWindow, LossDetection, MetricsCache, PartialUndo, Prequeue, PriorThreshold,
+    ForwardRto, InitialWindow, LossDetection, MetricsCache, PartialUndo, Prequeue, PriorThreshold, Pruning,
     ReceiveTuning, Reneging, RoundTrips, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowIncrease,
     WindowReduction, WindowScale, ZeroWindow,
 };
@@ -266,6 +266,19 @@ declare! {
             meaning: "how a packet's memory is counted",
             source: "net/core/skbuff.c: alloc_skb, what was asked for until 3.2; SKB_TRUESIZE, what was allocated, since then",
             kernels: [BufferMemory::AsAsked, Linux6_18 => BufferMemory::AsAllocated],
+        };
+        pruning: Pruning = {
+            name: "pruning", subject: Subject::Receiver,
+            values: {
+                "purge" => Purge, "collapse-and-purge" => CollapseAndPurge, "collapse-and-prune" => CollapseAndPrune,
+            },
+            meaning: "how a full receive buffer makes room: whether buffers are collapsed, and how much out-of-order data is dropped \
+                although it was SACKed",
+            source: "net/ipv4/tcp_input.c: prune_queue in 2.2; tcp_prune_queue, which drops the whole out-of-order queue until 4.8; \
+                tcp_prune_ofo_queue since 4.9",
+            kernels: [
+                Pruning::Purge, Linux2_4_17 => Pruning::CollapseAndPurge, Linux6_18 => Pruning::CollapseAndPrune,
+            ],
         };
         forward_alloc: ForwardAlloc = {
             name: "forward-alloc", subject: Subject::Receiver,

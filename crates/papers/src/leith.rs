@@ -4,8 +4,10 @@
 //! The paper's text has no numbers but RTTs, and its figures are pictures of cwnd, so only its claims can be compared.
 //! How often packets are reordered, and the measure of figure 5, were chosen with results in view (`docs/src/leith.md`).
 //!
+//! - `apart`: the changes that the paper describes without a figure, each by itself.
 //! - `figures`: cwnd and ssthresh over time, before and after.
 
+mod apart;
 mod figures;
 
 use crate::PaperCase;
@@ -21,6 +23,8 @@ const DUBLIN_SLAC: (&str, &str) =
     ("scenarios/leith/dublin-slac.toml", include_str!("../../../scenarios/leith/dublin-slac.toml"));
 const DUBLIN_LBL: (&str, &str) =
     ("scenarios/leith/dublin-lbl.toml", include_str!("../../../scenarios/leith/dublin-lbl.toml"));
+const RENEGING: (&str, &str) =
+    ("scenarios/leith/reneging.toml", include_str!("../../../scenarios/leith/reneging.toml"));
 const DUBLIN_CERN: (&str, &str) =
     ("scenarios/leith/dublin-cern.toml", include_str!("../../../scenarios/leith/dublin-cern.toml"));
 
@@ -45,18 +49,12 @@ const CERN_FROM_DUBLIN: usize = 12;
 const REPEATS_LOSSY: usize = 13;
 const HOLES_LOSSY: usize = 14;
 
-/// All cases are traced: every one but the last two is in a figure.
-pub const TRACED: usize = 15;
+/// The cases that are traced for the figures, from the first.
+pub const TRACED: usize = 13;
 
 /// The paper's experiments.
 pub fn cases() -> Vec<PaperCase> {
-    let case = |name: &str, (file, text): (&'static str, &'static str), choices: &[&str]| PaperCase {
-        name: name.to_owned(),
-        file,
-        text,
-        sets: choices.iter().map(|choice| format!("hosts.sender.kernel.{choice}")).collect(),
-    };
-    vec![
+    let cases = [
         case("SACK of 2.4.23", SACK, &[]),
         case("SACK by what repeats", SACK, &["sack-walk=repeats"]),
         case("SACK over holes", SACK, &["sack-walk=holes"]),
@@ -72,7 +70,14 @@ pub fn cases() -> Vec<PaperCase> {
         case("Dublin to CERN", DUBLIN_CERN, &[]),
         lossy(case("SACK by what repeats, ACKs lost", SACK, &["sack-walk=repeats"])),
         lossy(case("SACK over holes, ACKs lost", SACK, &["sack-walk=holes"])),
-    ]
+    ];
+    cases.into_iter().chain(apart::cases()).collect()
+}
+
+/// A scenario with choices of the sender's kernel.
+fn case(name: &str, (file, text): (&'static str, &'static str), choices: &[&str]) -> PaperCase {
+    let sets = choices.iter().map(|choice| format!("hosts.sender.kernel.{choice}")).collect();
+    PaperCase { name: name.to_owned(), file, text, sets }
 }
 
 /// The case on a path that loses one ACK in ten.
@@ -84,8 +89,13 @@ fn lossy(mut case: PaperCase) -> PaperCase {
 /// The paper's figures and claims next to the results of each case's runs, one of which is traced.
 pub fn report(runs: &[Vec<FlowMeasures>], traces: &[Trace]) -> Report {
     Report {
+        tables: apart::tables(runs),
         figures: figures::figures(traces),
-        claims: claims(runs).into_iter().chain(figures::claims(runs, traces)).collect(),
+        claims: claims(runs)
+            .into_iter()
+            .chain(apart::claims(runs))
+            .chain(figures::claims(runs, traces))
+            .collect(),
         runs: cases().iter().map(|case| (case.name.clone(), case.command())).collect(),
         ..Report::simulated(
             "leith",

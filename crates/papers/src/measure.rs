@@ -33,6 +33,14 @@ pub struct FlowMeasures {
     pub waited: [u64; 6],
     /// The counters of its datagrams, if it has datagrams.
     pub datagrams: Option<DatagramCounts>,
+    /// Window reductions that the sender undid.
+    pub undos: u64,
+    /// How often the sender found that the receiver had discarded SACKed data (`TCPSACKReneging`).
+    pub sack_renegings: u64,
+    /// How often the receiver discarded out-of-order data (`OfoPruned`).
+    pub ofo_pruned: u64,
+    /// Packets of the sender that its qdisc dropped.
+    pub local_drops: u64,
     /// Drops of the sender's CPU backlog (`netdev_max_backlog`).
     pub sender_backlog: Backlog,
     /// CPU time of the receiver's process in user space and in the kernel, by ticks that found it running, in seconds.
@@ -109,8 +117,7 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
     simulation.run_until(until.min(simulation.end()), &mut watch);
     let others = simulation.hosts()[receiver].user_time_of_load() - before;
     let reports = simulation.host_reports();
-    let (total, report, sender) =
-        (simulation.total(0), &reports[receiver], &reports[flow.sender_host().0].softirq);
+    let (total, report, sender) = (simulation.total(0), &reports[receiver], &reports[flow.sender_host().0]);
     let mut waited = [0; 6];
     for spread in watch.waits.spreads() {
         for (sum, packets) in waited.iter_mut().zip(spread.classes) {
@@ -136,7 +143,14 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
         lost: lost(&simulation),
         waited,
         datagrams: total.datagrams,
-        sender_backlog: Backlog { dropped: sender.backlog_dropped, throttled: sender.throttled },
+        undos: sender.sockets.undos,
+        sack_renegings: sender.sockets.sack_renegings,
+        ofo_pruned: report.sockets.ofo_pruned,
+        local_drops: sender.sockets.local_drops,
+        sender_backlog: Backlog {
+            dropped: sender.softirq.backlog_dropped,
+            throttled: sender.softirq.throttled,
+        },
         cpu,
         others: others.as_secs_f64(),
         longest_rtt: watch.rtts.longest.as_secs_f64(),

@@ -61,8 +61,10 @@ pub struct Cell {
     pub row: String,
     /// The quantity, with its unit.
     pub quantity: &'static str,
-    /// The paper's value; `None` if it gives none.
+    /// The paper's value, or the lower end of its range; `None` if it gives none.
     pub published: Option<f64>,
+    /// The upper end, if the paper gives a range.
+    pub published_most: Option<f64>,
     /// The median of our runs; or a sampled share.
     pub ours: f64,
     /// The minimum; or the lower confidence bound (one in twenty).
@@ -120,13 +122,15 @@ impl Cell {
         [least, ours, most]: [f64; 3],
         judged: Judged,
     ) -> Self {
-        Self { row: row.into(), quantity, published: published.into(), ours, least, most, judged }
+        let published = published.into();
+        Self { row: row.into(), quantity, published, published_most: None, ours, least, most, judged }
     }
 
-    /// The relative error of ours; `None` without a value in the paper.
+    /// The relative error of ours, from the nearer end of a range; 0 inside it. `None` without a value in the paper.
     pub fn error(&self) -> Option<f64> {
         let published = self.published.filter(|published| *published != 0.0)?;
-        Some(self.ours / published - 1.0)
+        let nearest = self.published_most.map_or(published, |most| self.ours.clamp(published, most));
+        Some(self.ours / nearest - 1.0)
     }
 
     /// Whether it is within the tolerance.

@@ -1,5 +1,5 @@
 //! weigle's question for any path: which buffer sizes each technique reaches, how fast the transfer is then, and how
-//! much memory it takes.
+//! much memory and CPU time it takes.
 //!
 //! All techniques run on the same kernel, today's, which differs only in the technique's choices.
 //!
@@ -215,6 +215,10 @@ pub struct Outcome {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// CPU time of the sender, on all of its CPUs together, in nanoseconds: processes, softirqs and interrupts.
+    pub sender_cpu_ns: u64,
+    /// CPU time of the receiver.
+    pub receiver_cpu_ns: u64,
     /// The maximum memory of all the sender's sockets together, in bytes.
     pub sender_memory: u64,
     /// The maximum memory of all the receiver's sockets together, in bytes.
@@ -225,6 +229,18 @@ pub struct Outcome {
     pub receive_buffer: u64,
     /// The largest advertised window, in bytes.
     pub window: u64,
+}
+
+impl Outcome {
+    /// CPU time over the time of the transfer: 1 is one busy CPU. `None` if the transfer took no time.
+    pub fn busy(&self, cpu_ns: u64) -> Option<f64> {
+        (self.lasted_ns > 0).then(|| cpu_ns as f64 / self.lasted_ns as f64)
+    }
+
+    /// CPU time per byte read, in nanoseconds. `None` if nothing was read.
+    pub fn cpu_ns_per_byte(&self, cpu_ns: u64) -> Option<f64> {
+        (self.bytes > 0).then(|| cpu_ns as f64 / self.bytes as f64)
+    }
 }
 
 /// Runs a technique.
@@ -245,12 +261,19 @@ fn run(scenario: &Scenario, delay: Duration) -> Outcome {
     simulation.run(&mut watch);
     watch.sum_up();
     let total = simulation.total(0);
+    let reports = simulation.host_reports();
+    let [sender_cpu_ns, receiver_cpu_ns] = [sender, scenario.flows[0].receiver_host().0].map(|host| {
+        let cpus = &reports[host].cpus;
+        nanos(cpus.iter().flat_map(|busy| busy.levels).sum())
+    });
     Outcome {
         bytes: total.bytes.get(),
         lasted_ns: nanos(total.lasted()),
         rate: total.rate().map_or(0, Rate::get),
         retransmits: total.retransmits,
         timeouts: total.timeouts,
+        sender_cpu_ns,
+        receiver_cpu_ns,
         ..watch.outcome
     }
 }

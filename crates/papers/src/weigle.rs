@@ -3,25 +3,32 @@
 //!
 //! - `grid`: the experiments.
 //! - `results`: their results, and the best sizes.
+//! - `cited`: the factors that the paper cites from others.
 //! - `claims`: the paper's claims, and whether they hold here.
 
+mod cited;
 mod claims;
 mod grid;
 mod results;
 
-pub use grid::cases;
-
+use crate::PaperCase;
 use crate::figure::{Axis, Figure, Series};
 use crate::measure::FlowMeasures;
 use crate::report::{Cell, Judged, Report, Table};
 use grid::{ALL_SIZES, AUTO, DELAYS, DRS, KERNELS, NONE, STREAMS, Tuned};
 use results::Results;
 
+/// The paper's experiments, and those of the factors that it cites.
+pub fn cases() -> Vec<PaperCase> {
+    grid::cases().chain(cited::cases()).collect()
+}
+
 /// The paper's tables, figures and claims next to the results of each case's runs.
 pub fn report(runs: &[Vec<FlowMeasures>]) -> Report {
     let results = Results::new(runs);
+    let beyond = runs.get(grid::points().len()..).unwrap_or_default();
     Report {
-        tables: vec![equations(&results), eight_processes(&results)],
+        tables: vec![cited::table(beyond), equations(&results), eight_processes(&results)],
         figures: figures(&results),
         claims: claims::of(&results),
         runs: grid::described(),

@@ -100,6 +100,18 @@ pub enum Reneging {
     Wait,
 }
 
+/// How a receiver makes room when its packets take more memory than `SO_RCVBUF` (`tcp_prune_queue`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pruning {
+    /// It drops all out-of-order data, and takes packets until there is twice the buffer (`prune_queue`, 2.2).
+    Purge,
+    /// It copies queued data to full buffers first, and then drops all out-of-order data (`tcp_prune_queue` until 4.8).
+    CollapseAndPurge,
+    /// It drops the out-of-order data with the highest sequence numbers, an eighth of the buffer at a time
+    /// (`tcp_prune_ofo_queue` since 4.9).
+    CollapseAndPrune,
+}
+
 /// What happens to freed packet memory (`sk_forward_alloc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardAlloc {
@@ -405,6 +417,8 @@ pub struct Choices {
     pub send_tuning: SendTuning,
     /// Which part of a packet's buffer counts as its memory.
     pub buffer_memory: BufferMemory,
+    /// How a receiver makes room for arriving packets.
+    pub pruning: Pruning,
     /// What happens to freed packet memory.
     pub forward_alloc: ForwardAlloc,
     /// The buffer size that determines the window scale.

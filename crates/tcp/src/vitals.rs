@@ -12,6 +12,8 @@ pub struct Vitals {
     pub timeouts: u16,
     /// Reductions undone so far.
     pub undos: u32,
+    /// How often the receiver was found to have discarded SACKed data (`TCPSACKReneging`).
+    pub renegings: u32,
     /// How often the advertised window has closed and reopened.
     pub zero_windows: [u32; 2],
     /// Sizes of the send and the receive buffer, in bytes of memory.
@@ -26,6 +28,7 @@ impl Connection {
             ca_state: self.snd.ca_state,
             timeouts: self.snd.total_rto,
             undos: self.snd.totals.undos,
+            renegings: self.snd.totals.renegings,
             zero_windows: [counters.to_zero_window, counters.from_zero_window],
             buffers: [self.snd.sndbuf, self.rcv.buffer],
         }

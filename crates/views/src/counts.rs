@@ -60,6 +60,12 @@ mirrored! {
         fast_path: u64,
         /// Packets of established connections that it did not match.
         slow_path: u64,
+        /// How often a full receive buffer made it discard out-of-order data (`OfoPruned`).
+        ofo_pruned: u64,
+        /// How often it found that the peer had discarded SACKed data (`TCPSACKReneging`).
+        sack_renegings: u64,
+        /// Window reductions undone.
+        undos: u64,
     }
 
     /// Counters of the transmit queue and the NIC's ring.

@@ -15,8 +15,9 @@ fn every_technique_has_a_row() {
     assert!(out.starts_with("100 Mbit/s with an RTT of 20 ms, 1 connection"), "{out}");
     for name in NAMES {
         let rows = out.lines().filter(|line| line.trim_start().starts_with(name)).count();
-        assert!(rows >= 2, "{name}: measured and described:\n{out}");
+        assert!(rows >= 3, "{name}: measured, with its CPU time, and described:\n{out}");
     }
+    assert!(out.contains("CPU time, as a share of one CPU and per byte read"), "{out}");
     assert!(out.contains(" is the fastest"), "{out}");
 }
 
@@ -34,6 +35,13 @@ fn json_has_the_command_of_each_technique() {
     assert_eq!(names, NAMES);
     for one in techniques {
         assert_eq!(one["outcome"]["bytes"], 5_000_000, "{one}");
+        for host in ["sender", "receiver"] {
+            let number = |key: &str| one["outcome"][key].as_f64().unwrap_or_else(|| panic!("{key}: {one}"));
+            let cpu = number(&format!("{host}_cpu_ns"));
+            assert!(cpu > 0.0 && number(&format!("{host}_busy")) < 1.0, "{host}: {one}");
+            let each = number(&format!("{host}_cpu_ns_per_byte"));
+            assert!((each * 5_000_000.0 / cpu - 1.0).abs() < 1e-9, "{host}: {one}");
+        }
         assert!(
             one["command"].as_str().is_some_and(|command| command.contains("scenarios/weigle/tunings.toml"))
         );

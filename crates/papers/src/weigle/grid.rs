@@ -96,8 +96,8 @@ pub fn points() -> Vec<Point> {
 }
 
 /// The paper's experiments.
-pub fn cases() -> Vec<PaperCase> {
-    points().into_iter().map(Point::case).collect()
+pub fn cases() -> impl Iterator<Item = PaperCase> {
+    points().into_iter().map(Point::case)
 }
 
 /// The experiments in short: the command of each kernel and kind of tuning for one process at 25 ms, and how the others

@@ -2,7 +2,7 @@
 //! net/ipv4/tcp_input.c, 6.18).
 
 use super::memory::{Cost, PAGE, PacketMemory, ReceiveQueue};
-use crate::choices::ForwardAlloc;
+use crate::choices::{ForwardAlloc, Pruning};
 use crate::connection::Connection;
 use crate::packet::{Packet, TCP_HEADER};
 
@@ -69,12 +69,17 @@ impl Connection {
     }
 
     /// Makes room by growing the buffer, collapsing queued buffers and, last, dropping out-of-order data
-    /// (`tcp_prune_queue`); returns whether it helped.
+    /// (`tcp_prune_queue`; `prune_queue` in 2.2); returns whether it helped.
     fn prune_queue(&mut self, packet: &Packet) -> bool {
         if self.rcv.rmem_alloc == 0 {
             return false;
         }
         self.rcv.counters.prune_called += 1;
+        let pruning = self.settings.choices.pruning;
+        if pruning == Pruning::Purge {
+            self.purge_ofo_queue();
+            return self.rcv.rmem_alloc < self.rcv.buffer.saturating_mul(2);
+        }
         self.clamp_window();
         if self.can_ingest() {
             return true;
@@ -84,7 +89,10 @@ impl Connection {
         if self.can_ingest() {
             return true;
         }
-        self.prune_ofo_queue(packet);
+        match pruning {
+            Pruning::Purge | Pruning::CollapseAndPurge => self.purge_ofo_queue(),
+            Pruning::CollapseAndPrune => self.prune_ofo_queue(packet),
+        }
         if self.can_ingest() {
             return true;
         }
@@ -109,10 +117,23 @@ impl Connection {
             }
         }
         if pruned {
-            self.rcv.counters.ofo_pruned += 1;
-            // SACKed data is gone: the peer finds out by its timeout (RFC 2018, section 8).
-            self.rcv.sacks.clear();
+            self.renege();
         }
+    }
+
+    /// Drops all out-of-order data (`__skb_queue_purge` in `tcp_prune_queue`, until 4.8).
+    fn purge_ofo_queue(&mut self) {
+        if !self.rcv.ofo.is_empty() {
+            let freed = self.rcv.ofo.clear();
+            self.uncharge(freed);
+            self.renege();
+        }
+    }
+
+    /// SACKed data is gone: the peer finds out when its head is SACKed, or by its timeout (RFC 2018, section 8).
+    fn renege(&mut self) {
+        self.rcv.counters.ofo_pruned += 1;
+        self.rcv.sacks.clear();
     }
 
     /// Adds to the memory in use.

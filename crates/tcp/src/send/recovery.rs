@@ -305,6 +305,7 @@ impl Connection {
         if !flags.any(AckFlags::SACK_RENEGING) || !flags.any(AckFlags::SND_UNA_ADVANCED) {
             return false;
         }
+        self.snd.totals.renegings += 1;
         match self.settings.choices.reneging {
             Reneging::AsTimeout => self.renege_as_timeout(acking),
             Reneging::Forget => self.forget_sacks(acking.now),

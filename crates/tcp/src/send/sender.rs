@@ -167,6 +167,8 @@ pub(crate) struct Totals {
     pub dsack_duplicates: u32,
     /// Reductions undone.
     pub undos: u32,
+    /// How often the head of the queue was SACKed and not acknowledged (`TCPSACKReneging`).
+    pub renegings: u32,
 }
 
 impl Sender {

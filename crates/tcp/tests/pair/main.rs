@@ -10,6 +10,7 @@ mod listening;
 mod local_drops;
 mod metrics;
 mod network;
+mod pruning;
 mod receive_tuning;
 mod recorded;
 mod sack_walks;

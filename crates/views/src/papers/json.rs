@@ -83,8 +83,10 @@ mirrored! {
         row: String,
         /// What it counts, with its unit.
         quantity: &'static str,
-        /// What the paper has; `None` where it gives no number.
+        /// What the paper has, or the lower end of its range; `None` where it gives no number.
         published: Option<f64>,
+        /// The upper end, where the paper has a range.
+        published_most: Option<f64>,
         /// The median of our runs, or a share measured by samples.
         ours: f64,
         /// The minimum of the runs, or the lower bound of the share, at 95 % confidence.

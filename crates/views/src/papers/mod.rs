@@ -75,7 +75,11 @@ fn print_table(table: &Table, is_measured: bool, out: &mut impl Write) -> io::Re
 }
 
 fn published(cell: &Cell) -> String {
-    cell.published.map_or_else(|| "–".to_owned(), number)
+    match (cell.published, cell.published_most) {
+        (None, _) => "–".to_owned(),
+        (Some(published), None) => number(published),
+        (Some(published), Some(most)) => format!("{} to {}", number(published), number(most)),
+    }
 }
 
 fn number(value: f64) -> String {

@@ -95,6 +95,18 @@ struct Outcome {
     retransmits: u64,
     /// Retransmission timeouts.
     timeouts: u64,
+    /// CPU time of the sender, on all of its CPUs together, in nanoseconds.
+    sender_cpu_ns: u64,
+    /// CPU time of the receiver, on all of its CPUs together, in nanoseconds.
+    receiver_cpu_ns: u64,
+    /// The sender's CPU time over the time of the transfer: 1 is one busy CPU.
+    sender_busy: Option<f64>,
+    /// The receiver's CPU time over the time of the transfer: 1 is one busy CPU.
+    receiver_busy: Option<f64>,
+    /// The sender's CPU time per byte that was read, in nanoseconds.
+    sender_cpu_ns_per_byte: Option<f64>,
+    /// The receiver's CPU time per byte that was read, in nanoseconds.
+    receiver_cpu_ns_per_byte: Option<f64>,
     /// The most memory that the sender's sockets held at once, all together, in bytes.
     sender_memory: u64,
     /// The most memory that the receiver's sockets held at once, all together, in bytes.
@@ -145,6 +157,12 @@ impl From<tunings::Outcome> for Outcome {
             rate: of.rate,
             retransmits: of.retransmits,
             timeouts: of.timeouts,
+            sender_cpu_ns: of.sender_cpu_ns,
+            receiver_cpu_ns: of.receiver_cpu_ns,
+            sender_busy: of.busy(of.sender_cpu_ns),
+            receiver_busy: of.busy(of.receiver_cpu_ns),
+            sender_cpu_ns_per_byte: of.cpu_ns_per_byte(of.sender_cpu_ns),
+            receiver_cpu_ns_per_byte: of.cpu_ns_per_byte(of.receiver_cpu_ns),
             sender_memory: of.sender_memory,
             receiver_memory: of.receiver_memory,
             send_buffer: of.send_buffer,

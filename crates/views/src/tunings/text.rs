@@ -8,7 +8,8 @@ use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::Path;
 use std::io::{self, Write};
 
-/// Prints a row for each technique, the fastest one and the one with least memory, and a description of each.
+/// Prints a row for each technique, its CPU time, the fastest one and the one with least memory, and a description of
+/// each.
 ///
 /// # Errors
 ///
@@ -43,6 +44,8 @@ pub fn print(path: &Path, results: &[super::Result], look: &Look, out: &mut impl
         ]);
     }
     table.print(look, out)?;
+    writeln!(out, "\nCPU time, as a share of one CPU and per byte read")?;
+    print_cpu(results, look, out)?;
     writeln!(out)?;
     conclude(results, look, out)?;
     writeln!(out, "\nWhat they do (weigle, table I)")?;
@@ -54,6 +57,25 @@ pub fn print(path: &Path, results: &[super::Result], look: &Look, out: &mut impl
         }
     }
     writeln!(out, "\n--json has the command that runs each by itself.")
+}
+
+/// A row for each technique: the CPU time of both hosts.
+fn print_cpu(results: &[super::Result], look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let mut table = Table::new(1, ["technique", "sender", "per byte", "receiver", "per byte"]);
+    for (technique, outcome) in results {
+        let share = |cpu| outcome.busy(cpu).map(share);
+        let each = |cpu| outcome.cpu_ns_per_byte(cpu).map(|nanos| format!("{nanos:.2} ns"));
+        let hosts = [outcome.sender_cpu_ns, outcome.receiver_cpu_ns];
+        let cells = hosts.into_iter().flat_map(|cpu| [share(cpu), each(cpu)]);
+        let cells = cells.map(|cell| cell.unwrap_or_else(|| "–".to_owned()));
+        table.row([technique.name().to_owned()].into_iter().chain(cells).collect());
+    }
+    table.print(look, out)
+}
+
+/// A share with a decimal, as far as that shows it.
+fn share(of_one: f64) -> String {
+    if of_one < 0.0005 { "< 0.1 %".to_owned() } else { format!("{:.1} %", of_one * 100.0) }
 }
 
 /// The fastest technique, and the one with least memory within 5 % of it.

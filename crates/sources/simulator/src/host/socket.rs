@@ -137,6 +137,12 @@ pub struct SocketCounts {
     pub fast_path: u64,
     /// Packets that did not.
     pub slow_path: u64,
+    /// How often a full receive buffer made it discard out-of-order data (`OfoPruned`).
+    pub ofo_pruned: u64,
+    /// How often it found that the peer had discarded SACKed data (`TCPSACKReneging`).
+    pub sack_renegings: u64,
+    /// Window reductions undone.
+    pub undos: u64,
 }
 
 impl SocketCounts {
@@ -152,6 +158,9 @@ impl SocketCounts {
             local_drops: self.local_drops + other.local_drops,
             fast_path: self.fast_path + other.fast_path,
             slow_path: self.slow_path + other.slow_path,
+            ofo_pruned: self.ofo_pruned + other.ofo_pruned,
+            sack_renegings: self.sack_renegings + other.sack_renegings,
+            undos: self.undos + other.undos,
         }
     }
 }
@@ -160,7 +169,15 @@ impl Socket {
     /// Its counters so far.
     pub fn counts(&self) -> SocketCounts {
         let tcp = self.tcp.counters();
-        SocketCounts { fast_path: tcp.fast_path, slow_path: tcp.slow_path, ..self.counts }
+        let vitals = self.tcp.vitals();
+        SocketCounts {
+            fast_path: tcp.fast_path,
+            slow_path: tcp.slow_path,
+            ofo_pruned: tcp.ofo_pruned.into(),
+            sack_renegings: vitals.renegings.into(),
+            undos: vitals.undos.into(),
+            ..self.counts
+        }
     }
 
     /// Writes as much of `amount` as the send buffer accepts.
