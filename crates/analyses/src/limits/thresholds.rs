@@ -54,7 +54,8 @@ pub const CREDIT_BYTES: u32 = 90;
 /// The least that a grant of credit lets out, in full segments: less may be an answer.
 pub const CREDIT_SEGMENTS: u32 = 8;
 
-/// A window is the same for many RTTs if it is in more than this many of twice as many around.
+/// A window is the same for many RTTs if it is in three quarters of this many before and after. A reader that sets the pace
+/// makes it vary.
 pub const SAME_WINDOW_REACH: usize = 8;
 
 /// A window of the application slides if a grant lets out no more than this part of what is in flight.

@@ -36,7 +36,7 @@ fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>) -> bool {
     let near = at.saturating_sub(thresholds::SAME_WINDOW_REACH)..at + thresholds::SAME_WINDOW_REACH + 1;
     let around = stretches.get(near).unwrap_or(&stretches[at..=at]);
     let alike = |stretch: &&Stretch| (stretch.window_min, stretch.window_max) == (window, window);
-    let same = around.iter().filter(alike).count() > thresholds::SAME_WINDOW_REACH;
+    let same = around.iter().filter(alike).count() * 4 > 3 * thresholds::SAME_WINDOW_REACH * 2;
     let allowed = base.map(|base| f64::from(window) * 8e6 / f64::from(base.max(1)));
     let all = allowed
         .zip(stretches[at].rate())
