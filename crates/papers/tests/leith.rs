@@ -53,9 +53,11 @@ const VALUES: [Values; 25] = [
     ("Dublin to SLAC, own NIC, undo once", 405.0..465.0, 0..=0, 0..=0, 0..=0),
 ];
 
-/// What only the experiments of sections 1.3 and 1.4 have, with the first seed: a case, how often its sender found
-/// reneging, undos, and drops of the local queue.
-const APART: [(&str, RangeInclusive<u64>, RangeInclusive<u64>, RangeInclusive<u64>); 6] = [
+/// A case, how often its sender found reneging, undos, and drops of the local queue.
+type Apart = (&'static str, RangeInclusive<u64>, RangeInclusive<u64>, RangeInclusive<u64>);
+
+/// What only the experiments of sections 1.3 and 1.4 have, with the first seed.
+const APART: [Apart; 6] = [
     ("Reneging as timeout", 2..=3, 200..=280, 0..=0),
     ("Reneging, cwnd kept", 15..=35, 240..=330, 0..=0),
     ("Dublin to SLAC", 0..=0, 310..=350, 0..=0),
