@@ -3,7 +3,6 @@
 use super::info::millis_between;
 use super::output::Amount;
 use super::sender::{Probe, ProbeCount};
-
 use super::skb::Skb;
 use super::write::Nagle;
 use crate::congestion::CaState;
