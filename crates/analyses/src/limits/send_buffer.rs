@@ -30,9 +30,9 @@ pub fn is_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
         && !is_exceeded(stretches, most)
 }
 
-/// Whether ACKs let nothing out until a good part of what was in flight is acknowledged, and then one
-/// of them lets out a burst, again and again: a writer wakes when a third of its buffer is free (`sk_stream_write_space`, 6.18).
-/// A congestion window lets out with each ACK what that acknowledges, and a program writes at other times.
+/// Whether ACKs let nothing out until a good part of what was in flight is acknowledged, and then one of them lets out a
+/// burst, again and again: a writer wakes when a third of its buffer is free (`sk_stream_write_space`, 6.18). A congestion
+/// window lets out with each ACK what that acknowledges, and a program writes at other times.
 pub fn is_refilled(stretches: &[Stretch], at: usize) -> bool {
     let around = around(stretches, at, thresholds::REFILL_REACH);
     let sum = |of: &dyn Fn(&Stretch) -> u32| around.iter().map(of).sum::<u32>();
@@ -43,9 +43,10 @@ pub fn is_refilled(stretches: &[Stretch], at: usize) -> bool {
         let left = left_after_wait(around, *near);
         around[*near].dry_clocked > 0 && left > 0 && left / part <= around[*near].flight_max / of
     };
-    let waited =
+    // Slow start at the beginning is no refill, though some follow.
+    let takes_part =
         stretches[at].under(Hold::Dry) >= stretches[at].lasted() / thresholds::REFILL_WAITED_PART / 2;
-    waited
+    takes_part
         && (0..around.len()).filter(is_low).count() >= thresholds::REFILLS
         && f64::from(clocked) >= thresholds::REFILLED_BY_ACKS * f64::from(waits)
         && !is_exceeded(stretches, stretches[at].flight_max)

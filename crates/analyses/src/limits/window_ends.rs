@@ -11,6 +11,9 @@ use std::collections::VecDeque;
 /// Answers kept: as many as come in a long RTT.
 const MOST_ANSWERS: usize = 256;
 
+/// Short segments looked at: what they have not shown by then, they will not.
+const MOST_SHORT: u32 = 1 << 16;
+
 /// The windows of the receiver, and the short segments that ended at them.
 #[derive(Clone, Debug, Default)]
 pub struct WindowEnds {
@@ -54,6 +57,9 @@ impl WindowEnds {
 
     /// A segment shorter than an MSS ended at `end`. Returns the scale once that is certain.
     pub fn short_segment(&mut self, at: Instant, end: StreamOffset) -> Option<ScaleFound> {
+        if self.short == MOST_SHORT {
+            return None;
+        }
         self.short += 1;
         let mut seen = 0_u32;
         // The oldest first: while nothing is read, later windows end where it ends.

@@ -46,7 +46,7 @@ impl AtOnce {
     /// Bursts that have to follow their ACK at once, and of how many: what passes at some distance from its sender follows the
     /// ACKs in between at any time.
     const LEAST: u32 = 32;
-    const PART: (u32, u32) = (7, 8);
+    const PART: (u64, u64) = (7, 8);
     /// At once, in nanoseconds, and the part of the time between two ACKs.
     const SOON: (i64, i64) = (200_000, 8);
 
@@ -55,14 +55,16 @@ impl AtOnce {
     fn saw(&mut self, gap: i64, between: i64) {
         self.bursts = self.bursts.saturating_add(1);
         if gap <= Self::SOON.0 && gap * Self::SOON.1 <= between {
-            self.soon += 1;
+            self.soon = self.soon.saturating_add(1);
             self.least = Some(self.least.map_or(gap, |least| least.min(gap)));
         }
     }
 
     fn reaction(&self) -> Option<i64> {
         let (part, of) = Self::PART;
-        self.least.filter(|_| self.soon >= Self::LEAST && self.soon * of >= self.bursts * part)
+        self.least.filter(|_| {
+            self.soon >= Self::LEAST && u64::from(self.soon) * of >= u64::from(self.bursts) * part
+        })
     }
 }
 
