@@ -60,7 +60,7 @@ fn ticking(passed: &[Passed], ticks: u32) -> Vec<Passed> {
     passed
 }
 
-fn without_timestamps(passed: &[Passed]) -> Vec<Passed> {
+pub fn without_timestamps(passed: &[Passed]) -> Vec<Passed> {
     let mut passed = passed.to_vec();
     passed.iter_mut().for_each(|(_, segment)| segment.timestamps = None);
     passed

@@ -2,6 +2,7 @@
 //! the tap is known, unless something later shows it.
 
 use crate::captures::{at_random, losing};
+use crate::clock_steps::without_timestamps;
 use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly};
@@ -11,13 +12,9 @@ use slowpath_model::{Flags, Segment};
 use std::cell::Cell;
 use std::fmt::Write as _;
 
-/// The same from a third of the time on, without timestamps.
+/// The packets from a third of them on, without timestamps.
 fn late(passed: &[Passed]) -> Vec<Passed> {
-    let mut rest = passed[passed.len() / 3..].to_vec();
-    for (_, segment) in &mut rest {
-        segment.timestamps = None;
-    }
-    rest
+    without_timestamps(&passed[passed.len() / 3..])
 }
 
 /// Bursts into a window of 124 or 135 units of 128 bytes, as A (`at_a`) or B sees them: B acknowledges each burst, and the

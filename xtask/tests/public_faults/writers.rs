@@ -236,7 +236,7 @@ fn full_segments_in_steps_are_a_shaper_and_short_ones_a_program() {
     expect_mainly(&in_steps(1_000), Cause::SenderIdle);
 }
 
-/// The same as B sees it, 20 ms later than A sent and 20 ms before A learns of its answers.
+/// What passes a tap at B, of what passes one at A: data 20 ms later, and answers 20 ms before A learns of them.
 fn at_b(passed: Vec<Passed>) -> Vec<Passed> {
     let shift = |(at, segment): Passed| {
         let by = if segment.from == End::A { RTT / 2 } else { -RTT / 2 };

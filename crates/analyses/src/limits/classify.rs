@@ -138,9 +138,9 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     }
     let sum = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
     let repairing = sum(&|stretch| stretch.under(Hold::Recovery));
-    overview.seldom_repaired = repairing < sum(&Stretch::lasted) / thresholds::SELDOM_PART;
     overview.nagled = sum(&|stretch| i64::from(stretch.nagled) * 1000);
     overview.lasted = sum(&Stretch::lasted);
+    overview.seldom_repaired = repairing < overview.lasted / thresholds::SELDOM_PART;
     overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
     // A copy and the next segment may be in flight together for a moment.
     let several = |stretch: &Stretch| if stretch.flight_max > context.mss { stretch.delivered } else { 0 };
@@ -148,7 +148,7 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     overview.one_at_once =
         overview.one_segment && base_rtt.is_some_and(|base| one_at_once(context, stretches, base));
     let read = || stretches.iter().filter(|stretch| stretch.marks.has(Marks::READ));
-    if read().map(Stretch::lasted).sum::<i64>() >= sum(&Stretch::lasted) / thresholds::READ_PART {
+    if read().map(Stretch::lasted).sum::<i64>() >= overview.lasted / thresholds::READ_PART {
         overview.read_rate = median(read().filter_map(Stretch::rate));
     }
     if let Some(rtt) = queue::longer_rtt(&overview, stretches) {

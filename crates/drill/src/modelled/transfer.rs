@@ -73,6 +73,14 @@ impl Modelled {
         Some(Returned { result, output })
     }
 
+    /// The socket that a call transfers over, and whether the call waits if it has to.
+    fn transferring(&mut self, fd: Fd, flags: i32, waiting: &Waiting) -> Result<(&mut Socket, bool), Errno> {
+        let over = self.over(waiting);
+        let socket = self.socket(fd)?;
+        let blocks = !socket.nonblocking && flags & DONT_WAIT == 0 && !over;
+        Ok((socket, blocks))
+    }
+
     fn read(
         &mut self,
         fd: Fd,
@@ -84,12 +92,10 @@ impl Modelled {
         let len = length(buffers);
         // Discarded data needs no buffer.
         let valid = if flags & TRUNCATE == 0 { valid_length(buffers) } else { len };
-        let over = self.over(waiting);
-        let socket = match self.socket(fd) {
-            Ok(socket) => socket,
+        let (socket, blocks) = match self.transferring(fd, flags, waiting) {
+            Ok(found) => found,
             Err(errno) => return Some(Err(errno)),
         };
-        let blocks = !socket.nonblocking && flags & DONT_WAIT == 0 && !over;
         let Stage::Connected(connection) = &mut socket.stage else { return Some(Err(Errno::ENOTCONN)) };
         let take = ReadFlags { peek: flags & PEEK != 0, out_of_band: flags & OUT_OF_BAND != 0 };
         if take.out_of_band {
@@ -180,7 +186,7 @@ impl Modelled {
     /// continues as an ordinary write, or blocks until the connection is established.
     fn open_fast(&mut self, call: &Call, waiting: &mut Waiting) -> Option<Result<u32, Errno>> {
         let Call::Send { fd, buffers, flags, to, .. } = call else { return None };
-        let (now, over) = (self.now, self.over(waiting));
+        let now = self.now;
         if *to == Some(To::Family(AF_UNSPEC)) || self.settings.sysctls.tcp_fastopen & CLIENT_ENABLE == 0 {
             return Some(Err(Errno::EOPNOTSUPP));
         }
@@ -189,11 +195,10 @@ impl Modelled {
         let valid = valid_length(buffers);
         let known = if valid < length(buffers) { known.without_cookie() } else { known };
         let settings = self.settings.clone();
-        let socket = match self.socket(*fd) {
-            Ok(socket) => socket,
+        let (socket, blocks) = match self.transferring(*fd, *flags, waiting) {
+            Ok(found) => found,
             Err(errno) => return Some(Err(errno)),
         };
-        let blocks = !socket.nonblocking && flags & DONT_WAIT == 0 && !over;
         let connecting = socket.connecting;
         let (opened, result) = match &mut socket.stage {
             Stage::Fresh(listener) => {
@@ -247,13 +252,11 @@ impl Modelled {
         waiting: &mut Waiting,
     ) -> Option<Result<u32, Errno>> {
         let now = self.now;
-        let over = self.over(waiting);
         let (len, valid) = (length(buffers), valid_length(buffers));
-        let socket = match self.socket(fd) {
-            Ok(socket) => socket,
+        let (socket, blocks) = match self.transferring(fd, flags, waiting) {
+            Ok(found) => found,
             Err(errno) => return Some(Err(errno)),
         };
-        let blocks = !socket.nonblocking && flags & DONT_WAIT == 0 && !over;
         let Stage::Connected(connection) = &mut socket.stage else { return Some(Err(Errno::EPIPE)) };
         let how = WriteFlags {
             more: flags & MORE != 0,

@@ -18,7 +18,7 @@ const CERN_THROTTLED: usize = FIRST + 2;
 /// A receiver that reneges, with a buffer of twice rate times RTT: as a timeout, and with cwnd kept.
 const AS_TIMEOUT: usize = FIRST + 3;
 const FORGOTTEN: usize = FIRST + 4;
-/// The same with the buffer of the other scenarios.
+/// That receiver with the buffer of the other scenarios.
 const AS_TIMEOUT_LARGE: usize = FIRST + 5;
 const FORGOTTEN_LARGE: usize = FIRST + 6;
 /// Figure 8's case without `undo-again`.

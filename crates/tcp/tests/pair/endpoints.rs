@@ -2,13 +2,32 @@
 
 use crate::network::{Channel, Fate};
 use slowpath_kernels::Release;
-use slowpath_model::Instant;
-use slowpath_tcp::socket::{Listener, Peer, ReadFlags, Shutdown, SocketOptions};
+use slowpath_model::{Flags, Instant, StreamOffset};
+use slowpath_tcp::packet::{SynOptions, TcpOptions};
+use slowpath_tcp::socket::{Listener, Peer, ReadFlags, Shutdown, SocketOption, SocketOptions};
 use slowpath_tcp::{Choices, Connection, Errno, Packet, Settings, State, Sysctls, Work, WriteFlags};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub const PEER: Peer = Peer(1);
+
+/// A connection accepted 11 ms after the start, from a peer that offers SACK and scaling but no timestamps.
+pub fn accepted(settings: Arc<Settings>, mss: u16, receive_buffer: Option<i64>) -> Connection {
+    let mut listener = Listener::listen(settings, SocketOptions::default(), 10);
+    if let Some(bytes) = receive_buffer {
+        assert_eq!(listener.setsockopt(SocketOption::ReceiveBuffer, bytes), Ok(()));
+    }
+    let offer = SynOptions { mss: Some(mss), window_scale: Some(7), sack_permitted: true, fast_open: None };
+    let syn = Packet {
+        window: 65_535,
+        options: TcpOptions::Syn(offer),
+        ..Packet::new(Flags::SYN, StreamOffset(0), 0)
+    };
+    let ack = Packet { ack: StreamOffset(1), window: 500, ..Packet::new(Flags::ACK, StreamOffset(1), 0) };
+    listener.handle_packet(Instant::from_nanos(1_000_000), PEER, &syn);
+    listener.handle_packet(Instant::from_nanos(11_000_000), PEER, &ack);
+    listener.accept().expect("the handshake is complete").1
+}
 
 /// An application: writes `to_write` bytes, shuts down writing, reads until EOF, closes.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,11 +1,10 @@
 //! How a receiver makes room when data beyond a hole takes more memory than its buffer.
 
-use crate::endpoints::{PEER, settings};
+use crate::endpoints::{accepted, settings};
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset};
 use slowpath_tcp::choices::{Choices, Pruning};
-use slowpath_tcp::packet::{SynOptions, TcpOptions};
-use slowpath_tcp::socket::{Listener, PacketMemory, SocketOption, SocketOptions};
+use slowpath_tcp::socket::PacketMemory;
 use slowpath_tcp::{Connection, Packet};
 
 const SEGMENT: u32 = 1448;
@@ -16,18 +15,7 @@ const BUFFER: i64 = 64_000;
 fn receiver(pruning: Pruning) -> Connection {
     let choices = Choices { pruning, ..Release::Linux2_2_20.tcp() };
     let settings = settings(choices, Release::Linux2_2_20.sysctls());
-    let mut listener = Listener::listen(settings, SocketOptions::default(), 10);
-    assert_eq!(listener.setsockopt(SocketOption::ReceiveBuffer, BUFFER), Ok(()));
-    let offer = SynOptions { mss: Some(1460), window_scale: Some(7), sack_permitted: true, fast_open: None };
-    let syn = Packet {
-        window: 65_535,
-        options: TcpOptions::Syn(offer),
-        ..Packet::new(Flags::SYN, StreamOffset(0), 0)
-    };
-    let ack = Packet { ack: StreamOffset(1), window: 500, ..Packet::new(Flags::ACK, StreamOffset(1), 0) };
-    listener.handle_packet(Instant::from_nanos(1_000_000), PEER, &syn);
-    listener.handle_packet(Instant::from_nanos(11_000_000), PEER, &ack);
-    let mut connection = listener.accept().expect("the handshake is complete").1;
+    let mut connection = accepted(settings, 1460, Some(BUFFER));
     connection.set_packet_memory(PacketMemory::Frames(9036));
     connection
 }

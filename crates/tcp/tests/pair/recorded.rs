@@ -1,10 +1,9 @@
 //! Responses of Linux 6.18, recorded on a tun device: windows and memory match to the byte.
 
-use crate::endpoints::{PEER, settings};
+use crate::endpoints::{accepted, settings};
 use slowpath_kernels::Release;
 use slowpath_model::{Flags, Instant, StreamOffset};
-use slowpath_tcp::packet::{SynOptions, TcpOptions};
-use slowpath_tcp::socket::{Listener, ReadFlags, SocketOption, SocketOptions};
+use slowpath_tcp::socket::ReadFlags;
 use slowpath_tcp::{Connection, Packet};
 
 struct Receiver {
@@ -17,21 +16,7 @@ impl Receiver {
     /// A connection accepted 12 ms after its SYN, which offered SACK and scaling but no timestamps.
     fn accepted(mss: u16, receive_buffer: Option<i64>) -> Self {
         let settings = settings(Release::Linux6_18.tcp(), Release::Linux6_18.sysctls());
-        let mut listener = Listener::listen(settings, SocketOptions::default(), 10);
-        if let Some(bytes) = receive_buffer {
-            assert_eq!(listener.setsockopt(SocketOption::ReceiveBuffer, bytes), Ok(()));
-        }
-        let offer =
-            SynOptions { mss: Some(mss), window_scale: Some(7), sack_permitted: true, fast_open: None };
-        let syn = Packet {
-            window: 65_535,
-            options: TcpOptions::Syn(offer),
-            ..Packet::new(Flags::SYN, StreamOffset(0), 0)
-        };
-        let ack = Packet { ack: StreamOffset(1), window: 500, ..Packet::new(Flags::ACK, StreamOffset(1), 0) };
-        listener.handle_packet(Instant::from_nanos(1_000_000), PEER, &syn);
-        listener.handle_packet(Instant::from_nanos(11_000_000), PEER, &ack);
-        let connection = listener.accept().expect("the handshake is complete").1;
+        let connection = accepted(settings, mss, receive_buffer);
         Self { connection, millis: 12, seq: 1 }
     }
 

@@ -7,7 +7,8 @@ use crate::limits::thresholds;
 use slowpath_model::Instant;
 
 impl Classifier<'_> {
-    /// Adds the parts of the stretch at `at`: the time in which losses were repaired, and the rest.
+    /// Adds the parts of the stretch at `at`: the time in which losses were repaired or Nagle's algorithm held the sender,
+    /// and the rest.
     pub(super) fn add_parts(&self, at: usize, parts: &mut Vec<Part>) {
         let stretch = &self.stretches[at];
         let before = parts.last().map(|part| part.cause);
@@ -29,12 +30,12 @@ impl Classifier<'_> {
             let until = stretch.to.plus_nanos(-nagled);
             if nagled == 0 {
                 parts.push(whole);
-            } else if until > stretch.from {
+                return;
+            }
+            if until > stretch.from {
                 parts.push(Part { to: until, cause: cause(without(nagled, stretch.held)), ..whole });
             }
-            if nagled > 0 {
-                parts.push(Part { from: until, cause: Cause::NagleDelayedAck, ..whole });
-            }
+            parts.push(Part { from: until, cause: Cause::NagleDelayedAck, ..whole });
             return;
         }
         let rest = cause(rest);
