@@ -10,7 +10,7 @@ use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
 use crate::findings;
 use crate::limits::{queue, thresholds};
-use crate::report::{DirectionReport, FlowReport, Spell};
+use crate::report::{DirectionReport, FlowReport, Opening, Spell};
 use crate::spells::{join_alike, overlay, overlay_all};
 use slowpath_model::{End, Instant};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// The flows of the recording that sees most of what the sender of the slowest flow in both does, each improved by the other
 /// recording; and which recording that is. `flows` are the explained reports of both recordings.
 pub fn merge_all(pairing: &Pairing, flows: [Vec<FlowReport>; 2]) -> (usize, Vec<FlowReport>) {
-    let base = nearer_to_sender(pairing, &flows[0]);
+    let base = nearer_to_sender(pairing, &flows);
     let [mut of_base, mut others] = flows;
     if base == 1 {
         mem::swap(&mut of_base, &mut others);
@@ -35,11 +35,23 @@ pub fn merge_all(pairing: &Pairing, flows: [Vec<FlowReport>; 2]) -> (usize, Vec<
     (base, improved.collect())
 }
 
-/// `flows` are those of the first recording.
-fn nearer_to_sender(pairing: &Pairing, flows: &[FlowReport]) -> usize {
-    let in_both = flows.iter().filter_map(|flow| Some((flow, pairing.of(0, flow.id)?)));
-    let slowest = in_both.max_by_key(|(flow, _)| flow.time_lost());
-    slowest.and_then(|(flow, pair)| pair.beside(flow.sender)).unwrap_or(0)
+/// The recording next to the end that sent more payload on the slowest flow in both: some of it may not have reached the
+/// other recording.
+fn nearer_to_sender(pairing: &Pairing, flows: &[Vec<FlowReport>; 2]) -> usize {
+    let second: HashMap<_, _> = flows[1].iter().map(|flow| (flow.id, flow)).collect();
+    let in_both = flows[0].iter().filter_map(|flow| {
+        let pair = pairing.of(0, flow.id)?;
+        Some((flow, second.get(&pair.flows[1])?, pair))
+    });
+    let slowest = in_both.max_by_key(|(one, two, _)| one.time_lost().max(two.time_lost()));
+    let sender = slowest.and_then(|(one, two, pair)| {
+        let [sent_a, sent_b] = End::BOTH.map(|end| {
+            let theirs = &two.directions[pair.named(end, 1).index()].measures;
+            one.directions[end.index()].measures.unique_bytes.max(theirs.unique_bytes)
+        });
+        pair.beside(if sent_b > sent_a { End::B } else { End::A })
+    });
+    sender.unwrap_or(0)
 }
 
 /// Improves `report`, which is of recording `base` (0 or 1), by the other recording and its own report of the same
@@ -53,6 +65,9 @@ pub fn merge(
 ) -> FlowReport {
     let Some(pair) = pairing.of(base, report.id) else { return report };
     let view = View { pairing, pair, base };
+    if let Some(other) = other {
+        view.lengthen(&mut report, other);
+    }
     for end in End::BOTH {
         let theirs = other.map(|other| &other.directions[view.others(end).index()]);
         let beside = pair.beside(view.pairs(end));
@@ -133,6 +148,57 @@ impl View<'_> {
     fn translated(&self, spell: &Spell) -> Spell {
         let [from, to] = [spell.from, spell.to].map(|at| self.here(1 - self.base, at));
         Spell { from, to, cause: spell.cause }
+    }
+
+    /// A connection lasts from its first packet in either recording to its last: SYNs and retransmissions that did not
+    /// arrive are in one only. What the report does not reach is taken over from the other.
+    fn lengthen(&self, report: &mut FlowReport, other: &FlowReport) {
+        if self.pairing.clocks.is_none() {
+            return;
+        }
+        let [first, last] = [other.first, other.last].map(|at| self.here(1 - self.base, at));
+        let (from, to) = (report.first, report.last);
+        let longer = thresholds::LONGER_LIFE.max(report.opening.round_trip.unwrap_or_default());
+        let begins_earlier = from.since(first).is_some_and(|earlier| earlier > longer);
+        let ends_later = last.since(to).is_some_and(|later| later > longer);
+        for end in End::BOTH {
+            let theirs = &other.directions[self.others(end).index()].spells;
+            let within = |since: Instant, until: Instant| {
+                let clipped = theirs.iter().map(move |spell| {
+                    let spell = self.translated(spell);
+                    Spell { from: spell.from.max(since), to: spell.to.min(until), ..spell }
+                });
+                clipped.filter(|spell| spell.from < spell.to)
+            };
+            let own = &mut report.directions[end.index()].spells;
+            if begins_earlier {
+                own.splice(..0, within(first, from));
+            }
+            if ends_later {
+                own.extend(within(to, last));
+            }
+            join_alike(own);
+        }
+        if begins_earlier {
+            report.first = first;
+            if self.others(End::A) == End::A {
+                report.opening = self.opening(&other.opening);
+            }
+        }
+        if ends_later {
+            report.last = last;
+        }
+    }
+
+    /// The opening that the other recording shows, on the report's clock.
+    fn opening(&self, theirs: &Opening) -> Opening {
+        let mut opening = *theirs;
+        let times =
+            [&mut opening.syn, &mut opening.syn_ack, &mut opening.established, &mut opening.accepted];
+        for at in times.into_iter().flatten() {
+            *at = self.here(1 - self.base, *at);
+        }
+        opening
     }
 
     /// Takes over what bound this direction from the other report, if the sender's recording is the other one. Returns
