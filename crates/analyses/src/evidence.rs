@@ -262,6 +262,8 @@ evidence! {
         shortest: Duration = "The shortest RTT of all.",
         longer: Duration = "That of this time, within about 3 %.",
     }
+    /// RTTs varied without a queue: from one to the next, with pauses, and more data in flight arrived that much faster.
+    Jitter = "jitter" { shortest: Duration = "The shortest RTT of all." }
     /// No loss was being repaired.
     NothingRepaired = "nothing-repaired" {}
     /// RTTs were longer than the shortest by a queue.

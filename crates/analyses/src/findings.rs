@@ -578,6 +578,7 @@ impl<'a> Material<'a> {
     fn no_queue(&self) -> Option<Evidence> {
         let shortest = self.base_rtt()?;
         Some(match self.overview.rare().longer_rtt {
+            _ if self.overview.rare().jitter => Evidence::Jitter { shortest },
             Some(longer) => Evidence::LongerPath { shortest, longer: Duration::from_micros(longer.into()) },
             None => Evidence::NoQueue { shortest },
         })

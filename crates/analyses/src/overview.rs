@@ -75,6 +75,8 @@ pub struct Rare {
     pub scale_changed: Option<ScaleChanged>,
     /// The RTT that the path had become, in microseconds, where it changed.
     pub longer_rtt: Option<u32>,
+    /// RTTs were long by jitter, not by a queue (`limits/jitter.rs`).
+    pub jitter: bool,
     /// The sender's recording shows ECN-capable segments, and the receiver's none.
     pub ecn_cleared: bool,
     /// Data that passed the tap after its acknowledgment.
@@ -110,6 +112,7 @@ impl Rare {
         taken_back: TakenBack { times: 0, largest: 0 },
         scale_changed: None,
         longer_rtt: None,
+        jitter: false,
         ecn_cleared: false,
         captured_late: CapturedLate::NONE,
     };

@@ -6,6 +6,7 @@ use super::alternatives::Tally;
 use super::context::Context;
 use super::episodes::Episode;
 use super::growth;
+use super::jitter;
 use super::pace;
 use super::policer;
 use super::queue;
@@ -153,6 +154,9 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     }
     if let Some(rtt) = queue::longer_rtt(&overview, stretches) {
         overview.rare_mut().longer_rtt = Some(rtt);
+    }
+    if jitter::is_one(stretches, &overview, context.mss) {
+        overview.rare_mut().jitter = true;
     }
     overview.queued =
         stretches.iter().filter(|s| queue::stood_throughout(&overview, s)).map(Stretch::lasted).sum();

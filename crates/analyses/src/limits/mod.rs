@@ -25,6 +25,7 @@ pub mod classify;
 pub mod context;
 pub mod episodes;
 mod growth;
+mod jitter;
 pub mod other_scale;
 pub mod pace;
 pub mod policer;

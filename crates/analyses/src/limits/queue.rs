@@ -16,6 +16,7 @@ pub fn cause(queue: u32, base: u32) -> Option<Cause> {
 /// Whether a queue stood somewhere throughout `stretch`: not even its shortest RTT was short.
 pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
     is_longer(overview, stretch)
+        && !overview.rare().jitter
         && !overview
             .rare()
             .longer_rtt
@@ -43,7 +44,7 @@ const fn is_at(stretch: &Stretch, rtt: u32) -> bool {
 }
 
 /// Whether not even the shortest RTT of `stretch` was near the shortest of all.
-fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
+pub fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
     let Some(base) = overview.base_rtt else { return false };
     stretch.rtt_min != u32::MAX && cause(stretch.rtt_min.saturating_sub(base), base).is_some()
 }
@@ -51,9 +52,12 @@ fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
 /// Whether data arrived with pauses, far below the rate of the path. A queue of this flow alone delivers without
 /// pauses.
 fn comes_in_bursts(overview: &Overview, stretch: &Stretch) -> bool {
-    let rate = stretch.rate().unwrap_or(0.0);
-    rate < thresholds::BELOW_PEAK * overview.peak_rate
-        && stretch.gap_max > stretch.rtt_min / thresholds::QUEUE_GAP_PART
+    stretch.rate().unwrap_or(0.0) < thresholds::BELOW_PEAK * overview.peak_rate && pauses(stretch)
+}
+
+/// Whether data arrived with pauses that a queue of this flow alone does not leave.
+pub const fn pauses(stretch: &Stretch) -> bool {
+    stretch.gap_max > stretch.rtt_min / thresholds::QUEUE_GAP_PART
 }
 
 /// The least data in flight with which the peak rate was delivered over an RTT, while nothing but the path or the

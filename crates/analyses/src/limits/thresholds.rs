@@ -107,6 +107,15 @@ pub const READ_PART: i64 = 5;
 /// A queue delivers without a pause of a third of an RTT, unless it holds more packets of other flows.
 pub const QUEUE_GAP_PART: u32 = 3;
 
+/// Stretches needed to tell jitter from a queue: with fewer, chance alone correlates them by [`LASTING`].
+pub const JITTER_STRETCHES: usize = 16;
+
+/// What a queue adds to one RTT and to the next correlates by more than this: at most a few RTTs fill or drain it.
+pub const LASTING: f64 = 0.3;
+
+/// Jitter of batches shows in pauses of at least this part of the RTTs.
+pub const PAUSED: f64 = 0.4;
+
 /// RTTs are constant if they stay within this part of one: a queue's other contents change them by more.
 pub const STILL_PART: u32 = 32;
 

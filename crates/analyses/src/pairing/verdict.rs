@@ -174,8 +174,11 @@ impl View<'_> {
             if begins_earlier {
                 own.splice(..0, within(first, from));
             }
-            if ends_later {
-                own.extend(within(to, last));
+            match own.last_mut() {
+                // Its sender was still trying.
+                Some(trying) if ends_later && is_in_vain(trying.cause) => trying.to = last,
+                _ if ends_later => own.extend(within(to, last)),
+                _ => {}
             }
             join_alike(own);
         }
@@ -193,8 +196,7 @@ impl View<'_> {
     /// The opening that the other recording shows, on the report's clock.
     fn opening(&self, theirs: &Opening) -> Opening {
         let mut opening = *theirs;
-        let times =
-            [&mut opening.syn, &mut opening.syn_ack, &mut opening.established, &mut opening.accepted];
+        let times = [&mut opening.syn, &mut opening.syn_ack, &mut opening.established, &mut opening.accepted];
         for at in times.into_iter().flatten() {
             *at = self.here(1 - self.base, *at);
         }
@@ -416,6 +418,11 @@ impl View<'_> {
             }
         }
     }
+}
+
+/// Whether the sender sent, or tried to, and nothing came of it yet.
+const fn is_in_vain(cause: Cause) -> bool {
+    matches!(cause.limit(), Limit::LossRecovery | Limit::Connection)
 }
 
 /// What looked like a full accept queue was the loss of what the initiator sent.

@@ -94,6 +94,11 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::NoQueue { shortest } => {
             format!("RTTs were near their shortest, {}, so no queue was in the way", duration(shortest))
         }
+        Evidence::Jitter { shortest } => format!(
+            "RTTs varied from {} on by jitter, not by a queue: each anew, with pauses, and more data in flight arrived \
+             that much faster",
+            duration(shortest)
+        ),
         Evidence::LongerPath { shortest, longer } => format!(
             "RTTs of {}, where the shortest was {}, came with pauses that no queue of this flow leaves: the path had \
              become longer, or its ACKs waited on their way",
