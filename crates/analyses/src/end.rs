@@ -53,6 +53,10 @@ pub struct EndState {
     pub mss_seen: u32,
     /// New segments of exactly that size without a push flag: see [`Self::full_size`].
     largest_unpushed: u8,
+    /// One of that size followed another.
+    is_repeated: bool,
+    /// What all segments too large for Ethernet are multiples of.
+    unit: u32,
     /// A size smaller than that, by how many new segments of it without a push flag there are more than larger ones, and
     /// whether it is that of full segments by now.
     smaller: u32,

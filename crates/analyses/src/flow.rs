@@ -4,6 +4,8 @@ mod closing;
 mod opening;
 mod reset;
 
+pub use opening::ETHERNET_MSS;
+
 use crate::end::{self, EndState};
 use crate::label::Judged;
 use crate::options::VantageOverride;

@@ -1,8 +1,12 @@
 //! How long a full segment of an end is.
 
 use super::EndState;
+use crate::flow::ETHERNET_MSS;
 use crate::label::Label;
 use crate::limits::thresholds;
+
+/// The MSS that every host accepts (RFC 9293, section 3.7.1).
+const LEAST_MSS: u32 = 536;
 
 impl EndState {
     /// Payload of a full segment, as far as known.
@@ -11,8 +15,21 @@ impl EndState {
             Some(_) if self.has_shrunk => self.smaller,
             Some(mss) if self.sends_no_fuller(mss) => self.mss_seen,
             Some(mss) => mss,
-            // RFC 9293, section 3.7.1: every host accepts this much, so less is no full segment.
-            None => self.mss_seen.max(536),
+            None => self.full_size_seen(),
+        }
+    }
+
+    /// The full size of an end whose SYN was not captured.
+    fn full_size_seen(&self) -> u32 {
+        // RFC 9293, section 3.7.1: every host accepts this much, so less is no full segment.
+        let seen = self.mss_seen.max(LEAST_MSS);
+        if self.unit >= LEAST_MSS {
+            self.unit
+        } else if self.largest_unpushed > 0 || self.is_repeated {
+            seen
+        } else {
+            // Each segment of that size may be all that a program wrote.
+            seen + 1
         }
     }
 
@@ -25,15 +42,36 @@ impl EndState {
     #[inline]
     pub(super) fn note_size(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
         if len > self.mss_seen {
-            (self.mss_seen, self.largest_unpushed) = (len, 0);
+            (self.mss_seen, self.largest_unpushed, self.is_repeated) = (len, 0, false);
+        } else if len == self.mss_seen {
+            self.is_repeated |= self.is_one_of_many(silence);
         }
         if len == self.mss_seen {
             self.largest_unpushed =
                 self.largest_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
         }
+        if len > ETHERNET_MSS && self.mss.is_none() {
+            self.note_unit(len);
+        }
         if len < self.mss_seen || self.smaller_count > 0 {
             self.note_smaller(len, pushed, label, silence);
         }
+    }
+
+    /// Notes the size of a segment that is a jumbo frame or a super-packet: of those, each is a number of full segments, but for
+    /// the ends of writes.
+    #[cold]
+    fn note_unit(&mut self, len: u32) {
+        let common = common_divisor(self.unit, len);
+        if common >= LEAST_MSS {
+            self.unit = common;
+        }
+    }
+
+    /// Whether a segment `silence` nanoseconds after the last one with data has others in its RTT: one may be all that the
+    /// program wrote.
+    fn is_one_of_many(&self, silence: i64) -> bool {
+        silence < self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt / 2)
     }
 
     /// Notes the size of a segment where some are smaller than the largest seen. If most are of just one size with more to
@@ -46,9 +84,8 @@ impl EndState {
             return;
         }
         if len == self.smaller {
-            // One in an RTT may be all that the program wrote.
-            let is_one_of_many = silence < self.rto.srtt_nanos().map_or(10_000_000, |srtt| srtt / 2);
-            self.smaller_count = (self.smaller_count + u8::from(!pushed && is_one_of_many)).min(2 * ENOUGH);
+            let shows = !pushed && self.is_one_of_many(silence);
+            self.smaller_count = (self.smaller_count + u8::from(shows)).min(2 * ENOUGH);
         } else if self.smaller_count == 0 {
             self.smaller = if len < self.mss_seen { len } else { 0 };
         } else {
@@ -84,4 +121,12 @@ impl EndState {
         }
         shows
     }
+}
+
+/// Euclid's algorithm.
+const fn common_divisor(mut one: u32, mut other: u32) -> u32 {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one
 }

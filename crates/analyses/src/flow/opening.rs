@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 /// The largest segment of an end whose peer names no MSS, though RFC 9293, section 3.7.1 allows it only 536.
-const ETHERNET_MSS: u32 = 1460;
+pub const ETHERNET_MSS: u32 = 1460;
 
 /// A SYN-ACK this long after the handshake's last ACK is a retransmission by timer (1 s, RFC 6298, section 2): it did
 /// not cross that ACK, and no copy of a SYN triggered it.

@@ -11,7 +11,7 @@ use crate::cause::Cause;
 use crate::end::EndState;
 use crate::limits::thresholds;
 use crate::report::Reset;
-use slowpath_model::{Instant, Segment};
+use slowpath_model::{Flags, Instant, Segment};
 use std::time::Duration;
 
 /// A RST passes. Called before it is processed.
@@ -80,6 +80,9 @@ pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
         if segment.len > 0 && segment.seq >= nxt {
             reset.went_on = true;
             reset.cause = Some(Cause::ResetOnPath);
+        } else if reset.cause == Some(Cause::ResetUnknown) && closes(segment) {
+            // It closed the connection, which it knew: its RST overtook that.
+            reset.cause = None;
         }
     } else if reset.went_on && segment.ack.is_some_and(|ack| ack > reset.nxt) {
         // The other end did not accept the RST (RFC 5961, section 3), and the connection continues.
@@ -87,6 +90,11 @@ pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
         flow.closing.reset = None;
         flow.over = false;
     }
+}
+
+/// Whether an end of a connection closes or aborts it.
+const fn closes(segment: &Segment) -> bool {
+    segment.ack.is_some() && segment.flags.has_any(Flags::FIN.with(Flags::RST))
 }
 
 /// The TTL of a RST, and that of its sender's other packets, if these took another route: the RST has more hops left

@@ -160,8 +160,13 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     }
     overview.queued =
         stretches.iter().filter(|s| queue::stood_throughout(&overview, s)).map(Stretch::lasted).sum();
-    let steady =
-        base_rtt.and_then(|base| pace::steady(context, stretches, base, overview.queued.max(repairing)));
+    let steady = base_rtt.and_then(|base| {
+        let disturbs = |s: &&Stretch| {
+            queue::stood_throughout(&overview, s) && s.rtt_min - base > base / thresholds::DISTURBING_PART
+        };
+        let queued = stretches.iter().filter(disturbs);
+        pace::steady(context, stretches, base, queued.map(Stretch::lasted).sum::<i64>().max(repairing))
+    });
     if steady.is_some() {
         overview.rare_mut().steady = steady;
     }

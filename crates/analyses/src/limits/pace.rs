@@ -110,7 +110,16 @@ pub fn leaves_evenly(context: &Context, stretch: &Stretch, base: u32) -> bool {
         && stretch.emptied == 0
         && stretch.send_gap_max.max(stretch.gap_max) < base / of * part;
     let evenly_sent = !context.at_sender || stretch.send_gap_max < base / thresholds::EVEN_GAP_PART;
-    evenly_sent && is_even(stretch, base) || in_steps
+    evenly_sent && is_even(stretch, base) || in_steps || goes_one_by_one(context, stretch)
+}
+
+/// Whether full segments left one by one, none much later than the rate has it: of few in an RTT, even those leave gaps that
+/// are a good part of it.
+fn goes_one_by_one(context: &Context, stretch: &Stretch) -> bool {
+    let each = stretch.rate().map_or(0.0, |rate| f64::from(context.mss) * 8e6 / rate);
+    context.at_sender
+        && stretch.emptied == 0
+        && f64::from(stretch.send_gap_max) <= thresholds::LATEST_GAP * each
 }
 
 /// Whether every segment was a little too short, again and again. Far from the sender that may be a path with a smaller

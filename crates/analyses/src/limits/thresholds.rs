@@ -128,6 +128,9 @@ pub const STILL_RTTS: i64 = 8;
 /// Deliveries without a pause of a quarter of an RTT are paced evenly.
 pub const EVEN_GAP_PART: u32 = 4;
 
+/// Segments that leave one by one have no longer gap than this many of the mean one.
+pub const LATEST_GAP: f64 = 1.5;
+
 /// The gap between two bursts of full segments is less than this part of the shortest RTT, if a shaper lets them out: with
 /// longer ones, a program may write when all is acknowledged.
 pub const STEP_PART: (u32, u32) = (2, 3);
@@ -183,6 +186,9 @@ pub const STEADY_SHARE: f64 = 0.9;
 
 /// Its path has no queue: for a fiftieth of its sending time at most, which is slow start's.
 pub const STEADY_QUEUED_PART: i64 = 50;
+
+/// By less than this part, the RTTs of a flow of few segments vary without a queue.
+pub const DISTURBING_PART: u32 = 4;
 
 /// It has to be seen for this many RTTs, more than a congestion window takes to grow by [`STEADY_SPREAD`] ...
 pub const STEADY_ROUND_TRIPS: i64 = 10;

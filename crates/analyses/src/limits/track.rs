@@ -388,7 +388,7 @@ impl Track {
         }
         self.beyond.answered(&answer, answer.una >= self.nxt, rto);
         if !answer.scale.is_known() {
-            self.keep_window(&answer);
+            self.keep_window(&mut answer);
         }
         if self.pending.is_empty() && near.is_here() {
             self.learn(answer.at, &answer, rto);

@@ -183,9 +183,13 @@ impl Track {
         }
     }
 
-    /// Keeps a window whose scale is not known.
+    /// Keeps a window whose scale is not known. If all are of few segments, they are no bounds: by the least scale that fits,
+    /// the largest is less than twice what was in flight, so that it seems to be used up by chance.
     #[cold]
-    pub(super) fn keep_window(&mut self, answer: &Answer) {
+    pub(super) fn keep_window(&mut self, answer: &mut Answer) {
+        if answer.window > 0 && self.window_most.max(answer.window) < thresholds::CHANCE_SEGMENTS * self.mss {
+            answer.edge = None;
+        }
         self.beyond.ends.get_or_insert_default().advertised(answer.at, answer.una, answer.field);
     }
 
