@@ -1,13 +1,13 @@
 //! Written packets as two taps see them, by one clock or by two: the clocks, the one-way delays, and late ACKs that are
 //! reported.
 
-use crate::captures;
+use crate::captures::{self, losing};
 use crate::transfer::{MS, Setup, Taps, transfer};
-use crate::wire::{ENDS, Frame, Passed, collected, file_of, frames};
-use slowpath_analyses::Limit;
+use crate::wire::{ENDS, Frame, Passed, collected, file_of, frames, script};
 use slowpath_analyses::pairing::clock::Basis;
 use slowpath_analyses::pairing::{Pairing, pair, verdict};
 use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{End, Instant};
 use std::time::Duration;
 
@@ -115,4 +115,73 @@ fn late_acks_at_the_receiver_stay_the_receivers() {
     let (_, flows) = compared(&[(&taps, 0)], CLOCKS[0]);
     let received = &collected(files(&[(&taps, 0)], CLOCKS[0])[1].clone()).1[0];
     assert!(own(&flows[0]) >= own(received) / 2, "{:?} {:?}", own(&flows[0]), own(received));
+}
+
+/// A download that the client, A, opens with its second SYN: the server's recording does not have the first. `lag` is how
+/// much later than at its sender a packet passes, from A and from B.
+fn download_after_a_lost_syn(lag: [f64; 2], has_first: bool) -> Vec<Passed> {
+    let [forth, back] = lag;
+    let syn = "S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7>";
+    let first =
+        if has_first { format!("0.000000 > {syn} // frame 0 id 101 ttl 64\n") } else { String::new() };
+    let mut lines = format!(
+        "{first}{:.6} > {syn} // frame 0 id 102 ttl 64
+         {:.6} < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 64
+         {:.6} > . 1:1(0) ack 1 win 502 // frame 0 id 103 ttl 64
+         {:.6} > P. 1:301(300) ack 1 win 502 // frame 0 id 104 ttl 64\n",
+        1.0 + forth,
+        1.02 + back,
+        1.04 + forth,
+        1.0401 + forth
+    );
+    for n in 0..8 {
+        let (at, from) = (1.0602 + 0.0001 * f64::from(n), 1 + 1460 * n);
+        lines += &format!(
+            "{:.6} < . {from}:{}(1460) ack 301 win 509 // frame 0 id {} ttl 64\n",
+            at + back,
+            from + 1460,
+            n + 1
+        );
+    }
+    for n in 1..=4 {
+        let at = 1.0804 + 0.0002 * f64::from(n) + forth;
+        lines += &format!(
+            "{at:.6} > . 301:301(0) ack {} win 502 // frame 0 id {} ttl 64\n",
+            1 + 2920 * n,
+            104 + n
+        );
+    }
+    script(&lines)
+}
+
+#[test]
+fn syn_lost_before_one_recording_counts_in_both() {
+    let taps = Taps {
+        a: download_after_a_lost_syn([0.0, 0.02], true),
+        b: download_after_a_lost_syn([0.02, 0.0], false),
+    };
+    let [(one, at_a), (other, at_b)] = files(&[(&taps, 0)], CLOCKS[0]).map(collected);
+    let pairing = pair(&one, &other).expect("flows in common");
+    let (base, flows) = verdict::merge_all(&pairing, [at_a, at_b]);
+    assert_eq!(base, 1, "B sends");
+    let finding = &flows[0].main().findings[0];
+    assert_eq!(finding.cause, Cause::SynLost, "{:#?}", flows[0].main().findings);
+    assert!(finding.share > 0.8 && flows[0].opening.retransmitted == 1, "{finding:#?}");
+}
+
+/// Nothing that A sends after the handshake arrives: B's recording alone does not show that it sends anything.
+#[test]
+fn data_that_never_arrives_is_judged_where_it_was_sent() {
+    let taps = transfer(Setup {
+        amount: 100_000,
+        until: 8_000 * MS,
+        fate: Box::new(losing(|segment| segment.len > 500)),
+        ..Setup::default()
+    });
+    let [(sent, at_a), (received, at_b)] = files(&[(&taps, 0)], CLOCKS[0]).map(collected);
+    let pairing = pair(&received, &sent).expect("flows in common");
+    let (base, flows) = verdict::merge_all(&pairing, [at_b, at_a]);
+    assert_eq!(base, 1, "A sends");
+    let cause = flows[0].main().findings[0].cause;
+    assert!(matches!(cause.limit(), Limit::LossRecovery | Limit::Connection), "{cause:?}");
 }

@@ -204,3 +204,23 @@ fn hole_that_is_never_filled_is_not_a_delay_spike() {
     let of_a = &report.directions[0].findings;
     assert_eq!(of_a[0].cause, Cause::LostRetransmission, "{of_a:#?}");
 }
+
+/// The program closes in the middle of an answer. The RST that answers later data overtakes the FIN.
+#[test]
+fn rst_that_overtakes_the_fin_is_not_of_an_unknown_connection() {
+    let lines = |fin: f64, rst: f64| {
+        let mut lines = captures::handshake() + &captures::requests(3);
+        let mut ends = [
+            (fin, format!("{fin:.6} < F. 301:301(0) ack 901 win 509 // frame 0 id 60 ttl 63\n")),
+            (rst, format!("{rst:.6} < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n")),
+        ];
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        lines += "5.480000 > P. 901:1201(300) ack 301 win 502 // frame 0 id 300 ttl 64\n";
+        lines += &ends.map(|(_, line)| line).concat();
+        lines
+    };
+    expect_none(&report(&script(&lines(5.545, 5.535))), Cause::ResetUnknown);
+    let alone = lines(9.0, 5.535);
+    let alone = alone.trim_end().rsplit_once('\n').expect("the FIN is last").0;
+    expect_reset(&report(&script(alone)), Cause::ResetUnknown, End::B);
+}

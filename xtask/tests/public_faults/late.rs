@@ -6,7 +6,7 @@ use crate::clock_steps::without_timestamps;
 use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly};
-use slowpath_analyses::report::ScaleKnown;
+use slowpath_analyses::report::{Finding, ScaleKnown};
 use slowpath_analyses::{Cause, Evidence};
 use slowpath_model::{Flags, Segment};
 use std::cell::Cell;
@@ -124,4 +124,36 @@ fn data_right_after_acks_shows_the_sender() {
     expect_mainly(&taps.a, Cause::AfterLoss);
     expect_mainly(&late(&taps.a), Cause::AfterLoss);
     expect_mainly(&late(&taps.b), Cause::Undetermined);
+}
+
+/// Super-packets of a sender whose SYN is not there: all are multiples of its full segments.
+#[test]
+fn super_packets_show_the_full_segment() {
+    let fate = Box::new(losing(at_random(100)));
+    let taps = transfer(Setup { amount: 8_000_000, offload: 8, fate, ..Setup::default() });
+    let begun_late = &taps.a[taps.a.len() / 3..];
+    assert!(begun_late.iter().any(|(_, segment)| segment.len > 2 * MSS));
+    let idle = |finding: &Finding| finding.cause == Cause::SenderIdle && finding.share > 0.05;
+    assert!(!report(begun_late).main().findings.iter().any(idle));
+}
+
+/// Requests and answers of one segment each, the windows' scale unknown: the least scale that fits gives a window of less
+/// than two answers, which does not bound them.
+#[test]
+fn windows_of_few_segments_and_unknown_scale_are_no_bounds() {
+    let mut lines = String::new();
+    for n in 0..60 {
+        let (at, asked, answered) = (0.2 * f64::from(n), 1 + 271 * n, 1 + 949 * n);
+        writeln!(
+            lines,
+            "{at:.6} < P. {asked}:{}(271) ack {answered} win 420
+             {:.6} > P. {answered}:{}(949) ack {} win 501",
+            asked + 271,
+            at + 0.000_2,
+            answered + 949,
+            asked + 271
+        )
+        .expect("a string takes all");
+    }
+    expect_mainly(&script(&lines), Cause::ThinkTime);
 }

@@ -562,3 +562,12 @@ fn random_losses_under_a_scaled_window_are_not_a_firewalls() {
         expect_none(&report(&taps.a), Cause::BeyondUnscaledWindow);
     }
 }
+
+#[test]
+fn few_segments_in_an_rtt_by_a_clock_are_local_rate_limit() {
+    let sent = |pushes| {
+        transfer(Setup { amount: 2_000_000, pace: 1_400_000, one_way: 2 * MS, pushes, ..Setup::default() })
+    };
+    expect(&report(&sent(false).a), Cause::LocalRateLimit, "unprompted-sends");
+    expect_none(&report(&sent(true).a), Cause::LocalRateLimit);
+}

@@ -1,5 +1,6 @@
 //! Paths that change, and captures with parts left out, on otherwise fully known transfers.
 
+use crate::captures::{at_random, losing};
 use crate::transfer::{MS, Setup, Taps, transfer};
 use crate::wire::{Passed, file_cut, report, reports};
 use slowpath_analyses::report::FlowReport;
@@ -44,7 +45,7 @@ fn longer_path_is_not_a_queue() {
         amount: 16_000_000,
         rate: 2_500,
         send_buffer: 250_000,
-        fate: Box::new(crate::captures::losing({
+        fate: Box::new(losing({
             let mut left = 1;
             move |segment| segment.seq.0 == 1_000_001 / 1448 * 1448 + 1 && std::mem::take(&mut left) > 0
         })),
@@ -69,7 +70,7 @@ fn full_path_with_batched_acks_is_full() {
         amount: 12_000_000,
         rate: 3_750,
         one_way: 15 * MS,
-        fate: Box::new(crate::captures::losing(move |segment| {
+        fate: Box::new(losing(move |segment| {
             let is_one = segment.from == End::A && segment.seq.0 == 1 + 300 * 1448;
             lost += i32::from(is_one);
             is_one && lost == 1
@@ -169,4 +170,28 @@ fn shrinking_window_with_room_is_not_a_limit() {
         ..Setup::default()
     });
     expect_limit(&taps, Limit::Path);
+}
+
+/// A radio link delivers what it has every 3.5 ms: RTTs vary by as much, and anew each time. What random loss leaves of the
+/// congestion window is a part of what the path carries.
+#[test]
+fn batches_of_a_radio_link_are_not_a_queue() {
+    const BATCH: i64 = 3_500_000;
+    let over = |rate: i64, send_buffer: u32, one_in: u32| {
+        transfer(Setup {
+            amount: 6_000_000,
+            send_buffer,
+            one_way: 5 * MS,
+            rate,
+            arrives: Box::new(|_, at| (at + BATCH - 1) / BATCH * BATCH),
+            fate: Box::new(losing(at_random(one_in))),
+            ..Setup::default()
+        })
+    };
+    let lossy = over(13_000, u32::MAX, 300);
+    let report = report(&lossy.a);
+    assert_eq!(mostly(&report).0.limit(), Limit::CongestionWindow, "{:#?}", report.main().findings);
+    let evidence = &report.main().findings[0].evidence;
+    assert!(evidence.iter().any(|one| matches!(one, Evidence::Jitter { .. })), "{evidence:#?}");
+    expect_limit(&over(2_000, 100_000, 1_000_000), Limit::Path);
 }

@@ -236,7 +236,7 @@ impl Track {
             return if closed { Hold::Window } else { Hold::Recovery };
         }
         let room = self.known.edge.map(|edge| edge.distance_from(self.nxt));
-        if room.is_some_and(|room| room < i64::from(self.least)) {
+        if room.is_some_and(|room| room < i64::from(self.least)) && !self.seems_full_by_chance() {
             Hold::Window
         } else if self.known.una >= self.nxt {
             Hold::Idle
@@ -388,7 +388,7 @@ impl Track {
         }
         self.beyond.answered(&answer, answer.una >= self.nxt, rto);
         if !answer.scale.is_known() {
-            self.keep_window(&mut answer);
+            self.keep_window(&answer);
         }
         if self.pending.is_empty() && near.is_here() {
             self.learn(answer.at, &answer, rto);

@@ -166,6 +166,15 @@ impl Track {
         }
     }
 
+    /// Whether the window is no bound, though it seems to be used up: its scale is not known, and none had more than a few
+    /// segments. By the least scale that fits, the largest is less than twice what was in flight.
+    #[cold]
+    pub(super) fn seems_full_by_chance(&self) -> bool {
+        !self.known.scale.is_known()
+            && self.known.window > 0
+            && self.window_most < thresholds::CHANCE_SEGMENTS * self.mss
+    }
+
     /// What is known is no bound any more, until the next ACK comes.
     fn forget_edges(&mut self) {
         self.known.edge = None;
@@ -183,13 +192,9 @@ impl Track {
         }
     }
 
-    /// Keeps a window whose scale is not known. If all are of few segments, they are no bounds: by the least scale that fits,
-    /// the largest is less than twice what was in flight, so that it seems to be used up by chance.
+    /// Keeps a window whose scale is not known.
     #[cold]
-    pub(super) fn keep_window(&mut self, answer: &mut Answer) {
-        if answer.window > 0 && self.window_most.max(answer.window) < thresholds::CHANCE_SEGMENTS * self.mss {
-            answer.edge = None;
-        }
+    pub(super) fn keep_window(&mut self, answer: &Answer) {
         self.beyond.ends.get_or_insert_default().advertised(answer.at, answer.una, answer.field);
     }
 
