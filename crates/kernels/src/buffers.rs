@@ -122,7 +122,9 @@ impl Host {
         let choices = &self.settings.choices;
         let receive = match choices.receive_tuning {
             ReceiveTuning::Fixed | ReceiveTuning::Memory => false,
-            ReceiveTuning::RightSizing | ReceiveTuning::Growing => self.settings.sysctls.tcp_moderate_rcvbuf,
+            ReceiveTuning::RightSizing | ReceiveTuning::RightSizingAhead | ReceiveTuning::Growing => {
+                self.settings.sysctls.tcp_moderate_rcvbuf
+            }
             ReceiveTuning::SenderWindow | ReceiveTuning::Largest => true,
         };
         [receive, matches!(choices.send_tuning, SendTuning::Windows(_))]

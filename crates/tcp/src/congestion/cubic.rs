@@ -4,7 +4,7 @@
 //! textbook's: time in 1/1024 s (`BICTCP_HZ` 10 bits), the cubic's coefficient 0.4 as 41/1024 · 2^-30.
 
 use super::{AckSample, CaEvent, CaState, Control, Moment, Window};
-use slowpath_model::Instant;
+use crate::choices::Hystart;
 
 /// beta = 717/1024: the factor after a loss (`beta`).
 const BETA: u32 = 717;
@@ -77,8 +77,13 @@ impl Default for Cubic {
     }
 }
 
-const fn micros(now: Instant) -> i64 {
-    now.nanos() / 1_000
+/// HyStart's clock, in microseconds (`bictcp_clock`, `bictcp_clock_us`).
+const fn clock(moment: &Moment) -> i64 {
+    let micros = moment.now.nanos() / 1_000;
+    match moment.hystart {
+        Hystart::Milliseconds => micros / 1_000 * 1_000,
+        Hystart::Microseconds => micros,
+    }
 }
 
 /// The cube root, rounded down. `cubic_root` approximates it within 0.2 %. Integers only, so that every machine gets
@@ -100,7 +105,7 @@ impl Cubic {
     }
 
     fn hystart_reset(&mut self, moment: &Moment) {
-        self.round_start = micros(moment.now);
+        self.round_start = clock(moment);
         self.last_ack = self.round_start;
         self.end_seq = moment.snd_nxt;
         self.round_min = u32::MAX;
@@ -175,6 +180,18 @@ impl Cubic {
         }
     }
 
+    /// How long a train of ACKs may last, in microseconds.
+    fn longest_train(&self, moment: &Moment) -> u32 {
+        match moment.hystart {
+            Hystart::Milliseconds => self.delay_min / 2 / 1_000 * 1_000,
+            Hystart::Microseconds => {
+                let train = self.delay_min + hystart_ack_delay(moment);
+                // Pacing spreads the train over the RTT anyway.
+                if moment.paced { train } else { train / 2 }
+            }
+        }
+    }
+
     /// `hystart_update`: leaves slow start when an ACK train has lasted half an RTT, or when the round's minimum delay
     /// has grown.
     fn hystart(&mut self, window: &mut Window, moment: &Moment, delay: u32) {
@@ -184,18 +201,18 @@ impl Cubic {
         if window.cwnd < HYSTART_LOW_WINDOW {
             return;
         }
-        let now = micros(moment.now);
+        let now = clock(moment);
         if now - self.last_ack <= i64::from(HYSTART_ACK_DELTA) {
             self.last_ack = now;
-            let train = self.delay_min + hystart_ack_delay(moment);
-            // Pacing spreads the train over the RTT anyway.
-            let threshold = if moment.paced { train } else { train / 2 };
+            let threshold = self.longest_train(moment);
             if now - self.round_start > i64::from(threshold) {
                 self.found = true;
                 window.ssthresh = window.cwnd;
             }
         }
-        self.round_min = self.round_min.min(delay);
+        if moment.hystart == Hystart::Microseconds || self.samples < HYSTART_SAMPLES {
+            self.round_min = self.round_min.min(delay);
+        }
         if self.samples < HYSTART_SAMPLES {
             self.samples += 1;
             return;
@@ -277,6 +294,11 @@ impl Control for Cubic {
             return;
         }
         let delay = u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX).max(1);
+        // Eighths of a millisecond.
+        let delay = match moment.hystart {
+            Hystart::Milliseconds => (delay / 125).max(1) * 125,
+            Hystart::Microseconds => delay,
+        };
         if self.delay_min == 0 || self.delay_min > delay {
             self.delay_min = delay;
         }

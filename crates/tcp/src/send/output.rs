@@ -327,6 +327,7 @@ impl Connection {
         }
         self.set_urgent(&mut packet);
         self.set_ecn(&mut packet);
+        let last_sent = self.snd.last_sent;
         self.account_sent(now, &skb);
         self.pace(now, skb.len());
         self.hand_down(&packet, skb.segments.max(1));
@@ -339,7 +340,7 @@ impl Connection {
             self.ack_was_sent(now);
         }
         if skb.len() > 0 {
-            self.data_was_sent(now);
+            self.data_was_sent(now, last_sent);
         }
     }
 
