@@ -91,7 +91,7 @@ impl Release {
     }
 
     /// The kernel that it is derived from, whose choices it has unless it declares its own.
-    const fn base(self) -> Option<Self> {
+    pub(crate) const fn base(self) -> Option<Self> {
         match self {
             Self::Linux2_2_20 => None,
             Self::Linux2_4_17 => Some(Self::Linux2_2_20),
@@ -106,6 +106,16 @@ impl Release {
             Self::Linux6_12 => Some(Self::Linux6_8),
             Self::Linux6_18 => Some(Self::Linux6_12),
         }
+    }
+
+    /// This kernel and those that it derives from.
+    pub fn lineage(self) -> Vec<Self> {
+        std::iter::successors(Some(self), |release| release.base()).collect()
+    }
+
+    /// The known kernel with this name, such as `linux-6.18`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|release| release.name() == name)
     }
 
     /// This kernel's value of a choice: its own, or its nearest ancestor's.

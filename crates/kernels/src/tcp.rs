@@ -286,14 +286,14 @@ declare! {
             range: 1..=255,
             meaning: "with scaling-ratio: the share of memory that is payload until a segment is measured, in 256ths",
             source: "include/net/tcp.h: TCP_DEFAULT_SCALING_RATIO, 1200 of SKB_TRUESIZE(4096) in 6.6 to 6.9; half since 6.10, and in \
-                     6.6.33",
+                     stable 6.6",
             kernels: [128, Linux6_6 => 65, Linux6_12 => 128],
         };
         clamp_follows_ratio: bool = {
             name: "clamp-follows-ratio", subject: Subject::Receiver,
             meaning: "with scaling-ratio: whether a buffer set by SO_RCVBUF gets the window of the measured share, instead of that of \
                       the first",
-            source: "net/ipv4/tcp_input.c: tcp_measure_rcv_mss, since 6.11, and in 6.6.48",
+            source: "net/ipv4/tcp_input.c: tcp_measure_rcv_mss, since 6.11, and in stable 6.6",
             kernels: [true, Linux6_6 => false, Linux6_12 => true],
         };
         least_receive_buffer: LeastReceiveBuffer = {
