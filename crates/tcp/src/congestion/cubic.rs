@@ -311,6 +311,7 @@ impl Control for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slowpath_model::Instant;
 
     #[test]
     fn constants_match_the_kernel() {
@@ -325,5 +326,64 @@ mod tests {
             assert_eq!(u64::from(cube_root(cube)), root);
             assert_eq!(u64::from(cube_root(cube - 1)), root - 1);
         }
+    }
+
+    fn moment(hystart: Hystart, at_ms: i64, snd_una: i64) -> Moment {
+        Moment {
+            now: Instant::from_nanos(at_ms * 1_000_000),
+            state: CaState::Open,
+            mss: 1448,
+            snd_una: slowpath_model::StreamOffset(snd_una),
+            snd_nxt: slowpath_model::StreamOffset(1_000_000),
+            srtt: None,
+            pacing_rate: 0,
+            paced: false,
+            last_sent: Instant::START,
+            hz: 1000,
+            in_flight: 100,
+            delivered: 0,
+            lost: 0,
+            delivered_at: Instant::START,
+            wire_at: Instant::START,
+            app_limited: false,
+            least_rtt_us: None,
+            most_pacing_rate: u64::MAX,
+            hystart,
+            bbr_ack_aggregation: true,
+        }
+    }
+
+    /// A path whose RTT drops from 150 ms to 100 ms within a round: until 5.7 that round's minimum stayed at 150 ms, far
+    /// above the new minimum, and slow start ended (b344579ca847).
+    #[test]
+    fn drop_of_the_rtt_ends_slow_start_only_with_milliseconds() {
+        let is_over = |hystart| {
+            let (mut cubic, mut window) = (Cubic::default(), Window::new(100));
+            for (nth, rtt_ms) in [150; 8].into_iter().chain([100; 2]).enumerate() {
+                let rtt = Some(std::time::Duration::from_millis(rtt_ms));
+                // Apart, so that they are no train.
+                let moment = moment(hystart, 10 + 5 * nth as i64, 0);
+                cubic.acked(&mut window, &moment, &AckSample { acked: 1, rtt, in_flight: 100 });
+            }
+            !window.in_slow_start()
+        };
+        assert!(is_over(Hystart::Milliseconds));
+        assert!(!is_over(Hystart::Microseconds));
+    }
+
+    /// Pacing spreads the ACKs of a window over half an RTT: since 5.6 that is no sign of a full path (ede656e84658).
+    #[test]
+    fn paced_train_ends_slow_start_only_with_milliseconds() {
+        let lasts = |hystart| {
+            let (mut cubic, mut window) = (Cubic::default(), Window::new(100));
+            (0..200).find(|ms| {
+                let moment = Moment { paced: true, ..moment(hystart, 10 + ms, 0) };
+                let rtt = Some(std::time::Duration::from_millis(100));
+                cubic.acked(&mut window, &moment, &AckSample { acked: 1, rtt, in_flight: 100 });
+                !window.in_slow_start()
+            })
+        };
+        assert_eq!(lasts(Hystart::Milliseconds), Some(51));
+        assert!(lasts(Hystart::Microseconds).is_some_and(|ms| ms > 100));
     }
 }

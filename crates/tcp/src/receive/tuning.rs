@@ -409,8 +409,8 @@ impl Connection {
 }
 
 /// `SKB_TRUESIZE(mss + MAX_TCP_HEADER)` of 3.13 to 6.5 on x86-64: 272 bytes for headers, 256 for `struct sk_buff`, 320 for
-/// `struct skb_shared_info`. Twenty segments of 1460 bytes, twice and four times, are the 369,280 bytes that `ss -m` shows
-/// as `rb` on such kernels.
+/// `struct skb_shared_info`. Twenty segments of 1448 bytes, twice and four times, are the 367,360 bytes that `ss -m` shows
+/// as `rb` at a client of such a kernel.
 const fn expected_truesize(mss: u32) -> u32 {
     mss + 272 + 256 + 320
 }
