@@ -215,12 +215,13 @@ mod tests {
             assert!((65_000..=65_664).contains(&first(name)), "{name}: {}", first(name));
         }
         assert!(first("6.12") > 2_000_000);
-        // The largest window of SO_RCVBUF = 64 KiB: half the memory, a quarter, and the measured share.
+        // The largest window of SO_RCVBUF = 64 KiB: half the memory, a quarter, and the measured share of
+        // segments that are not merged.
         let most = |name: &str| host(name).receive(Some(65_536)).most_window;
         let [old, quarter, measured] = [most("6.1"), most("6.6"), most("6.12")];
         assert!((60_000..=65_664).contains(&old), "{old}");
         assert!(quarter * 2 < old + 2_000, "{quarter} of {old}");
-        assert!(measured > old, "{measured} and {old}");
+        assert!(measured > quarter + 20_000, "{measured} and {quarter}");
         // The least buffer of 4.18, and the memory of a segment to send.
         assert_eq!(host("4.18").receive(None).made, 367_360);
         assert_eq!(host("5.14").receive(None).made, 131_072);

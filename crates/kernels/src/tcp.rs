@@ -55,6 +55,12 @@ declare! {
             source: "net/ipv4/tcp_output.c: tcp_tso_should_defer and tcp_write_xmit; TSO since 2.5.33",
             kernels: [false, Linux2_6_14 => true],
         };
+        grown_super_packets: bool = {
+            name: "grown-super-packets", subject: Subject::TransmitPath,
+            meaning: "whether a super-packet that may be larger takes data from the buffer behind it",
+            source: "net/ipv4/tcp_output.c: tcp_grow_skb, since 6.10",
+            kernels: [false, Linux6_12 => true],
+        };
         push_super_packets: bool = {
             name: "push-super-packets", subject: Subject::TransmitPath,
             meaning: "whether every super-packet carries PSH",

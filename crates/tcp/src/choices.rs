@@ -512,6 +512,8 @@ pub struct Choices {
     pub reneging: Reneging,
     /// Whether super-packets are sent (TSO or GSO).
     pub super_packets: bool,
+    /// Whether a super-packet is filled from the buffer behind it (`tcp_grow_skb`).
+    pub grown_super_packets: bool,
     /// Whether the PSH flag is on every super-packet (`__tcp_transmit_skb`).
     pub push_super_packets: bool,
     /// Whether a connection limits its data in the qdisc and device queues to about a millisecond

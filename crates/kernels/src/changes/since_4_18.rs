@@ -289,6 +289,14 @@ pub(super) const CHANGES: &[Change] = &[
         "half again: a quarter nearly doubled the time of transfers with SO_RCVBUF; also in stable 6.6 and 6.9",
     ),
     Change::linux(
+        "grown-super-packets",
+        Linux6_12,
+        "6.10",
+        "8ee602c63520",
+        "net/ipv4/tcp_output.c: tcp_grow_skb",
+        "a super-packet takes data from the buffer behind it, so that there are fewer packets",
+    ),
+    Change::linux(
         "first-window",
         Linux6_12,
         "6.10",

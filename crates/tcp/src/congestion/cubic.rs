@@ -328,12 +328,12 @@ mod tests {
         }
     }
 
-    fn moment(hystart: Hystart, at_ms: i64, snd_una: i64) -> Moment {
+    fn moment(hystart: Hystart, at_ms: i64) -> Moment {
         Moment {
             now: Instant::from_nanos(at_ms * 1_000_000),
             state: CaState::Open,
             mss: 1448,
-            snd_una: slowpath_model::StreamOffset(snd_una),
+            snd_una: slowpath_model::StreamOffset(1),
             snd_nxt: slowpath_model::StreamOffset(1_000_000),
             srtt: None,
             pacing_rate: 0,
@@ -362,7 +362,7 @@ mod tests {
             for (nth, rtt_ms) in [150; 8].into_iter().chain([100; 2]).enumerate() {
                 let rtt = Some(std::time::Duration::from_millis(rtt_ms));
                 // Apart, so that they are no train.
-                let moment = moment(hystart, 10 + 5 * nth as i64, 0);
+                let moment = moment(hystart, 10 + 5 * nth as i64);
                 cubic.acked(&mut window, &moment, &AckSample { acked: 1, rtt, in_flight: 100 });
             }
             !window.in_slow_start()
@@ -377,7 +377,7 @@ mod tests {
         let lasts = |hystart| {
             let (mut cubic, mut window) = (Cubic::default(), Window::new(100));
             (0..200).find(|ms| {
-                let moment = Moment { paced: true, ..moment(hystart, 10 + ms, 0) };
+                let moment = Moment { paced: true, ..moment(hystart, 10 + ms) };
                 let rtt = Some(std::time::Duration::from_millis(100));
                 cubic.acked(&mut window, &moment, &AckSample { acked: 1, rtt, in_flight: 100 });
                 !window.in_slow_start()

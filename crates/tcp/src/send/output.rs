@@ -157,7 +157,9 @@ impl Connection {
             }
             let quota = quota.min(most_segments);
             let missing = (quota * mss).saturating_sub(self.snd.queue[id].len());
-            self.grow_head(missing);
+            if self.settings.choices.grown_super_packets {
+                self.grow_head(missing);
+            }
             let segments = self.snd.queue[id].cut(mss);
             let skb = self.snd.queue[id];
             if !self.window_admits(&skb, mss) {
