@@ -15,7 +15,7 @@ buffers. A scenario's host names a kernel, or makes one of its own from a known 
 
 Examples:
   slowpath kernels
-  slowpath kernels 2.6.14 6.18 --sources
+  slowpath kernels 5.15 6.6 --sources
   slowpath kernels 6.18 --sysctls
   slowpath kernels --json";
 
@@ -26,7 +26,7 @@ pub struct Kernels {
     /// The kernels to show, such as 6.18 or linux-2.6.14; all without any
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Also say what each choice means, and where the kernel has it
+    /// Also say what each choice means, where the kernel has it, and what changed it between these kernels
     #[arg(long)]
     sources: bool,
     /// Also show the sysctls as they are after boot

@@ -1,8 +1,9 @@
 //! Every script in `scripts` on the model. `scripts/not-yet.txt` lists exactly those that the model does not pass yet.
 
 use slowpath_drill::{Config, Modelled, Outcome, Script, Source, run};
-use slowpath_kernels::registry;
-use std::collections::BTreeSet;
+use slowpath_kernels::{KernelProfile, Release, registry};
+use slowpath_tcp::Sysctls;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,10 +31,13 @@ fn scripts(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 fn outcome(path: &Path, name: &str) -> Outcome {
+    outcome_on(registry::named(KERNEL).expect("today's kernel"), path, name)
+}
+
+fn outcome_on(mut profile: KernelProfile, path: &Path, name: &str) -> Outcome {
     let text = fs::read_to_string(path).expect("a script");
     let script =
         Script::parse(&Source::new(name, &text), &Config::default()).unwrap_or_else(|e| panic!("{e}"));
-    let mut profile = registry::named(KERNEL).expect("today's kernel");
     profile.tcp.clock.hz = HZ;
     run(&script, &mut Modelled::new(profile, &script.config), &|_| None).outcome
 }
@@ -64,6 +68,61 @@ fn model_passes_all_scripts_not_listed() {
     }
     println!("{passed} of {} scripts pass on the model", found.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// The kernels before today's with RACK, oldest first.
+fn older() -> impl Iterator<Item = Release> {
+    let lineage = Release::Linux6_18.lineage();
+    Release::ALL
+        .into_iter()
+        .filter(move |release| lineage.contains(release))
+        .filter(|release| *release != Release::Linux6_18 && release.lineage().contains(&Release::Linux4_18))
+}
+
+/// An older kernel with today's buffer sizes, which the scripts describe.
+fn with_todays_buffers(release: Release) -> KernelProfile {
+    let today = Release::Linux6_18.sysctls();
+    let sysctls = Sysctls {
+        tcp_rmem: today.tcp_rmem,
+        rmem_max: today.rmem_max,
+        wmem_max: today.wmem_max,
+        ..release.sysctls()
+    };
+    KernelProfile { sysctls, ..release.profile() }
+}
+
+/// The scripts that describe 6.18 and not an older kernel. What the lab finds on the real 6.1 and 6.12 is compared with
+/// the same list. `SLOWPATH_UPDATE=1` writes it.
+#[test]
+fn scripts_that_older_kernels_fail_are_listed() {
+    let path = folder().join("older-kernels.txt");
+    let mut found = Vec::new();
+    scripts(&folder(), &mut found);
+    let mut failing: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for release in older() {
+        for script in &found {
+            let name = script.strip_prefix(folder()).expect("below the folder").display().to_string();
+            if let Outcome::Failed(_) = outcome_on(with_todays_buffers(release), script, &name) {
+                failing.entry(name).or_default().push(release.name());
+            }
+        }
+    }
+    let mut text = String::from(
+        "# Scripts that fail on the model of an older kernel with 6.18's buffer sizes, and that kernel.\n\
+         # Each describes a change that `slowpath kernels` names. Made by SLOWPATH_UPDATE=1 cargo test -p slowpath-drill\n",
+    );
+    for (script, kernels) in &failing {
+        text.push_str(&format!("{script} {}\n", kernels.join(" ")));
+    }
+    if std::env::var_os("SLOWPATH_UPDATE").is_some() {
+        fs::write(&path, &text).expect("the folder is there");
+    }
+    let listed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        listed == text,
+        "{} is not that of the model; run with SLOWPATH_UPDATE=1\n{text}",
+        path.display()
+    );
 }
 
 #[test]

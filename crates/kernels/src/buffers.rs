@@ -122,7 +122,9 @@ impl Host {
         let choices = &self.settings.choices;
         let receive = match choices.receive_tuning {
             ReceiveTuning::Fixed | ReceiveTuning::Memory => false,
-            ReceiveTuning::RightSizing | ReceiveTuning::Growing => self.settings.sysctls.tcp_moderate_rcvbuf,
+            ReceiveTuning::RightSizing | ReceiveTuning::RightSizingAhead | ReceiveTuning::Growing => {
+                self.settings.sysctls.tcp_moderate_rcvbuf
+            }
             ReceiveTuning::SenderWindow | ReceiveTuning::Largest => true,
         };
         [receive, matches!(choices.send_tuning, SendTuning::Windows(_))]
@@ -196,5 +198,34 @@ mod tests {
         // The same request gives a window half as large again in 2.4, and as large in 2.2.
         let [old, newer] = ["2.2.20", "2.4.17"].map(|name| host(name).receive_needed(6_000_000).unwrap());
         assert!((5_990_000..6_010_000).contains(&old) && (3_990_000..4_010_000).contains(&newer));
+    }
+
+    /// What 4.18 to 6.18 make of the same buffers.
+    #[test]
+    fn buffers_since_4_18() {
+        let wide = |name: &str| {
+            let mut host = host(name);
+            host.settings.sysctls.rmem_max = 4 << 20;
+            host
+        };
+        // The first window of SO_RCVBUF = 2 MiB: twenty segments, what the field holds, and all of it.
+        let first = |name: &str| wide(name).receive(Some(2 << 20)).first_window;
+        assert!((28_960..=29_312).contains(&first("4.18")), "{}", first("4.18"));
+        for name in ["5.14", "6.1", "6.8"] {
+            assert!((65_000..=65_664).contains(&first(name)), "{name}: {}", first(name));
+        }
+        assert!(first("6.12") > 2_000_000);
+        // The largest window of SO_RCVBUF = 64 KiB: half the memory, a quarter, and the measured share of
+        // segments that are not merged.
+        let most = |name: &str| host(name).receive(Some(65_536)).most_window;
+        let [old, quarter, measured] = [most("6.1"), most("6.6"), most("6.12")];
+        assert!((60_000..=65_664).contains(&old), "{old}");
+        assert!(quarter * 2 < old + 2_000, "{quarter} of {old}");
+        assert!(measured > quarter + 20_000, "{measured} and {quarter}");
+        // The least buffer of 4.18, and the memory of a segment to send.
+        assert_eq!(host("4.18").receive(None).made, 367_360);
+        assert_eq!(host("5.14").receive(None).made, 131_072);
+        assert_eq!(host("6.1").send(None).truesize, 1448 + 1280);
+        assert_eq!(host("6.6").send(None).truesize, 1448 + 832);
     }
 }

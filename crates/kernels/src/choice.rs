@@ -4,6 +4,8 @@
 //! use [`choices`](crate::registry::choices). A choice is declared once, with its subject: see `declare.rs`. `K` is the
 //! kernel's profile, which this file knows nothing about.
 
+use crate::release::Release;
+
 /// One choice.
 #[derive(Debug)]
 pub struct Choice<K: 'static> {
@@ -17,6 +19,8 @@ pub struct Choice<K: 'static> {
     pub source: &'static str,
     /// The sysctl that sets it, if there is one.
     pub sysctl: Option<Sysctl<K>>,
+    /// The known kernels that differ from the one that they derive from.
+    pub changed: &'static [Release],
     pub(crate) text: FieldText<K>,
 }
 
@@ -53,6 +57,8 @@ impl<K> Choice<K> {
 pub struct Sysctl<K: 'static> {
     /// Its full name, such as `net.ipv4.tcp_sack`.
     pub name: &'static str,
+    /// The known kernels that differ from the one that they derive from; none if it belongs to a choice.
+    pub changed: &'static [Release],
     pub(crate) text: FieldText<K>,
 }
 

@@ -93,6 +93,7 @@ macro_rules! declare {
                         subject: $subject,
                         meaning: $meaning,
                         source: $source,
+                        changed: &[$($crate::release::Release::$since),*],
                         sysctl: optional_sysctl!($Part.$field ($($least..=$most)?) $($kind $sysctl $($unit)?)?),
                         text: field_text!($Part.$field ($($least..=$most)?)),
                     },)*]
@@ -100,7 +101,12 @@ macro_rules! declare {
             }
 
             fn sysctls<K: $crate::declare::HasPart<Self>>() -> &'static [$crate::choice::Sysctl<K>] {
-                const { &[$(sysctl!($Part.$set () $set_kind $set_name $($set_unit)?)),*] }
+                const {
+                    &[$($crate::choice::Sysctl {
+                        changed: &[$($crate::release::Release::$set_since),*],
+                        ..sysctl!($Part.$set () $set_kind $set_name $($set_unit)?)
+                    }),*]
+                }
             }
 
             fn of_release($release: $crate::release::Release) -> Self {
@@ -160,11 +166,12 @@ macro_rules! field_text {
 /// A sysctl: its `value` as text, a `switch` that is 0 or 1, or a `time`, a whole number of the kernel's unit.
 macro_rules! sysctl {
     ($Part:ident.$field:ident $range:tt value $name:literal) => {
-        $crate::choice::Sysctl { name: $name, text: field_text!($Part.$field $range) }
+        $crate::choice::Sysctl { name: $name, changed: &[], text: field_text!($Part.$field $range) }
     };
     ($Part:ident.$field:ident () switch $name:literal) => {
         $crate::choice::Sysctl {
             name: $name,
+            changed: &[],
             text: $crate::choice::FieldText {
                 form: || "0 or 1".to_owned(),
                 get: |kernel| u8::from($crate::declare::HasPart::<$Part>::part(kernel).$field).to_string(),
@@ -178,6 +185,7 @@ macro_rules! sysctl {
     ($Part:ident.$field:ident () time $name:literal $unit:ident) => {
         $crate::choice::Sysctl {
             name: $name,
+            changed: &[],
             text: $crate::choice::FieldText {
                 form: || concat!("a whole number of ", stringify!($unit), "s").to_lowercase(),
                 get: |kernel| {

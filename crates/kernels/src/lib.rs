@@ -11,6 +11,7 @@
 //! - [`receive`], [`transmit`], `tcp`, `sysctls`: the declarations, one file for each part of a kernel.
 //! - [`profile`]: a kernel with all its parts, and the declarations of scheduling and locks.
 //! - [`registry`]: kernels by name, all choices and sysctls, and custom kernels.
+//! - [`changes`]: which commit made a kernel differ from its predecessor.
 //! - [`buffers`]: from a buffer's size to its window, step by step.
 
 #[macro_use]
@@ -19,6 +20,7 @@ pub mod value;
 mod declare;
 
 pub mod buffers;
+pub mod changes;
 pub mod choice;
 pub mod profile;
 pub mod receive;
@@ -29,6 +31,7 @@ mod sysctls;
 mod tcp;
 pub mod transmit;
 
+pub use changes::{Change, Origin};
 pub use profile::KernelProfile;
 pub use receive::{
     BacklogThrottle, BottomHalves, DrainSoftirqs, LockedSocket, PacketIntake, ReceivePath, SocketBacklogLimit,

@@ -30,11 +30,15 @@ declare! {
             name: "scheduler", subject: Subject::Tasks,
             meaning: "how the next task is chosen",
             source: "kernel/sched.c: goodness in 2.4, active and expired arrays in 2.6.0 to 2.6.22; \
-                     kernel/sched/fair.c: pick_eevdf since 6.6, base slice 0.7 ms since 6.15",
+                     kernel/sched/fair.c: CFS in 2.6.23 to 6.5; pick_eevdf since 6.6, DELAY_DEQUEUE since 6.12, base slice \
+                     0.75 ms until 6.14 and 0.7 ms since 6.15",
             kernels: [
                 Scheduler::Goodness, Linux2_6_14 => Scheduler::O1 { extra_run: ExtraRun::Never },
                 Linux2_6_14Wu => Scheduler::O1 { extra_run: ExtraRun::InRecvmsg },
-                Linux6_18 => Scheduler::Eevdf { base_slice: Duration::from_micros(700) },
+                Linux4_18 => Scheduler::Cfs,
+                Linux6_6 => Scheduler::Eevdf { base_slice: Duration::from_micros(750), delayed_dequeue: false },
+                Linux6_12 => Scheduler::Eevdf { base_slice: Duration::from_micros(750), delayed_dequeue: true },
+                Linux6_18 => Scheduler::Eevdf { base_slice: Duration::from_micros(700), delayed_dequeue: true },
             ],
         };
         preemption: Preemption = {
@@ -42,7 +46,7 @@ declare! {
             values: { "none" => None, "voluntary" => Voluntary, "full" => Full },
             meaning: "where a task inside the kernel can be preempted",
             source: "Kconfig.preempt: not in 2.4; PREEMPT since 2.6, on in wu's kernel; PREEMPT_DYNAMIC's default is voluntary",
-            kernels: [Preemption::None, Linux2_6_14 => Preemption::Full, Linux6_18 => Preemption::Voluntary],
+            kernels: [Preemption::None, Linux2_6_14 => Preemption::Full, Linux4_18 => Preemption::Voluntary],
         };
         big_kernel_lock: bool = {
             name: "big-kernel-lock", subject: Subject::Tasks,

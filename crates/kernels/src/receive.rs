@@ -30,7 +30,12 @@ pub enum BacklogThrottle {
 pub enum SocketBacklogLimit {
     /// No limit (`sk_add_backlog`, until 2.6.33).
     Unlimited,
-    /// Twice the receive buffer, half the send buffer and 64 KiB (`tcp_add_backlog` of 6.18).
+    /// The receive buffer, the send buffer and 64 KiB, less what waits in the receive queue (`tcp_add_backlog`, 4.9 to
+    /// 6.0, with `sk_rcvqueues_full`).
+    BothBuffers,
+    /// As [`BothBuffers`](Self::BothBuffers), with half the send buffer (6.1 to 6.9).
+    HalfSendBuffer,
+    /// Twice the receive buffer, half the send buffer and 64 KiB (`tcp_add_backlog` since 6.10).
     TwiceReceiveBuffer,
 }
 
@@ -181,13 +186,13 @@ declare! {
             name: "softirq-time", subject: Subject::ReceivePath,
             meaning: "time limit of these restarts",
             source: "kernel/softirq.c: MAX_SOFTIRQ_TIME, 2 ms, since 3.9",
-            kernels: [None, Linux6_18 => Some(Duration::from_millis(2))],
+            kernels: [None, Linux4_18 => Some(Duration::from_millis(2))],
         };
         gro: bool = {
             name: "gro", subject: Subject::ReceivePath,
             meaning: "whether packets of a flow are merged before IP",
             source: "net/core/gro.c: dev_gro_receive, since 2.6.29",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
         locked_socket: LockedSocket = {
             name: "locked-socket", subject: Subject::ReceivePath,
@@ -198,17 +203,23 @@ declare! {
         };
         socket_backlog: SocketBacklogLimit = {
             name: "socket-backlog", subject: Subject::ReceivePath,
-            values: { "unlimited" => Unlimited, "twice-rcvbuf" => TwiceReceiveBuffer },
+            values: {
+                "unlimited" => Unlimited, "both-buffers" => BothBuffers, "half-sndbuf" => HalfSendBuffer,
+                "twice-rcvbuf" => TwiceReceiveBuffer,
+            },
             meaning: "limit of the backlog of a locked socket",
-            source: "include/net/sock.h: sk_add_backlog, without a limit until 2.6.33; net/ipv4/tcp_ipv4.c: tcp_add_backlog, twice \
-                the receive buffer and half the send buffer",
-            kernels: [SocketBacklogLimit::Unlimited, Linux6_18 => SocketBacklogLimit::TwiceReceiveBuffer],
+            source: "include/net/sock.h: sk_add_backlog, without a limit until 2.6.33; net/ipv4/tcp_ipv4.c: tcp_add_backlog, \
+                both buffers until 6.0, half the send buffer since 6.1, twice the receive buffer since 6.10",
+            kernels: [
+                SocketBacklogLimit::Unlimited, Linux4_18 => SocketBacklogLimit::BothBuffers,
+                Linux6_1 => SocketBacklogLimit::HalfSendBuffer, Linux6_12 => SocketBacklogLimit::TwiceReceiveBuffer,
+            ],
         };
         coalesce_backlog: bool = {
             name: "coalesce-backlog", subject: Subject::ReceivePath,
             meaning: "whether packets in that backlog are merged",
             source: "net/ipv4/tcp_ipv4.c: tcp_add_backlog, since 5.0",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux5_14 => true],
         };
         drain_softirqs: DrainSoftirqs = {
             name: "drain-softirqs", subject: Subject::ReceivePath,
@@ -218,14 +229,14 @@ declare! {
                      (cond_resched_softirq) since 2.6.11; on since 4.7",
             kernels: [
                 DrainSoftirqs::Off, Linux2_6_14 => DrainSoftirqs::OffBetweenOffers,
-                Linux6_18 => DrainSoftirqs::On,
+                Linux4_18 => DrainSoftirqs::On,
             ],
         };
         busy_poll: bool = {
             name: "busy-poll", subject: Subject::ReceivePath,
             meaning: "whether a reader of an empty socket can poll the NIC (SO_BUSY_POLL)",
             source: "net/core/dev.c: napi_busy_loop, from tcp_recvmsg of net/ipv4/tcp.c; since 3.11",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
     }
     sysctls {

@@ -145,6 +145,19 @@ mod tests {
         assert_eq!(named(""), None);
     }
 
+    /// A value without a name would be an empty text.
+    #[test]
+    fn every_kernel_answers_every_choice_and_sysctl() {
+        for kernel in all() {
+            for choice in choices() {
+                assert!(!choice.of(&kernel).is_empty(), "{} of {}", choice.name, kernel.name);
+            }
+            for sysctl in sysctls() {
+                assert!(!sysctl.of(&kernel).is_empty(), "{} of {}", sysctl.name, kernel.name);
+            }
+        }
+    }
+
     #[test]
     fn choices_of_every_kernel_round_trip() {
         for kernel in all() {

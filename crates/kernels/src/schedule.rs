@@ -14,10 +14,16 @@ pub enum Scheduler {
         /// Which task stays active when its slice is over.
         extra_run: ExtraRun,
     },
+    /// The task that ran least runs next, for its share of a period of 6 ms on one CPU (`pick_next_entity`, CFS, 2.6.23
+    /// to 6.5).
+    Cfs,
     /// Earliest eligible virtual deadline first (`pick_eevdf`, since 6.6).
     Eevdf {
         /// A task's slice on one CPU (`normalized_sysctl_sched_base_slice`).
         base_slice: Duration,
+        /// Whether a task that sleeps pays off what it ran too much (`DELAY_DEQUEUE`, since 6.12). Otherwise it wakes
+        /// with that debt.
+        delayed_dequeue: bool,
     },
 }
 
@@ -61,8 +67,8 @@ impl Scheduler {
     /// (`get_update_sysctl_factor`); `None` for other schedulers.
     pub fn base_slice(self, cpus: u32) -> Option<Duration> {
         match self {
-            Self::Eevdf { base_slice } => Some(base_slice * (1 + cpus.clamp(1, 8).ilog2())),
-            Self::Goodness | Self::O1 { .. } => None,
+            Self::Eevdf { base_slice, .. } => Some(base_slice * (1 + cpus.clamp(1, 8).ilog2())),
+            Self::Goodness | Self::O1 { .. } | Self::Cfs => None,
         }
     }
 }

@@ -4,9 +4,9 @@ use crate::choice::Subject;
 use crate::declare::Part;
 use slowpath_tcp::choices::{
     BufferArithmetic, BufferMemory, BurstModeration, Choices, CongestionControl, FirstWindow, ForwardAlloc,
-    ForwardRto, InitialWindow, LossDetection, MetricsCache, PartialUndo, Prequeue, PriorThreshold, Pruning,
-    ReceiveTuning, Reneging, RoundTrips, SackWalk, SendTuning, TimestampClock, WindowGrowth, WindowIncrease,
-    WindowReduction, WindowScale, ZeroWindow,
+    ForwardRto, Hystart, InitialWindow, LeastReceiveBuffer, LossDetection, MetricsCache, PartialUndo,
+    Pingpong, Prequeue, PriorThreshold, Pruning, ReceiveTuning, Reneging, RoundTrips, SackWalk, SendTuning,
+    TimestampClock, WindowGrowth, WindowIncrease, WindowReduction, WindowScale, ZeroWindow,
 };
 use slowpath_tcp::clock::{Clock, TimerWheel};
 use std::time::Duration;
@@ -19,15 +19,18 @@ declare! {
             name: "hz", subject: Subject::Tasks,
             range: 10..=10_000,
             meaning: "ticks per second",
-            source: "include/asm-i386/param.h: 100 in 2.4; kernel/Kconfig.hz: 250 since 2.6.13; distributions build with 250 or 1000",
-            kernels: [100, Linux2_6_14 => 250, Linux6_18 => 1000],
+            source: "include/asm-i386/param.h: 100 in 2.4; kernel/Kconfig.hz: 250 since 2.6.13; Debian and Ubuntu until 24.04 build \
+                     with 250, Red Hat, Fedora and newer Ubuntu with 1000",
+            kernels: [
+                100, Linux2_6_14 => 250, Linux4_18El8 => 1000, Linux5_14El9 => 1000, Linux6_18 => 1000,
+            ],
         };
         wheel: TimerWheel = {
             name: "timer-wheel", subject: Subject::Tasks,
             values: { "exact" => Exact, "levels" => Levels },
             meaning: "precision of timers",
             source: "kernel/time/timer.c: cascading until 4.7, levels of decreasing precision since 4.8",
-            kernels: [TimerWheel::Exact, Linux6_18 => TimerWheel::Levels],
+            kernels: [TimerWheel::Exact, Linux4_18 => TimerWheel::Levels],
         };
     }
     sysctls {}
@@ -44,7 +47,7 @@ declare! {
             values: { "yes" => Yes, "no" => No },
             meaning: "whether packets for a sleeping reader wait in a prequeue (wu, section 2)",
             source: "include/net/tcp.h: tcp_prequeue, 2.4 to 4.13",
-            kernels: [Prequeue::No, Linux2_4_17 => Prequeue::Yes, Linux6_18 => Prequeue::No],
+            kernels: [Prequeue::No, Linux2_4_17 => Prequeue::Yes, Linux4_18 => Prequeue::No],
         };
         super_packets: bool = {
             name: "super-packets", subject: Subject::TransmitPath,
@@ -52,17 +55,35 @@ declare! {
             source: "net/ipv4/tcp_output.c: tcp_tso_should_defer and tcp_write_xmit; TSO since 2.5.33",
             kernels: [false, Linux2_6_14 => true],
         };
+        grown_super_packets: bool = {
+            name: "grown-super-packets", subject: Subject::TransmitPath,
+            meaning: "whether a super-packet that may be larger takes data from the buffer behind it",
+            source: "net/ipv4/tcp_output.c: tcp_grow_skb, since 6.10",
+            kernels: [false, Linux6_12 => true],
+        };
         push_super_packets: bool = {
             name: "push-super-packets", subject: Subject::TransmitPath,
             meaning: "whether every super-packet carries PSH",
             source: "net/ipv4/tcp_output.c: __tcp_transmit_skb, since 5.4",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux5_14 => true],
         };
         small_queues: bool = {
             name: "small-queues", subject: Subject::TransmitPath,
             meaning: "whether a connection has at most a millisecond of data in qdisc and device (TSQ)",
             source: "net/ipv4/tcp_output.c: tcp_small_queue_check, since 3.6",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
+        };
+        paced_output_limit: bool = {
+            name: "paced-output-limit", subject: Subject::TransmitPath,
+            meaning: "whether tcp_limit_output_bytes also limits paced connections",
+            source: "net/ipv4/tcp_output.c: tcp_small_queue_check, not in 5.0 to 6.15",
+            kernels: [true, Linux5_14 => false, Linux6_18 => true],
+        };
+        small_send_heads: bool = {
+            name: "small-send-heads", subject: Subject::TransmitPath,
+            meaning: "whether the head of a buffer to send counts 832 bytes instead of 1280",
+            source: "net/core/skbuff.c: kmalloc_reserve, skb_small_head_cache, since 6.3",
+            kernels: [false, Linux6_6 => true],
         };
         congestion_control: CongestionControl = {
             name: "congestion-control", subject: Subject::Sender,
@@ -71,21 +92,35 @@ declare! {
             sysctl: value "net.ipv4.tcp_congestion_control",
             kernels: [
                 CongestionControl::Reno, Linux2_4_23Leith => CongestionControl::Htcp,
-                Linux2_6_14 => CongestionControl::Bic, Linux6_18 => CongestionControl::Cubic,
+                Linux2_6_14 => CongestionControl::Bic, Linux4_18 => CongestionControl::Cubic,
             ],
+        };
+        hystart: Hystart = {
+            name: "hystart", subject: Subject::Sender,
+            values: { "milliseconds" => Milliseconds, "microseconds" => Microseconds },
+            meaning: "how CUBIC finds that slow start has filled the path: clocks of milliseconds, or of microseconds, aware of pacing",
+            source: "net/ipv4/tcp_cubic.c: hystart_update, bictcp_clock until 5.4, bictcp_clock_us since 5.6; the minimum of all \
+                     samples of a round since 5.8",
+            kernels: [Hystart::Milliseconds, Linux5_14 => Hystart::Microseconds],
+        };
+        bbr_ack_aggregation: bool = {
+            name: "bbr-ack-aggregation", subject: Subject::Sender,
+            meaning: "whether BBR makes room for ACKs that come in lumps",
+            source: "net/ipv4/tcp_bbr.c: bbr_update_ack_aggregation, since 5.1",
+            kernels: [false, Linux5_14 => true],
         };
         initial_window: InitialWindow = {
             name: "initial-window", subject: Subject::Sender,
             meaning: "segments sent before the first ACK",
             source: "net/ipv4/tcp_input.c: tcp_init_cwnd, RFC 3390 until 2.6.38; TCP_INIT_CWND, 10 (RFC 6928), since 2.6.39",
-            kernels: [InitialWindow::Rfc3390, Linux6_18 => InitialWindow::Segments(10)],
+            kernels: [InitialWindow::Rfc3390, Linux4_18 => InitialWindow::Segments(10)],
         };
         loss_detection: LossDetection = {
             name: "loss-detection", subject: Subject::Sender,
             values: { "forward-ack" => ForwardAck, "rack" => Rack },
             meaning: "how losses are detected",
             source: "net/ipv4/tcp_input.c: tcp_update_scoreboard until 4.17; net/ipv4/tcp_recovery.c: tcp_rack_detect_loss since 4.18",
-            kernels: [LossDetection::ForwardAck, Linux6_18 => LossDetection::Rack],
+            kernels: [LossDetection::ForwardAck, Linux4_18 => LossDetection::Rack],
         };
         sack_walk: SackWalk = {
             name: "sack-walk", subject: Subject::Sender,
@@ -93,33 +128,40 @@ declare! {
             meaning: "how SACKed, lost and retransmittable segments are found",
             source: "net/ipv4/tcp_input.c: tcp_sacktag_write_queue, from the head of the queue for each block until 2.6.15; \
                 fastpath_skb_hint (Kelly) since 2.6.16, tcp_sacktag_bsearch since 4.15; leith 1.1 walks holes",
-            kernels: [SackWalk::FromHead, Linux2_4_23Leith => SackWalk::Holes, Linux6_18 => SackWalk::Index],
+            kernels: [SackWalk::FromHead, Linux2_4_23Leith => SackWalk::Holes, Linux4_18 => SackWalk::Index],
         };
         sack_merging: bool = {
             name: "sack-merging", subject: Subject::Sender,
             meaning: "whether adjacent SACKed buffers are merged",
             source: "net/ipv4/tcp_input.c: tcp_shift_skb_data, since 2.6.29",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
         window_reduction: WindowReduction = {
             name: "window-reduction", subject: Subject::Sender,
-            values: { "rate-halving" => RateHalving, "proportional" => Proportional },
-            meaning: "how cwnd is reduced to ssthresh",
-            source: "net/ipv4/tcp_input.c: tcp_cwnd_down until 3.1; tcp_cwnd_reduction (RFC 6937) since 3.2",
-            kernels: [WindowReduction::RateHalving, Linux6_18 => WindowReduction::Proportional],
+            values: {
+                "rate-halving" => RateHalving, "proportional-for-repairs" => ProportionalForRepairs,
+                "proportional-for-advances" => ProportionalForAdvances, "proportional" => Proportional,
+            },
+            meaning: "how cwnd is reduced to ssthresh, and which ACKs may raise it again meanwhile",
+            source: "net/ipv4/tcp_input.c: tcp_cwnd_down until 3.1; tcp_cwnd_reduction (RFC 6937) since 3.2: slow start for repairs \
+                     until 5.10, for ACKs that advance since 5.11, catching up always since 5.19",
+            kernels: [
+                WindowReduction::RateHalving, Linux4_18 => WindowReduction::ProportionalForRepairs,
+                Linux5_14 => WindowReduction::ProportionalForAdvances, Linux6_1 => WindowReduction::Proportional,
+            ],
         };
         forward_rto: ForwardRto = {
             name: "forward-rto", subject: Subject::Sender,
             values: { "no" => No, "rfc4138" => Rfc4138, "rfc5682" => Rfc5682 },
             meaning: "how spurious timeouts are detected",
             source: "net/ipv4/tcp_input.c: tcp_enter_frto in 2.4.21 to 3.9, off at first; tcp_process_loss since 3.10",
-            kernels: [ForwardRto::No, Linux6_18 => ForwardRto::Rfc5682],
+            kernels: [ForwardRto::No, Linux4_18 => ForwardRto::Rfc5682],
         };
         tail_loss_probe: bool = {
             name: "tail-loss-probe", subject: Subject::Sender,
             meaning: "whether tail loss probes are sent",
             source: "net/ipv4/tcp_output.c: tcp_schedule_loss_probe (RFC 8985), since 3.10",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
         burst_moderation: BurstModeration = {
             name: "burst-moderation", subject: Subject::Sender,
@@ -129,14 +171,14 @@ declare! {
                      and 2.6; leith 1.5 limits what is sent per ACK instead (tcp_htcp_moderation)",
             kernels: [
                 BurstModeration::InFlight, Linux2_4_23Leith => BurstModeration::ByAck,
-                Linux6_18 => BurstModeration::No,
+                Linux4_18 => BurstModeration::No,
             ],
         };
         reduction_cap: bool = {
             name: "reduction-cap", subject: Subject::Sender,
             meaning: "whether rate halving limits cwnd to one more than what is in flight",
             source: "net/ipv4/tcp_input.c: tcp_cwnd_down until 3.1; leith 1.5 removes it (tcp_htcp_cap)",
-            kernels: [true, Linux2_4_23Leith => false, Linux6_18 => false],
+            kernels: [true, Linux2_4_23Leith => false, Linux4_18 => false],
         };
         prior_threshold: PriorThreshold = {
             name: "prior-threshold", subject: Subject::Sender,
@@ -150,7 +192,7 @@ declare! {
             values: { "window" => Window, "all" => All },
             meaning: "what is undone when a late original fills one hole while others are open",
             source: "net/ipv4/tcp_input.c: tcp_try_undo_partial, cwnd alone until 3.11, all since 3.12",
-            kernels: [PartialUndo::Window, Linux6_18 => PartialUndo::All],
+            kernels: [PartialUndo::Window, Linux4_18 => PartialUndo::All],
         };
         undo_again: bool = {
             name: "undo-again", subject: Subject::Sender,
@@ -163,26 +205,26 @@ declare! {
             values: { "as-timeout" => AsTimeout, "forget" => Forget, "wait" => Wait },
             meaning: "the reaction to SACK reneging",
             source: "net/ipv4/tcp_input.c: tcp_check_sack_reneging, tcp_enter_loss until 3.16, a timer since 3.17; leith 1.3 leaves cwnd alone",
-            kernels: [Reneging::AsTimeout, Linux2_4_23Leith => Reneging::Forget, Linux6_18 => Reneging::Wait],
+            kernels: [Reneging::AsTimeout, Linux2_4_23Leith => Reneging::Forget, Linux4_18 => Reneging::Wait],
         };
         window_increase: WindowIncrease = {
             name: "window-increase", subject: Subject::Sender,
             values: { "by-ack" => ByAck, "by-segment" => BySegment },
             meaning: "whether cwnd grows by ACKs or by acknowledged segments",
             source: "net/ipv4/tcp_cong.c: tcp_slow_start by segments since 3.13, tcp_cong_avoid_ai since 4.0",
-            kernels: [WindowIncrease::ByAck, Linux6_18 => WindowIncrease::BySegment],
+            kernels: [WindowIncrease::ByAck, Linux4_18 => WindowIncrease::BySegment],
         };
         window_validation: bool = {
             name: "window-validation", subject: Subject::Sender,
             meaning: "whether cwnd stops growing while the application does not use it",
             source: "net/ipv4/tcp_output.c: tcp_cwnd_validate, is_cwnd_limited, since 3.16",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
         initial_rto: Duration = {
             name: "initial-rto", subject: Subject::Sender,
             meaning: "the RTO before the first RTT sample",
             source: "include/net/tcp.h: TCP_TIMEOUT_INIT, 3 s until 3.0, 1 s since 3.1",
-            kernels: [Duration::from_secs(3), Linux6_18 => Duration::from_secs(1)],
+            kernels: [Duration::from_secs(3), Linux4_18 => Duration::from_secs(1)],
         };
         min_rto: Duration = {
             name: "min-rto", subject: Subject::Sender,
@@ -200,14 +242,14 @@ declare! {
             name: "microsecond-rtt", subject: Subject::Sender,
             meaning: "whether RTTs are measured in microseconds instead of ticks",
             source: "net/ipv4/tcp_input.c: tcp_rtt_estimator, since 3.15",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
         round_trips: RoundTrips = {
             name: "round-trips", subject: Subject::Sender,
             values: { "echoed" => Echoed, "sent" => Sent },
             meaning: "where RTT samples come from: echoed timestamps, or send times",
             source: "net/ipv4/tcp_input.c: tcp_ack_update_rtt, echoes until 3.11, send times since 3.12",
-            kernels: [RoundTrips::Echoed, Linux6_18 => RoundTrips::Sent],
+            kernels: [RoundTrips::Echoed, Linux4_18 => RoundTrips::Sent],
         };
         send_tuning: SendTuning = {
             name: "send-tuning", subject: Subject::Sender,
@@ -219,21 +261,21 @@ declare! {
             name: "autocorking", subject: Subject::Sender,
             meaning: "whether small writes wait for the device's queue",
             source: "net/ipv4/tcp.c: tcp_should_autocork, since 3.14",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
         metrics: MetricsCache = {
             name: "metrics", subject: Subject::Sender,
             values: { "no" => No, "routes" => Routes, "destinations" => Destinations },
             meaning: "where ssthresh and RTTs are cached for the next connection (ubik IV-E)",
             source: "net/ipv4/tcp_input.c: tcp_update_metrics, in the route cache until 3.5; net/ipv4/tcp_metrics.c since 3.6",
-            kernels: [MetricsCache::Routes, Linux6_18 => MetricsCache::Destinations],
+            kernels: [MetricsCache::Routes, Linux4_18 => MetricsCache::Destinations],
         };
         timestamp_clock: TimestampClock = {
             name: "timestamp-clock", subject: Subject::Receiver,
             values: { "jiffies" => Jiffies, "milliseconds" => Milliseconds },
             meaning: "unit of TCP timestamps",
             source: "include/net/tcp.h: tcp_time_stamp, ticks until 4.12, milliseconds since 4.13",
-            kernels: [TimestampClock::Jiffies, Linux6_18 => TimestampClock::Milliseconds],
+            kernels: [TimestampClock::Jiffies, Linux4_18 => TimestampClock::Milliseconds],
         };
         buffer_arithmetic: BufferArithmetic = {
             name: "buffer-arithmetic", subject: Subject::Receiver,
@@ -242,22 +284,56 @@ declare! {
             kernels: [
                 BufferArithmetic::AdvertisedScale(1), Linux2_4_17 => BufferArithmetic::AdvertisedScale(2),
                 Linux2_4_17Drs => BufferArithmetic::AdvertisedScale(1),
-                Linux6_18 => BufferArithmetic::ScalingRatio,
+                Linux4_18 => BufferArithmetic::AdvertisedScale(1), Linux6_6 => BufferArithmetic::ScalingRatio,
             ],
+        };
+        first_scaling_ratio: u8 = {
+            name: "first-scaling-ratio", subject: Subject::Receiver,
+            range: 1..=255,
+            meaning: "with scaling-ratio: the share of memory that is payload until a segment is measured, in 256ths",
+            source: "include/net/tcp.h: TCP_DEFAULT_SCALING_RATIO, 1200 of SKB_TRUESIZE(4096) in 6.6 to 6.9; half since 6.10, and in \
+                     stable 6.6",
+            kernels: [128, Linux6_6 => 65, Linux6_12 => 128],
+        };
+        clamp_follows_ratio: bool = {
+            name: "clamp-follows-ratio", subject: Subject::Receiver,
+            meaning: "with scaling-ratio: whether a buffer set by SO_RCVBUF gets the window of the measured share, instead of that of \
+                      the first",
+            source: "net/ipv4/tcp_input.c: tcp_measure_rcv_mss, since 6.11, and in stable 6.6",
+            kernels: [true, Linux6_6 => false, Linux6_12 => true],
+        };
+        least_receive_buffer: LeastReceiveBuffer = {
+            name: "least-receive-buffer", subject: Subject::Receiver,
+            values: {
+                "four-segments" => FourSegments, "twenty-segments" => TwentySegments, "unchanged" => Unchanged,
+            },
+            meaning: "the receive buffer that an established connection has at least",
+            source: "net/ipv4/tcp_input.c: tcp_fixup_rcvbuf, four segments until 2.6.37; twenty, times eight, in 3.13 to 4.19; not since \
+                     4.20",
+            kernels: [
+                LeastReceiveBuffer::FourSegments, Linux4_18 => LeastReceiveBuffer::TwentySegments,
+                Linux5_14 => LeastReceiveBuffer::Unchanged,
+            ],
+        };
+        early_tuning: bool = {
+            name: "early-tuning", subject: Subject::Receiver,
+            meaning: "whether tuning starts at ten segments read in an RTT, instead of the first window",
+            source: "net/ipv4/tcp_input.c: tcp_init_buffer_space, rcvq_space.space, since 4.20, ten segments since 5.10",
+            kernels: [false, Linux5_14 => true],
         };
         receive_tuning: ReceiveTuning = {
             name: "receive-tuning", subject: Subject::Receiver,
             values: {
                 "fixed" => Fixed, "memory" => Memory, "sender-window" => SenderWindow, "largest" => Largest,
-                "right-sizing" => RightSizing, "growing" => Growing,
+                "right-sizing" => RightSizing, "right-sizing-ahead" => RightSizingAhead, "growing" => Growing,
              },
             meaning: "how the receive buffer is sized (weigle)",
-            source: "net/ipv4/tcp_input.c: by memory in tcp_clamp_window, since 2.4; tcp_rcv_space_adjust, since 2.6.7; \
-                tcp_rcvbuf_grow since 6.16; for the sender's window in LANL's patch; the largest by Semke, Mahdavi and Mathis 1998",
+            source: "net/ipv4/tcp_input.c: by memory in tcp_clamp_window, since 2.4; tcp_rcv_space_adjust, since 2.6.7, ahead of \
+                a sender in slow start since 3.13; tcp_rcvbuf_grow since 6.16; for the sender's window in LANL's patch; the largest by Semke, Mahdavi and Mathis 1998",
             kernels: [
                 ReceiveTuning::Fixed, Linux2_4_17 => ReceiveTuning::Memory,
                 Linux2_4_17Drs => ReceiveTuning::SenderWindow, Linux2_6_14 => ReceiveTuning::RightSizing,
-                Linux6_18 => ReceiveTuning::Growing,
+                Linux4_18 => ReceiveTuning::RightSizingAhead, Linux6_18 => ReceiveTuning::Growing,
             ],
         };
         buffer_memory: BufferMemory = {
@@ -265,7 +341,7 @@ declare! {
             values: { "as-asked" => AsAsked, "as-allocated" => AsAllocated },
             meaning: "how a packet's memory is counted",
             source: "net/core/skbuff.c: alloc_skb, what was asked for until 3.2; SKB_TRUESIZE, what was allocated, since then",
-            kernels: [BufferMemory::AsAsked, Linux6_18 => BufferMemory::AsAllocated],
+            kernels: [BufferMemory::AsAsked, Linux4_18 => BufferMemory::AsAllocated],
         };
         pruning: Pruning = {
             name: "pruning", subject: Subject::Receiver,
@@ -277,7 +353,7 @@ declare! {
             source: "net/ipv4/tcp_input.c: prune_queue in 2.2; tcp_prune_queue, which drops the whole out-of-order queue until 4.8; \
                 tcp_prune_ofo_queue since 4.9",
             kernels: [
-                Pruning::Purge, Linux2_4_17 => Pruning::CollapseAndPurge, Linux6_18 => Pruning::CollapseAndPrune,
+                Pruning::Purge, Linux2_4_17 => Pruning::CollapseAndPurge, Linux4_18 => Pruning::CollapseAndPrune,
             ],
         };
         forward_alloc: ForwardAlloc = {
@@ -285,7 +361,7 @@ declare! {
             values: { "kept" => Kept, "returned" => Returned },
             meaning: "whether a socket keeps freed packet memory reserved; the fast path needs reserved memory",
             source: "include/net/sock.h: sk_stream_rfree, sk_mem_uncharge, kept until 5.19; sk_mem_reclaim, whole pages returned since 6.0",
-            kernels: [ForwardAlloc::Kept, Linux6_18 => ForwardAlloc::Returned],
+            kernels: [ForwardAlloc::Kept, Linux6_1 => ForwardAlloc::Returned],
         };
         window_scale: WindowScale = {
             name: "window-scale", subject: Subject::Receiver,
@@ -299,12 +375,16 @@ declare! {
         };
         first_window: FirstWindow = {
             name: "first-window", subject: Subject::Receiver,
-            values: { "whole" => Whole, "signed" => Signed, "rfc2414" => Rfc2414 },
+            values: {
+                "signed" => Signed, "rfc2414" => Rfc2414, "twenty-segments" => TwentySegments, "field" => Field,
+                "whole" => Whole,
+            },
             meaning: "the initial receive window",
             source: "net/ipv4/tcp_output.c: tcp_select_initial_window, up to MAX_TCP_WINDOW in 2.2; RFC 2414 in 2.4 to 2.6.32; \
-                all of it since 4.20",
+                twenty segments in 3.13 to 4.19; up to 65535 bytes since 4.20, all of it since 6.10",
             kernels: [
-                FirstWindow::Signed, Linux2_4_17 => FirstWindow::Rfc2414, Linux6_18 => FirstWindow::Whole,
+                FirstWindow::Signed, Linux2_4_17 => FirstWindow::Rfc2414, Linux4_18 => FirstWindow::TwentySegments,
+                Linux5_14 => FirstWindow::Field, Linux6_12 => FirstWindow::Whole,
             ],
         };
         zero_window: ZeroWindow = {
@@ -312,7 +392,7 @@ declare! {
             values: { "segment" => BelowSegment, "sixteenth" => BelowSixteenth },
             meaning: "the free space below which the window closes",
             source: "net/ipv4/tcp_output.c: __tcp_select_window, a segment until 3.14; a sixteenth of the buffer since 3.15",
-            kernels: [ZeroWindow::BelowSegment, Linux6_18 => ZeroWindow::BelowSixteenth],
+            kernels: [ZeroWindow::BelowSegment, Linux4_18 => ZeroWindow::BelowSixteenth],
         };
         window_growth: WindowGrowth = {
             name: "window-growth", subject: Subject::Receiver,
@@ -328,19 +408,19 @@ declare! {
             name: "window-growth-beyond-holes", subject: Subject::Receiver,
             meaning: "whether the window also grows with out-of-order data, on connections with SACK",
             source: "net/ipv4/tcp_input.c: tcp_data_queue_ofo, since 3.12",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
         ack_repairs_at_once: bool = {
             name: "ack-repairs-at-once", subject: Subject::Receiver,
             meaning: "whether the ACK of a filled hole is sent immediately",
             source: "net/ipv4/tcp_input.c: tcp_data_queue, ICSK_ACK_NOW, since 4.19",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux5_14 => true],
         };
         challenges: bool = {
             name: "challenges", subject: Subject::Receiver,
             meaning: "whether an unexpected RST, SYN or ACK triggers a challenge ACK",
             source: "net/ipv4/tcp_input.c: tcp_send_challenge_ack, since 3.6 (RFC 5961)",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
         data_beyond_window: bool = {
             name: "data-beyond-window", subject: Subject::Receiver,
@@ -352,7 +432,22 @@ declare! {
             name: "compressed-acks", subject: Subject::Receiver,
             meaning: "whether duplicate ACKs of out-of-order data are compressed",
             source: "net/ipv4/tcp_input.c: __tcp_ack_snd_check, tcp_comp_sack_*, since 4.18",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
+        };
+        uncompressed_acks: u8 = {
+            name: "uncompressed-acks", subject: Subject::Receiver,
+            range: 0..=100,
+            meaning: "duplicate ACKs that are sent before others are compressed",
+            source: "net/ipv4/tcp_input.c: __tcp_ack_snd_check, TCP_FASTRETRANS_THRESH, since 4.20",
+            kernels: [0, Linux5_14 => 3],
+        };
+        pingpong: Pingpong = {
+            name: "pingpong", subject: Subject::Receiver,
+            values: { "replies" => Replies, "three-turns" => ThreeTurns },
+            meaning: "what makes ACKs wait to be piggybacked: replies (tcp_pingpong_thresh), or three turns of a dialogue",
+            source: "net/ipv4/tcp_output.c: tcp_event_data_sent, a reply until 5.0, TCP_PINGPONG_THRESH 3 in 5.1 to 5.19, a reply since \
+                     6.0, tcp_pingpong_thresh since 6.7",
+            kernels: [Pingpong::Replies, Linux5_14 => Pingpong::ThreeTurns, Linux6_1 => Pingpong::Replies],
         };
     }
     sysctls {}

@@ -35,7 +35,7 @@ declare! {
             name: "gso", subject: Subject::TransmitPath,
             meaning: "whether the kernel splits super-packets for a device without TSO",
             source: "net/core/dev.c: dev_gso_segment, since 2.6.18",
-            kernels: [false, Linux6_18 => true],
+            kernels: [false, Linux4_18 => true],
         };
         local_drop_notified: bool = {
             name: "local-drop-notified", subject: Subject::TransmitPath,

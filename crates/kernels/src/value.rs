@@ -164,11 +164,14 @@ impl Value for TickLimit {
 
 /// The default base slice of [`Scheduler::Eevdf`] (since 6.15).
 const BASE_SLICE: Duration = Duration::from_micros(700);
+/// A task that ran too much wakes with that debt.
+const WITH_DEBTS: &str = " with debts";
 
 impl Value for Scheduler {
     fn form() -> String {
         "\"goodness\", \"o1\", \"o1 with extra runs in recvmsg\", \"o1 with extra runs while packets wait\", \
-         \"eevdf\", or \"eevdf 3 ms\" with a base slice"
+         \"cfs\", \"eevdf\", or \"eevdf 3 ms\" with a base slice; \"eevdf with debts\" and \"eevdf with debts 3 ms\" \
+         without delayed dequeues"
             .to_owned()
     }
 
@@ -178,10 +181,18 @@ impl Value for Scheduler {
             "o1" => Some(Self::O1 { extra_run: ExtraRun::Never }),
             "o1 with extra runs in recvmsg" => Some(Self::O1 { extra_run: ExtraRun::InRecvmsg }),
             "o1 with extra runs while packets wait" => Some(Self::O1 { extra_run: ExtraRun::PacketsWait }),
-            "eevdf" => Some(Self::Eevdf { base_slice: BASE_SLICE }),
+            "cfs" => Some(Self::Cfs),
             _ => {
-                let base_slice = duration_from_text(text.strip_prefix("eevdf ")?).ok()?;
-                (!base_slice.is_zero()).then_some(Self::Eevdf { base_slice })
+                let rest = text.strip_prefix("eevdf")?;
+                let (rest, delayed_dequeue) = match rest.strip_prefix(WITH_DEBTS) {
+                    Some(rest) => (rest, false),
+                    None => (rest, true),
+                };
+                let base_slice = match rest {
+                    "" => BASE_SLICE,
+                    _ => duration_from_text(rest.strip_prefix(' ')?).ok()?,
+                };
+                (!base_slice.is_zero()).then_some(Self::Eevdf { base_slice, delayed_dequeue })
             }
         }
     }
@@ -194,7 +205,11 @@ impl Value for Scheduler {
             Self::O1 { extra_run: ExtraRun::PacketsWait } => {
                 "o1 with extra runs while packets wait".to_owned()
             }
-            Self::Eevdf { base_slice } => format!("eevdf {}", duration_text(*base_slice)),
+            Self::Cfs => "cfs".to_owned(),
+            Self::Eevdf { base_slice, delayed_dequeue } => {
+                let debts = if *delayed_dequeue { "" } else { WITH_DEBTS };
+                format!("eevdf{debts} {}", duration_text(*base_slice))
+            }
         }
     }
 }
@@ -289,7 +304,9 @@ mod tests {
             "o1",
             "o1 with extra runs in recvmsg",
             "o1 with extra runs while packets wait",
+            "cfs",
             "eevdf 3 ms",
+            "eevdf with debts 750 µs",
         ] {
             assert_eq!(Scheduler::read(text).unwrap().write(), text);
         }

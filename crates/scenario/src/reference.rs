@@ -4,7 +4,7 @@ use crate::costs::{COSTS, Cost};
 use crate::machines::{MACHINES, machine};
 use crate::read::SECTIONS;
 use crate::schema::{Describe, Fallback, Section};
-use slowpath_kernels::{choices, registry, sysctls};
+use slowpath_kernels::{changes, choices, registry, sysctls};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -122,6 +122,30 @@ fn write_kernels(page: &mut String) {
     for sysctl in sysctls() {
         let values: Vec<String> = kernels.iter().map(|kernel| sysctl.of(kernel)).collect();
         let _ = writeln!(page, "| `{}` | {} |", sysctl.name, values.join(" | "));
+    }
+    write_changes(page);
+}
+
+fn write_changes(page: &mut String) {
+    page.push_str(
+        "\n## Changes between kernels\n\nThe change that gave each choice or sysctl another value, by the first known kernel that \
+         has it. A commit is named only if it was looked up by its id.\n\n",
+    );
+    page.push_str(
+        "| kernel | choice | since | what | function | commit |\n| --- | --- | --- | --- | --- | --- |\n",
+    );
+    for change in changes::all() {
+        let commit = change.commit.zip(change.url());
+        let commit = commit.map(|(commit, url)| format!("[{commit}]({url})")).unwrap_or_default();
+        let _ = writeln!(
+            page,
+            "| {} | `{}` | {} | {} | {} | {commit} |",
+            change.release.name(),
+            change.of,
+            change.origin.text(),
+            change.what,
+            change.function
+        );
     }
 }
 

@@ -192,7 +192,7 @@ impl SendBuffer {
             end.snd.window.cwnd = 10;
         }
         let most = end.snd.sndbuf;
-        let truesize = settings.choices.buffer_memory.send_head() + payload;
+        let truesize = settings.choices.send_head() + payload;
         // A buffer is started while any memory is left, and is then allocated whole (`sk_stream_memory_free`).
         let buffers = most.div_ceil(truesize);
         let super_packet = settings.choices.super_packets.then(|| {
@@ -253,7 +253,9 @@ impl Connection {
         let is_tuned = match self.settings.choices.receive_tuning {
             ReceiveTuning::Fixed | ReceiveTuning::Memory => false,
             ReceiveTuning::SenderWindow | ReceiveTuning::Largest => true,
-            ReceiveTuning::RightSizing | ReceiveTuning::Growing => self.settings.sysctls.tcp_moderate_rcvbuf,
+            ReceiveTuning::RightSizing | ReceiveTuning::RightSizingAhead | ReceiveTuning::Growing => {
+                self.settings.sysctls.tcp_moderate_rcvbuf
+            }
         };
         if is_tuned && !self.rcv.buffer_locked {
             self.raise_buffer(u64::MAX);

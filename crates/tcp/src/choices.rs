@@ -41,8 +41,21 @@ pub enum WindowReduction {
     /// By one for every second ACK, down to a minimum set by the congestion control: half of ssthresh for Reno (rate
     /// halving; `tcp_cwnd_down`).
     RateHalving,
+    /// In proportion to the data delivered, and one more segment only for ACKs of repaired data that report no lost
+    /// retransmission (RFC 6937; `tcp_cwnd_reduction`, 4.3 to 5.10).
+    ProportionalForRepairs,
+    /// In proportion to the data delivered, and one more segment for ACKs that advance and report no loss; other ACKs
+    /// send no more than they deliver (`tcp_cwnd_reduction`, 5.11 to 5.18).
+    ProportionalForAdvances,
     /// In proportion to the data delivered (RFC 6937, RFC 9937; `tcp_cwnd_reduction`).
     Proportional,
+}
+
+impl WindowReduction {
+    /// Whether cwnd follows what is delivered (proportional rate reduction).
+    pub const fn is_proportional(self) -> bool {
+        !matches!(self, Self::RateHalving)
+    }
 }
 
 /// What prevents a burst after an ACK that acknowledges or SACKs much data.
@@ -152,6 +165,38 @@ pub enum BufferArithmetic {
     ScalingRatio,
 }
 
+/// The receive buffer that a connection has at least when it is established (`tcp_fixup_rcvbuf`, until 4.19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeastReceiveBuffer {
+    /// Room for four segments (until 2.6.37).
+    FourSegments,
+    /// Twice the memory of twenty segments, and four times that if the buffer is tuned: tuning takes two to three RTTs
+    /// (3.13 to 4.19).
+    TwentySegments,
+    /// As it is (since 4.20, whose first buffer is large enough).
+    Unchanged,
+}
+
+/// What makes a connection piggyback its ACKs (`inet_csk_enter_pingpong_mode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pingpong {
+    /// Segments sent soon after data arrived, as many as `net.ipv4.tcp_pingpong_thresh` (`tcp_event_data_sent`).
+    Replies,
+    /// Three turns: data sent soon after data arrived that came after the last data sent (5.1 to 5.19).
+    ThreeTurns,
+}
+
+/// How CUBIC's slow start finds that the path is full (`hystart_update`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hystart {
+    /// With clocks of a millisecond. Trains of paced ACKs count as others do, and delays are compared with the minimum
+    /// of the first eight samples of a round (until 5.4).
+    Milliseconds,
+    /// With clocks of a microsecond. A paced train must last twice as long, and delays are compared with the minimum of
+    /// all samples of a round (since 5.6).
+    Microseconds,
+}
+
 /// `struct sk_buff` of 2.4 and 2.6.14, as `tcp_fixup_rcvbuf` has it.
 pub(crate) const OLD_SK_BUFF: u32 = 176;
 /// `MAX_TCP_HEADER` of 2.4 and 2.6.14.
@@ -176,17 +221,19 @@ impl BufferMemory {
         }
     }
 
-    /// The memory of a buffer to send, besides its payload.
+    /// The memory of a buffer to send, besides its payload; `small` is [`Choices::small_send_heads`].
     ///
     /// Until 3.2: `MAX_TCP_HEADER` (128 bytes, a link's header of 32, and 48 for one of IPv6, which distributions
     /// built) and `struct sk_buff`, as `alloc_skb` counts them, rounded up to a whole cache line after an Ethernet
     /// segment. Buffers were sized for a whole segment then, so a partly filled one takes more than this and its
-    /// payload. Since then: a head from the cache of small heads (`SKB_TRUESIZE`: `struct sk_buff`, room for the
-    /// headers and `struct skb_shared_info`), as `SK_MEMINFO_WMEM_QUEUED` shows it on x86-64, 6.18.
-    pub const fn send_head(self) -> u32 {
-        match self {
-            Self::AsAsked => OLD_MAX_TCP_HEADER + 8 + OLD_SK_BUFF,
-            Self::AsAllocated => 832,
+    /// payload. Since then: what `kmalloc` gives for the headers and `struct skb_shared_info`, 1024 bytes, and
+    /// `struct sk_buff`, 256 with its clone's share; since 6.3, a head from the cache of small heads (`SKB_TRUESIZE`), as
+    /// `SK_MEMINFO_WMEM_QUEUED` shows it on x86-64, 6.18.
+    pub const fn send_head(self, small: bool) -> u32 {
+        match (self, small) {
+            (Self::AsAsked, _) => OLD_MAX_TCP_HEADER + 8 + OLD_SK_BUFF,
+            (Self::AsAllocated, false) => 1024 + 256,
+            (Self::AsAllocated, true) => 832,
         }
     }
 
@@ -218,6 +265,10 @@ pub enum FirstWindow {
     Signed,
     /// At most the largest value of a signed field, and at most two to four segments, by the MSS (RFC 2414).
     Rfc2414,
+    /// Twenty segments of 1460 bytes, or as much in larger ones (`tcp_default_init_rwnd`, 3.13 to 4.19).
+    TwentySegments,
+    /// The window of the whole buffer, up to the largest value of the field (4.20 to 6.9).
+    Field,
 }
 
 /// When a small window is advertised as zero, so that the sender waits for a larger one.
@@ -256,6 +307,9 @@ pub enum ReceiveTuning {
     Largest,
     /// Dynamic right-sizing: twice what the application read in an RTT (`tcp_rcv_space_adjust`).
     RightSizing,
+    /// Right-sizing with room for a sender in slow start: the growth from one RTT to the next is expected twice more
+    /// (`tcp_rcv_space_adjust`, 3.13 to 6.15).
+    RightSizingAhead,
     /// Right-sizing that grows by what the next RTT may bring (`tcp_rcvbuf_grow`).
     Growing,
 }
@@ -411,6 +465,16 @@ pub struct Choices {
     pub timestamp_clock: TimestampClock,
     /// How much window a buffer allows.
     pub buffer_arithmetic: BufferArithmetic,
+    /// The measured share before the first segment, in 256ths (`TCP_DEFAULT_SCALING_RATIO`).
+    pub first_scaling_ratio: u8,
+    /// Whether the window clamp follows the measured share (`tcp_measure_rcv_mss`). Otherwise only tuning changes the
+    /// clamp, and a buffer set by `SO_RCVBUF` keeps the clamp of its first share.
+    pub clamp_follows_ratio: bool,
+    /// The buffer of an established connection.
+    pub least_receive_buffer: LeastReceiveBuffer,
+    /// Whether tuning starts when the application reads more than ten segments in an RTT, rather than more than the
+    /// first window (`rcvq_space.space`).
+    pub early_tuning: bool,
     /// How the receive buffer is sized.
     pub receive_tuning: ReceiveTuning,
     /// How the send buffer is sized.
@@ -448,16 +512,26 @@ pub struct Choices {
     pub reneging: Reneging,
     /// Whether super-packets are sent (TSO or GSO).
     pub super_packets: bool,
+    /// Whether a super-packet is filled from the buffer behind it (`tcp_grow_skb`).
+    pub grown_super_packets: bool,
     /// Whether the PSH flag is on every super-packet (`__tcp_transmit_skb`).
     pub push_super_packets: bool,
     /// Whether a connection limits its data in the qdisc and device queues to about a millisecond
     /// (`tcp_small_queue_check`).
     pub small_queues: bool,
+    /// Whether `tcp_limit_output_bytes` also limits connections that are paced.
+    pub paced_output_limit: bool,
+    /// Whether the heads of buffers to send come from a cache of small heads, and count less.
+    pub small_send_heads: bool,
     /// Whether small writes wait for more data while a segment of the socket is still in the device's queue
     /// (`tcp_autocorking`).
     pub autocorking: bool,
     /// Whether ACKs for data beyond a hole are thinned by time (`tcp_comp_sack_*`).
     pub compressed_acks: bool,
+    /// ACKs for data beyond a hole that are sent at once before others are thinned.
+    pub uncompressed_acks: u8,
+    /// What makes a connection piggyback its ACKs.
+    pub pingpong: Pingpong,
     /// Whether the ACK for the last filled hole is sent immediately (`ICSK_ACK_NOW` in `tcp_data_queue`).
     pub ack_repairs_at_once: bool,
     /// Whether RSTs, SYNs and ACKs that may be forged are answered with a challenge ACK (RFC 5961). Without it, any RST
@@ -476,4 +550,15 @@ pub struct Choices {
     pub metrics: MetricsCache,
     /// The congestion control of new sockets.
     pub congestion_control: CongestionControl,
+    /// How CUBIC leaves slow start.
+    pub hystart: Hystart,
+    /// Whether BBR makes room for ACKs that come in lumps (`bbr_update_ack_aggregation`).
+    pub bbr_ack_aggregation: bool,
+}
+
+impl Choices {
+    /// The memory of a buffer to send, besides its payload.
+    pub const fn send_head(&self) -> u32 {
+        self.buffer_memory.send_head(self.small_send_heads)
+    }
 }

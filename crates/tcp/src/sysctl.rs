@@ -94,6 +94,7 @@ pub struct Sysctls {
     pub tcp_shrink_window: bool,
     pub tcp_min_rtt_wlen: Duration,
     pub tcp_backlog_ack_defer: bool,
+    pub tcp_pingpong_thresh: u8,
     pub tcp_reflect_tos: bool,
     pub tcp_migrate_req: bool,
     pub tcp_fwmark_accept: bool,

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_kernels::{KernelProfile, choices, sysctls};
+use slowpath_kernels::{KernelProfile, Release, changes, choices, sysctls};
 use std::fmt::{self, Display};
 
 /// Kernels side by side.
@@ -33,24 +33,79 @@ pub struct Row {
     pub source: &'static str,
     /// What each kernel chose.
     pub values: Vec<String>,
+    /// The changes that made a kernel differ from the one before it in this document, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// A change of a choice or sysctl.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Change {
+    /// The first known kernel that has it.
+    pub kernel: &'static str,
+    /// Where it comes from: the first version of Linux, whose patch, or how distributions configure the kernel.
+    pub since: String,
+    /// The first twelve digits of its commit in Linus Torvalds' tree, if it was looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<&'static str>,
+    /// The address of that commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The function and its file.
+    pub function: &'static str,
+    /// What it changed, and why.
+    pub what: &'static str,
+}
+
+impl Change {
+    fn of(change: &slowpath_kernels::Change) -> Self {
+        Self {
+            kernel: change.release.name(),
+            since: change.origin.text(),
+            commit: change.commit,
+            url: change.url(),
+            function: change.function,
+            what: change.what,
+        }
+    }
+}
+
+/// The changes of a choice or sysctl from each kernel to the next one with another value.
+fn changes_of(name: &str, kernels: &[KernelProfile], values: &[String]) -> Vec<Change> {
+    let mut found: Vec<&slowpath_kernels::Change> = Vec::new();
+    for (pair, values) in kernels.windows(2).zip(values.windows(2)) {
+        let releases = Release::named(&pair[0].name).zip(Release::named(&pair[1].name));
+        if let Some((from, to)) = releases.filter(|_| values[0] != values[1]) {
+            found.extend(changes::between(name, from, to));
+        }
+    }
+    changes::all().filter(|change| found.contains(change)).map(Change::of).collect()
 }
 
 impl Table {
     /// The table of these kernels.
     pub fn of(kernels: &[KernelProfile]) -> Self {
-        let choices = choices().map(|choice| Row {
-            name: choice.name,
-            subject: choice.subject.name(),
-            meaning: choice.meaning,
-            source: choice.source,
-            values: kernels.iter().map(|kernel| choice.of(kernel)).collect(),
+        let choices = choices().map(|choice| {
+            let values: Vec<String> = kernels.iter().map(|kernel| choice.of(kernel)).collect();
+            Row {
+                name: choice.name,
+                subject: choice.subject.name(),
+                meaning: choice.meaning,
+                source: choice.source,
+                changes: changes_of(choice.name, kernels, &values),
+                values,
+            }
         });
-        let sysctls = sysctls().map(|sysctl| Row {
-            name: sysctl.name,
-            subject: "sysctls",
-            meaning: "",
-            source: "",
-            values: kernels.iter().map(|kernel| sysctl.of(kernel)).collect(),
+        let sysctls = sysctls().map(|sysctl| {
+            let values: Vec<String> = kernels.iter().map(|kernel| sysctl.of(kernel)).collect();
+            Row {
+                name: sysctl.name,
+                subject: "sysctls",
+                meaning: "",
+                source: "",
+                changes: changes_of(sysctl.name, kernels, &values),
+                values,
+            }
         });
         Self {
             schema: "slowpath/kernels/1",
@@ -102,8 +157,23 @@ impl Display for Text<'_> {
             if self.layout.sources && !row.source.is_empty() {
                 writeln!(f, "      {}\n      {}", row.meaning, row.source)?;
             }
+            if self.layout.sources {
+                for change in &row.changes {
+                    writeln!(f, "      * {change}")?;
+                }
+            }
         }
         Ok(())
+    }
+}
+
+impl Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({}", self.since, self.what, self.function)?;
+        match &self.url {
+            Some(url) => write!(f, "; {url})"),
+            None => write!(f, ")"),
+        }
     }
 }
 
@@ -140,6 +210,29 @@ mod tests {
         assert!(lines.contains(&"receive path"));
         assert!(!text.contains("net/core/dev.c"));
         assert!(lines.iter().all(|line| line.trim_end() == *line));
+    }
+
+    #[test]
+    fn differences_of_two_kernels_name_their_changes() {
+        let table = Table::of(&[registry::named("5.15").unwrap(), registry::named("6.6").unwrap()]);
+        let row = |name: &str| {
+            let rows = table.choices.iter().chain(&table.sysctls);
+            rows.clone().find(|row| row.name == name).unwrap().clone()
+        };
+        let arithmetic = row("buffer-arithmetic");
+        assert_eq!(arithmetic.values, ["adv-win-scale 1", "scaling-ratio"]);
+        let [change] = &arithmetic.changes[..] else { panic!("{:?}", arithmetic.changes) };
+        assert_eq!((change.since.as_str(), change.commit), ("Linux 6.6", Some("dfa2f0483360")));
+        assert_eq!(change.url.as_deref(), Some("https://git.kernel.org/linus/dfa2f0483360"));
+        for row in table.choices.iter().chain(&table.sysctls) {
+            assert_eq!(row.values[0] == row.values[1], row.changes.is_empty(), "{}", row.name);
+        }
+        let text = table.text(Layout { sources: true, sysctls: true }).to_string();
+        assert!(text.contains("* Linux 6.0: back to one reply"), "{text}");
+        assert!(!table.text(Layout::default()).to_string().contains("Linux 6.0"));
+        // One kernel alone differs from none.
+        let alone = Table::of(&[registry::named("6.6").unwrap()]);
+        assert!(alone.choices.iter().all(|row| row.changes.is_empty()));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The schemas of all documents.
 
-use crate::{doctor, drill, explain, json, lab, live, page, papers, probe, profile, run, sweep, tunings};
+use crate::{
+    doctor, drill, explain, json, kernels, lab, live, page, papers, probe, profile, run, sweep, tunings,
+};
 
 /// The schema of every document, with the name of its file.
 pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
@@ -10,6 +12,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("event-1", schemars::schema_for!(json::EventLine)),
         ("causes-1", schemars::schema_for!(json::Causes)),
         ("live-1", schemars::schema_for!(live::LiveDocument<'static>)),
+        ("kernels-1", schemars::schema_for!(kernels::Table)),
         ("explain-buffer-1", schemars::schema_for!(explain::Buffer)),
         ("explain-wait-1", schemars::schema_for!(explain::Wait)),
         ("probe-1", schemars::schema_for!(probe::ProbeDocument<'static>)),

@@ -3,7 +3,7 @@
 use super::Host;
 use slowpath_tcp::buffers::{AskedBuffer, ReceiveBuffer, SendBuffer};
 use slowpath_tcp::choices::{
-    BufferArithmetic, BufferMemory, FirstWindow, ReceiveTuning, WindowGrowth, WindowScale,
+    BufferArithmetic, BufferMemory, FirstWindow, LeastReceiveBuffer, ReceiveTuning, WindowGrowth, WindowScale,
 };
 
 /// One step.
@@ -170,6 +170,8 @@ impl Host {
             FirstWindow::Whole => "all of it, in whole segments, in a field without a scale",
             FirstWindow::Signed => "all of it, in whole segments, at most 32767 (MAX_TCP_WINDOW)",
             FirstWindow::Rfc2414 => "two to four segments, by the MSS (RFC 2414)",
+            FirstWindow::TwentySegments => "at most twenty segments of 1460, in whole segments",
+            FirstWindow::Field => "all of it, in whole segments, at most 65535",
         };
         steps.push(Step {
             name: "window in the SYN",
@@ -183,7 +185,12 @@ impl Host {
             steps.push(Step {
                 name: "buffer, connected",
                 function: "tcp_fixup_rcvbuf, net/ipv4/tcp_input.c (until 4.19)",
-                formula: "room for four segments at least".to_owned(),
+                formula: match choices.least_receive_buffer {
+                    LeastReceiveBuffer::TwentySegments => {
+                        "2 × memory of twenty segments, × 4 if the buffer is tuned, at least".to_owned()
+                    }
+                    _ => "room for four segments at least".to_owned(),
+                },
                 from: Some(buffer.first.into()),
                 to: buffer.made.into(),
                 unit: "B",
@@ -283,7 +290,10 @@ impl Host {
                 ("Dynamic Right-Sizing, LANL's patch for 2.4", "net.core.rmem_max")
             }
             ReceiveTuning::RightSizing => {
-                ("tcp_rcv_space_adjust, net/ipv4/tcp_input.c (2.6.7 to 6.15)", "tcp_rmem[2]")
+                ("tcp_rcv_space_adjust, net/ipv4/tcp_input.c (2.6.7 to 3.12)", "tcp_rmem[2]")
+            }
+            ReceiveTuning::RightSizingAhead => {
+                ("tcp_rcv_space_adjust, net/ipv4/tcp_input.c (3.13 to 6.15)", "tcp_rmem[2]")
             }
             _ => ("tcp_rcvbuf_grow, net/ipv4/tcp_input.c (since 6.16)", "tcp_rmem[2]"),
         };
@@ -303,7 +313,7 @@ impl Host {
                 name: "memory of a segment",
                 function: "tcp_stream_alloc_skb, net/ipv4/tcp.c (sk_wmem_queued_add)",
                 formula: format!(
-                    "{} bytes of payload and {} for its head, as 6.18 allocates it",
+                    "{} bytes of payload and {} for its head",
                     buffer.payload,
                     buffer.truesize - buffer.payload
                 ),

@@ -19,7 +19,8 @@ pub static CLASS: Key<Class> = Key::new(
 /// Reads it, for a host with this kernel, if known.
 pub fn read(reader: &Reader<'_>, kernel: Option<&KernelProfile>) -> Priority {
     let priority = Priority { class: reader.get(&CLASS), nice: reader.get(&NICE) };
-    let knows_idle = |kernel: &KernelProfile| matches!(kernel.scheduler, Scheduler::Eevdf { .. });
+    let knows_idle =
+        |kernel: &KernelProfile| matches!(kernel.scheduler, Scheduler::Cfs | Scheduler::Eevdf { .. });
     if priority.class == Class::Idle
         && let Some(kernel) = kernel.filter(|kernel| !knows_idle(kernel))
     {

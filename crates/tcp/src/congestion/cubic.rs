@@ -4,7 +4,7 @@
 //! textbook's: time in 1/1024 s (`BICTCP_HZ` 10 bits), the cubic's coefficient 0.4 as 41/1024 · 2^-30.
 
 use super::{AckSample, CaEvent, CaState, Control, Moment, Window};
-use slowpath_model::Instant;
+use crate::choices::Hystart;
 
 /// beta = 717/1024: the factor after a loss (`beta`).
 const BETA: u32 = 717;
@@ -77,8 +77,13 @@ impl Default for Cubic {
     }
 }
 
-const fn micros(now: Instant) -> i64 {
-    now.nanos() / 1_000
+/// HyStart's clock, in microseconds (`bictcp_clock`, `bictcp_clock_us`).
+const fn clock(moment: &Moment) -> i64 {
+    let micros = moment.now.nanos() / 1_000;
+    match moment.hystart {
+        Hystart::Milliseconds => micros / 1_000 * 1_000,
+        Hystart::Microseconds => micros,
+    }
 }
 
 /// The cube root, rounded down. `cubic_root` approximates it within 0.2 %. Integers only, so that every machine gets
@@ -100,7 +105,7 @@ impl Cubic {
     }
 
     fn hystart_reset(&mut self, moment: &Moment) {
-        self.round_start = micros(moment.now);
+        self.round_start = clock(moment);
         self.last_ack = self.round_start;
         self.end_seq = moment.snd_nxt;
         self.round_min = u32::MAX;
@@ -175,6 +180,18 @@ impl Cubic {
         }
     }
 
+    /// How long a train of ACKs may last, in microseconds.
+    fn longest_train(&self, moment: &Moment) -> u32 {
+        match moment.hystart {
+            Hystart::Milliseconds => self.delay_min / 2 / 1_000 * 1_000,
+            Hystart::Microseconds => {
+                let train = self.delay_min + hystart_ack_delay(moment);
+                // Pacing spreads the train over the RTT anyway.
+                if moment.paced { train } else { train / 2 }
+            }
+        }
+    }
+
     /// `hystart_update`: leaves slow start when an ACK train has lasted half an RTT, or when the round's minimum delay
     /// has grown.
     fn hystart(&mut self, window: &mut Window, moment: &Moment, delay: u32) {
@@ -184,18 +201,18 @@ impl Cubic {
         if window.cwnd < HYSTART_LOW_WINDOW {
             return;
         }
-        let now = micros(moment.now);
+        let now = clock(moment);
         if now - self.last_ack <= i64::from(HYSTART_ACK_DELTA) {
             self.last_ack = now;
-            let train = self.delay_min + hystart_ack_delay(moment);
-            // Pacing spreads the train over the RTT anyway.
-            let threshold = if moment.paced { train } else { train / 2 };
+            let threshold = self.longest_train(moment);
             if now - self.round_start > i64::from(threshold) {
                 self.found = true;
                 window.ssthresh = window.cwnd;
             }
         }
-        self.round_min = self.round_min.min(delay);
+        if moment.hystart == Hystart::Microseconds || self.samples < HYSTART_SAMPLES {
+            self.round_min = self.round_min.min(delay);
+        }
         if self.samples < HYSTART_SAMPLES {
             self.samples += 1;
             return;
@@ -277,6 +294,11 @@ impl Control for Cubic {
             return;
         }
         let delay = u32::try_from(rtt.as_micros()).unwrap_or(u32::MAX).max(1);
+        // Eighths of a millisecond.
+        let delay = match moment.hystart {
+            Hystart::Milliseconds => (delay / 125).max(1) * 125,
+            Hystart::Microseconds => delay,
+        };
         if self.delay_min == 0 || self.delay_min > delay {
             self.delay_min = delay;
         }
@@ -289,6 +311,7 @@ impl Control for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slowpath_model::Instant;
 
     #[test]
     fn constants_match_the_kernel() {
@@ -303,5 +326,64 @@ mod tests {
             assert_eq!(u64::from(cube_root(cube)), root);
             assert_eq!(u64::from(cube_root(cube - 1)), root - 1);
         }
+    }
+
+    fn moment(hystart: Hystart, at_ms: i64) -> Moment {
+        Moment {
+            now: Instant::from_nanos(at_ms * 1_000_000),
+            state: CaState::Open,
+            mss: 1448,
+            snd_una: slowpath_model::StreamOffset(1),
+            snd_nxt: slowpath_model::StreamOffset(1_000_000),
+            srtt: None,
+            pacing_rate: 0,
+            paced: false,
+            last_sent: Instant::START,
+            hz: 1000,
+            in_flight: 100,
+            delivered: 0,
+            lost: 0,
+            delivered_at: Instant::START,
+            wire_at: Instant::START,
+            app_limited: false,
+            least_rtt_us: None,
+            most_pacing_rate: u64::MAX,
+            hystart,
+            bbr_ack_aggregation: true,
+        }
+    }
+
+    /// A path whose RTT drops from 150 ms to 100 ms within a round: until 5.7 that round's minimum stayed at 150 ms, far
+    /// above the new minimum, and slow start ended (b344579ca847).
+    #[test]
+    fn drop_of_the_rtt_ends_slow_start_only_with_milliseconds() {
+        let is_over = |hystart| {
+            let (mut cubic, mut window) = (Cubic::default(), Window::new(100));
+            for (nth, rtt_ms) in [150; 8].into_iter().chain([100; 2]).enumerate() {
+                let rtt = Some(std::time::Duration::from_millis(rtt_ms));
+                // Apart, so that they are no train.
+                let moment = moment(hystart, 10 + 5 * nth as i64);
+                cubic.acked(&mut window, &moment, &AckSample { acked: 1, rtt, in_flight: 100 });
+            }
+            !window.in_slow_start()
+        };
+        assert!(is_over(Hystart::Milliseconds));
+        assert!(!is_over(Hystart::Microseconds));
+    }
+
+    /// Pacing spreads the ACKs of a window over half an RTT: since 5.6 that is no sign of a full path (ede656e84658).
+    #[test]
+    fn paced_train_ends_slow_start_only_with_milliseconds() {
+        let lasts = |hystart| {
+            let (mut cubic, mut window) = (Cubic::default(), Window::new(100));
+            (0..200).find(|ms| {
+                let moment = Moment { paced: true, ..moment(hystart, 10 + ms) };
+                let rtt = Some(std::time::Duration::from_millis(100));
+                cubic.acked(&mut window, &moment, &AckSample { acked: 1, rtt, in_flight: 100 });
+                !window.in_slow_start()
+            })
+        };
+        assert_eq!(lasts(Hystart::Milliseconds), Some(51));
+        assert!(lasts(Hystart::Microseconds).is_some_and(|ms| ms > 100));
     }
 }

@@ -22,7 +22,7 @@ pub use scalable::Scalable;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
 
-use crate::choices::CongestionControl;
+use crate::choices::{CongestionControl, Hystart};
 pub use slowpath_model::CaState;
 use slowpath_model::{Instant, StreamOffset};
 use std::fmt::Debug;
@@ -146,6 +146,10 @@ pub struct Moment {
     pub least_rtt_us: Option<u32>,
     /// The limit of `SO_MAX_PACING_RATE`, in bytes per second.
     pub most_pacing_rate: u64,
+    /// The kernel's HyStart.
+    pub hystart: Hystart,
+    /// Whether the kernel's BBR makes room for ACKs that come in lumps.
+    pub bbr_ack_aggregation: bool,
 }
 
 impl Moment {

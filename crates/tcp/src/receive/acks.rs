@@ -1,6 +1,7 @@
 //! When ACKs are sent (`icsk_ack`; net/ipv4/tcp_input.c and tcp_output.c, 6.18).
 
 use super::receiver::Pending;
+use crate::choices::Pingpong;
 use crate::clock::Jiffies;
 use crate::connection::{Connection, State};
 use crate::packet::Packet;
@@ -9,16 +10,14 @@ use std::time::Duration;
 
 /// `TCP_MAX_QUICKACKS` (include/net/tcp.h).
 pub(super) const MAX_QUICKACKS: u8 = 16;
-/// `TCP_FASTRETRANS_THRESH`: duplicate ACKs that are never compressed, since a sender counts them.
-const DUPLICATE_ACKS: u8 = 3;
 /// `TCP_ATO_MIN` and `TCP_DELACK_MIN`: HZ/25.
 const ATO_MIN: Duration = Duration::from_millis(40);
 /// `TCP_DELACK_MAX`: HZ/5.
 const DELACK_MAX: Duration = Duration::from_millis(200);
 /// The maximum delay of an ACK in neither pingpong nor pushed mode (`tcp_send_delayed_ack`: HZ/2).
 const SLOW_ATO_MAX: Duration = Duration::from_millis(500);
-/// `net.ipv4.tcp_pingpong_thresh`.
-const PINGPONG_THRESHOLD: u8 = 1;
+/// `TCP_PINGPONG_THRESH`, 5.1 to 5.19.
+const PINGPONG_TURNS: u8 = 3;
 
 impl Connection {
     fn ato_min(&self) -> i64 {
@@ -27,12 +26,19 @@ impl Connection {
 
     /// Whether ACKs are delayed to be piggybacked (`inet_csk_in_pingpong_mode`).
     pub(crate) fn in_pingpong_mode(&self) -> bool {
-        self.rcv.ack.pingpong >= PINGPONG_THRESHOLD
+        self.rcv.ack.pingpong >= self.pingpong_threshold()
+    }
+
+    fn pingpong_threshold(&self) -> u8 {
+        match self.settings.choices.pingpong {
+            Pingpong::Replies => self.settings.sysctls.tcp_pingpong_thresh,
+            Pingpong::ThreeTurns => PINGPONG_TURNS,
+        }
     }
 
     /// Enters pingpong mode: ACKs are delayed to be piggybacked (`inet_csk_enter_pingpong_mode`).
     pub(crate) fn enter_pingpong_mode(&mut self) {
-        self.rcv.ack.pingpong = PINGPONG_THRESHOLD;
+        self.rcv.ack.pingpong = self.pingpong_threshold();
     }
 
     /// Leaves pingpong mode (`inet_csk_exit_pingpong_mode`).
@@ -180,7 +186,7 @@ impl Connection {
             ack.hole = Some(self.rcv.nxt);
             ack.duplicates = 0;
         }
-        if ack.duplicates < DUPLICATE_ACKS {
+        if ack.duplicates < self.settings.choices.uncompressed_acks {
             ack.duplicates += 1;
             return false;
         }
@@ -318,9 +324,15 @@ impl Connection {
     }
 
     /// Data was sent: if it answers received data, later ACKs wait for piggybacking (`tcp_event_data_sent`).
-    pub(crate) fn data_was_sent(&mut self, now: Instant) {
-        let gap = self.settings.choices.clock.jiffies(now).0 - self.rcv.ack.last_data.0;
-        if gap < self.rcv.ack.ato {
+    pub(crate) fn data_was_sent(&mut self, now: Instant, last_sent: Instant) {
+        let clock = self.settings.choices.clock;
+        let gap = clock.jiffies(now).0 - self.rcv.ack.last_data.0;
+        let counts = match self.settings.choices.pingpong {
+            Pingpong::Replies => true,
+            // In ticks: a turn within one tick is not counted.
+            Pingpong::ThreeTurns => clock.jiffies(last_sent).0 < self.rcv.ack.last_data.0,
+        };
+        if counts && gap < self.rcv.ack.ato {
             self.rcv.ack.pingpong = self.rcv.ack.pingpong.saturating_add(1);
         }
     }

@@ -35,9 +35,14 @@ pub(crate) fn initial_window(
     if mss > 0 && space > mss {
         space -= space % mss;
     }
+    let first = settings.choices.first_window;
     let is_signed =
-        sysctls.tcp_workaround_signed_windows || settings.choices.first_window != FirstWindow::Whole;
-    let window = if is_signed { space.min(MAX_SIGNED_WINDOW) } else { space };
+        sysctls.tcp_workaround_signed_windows || matches!(first, FirstWindow::Signed | FirstWindow::Rfc2414);
+    let window = match first {
+        _ if is_signed => space.min(MAX_SIGNED_WINDOW),
+        FirstWindow::Field => space.min(u16::MAX.into()),
+        _ => space,
+    };
     let scale = if scaling {
         let largest = scaled_for(settings, space, clamp);
         // At most 31 - 15, so the cast is lossless.
@@ -45,9 +50,12 @@ pub(crate) fn initial_window(
     } else {
         0
     };
-    let window = match settings.choices.first_window {
+    let window = match first {
         FirstWindow::Rfc2414 if mss > 1 << scale => window.min(segments_of_rfc_2414(mss).saturating_mul(mss)),
-        FirstWindow::Rfc2414 | FirstWindow::Signed | FirstWindow::Whole => window,
+        FirstWindow::TwentySegments if mss > 1 << scale && settings.route.initrwnd.is_none() => {
+            window.min(twenty_segments(mss).saturating_mul(mss))
+        }
+        _ => window,
     };
     let of_route = settings.route.initrwnd.map_or(u32::MAX, |segments| segments.saturating_mul(mss));
     let window = window.min(of_route);
@@ -60,6 +68,17 @@ pub(crate) fn scaled_for(settings: &Settings, space: u32, clamp: u32) -> u32 {
     match settings.choices.window_scale {
         WindowScale::FirstBuffer => space,
         WindowScale::LargestBuffer => space.max(sysctls.tcp_rmem.max).max(sysctls.rmem_max).min(clamp),
+    }
+}
+
+/// Twice `TCP_INIT_CWND` segments, or fewer larger ones (`tcp_default_init_rwnd`, 3.13 to 4.19).
+pub(super) const fn twenty_segments(mss: u32) -> u32 {
+    const SEGMENTS: u32 = 20;
+    const USUAL: u32 = 1460;
+    match mss {
+        0..=USUAL => SEGMENTS,
+        _ if USUAL * SEGMENTS / mss < 2 => 2,
+        _ => USUAL * SEGMENTS / mss,
     }
 }
 

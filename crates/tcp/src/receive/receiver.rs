@@ -12,9 +12,6 @@ use crate::socket::options::SocketOptions;
 use crate::socket::request::SynAck;
 use slowpath_model::{Instant, StreamOffset};
 
-/// `TCP_DEFAULT_SCALING_RATIO` (include/net/tcp.h): half of memory is payload until something arrives.
-const DEFAULT_SCALING_RATIO: u8 = 128;
-
 /// The receiving half of a connection.
 #[derive(Debug)]
 pub(crate) struct Receiver {
@@ -146,7 +143,7 @@ impl Receiver {
             copied: StreamOffset(0),
             window_clamp: options.window_clamp,
             ssthresh: 0,
-            scaling_ratio: DEFAULT_SCALING_RATIO,
+            scaling_ratio: settings.choices.first_scaling_ratio,
             advmss: settings.advmss(options),
             buffer: options.receive_buffer.unwrap_or(first_buffer(settings)),
             buffer_locked: options.receive_buffer.is_some(),

@@ -1,8 +1,9 @@
 //! Receive buffer autotuning (`tcp_rcv_space_adjust` and its neighbours, net/ipv4/tcp_input.c, 6.18).
 
+use super::initial_window::twenty_segments;
 use super::receiver::QueueSpace;
 use super::window::RATIO_SHIFT;
-use crate::choices::{BufferArithmetic, ReceiveTuning, TimestampClock, WindowGrowth};
+use crate::choices::{BufferArithmetic, LeastReceiveBuffer, ReceiveTuning, TimestampClock, WindowGrowth};
 use crate::connection::Connection;
 use crate::packet::{DEFAULT_MSS, Packet};
 use slowpath_model::{Flags, Instant};
@@ -12,6 +13,8 @@ const MSS_MIN: u32 = 88;
 
 /// `TCP_INIT_CWND`.
 const INITIAL_SEGMENTS: u32 = 10;
+/// What a segment takes besides its payload: MAX_TCP_HEADER, 16, and `struct sk_buff` of 2.4 and 2.6.14.
+const OLD_OVERHEAD: u32 = 192 + 16 + 176;
 /// The minimum payload of a segment that counts for buffer sizing (`tcp_event_data_recv`).
 const TELLING_SIZE: u32 = 128;
 
@@ -19,9 +22,7 @@ impl Connection {
     /// Initialises window and buffers once the connection is established (`tcp_init_buffer_space`; the sender does its
     /// own part).
     pub(crate) fn init_receive_buffer(&mut self, now: Instant) {
-        if !self.measures_ratio() {
-            self.fix_up_buffer();
-        }
+        self.fix_up_buffer();
         let app_win = u32::from(self.settings.sysctls.tcp_app_win);
         let advmss = self.rcv.advmss;
         let full = self.rcv.full_space(&self.settings).max(0);
@@ -43,29 +44,48 @@ impl Connection {
             WindowGrowth::WithArrivals | WindowGrowth::TwiceReceived => rcv.ssthresh.min(rcv.window_clamp),
         };
         rcv.arrivals = QueueSpace { space: 0, seq: rcv.nxt, since: now };
-        let space = rcv.ssthresh.min(rcv.wnd).min(INITIAL_SEGMENTS * advmss);
+        let space = if self.settings.choices.early_tuning {
+            rcv.ssthresh.min(rcv.wnd).min(INITIAL_SEGMENTS * advmss)
+        } else {
+            rcv.wnd
+        };
         rcv.space = QueueSpace { space, seq: rcv.copied, since: now };
     }
 
-    /// Room for four segments at least (`tcp_fixup_rcvbuf`, until 4.19).
+    /// `tcp_fixup_rcvbuf`, until 4.19.
     fn fix_up_buffer(&mut self) {
-        // MAX_TCP_HEADER, 16, and `struct sk_buff` of those kernels.
-        const OVERHEAD: u32 = 192 + 16 + 176;
         if self.rcv.buffer_locked {
             return;
         }
-        let advmss = self.rcv.advmss;
-        let mut each = advmss + OVERHEAD;
+        let least = match self.settings.choices.least_receive_buffer {
+            LeastReceiveBuffer::FourSegments => self.room_for_four(),
+            LeastReceiveBuffer::TwentySegments => {
+                let advmss = self.rcv.advmss;
+                let twice = 2 * expected_truesize(advmss) * twenty_segments(advmss);
+                if self.settings.sysctls.tcp_moderate_rcvbuf { twice << 2 } else { twice }
+            }
+            LeastReceiveBuffer::Unchanged => return,
+        };
+        if self.rcv.buffer < least {
+            self.rcv.buffer = least.min(self.settings.sysctls.tcp_rmem.max);
+        }
+    }
+
+    /// The memory of four segments, until 2.6.37.
+    fn room_for_four(&self) -> u32 {
+        4 * self.room_for(self.rcv.advmss + OLD_OVERHEAD)
+    }
+
+    /// The memory from `each` on whose window holds a segment.
+    fn room_for(&self, mut each: u32) -> u32 {
         // Bounded: from scale 1 on, at least half is left; with a negative scale, a power of two is left.
         for _ in 0..1024 {
-            if self.rcv.window_of(&self.settings, i64::from(each)) >= i64::from(advmss) {
+            if self.rcv.window_of(&self.settings, i64::from(each)) >= i64::from(self.rcv.advmss) {
                 break;
             }
             each += 128;
         }
-        if self.rcv.buffer < 4 * each {
-            self.rcv.buffer = (4 * each).min(self.settings.sysctls.tcp_rmem.max);
-        }
+        each
     }
 
     /// A first guess of the peer's segment size, rather too small than too big (`tcp_initialize_rcv_mss`).
@@ -83,7 +103,10 @@ impl Connection {
             ReceiveTuning::Fixed => false,
             // If all data is in order, the reader is slow, and more memory would not help.
             ReceiveTuning::Memory | ReceiveTuning::SenderWindow => !rcv.ofo.is_empty(),
-            ReceiveTuning::Largest | ReceiveTuning::RightSizing | ReceiveTuning::Growing => true,
+            ReceiveTuning::Largest
+            | ReceiveTuning::RightSizing
+            | ReceiveTuning::RightSizingAhead
+            | ReceiveTuning::Growing => true,
         };
         if rcv.buffer < most && !rcv.buffer_locked && may_grow {
             rcv.buffer = rcv.rmem_alloc.min(most);
@@ -142,6 +165,9 @@ impl Connection {
             return;
         }
         self.rcv.scaling_ratio = ratio;
+        if !self.settings.choices.clamp_follows_ratio {
+            return;
+        }
         let clamp = self.rcv.full_space(&self.settings).max(0);
         self.rcv.set_window_clamp(u32::try_from(clamp).unwrap_or(u32::MAX));
         self.rcv.space.space = self.rcv.space.space.min(self.rcv.window_clamp);
@@ -266,7 +292,10 @@ impl Connection {
         if tuning == ReceiveTuning::SenderWindow || choices.window_growth == WindowGrowth::TwiceReceived {
             self.follow_sender(now);
         }
-        if !matches!(tuning, ReceiveTuning::RightSizing | ReceiveTuning::Growing) {
+        if !matches!(
+            tuning,
+            ReceiveTuning::RightSizing | ReceiveTuning::RightSizingAhead | ReceiveTuning::Growing
+        ) {
             return;
         }
         let space = self.rcv.space;
@@ -331,7 +360,7 @@ impl Connection {
         self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
     }
 
-    /// The buffer for twice what was read, and room for a sender in slow start (`tcp_rcv_space_adjust`, 2.6.7 to 6.14).
+    /// The buffer for twice what was read, and more for a sender in slow start (`tcp_rcv_space_adjust`, 2.6.7 to 6.15).
     fn right_size(&mut self, copied: u32) {
         if copied <= self.rcv.space.space {
             return;
@@ -343,21 +372,23 @@ impl Connection {
         }
         let copied = u64::from(copied);
         let advmss = u64::from(self.rcv.advmss);
-        if self.settings.choices.buffer_arithmetic == BufferArithmetic::ScalingRatio {
+        let is_ahead = self.settings.choices.receive_tuning == ReceiveTuning::RightSizingAhead;
+        if is_ahead || self.measures_ratio() {
             let mut window = (copied << 1) + 16 * advmss;
             window += (window * (copied - before.min(copied)) / before) << 1;
-            self.raise_buffer(self.rcv.space_for(window.min(u64::from(u32::MAX))));
+            let wanted = match self.settings.choices.buffer_arithmetic {
+                BufferArithmetic::ScalingRatio => self.rcv.space_for(window.min(u64::from(u32::MAX))),
+                BufferArithmetic::AdvertisedScale(_) => {
+                    let each = self.room_for(expected_truesize(self.rcv.advmss));
+                    window / advmss.max(1) * u64::from(each)
+                }
+            };
+            self.raise_buffer(wanted);
             return;
         }
         // 2.6.14: twice what was read, in whole segments charged by their memory, and 16 more segments.
         let space = (2 * copied / advmss.max(1)).max(1);
-        let mut each = self.rcv.advmss + 192 + 16 + 176;
-        for _ in 0..1024 {
-            if self.rcv.window_of(&self.settings, i64::from(each)) >= i64::from(self.rcv.advmss) {
-                break;
-            }
-            each += 128;
-        }
+        let each = self.room_for(self.rcv.advmss + OLD_OVERHEAD);
         self.raise_buffer(space * u64::from(each) + 16 * u64::from(each));
     }
 
@@ -375,4 +406,11 @@ impl Connection {
             self.rcv.window_clamp = u32::try_from(clamp).unwrap_or(u32::MAX);
         }
     }
+}
+
+/// `SKB_TRUESIZE(mss + MAX_TCP_HEADER)` of 3.13 to 6.5 on x86-64: 272 bytes for headers, 256 for `struct sk_buff`, 320 for
+/// `struct skb_shared_info`. Twenty segments of 1448 bytes, twice and four times, are the 367,360 bytes that `ss -m` shows
+/// as `rb` at a client of such a kernel.
+const fn expected_truesize(mss: u32) -> u32 {
+    mss + 272 + 256 + 320
 }

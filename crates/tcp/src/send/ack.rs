@@ -429,7 +429,7 @@ impl Connection {
             return;
         }
         if self.snd.in_reduction() {
-            self.reduce_window(sample.acked, sample.losses, acking.flags.any(AckFlags::SND_UNA_ADVANCED));
+            self.reduce_window(sample.acked, sample.losses, acking.flags);
         } else if self.may_raise_window(acking.flags) {
             let moment = self.moment(acking.now);
             let acked = match self.settings.choices.window_increase {

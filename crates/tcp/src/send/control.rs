@@ -27,6 +27,8 @@ impl Connection {
             app_limited: self.snd.rate.is_app_limited(),
             least_rtt_us: self.min_rtt_us(),
             most_pacing_rate: self.options.max_pacing_rate,
+            hystart: self.settings.choices.hystart,
+            bbr_ack_aggregation: self.settings.choices.bbr_ack_aggregation,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::queue::WriteQueue;
 use super::skb::{Fate, Skb, SkbId};
-use crate::choices::{BufferMemory, WindowReduction};
+use crate::choices::BufferMemory;
 use crate::congestion::CaState;
 use crate::connection::Connection;
 use crate::packet::Packet;
@@ -14,11 +14,11 @@ use slowpath_model::{Flags, Instant, StreamOffset};
 const PACING_SHIFT: u32 = 10;
 
 impl Packet {
-    /// The packet's memory in qdisc and device (`skb->truesize`), in kernels that count it, those since 3.6. A pure ACK
-    /// counts for next to nothing (`skb_set_tcp_pure_ack`).
+    /// The packet's memory in qdisc and device (`skb->truesize`), in kernels that count it, those since 3.6, with a small
+    /// head. A pure ACK counts for next to nothing (`skb_set_tcp_pure_ack`).
     pub fn send_memory(&self) -> u32 {
         let control = self.flags.has(Flags::SYN) || self.flags.has(Flags::FIN);
-        if self.len == 0 && !control { 0 } else { BufferMemory::AsAllocated.send_head() + self.len }
+        if self.len == 0 && !control { 0 } else { BufferMemory::AsAllocated.send_head(true) + self.len }
     }
 }
 
@@ -76,7 +76,8 @@ impl Connection {
         }
         let millisecond = u32::try_from(self.snd.pacing_rate >> PACING_SHIFT).unwrap_or(u32::MAX);
         let limit = millisecond.max(2 * self.memory(skb));
-        let most = if self.is_paced() { u32::MAX } else { self.settings.sysctls.tcp_limit_output_bytes };
+        let is_limited = !self.is_paced() || self.settings.choices.paced_output_limit;
+        let most = if is_limited { self.settings.sysctls.tcp_limit_output_bytes } else { u32::MAX };
         let limit = limit.min(most);
         let limit = limit.saturating_mul(1 + u32::from(retransmission));
         // One buffer is always allowed: a late completion must not stop the connection.
@@ -119,7 +120,7 @@ impl Connection {
             }
         }
         self.enter_cwr(now);
-        if newly && self.settings.choices.window_reduction == WindowReduction::Proportional {
+        if newly && self.settings.choices.window_reduction.is_proportional() {
             self.snd.prr_out = sent;
         }
         if let Some(before) = self.snd.device.probe.take() {

@@ -157,7 +157,9 @@ impl Connection {
             }
             let quota = quota.min(most_segments);
             let missing = (quota * mss).saturating_sub(self.snd.queue[id].len());
-            self.grow_head(missing);
+            if self.settings.choices.grown_super_packets {
+                self.grow_head(missing);
+            }
             let segments = self.snd.queue[id].cut(mss);
             let skb = self.snd.queue[id];
             if !self.window_admits(&skb, mss) {
@@ -327,6 +329,7 @@ impl Connection {
         }
         self.set_urgent(&mut packet);
         self.set_ecn(&mut packet);
+        let last_sent = self.snd.last_sent;
         self.account_sent(now, &skb);
         self.pace(now, skb.len());
         self.hand_down(&packet, skb.segments.max(1));
@@ -339,7 +342,7 @@ impl Connection {
             self.ack_was_sent(now);
         }
         if skb.len() > 0 {
-            self.data_was_sent(now);
+            self.data_was_sent(now, last_sent);
         }
     }
 

@@ -1,6 +1,7 @@
 //! RACK: losses by time (RFC 8985; net/ipv4/tcp_recovery.c, 6.18).
 
 use super::ack::micros_since;
+use super::acking::AckFlags;
 use super::sender::{PERSIST, micros};
 use super::skb::{Fate, Skb};
 use super::timer::MIN_TIMEOUT_TICKS;
@@ -103,7 +104,7 @@ impl Connection {
         if in_flight != self.snd.in_flight() {
             if self.snd.ca_state != CaState::Recovery {
                 self.enter_recovery(now, false);
-                self.reduce_window(1, self.snd.lost.wrapping_sub(lost), false);
+                self.reduce_window(1, self.snd.lost.wrapping_sub(lost), AckFlags::default());
             }
             self.retransmit_queue(now);
         }

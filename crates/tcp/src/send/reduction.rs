@@ -1,6 +1,7 @@
 //! Reduction of cwnd to ssthresh (RFC 6937 and RFC 9937, `tcp_cwnd_reduction`; before 3.2 rate halving,
 //! `tcp_cwnd_down`).
 
+use super::acking::AckFlags;
 use crate::choices::{BurstModeration, WindowReduction};
 use crate::congestion::{CaEvent, CaState};
 use crate::connection::Connection;
@@ -24,15 +25,21 @@ impl Connection {
         snd.queue_cwr = self.negotiated.ecn;
     }
 
-    /// `tcp_cwnd_reduction`: `delivered` and `lost` are this ACK's.
-    pub(super) fn reduce_window(&mut self, delivered: u32, lost: u32, advanced: bool) {
+    /// `tcp_cwnd_reduction`: `delivered`, `lost` and `flags` are this ACK's.
+    pub(super) fn reduce_window(&mut self, delivered: u32, lost: u32, flags: AckFlags) {
+        let advanced = flags.any(AckFlags::SND_UNA_ADVANCED) && lost == 0;
+        let repaired = flags.any(AckFlags::RETRANS_DATA_ACKED) && !flags.any(AckFlags::LOST_RETRANS);
         match self.settings.choices.window_reduction {
-            WindowReduction::Proportional => self.reduce_in_proportion(delivered, lost, advanced),
             WindowReduction::RateHalving => self.halve_rate(),
+            WindowReduction::ProportionalForRepairs => self.reduce_in_proportion(delivered, repaired, false),
+            WindowReduction::ProportionalForAdvances => self.reduce_in_proportion(delivered, advanced, false),
+            WindowReduction::Proportional => self.reduce_in_proportion(delivered, advanced, true),
         }
     }
 
-    fn reduce_in_proportion(&mut self, delivered: u32, lost: u32, advanced: bool) {
+    /// Proportional rate reduction. Below ssthresh, an ACK that `progresses` sends one segment more than was delivered
+    /// (PRR-SSRB); and it makes up for what was not sent before, which `always_catches_up` allows every ACK.
+    fn reduce_in_proportion(&mut self, delivered: u32, progresses: bool, always_catches_up: bool) {
         let snd = &mut self.snd;
         if delivered == 0 || snd.window.prior_cwnd == 0 {
             return;
@@ -44,9 +51,11 @@ impl Connection {
             let share = share.div_ceil(u64::from(snd.window.prior_cwnd));
             u32::try_from(share.saturating_sub(u64::from(snd.prr_out))).unwrap_or(0)
         } else {
-            let mut send = snd.prr_delivered.saturating_sub(snd.prr_out).max(delivered);
-            // Slow start while no more is lost (PRR-SSRB).
-            send += u32::from(advanced && lost == 0);
+            let mut send = delivered;
+            if progresses || always_catches_up {
+                send = send.max(snd.prr_delivered.saturating_sub(snd.prr_out));
+            }
+            send += u32::from(progresses);
             send.min(snd.window.ssthresh - in_flight)
         };
         // The first retransmission is always sent.

@@ -204,7 +204,7 @@ impl Connection {
 
     /// The memory of a buffer's head.
     fn head_memory(&self) -> u32 {
-        self.settings.choices.buffer_memory.send_head()
+        self.settings.choices.send_head()
     }
 
     /// The memory that a buffer takes (`skb->truesize`).

@@ -25,6 +25,12 @@ fn of_release(release: Release) -> Settings {
 #[test]
 fn default_syn_windows_match_linux() {
     assert_eq!(syn(of_release(Release::Linux6_18)), (64_240, Some(10)));
+    for release in [Release::Linux5_14, Release::Linux6_1, Release::Linux6_6, Release::Linux6_12] {
+        // A quarter of 128 KiB in 6.6, in whole segments.
+        let window = if release == Release::Linux6_6 { 32_120 } else { 64_240 };
+        assert_eq!(syn(of_release(release)), (window, Some(7)), "{release:?}");
+    }
+    assert_eq!(syn(of_release(Release::Linux4_18)), (29_200, Some(7)));
     assert_eq!(syn(of_release(Release::Linux2_6_14)), (5840, Some(2)));
     assert_eq!(syn(of_release(Release::Linux2_4_17)), (5840, Some(0)));
     assert_eq!(syn(of_release(Release::Linux2_2_20)), (32_120, Some(0)));

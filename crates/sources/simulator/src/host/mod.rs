@@ -146,7 +146,8 @@ impl Host {
         };
         let mut host = Self { id: id_number, costs, cpus, receive, transmit, connections };
         // Nice 19 until 2.6.3x, and 0 since (`ksoftirqd`, `set_user_nice`).
-        let nice = if matches!(kernel.scheduler, kernels::Scheduler::Eevdf { .. }) { 0 } else { 19 };
+        let is_old = matches!(kernel.scheduler, kernels::Scheduler::Goodness | kernels::Scheduler::O1 { .. });
+        let nice = if is_old { 19 } else { 0 };
         let priority = Priority::nice(nice);
         for at in 0..host.receive.softirqs.iter().count() {
             let cpu = Some(host.receive.softirqs[at].cpu);

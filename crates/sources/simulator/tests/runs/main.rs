@@ -12,6 +12,7 @@ mod local_queue;
 mod metrics_cache;
 mod middleboxes;
 mod observer;
+mod receive_window;
 mod round_robin_interrupts;
 mod run;
 mod sack_walk_cost;

@@ -52,7 +52,11 @@ impl Bbr {
 
     /// `bbr_update_ack_aggregation`.
     fn update_lumps(&mut self, window: &Window, moment: &Moment, sample: &RateSample) {
-        if sample.acked == 0 || sample.delivered.is_none() || sample.interval_us.is_none() {
+        if !moment.bbr_ack_aggregation
+            || sample.acked == 0
+            || sample.delivered.is_none()
+            || sample.interval_us.is_none()
+        {
             return;
         }
         if self.round_starts {

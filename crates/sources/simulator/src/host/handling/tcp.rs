@@ -191,8 +191,14 @@ impl Host {
         socket.counts.arrived += 1;
         let truesize = truesize(&frame.packet);
         if socket.is_locked() {
+            let both = |sndbuf: u32| {
+                let limit = u64::from(socket.tcp.receive_buffer()) + u64::from(sndbuf) + (64 << 10);
+                limit.saturating_sub(socket.tcp.receive_memory().into())
+            };
             let room = match self.receive.path.socket_backlog {
                 SocketBacklogLimit::Unlimited => u64::MAX,
+                SocketBacklogLimit::BothBuffers => both(socket.tcp.send_buffer()),
+                SocketBacklogLimit::HalfSendBuffer => both(socket.tcp.send_buffer() / 2),
                 // The send buffer's half is relatively small, and autotuning changes it.
                 SocketBacklogLimit::TwiceReceiveBuffer => {
                     2 * u64::from(socket.tcp.receive_buffer()) + (64 << 10)

@@ -3,8 +3,8 @@
 //! A task's virtual time runs while it does, the slower the more weight it has. A task is *eligible* if it has had no
 //! more than its share: its virtual time is not ahead of the average. Of the eligible tasks, the one with the earliest
 //! virtual deadline runs, and keeps the CPU until its slice is used up (`RUN_TO_PARITY`), unless it becomes ineligible
-//! earlier, for example when another task wakes. A task's debt or credit (its *lag*) is kept while it sleeps; a task
-//! with debt stays in the queue, though asleep, until it has none (`DELAY_DEQUEUE`).
+//! earlier, for example when another task wakes. A task's debt or credit (its *lag*) is kept while it sleeps. Since 6.12,
+//! a task with debt stays in the queue, though asleep, until it has none (`DELAY_DEQUEUE`).
 //!
 //! Queues are searched from end to end: a host has tens of tasks, and a tree would only obscure the rules.
 
@@ -22,7 +22,13 @@ const WEIGHTS: [i64; 40] = [
 /// The weight of a task of SCHED_IDLE (`WEIGHT_IDLEPRIO`).
 const IDLE: i64 = 3;
 /// The weight at which virtual time equals real time (`NICE_0_LOAD`).
-const NICE_0: i64 = 1024;
+pub(super) const NICE_0: i64 = 1024;
+
+/// The weight of a task (`set_load_weight`).
+pub(super) fn weight_of(priority: Priority) -> i64 {
+    let level = (i16::from(priority.nice) + 20).clamp(0, 39) as usize;
+    if priority.class == Class::Idle { IDLE } else { WEIGHTS[level] }
+}
 
 /// The scheduler's state of a task (`struct sched_entity`). Virtual times are nanoseconds at nice 0.
 #[derive(Clone, Copy, Debug)]
@@ -67,15 +73,17 @@ pub struct Eevdf {
     queues: Vec<Queue>,
     slice_ns: i64,
     tick_ns: i64,
+    delays_dequeue: bool,
 }
 
 impl Eevdf {
-    pub fn new(cpus: usize, hz: u32, slice: Duration) -> Self {
+    pub fn new(cpus: usize, hz: u32, slice: Duration, delays_dequeue: bool) -> Self {
         Self {
             tasks: Vec::new(),
             queues: vec![Queue::default(); cpus],
             slice_ns: slice.as_nanos() as i64,
             tick_ns: 1_000_000_000 / i64::from(hz.max(1)),
+            delays_dequeue,
         }
     }
 
@@ -160,9 +168,7 @@ impl Eevdf {
         }
         self.charge(cpu, now);
         let idle = priority.class == Class::Idle;
-        let level = (i16::from(priority.nice) + 20).clamp(0, 39) as usize;
-        let weight = if idle { IDLE } else { WEIGHTS[level] };
-        self.tasks[task.index()] = Entity { weight, idle, ..Entity::ABSENT };
+        self.tasks[task.index()] = Entity { weight: weight_of(priority), idle, ..Entity::ABSENT };
         self.place(cpu, task, true);
     }
 
@@ -185,7 +191,7 @@ impl Eevdf {
     pub fn sleep(&mut self, cpu: usize, now: Instant) {
         self.charge(cpu, now);
         let Some(task) = self.queues[cpu].current.take() else { return };
-        if self.is_eligible(task, self.average(cpu)) {
+        if !self.delays_dequeue || self.is_eligible(task, self.average(cpu)) {
             self.remove(cpu, task);
         } else {
             self.tasks[task.index()].delayed = true;

@@ -6,14 +6,17 @@
 //!
 //! - `goodness`: that of 2.4.
 //! - `o1`: that of 2.6.0 to 2.6.22.
+//! - `cfs`: that of 2.6.23 to 6.5.
 //! - `eevdf`: that of 6.6 and later.
 //! - `realtime`: tasks that run before all of these.
 
+mod cfs;
 mod eevdf;
 mod goodness;
 mod o1;
 mod realtime;
 
+use cfs::Cfs;
 use eevdf::Eevdf;
 use goodness::Goodness;
 use o1::O1;
@@ -60,6 +63,8 @@ enum Fair {
     Goodness(Goodness),
     /// 2.6's.
     O1(O1),
+    /// That between 2.6's and today's.
+    Cfs(Cfs),
     /// Today's.
     Eevdf(Eevdf),
 }
@@ -70,6 +75,7 @@ macro_rules! each {
         match $scheduler {
             Fair::Goodness($name) => $call,
             Fair::O1($name) => $call,
+            Fair::Cfs($name) => $call,
             Fair::Eevdf($name) => $call,
         }
     };
@@ -82,8 +88,10 @@ impl Scheduler {
         let fair = match kind {
             kernels::Scheduler::Goodness => Fair::Goodness(Goodness::new(count, hz)),
             kernels::Scheduler::O1 { extra_run } => Fair::O1(O1::new(count, hz, extra_run)),
-            kernels::Scheduler::Eevdf { .. } => {
-                Fair::Eevdf(Eevdf::new(count, hz, kind.base_slice(cpus).unwrap_or_default()))
+            kernels::Scheduler::Cfs => Fair::Cfs(Cfs::new(count)),
+            kernels::Scheduler::Eevdf { delayed_dequeue, .. } => {
+                let slice = kind.base_slice(cpus).unwrap_or_default();
+                Fair::Eevdf(Eevdf::new(count, hz, slice, delayed_dequeue))
             }
         };
         Self { realtime: Realtime::new(count), fair }
@@ -98,6 +106,7 @@ impl Scheduler {
             _ if is_realtime => self.realtime.wake(cpu, task),
             Fair::Goodness(goodness) => goodness.start(cpu, task, priority.nice, now),
             Fair::O1(o1) => o1.start(cpu, task, priority.nice, forks, now),
+            Fair::Cfs(cfs) => cfs.start(cpu, task, priority, now),
             Fair::Eevdf(eevdf) => eevdf.start(cpu, task, priority, now),
         }
     }
@@ -108,7 +117,7 @@ impl Scheduler {
         match &mut self.fair {
             Fair::O1(o1) => o1.fork(task),
             // These schedulers barely depend on a task's history.
-            Fair::Goodness(_) | Fair::Eevdf(_) => {}
+            Fair::Goodness(_) | Fair::Cfs(_) | Fair::Eevdf(_) => {}
         }
     }
 
@@ -153,6 +162,7 @@ impl Scheduler {
             && match &mut self.fair {
                 Fair::Goodness(goodness) => goodness.tick(cpu, now),
                 Fair::O1(o1) => o1.tick(cpu, interrupted, now),
+                Fair::Cfs(cfs) => cfs.tick(cpu, now),
                 Fair::Eevdf(eevdf) => eevdf.tick(cpu, now),
             }
     }
@@ -162,7 +172,7 @@ impl Scheduler {
     pub fn leaves_recvmsg(&mut self, cpu: usize) -> bool {
         match &mut self.fair {
             Fair::O1(o1) => o1.leaves_recvmsg(cpu),
-            Fair::Goodness(_) | Fair::Eevdf(_) => false,
+            Fair::Goodness(_) | Fair::Cfs(_) | Fair::Eevdf(_) => false,
         }
     }
 
@@ -194,7 +204,7 @@ impl Scheduler {
     pub fn looked_at(&self, cpu: usize) -> usize {
         match &self.fair {
             Fair::Goodness(goodness) => goodness.runnable(cpu),
-            Fair::O1(_) | Fair::Eevdf(_) => 0,
+            Fair::O1(_) | Fair::Cfs(_) | Fair::Eevdf(_) => 0,
         }
     }
 

@@ -103,8 +103,10 @@ impl Cpu {
 }
 
 const O1: kernels::Scheduler = kernels::Scheduler::O1 { extra_run: ExtraRun::Never };
-const EEVDF: kernels::Scheduler = kernels::Scheduler::Eevdf { base_slice: Duration::from_micros(700) };
-const ALL: [kernels::Scheduler; 3] = [kernels::Scheduler::Goodness, O1, EEVDF];
+const CFS: kernels::Scheduler = kernels::Scheduler::Cfs;
+const EEVDF: kernels::Scheduler =
+    kernels::Scheduler::Eevdf { base_slice: Duration::from_micros(700), delayed_dequeue: true };
+const ALL: [kernels::Scheduler; 4] = [kernels::Scheduler::Goodness, O1, CFS, EEVDF];
 
 #[test]
 fn equal_tasks_get_equal_shares() {
@@ -134,6 +136,55 @@ fn o1_slices_match_the_kernel() {
         let slice = (cpu.now - begin) / turns / MS;
         assert!((slice - slice_ms).abs() <= 1 + slice_ms / 20, "nice {nice}: {slice} ms");
     }
+}
+
+/// `sched_slice`: a share of 6 ms (on two CPUs of 12 ms) for up to eight tasks, then 0.75 ms (1.5 ms) each.
+#[test]
+fn cfs_slices_match_the_kernel() {
+    for (cpus, hogs, slice_us) in
+        [(1, 2, 3000), (1, 8, 750), (1, 16, 750), (2, 2, 6000), (2, 4, 3000), (8, 2, 12_000)]
+    {
+        let mut cpu = Cpu::new(CFS, cpus, 10_000, hogs, |_| 0);
+        cpu.run(1_000 * MS);
+        let ran = ticks(&mut cpu, 10_000, |_| Interrupted::default());
+        let turns = ran.windows(2).filter(|pair| pair[0] != pair[1]).count() as i64;
+        let slice = 1_000_000 / turns.max(1);
+        assert!((slice - slice_us).abs() <= 200, "{hogs} hogs on {cpus} CPUs: {slice} µs");
+    }
+}
+
+#[test]
+fn cfs_shares_follow_the_weights() {
+    let mut cpu = Cpu::new(CFS, 1, 1000, 2, |hog| if hog == 0 { 0 } else { 5 });
+    cpu.run(20_000 * MS);
+    let ratio = cpu.ran[0] as f64 / cpu.ran[1] as f64;
+    assert!((ratio - 1024.0 / 335.0).abs() < 0.1, "{ratio}");
+}
+
+/// A task that sleeps half a period is that much behind the others, more than `wakeup_granularity`: it preempts.
+#[test]
+fn cfs_runs_a_sleeper_immediately() {
+    let mut cpu = Cpu::new(CFS, 1, 1000, 8, |_| 0);
+    cpu.run(1_000 * MS);
+    let sleeper = Sleeper { task: TaskId(8), priority: Priority::USUAL, sleep: 50 * MS, burst: MS / 10 };
+    let latencies = cpu.wake_ups(&sleeper, 11_000 * MS);
+    assert!(latencies[latencies.len() * 9 / 10] == 0, "{latencies:?}");
+}
+
+/// Without delayed dequeues (6.6 to 6.11), a task that wants more than its share wakes with its debt, however long it
+/// slept.
+#[test]
+fn eevdf_with_debts_makes_a_greedy_sleeper_wait_longer() {
+    let mean = |delayed_dequeue| {
+        let kind = kernels::Scheduler::Eevdf { base_slice: Duration::from_micros(750), delayed_dequeue };
+        let mut cpu = Cpu::new(kind, 2, 1000, 4, |_| 0);
+        cpu.run(1_000 * MS);
+        let sleeper = Sleeper { task: TaskId(4), priority: Priority::USUAL, sleep: 6 * MS, burst: 3 * MS };
+        let latencies = cpu.wake_ups(&sleeper, 21_000 * MS);
+        latencies.iter().sum::<i64>() / latencies.len() as i64
+    };
+    let (with_debts, paid_off) = (mean(false), mean(true));
+    assert!(with_debts > paid_off + MS, "{with_debts} and {paid_off} ns");
 }
 
 #[test]
