@@ -42,6 +42,7 @@ pub mod cpus;
 pub mod drill;
 pub mod error;
 pub mod experiment;
+pub mod flush;
 pub mod frame;
 pub mod host;
 pub mod lateness;
