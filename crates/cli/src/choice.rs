@@ -5,6 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use slowpath_analyses::VantageOverride;
 use slowpath_model::{Bytes, FlowId};
+use slowpath_runs::values::flow_id;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 /// Which flows.
@@ -49,14 +50,6 @@ pub fn named<T: Clone + Send + Sync + 'static>(
         let found = all.iter().find(|(_, name, short)| *name == text || short.as_ref() == Some(&text));
         found.map(|(value, _, _)| value.clone()).ok_or("no such name")
     })
-}
-
-/// A flow's number.
-pub fn flow_id(text: &str) -> Result<FlowId, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("flows are numbered from 1; `slowpath flows FILE` lists them".to_owned()),
-        Ok(number) => Ok(FlowId(number)),
-    }
 }
 
 /// The addresses of a host's name, at least one, the ones to try first at the front.

@@ -2,8 +2,10 @@
 //! 1 Gbit/s and 40 ms, and the window that a buffer size gives in Linux 2.2 and 2.4.
 //!
 //! - `claims`: the paper's claims, and whether they hold here.
+//! - [`copies`]: copies over ssh, which are measured in the lab.
 
 mod claims;
+pub mod copies;
 
 use crate::PaperCase;
 use crate::figure::{Axis, Figure, Series};

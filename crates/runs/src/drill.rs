@@ -7,6 +7,7 @@ use slowpath_kernels::KernelProfile;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest script, and the longest file that it includes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -20,6 +21,24 @@ pub fn scripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut scripts = Vec::new();
     paths.iter().try_for_each(|path| collect(path, &mut scripts))?;
     Ok(scripts)
+}
+
+/// What holds for every script before its own options.
+///
+/// # Errors
+///
+/// If an option is wrong.
+pub fn config(tolerance: Option<Duration>, options: &[String]) -> Result<Config, Error> {
+    let mut config = Config::default();
+    if let Some(tolerance) = tolerance {
+        config.tolerance = tolerance;
+    }
+    for option in options {
+        let (name, value) =
+            option.split_once('=').map_or((option.as_str(), None), |(name, value)| (name, Some(value)));
+        config.apply(name, value).map_err(|(wrong, hint)| Error::Option(format!("{wrong}: {hint}")))?;
+    }
+    Ok(config)
 }
 
 fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> Result<(), Error> {

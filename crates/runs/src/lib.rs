@@ -26,6 +26,7 @@ pub mod parallel;
 pub mod probe;
 pub mod simulated;
 pub mod sweep;
+pub mod values;
 pub mod waits;
 pub mod watch;
 
