@@ -4,7 +4,6 @@ use crate::Outcome;
 use crate::console;
 use anyhow::bail;
 use clap::{Args, ValueHint};
-use slowpath_kernels::{KernelProfile, registry};
 use slowpath_model::units::duration_from_text;
 use slowpath_runs::drill;
 use slowpath_views::{drill as view, json};
@@ -70,7 +69,7 @@ pub struct Drill {
 
 pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
     let config = drill::config(args.tolerance, &args.options)?;
-    let kernel = kernel(args)?;
+    let kernel = if args.lab { None } else { Some(drill::kernel(&args.kernel, args.hz)?) };
     let scripts = drill::scripts(&args.scripts)?;
     if scripts.is_empty() {
         bail!("there are no scripts (*.pkt) in these folders");
@@ -92,14 +91,4 @@ pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
         out.flush()?;
     }
     Ok(if passed == scripts.len() { Outcome::Whole } else { Outcome::Partial })
-}
-
-/// The kernel to model; `None` for the real one.
-fn kernel(args: &Drill) -> anyhow::Result<Option<KernelProfile>> {
-    if args.lab {
-        return Ok(None);
-    }
-    let mut kernel = registry::find(&args.kernel)?;
-    kernel.tcp.clock.hz = args.hz.unwrap_or(kernel.tcp.clock.hz);
-    Ok(Some(kernel))
 }

@@ -3,7 +3,7 @@
 use crate::Error;
 use slowpath_drill::{Config, Modelled, Script, ScriptReport, Source};
 use slowpath_files::{Root, open_regular};
-use slowpath_kernels::KernelProfile;
+use slowpath_kernels::{KernelProfile, registry};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,17 @@ pub fn scripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut scripts = Vec::new();
     paths.iter().try_for_each(|path| collect(path, &mut scripts))?;
     Ok(scripts)
+}
+
+/// The kernel to model, with its ticks per second if they are given.
+///
+/// # Errors
+///
+/// If no kernel has that name.
+pub fn kernel(name: &str, hz: Option<u32>) -> Result<KernelProfile, Error> {
+    let mut kernel = registry::find(name).map_err(|error| Error::Option(error.to_string()))?;
+    kernel.tcp.clock.hz = hz.unwrap_or(kernel.tcp.clock.hz);
+    Ok(kernel)
 }
 
 /// What holds for every script before its own options.

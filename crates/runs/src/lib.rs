@@ -14,6 +14,7 @@
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
 //! - [`parallel`]: independent jobs on all CPUs.
 
+pub mod cookbook;
 pub mod drill;
 mod error;
 pub mod file;

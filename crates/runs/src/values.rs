@@ -1,8 +1,10 @@
 //! Values of options, from text.
 
+use crate::Error;
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, FlowId, Rate};
 use slowpath_probe::real::{LOWEST_RATE, SERVED_DURATIONS};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 /// A rate from 1 kbit/s to 1 Tbit/s.
@@ -113,4 +115,31 @@ pub fn size(text: &str) -> Result<u32, String> {
         .ok()
         .filter(|size| i32::try_from(*size).is_ok())
         .ok_or_else(|| format!("setsockopt takes an int; write at most {} B, just below 2 GiB", i32::MAX))
+}
+
+/// A host's name in a scenario.
+///
+/// # Errors
+///
+/// What to write instead.
+pub fn host_name(text: &str) -> Result<String, String> {
+    let is_name =
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    if is_name {
+        Ok(text.to_owned())
+    } else {
+        Err("a host's name consists of letters, digits, - and _".to_owned())
+    }
+}
+
+/// The addresses of a host's name, at least one, the ones to try first at the front.
+///
+/// # Errors
+///
+/// If the name has none.
+pub fn addresses(name: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    let no_address = |source| Error::NoAddress { name: name.to_owned(), source };
+    let found: Vec<_> = (bare, port).to_socket_addrs().map_err(|error| no_address(Some(error)))?.collect();
+    if found.is_empty() { Err(no_address(None)) } else { Ok(found) }
 }

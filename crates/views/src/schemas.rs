@@ -1,6 +1,8 @@
 //! The schemas of all documents.
 
-use crate::{doctor, drill, explain, json, lab, live, page, papers, probe, profile, run, sweep, tunings};
+use crate::{
+    cookbook, doctor, drill, explain, json, lab, live, page, papers, probe, profile, run, sweep, tunings,
+};
 
 /// The schema of every document, with the name of its file.
 pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
@@ -30,6 +32,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("run-1", schemars::schema_for!(run::RunDocument<'static>)),
         ("sweep-1", schemars::schema_for!(sweep::SweepDocument<'static>)),
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
+        ("cookbook-1", schemars::schema_for!(cookbook::CookbookDocument<'static>)),
         ("page-1", schemars::schema_for!(page::Page)),
     ]
 }

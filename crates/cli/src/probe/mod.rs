@@ -3,7 +3,6 @@
 mod serve;
 
 use crate::Outcome;
-use crate::choice::addresses;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use crate::scenario::Changes;
@@ -14,7 +13,7 @@ use slowpath_probe::findings::{Found, Wanted};
 use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Progress};
 use slowpath_probe::real::{self, Measured, PORT, ProbeError};
-use slowpath_runs::values::{highest, longest, rates};
+use slowpath_runs::values::{addresses, highest, longest, rates};
 use slowpath_views::probe as view;
 use std::net::SocketAddr;
 use std::path::Path;
