@@ -2,6 +2,7 @@
 
 use crate::causes::Causes;
 use crate::console::{self, Output};
+use crate::cookbook::Cookbook;
 use crate::diagnose::Diagnose;
 use crate::doctor::Doctor;
 use crate::drill::Drill;
@@ -72,6 +73,8 @@ pub enum Command {
     Flows(Flows),
     /// Explain the causes that a verdict can name
     Causes(Causes),
+    /// Write or check cases: anonymised recordings, their verdicts, and what helped
+    Cookbook(Cookbook),
     /// Show the arithmetic behind a cause, step by step
     Explain(Explain),
     /// Simulate a scenario, and show what limited its flows

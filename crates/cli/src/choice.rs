@@ -1,11 +1,10 @@
 //! Arguments that several commands share: which flows, where a capture was made, hosts.
 
-use anyhow::{Context, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use slowpath_analyses::VantageOverride;
 use slowpath_model::{Bytes, FlowId};
-use std::net::{SocketAddr, ToSocketAddrs};
+use slowpath_runs::values::flow_id;
 
 /// Which flows.
 #[derive(Args)]
@@ -49,21 +48,4 @@ pub fn named<T: Clone + Send + Sync + 'static>(
         let found = all.iter().find(|(_, name, short)| *name == text || short.as_ref() == Some(&text));
         found.map(|(value, _, _)| value.clone()).ok_or("no such name")
     })
-}
-
-/// A flow's number.
-pub fn flow_id(text: &str) -> Result<FlowId, String> {
-    match text.parse() {
-        Ok(0) | Err(_) => Err("flows are numbered from 1; `slowpath flows FILE` lists them".to_owned()),
-        Ok(number) => Ok(FlowId(number)),
-    }
-}
-
-/// The addresses of a host's name, at least one, the ones to try first at the front.
-pub fn addresses(name: &str, port: u16) -> anyhow::Result<Vec<SocketAddr>> {
-    let bare = name.trim_start_matches('[').trim_end_matches(']');
-    let resolved = (bare, port).to_socket_addrs().with_context(|| format!("{name} has no address"));
-    let found = resolved?.collect::<Vec<_>>();
-    ensure!(!found.is_empty(), "{name} has no address");
-    Ok(found)
 }

@@ -1,12 +1,11 @@
 //! `slowpath doctor`: which settings of this host would limit a transfer.
 
 use crate::Outcome;
-use crate::choice::addresses;
 use crate::console::{self, Console};
-use crate::tunings::{rate, rtt};
 use clap::{Args, ValueEnum};
 use slowpath_doctor::{Aim, Asked, Files, Role, judge, read};
 use slowpath_model::Rate;
+use slowpath_runs::values::{addresses, rate, rtt};
 use slowpath_views::doctor;
 use std::time::Duration;
 

@@ -4,8 +4,6 @@ use crate::Outcome;
 use crate::console;
 use anyhow::bail;
 use clap::{Args, ValueHint};
-use slowpath_drill::Config;
-use slowpath_kernels::{KernelProfile, registry};
 use slowpath_model::units::duration_from_text;
 use slowpath_runs::drill;
 use slowpath_views::{drill as view, json};
@@ -70,8 +68,8 @@ pub struct Drill {
 }
 
 pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
-    let config = config(args)?;
-    let kernel = kernel(args)?;
+    let config = drill::config(args.tolerance, &args.options)?;
+    let kernel = if args.lab { None } else { Some(drill::kernel(&args.kernel, args.hz)?) };
     let scripts = drill::scripts(&args.scripts)?;
     if scripts.is_empty() {
         bail!("there are no scripts (*.pkt) in these folders");
@@ -93,28 +91,4 @@ pub fn run(args: &Drill) -> anyhow::Result<Outcome> {
         out.flush()?;
     }
     Ok(if passed == scripts.len() { Outcome::Whole } else { Outcome::Partial })
-}
-
-/// What holds for every script before its own options.
-fn config(args: &Drill) -> anyhow::Result<Config> {
-    let mut config = Config::default();
-    if let Some(tolerance) = args.tolerance {
-        config.tolerance = tolerance;
-    }
-    for option in &args.options {
-        let (name, value) =
-            option.split_once('=').map_or((option.as_str(), None), |(name, value)| (name, Some(value)));
-        config.apply(name, value).map_err(|(wrong, hint)| anyhow::anyhow!("{wrong}: {hint}"))?;
-    }
-    Ok(config)
-}
-
-/// The kernel to model; `None` for the real one.
-fn kernel(args: &Drill) -> anyhow::Result<Option<KernelProfile>> {
-    if args.lab {
-        return Ok(None);
-    }
-    let mut kernel = registry::find(&args.kernel)?;
-    kernel.tcp.clock.hz = args.hz.unwrap_or(kernel.tcp.clock.hz);
-    Ok(Some(kernel))
 }

@@ -6,6 +6,7 @@ mod args;
 mod causes;
 mod choice;
 mod console;
+mod cookbook;
 mod diagnose;
 mod doctor;
 mod drill;
@@ -61,6 +62,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Diagnose(args) => diagnose::run(&args, console),
         Command::Show(args) => show::run(&args, console),
         Command::Flows(args) => flows::run(&args, console),
+        Command::Cookbook(args) => cookbook::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Causes(args) => causes::run(&args, console),
         Command::Run(args) => run::run(&args, console),

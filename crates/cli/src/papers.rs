@@ -8,6 +8,7 @@ use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use slowpath_runs::papers as runs;
 use slowpath_runs::papers::lavoie::{self, Asked};
+use slowpath_runs::papers::ubik;
 use slowpath_views::papers as view;
 use std::path::PathBuf;
 
@@ -22,11 +23,15 @@ in two network namespaces with one CPU each, while perf samples the server's CPU
 about three minutes, and shows for each of the paper's claims whether it still holds. --html draws the call graphs (figures \
 14 to 19). --compare compares two kernels or settings function by function (figures 20 to 22).
 
+ubik --lab copies files with scp and rsync over ssh, by real programs over a long path in the lab, with small and large windows of \
+the ssh channel, and shows each rate next to window ÷ RTT. It needs root, OpenSSH, Dropbear and rsync, and takes about a minute.
+
 Examples:
   slowpath papers wu
   slowpath papers wu --html wu.html
   slowpath papers weigle --html weigle.html
   slowpath papers ubik
+  sudo slowpath papers ubik --lab --only 'scp dropbear'
   slowpath papers wu --seeds 1 --json
   sudo slowpath papers lavoie --html lavoie.html --keep profiles
   sudo slowpath papers lavoie --only '64K one sendfile'
@@ -50,13 +55,16 @@ pub struct Papers {
     html: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
-    /// lavoie: only the cases whose names have these words, such as '8K ten sendfile no-TSO'
+    /// ubik: copies over ssh by real programs, on this machine's kernel
+    #[arg(long, conflicts_with_all = ["seeds", "seconds", "from"])]
+    lab: bool,
+    /// lavoie, ubik --lab: only the cases whose names have these words, such as '8K ten sendfile no-TSO'
     #[arg(long, value_name = "WORDS", value_delimiter = ',')]
     only: Vec<String>,
     /// lavoie: how long each case is profiled [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: Option<u64>,
-    /// lavoie: keep perf.data and the counters of each case in this folder, which must not exist
+    /// lavoie, ubik --lab: keep perf.data and counters, or the captures, of each case in this folder, which must not exist
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     keep: Option<PathBuf>,
     /// lavoie: read a folder written by --keep instead of measuring, on the same host
@@ -101,13 +109,20 @@ impl Paper {
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
     args.force.check(args.html.as_deref(), &[], "--html")?;
     let report = match args.paper.simulated() {
+        Some(paper) if args.lab => {
+            ensure!(paper == slowpath_papers::Paper::Ubik, "--lab is for ubik");
+            ubik::copies(&args.only, args.keep.as_deref(), |all| {
+                let bar = console.steps("copy", all, 0);
+                move || bar.step()
+            })?
+        }
         Some(paper) => {
             // --compare requires --from.
             let others =
                 !args.only.is_empty() || args.seconds.is_some() || args.keep.is_some() || args.from.is_some();
             ensure!(
                 !others,
-                "--only, --seconds, --keep, --from and --compare are for lavoie, which is measured; this paper is simulated"
+                "--only, --seconds, --keep, --from and --compare are for lavoie, which is measured (or ubik --lab); this paper is simulated"
             );
             let interrupt = Interrupt::listen()?;
             let found = runs::report(paper, args.seeds.unwrap_or(paper.seeds()), interrupt.flag(), |all| {
@@ -117,6 +132,7 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
             found?.context("interrupted; a paper is only compared as a whole (--seeds 1 is fastest)")?
         }
         None => {
+            ensure!(!args.lab, "--lab is for ubik; lavoie is always measured");
             ensure!(args.seeds.is_none(), "--seeds is for simulated papers; lavoie is measured");
             let [keep, from, compare] = [&args.keep, &args.from, &args.compare].map(Option::as_deref);
             let (only, seconds) = (&args.only[..], args.seconds.unwrap_or(SECONDS));

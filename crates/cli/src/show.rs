@@ -3,7 +3,7 @@
 mod printer;
 
 use crate::Outcome;
-use crate::choice::{Place, flow_id, named};
+use crate::choice::{Place, named};
 use crate::console::{self, Console};
 use crate::recording::{self, Read};
 use clap::builder::TypedValueParser;
@@ -12,6 +12,7 @@ use printer::Printer;
 use slowpath_analyses::settled::Settled;
 use slowpath_analyses::{Analysis, Label};
 use slowpath_model::{FlowId, Instant};
+use slowpath_runs::values::flow_id;
 use std::path::PathBuf;
 
 const HELP: &str = "\

@@ -5,10 +5,10 @@ use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
 use anyhow::{Context, bail};
 use clap::Args;
-use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::{Path, Technique};
 use slowpath_runs::papers::compare_tunings;
+use slowpath_runs::values::{amount, rate, rtt};
 use slowpath_views::tunings as view;
 use std::time::Duration;
 
@@ -46,23 +46,6 @@ pub struct CompareTunings {
     /// Print JSON (schema slowpath/tunings/1) instead of text
     #[arg(long)]
     json: bool,
-}
-
-pub fn rate(text: &str) -> Result<Rate, String> {
-    let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
-    let known = (1_000..=1_000_000_000_000).contains(&rate.get());
-    if known { Ok(rate) } else { Err("write a rate from 1kbit/s to 1Tbit/s".to_owned()) }
-}
-
-pub fn rtt(text: &str) -> Result<Duration, String> {
-    let rtt = duration_from_text(text).map_err(|error| format!("{error}"))?;
-    let known = Duration::from_micros(1)..=Duration::from_secs(100);
-    if known.contains(&rtt) { Ok(rtt) } else { Err("write an RTT from 1us to 100s".to_owned()) }
-}
-
-fn amount(text: &str) -> Result<Bytes, String> {
-    let amount: Bytes = text.parse().map_err(|error| format!("{error}"))?;
-    if amount == Bytes::ZERO { Err("write an amount of at least 1B".to_owned()) } else { Ok(amount) }
 }
 
 pub fn run(args: &CompareTunings, console: &Console) -> anyhow::Result<Outcome> {

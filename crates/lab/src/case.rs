@@ -265,6 +265,7 @@ impl LabelledCase {
                 warm_up_bytes: None,
                 workload,
                 loads: Vec::new(),
+                flushes: Vec::new(),
                 cut_after_ns: None,
                 recording: Recording::default(),
             },

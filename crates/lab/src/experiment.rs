@@ -1,5 +1,6 @@
 //! An experiment of the lab: hosts, a path and a workload. Expectations are part of a [case](crate::case).
 
+use crate::flush::Flush;
 use crate::load::Load;
 use crate::path::PathConfig;
 use crate::recording::Recording;
@@ -27,6 +28,9 @@ pub struct Experiment {
     /// Background load on the hosts' CPUs.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub loads: Vec<Load>,
+    /// When the hosts' parameter caches are flushed.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub flushes: Vec<Flush>,
     /// Streams are closed, finished or not, after this long.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cut_after_ns: Option<u64>,

@@ -13,7 +13,8 @@
 //!   CPUs: [`cpus`].
 //! - What is kept: [`watch`] (captures), [`recording`] (what is left out of it on purpose), [`pcap`], [`pcapng`].
 //! - Scripts in packetdrill's language on this kernel, which say what the model must do: [`drill`].
-//! - A web server under load, for profiles of what serving costs: [`web`].
+//! - A web server under load, for profiles of what serving costs: [`web`]. Copies over ssh: [`ssh`]. The programs that
+//!   they need: [`tools`].
 //! - What is known afterwards: [`samples`] and [`sampled`].
 //!
 //! It needs root, or a user namespace of its own ([`privilege`]), and `ip`, `tc` and `ethtool`. Nothing on the host is
@@ -42,6 +43,7 @@ pub mod cpus;
 pub mod drill;
 pub mod error;
 pub mod experiment;
+pub mod flush;
 pub mod frame;
 pub mod host;
 pub mod lateness;
@@ -64,8 +66,10 @@ pub mod scratch;
 pub mod settings;
 pub mod signals;
 pub mod slots;
+pub mod ssh;
 pub mod task;
 pub mod testbed;
+pub mod tools;
 pub mod truth;
 pub mod tun;
 pub mod vlan;

@@ -6,6 +6,7 @@ use crate::clock;
 use crate::cpus::{self, KeptAway};
 use crate::error::LabError;
 use crate::experiment::Experiment;
+use crate::flush;
 use crate::host::{DEVICE, Host};
 use crate::load;
 use crate::namespaces::{Namespaces, Place};
@@ -186,10 +187,10 @@ impl Bench<'_> {
             let ways = testbed::ways(&self.experiment.settings, configs, self.seeds);
             Some(Relay::open(self.namespaces, ways)?)
         };
-        let (relay_stop, sampler_stop) = (AtomicBool::new(false), AtomicBool::new(false));
+        let [relay_stop, sampler_stop, flush_stop] = [(); 3].map(|()| AtomicBool::new(false));
         let sampler = Sampler::default();
         std::thread::scope(|scope| {
-            let stopper = StopOnDrop([&relay_stop, &sampler_stop]);
+            let stopper = StopOnDrop([&relay_stop, &sampler_stop, &flush_stop]);
             let relay = relay.map(|relay| {
                 scope.spawn(|| {
                     clock::make_thread_punctual(RELAY_PRIORITY);
@@ -213,6 +214,9 @@ impl Bench<'_> {
             let start_ns = clock::monotonic_ns();
             let deadline_ns = start_ns.saturating_add(nanos(CASE_TIME));
             let loads = load::Running::start(&self.experiment.loads, start_ns, deadline_ns, self.seeds[0])?;
+            let flushes = &self.experiment.flushes;
+            let until = &flush_stop;
+            let flushing = scope.spawn(move || flush::at_times(self.namespaces, flushes, start_ns, until));
             let from_ns = clock::realtime_ns();
             let (connections, programs) = self.transfer(&sampler)?;
             let to_ns = clock::realtime_ns();
@@ -221,6 +225,7 @@ impl Bench<'_> {
             let captures = BothHosts { sender: sender_watch.stop()?, receiver: receiver_watch.stop()? };
             let after = self.counters()?;
             drop(stopper);
+            flushing.join().unwrap_or(Err(LabError::Panicked { role: "flushes parameter caches" }))?;
             let carried = match relay {
                 Some(relay) => {
                     let relay = relay.join().map_err(|_| LabError::Panicked { role: "relays packets" })?;
@@ -332,7 +337,7 @@ impl Bench<'_> {
     }
 }
 
-struct StopOnDrop<'a>([&'a AtomicBool; 2]);
+struct StopOnDrop<'a>([&'a AtomicBool; 3]);
 
 impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {

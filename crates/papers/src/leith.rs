@@ -77,7 +77,7 @@ pub fn cases() -> Vec<PaperCase> {
 /// A scenario with choices of the sender's kernel.
 fn case(name: &str, (file, text): (&'static str, &'static str), choices: &[&str]) -> PaperCase {
     let sets = choices.iter().map(|choice| format!("hosts.sender.kernel.{choice}")).collect();
-    PaperCase { name: name.to_owned(), file, text, sets }
+    PaperCase { name: name.to_owned(), file, text, sets, flow: 0 }
 }
 
 /// The case on a path that loses one ACK in ten.

@@ -110,6 +110,8 @@ pub struct PaperCase {
     pub text: &'static str,
     /// Overrides, as for `--set`.
     pub sets: Vec<String>,
+    /// The index of the scenario's flow that is measured.
+    pub flow: usize,
 }
 
 impl PaperCase {

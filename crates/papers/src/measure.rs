@@ -8,12 +8,13 @@ use rtt::Rtts;
 use slowpath_analyses::waits::Waits;
 use slowpath_model::statistics::median;
 use slowpath_model::{End, EventKind, Instant, Wait};
-use slowpath_scenario::{Bulk, Flow, HostId, Rejected, Scenario, Workload};
+use slowpath_scenario::{Bulk, Flow, HostId, Rejected, Scenario, Start, Workload};
 use slowpath_simulator::report::DatagramCounts;
 use slowpath_simulator::{Nobody, Observer, Occurrence, Sight, Simulation, Wants, shown};
+use std::ops::Range;
 use std::time::Duration;
 
-/// The measurements of a scenario's first flow, from its start for its duration.
+/// The measurements of a case's flow, from its start for its duration; of one that follows another, to its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowMeasures {
     /// The duration.
@@ -73,7 +74,7 @@ pub struct Backlog {
 ///
 /// If its scenario is invalid.
 pub fn measure(case: &PaperCase, seed: u64) -> Result<FlowMeasures, Rejected> {
-    Ok(run(&case.scenario(Some(seed))?, &mut Nobody))
+    Ok(run(&case.scenario(Some(seed))?, case.flow, &mut Nobody))
 }
 
 /// Runs a case, and traces it over time.
@@ -83,27 +84,32 @@ pub fn measure(case: &PaperCase, seed: u64) -> Result<FlowMeasures, Rejected> {
 /// If its scenario is invalid.
 pub fn traced(case: &PaperCase, seed: u64) -> Result<(FlowMeasures, Trace), Rejected> {
     let scenario = case.scenario(Some(seed))?;
-    let mut tracer = Tracer::new(&scenario, lasts(&scenario, &scenario.flows[0]));
-    let measured = run(&scenario, &mut tracer);
+    let flow = &scenario.flows[case.flow];
+    let mut tracer = Tracer::new(&scenario, lasts(&scenario, flow).unwrap_or(scenario.duration));
+    let measured = run(&scenario, case.flow, &mut tracer);
     Ok((measured, tracer.finish()))
 }
 
-fn lasts(scenario: &Scenario, flow: &Flow) -> Duration {
-    match &flow.workload {
-        Workload::Bulk(Bulk::Time(lasts)) => *lasts,
-        _ => scenario.duration.saturating_sub(flow.start),
+/// How long a flow is measured; `None` if to its end.
+fn lasts(scenario: &Scenario, flow: &Flow) -> Option<Duration> {
+    match (flow.start, &flow.workload) {
+        (Start::After { .. }, _) => None,
+        (Start::At(_), Workload::Bulk(Bulk::Time(lasts))) => Some(*lasts),
+        (Start::At(start), _) => Some(scenario.duration.saturating_sub(start)),
     }
 }
 
 /// Measures, with another observer.
-fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
-    let flow = &scenario.flows[0];
+fn run(scenario: &Scenario, number: usize, also: &mut dyn Observer) -> FlowMeasures {
+    let flow = &scenario.flows[number];
     let mut simulation = Simulation::new(scenario);
     let lasts = lasts(scenario, flow);
-    let until = Instant::START + flow.start + lasts;
+    let until = lasts.map_or(simulation.end(), |lasts| Instant::START + flow.start.earliest() + lasts);
     let mut watch = Watch {
         sender: flow.sender_host(),
         receiver: flow.receiver_host(),
+        streams: streams(scenario, number),
+        first_connection: None,
         written: 0,
         waits: Waits::default(),
         rtts: Rtts::default(),
@@ -111,13 +117,14 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
         also,
     };
     let receiver = flow.receiver_host().0;
-    let start = Instant::START + flow.start;
+    let start = Instant::START + flow.start.earliest();
     simulation.run_until(start.min(simulation.end()), &mut watch);
     let before = simulation.hosts()[receiver].user_time_of_load();
     simulation.run_until(until.min(simulation.end()), &mut watch);
     let others = simulation.hosts()[receiver].user_time_of_load() - before;
     let reports = simulation.host_reports();
-    let (total, report, sender) = (simulation.total(0), &reports[receiver], &reports[flow.sender_host().0]);
+    let (total, report, sender) =
+        (simulation.total(number), &reports[receiver], &reports[flow.sender_host().0]);
     let mut waited = [0; 6];
     for spread in watch.waits.spreads() {
         for (sum, packets) in waited.iter_mut().zip(spread.classes) {
@@ -131,7 +138,7 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
         .map_or([0.0; 2], |(ticks, hz)| [ticks.user, ticks.system].map(|ticks| ticks as f64 / f64::from(hz)));
     FlowMeasures {
         seconds: match &flow.workload {
-            Workload::Bulk(Bulk::Time(_)) => lasts,
+            Workload::Bulk(Bulk::Time(_)) => lasts.unwrap_or_else(|| total.lasted()),
             // Counting ends with the last datagram.
             _ => total.lasted(),
         }
@@ -157,6 +164,13 @@ fn run(scenario: &Scenario, also: &mut dyn Observer) -> FlowMeasures {
     }
 }
 
+/// The streams of a flow.
+fn streams(scenario: &Scenario, flow: usize) -> Range<usize> {
+    let count = |flow: &Flow| flow.streams as usize;
+    let first = scenario.flows[..flow].iter().map(count).sum();
+    first..first + count(&scenario.flows[flow])
+}
+
 fn lost(simulation: &Simulation) -> u64 {
     let in_hosts = simulation.host_reports().into_iter().map(|host| {
         host.ring.dropped
@@ -172,6 +186,10 @@ fn lost(simulation: &Simulation) -> u64 {
 struct Watch<'a> {
     sender: HostId,
     receiver: HostId,
+    /// The flow's streams.
+    streams: Range<usize>,
+    /// The first connection of the first of them.
+    first_connection: Option<u32>,
     written: u64,
     waits: Waits,
     rtts: Rtts,
@@ -183,7 +201,11 @@ struct Watch<'a> {
 impl Observer for Watch<'_> {
     fn packet(&mut self, sight: &Sight<'_>) {
         self.also.packet(sight);
-        if sight.host == self.sender && sight.frame.connection == 0 && !sight.frame.is_datagram() {
+        if sight.host != self.sender || sight.frame.is_datagram() || sight.link.stream != self.streams.start {
+            return;
+        }
+        let connection = sight.frame.connection;
+        if *self.first_connection.get_or_insert(connection) == connection {
             let segment = shown::segment(sight.frame, sight.from, sight.sent);
             self.rtts.see(sight.at, &segment, self.from);
         }
@@ -196,7 +218,9 @@ impl Observer for Watch<'_> {
     fn happened(&mut self, occurrence: &Occurrence<'_>) {
         self.also.happened(occurrence);
         match occurrence.kind {
-            EventKind::Written { amount, .. } if occurrence.host == self.sender => {
+            EventKind::Written { amount, .. }
+                if occurrence.host == self.sender && self.streams.contains(&occurrence.link.stream) =>
+            {
                 self.written += amount.get()
             }
             EventKind::Waited {

@@ -222,7 +222,7 @@ impl Tracer {
             sender: flow.sender_host(),
             receiver: flow.receiver_host(),
             from: if flow.sender_host() == flow.client { End::A } else { End::B },
-            began: Instant::START + flow.start,
+            began: Instant::START + flow.start.earliest(),
             shift: 0,
             highest: StreamOffset(0),
             last_data: 0.0,

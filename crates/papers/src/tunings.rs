@@ -163,7 +163,7 @@ impl Technique {
             format!("flows.streams={streams}"),
             format!("flows.amount={}B", (path.amount.get() / streams).max(1)),
         ];
-        let mut case = PaperCase { name: self.name().to_owned(), file: FILE, text: TEXT, sets };
+        let mut case = PaperCase { name: self.name().to_owned(), file: FILE, text: TEXT, sets, flow: 0 };
         // A NIC that is not the bottleneck.
         let card = rate.saturating_mul(2).clamp(10_000_000_000, 1_000_000_000_000);
         let (most, first) = match self {

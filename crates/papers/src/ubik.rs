@@ -2,8 +2,10 @@
 //! 1 Gbit/s and 40 ms, and the window that a buffer size gives in Linux 2.2 and 2.4.
 //!
 //! - `claims`: the paper's claims, and whether they hold here.
+//! - [`copies`]: copies over ssh, which are measured in the lab.
 
 mod claims;
+pub mod copies;
 
 use crate::PaperCase;
 use crate::figure::{Axis, Figure, Series};
@@ -26,6 +28,9 @@ const QUEUES: [u32; 3] = [100, 1000, 20_000];
 /// 2.4's default backlog of the receiver's CPU, instead of the scenario's.
 const SHORT_BACKLOG: u32 = 300;
 
+/// A window in MB whose first run has losses.
+const SPOILING_WINDOW: u32 = 8;
+
 /// RUDE's sending rates, in Mbit/s of packets of 1500 bytes, for a second each.
 fn rude_rates() -> impl Iterator<Item = u32> {
     (300..=1000).step_by(20)
@@ -40,6 +45,8 @@ enum Experiment {
     Rude(u32),
     /// iperf over Géant, with the sender's queue and a window in MB.
     Iperf { queue: u32, window: u32 },
+    /// The second of two runs of iperf over Géant with large windows, the parameter cache flushed between them or not.
+    SecondRun { flushed: bool },
     /// iperf over Géant, with 2.4's default backlog of the receiver's CPU.
     IperfShortBacklog { queue: u32, window: u32 },
 }
@@ -53,11 +60,13 @@ impl Experiment {
             .chain(rude_rates().map(Self::Rude))
             .chain(QUEUES.into_iter().flat_map(over))
             .chain(QUEUES[..2].iter().copied().flat_map(short))
+            .chain([false, true].map(|flushed| Self::SecondRun { flushed }))
             .collect()
     }
 
     fn case(self) -> PaperCase {
-        let iperf = |name: String, sets: Vec<String>| PaperCase { name, file: FILE, text: TEXT, sets };
+        let iperf =
+            |name: String, sets: Vec<String>| PaperCase { name, file: FILE, text: TEXT, sets, flow: 0 };
         match self {
             Self::BackToBack => iperf("back to back".to_owned(), vec!["path.delay=50us".to_owned()]),
             Self::Rude(rate) => PaperCase {
@@ -65,9 +74,18 @@ impl Experiment {
                 file: RUDE_FILE,
                 text: RUDE_TEXT,
                 sets: vec![format!("flows.datagrams.rate={rate}Mbit/s")],
+                flow: 0,
             },
             Self::Iperf { queue, window } => {
                 iperf(format!("{window} MB, txqueuelen {queue}"), sets_of(queue, window))
+            }
+            Self::SecondRun { flushed } => {
+                let mut sets = sets_of(QUEUES[1], SPOILING_WINDOW);
+                sets.extend(["duration=30s", "flows.runs=2"].map(str::to_owned));
+                sets.push(format!("flows.flush={flushed}"));
+                let between = if flushed { "with a flush between" } else { "nothing between" };
+                let name = format!("{SPOILING_WINDOW} MB twice, {between}");
+                PaperCase { flow: 1, ..iperf(name, sets) }
             }
             Self::IperfShortBacklog { queue, window } => {
                 let mut sets = sets_of(queue, window);

@@ -38,8 +38,7 @@ const UNPREEMPTED: usize = LISTING_1 + 4;
 
 /// The paper's experiments.
 pub fn cases() -> Vec<PaperCase> {
-    let case =
-        |name: &str, sets: Vec<String>| PaperCase { name: name.to_owned(), file: FILE, text: TEXT, sets };
+    let case = |name: &str, sets| PaperCase { name: name.to_owned(), file: FILE, text: TEXT, sets, flow: 0 };
     let fair = ["1 process", "3 processes", "4 processes", "9 processes"];
     let fair = fair.into_iter().zip(HOGS).map(|(name, hogs)| {
         let load = format!("hosts.receiver.load={{ hogs = {hogs} }}");

@@ -3,10 +3,11 @@
 use crate::Error;
 use slowpath_drill::{Config, Modelled, Script, ScriptReport, Source};
 use slowpath_files::{Root, open_regular};
-use slowpath_kernels::KernelProfile;
+use slowpath_kernels::{KernelProfile, registry};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest script, and the longest file that it includes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -20,6 +21,35 @@ pub fn scripts(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut scripts = Vec::new();
     paths.iter().try_for_each(|path| collect(path, &mut scripts))?;
     Ok(scripts)
+}
+
+/// The kernel to model, with its ticks per second if they are given.
+///
+/// # Errors
+///
+/// If no kernel has that name.
+pub fn kernel(name: &str, hz: Option<u32>) -> Result<KernelProfile, Error> {
+    let mut kernel = registry::find(name).map_err(|error| Error::Option(error.to_string()))?;
+    kernel.tcp.clock.hz = hz.unwrap_or(kernel.tcp.clock.hz);
+    Ok(kernel)
+}
+
+/// What holds for every script before its own options.
+///
+/// # Errors
+///
+/// If an option is wrong.
+pub fn config(tolerance: Option<Duration>, options: &[String]) -> Result<Config, Error> {
+    let mut config = Config::default();
+    if let Some(tolerance) = tolerance {
+        config.tolerance = tolerance;
+    }
+    for option in options {
+        let (name, value) =
+            option.split_once('=').map_or((option.as_str(), None), |(name, value)| (name, Some(value)));
+        config.apply(name, value).map_err(|(wrong, hint)| Error::Option(format!("{wrong}: {hint}")))?;
+    }
+    Ok(config)
 }
 
 fn collect(path: &Path, scripts: &mut Vec<PathBuf>) -> Result<(), Error> {

@@ -35,6 +35,17 @@ pub enum Error {
     /// A host's name cannot be a file name.
     #[error("the files of host {0:?} cannot have its name; give it another one without /")]
     NoFileName(String),
+    /// A host's name has no address.
+    #[error("{name} has no address")]
+    NoAddress {
+        /// The name.
+        name: String,
+        /// What the resolver reported, if it failed.
+        source: Option<io::Error>,
+    },
+    /// An option of scripts is wrong.
+    #[error("{0}")]
+    Option(String),
     /// The scenario has errors.
     #[error(transparent)]
     Rejected(#[from] Rejected),

@@ -14,6 +14,7 @@
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
 //! - [`parallel`]: independent jobs on all CPUs.
 
+pub mod cookbook;
 pub mod drill;
 mod error;
 pub mod file;
@@ -26,6 +27,7 @@ pub mod parallel;
 pub mod probe;
 pub mod simulated;
 pub mod sweep;
+pub mod values;
 pub mod waits;
 pub mod watch;
 

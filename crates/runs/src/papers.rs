@@ -1,8 +1,10 @@
-//! The experiments of papers: simulated on all CPUs, or measured on this machine's kernel ([`lavoie`]).
+//! The experiments of papers: simulated on all CPUs, or measured on this machine's kernel ([`lavoie`],
+//! [`ubik`]).
 
 mod error;
 mod kept;
 pub mod lavoie;
+pub mod ubik;
 
 pub use error::Error;
 

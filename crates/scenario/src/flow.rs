@@ -18,7 +18,9 @@ pub struct Flow {
     /// The path between them.
     pub path: PathId,
     /// When the first connection is opened.
-    pub start: Duration,
+    pub start: Start,
+    /// Whether the parameter caches of its two hosts are flushed just before (`ip tcp_metrics flush`).
+    pub flush: bool,
     /// The number of parallel connections, at least 1.
     pub streams: u32,
     /// The time from opening one connection to opening the next.
@@ -48,6 +50,30 @@ impl Flow {
     }
 }
 
+/// When a flow begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At this time of the run.
+    At(Duration),
+    /// When all processes of another flow have ended, and a pause is over.
+    After {
+        /// The other flow's index in the scenario; it is lower than the index of this one.
+        flow: usize,
+        /// The pause.
+        pause: Duration,
+    },
+}
+
+impl Start {
+    /// The time of the run before which it does not begin.
+    pub const fn earliest(self) -> Duration {
+        match self {
+            Self::At(time) => time,
+            Self::After { pause, .. } => pause,
+        }
+    }
+}
+
 /// What is transferred.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Workload {
@@ -59,6 +85,18 @@ pub enum Workload {
     RequestResponse(RequestResponse),
     /// UDP at a rate, from client to server.
     Datagrams(Datagrams),
+}
+
+impl Workload {
+    /// Whether it ends only with the run.
+    pub const fn is_endless(&self) -> bool {
+        match self {
+            Self::Bulk(bulk) => matches!(bulk, Bulk::Endless),
+            Self::Messages(messages) => messages.count.is_none(),
+            Self::RequestResponse(plan) => plan.count.is_none(),
+            Self::Datagrams(datagrams) => datagrams.lasts.is_none(),
+        }
+    }
 }
 
 /// When a bulk transfer ends.

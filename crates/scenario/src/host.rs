@@ -21,6 +21,8 @@ pub struct Host {
     pub nic: Nic,
     /// Background load on its CPUs.
     pub load: Vec<Load>,
+    /// When its parameter cache is flushed (`ip tcp_metrics flush`), in order.
+    pub flush: Vec<Duration>,
 }
 
 /// A NIC and its driver.

@@ -33,7 +33,7 @@ pub use costs::{Cost, CostTable};
 pub use estimate::Estimate;
 pub use file::{Override, Rejected};
 pub use flow::{
-    Bulk, DATAGRAM_HEADERS, Datagrams, Flow, Messages, Pause, Process, RequestResponse, SocketOptions,
+    Bulk, DATAGRAM_HEADERS, Datagrams, Flow, Messages, Pause, Process, RequestResponse, SocketOptions, Start,
     Workload,
 };
 pub use host::{Affinity, Bus, Class, Host, Load, LoadKind, Nic, Priority};

@@ -123,3 +123,26 @@ fn busy_polling_requires_linux_3_11() {
     );
     insta::assert_snapshot!(error);
 }
+
+#[test]
+fn sequences_that_cannot_be_are_refused() {
+    let error = refused(
+        r#"[[flows]]
+name = "endless"
+runs = 2
+[[flows]]
+name = "next"
+after = "endles"
+[[flows]]
+start = "1 s"
+after = "endless"
+[[flows]]
+pause = "1 s"
+[[flows]]
+name = "many"
+amount = "1 B"
+runs = 1000
+"#,
+    );
+    insta::assert_snapshot!(error);
+}

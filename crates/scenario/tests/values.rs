@@ -9,7 +9,9 @@ use slowpath_path::middlebox::MiddleboxConfig;
 use slowpath_path::mtu::MtuConfig;
 use slowpath_path::window_scale::WindowScaleConfig;
 use slowpath_scenario::schema::Origin;
-use slowpath_scenario::{Affinity, Bulk, Checked, LoadKind, Override, Priority, Scenario, Workload, check};
+use slowpath_scenario::{
+    Affinity, Bulk, Checked, LoadKind, Override, Priority, Scenario, Start, Workload, check,
+};
 use std::time::Duration;
 
 fn checked(text: &str, overrides: &[&str]) -> Checked {
@@ -266,4 +268,28 @@ fn middleboxes_keep_their_order_and_have_exactly_one_kind() {
         let error = check("x.toml", &text, &[], None).expect_err(wrong).to_string();
         assert!(error.contains(why), "{error}");
     }
+}
+
+/// Each run is a flow of its own, and the next flow follows the last run.
+#[test]
+fn runs_follow_one_another() {
+    let scenario = scenario(
+        "[hosts.sender]\nflush = [\"3 s\", \"2 s\"]\n[[flows]]\nname = \"bad\"\namount = \"1 MB\"\nstart = \"1 s\"\n\
+         [[flows]]\nname = \"later\"\nafter = \"bad\"\nruns = 2\npause = \"300 ms\"\nflush = true\nlasts = \"1 s\"\n\
+         [[flows]]\nafter = \"later\"\n",
+    );
+    let flows: Vec<_> =
+        scenario.flows.iter().map(|flow| (flow.name.as_str(), flow.start, flow.flush)).collect();
+    let after = |flow, milliseconds| Start::After { flow, pause: Duration::from_millis(milliseconds) };
+    assert_eq!(
+        flows,
+        [
+            ("bad", Start::At(Duration::from_secs(1)), false),
+            ("later 1", after(0, 300), true),
+            ("later 2", after(1, 300), true),
+            ("flow-3", after(2, 1000), false),
+        ]
+    );
+    assert_eq!(scenario.hosts[0].flush, [2, 3].map(Duration::from_secs));
+    assert_eq!(scenario.flow_of_streams(), [0, 1, 2, 3]);
 }

@@ -32,6 +32,7 @@
 //! documents, and no other crate derives a schema, except for files that it reads back (`xtask/tests/house/json.rs`).
 
 pub mod chart;
+pub mod cookbook;
 mod counts;
 pub mod diagnosis;
 pub mod doctor;

@@ -1,7 +1,8 @@
 //! The schemas of all documents.
 
 use crate::{
-    doctor, drill, explain, json, kernels, lab, live, page, papers, probe, profile, run, sweep, tunings,
+    cookbook, doctor, drill, explain, json, kernels, lab, live, page, papers, probe, profile, run, sweep,
+    tunings,
 };
 
 /// The schema of every document, with the name of its file.
@@ -33,6 +34,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("run-1", schemars::schema_for!(run::RunDocument<'static>)),
         ("sweep-1", schemars::schema_for!(sweep::SweepDocument<'static>)),
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
+        ("cookbook-1", schemars::schema_for!(cookbook::CookbookDocument<'static>)),
         ("page-1", schemars::schema_for!(page::Page)),
     ]
 }

@@ -2,11 +2,11 @@
 
 use crate::Outcome;
 use crate::console;
-use crate::tunings::rtt;
 use anyhow::Context;
 use clap::Args;
 use slowpath_kernels::{KernelProfile, registry};
-use slowpath_model::{Bytes, Rate};
+use slowpath_model::Rate;
+use slowpath_runs::values::{rtt, size};
 use slowpath_scenario::sysctl;
 use slowpath_views::explain::{self, BufferQuestion};
 use std::time::Duration;
@@ -54,14 +54,6 @@ pub struct Buffer {
     /// Print JSON (schema slowpath/explain-buffer/1) instead of text
     #[arg(long)]
     json: bool,
-}
-
-fn size(text: &str) -> Result<u32, String> {
-    let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
-    u32::try_from(size.get())
-        .ok()
-        .filter(|size| i32::try_from(*size).is_ok())
-        .ok_or_else(|| format!("setsockopt takes an int; write at most {} B, just below 2 GiB", i32::MAX))
 }
 
 pub fn run(args: &Buffer) -> anyhow::Result<Outcome> {

@@ -6,6 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use slowpath_model::units::duration_from_text;
 use slowpath_papers::wu::equations::Tasks;
+use slowpath_runs::values::chance;
 use slowpath_views::explain::{self, WaitQuestion};
 use std::time::Duration;
 
@@ -69,11 +70,6 @@ pub struct Wait {
     /// Print JSON (schema slowpath/explain-wait/1) instead of text
     #[arg(long)]
     json: bool,
-}
-
-fn chance(text: &str) -> Result<f64, String> {
-    let chance = text.parse().ok().filter(|chance| (0.0..=1.0).contains(chance));
-    chance.ok_or_else(|| "write a number from 0 to 1, such as 0.0001".to_owned())
 }
 
 pub fn run(args: &Wait) -> anyhow::Result<Outcome> {

@@ -3,19 +3,17 @@
 mod serve;
 
 use crate::Outcome;
-use crate::choice::addresses;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use crate::scenario::Changes;
-use crate::tunings::rate;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum, ValueHint};
 use slowpath_model::Rate;
-use slowpath_model::units::duration_from_text;
 use slowpath_probe::findings::{Found, Wanted};
 use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Progress};
-use slowpath_probe::real::{self, LOWEST_RATE, Measured, PORT, ProbeError, SERVED_DURATIONS};
+use slowpath_probe::real::{self, Measured, PORT, ProbeError};
+use slowpath_runs::values::{addresses, highest, longest, rates};
 use slowpath_views::probe as view;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -110,22 +108,6 @@ enum What {
     Ramp,
     /// A TCP transfer each way
     Tcp,
-}
-
-fn highest(text: &str) -> Result<Rate, String> {
-    let rate = rate(text)?;
-    if rate >= LOWEST_RATE { Ok(rate) } else { Err(format!("write a rate of {LOWEST_RATE} or more")) }
-}
-
-fn longest(text: &str) -> Result<Duration, String> {
-    let time = duration_from_text(text).map_err(|error| format!("{error}"))?;
-    if SERVED_DURATIONS.contains(&time) { Ok(time) } else { Err("write a time from 10ms to 60s".to_owned()) }
-}
-
-fn rates(text: &str) -> Result<(Rate, Rate), String> {
-    let (from, to) = text.split_once("..").ok_or("write two rates, such as 300Mbit/s..1Gbit/s")?;
-    let (from, to) = (rate(from)?, rate(to)?);
-    if from < to { Ok((from, to)) } else { Err("the first rate must be below the second".to_owned()) }
 }
 
 impl Probe {

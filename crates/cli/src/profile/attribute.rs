@@ -1,11 +1,12 @@
 //! `slowpath profile attribute`: for which high-level functions others ran.
 
-use super::{Source, load, share};
+use super::{Source, load};
 use crate::Outcome;
 use crate::console::{self, Console};
 use crate::output::Force;
 use clap::{Args, ValueHint};
 use slowpath_cost::{Attribution, Count};
+use slowpath_runs::values::share;
 use slowpath_views::profile::attribute::{self as view, Shown};
 use slowpath_views::profile::graph;
 use std::path::PathBuf;

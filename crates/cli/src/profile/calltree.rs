@@ -1,10 +1,11 @@
 //! `slowpath profile calltree`: lavoie's Calltree.
 
-use super::{Source, load, share};
+use super::{Source, load};
 use crate::Outcome;
 use crate::console::{self, Console};
 use anyhow::bail;
 use clap::Args;
+use slowpath_runs::values::share;
 use slowpath_views::profile::calltree::Climbed;
 
 const HELP: &str = "\

@@ -6,6 +6,7 @@ use crate::console::{self, Console, warn};
 use anyhow::Context;
 use clap::{Args, ValueHint};
 use slowpath_cost::each::costs;
+use slowpath_runs::values::host_name;
 use slowpath_views::profile::costs as view;
 use std::path::PathBuf;
 
@@ -44,16 +45,6 @@ pub struct Costs {
     /// Print JSON (schema slowpath/profile-costs/1) instead of text
     #[arg(long)]
     json: bool,
-}
-
-fn host_name(text: &str) -> Result<String, String> {
-    let is_name =
-        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-    if is_name {
-        Ok(text.to_owned())
-    } else {
-        Err("a host's name consists of letters, digits, - and _".to_owned())
-    }
 }
 
 pub fn run(args: &Costs, console: &Console) -> anyhow::Result<Outcome> {

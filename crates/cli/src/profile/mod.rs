@@ -88,14 +88,6 @@ struct Names {
     inline: bool,
 }
 
-/// A share such as `1%` or `0.5 %`, as a part of 1.
-fn share(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').and_then(|number| number.trim_end().parse::<f64>().ok());
-    number.filter(|share| (0.0..100.0).contains(share)).map(|share| share / 100.0).ok_or_else(|| {
-        format!("{text:?} is not a share; write a percentage from 0% to below 100%, such as 5%")
-    })
-}
-
 pub fn run(args: &Profile, console: &Console) -> anyhow::Result<Outcome> {
     match &args.what {
         What::Record(args) => record::run(args, console),

@@ -4,6 +4,7 @@
 use crate::captures::Captures;
 use crate::lab::{made_since, namespaces};
 use crate::programs::LISTENING;
+use slowpath_lab::ssh;
 use slowpath_lab::web::tools;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -43,14 +44,25 @@ const RUNS: [&[&str]; 8] = [
 const NEAR_END: &[&str] = &["probe", "127.0.19.7", "--port", "52019", "--tcp", "1s"];
 /// Runs only where its programs are installed.
 const WEB: &[&str] = &["papers", "lavoie", "--keep", "kept"];
+/// Likewise.
+const SSH: &[&str] = &["papers", "ubik", "--lab", "--keep", "kept"];
 
-/// Processes that run this binary, or were started in its folder.
+/// Processes that run this binary, or were started in its folder, or have a file of the folder in their command.
 fn running(binary: &Path) -> Vec<PathBuf> {
     let all = fs::read_dir("/proc").expect("proc(5)").flatten().map(|entry| entry.path());
     let is = |process: &Path, link: &str, what: Option<&Path>| {
         fs::read_link(process.join(link)).is_ok_and(|found| Some(found.as_path()) == what)
     };
-    all.filter(|process| is(process, "exe", Some(binary)) || is(process, "cwd", binary.parent())).collect()
+    // sshd changes its working directory.
+    let folder = binary.parent().unwrap_or(binary).as_os_str().as_encoded_bytes();
+    let names_it = |process: &Path| {
+        let command = fs::read(process.join("cmdline")).unwrap_or_default();
+        command.windows(folder.len()).any(|part| part == folder)
+    };
+    let is_ours = |process: &Path| {
+        is(process, "exe", Some(binary)) || is(process, "cwd", binary.parent()) || names_it(process)
+    };
+    all.filter(|process| is_ours(process)).collect()
 }
 
 /// Ids of all BPF programs, maps and links on the machine. A pin would keep its object.
@@ -101,6 +113,12 @@ fn killed_commands_leave_nothing_behind() {
     match tools::missing().first() {
         None => runs.push(WEB),
         Some(missing) => println!("not judged: papers lavoie killed: {} is not installed", missing.command),
+    }
+    match ssh::missing().first() {
+        None => runs.push(SSH),
+        Some(missing) => {
+            println!("not judged: papers ubik --lab killed: {} is not installed", missing.command)
+        }
     }
     if let Ok(only) = env::var("SLOWPATH_KILLED") {
         runs.retain(|run| run.join(" ").starts_with(&only));

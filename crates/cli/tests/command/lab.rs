@@ -171,3 +171,31 @@ fn scenario_runs_without_root_in_a_user_namespace() {
     assert!(document["unwatched"].is_string(), "{}", document["unwatched"]);
     assert_eq!(made_since(&before), 0);
 }
+
+/// A connection starts with the ssthresh of the one before, unless the parameter cache was flushed between them: in the
+/// simulator and on this kernel.
+#[test]
+#[ignore = "needs root"]
+fn parameter_cache_and_its_flush_have_the_same_effect_in_both() {
+    let folder = folder(include_str!("../../../../scenarios/parameter-cache.toml"));
+    let rates = ["false", "true"].map(|flush| {
+        let flush = format!("flows.1.flush={flush}");
+        let args = ["lab", "compare", "small.toml", "--set", &flush, "--set", "flows.1.runs=2", "--json"];
+        let document = document(&folder, &args);
+        let numbers = document["numbers"].as_array().expect("a list");
+        let of = |run: &str| {
+            let is_rate = |number: &&Value| number["flow"] == run && number["what"] == "rate";
+            let found = numbers.iter().find(is_rate).unwrap_or_else(|| panic!("no {run}: {numbers:?}"));
+            ["model", "kernel"].map(|side| found[side].as_f64().expect("a number"))
+        };
+        [of("later 1"), of("later 2")]
+    });
+    for side in [0, 1] {
+        for (kept, flushed) in rates[0].iter().zip(&rates[1]) {
+            assert!(kept[side] < 0.5 * flushed[side], "{rates:?}");
+        }
+    }
+    for [model, kernel] in rates[0] {
+        assert!((0.75..1.33).contains(&(kernel / model)), "{rates:?}");
+    }
+}

@@ -4,6 +4,7 @@ mod both_ends;
 mod buffers;
 mod captures;
 mod clock_steps;
+mod cookbook;
 mod doctor;
 mod drill;
 mod explain;

@@ -4,6 +4,7 @@ use crate::captures::Captures;
 use crate::lab::{made_since, namespaces};
 use crate::{json, outcome, run};
 use serde_json::{Value, json};
+use slowpath_lab::ssh;
 use slowpath_lab::web::tools;
 use std::fs;
 use std::path::Path;
@@ -295,4 +296,51 @@ fn lavoie_server_is_loaded_and_profiled() {
     folder.write("kept/kallsyms", b"");
     let (code, out, err) = outcome(&run(&folder, &["papers", "lavoie", "--from", "kept"]));
     assert!(code == 2 && out.is_empty() && err.contains("so that its functions have no names"), "{err}");
+}
+
+/// Real programs: the window of the ssh channel, divided by the RTT, is their rate, and a larger window is faster.
+#[test]
+#[ignore = "needs root"]
+fn copies_over_ssh_are_bound_by_the_window_of_the_channel() {
+    if let Some(missing) = ssh::missing().first() {
+        println!("not judged: papers ubik --lab: {} is not installed", missing.command);
+        return;
+    }
+    let folder = Captures::new();
+    let before = namespaces();
+    let only = "scp 24 KiB,scp sshd";
+    let command = ["papers", "ubik", "--lab", "--only", only, "--keep", "kept", "--json"];
+    let (code, out, err) = outcome(&run(&folder, &command));
+    assert_eq!((code, err.as_str()), (0, ""), "{err}");
+    assert_eq!((made_since(&before), processes_in(&folder.path(""))), (0, 0), "namespaces and processes");
+    let document = json(&out);
+    let cells = document["tables"][0]["cells"].as_array().expect("cells");
+    let of = |name: &str, quantity: &str| {
+        let found = cells.iter().find(|cell| {
+            let text = |key: &str| cell[key].as_str().expect("text");
+            text("row").contains(name) && text("quantity").starts_with(quantity)
+        });
+        found.expect("a cell")["ours"].as_f64().expect("a number")
+    };
+    // sshd's needs more of the machine: it may be slower, but not faster than its window.
+    for (name, least) in [("24 KiB", 0.6), ("2 MiB", 0.3)] {
+        let share = of(name, "middle") / of(name, "window");
+        assert!((least..1.1).contains(&share), "{name}: {share} of window ÷ RTT");
+    }
+    assert!(of("2 MiB", "middle") > 10.0 * of("24 KiB", "middle"));
+    assert!(folder.path("kept/scp-to-sshd-2-MiB/sender.pcap.zst").exists());
+}
+
+#[test]
+fn copies_that_do_not_exist_are_refused() {
+    let folder = Captures::new();
+    for (command, why) in [
+        (&["papers", "ubik", "--lab", "--only", "ftp"][..], "no case has all the words \"ftp\""),
+        (&["papers", "wu", "--lab"], "--lab is for ubik"),
+        (&["papers", "lavoie", "--lab"], "--lab is for ubik"),
+    ] {
+        let (code, out, err) = outcome(&run(&folder, command));
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains(why), "{err}");
+    }
 }

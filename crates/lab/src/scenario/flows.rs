@@ -1,10 +1,12 @@
 //! A scenario's flows in the lab: writers, readers, and their socket options.
 
 use super::hosts::Placed;
-use crate::workload::{Calls, Exchange, Reader, SocketOptions, Stream, Writer};
+use crate::workload::{Calls, Exchange, Follows, Reader, SocketOptions, Stream, Writer};
 use slowpath_model::nanos;
 use slowpath_model::{Bytes, Rate};
-use slowpath_scenario::{Bulk, Flow, Host, Messages, Pause, Process, RequestResponse, Scenario, Workload};
+use slowpath_scenario::{
+    Bulk, Flow, Host, Messages, Pause, Process, RequestResponse, Scenario, Start, Workload,
+};
 use std::time::Duration;
 
 /// A process's socket options; the congestion control is the host's if it sets none.
@@ -48,13 +50,15 @@ pub(super) fn streams(
     let key = format!("flows.{}", flow.name);
     let reversed = flow.client != scenario.flows[0].sender_host();
     let places = if reversed { [placed[1], placed[0]] } else { placed };
-    let left = scenario.duration.saturating_sub(flow.start);
+    let left = scenario.duration.saturating_sub(flow.start.earliest());
     let Some(writer) = writer(flow, left, &key, refused) else { return Vec::new() };
     if !flow.sender.pauses.is_empty() {
         refused.push(format!("{key}.sender.pauses: the lab's writers make none"));
     }
     let stream = |n: u32| Stream {
-        after_ns: nanos(flow.start + flow.stagger * n),
+        after_ns: nanos(flow.start.earliest() + flow.stagger * n),
+        follows: follows(scenario, flow.start),
+        flush: flow.flush && n == 0,
         reversed,
         calls: Calls { write_bytes: flow.sender.call_size.get(), read_bytes: flow.receiver.call_size.get() },
         opener_socket: Some(options(&flow.sender, places[0].host)),
@@ -65,6 +69,14 @@ pub(super) fn streams(
         ..Stream::one(writer)
     };
     (0..flow.streams).map(stream).collect()
+}
+
+/// The streams of the flow that must end before another starts.
+fn follows(scenario: &Scenario, start: Start) -> Option<Follows> {
+    let Start::After { flow, .. } = start else { return None };
+    let streams = |flow: &Flow| flow.streams as usize;
+    let first = scenario.flows[..flow].iter().map(streams).sum();
+    Some(Follows { first, count: streams(&scenario.flows[flow]) })
 }
 
 fn writer(flow: &Flow, left: Duration, key: &str, refused: &mut Vec<String>) -> Option<Writer> {
@@ -152,7 +164,7 @@ pub(super) fn exchange(
         connections_per_client,
         rounds_per_connection,
         further_response_bytes: further.iter().map(|bytes| bytes.get()).collect(),
-        after_ns: nanos(flow.start),
+        after_ns: nanos(flow.start.earliest()),
         stagger_ns: nanos(flow.stagger),
         think_ns: nanos(plan.client_time),
         server_ns: nanos(plan.server_time),

@@ -1,6 +1,7 @@
 //! A scenario's hosts on this machine: CPUs, background load, and scheduling.
 
 use crate::cpus;
+use crate::flush::Flush;
 use crate::host::Host as Role;
 use crate::load::{Load, LoadKind};
 use crate::task::{Class, Scheduling};
@@ -73,6 +74,11 @@ impl Placed<'_> {
             after_ns: nanos(load.start),
             until_ns: load.stop.map(nanos),
         })
+    }
+
+    /// When its parameter cache is flushed.
+    pub fn flushes(&self) -> impl Iterator<Item = Flush> {
+        self.host.flush.iter().map(|time| Flush { host: self.role, after_ns: nanos(*time) })
     }
 
     /// Where its receive softirqs run, if that matters.

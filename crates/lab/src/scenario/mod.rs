@@ -161,6 +161,7 @@ fn translate(
         warm_up_bytes: None,
         workload: work,
         loads: placed.iter().flat_map(Placed::loads).collect(),
+        flushes: placed.iter().flat_map(Placed::flushes).collect(),
         cut_after_ns: Some(nanos(scenario.duration)),
         recording: Recording::default(),
     })

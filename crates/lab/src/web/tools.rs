@@ -1,16 +1,6 @@
 //! The programs that the web bench needs.
 
-use std::env;
-use std::path::{Path, PathBuf};
-
-/// A missing program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// Its command.
-    pub command: &'static str,
-    /// The Debian package that has it.
-    pub package: &'static str,
-}
+pub use crate::tools::Missing;
 
 const NEEDED: [Missing; 5] = [
     Missing { command: "nginx", package: "nginx" },
@@ -20,25 +10,7 @@ const NEEDED: [Missing; 5] = [
     Missing { command: "ethtool", package: "ethtool" },
 ];
 
-/// The missing programs: found neither where this process looks for programs nor where administrators' programs are.
+/// The missing programs.
 pub fn missing() -> Vec<Missing> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
-    NEEDED.into_iter().filter(|needed| !is_in(&folders, needed.command)).collect()
-}
-
-fn is_in(folders: &[PathBuf], command: &str) -> bool {
-    folders.iter().any(|folder| Path::is_file(&folder.join(command)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn program_is_searched_in_all_folders() {
-        let folders = ["/nowhere".into(), "/bin".into(), "/usr/bin".into()];
-        assert!(is_in(&folders, "sh"));
-        assert!(!is_in(&folders, "no-such-program") && !is_in(&folders[..1], "sh"));
-    }
+    crate::tools::missing(&NEEDED)
 }

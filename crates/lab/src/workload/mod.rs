@@ -2,7 +2,8 @@
 //!
 //! - [`end`]: one end of one connection: its writing and reading, and its record; [`absent`] and [`squeeze`] are ways
 //!   of reading that make the receiving kernel late, or short of memory.
-//! - [`stream`]: connections over which one end (or both) sends in bulk or in messages.
+//! - [`stream`]: connections over which one end (or both) sends in bulk or in messages; [`sequence`]: which begin when
+//!   others have ended.
 //! - [`options`]: socket options.
 //! - [`exchange`]: requests and responses, over few or many connections.
 //! - [`programs`]: the user's programs instead.
@@ -12,6 +13,7 @@ pub mod end;
 pub mod exchange;
 pub mod options;
 pub mod programs;
+pub mod sequence;
 pub mod squeeze;
 pub mod stream;
 
@@ -123,8 +125,14 @@ pub struct Stream {
     /// The size of calls.
     #[serde(skip_serializing_if = "Calls::are_usual", default)]
     pub calls: Calls,
-    /// When the connection is opened, after the workload's start.
+    /// When the connection is opened, after the workload's start, or after the streams that it follows.
     pub after_ns: u64,
+    /// Set if other streams must have ended first.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub follows: Option<Follows>,
+    /// Whether the parameter caches of both hosts are flushed before the connection is opened.
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub flush: bool,
     /// Options of the opening socket, if not its host's.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub opener_socket: Option<SocketOptions>,
@@ -139,6 +147,15 @@ pub struct Stream {
     pub acceptor: Option<Scheduling>,
 }
 
+/// The streams that must have ended before another begins, counting equal ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follows {
+    /// The index of the first.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+}
+
 impl Stream {
     /// One connection that is opened immediately and read greedily.
     pub fn one(writer: Writer) -> Self {
@@ -150,6 +167,8 @@ impl Stream {
             reversed: false,
             calls: Calls::default(),
             after_ns: 0,
+            follows: None,
+            flush: false,
             opener_socket: None,
             acceptor_socket: None,
             opener: None,

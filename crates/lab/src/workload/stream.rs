@@ -1,9 +1,11 @@
 //! Connections over which one end, or both, send in bulk or in messages.
 
 use super::end::{self, End, EndRecord, Surroundings, become_application};
+use super::sequence::Sequence;
 use super::{Reader, SocketOptions, Stream, Writer};
 use crate::clock;
 use crate::error::LabError;
+use crate::flush;
 use crate::namespaces::{Namespaces, Place};
 use crate::task::{Scheduling, TaskRecord};
 use socket2::Socket;
@@ -70,14 +72,19 @@ pub fn run(
         }
     }
     let start_ns = clock::monotonic_ns();
+    let sequence = &Sequence::new(plans.len());
     std::thread::scope(|scope| {
         let pairs: Vec<_> = plans
             .into_iter()
-            .map(|plan| {
+            .enumerate()
+            .map(|(number, plan)| {
                 let stream = plan.stream;
                 let reversed = stream.reversed;
                 let (listener, options) = (plan.listener, plan.listener_options);
+                let processes = [sequence.process(number), sequence.process(number)];
+                let [accepting, opening] = processes;
                 let acceptor = scope.spawn(move || {
+                    let _ends = accepting;
                     let task = stream.acceptor.as_ref();
                     become_application(task)?;
                     let Some(end) = End::accept(&listener, options, around)? else { return Ok(None) };
@@ -86,9 +93,18 @@ pub fn run(
                 });
                 let (opener, to, first) = (plan.opener, plan.to, plan.first_bytes);
                 let opener = scope.spawn(move || {
+                    let _ends = opening;
                     let task = stream.opener.as_ref();
                     become_application(task)?;
-                    clock::sleep_until_monotonic(start_ns + stream.after_ns);
+                    let from_ns = match stream.follows {
+                        None => Some(start_ns),
+                        Some(follows) => sequence.wait_for(follows, around),
+                    };
+                    let Some(from_ns) = from_ns else { return Ok(None) };
+                    clock::sleep_until_monotonic(around.until(from_ns.saturating_add(stream.after_ns)));
+                    if stream.flush {
+                        flush::parameter_caches(namespaces)?;
+                    }
                     let end = match first {
                         Some(bytes) => End::connect_with_data(opener, to, bytes, around)?,
                         None => End::connect(opener, to, around)?,

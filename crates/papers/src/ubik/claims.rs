@@ -1,6 +1,6 @@
 //! The qualitative claims of the paper, and whether they hold here.
 
-use super::{Experiment, QUEUES, Results, TABLE_I, TABLE_II};
+use super::{Experiment, QUEUES, Results, SPOILING_WINDOW, TABLE_I, TABLE_II};
 use crate::measure::FlowMeasures;
 use crate::report::{Claim, is_about};
 use slowpath_kernels::buffers::Host;
@@ -11,6 +11,7 @@ pub fn of(results: &Results<'_>) -> Vec<Claim> {
     let mut claims = arithmetic();
     claims.extend(windows(results));
     claims.extend(queues(results));
+    claims.extend(parameter_cache(results));
     claims
 }
 
@@ -155,6 +156,30 @@ fn queues(results: &Results<'_>) -> Vec<Claim> {
                 further.into_iter().fold(0.0, f64::max)
             ),
             holds: Some(further.iter().all(|ratio| (0.9..=1.1).contains(ratio))),
+        },
+    ]
+}
+
+/// A run after one with losses.
+fn parameter_cache(results: &Results<'_>) -> Vec<Claim> {
+    let first = results.rate(QUEUES[1], SPOILING_WINDOW)[1];
+    let of = |flushed, of: fn(&FlowMeasures) -> f64| results.of(Experiment::SecondRun { flushed }, of)[1];
+    let [kept, flushed] = [false, true].map(|flushed| of(flushed, FlowMeasures::rate));
+    let again = of(false, |run| f64::from(run.retransmits));
+    vec![
+        Claim {
+            place: "sections IV-E and V",
+            says: "ssthresh is cached, and a transfer after one with losses leaves slow start early and stays slow",
+            seen: format!(
+                "{first:.0} Mbit/s, and {kept:.0} in the run after it, which retransmits {again:.0} segments"
+            ),
+            holds: Some(kept < 0.5 * first && again == 0.0),
+        },
+        Claim {
+            place: "section V",
+            says: "flushing the cache before a connection is opened prevents that",
+            seen: format!("{flushed:.0} Mbit/s after a flush, {kept:.0} without"),
+            holds: Some(flushed > 0.9 * first && flushed > 2.0 * kept),
         },
     ]
 }

@@ -125,7 +125,7 @@ impl Point {
             format!("flows.streams={}", self.streams),
             format!("flows.messages.count={}", 128 / self.streams),
         ];
-        let mut case = PaperCase { name: self.name(), file: FILE, text: TEXT, sets };
+        let mut case = PaperCase { name: self.name(), file: FILE, text: TEXT, sets, flow: 0 };
         if let Tuned::Kernel(most) | Tuned::Both(most) = self.tuned {
             // 2.2 has no TCP sysctls for this.
             let first = (self.kernel != NONE).then_some([87_380, 16_384]);

@@ -1,7 +1,8 @@
 //! Errors of measuring a paper on this machine.
 
 use slowpath_lab::error::LabError;
-use slowpath_lab::web::tools::Missing;
+use slowpath_lab::tools::Missing;
+use slowpath_model::Bytes;
 use slowpath_profile::{ProfileError, RecordError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,8 @@ pub enum Error {
     #[error("{}", needs(.0))]
     NoPrograms(Vec<Missing>),
     /// The user is not root.
-    #[error("lavoie needs root: it creates network namespaces, steers packets to CPUs, and samples a CPU")]
-    NotRoot,
+    #[error("{0} needs root: {1}")]
+    NotRoot(&'static str, &'static str),
     /// No case has that name.
     #[error("no case has all the words {words:?}; the name of a case is like {like:?}")]
     NoSuchCase {
@@ -91,6 +92,17 @@ pub enum Error {
         /// Why.
         source: Box<Error>,
     },
+    /// A file was not copied as a whole.
+    #[error("{copied} of {of} arrived in time")]
+    Incomplete {
+        /// What arrived.
+        copied: Bytes,
+        /// The size of the file.
+        of: Bytes,
+    },
+    /// A transfer in the lab failed.
+    #[error(transparent)]
+    Transfer(Box<crate::Error>),
     /// The lab failed.
     #[error(transparent)]
     Lab(#[from] LabError),
@@ -109,6 +121,11 @@ impl Error {
         move |source| Self::File { path, what, source }
     }
 
+    /// A transfer that failed.
+    pub(super) fn transfer(error: crate::Error) -> Self {
+        Self::Transfer(Box::new(error))
+    }
+
     /// A file that is not valid JSON.
     pub(super) fn json(path: &Path, source: serde_json::Error) -> Self {
         Self::Json { path: path.to_owned(), source }
@@ -124,10 +141,18 @@ fn needs(missing: &[Missing]) -> String {
             format!("{} (in {})", one.command, one.package)
         }
     });
-    let packages: Vec<_> = missing.iter().map(|one| one.package).collect();
+    let mut packages: Vec<_> = missing.iter().map(|one| one.package).collect();
+    packages.dedup();
+    let service = packages.iter().find_map(|package| match *package {
+        "nginx" => Some("nginx"),
+        "openssh-server" => Some("ssh"),
+        _ => None,
+    });
+    let started = service.map_or_else(String::new, |service| {
+        format!(" (Debian starts {service} after the installation; stop it with `systemctl disable --now {service}`)")
+    });
     format!(
-        "missing: {}; on Debian and Ubuntu, install them with `apt-get install --no-install-recommends {}` (Debian starts \
-         nginx after the installation; stop it with `systemctl disable --now nginx`)",
+        "missing: {}; on Debian and Ubuntu, install them with `apt-get install --no-install-recommends {}`{started}",
         named.collect::<Vec<_>>().join(", "),
         packages.join(" ")
     )

@@ -108,13 +108,15 @@ fn run_all<D: FnMut()>(
     Ok(done)
 }
 
+const NEEDS_ROOT: &str = "it creates network namespaces, steers packets to CPUs, and samples a CPU";
+
 /// Reports everything that is missing, before anything is created.
 fn all_is_there() -> Result<(), Error> {
     let missing = tools::missing();
     if !missing.is_empty() {
         return Err(Error::NoPrograms(missing));
     }
-    if privilege::is_root() { Ok(()) } else { Err(Error::NotRoot) }
+    if privilege::is_root() { Ok(()) } else { Err(Error::NotRoot("lavoie", NEEDS_ROOT)) }
 }
 
 fn chosen(only: &[String]) -> Result<Vec<ServerCase>, Error> {

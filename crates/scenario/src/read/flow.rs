@@ -5,6 +5,7 @@ use crate::flow::{DATAGRAM_HEADERS, Datagrams, Flow, Process, Workload};
 use crate::host::Host;
 use crate::id::{HostId, PathId};
 use crate::path::Path;
+use crate::read::sequence::{self, Flows};
 use crate::read::{host, process, workload};
 use crate::schema::{Describe, Key, Reader, Section, Sub};
 use std::time::Duration;
@@ -14,9 +15,6 @@ static FROM: Key<String> =
     Key::new("from", "The host that opens its connections.").computed("the path's first host", "none");
 static TO: Key<String> =
     Key::new("to", "The host that accepts its connections.").computed("the path's other host", "none");
-static START: Key<Duration> = Key::new("start", "Time at which its first connection is opened.")
-    .range("0 s", "24 h")
-    .default("0 s", "the start of the run");
 static STREAMS: Key<u32> = Key::new("streams", "Number of parallel connections.")
     .range("1", "100000")
     .default("1", "one connection");
@@ -36,7 +34,11 @@ pub static FLOW: Section = Section {
         &NAME,
         &FROM,
         &TO,
-        &START,
+        &sequence::START,
+        &sequence::AFTER,
+        &sequence::RUNS,
+        &sequence::PAUSE,
+        &sequence::FLUSH,
         &STREAMS,
         &STAGGER,
         &workload::AMOUNT,
@@ -51,7 +53,7 @@ pub static FLOW: Section = Section {
 };
 
 /// More flows than this should be streams of one.
-const MOST_FLOWS: usize = 1000;
+pub(super) const MOST_FLOWS: usize = 1000;
 
 /// Reads all flows; without any, there is one default flow.
 pub fn read_all(
@@ -63,26 +65,28 @@ pub fn read_all(
 ) -> Vec<Flow> {
     let start = Place::in_file(0..0);
     let tables = run.tables_up_to(key, MOST_FLOWS);
-    let mut flows: Vec<Flow> = Vec::new();
+    let mut flows = Flows::default();
     if tables.is_empty() {
         if run.entry(key).is_some() {
             run.refuse(key, "nothing is transferred", "write a flow, or leave this out");
         }
         let reader = Reader::new(run.context(), &FLOW, None, &start, "flows.");
-        flows.extend(read(&reader, hosts, paths, duration, 0));
+        if let Some(flow) = read(&reader, hosts, paths, duration, 0) {
+            flows.add(&reader, flow);
+        }
     }
     for (number, (table, place)) in tables.iter().enumerate() {
         let prefix = if tables.len() == 1 { "flows.".to_owned() } else { format!("flows.{number}.") };
         let reader = Reader::new(run.context(), &FLOW, Some(table), place, &prefix);
         let Some(flow) = read(&reader, hosts, paths, duration, number) else { continue };
-        if flows.iter().any(|other| other.name == flow.name) {
-            reader.refuse(&NAME, format!("another flow is called {} too", flow.name), "give it another name");
+        if let Some(name) = flows.add(&reader, flow) {
+            reader.refuse(&NAME, format!("another flow is called {name} too"), "give it another name");
         }
-        flows.push(flow);
     }
-    flows
+    flows.runs
 }
 
+/// A flow, before its place in a sequence is known.
 fn read(
     reader: &Reader<'_>,
     hosts: &[Host],
@@ -92,14 +96,7 @@ fn read(
 ) -> Option<Flow> {
     let name = reader.or(&NAME, format!("flow-{}", number + 1), "its number");
     let ends = read_ends(reader, hosts, paths);
-    let start = reader.get(&START);
-    if start >= duration {
-        reader.refuse(
-            &START,
-            "the run is over before this flow starts",
-            "start it earlier, or make the run longer",
-        );
-    }
+    let start = sequence::start(reader, duration);
     let streams = reader.get(&STREAMS);
     let stagger = reader.get(&STAGGER);
     let workload = workload::read(reader);
@@ -112,7 +109,8 @@ fn read(
     if let Workload::Datagrams(datagrams) = &workload {
         refuse_datagrams(reader, datagrams, [&hosts[client.0], &hosts[server.0]], &sender);
     }
-    Some(Flow { name, client, server, path, start, streams, stagger, workload, sender, receiver })
+    let flush = false;
+    Some(Flow { name, client, server, path, start, flush, streams, stagger, workload, sender, receiver })
 }
 
 /// Refuses datagrams longer than a packet, or sent by a process with its own rate.

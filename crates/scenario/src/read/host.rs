@@ -6,6 +6,7 @@ use crate::id::HostId;
 use crate::read::{costs, kernel, load, nic};
 use crate::schema::nearest::nearest;
 use crate::schema::{Describe, Key, Reader, Section, Sub};
+use std::time::Duration;
 
 static KERNEL: Sub = Sub::text_or_table(
     "kernel",
@@ -30,12 +31,18 @@ static SYSCTL: Sub = Sub::table(
      `\"4096 131072 33554432\"`. Defaults are the kernel's; `slowpath kernels --sysctls` lists them.",
 );
 static LOAD: Sub = Sub::tables("load", "Other load on its CPUs. Default: none.");
+static FLUSH: Key<Vec<Duration>> = Key::new(
+    "flush",
+    "Times at which its parameter cache is flushed, as by `ip tcp_metrics flush`: the next connection to each host starts \
+     without the ssthresh and RTT of earlier ones. See also `flush` in `[flows]`.",
+)
+.absent("never");
 
 /// A host.
 pub static HOST: Section = Section {
     heading: "[hosts.NAME]",
     meaning: "A host. Paths and flows use its name.",
-    keys: &[&KERNEL, &CPUS, &MACHINE, &COSTS, &NIC, &SYSCTL, &LOAD],
+    keys: &[&KERNEL, &CPUS, &MACHINE, &COSTS, &NIC, &SYSCTL, &LOAD, &FLUSH],
     also: None,
 };
 
@@ -101,7 +108,22 @@ fn read(name: &str, reader: &Reader<'_>) -> Host {
     let costs = costs::read(reader, &MACHINE, &COSTS);
     let nic = nic::read(reader, &NIC, &kernel, cpus);
     let load = load::read_all(reader, &LOAD, &kernel, cpus);
-    Host { name: name.to_owned(), kernel, cpus, costs, nic, load }
+    let flush = read_flushes(reader);
+    Host { name: name.to_owned(), kernel, cpus, costs, nic, load, flush }
+}
+
+/// More flushes than this are not a scenario of a few transfers.
+const MOST_FLUSHES: usize = 1000;
+
+fn read_flushes(reader: &Reader<'_>) -> Vec<Duration> {
+    let mut flushes = reader.optional(&FLUSH).unwrap_or_default();
+    if flushes.len() > MOST_FLUSHES {
+        let message = format!("there are more than {MOST_FLUSHES} times");
+        reader.refuse(&FLUSH, message, "write flush = true in [flows] to flush before each run of a flow");
+        flushes.clear();
+    }
+    flushes.sort_unstable();
+    flushes
 }
 
 /// The host with this name; `None`, and an error at `key`, if there is none.

@@ -3,7 +3,7 @@
 //! - `run`: the keys before the first heading, and the whole.
 //! - `host`, `kernel`, `costs`, `nic`, `load`: `[hosts.NAME]`.
 //! - `path`, `elements`, `middleboxes`: `[path]` and its directions.
-//! - `flow`, `workload`, `process`: `[flows]`.
+//! - `flow`, `sequence`, `workload`, `process`: `[flows]`.
 //! - `sweep`: `[[vary]]` and `[[try]]`.
 //!
 //! A key is declared once, with its type, range, default and source, next to the code that reads it. The error
@@ -24,6 +24,7 @@ mod path;
 mod priority;
 mod process;
 mod run;
+mod sequence;
 mod sweep;
 mod workload;
 

@@ -31,6 +31,14 @@ impl Addresses {
         }
     }
 
+    /// The receiver's.
+    pub fn destination(self) -> IpAddr {
+        match self {
+            Self::V4 { destination, .. } => destination.to_be_bytes().into(),
+            Self::V6 { destination, .. } => destination.to_be_bytes().into(),
+        }
+    }
+
     /// Their sum, for checksums.
     pub(crate) fn sum(self) -> u64 {
         match self {

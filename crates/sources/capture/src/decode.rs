@@ -75,7 +75,7 @@ pub(crate) struct Whole<'a> {
 
 impl<'a> Whole<'a> {
     /// With a guessed length, or an address that is not the last one of a source route, the checksum is not conclusive.
-    fn of(outer: Outer, layer: Layer<'a>, walk: &Walk) -> Option<Self> {
+    pub(crate) fn of(outer: Outer, layer: Layer<'a>, walk: &Walk) -> Option<Self> {
         let is_sure = layer.data.len() == layer.wire && walk.oddities.is_empty() && !walk.detour;
         is_sure.then_some(Self { segment: layer.data, addresses: outer.addresses })
     }
@@ -99,6 +99,18 @@ fn tcp_in<'a>(
     loop {
         if let Header::Tcp(outer) = header {
             return Ok((outer, layer));
+        }
+        (header, layer) = inside(header, layer, walk)?;
+    }
+}
+
+/// The innermost header that is about TCP, a segment's or an ICMP message's, and the contents after all before it.
+pub(crate) fn innermost<'a>(link: LinkType, frame: &'a [u8], wire: u32, walk: &mut Walk) -> Step<'a> {
+    let mut layer = Layer { data: frame, wire: wire as usize };
+    let mut header = link::first(link)?;
+    loop {
+        if matches!(header, Header::Tcp(_) | Header::Icmp(..)) {
+            return Ok((header, layer));
         }
         (header, layer) = inside(header, layer, walk)?;
     }

@@ -56,10 +56,16 @@ pub(crate) struct Frames<'s, S> {
     /// The last timestamp, since 1970.
     last: i64,
     counts: Counts,
+    /// Is shown every frame, if anyone wants that.
+    shown_to: Option<&'s mut (dyn FnMut(&Frame<'_>) + 's)>,
 }
 
 impl<'s, S: Sink> Frames<'s, S> {
-    pub(crate) fn new(sink: &'s mut S, most_flows: usize) -> Self {
+    pub(crate) fn new(
+        sink: &'s mut S,
+        most_flows: usize,
+        shown_to: Option<&'s mut (dyn FnMut(&Frame<'_>) + 's)>,
+    ) -> Self {
         let counts = Counts {
             frames: 0,
             segments: 0,
@@ -75,7 +81,14 @@ impl<'s, S: Sink> Frames<'s, S> {
             other_protocols: BTreeMap::new(),
             notes: Notes::new(),
         };
-        Self { sink, flows: Flows::new(most_flows), fragments: Fragments::default(), last: 0, counts }
+        Self {
+            sink,
+            flows: Flows::new(most_flows),
+            fragments: Fragments::default(),
+            last: 0,
+            counts,
+            shown_to,
+        }
     }
 
     /// The number of frames so far.
@@ -93,6 +106,9 @@ impl<'s, S: Sink> Frames<'s, S> {
         if frame.captured > frame.wire {
             self.note(Oddity::CapturedBeyondWire, frame.offset);
             frame.wire = frame.captured;
+        }
+        if let Some(shown_to) = &mut self.shown_to {
+            shown_to(&frame);
         }
         let is_taken = frame.link == LinkType::ETHERNET
             && match Datagram::of_ethernet(frame.data, frame.wire) {

@@ -19,7 +19,7 @@
 //!   them.
 //! - [`decode`]: from a frame to its TCP [`packet`]; `short`: the fast path; [`link`], `wifi`, `ip`, `tunnel` and
 //!   `icmp`: headers of the general path, each a [`layer`] inside another.
-//! - `fragments`: segments in IP fragments.
+//! - `fragments`: segments in IP fragments. [`anonymous`]: copies without what identifies hosts and people.
 //! - `flows`: the table of live flows; `connection`: one of them; `frames`: the path of a frame through all of these.
 //!
 //! # Offset 0
@@ -49,6 +49,7 @@
 //! may start in the middle of a connection. Nothing after the flow table wraps.
 
 pub mod addresses;
+pub mod anonymous;
 mod connection;
 pub mod decode;
 pub mod error;
@@ -79,7 +80,7 @@ pub use oddity::{Oddities, Oddity};
 pub use protocol::Protocol;
 pub use summary::{CaptureSummary, Compression, Format, Interface, Note, StepsBack, Stop};
 
-use crate::frames::Frames;
+use crate::frames::{Frame, Frames};
 use crate::input::{Ending, Input, Progress};
 use crate::interfaces::Interfaces;
 use slowpath_model::Sink;
@@ -167,12 +168,29 @@ impl Capture {
     ///
     /// If not even one frame can be read: it is empty, not a capture, or damaged from the start.
     pub fn run(self, sink: &mut impl Sink) -> Result<CaptureSummary, CaptureError> {
+        self.read(sink, None)
+    }
+
+    /// Shows every frame to `each`, too.
+    pub(crate) fn run_showing<'a>(
+        self,
+        sink: &'a mut impl Sink,
+        each: &'a mut (dyn FnMut(&Frame<'_>) + 'a),
+    ) -> Result<CaptureSummary, CaptureError> {
+        self.read(sink, Some(each))
+    }
+
+    fn read<'a>(
+        self,
+        sink: &'a mut impl Sink,
+        shown_to: Option<&'a mut (dyn FnMut(&Frame<'_>) + 'a)>,
+    ) -> Result<CaptureSummary, CaptureError> {
         let Self { name, reader, total, progress, live_flows } = self;
         let (mut input, compression) = match Input::open(reader, total, progress) {
             Ok(opened) => opened,
             Err(error) => return Err(CaptureError::Read { name, offset: 0, reason: error.to_string() }),
         };
-        let mut frames = Frames::new(sink, live_flows);
+        let mut frames = Frames::new(sink, live_flows, shown_to);
         let mut interfaces = Interfaces::default();
         let (format, stopped) = match begin(&mut input) {
             Ok(Beginning::Pcap(header)) => {

@@ -7,6 +7,7 @@
 //! - [`wire`]: one direction of a path, with the packets on it.
 //! - [`host`]: a host, from its NIC to its processes.
 //! - [`program`]: what processes do.
+//! - [`sequence`]: flows that begin after others.
 //! - [`simulation`]: a run as a whole.
 //! - [`report`]: the results.
 //! - [`tap`], [`pcapng`]: a host's wire as events, and as a capture file.
@@ -37,6 +38,7 @@ pub mod outside;
 pub mod pcapng;
 pub mod program;
 pub mod report;
+pub mod sequence;
 pub mod shown;
 pub mod simulation;
 pub mod tap;

@@ -3,6 +3,7 @@
 use crate::agenda::{Agenda, Slot};
 use crate::host::socket::SocketId;
 use crate::links::{Link, Links};
+use crate::sequence::Sequence;
 use crate::shown;
 use crate::wire::{Frame, Wire};
 use slowpath_model::{Bytes, DropReason, End, EventKind, Instant, Mark, Wait};
@@ -26,6 +27,8 @@ pub enum Source {
     Timer(usize, SocketId),
     /// A task's sleep is over.
     Wake(usize, u32),
+    /// A host's parameter cache is flushed.
+    Flush(usize),
 }
 
 /// Sees the packets at the hosts' NICs, and other requested events. Its actions must depend on nothing else, and change
@@ -135,8 +138,8 @@ pub struct Outside<'a> {
     pub wires: &'a mut [Wire],
     /// The connections, by number.
     pub links: &'a mut Links,
-    /// Processes of flows that have not ended.
-    pub processes: &'a mut usize,
+    /// The processes of flows, and what begins when they have ended.
+    pub sequence: &'a mut Sequence,
     /// The observers.
     pub observer: &'a mut dyn Observer,
     /// The events that it wants besides packets.

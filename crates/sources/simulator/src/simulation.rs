@@ -2,15 +2,16 @@
 
 mod results;
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, Slot};
 use crate::host::Host;
 use crate::host::connections::Stream;
 use crate::links::Links;
 use crate::outside::{Nobody, Observer, Outside, Source, Wants};
 use crate::program::{Client, Counter, Generator, Program, Receiver, Sender, Server};
+use crate::sequence::Sequence;
 use crate::wire::Wire;
 use slowpath_model::Instant;
-use slowpath_scenario::{Flow, HostId, Process, Scenario, Workload};
+use slowpath_scenario::{Flow, HostId, Process, Scenario, Start, Workload};
 use slowpath_tcp::socket::SocketOptions;
 use std::time::Duration;
 
@@ -26,10 +27,7 @@ pub struct Simulation {
     destinations: Vec<usize>,
     hosts: Vec<Host>,
     links: Links,
-    /// The scenario's flow of each stream.
-    flows: Vec<usize>,
-    /// Processes of flows that have not ended.
-    processes: usize,
+    sequence: Sequence,
     events: u64,
     /// When sockets are sampled next, if an observer wants samples.
     next_sample: Instant,
@@ -59,8 +57,7 @@ impl Simulation {
             destinations: Vec::new(),
             hosts: Vec::new(),
             links: Links::default(),
-            flows: Vec::new(),
-            processes: 0,
+            sequence: Sequence::new(scenario.flows.len()),
             events: 0,
             next_sample: Instant::START,
         };
@@ -78,17 +75,25 @@ impl Simulation {
                 let inputs = (0..destinations.len()).filter(|wire| destinations[*wire] == number).collect();
                 let id = HostId(number);
                 hosts.push(Host::new(id, plan, seeds.bits(), inputs, out));
+                for time in &plan.flush {
+                    let slot = out.add(Source::Flush(number));
+                    out.agenda.set(slot, Some(Instant::START + *time));
+                }
             }
         });
         for (index, flow) in scenario.flows.iter().enumerate() {
-            for stream in 0..flow.streams {
-                let number = this.flows.len();
-                this.flows.push(index);
-                let begins = Instant::START + flow.start + flow.stagger * stream;
-                this.with_outside(&mut Nobody, |hosts, out, _| {
-                    add_stream(scenario, flow, number, begins, hosts, out);
-                });
-            }
+            this.with_outside(&mut Nobody, |hosts, out, _| {
+                if flow.flush {
+                    for host in [flow.client.0, flow.server.0] {
+                        // Armed for the instant of the first connection; a slot that was added first comes first.
+                        let slot = out.add(Source::Flush(host));
+                        begin(out, flow.start, Duration::ZERO, slot);
+                    }
+                }
+                for stream in 0..flow.streams {
+                    add_stream(scenario, index, flow.stagger * stream, hosts, out);
+                }
+            });
         }
         this
     }
@@ -104,7 +109,7 @@ impl Simulation {
             sources: &mut self.sources,
             wires: &mut self.wires,
             links: &mut self.links,
-            processes: &mut self.processes,
+            sequence: &mut self.sequence,
             observer,
             wants: Wants::default(),
         };
@@ -138,13 +143,13 @@ impl Simulation {
             sources: &mut self.sources,
             wires: &mut self.wires,
             links: &mut self.links,
-            processes: &mut self.processes,
+            sequence: &mut self.sequence,
             observer,
             wants,
         };
         let mut more = false;
         while let Some((at, slot)) = out.agenda.first() {
-            if *out.processes == 0 {
+            if out.sequence.is_over() {
                 break;
             }
             if at > until {
@@ -162,6 +167,10 @@ impl Simulation {
                 Source::Tick(host, cpu) => self.hosts[host].tick(cpu, &mut out),
                 Source::Timer(host, socket) => self.hosts[host].timer(socket, &mut out),
                 Source::Wake(host, task) => self.hosts[host].task_due(task, &mut out),
+                Source::Flush(host) => {
+                    out.agenda.set(slot, None);
+                    self.hosts[host].flush_parameter_cache();
+                }
             }
         }
         self.now = if more { until } else { out.now.max(self.now) };
@@ -200,12 +209,12 @@ impl Simulation {
 
     /// The number of streams of all flows.
     pub fn streams(&self) -> usize {
-        self.flows.len()
+        self.sequence.streams()
     }
 
     /// The scenario's flow that a stream belongs to, by its index.
     pub fn flow_of(&self, stream: usize) -> usize {
-        self.flows[stream]
+        self.sequence.flow_of(stream)
     }
 
     /// The connections.
@@ -214,15 +223,17 @@ impl Simulation {
     }
 }
 
-/// Adds the two processes of a stream.
-fn add_stream(
-    scenario: &Scenario,
-    flow: &Flow,
-    number: usize,
-    begins: Instant,
-    hosts: &mut [Host],
-    out: &mut Outside<'_>,
-) {
+/// Arms a slot for the start of a flow, and some time after it.
+fn begin(out: &mut Outside<'_>, start: Start, later: Duration, slot: Slot) {
+    match start {
+        Start::At(time) => out.agenda.set(slot, Some(Instant::START + time + later)),
+        Start::After { flow, pause } => out.sequence.follow(flow, slot, pause + later),
+    }
+}
+
+/// Adds the two processes of a stream of a flow, which begins some time after the flow.
+fn add_stream(scenario: &Scenario, index: usize, later: Duration, hosts: &mut [Host], out: &mut Outside<'_>) {
+    let flow: &Flow = &scenario.flows[index];
     let forward = scenario.path(flow.path).ends[0] == flow.client;
     let wires =
         if forward { [2 * flow.path.0, 2 * flow.path.0 + 1] } else { [2 * flow.path.0 + 1, 2 * flow.path.0] };
@@ -252,15 +263,17 @@ fn add_stream(
         busy_poll: [client.1.socket.busy_poll, server.1.socket.busy_poll],
         is_of_datagrams,
     };
+    // A program that counts datagrams never ends by itself.
+    let number = out.sequence.add_stream(index, if is_of_datagrams { 1 } else { 2 });
     hosts[flow.client.0].add_stream(number, stream.clone(), out);
     hosts[flow.server.0].add_stream(number, stream, out);
     let cpu = |process: &Process| process.cpu.map(|cpu| cpu as usize);
     // The server listens before any client can connect.
     let listens = Some(Instant::START);
-    // A program that counts datagrams never ends by itself.
-    *out.processes += if is_of_datagrams { 1 } else { 2 };
     hosts[flow.server.0].add_task(server.0, server.1.priority, cpu(server.1), number, listens, out);
-    hosts[flow.client.0].add_task(client.0, client.1.priority, cpu(client.1), number, Some(begins), out);
+    let (_, slot) =
+        hosts[flow.client.0].add_task(client.0, client.1.priority, cpu(client.1), number, None, out);
+    begin(out, flow.start, later, slot);
 }
 
 /// A process's socket options in TCP's terms. The kernel doubles `SO_SNDBUF` and `SO_RCVBUF`.

@@ -67,7 +67,7 @@ fn print_table(table: &Table, is_measured: bool, out: &mut impl Write) -> io::Re
         rows.push(
             [name, cell.quantity.to_owned(), published(cell), number(cell.ours), error(cell)]
                 .into_iter()
-                .chain([format!("{} to {}", number(cell.least), number(cell.most)), verdict(cell).to_owned()])
+                .chain([spread(cell), verdict(cell).to_owned()])
                 .collect(),
         );
     }
@@ -80,6 +80,14 @@ fn published(cell: &Cell) -> String {
         (Some(published), None) => number(published),
         (Some(published), Some(most)) => format!("{} to {}", number(published), number(most)),
     }
+}
+
+/// The lowest and the highest value; nothing for a number that was measured once.
+fn spread(cell: &Cell) -> String {
+    if cell.least == cell.most && cell.judged == Judged::Shown {
+        return "–".to_owned();
+    }
+    format!("{} to {}", number(cell.least), number(cell.most))
 }
 
 fn number(value: f64) -> String {

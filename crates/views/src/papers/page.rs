@@ -1,6 +1,6 @@
 //! The comparison of a paper with measurements made here, as a self-contained page.
 
-use super::{compared, error, graphs, number, published, verdict};
+use super::{compared, error, graphs, number, published, spread, verdict};
 use crate::chart::{self, Axis, Chart, Line, Look, PAGE_STYLE, Point, escaped};
 use crate::layers;
 use crate::page::STYLE;
@@ -149,15 +149,14 @@ fn write_cell(cell: &Cell, before: &str, out: &mut String) -> fmt::Result {
     };
     writeln!(
         out,
-        "<tr{is_first}><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"faint\">{} to {}</td>\
+        "<tr{is_first}><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"faint\">{}</td>\
          <td class=\"{class}\">{}</td></tr>",
         escaped(name),
         escaped(cell.quantity),
         published(cell),
         number(cell.ours),
         error(cell),
-        number(cell.least),
-        number(cell.most),
+        spread(cell),
         verdict(cell).to_lowercase()
     )
 }

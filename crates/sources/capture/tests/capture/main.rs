@@ -1,5 +1,6 @@
 //! Hand-written captures, and the events read from them.
 
+mod anonymous;
 mod build;
 mod checksum;
 mod flows;

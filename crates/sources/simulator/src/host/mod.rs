@@ -33,6 +33,7 @@ pub mod task;
 pub mod transmit;
 mod zero_cost;
 
+use crate::agenda::Slot;
 use crate::links::Links;
 use crate::outside::{Observer, Occurrence, Outside, Source};
 use crate::program::{Compile, Hog, Job, Program};
@@ -152,7 +153,7 @@ impl Host {
         for at in 0..host.receive.softirqs.iter().count() {
             let cpu = Some(host.receive.softirqs[at].cpu);
             host.receive.softirqs[at].ksoftirqd =
-                host.add_task(Program::Softirqs, priority, cpu, 0, None, out);
+                host.add_task(Program::Softirqs, priority, cpu, 0, None, out).0;
         }
         for load in &plan.load {
             host.add_load(load, out);
@@ -177,7 +178,7 @@ impl Host {
         }
     }
 
-    /// Adds a task that starts at an instant; without one, it starts when woken.
+    /// Adds a task that starts at an instant; without one, it starts when woken. Returns the slot that wakes it, too.
     pub fn add_task(
         &mut self,
         program: Program,
@@ -186,13 +187,13 @@ impl Host {
         stream: usize,
         begins: Option<Instant>,
         out: &mut Outside<'_>,
-    ) -> TaskId {
+    ) -> (TaskId, Slot) {
         let task = TaskId(self.cpus.tasks.len() as u32);
         let slot = out.add(Source::Wake(self.id, task.0));
         let bound_to = cpu.map(|cpu| cpu.min(self.cpus.all.len() - 1));
         self.cpus.tasks.push(Task::new(program, priority, bound_to, stream, slot));
         out.agenda.set(slot, begins);
-        task
+        (task, slot)
     }
 
     /// Adds a stream of which the host is client or server.
@@ -204,6 +205,11 @@ impl Host {
         } else if serves {
             self.connections.listen(number, out);
         }
+    }
+
+    /// Forgets the cached metrics of all other hosts (`ip tcp_metrics flush`; until 3.5, flushing the route cache).
+    pub fn flush_parameter_cache(&mut self) {
+        self.connections.cached_metrics = CachedMetrics::default();
     }
 
     /// A packet has arrived on a watched wire.

@@ -97,3 +97,35 @@ fn server_caches_metrics_for_each_client() {
     assert_eq!(ends.first_threshold(1), Some(ends.left_by(0)));
     assert_eq!(ends.first_threshold(2), Some(INFINITE), "a host without cached metrics");
 }
+
+/// Connections one after another, the cache flushed between them or at a time.
+#[test]
+fn flush_forgets_the_ssthresh_of_earlier_connections() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../scenarios/parameter-cache.toml");
+    let shipped = std::fs::read_to_string(file).expect("a scenario");
+    let each = shipped.replace("runs = 3", "runs = 3\nflush = true");
+    // Between the first and the second of the later ones.
+    let once = shipped
+        .replace("[hosts.sender.sysctl]", "[hosts.sender]\nflush = [\"3.5 s\"]\n[hosts.sender.sysctl]");
+    let mut rates = BTreeMap::new();
+    for (name, text, cached) in [
+        ("kept", &shipped, [true, true, true]),
+        ("each", &each, [false, false, false]),
+        ("once", &once, [true, false, false]),
+    ] {
+        let (ends, simulation) = Ends::of(text, 0);
+        for (later, cached) in (1..=3).zip(cached) {
+            let threshold = ends.first_threshold(later).expect("a sender's state");
+            assert_eq!(threshold < INFINITE, cached, "{name} {later}: {threshold}");
+        }
+        let transfers = simulation.transfers();
+        for pair in transfers.windows(2) {
+            // It is the end of the reader's data; both processes end half an RTT later at most.
+            let pause = pair[1].opened.since(pair[0].opened + pair[0].lasted).expect("in order");
+            assert!((500..530).contains(&pause.as_millis()), "{name}: {pause:?}");
+        }
+        rates.insert(name, transfers[1].rate().expect("data").get() as f64);
+    }
+    assert!(rates["kept"] < 0.3 * rates["each"], "{rates:?}");
+    assert_eq!(rates["kept"], rates["once"], "the flush came later");
+}

@@ -131,7 +131,7 @@ impl Host {
             Op::Exit => {
                 this.life = Life::Gone;
                 if this.program.is_of_a_flow() {
-                    *out.processes -= 1;
+                    out.sequence.ended(this.stream, out.now, out.agenda);
                 }
                 Some(Next::Sleep)
             }
