@@ -1,6 +1,6 @@
 //! A web server under load, for a short while.
 
-use slowpath_lab::web::{Bench, Ran, Times, WebCase, tools};
+use slowpath_lab::web::{Bench, Ran, Requested, Times, WebCase, tools};
 use slowpath_lab::{error::LabError, signals};
 use std::fs;
 use std::time::Duration;
@@ -29,9 +29,16 @@ fn web_counters_match_the_requests() {
     }
     signals::clean_up_when_ended().expect("signals");
     let before = running(&["nginx", "wrk"]).len();
-    let bench = Bench::build(&[1, 64]).expect("a server and a client");
-    let one = observed(&bench, WebCase { file_kib: 1, requests: 1, sendfile: true, tso: true });
-    let ten = observed(&bench, WebCase { file_kib: 64, requests: 10, sendfile: false, tso: false });
+    let bench = Bench::build(&[Requested::FileKib(1), Requested::FileKib(64), Requested::Mixed])
+        .expect("a server and a client");
+    let one = observed(
+        &bench,
+        WebCase { requested: Requested::FileKib(1), requests: 1, sendfile: true, tso: true },
+    );
+    let ten = observed(
+        &bench,
+        WebCase { requested: Requested::FileKib(64), requests: 10, sendfile: false, tso: false },
+    );
     for ran in [&one, &ten] {
         let counted = &ran.counted;
         println!("{ran:?}");
@@ -39,7 +46,8 @@ fn web_counters_match_the_requests() {
         assert_eq!(ran.load.errors, 0, "{ran:?}");
         assert!((0.9..3.0).contains(&counted.seconds), "{ran:?}");
         // The file is only a part of the answer.
-        let file = f64::from(ran.case.file_kib) * 1024.0;
+        let Requested::FileKib(kib) = ran.case.requested else { panic!("a file: {ran:?}") };
+        let file = f64::from(kib) * 1024.0;
         let each = counted.bytes_out as f64 / counted.requests as f64;
         assert!((file..file * 1.6 + 1000.0).contains(&each), "{each} bytes a request: {ran:?}");
         // Data in flight at the ends of the time counts on one side only.
@@ -55,8 +63,18 @@ fn web_counters_match_the_requests() {
     // Without TSO a buffer is a segment: the client's device saw as many as TCP counted, and far fewer with TSO.
     let packets = |ran: &Ran| ran.counted.packets_to_client as f64 / ran.counted.segments_out as f64;
     assert!(packets(&ten) > 0.9 && packets(&ten) < 1.1, "{ten:?}");
-    let large = observed(&bench, WebCase { file_kib: 64, requests: 10, sendfile: true, tso: true });
+    let large = observed(
+        &bench,
+        WebCase { requested: Requested::FileKib(64), requests: 10, sendfile: true, tso: true },
+    );
     assert!(packets(&large) < 0.5, "{large:?}");
+    // The files of the mixed workload are there, all of them: none of the requests fails.
+    let mixed = WebCase { requested: Requested::Mixed, requests: 1, sendfile: true, tso: false };
+    let mixed = observed(&bench, mixed);
+    println!("{mixed:?}");
+    assert!(mixed.counted.requests > 100 && mixed.load.errors == 0, "{mixed:?}");
+    let each = mixed.counted.bytes_out as f64 / mixed.counted.requests as f64;
+    assert!((5_000.0..100_000.0).contains(&each), "{each} bytes a request: {mixed:?}");
     drop(bench);
     assert_eq!(running(&["nginx", "wrk"]).len(), before);
 }

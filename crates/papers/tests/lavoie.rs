@@ -3,7 +3,7 @@
 use slowpath_cost::functions::{Function, Image};
 use slowpath_cost::profile::{Entry, Event, Frame};
 use slowpath_cost::{Operation, Profile, Share};
-use slowpath_papers::lavoie::{self, Counters, Owner, Run, ServerCase, ServerSamples, Side};
+use slowpath_papers::lavoie::{self, Counters, Owner, Run, ServerCase, ServerSamples, Side, Workload};
 
 /// Folded stacks, the outermost function first: their counts and tasks. Names in brackets belong to a program.
 fn profile(stacks: &[(u64, &str, &str)]) -> Profile {
@@ -147,7 +147,11 @@ fn other_samples_are_excluded_and_reported() {
     assert_eq!(measured.functions[0], ("main (nginx)".to_owned(), 128));
 }
 
-const PLAIN: ServerCase = ServerCase { file_kib: 1, requests: 1, sendfile: true, tso: false };
+const PLAIN: ServerCase = ServerCase { workload: Workload::File(1), requests: 1, sendfile: true, tso: false };
+
+fn of_size(file_kib: u32) -> ServerCase {
+    ServerCase { workload: Workload::File(file_kib), ..PLAIN }
+}
 
 fn report(profiles: &[(ServerCase, Profile)]) -> slowpath_papers::Report {
     counted(profiles, Counters::default())
@@ -177,7 +181,7 @@ fn of_sizes(is_so: bool) -> Vec<(ServerCase, Profile)> {
             ];
             let stacks: Vec<_> =
                 stacks.iter().map(|(samples, task, text)| (*samples, *task, &text[..])).collect();
-            (ServerCase { file_kib, ..PLAIN }, profile(&stacks))
+            (of_size(file_kib), profile(&stacks))
         })
         .to_vec()
 }
@@ -236,9 +240,7 @@ fn receiving_is_compared_where_the_client_acknowledges_every_other_segment() {
 #[test]
 fn too_few_samples_leave_claims_undecided() {
     let receive = format!("{SOFTIRQ};tcp_v4_rcv;tcp_rcv_established;__tcp_push_pending_frames;kfree");
-    let few = report(
-        &[1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, profile(&[(10, "nginx", &receive)]))),
-    );
+    let few = report(&[1, 8, 64].map(|file_kib| (of_size(file_kib), profile(&[(10, "nginx", &receive)]))));
     for part in
         ["96 % of TCP push pending frames", "dominates the cost", "about 30 %", "sk buffer clone costs more"]
     {
@@ -304,7 +306,7 @@ fn busy() -> Profile {
 }
 
 fn busy_report() -> slowpath_papers::Report {
-    report(&[1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, busy())))
+    report(&[1, 8, 64].map(|file_kib| (of_size(file_kib), busy())))
 }
 
 #[test]
@@ -402,7 +404,7 @@ fn costs(functions: &[(u64, &str)]) -> Vec<(ServerCase, Profile)> {
     let stacks: Vec<(u64, &str, String)> =
         functions.iter().map(|(samples, name)| (*samples, "nginx", format!("{SOFTIRQ};{name}"))).collect();
     let stacks: Vec<_> = stacks.iter().map(|(samples, task, text)| (*samples, *task, &text[..])).collect();
-    [1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, profile(&stacks))).to_vec()
+    [1, 8, 64].map(|file_kib| (of_size(file_kib), profile(&stacks))).to_vec()
 }
 
 fn runs(profiles: &[(ServerCase, Profile)], requests: u64) -> Vec<Run<'_>> {
@@ -497,8 +499,57 @@ fn remarks_name_differences_between_the_measurements() {
 #[test]
 fn cases_are_distinct() {
     let mut names: Vec<String> = lavoie::cases().iter().map(ServerCase::to_string).collect();
-    assert_eq!(names.len(), 24);
+    let count = names.len();
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), 24);
+    assert_eq!((names.len(), count), (25, 25));
+}
+
+#[test]
+fn cases_are_named_by_some_of_their_words() {
+    let count = |words: &str| lavoie::cases().iter().filter(|case| case.is_named(words)).count();
+    assert_eq!(["8K", "one sendfile no-TSO", "8k ten write tso", "mixed", "2K"].map(count), [8, 3, 1, 1, 0]);
+    assert!(lavoie::cases().iter().all(|case| case.is_named(&case.to_string())));
+}
+
+/// Stacks whose innermost functions are of TCP, IP, socket buffers, memory, drivers and the program.
+fn layers([tcp, ip, buffers, memory, driver, program]: [u64; 6]) -> Profile {
+    profile(&[
+        (tcp, "nginx", "handle_softirqs;tcp_ack"),
+        (ip, "nginx", "handle_softirqs;ip_rcv"),
+        (buffers, "nginx", "handle_softirqs;__alloc_skb"),
+        (memory, "nginx", "handle_softirqs;kfree"),
+        (driver, "nginx", "handle_softirqs;veth_xmit"),
+        (program, "nginx", "[main]"),
+    ])
+}
+
+#[test]
+fn mixed_workload_is_compared_with_single_files_by_layer() {
+    let with = |mixed: [u64; 6]| {
+        let mut profiles =
+            [1, 8, 64].map(|kib| (of_size(kib), layers([2000, 1000, 1000, 200, 1000, 4800]))).to_vec();
+        profiles.push((ServerCase { workload: Workload::Mixed, ..PLAIN }, layers(mixed)));
+        report(&profiles)
+    };
+    let (cpu, layers) = ("the CPU is divided among the layers", "invariant between workloads");
+    let alike = with([2100, 1000, 1000, 900, 1000, 4000]);
+    // Memory is too small with single files to be judged.
+    assert_eq!((verdict(&alike, cpu).0, verdict(&alike, layers).0), (Some(true), Some(true)));
+    assert!(
+        verdict(&alike, cpu).1.contains("TCP 21.0 % compared with 20.0 to 20.0 %"),
+        "{}",
+        verdict(&alike, cpu).1
+    );
+    assert!(verdict(&alike, cpu).1.contains("(largest ratio 1.05)"));
+    // Half as much of the CPU, divided in the same way.
+    let less = with([1000, 500, 500, 100, 500, 7400]);
+    assert_eq!((verdict(&less, cpu).0, verdict(&less, layers).0), (Some(false), Some(true)));
+    let other = with([3600, 500, 500, 100, 500, 4800]);
+    assert_eq!((verdict(&other, cpu).0, verdict(&other, layers).0), (Some(false), Some(false)));
+    let table = other.tables.iter().find(|table| table.name == "Section 6").expect("a table");
+    let cell = |quantity| table.cells.iter().find(|cell| cell.row == "IP" && cell.quantity == quantity);
+    assert_eq!(cell("mixed, of the CPU").map(|cell| cell.ours), Some(5.0));
+    assert_eq!(cell("mixed, of TCP/IP").map(|cell| cell.ours.round()), Some(10.0));
+    assert!(verdict(&report(&of_sizes(true)), layers).1.contains("was not run"));
 }

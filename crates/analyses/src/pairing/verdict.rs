@@ -193,8 +193,7 @@ impl View<'_> {
     /// The opening that the other recording shows, on the report's clock.
     fn opening(&self, theirs: &Opening) -> Opening {
         let mut opening = *theirs;
-        let times =
-            [&mut opening.syn, &mut opening.syn_ack, &mut opening.established, &mut opening.accepted];
+        let times = [&mut opening.syn, &mut opening.syn_ack, &mut opening.established, &mut opening.accepted];
         for at in times.into_iter().flatten() {
             *at = self.here(1 - self.base, *at);
         }

@@ -10,7 +10,7 @@
 //! card's driver: the server's CPU has `veth_xmit` and `eth_type_trans` of what it sends, the client's those of what it
 //! receives.
 //!
-//! - [`server`]: nginx and its files; [`load`]: wrk; [`hosts`], [`pair`]: who is where, and what lies between them;
+//! - [`server`]: nginx and its files; [`load`]: wrk; [`mixed`]: the mixed workload's files and requests; [`hosts`], [`pair`]: who is where, and what lies between them;
 //!   [`card`]: how they receive.
 //! - [`counters`]: what both hosts and their CPUs did meanwhile; [`tools`]: what is missing for it.
 
@@ -18,6 +18,7 @@ pub mod card;
 pub mod counters;
 pub mod hosts;
 pub mod load;
+mod mixed;
 pub mod pair;
 pub mod server;
 pub mod tools;
@@ -36,12 +37,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+/// What the clients request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Requested {
+    /// One file of this size, in KiB, again and again.
+    FileKib(u32),
+    /// Pages with embedded objects, of many sizes ([`mixed`]).
+    Mixed,
+}
+
 /// What is requested, and how it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WebCase {
-    /// The file's size, in KiB.
-    pub file_kib: u32,
+    /// What is requested.
+    #[serde(flatten)]
+    pub requested: Requested,
     /// Requests per connection; the server closes it after the last one.
     pub requests: u32,
     /// Whether the server sends files by sendfile(2), or reads and writes them.
@@ -102,11 +114,11 @@ impl Ran {
 }
 
 impl Bench {
-    /// Sets up the bench, with files of these sizes in KiB.
+    /// Sets up the bench, with the files of these requests.
     ///
     /// # Errors
     /// If the machine has one CPU only, the process is not its root, or a command fails.
-    pub fn build(file_kib: &[u32]) -> Result<Self, LabError> {
+    pub fn build(requested: &[Requested]) -> Result<Self, LabError> {
         let machine = task::own_cpus();
         let cpus = Host::BOTH.map(|host| cpus::of_host(&machine, host, 0));
         let [Some(server), Some(client)] = cpus else {
@@ -125,7 +137,7 @@ impl Bench {
             ));
         }
         let scratch = Scratch::create()?;
-        server::write_files(&scratch, file_kib)?;
+        server::write_files(&scratch, requested)?;
         let namespaces = Namespaces::create()?;
         pair::lay(&namespaces, [server, client])?;
         let _kept_away = KeptAway::from_cpus(&[server])?;
@@ -158,7 +170,8 @@ impl Bench {
                 return Err(joined(serving)?.failure("before it answered").into());
             }
             let most = times.warm_up + times.observed + SPARE;
-            let loading = scope.spawn(move || load::ask(&self.namespaces, case, client_cpu, most, end_load));
+            let loading = scope
+                .spawn(move || load::ask(&self.namespaces, &self.scratch, case, client_cpu, most, end_load));
             thread::sleep(times.warm_up);
             let observer = begin(server_cpu)?;
             let before = Look::at(&self.namespaces, self.cpus)?;
@@ -177,5 +190,22 @@ impl Bench {
             let counted = Counted::between(&before, &after);
             Ok((Ran { case, server_cpu, counted, load }, seen))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stored before there were other workloads, with `--keep`.
+    #[test]
+    fn stored_cases_are_read_back() {
+        let plain = WebCase { requested: Requested::FileKib(64), requests: 10, sendfile: true, tso: false };
+        let text = r#"{"file-kib":64,"requests":10,"sendfile":true,"tso":false}"#;
+        assert_eq!(serde_json::to_string(&plain).expect("JSON"), text);
+        for case in [plain, WebCase { requested: Requested::Mixed, ..plain }] {
+            let text = serde_json::to_string(&case).expect("JSON");
+            assert_eq!(serde_json::from_str::<WebCase>(&text).expect(&text), case);
+        }
     }
 }

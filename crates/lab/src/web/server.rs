@@ -1,7 +1,8 @@
 //! nginx with one worker, its configuration and its files in the lab's own folder.
 
-use super::WebCase;
 use super::hosts::{HOSTS, server_address};
+use super::mixed::{self, Workload};
+use super::{Requested, WebCase};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::namespaces::Namespaces;
@@ -22,22 +23,47 @@ const FILES: &str = "files";
 const STATUS: &str = "/status";
 const STATUS_WITHIN: Duration = Duration::from_secs(2);
 
-/// The URL of a file of that size.
-pub fn url(file_kib: u32) -> String {
-    format!("http://{}:{PORT}/{file_kib}k", server_address())
+/// The script with which the client requests the mixed workload.
+pub(super) const SCRIPT: &str = "mixed.lua";
+
+/// The URL of the requested file; of the mixed workload's first one.
+pub fn url(requested: Requested) -> String {
+    let file = match requested {
+        Requested::FileKib(kib) => name(kib),
+        Requested::Mixed => Workload::name(0),
+    };
+    format!("http://{}:{PORT}/{file}", server_address())
 }
 
-/// Writes the files. Their contents do not matter, except that not all bytes are the same.
+fn name(kib: u32) -> String {
+    format!("{kib}k")
+}
+
+/// Writes the files, and the script for the mixed workload. The contents of the files do not matter, except that not
+/// all bytes are the same.
 ///
 /// # Errors
 /// If the folder for temporary files is full.
-pub fn write_files(scratch: &Scratch, file_kib: &[u32]) -> Result<(), LabError> {
+pub fn write_files(scratch: &Scratch, requested: &[Requested]) -> Result<(), LabError> {
     let folder = scratch.file(FILES);
     fs::create_dir_all(&folder).map_err(LabError::file(&folder))?;
-    for kib in file_kib {
-        let content: Vec<u8> = (0..*kib * 1024).map(|at| (at % 251) as u8).collect();
-        let path = folder.join(format!("{kib}k"));
-        fs::write(&path, content).map_err(LabError::file(&path))?;
+    let write = |name: String, bytes: u64| {
+        let content: Vec<u8> = (0..bytes).map(|at| (at % 251) as u8).collect();
+        let path = folder.join(name);
+        fs::write(&path, content).map_err(LabError::file(&path))
+    };
+    for requested in requested {
+        match requested {
+            Requested::FileKib(kib) => write(name(*kib), u64::from(*kib) * 1024)?,
+            Requested::Mixed => {
+                let workload = Workload::drawn(mixed::SEED);
+                for (file, bytes) in workload.sizes.iter().enumerate() {
+                    write(Workload::name(file), *bytes)?;
+                }
+                let path = scratch.file(SCRIPT);
+                fs::write(&path, workload.script()).map_err(LabError::file(&path))?;
+            }
+        }
     }
     Ok(())
 }
@@ -48,9 +74,9 @@ fn configuration(scratch: &Scratch, case: WebCase) -> String {
     let folder = folder.display();
     let sendfile = if case.sendfile { "on" } else { "off" };
     let mut text = format!(
-        "daemon off;\nuser root;\nworker_processes 1;\npid \"{folder}nginx.pid\";\nerror_log stderr;\n\
+        "daemon off;\nuser root;\nworker_processes 1;\nworker_rlimit_nofile 8192;\npid \"{folder}nginx.pid\";\nerror_log stderr;\n\
          events {{ worker_connections 1024; }}\nhttp {{\n  access_log off;\n  sendfile {sendfile};\n  keepalive_requests {};\n  \
-         open_file_cache max=16;\n",
+         open_file_cache max=4096;\n",
         case.requests
     );
     // Without these it would write below /var.

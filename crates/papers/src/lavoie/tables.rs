@@ -1,7 +1,7 @@
 //! The paper's lists and figures as tables: its numbers, and ours.
 
 use super::measured::{Owner, ServerSamples};
-use super::{FILES_KIB, Runs};
+use super::{FILES_KIB, Runs, invariance};
 use crate::report::{Cell, Judged, Table};
 use slowpath_cost::Share;
 
@@ -38,6 +38,7 @@ pub fn tables(runs: &Runs) -> Vec<Table> {
         }
     }
     tables.extend(divided(runs));
+    tables.push(invariance::table(runs));
     tables.push(counters(runs));
     tables.retain(|table| !table.cells.is_empty());
     tables

@@ -3,10 +3,10 @@
 use super::Error;
 use super::kept::{self, Done, file_of, read};
 use slowpath_lab::scratch::Scratch;
-use slowpath_lab::web::{self, Bench, Times, tools};
+use slowpath_lab::web::{self, Bench, Requested, Times, tools};
 use slowpath_lab::{privilege, signals};
 use slowpath_papers::Report;
-use slowpath_papers::lavoie::{self, Counters, FILES_KIB, Run, ServerCase, Side, add_comparison};
+use slowpath_papers::lavoie::{self, Counters, Run, ServerCase, Side, Workload, add_comparison};
 use slowpath_profile::{Recorder, What};
 use std::fs;
 use std::path::Path;
@@ -83,7 +83,7 @@ fn run_all<D: FnMut()>(
     }
     signals::clean_up_when_ended()?;
     let scratch = Scratch::create()?;
-    let bench = Bench::build(&FILES_KIB)?;
+    let bench = Bench::build(&requested(&cases))?;
     if let Some(folder) = asked.keep {
         fs::create_dir_all(folder).map_err(Error::file(folder, "cannot be made"))?;
     }
@@ -118,26 +118,40 @@ fn all_is_there() -> Result<(), Error> {
 }
 
 fn chosen(only: &[String]) -> Result<Vec<ServerCase>, Error> {
-    let has = |case: &ServerCase, words: &str| {
-        let name = case.to_string();
-        words.split_whitespace().all(|word| name.split(' ').any(|part| part.eq_ignore_ascii_case(word)))
-    };
     let all = lavoie::cases();
-    if let Some(words) = only.iter().find(|words| !all.iter().any(|case| has(case, words))) {
+    if let Some(words) = only.iter().find(|words| !all.iter().any(|case| case.is_named(words))) {
         return Err(Error::NoSuchCase { words: words.clone(), like: all[0].to_string() });
     }
-    let wanted = |case: &ServerCase| only.is_empty() || only.iter().any(|words| has(case, words));
+    let wanted = |case: &ServerCase| only.is_empty() || only.iter().any(|words| case.is_named(words));
     Ok(all.into_iter().filter(wanted).collect())
 }
 
+/// What the cases request, each once.
+fn requested(cases: &[ServerCase]) -> Vec<Requested> {
+    let mut all = Vec::new();
+    for requested in cases.iter().map(|case| as_requested(case.workload)) {
+        if !all.contains(&requested) {
+            all.push(requested);
+        }
+    }
+    all
+}
+
+fn as_requested(workload: Workload) -> Requested {
+    match workload {
+        Workload::File(kib) => Requested::FileKib(kib),
+        Workload::Mixed => Requested::Mixed,
+    }
+}
+
 fn run(bench: &Bench, case: ServerCase, times: Times, file: &Path) -> Result<Done, Error> {
-    let ServerCase { file_kib, requests, sendfile, tso } = case;
+    let ServerCase { workload, requests, sendfile, tso } = case;
     let recorder = |cpu| Recorder {
         frequency: FREQUENCY,
         longest: times.observed + SPARE,
         ..Recorder::new(What::System { cpus: Some(vec![cpu]) }, file)
     };
-    let web_case = web::WebCase { file_kib, requests, sendfile, tso };
+    let web_case = web::WebCase { requested: as_requested(workload), requests, sendfile, tso };
     let (ran, recorded) = bench.run(
         web_case,
         times,
