@@ -3,7 +3,9 @@
 use slowpath_cost::functions::{Function, Image};
 use slowpath_cost::profile::{Entry, Event, Frame};
 use slowpath_cost::{Operation, Profile, Share};
-use slowpath_papers::lavoie::{self, Counters, Owner, Run, ServerCase, ServerSamples, Side, Workload};
+use slowpath_papers::lavoie::{
+    self, Counters, Events, Owner, Run, Server, ServerCase, ServerSamples, Side, Workload,
+};
 
 /// Folded stacks, the outermost function first: their counts and tasks. Names in brackets belong to a program.
 fn profile(stacks: &[(u64, &str, &str)]) -> Profile {
@@ -147,7 +149,13 @@ fn other_samples_are_excluded_and_reported() {
     assert_eq!(measured.functions[0], ("main (nginx)".to_owned(), 128));
 }
 
-const PLAIN: ServerCase = ServerCase { workload: Workload::File(1), requests: 1, sendfile: true, tso: false };
+const PLAIN: ServerCase = ServerCase {
+    workload: Workload::File(1),
+    requests: 1,
+    sendfile: true,
+    tso: false,
+    server: Server::Nginx,
+};
 
 fn of_size(file_kib: u32) -> ServerCase {
     ServerCase { workload: Workload::File(file_kib), ..PLAIN }
@@ -502,13 +510,16 @@ fn cases_are_distinct() {
     let count = names.len();
     names.sort();
     names.dedup();
-    assert_eq!((names.len(), count), (25, 25));
+    assert_eq!((names.len(), count), (32, 32));
 }
 
 #[test]
 fn cases_are_named_by_some_of_their_words() {
     let count = |words: &str| lavoie::cases().iter().filter(|case| case.is_named(words)).count();
     assert_eq!(["8K", "one sendfile no-TSO", "8k ten write tso", "mixed", "2K"].map(count), [8, 3, 1, 1, 0]);
+    assert_eq!(["Apache", "mixed apache", "HAProxy", "poll", "8K write select"].map(count), [3, 1, 3, 1, 1]);
+    let exact = |case: &ServerCase| count(&case.to_string()) == 1;
+    assert!(lavoie::cases().iter().all(exact));
     assert!(lavoie::cases().iter().all(|case| case.is_named(&case.to_string())));
 }
 
@@ -547,9 +558,40 @@ fn mixed_workload_is_compared_with_single_files_by_layer() {
     assert_eq!((verdict(&less, cpu).0, verdict(&less, layers).0), (Some(false), Some(true)));
     let other = with([3600, 500, 500, 100, 500, 4800]);
     assert_eq!((verdict(&other, cpu).0, verdict(&other, layers).0), (Some(false), Some(false)));
-    let table = other.tables.iter().find(|table| table.name == "Section 6").expect("a table");
-    let cell = |quantity| table.cells.iter().find(|cell| cell.row == "IP" && cell.quantity == quantity);
-    assert_eq!(cell("mixed, of the CPU").map(|cell| cell.ours), Some(5.0));
-    assert_eq!(cell("mixed, of TCP/IP").map(|cell| cell.ours.round()), Some(10.0));
+    let cell = |name| {
+        let table = other.tables.iter().find(|table| table.name == name).expect("a table");
+        let is = |cell: &&slowpath_papers::Cell| cell.row.starts_with("mixed") && cell.quantity == "IP";
+        table.cells.iter().find(is).expect("a cell")
+    };
+    assert_eq!(cell("Section 6").ours, 5.0);
+    assert_eq!(cell("Section 6, TCP/IP").ours.round(), 10.0);
     assert!(verdict(&report(&of_sizes(true)), layers).1.contains("was not run"));
+}
+
+#[test]
+fn servers_and_event_methods_are_compared_by_layer() {
+    let usual = [2000, 1000, 1000, 200, 1000, 4800];
+    let with = |apache: [u64; 6], select: [u64; 6]| {
+        let mut profiles = Vec::new();
+        for case in lavoie::cases().into_iter().filter(|case| case.requests == 1 && !case.tso) {
+            let costs = match case.server {
+                Server::Apache => apache,
+                Server::Haproxy(Events::Select) => select,
+                _ => usual,
+            };
+            profiles.push((case, layers(costs)));
+        }
+        report(&profiles)
+    };
+    let (cpu, layers) = ("with Apache the CPU is divided", "invariant between servers");
+    let (events_cpu, events) = ("with each event method the CPU", "invariant between event methods");
+    // Apache works more itself, and select in the kernel too; TCP/IP does the same.
+    let report = with([1000, 500, 500, 100, 500, 7400], [2000, 1000, 1000, 200, 1000, 5000]);
+    assert_eq!((verdict(&report, cpu).0, verdict(&report, layers).0), (Some(false), Some(true)));
+    assert_eq!((verdict(&report, events_cpu).0, verdict(&report, events).0), (Some(true), Some(true)));
+    assert!(verdict(&report, layers).1.contains("mixed, of TCP/IP: TCP 38.5 % compared with 38.5 %"));
+    let report = with(usual, [3600, 500, 500, 100, 500, 4800]);
+    assert_eq!((verdict(&report, layers).0, verdict(&report, events).0), (Some(true), Some(false)));
+    let table = report.tables.iter().find(|table| table.name == "Section 6").expect("a table");
+    assert_eq!(table.cells.len(), (4 + 4 + 3) * 5);
 }

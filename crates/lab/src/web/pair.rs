@@ -84,13 +84,17 @@ pub fn connections(case: WebCase) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Server;
     use super::*;
 
     #[test]
     fn packets_in_flight_fit_the_netdev_backlog() {
         let of = |tso| {
             let requested = [1, 8, 64, 1024].map(Requested::FileKib);
-            requested.map(|requested| connections(WebCase { requested, requests: 1, sendfile: true, tso }))
+            requested.map(|requested| {
+                let server = Server::Nginx;
+                connections(WebCase { requested, requests: 1, sendfile: true, tso, server })
+            })
         };
         assert_eq!((of(false), of(true)), ([128, 107, 15, 8], [128, 128, 128, 44]));
     }

@@ -1,5 +1,6 @@
 //! The programs that the web bench needs.
 
+use super::Server;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -12,19 +13,28 @@ pub struct Missing {
     pub package: &'static str,
 }
 
-const NEEDED: [Missing; 5] = [
-    Missing { command: "nginx", package: "nginx" },
+const NEEDED: [Missing; 4] = [
     Missing { command: "wrk", package: "wrk" },
     Missing { command: "perf", package: "linux-perf" },
     Missing { command: "ip", package: "iproute2" },
     Missing { command: "ethtool", package: "ethtool" },
 ];
 
-/// The missing programs: found neither where this process looks for programs nor where administrators' programs are.
-pub fn missing() -> Vec<Missing> {
+/// The missing programs, for these servers: found neither where this process looks for programs nor where
+/// administrators' programs are.
+pub fn missing(servers: &[Server]) -> Vec<Missing> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]).collect();
-    NEEDED.into_iter().filter(|needed| !is_in(&folders, needed.command)).collect()
+    let mut needed: Vec<Missing> = Vec::new();
+    for program in servers.iter().map(|server| server.program()) {
+        let server = Missing { command: program, package: program };
+        if !needed.contains(&server) {
+            needed.push(server);
+        }
+    }
+    needed.extend(NEEDED);
+    needed.retain(|needed| !is_in(&folders, needed.command));
+    needed
 }
 
 fn is_in(folders: &[PathBuf], command: &str) -> bool {

@@ -3,7 +3,7 @@
 use super::invariance::{self, Of};
 use super::judge::{all, grows, is_greater, larger, more_than, near, near_of_cpu};
 use super::measured::{Owner, ServerSamples};
-use super::{FILES_KIB, Runs, ServerCase, Workload};
+use super::{FILES_KIB, Runs, ServerCase};
 use crate::report::Claim;
 use slowpath_cost::Share;
 use slowpath_cost::categories::Category;
@@ -133,6 +133,20 @@ const ASKED: &[Asked] = &[
     asked("section 6", "TCP is invariant between workloads: its layers have the same parts of it", |runs| {
         invariance::of_workloads(runs, Of::Layers)
     }),
+    asked("section 2.2", "with Apache the CPU is divided among the layers as with another server", |runs| {
+        invariance::of_servers(runs, Of::Cpu)
+    }),
+    asked("section 6", "TCP is invariant between servers: its layers have the same parts of it", |runs| {
+        invariance::of_servers(runs, Of::Layers)
+    }),
+    asked("section 2", "with each event method the CPU is divided among the layers as with epoll", |runs| {
+        invariance::of_events(runs, Of::Cpu)
+    }),
+    asked(
+        "section 2",
+        "TCP is invariant between event methods: its layers have the same parts of it",
+        |runs| invariance::of_events(runs, Of::Layers),
+    ),
 ];
 
 /// All of them; those whose cases were not run are undecided.
@@ -255,7 +269,7 @@ fn send_message(runs: &Runs) -> Option<Answer> {
 
 /// TCP's cost per request: its share of a request's CPU time.
 fn tso_lessens(runs: &Runs) -> Option<Answer> {
-    let case = |tso| ServerCase { workload: Workload::File(64), requests: 1, sendfile: true, tso };
+    let case = |tso| ServerCase { tso, ..super::plain(64) };
     let cost = |measured: &ServerSamples, tso| {
         let ns = runs.ns_per_request(case(tso))?;
         let [least, most] = measured.category(Category::Tcp).interval()?;

@@ -1,4 +1,4 @@
-//! Whether TCP/IP costs the same for other workloads, by layer (sections 2.2 and 6): "the behavior of TCP is largely
+//! Whether TCP/IP costs the same for other workloads, servers and event methods, by layer (sections 2.2 and 6): "the behavior of TCP is largely
 //! invariant between workloads, HTTP servers, and hardware".
 //!
 //! Two questions differ. A server that does more work itself leaves less of the CPU to TCP/IP, whatever TCP/IP does: the
@@ -8,7 +8,7 @@ use super::claims::Answer;
 use super::judge::{all, within};
 use super::measured::ServerSamples;
 use super::tables::per_cent;
-use super::{FILES_KIB, Runs, ServerCase, Workload};
+use super::{COMPARED, Events, FILES_KIB, MIXED, Runs, Server, ServerCase, of, waits_by};
 use crate::report::{Cell, Judged, Table};
 use slowpath_cost::Share;
 use slowpath_cost::categories::Category;
@@ -50,54 +50,56 @@ impl Of {
     }
 }
 
-/// A column: its name with either denominator, and its case.
-struct Column {
-    names: [&'static str; 2],
-    case: ServerCase,
-}
+/// The names of the layers.
+const NAMES: [&str; LAYERS.len()] = ["TCP", "IP", "socket buffers", "memory", "driver"];
 
-const fn column(names: [&'static str; 2], workload: Workload) -> Column {
-    Column { names, case: ServerCase { workload, ..super::plain(1) } }
-}
-
-const COLUMNS: [Column; 4] = [
-    column(["1K, of the CPU", "1K, of TCP/IP"], Workload::File(1)),
-    column(["8K, of the CPU", "8K, of TCP/IP"], Workload::File(8)),
-    column(["64K, of the CPU", "64K, of TCP/IP"], Workload::File(64)),
-    column(["mixed, of the CPU", "mixed, of TCP/IP"], Workload::Mixed),
-];
-
-/// Each layer's share in each case.
-pub(super) fn table(runs: &Runs) -> Table {
-    let mut cells = Vec::new();
-    for layer in LAYERS {
-        for column in &COLUMNS {
-            let Some(measured) = runs.get(column.case) else { continue };
-            for (of, name) in [Of::Cpu, Of::Layers].into_iter().zip(column.names) {
-                let share = per_cent(of.share(measured, layer));
-                cells.push(Cell::new(layer.to_string(), name, None, share, Judged::Shown));
-            }
-        }
-    }
-    let about =
-        "workloads compared, by layer, %: of the server's CPU, and of all that these layers take of it";
-    Table { name: "Section 6", about, cells }
+/// Each layer's share in each case: of the CPU, and of all that the layers take.
+pub(super) fn tables(runs: &Runs) -> [Table; 2] {
+    let servers = [Server::Nginx, Server::Apache].map(|server| COMPARED.map(|workload| (workload, server)));
+    let mut cases: Vec<ServerCase> = servers
+        .into_iter()
+        .flatten()
+        .map(|(workload, server)| ServerCase { server, ..of(workload) })
+        .collect();
+    cases.extend([Events::Epoll, Events::Poll, Events::Select].map(waits_by));
+    let cells = |part_of: Of| {
+        let runs = cases.iter().filter_map(|case| Some((case, runs.get(*case)?)));
+        let cells = runs.flat_map(|(case, measured)| {
+            LAYERS.into_iter().zip(NAMES).map(move |(layer, name)| {
+                let share = per_cent(part_of.share(measured, layer));
+                Cell::new(case.to_string(), name, None, share, Judged::Shown)
+            })
+        });
+        cells.collect()
+    };
+    [
+        Table {
+            name: "Section 6",
+            about: "workloads, servers and event methods: layers, % of the server's CPU",
+            cells: cells(Of::Cpu),
+        },
+        Table {
+            name: "Section 6, TCP/IP",
+            about: "workloads, servers and event methods: layers, % of what all five of them take",
+            cells: cells(Of::Layers),
+        },
+    ]
 }
 
 /// Whether each layer's share is as in the cases compared with: not less than the least of them by more than the
 /// tolerance, nor more than the most.
-fn is_as_in(compared: &[&ServerSamples], measured: &ServerSamples, of: Of) -> Answer {
+fn is_as_in(compared: &[&ServerSamples], measured: &ServerSamples, part_of: Of) -> Answer {
     let mut farthest: f64 = 1.0;
     let mut seen = Vec::new();
     let mut holds = Vec::new();
     for layer in LAYERS {
-        let values = compared.iter().filter_map(|compared| of.share(compared, layer).value());
+        let values = compared.iter().filter_map(|compared| part_of.share(compared, layer).value());
         let least = values.clone().fold(f64::INFINITY, f64::min);
         let most = values.fold(0.0, f64::max);
         if most < LEAST || !least.is_finite() {
             continue;
         }
-        let share = of.share(measured, layer);
+        let share = part_of.share(measured, layer);
         holds.push(within(share, [least * (1.0 - TOLERANCE), most * (1.0 + TOLERANCE)]));
         let value = share.value().unwrap_or(0.0);
         let distance = if value < least { least / value } else { value / most };
@@ -109,16 +111,44 @@ fn is_as_in(compared: &[&ServerSamples], measured: &ServerSamples, of: Of) -> An
         };
         seen.push(format!("{layer} {:.1} % compared with {range} %", value * 100.0));
     }
-    let word = of.word();
+    let word = part_of.word();
     let spread = if farthest.is_finite() { format!("{farthest:.2}") } else { "without bound".to_owned() };
     let seen = format!("{word}: {} (largest ratio {spread})", seen.join(", "));
     if holds.is_empty() { (seen, None) } else { (seen, all(holds)) }
 }
 
 /// The mixed workload, whose files are of all sizes, compared with the single files.
-pub(super) fn of_workloads(runs: &Runs, of: Of) -> Option<Answer> {
+pub(super) fn of_workloads(runs: &Runs, part_of: Of) -> Option<Answer> {
     let files: Vec<&ServerSamples> =
         FILES_KIB.into_iter().map(|kib| runs.plain(kib)).collect::<Option<_>>()?;
-    let (seen, holds) = is_as_in(&files, runs.mixed()?, of);
+    let (seen, holds) = is_as_in(&files, runs.get(MIXED)?, part_of);
     Some((format!("mixed, {seen}"), holds))
+}
+
+/// Apache compared with nginx, for each workload.
+pub(super) fn of_servers(runs: &Runs, part_of: Of) -> Option<Answer> {
+    let compared = COMPARED.map(|workload| {
+        let (nginx, apache) = (of(workload), ServerCase { server: Server::Apache, ..of(workload) });
+        let (seen, holds) = is_as_in(&[runs.get(nginx)?], runs.get(apache)?, part_of);
+        Some((format!("{workload}, {seen}"), holds))
+    });
+    together(compared)
+}
+
+/// The event methods compared with epoll, in one server.
+pub(super) fn of_events(runs: &Runs, part_of: Of) -> Option<Answer> {
+    let epoll = runs.get(waits_by(Events::Epoll))?;
+    let compared = [("poll", Events::Poll), ("select", Events::Select)].map(|(name, events)| {
+        let (seen, holds) = is_as_in(&[epoll], runs.get(waits_by(events))?, part_of);
+        Some((format!("{name} and epoll, {seen}"), holds))
+    });
+    together(compared)
+}
+
+/// A claim that must hold in each comparison.
+fn together<const N: usize>(compared: [Option<Answer>; N]) -> Option<Answer> {
+    let answers: Vec<Answer> = compared.into_iter().collect::<Option<_>>()?;
+    let holds = all(answers.iter().map(|(_, holds)| *holds));
+    let seen: Vec<String> = answers.into_iter().map(|(seen, _)| seen).collect();
+    Some((seen.join("; "), holds))
 }

@@ -38,7 +38,7 @@ pub fn tables(runs: &Runs) -> Vec<Table> {
         }
     }
     tables.extend(divided(runs));
-    tables.push(invariance::table(runs));
+    tables.extend(invariance::tables(runs));
     tables.push(counters(runs));
     tables.retain(|table| !table.cells.is_empty());
     tables

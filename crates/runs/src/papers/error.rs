@@ -127,7 +127,7 @@ fn needs(missing: &[Missing]) -> String {
     let packages: Vec<_> = missing.iter().map(|one| one.package).collect();
     format!(
         "missing: {}; on Debian and Ubuntu, install them with `apt-get install --no-install-recommends {}` (Debian starts \
-         nginx after the installation; stop it with `systemctl disable --now nginx`)",
+         web servers after the installation; stop them with `systemctl disable --now nginx apache2 haproxy`)",
         named.collect::<Vec<_>>().join(", "),
         packages.join(" ")
     )

@@ -6,14 +6,14 @@ use slowpath_lab::scratch::Scratch;
 use slowpath_lab::web::{self, Bench, Requested, Times, tools};
 use slowpath_lab::{privilege, signals};
 use slowpath_papers::Report;
-use slowpath_papers::lavoie::{self, Counters, Run, ServerCase, Side, Workload, add_comparison};
+use slowpath_papers::lavoie::{
+    self, Counters, Events, Run, Server, ServerCase, Side, Workload, add_comparison,
+};
 use slowpath_profile::{Recorder, What};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The name of the server's processes.
-const SERVER: &str = "nginx";
 const WARM_UP: Duration = Duration::from_secs(1);
 /// Samples per second: not a divisor of any kernel's tick rate. Each takes some microseconds of the server's CPU.
 const FREQUENCY: u32 = 1999;
@@ -77,7 +77,7 @@ fn run_all<D: FnMut()>(
     asked: &Asked<'_>,
     begin: impl FnOnce(usize) -> D,
 ) -> Result<Vec<Done>, Error> {
-    all_is_there()?;
+    all_is_there(&cases)?;
     if let Some(folder) = asked.keep.filter(|folder| folder.exists()) {
         return Err(Error::Exists(folder.to_owned()));
     }
@@ -109,8 +109,9 @@ fn run_all<D: FnMut()>(
 }
 
 /// Reports everything that is missing, before anything is created.
-fn all_is_there() -> Result<(), Error> {
-    let missing = tools::missing();
+fn all_is_there(cases: &[ServerCase]) -> Result<(), Error> {
+    let servers: Vec<web::Server> = cases.iter().map(|case| as_server(case.server)).collect();
+    let missing = tools::missing(&servers);
     if !missing.is_empty() {
         return Err(Error::NoPrograms(missing));
     }
@@ -144,14 +145,27 @@ fn as_requested(workload: Workload) -> Requested {
     }
 }
 
+fn as_server(server: Server) -> web::Server {
+    match server {
+        Server::Nginx => web::Server::Nginx,
+        Server::Apache => web::Server::Apache,
+        Server::Haproxy(events) => web::Server::Haproxy(match events {
+            Events::Epoll => web::Events::Epoll,
+            Events::Poll => web::Events::Poll,
+            Events::Select => web::Events::Select,
+        }),
+    }
+}
+
 fn run(bench: &Bench, case: ServerCase, times: Times, file: &Path) -> Result<Done, Error> {
-    let ServerCase { workload, requests, sendfile, tso } = case;
+    let ServerCase { workload, requests, sendfile, tso, server } = case;
     let recorder = |cpu| Recorder {
         frequency: FREQUENCY,
         longest: times.observed + SPARE,
         ..Recorder::new(What::System { cpus: Some(vec![cpu]) }, file)
     };
-    let web_case = web::WebCase { requested: as_requested(workload), requests, sendfile, tso };
+    let (requested, server) = (as_requested(workload), as_server(server));
+    let web_case = web::WebCase { requested, requests, sendfile, tso, server };
     let (ran, recorded) = bench.run(
         web_case,
         times,
@@ -179,8 +193,19 @@ fn as_run(done: &Done) -> Run<'_> {
             stolen: counted.server.stolen_share(),
         },
         profile: &done.profile,
-        server: SERVER,
+        server: as_server(done.case.server).program(),
     }
+}
+
+/// The servers by name, each once.
+fn servers(done: &[Done]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in done.iter().map(|done| as_server(done.case.server).program()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
 }
 
 /// The machine, and disturbances during the runs.
@@ -188,8 +213,11 @@ fn measured_on(done: &[Done]) -> Vec<String> {
     let Some(first) = done.first() else { return Vec::new() };
     let mut lines = vec![
         format!(
-            "measured on Linux {}: nginx with one worker on CPU {}, wrk on another, {} s each",
-            first.release, first.ran.server_cpu, first.seconds
+            "measured on Linux {}: {} with one process on CPU {}, wrk on another, {} s each",
+            first.release,
+            servers(done),
+            first.ran.server_cpu,
+            first.seconds
         ),
         first.event.clone(),
     ];
