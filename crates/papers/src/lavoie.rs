@@ -8,6 +8,7 @@
 //! - `measured`: each operation in a profile, and its owner.
 //! - `claims`, `judge`: the paper's claims, and whether they still hold; `tables`, `figures`, `graphs`.
 //! - `invariance`: workloads, servers and event methods compared, by layer.
+//! - `enhancements`: what the paper's proposals would save at most.
 //! - `two_kernels`: two kernels compared.
 //!
 //! # Decisions
@@ -18,6 +19,7 @@
 //! reported, nor one that chance can explain (`judge`).
 
 mod claims;
+mod enhancements;
 mod figures;
 mod graphs;
 mod invariance;

@@ -1,7 +1,7 @@
 //! The paper's lists and figures as tables: its numbers, and ours.
 
 use super::measured::{Owner, ServerSamples};
-use super::{FILES_KIB, Runs, invariance};
+use super::{FILES_KIB, Runs, enhancements, invariance};
 use crate::report::{Cell, Judged, Table};
 use slowpath_cost::Share;
 
@@ -39,6 +39,7 @@ pub fn tables(runs: &Runs) -> Vec<Table> {
     }
     tables.extend(divided(runs));
     tables.extend(invariance::tables(runs));
+    tables.push(enhancements::table(runs));
     tables.push(counters(runs));
     tables.retain(|table| !table.cells.is_empty());
     tables
