@@ -2,6 +2,7 @@
 
 mod enhancements;
 mod layers;
+mod misses;
 
 use slowpath_cost::functions::{Function, Image};
 use slowpath_cost::profile::{Entry, Event, Frame};

@@ -161,6 +161,7 @@ fn run(bench: &Bench, case: ServerCase, times: Times, file: &Path) -> Result<Don
     let ServerCase { workload, requests, sendfile, tso, server } = case;
     let recorder = |cpu| Recorder {
         frequency: FREQUENCY,
+        cache_misses: true,
         longest: times.observed + SPARE,
         ..Recorder::new(What::System { cpus: Some(vec![cpu]) }, file)
     };
@@ -173,8 +174,9 @@ fn run(bench: &Bench, case: ServerCase, times: Times, file: &Path) -> Result<Don
         |recording| Ok(recording.stop()?),
     )?;
     let (event, release) = (recorded.event.to_string(), slowpath_lab::run::kernel_release());
+    let cache_misses = Some(recorded.cache_misses.to_string());
     let (profile, seconds) = (read(file, None)?, times.observed.as_secs());
-    Ok(Done { case, ran, profile, event, release, machine: kept::machine(), seconds })
+    Ok(Done { case, ran, profile, event, cache_misses, release, machine: kept::machine(), seconds })
 }
 
 fn as_run(done: &Done) -> Run<'_> {
@@ -221,6 +223,7 @@ fn measured_on(done: &[Done]) -> Vec<String> {
         ),
         first.event.clone(),
     ];
+    lines.extend(first.cache_misses.clone());
     let full = done.iter().filter(|done| done.ran.is_saturated()).count();
     let idle = |done: &Done| done.ran.counted.server.idle_share();
     if let Some(least) = done.iter().max_by(|a, b| idle(a).total_cmp(&idle(b))) {
