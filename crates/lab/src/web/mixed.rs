@@ -192,7 +192,6 @@ mod tests {
         assert_eq!(workload.requests[1], workload.requests[0] + 1);
         let mean = workload.requests.iter().map(|file| workload.sizes[*file] as f64).sum::<f64>()
             / workload.requests.len() as f64;
-        println!("{} files, {mean:.0} bytes a request", workload.sizes.len());
         assert!((5_000.0..80_000.0).contains(&mean), "{mean} bytes a request");
     }
 
