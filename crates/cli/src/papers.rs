@@ -19,7 +19,7 @@ time are from the first seed; --html draws them, and --json has their points.
 
 lavoie is about the CPU time of a busy web server. It is not simulated but measured on this machine's kernel: wrk loads nginx, \
 Apache or HAProxy, in two network namespaces with one CPU each, while perf samples the server's CPU. It needs root, takes \
-about four minutes, and shows for each of the paper's claims whether it still holds. --html draws the call graphs (figures \
+about five minutes, and shows for each of the paper's claims whether it still holds. --html draws the call graphs (figures \
 14 to 19). --compare compares two kernels or settings function by function (figures 20 to 22).
 
 Examples:
