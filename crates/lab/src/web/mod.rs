@@ -10,7 +10,7 @@
 //! card's driver: the server's CPU has `veth_xmit` and `eth_type_trans` of what it sends, the client's those of what it
 //! receives.
 //!
-//! - [`server`]: the servers and their files; [`load`]: wrk; [`mixed`]: the mixed workload's files and requests; [`hosts`], [`pair`]: who is where, and what lies between them;
+//! - [`server`]: the servers and their files; [`load`]: wrk; `mixed`: the mixed workload's files and requests; [`hosts`], [`pair`]: who is where, and what lies between them;
 //!   [`card`]: how they receive.
 //! - [`counters`]: what both hosts and their CPUs did meanwhile; [`tools`]: what is missing for it.
 
@@ -43,7 +43,7 @@ use std::time::Duration;
 pub enum Requested {
     /// One file of this size, in KiB, again and again.
     FileKib(u32),
-    /// Pages with embedded objects, of many sizes ([`mixed`]).
+    /// Pages with embedded objects, of many sizes (`web/mixed.rs`).
     Mixed,
 }
 

@@ -1,4 +1,4 @@
-//! HAProxy, with one thread, answering from memory: the one server of today that waits with select, poll or epoll as it
+//! HAProxy, with one thread, answering from memory: it waits with select, poll or epoll as it
 //! is told.
 
 use super::{FILES, PORT, STATUS, name};

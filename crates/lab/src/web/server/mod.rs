@@ -1,4 +1,4 @@
-//! The web server, its configuration and its files, in the lab's own folder: [`nginx`], [`apache`] or [`haproxy`].
+//! The web server, its configuration and its files, in the lab's own folder: `nginx`, `apache` or `haproxy`.
 
 mod apache;
 mod haproxy;
