@@ -19,8 +19,8 @@ fitted; all other numbers are predictions. Below the tables are the commands tha
 time are from the first seed; --html draws them, and --json has their points.
 
 lavoie is about the CPU time of a busy web server. It is not simulated but measured on this machine's kernel: wrk loads nginx, \
-in two network namespaces with one CPU each, while perf samples the server's CPU. It needs root, nginx, wrk and perf, takes \
-about three minutes, and shows for each of the paper's claims whether it still holds. --html draws the call graphs (figures \
+Apache or HAProxy, in two network namespaces with one CPU each, while perf samples the server's CPU. It needs root, takes \
+about five minutes, and shows for each of the paper's claims whether it still holds. --html draws the call graphs (figures \
 14 to 19). --compare compares two kernels or settings function by function (figures 20 to 22).
 
 ubik --lab copies files with scp and rsync over ssh, by real programs over a long path in the lab, with small and large windows of \

@@ -7,6 +7,8 @@
 //!
 //! - `measured`: each operation in a profile, and its owner.
 //! - `claims`, `judge`: the paper's claims, and whether they still hold; `tables`, `figures`, `graphs`.
+//! - `invariance`: workloads, servers and event methods compared, by layer.
+//! - `enhancements`: what the paper's proposals would save at most.
 //! - `two_kernels`: two kernels compared.
 //!
 //! # Decisions
@@ -17,8 +19,10 @@
 //! reported, nor one that chance can explain (`judge`).
 
 mod claims;
+mod enhancements;
 mod figures;
 mod graphs;
+mod invariance;
 mod judge;
 mod measured;
 mod tables;
@@ -36,43 +40,149 @@ pub const FILES_KIB: [u32; 3] = [1, 8, 64];
 /// Requests per connection: one with HTTP/1.0, and ten with persistent connections (section 3).
 pub const REQUESTS: [u32; 2] = [1, 10];
 
+/// What the clients request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Workload {
+    /// One file of this size, in KiB, again and again, as the paper's SingleClient did.
+    File(u32),
+    /// Pages with embedded objects, of sizes from a log-normal distribution and of popularity by Zipf's law, as its
+    /// WaspClient did.
+    Mixed,
+}
+
+/// As in the names of cases: `8K`, `mixed`.
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(kib) => write!(f, "{kib}K"),
+            Self::Mixed => f.write_str("mixed"),
+        }
+    }
+}
+
+/// The web server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Server {
+    /// nginx, which waits with epoll; it stands for the paper's Flash.
+    Nginx,
+    /// Apache with its event MPM.
+    Apache,
+    /// HAProxy, which waits with any of three system calls.
+    Haproxy(Events),
+}
+
+/// The system call with which a server waits for its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Events {
+    /// epoll_wait(2).
+    Epoll,
+    /// poll(2).
+    Poll,
+    /// select(2).
+    Select,
+}
+
+impl Server {
+    /// What it adds to the name of a case.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Nginx => "",
+            Self::Apache => "Apache",
+            Self::Haproxy(Events::Epoll) => "HAProxy epoll",
+            Self::Haproxy(Events::Poll) => "HAProxy poll",
+            Self::Haproxy(Events::Select) => "HAProxy select",
+        }
+    }
+}
+
 /// An experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ServerCase {
-    /// The file's size, in KiB.
-    pub file_kib: u32,
+    /// What is requested.
+    pub workload: Workload,
     /// Requests per connection.
     pub requests: u32,
     /// Whether the server uses sendfile, as the paper's does.
     pub sendfile: bool,
     /// Whether TCP makes super-packets (TSO).
     pub tso: bool,
+    /// The server.
+    pub server: Server,
 }
 
-/// As in `--only`: `8K ten sendfile TSO`, `64K one write no-TSO`.
+/// As in `--only`: `8K ten sendfile TSO`, `64K one write no-TSO`, `8K one sendfile no-TSO Apache`.
 impl fmt::Display for ServerCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}K {}", self.file_kib, if self.requests == 1 { "one" } else { "ten" })?;
+        write!(f, "{} {}", self.workload, if self.requests == 1 { "one" } else { "ten" })?;
         write!(f, " {}", if self.sendfile { "sendfile" } else { "write" })?;
-        f.write_str(if self.tso { " TSO" } else { " no-TSO" })
+        f.write_str(if self.tso { " TSO" } else { " no-TSO" })?;
+        match self.server {
+            Server::Nginx => Ok(()),
+            server => write!(f, " {}", server.words()),
+        }
     }
 }
 
 /// All of them: each file size, with one and with ten requests per connection, with and without sendfile, with and
-/// without TSO.
+/// without TSO. Then the mixed workload, and some of these with other servers.
 pub fn cases() -> Vec<ServerCase> {
     let mut cases = Vec::new();
     for requests in REQUESTS {
         for (sendfile, tso) in [(true, false), (true, true), (false, false), (false, true)] {
-            cases.extend(FILES_KIB.map(|file_kib| ServerCase { file_kib, requests, sendfile, tso }));
+            let case = |kib| ServerCase {
+                workload: Workload::File(kib),
+                requests,
+                sendfile,
+                tso,
+                server: Server::Nginx,
+            };
+            cases.extend(FILES_KIB.map(case));
         }
     }
+    cases.push(MIXED);
+    cases.extend(COMPARED.map(|workload| ServerCase { server: Server::Apache, ..of(workload) }));
+    cases.extend([Events::Epoll, Events::Poll, Events::Select].map(waits_by));
     cases
 }
 
 /// The case of most of the paper's figures: one request per connection, sendfile, no TSO.
 const fn plain(file_kib: u32) -> ServerCase {
-    ServerCase { file_kib, requests: 1, sendfile: true, tso: false }
+    ServerCase {
+        workload: Workload::File(file_kib),
+        requests: 1,
+        sendfile: true,
+        tso: false,
+        server: Server::Nginx,
+    }
+}
+
+/// The mixed workload, with HTTP/1.0 as WaspClient's.
+const MIXED: ServerCase = of(Workload::Mixed);
+
+/// The workloads with which servers are compared.
+const COMPARED: [Workload; 4] = [Workload::File(1), Workload::File(8), Workload::File(64), Workload::Mixed];
+
+/// A workload, with HTTP/1.0, sendfile and no TSO.
+const fn of(workload: Workload) -> ServerCase {
+    ServerCase { workload, ..plain(1) }
+}
+
+/// A server that waits in this way. It has no sendfile.
+const fn waits_by(events: Events) -> ServerCase {
+    ServerCase { sendfile: false, server: Server::Haproxy(events), ..plain(8) }
+}
+
+impl ServerCase {
+    /// Whether this is one of the cases of these words (`--only`): `8K ten sendfile no-TSO` and each part of it. The mixed
+    /// workload must be named, and servers other than nginx.
+    pub fn is_named(&self, words: &str) -> bool {
+        let name = self.to_string();
+        let named = |of: &str| words.split_whitespace().any(|word| word.eq_ignore_ascii_case(of));
+        let is_in_name = |word: &str| name.split(' ').any(|part| part.eq_ignore_ascii_case(word));
+        words.split_whitespace().all(is_in_name)
+            && (self.workload != Workload::Mixed || named("mixed"))
+            && (self.server == Server::Nginx || self.server.words().split(' ').any(named))
+    }
 }
 
 /// Counters of a case.
@@ -159,12 +269,12 @@ impl Runs {
 
     /// The cases of figures 11 to 13.
     fn tso(&self, file_kib: u32) -> Option<&ServerSamples> {
-        self.get(ServerCase { file_kib, requests: 1, sendfile: true, tso: true })
+        self.get(ServerCase { tso: true, ..plain(file_kib) })
     }
 
     /// Ten requests per connection.
     fn persistent(&self, file_kib: u32) -> Option<&ServerSamples> {
-        self.get(ServerCase { file_kib, requests: 10, sendfile: true, tso: false })
+        self.get(ServerCase { requests: 10, ..plain(file_kib) })
     }
 
     /// The server's CPU time per request, in nanoseconds: the server's share of samples, of the time that the CPU was

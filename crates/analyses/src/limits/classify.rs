@@ -155,7 +155,8 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     if let Some(rtt) = queue::longer_rtt(&overview, stretches) {
         overview.rare_mut().longer_rtt = Some(rtt);
     }
-    if jitter::is_one(stretches, &overview, context.mss) {
+    // Next to the receiver, its own delays look like jitter.
+    if context.at_sender && jitter::is_one(stretches, &overview, context.mss) {
         overview.rare_mut().jitter = true;
     }
     overview.queued =

@@ -1,7 +1,7 @@
 //! The kernel's counters, per host and for each of the two CPUs.
 
 use super::hosts::HOSTS;
-use super::server;
+use super::{Server, server};
 use crate::error::LabError;
 use crate::host::DEVICE;
 use crate::namespaces::Namespaces;
@@ -80,7 +80,8 @@ impl CpuTime {
 pub(super) struct Look {
     at: Instant,
     cpus: [CpuTime; 2],
-    served: server::Served,
+    /// Requests that the server has answered.
+    requests: u64,
     /// Packets that each of the two CPUs received, and that any CPU dropped because its queue was full (softnet_stat).
     received: [u64; 2],
     dropped: u64,
@@ -91,8 +92,8 @@ pub(super) struct Look {
 }
 
 impl Look {
-    pub(super) fn at(namespaces: &Namespaces, cpus: [u32; 2]) -> Result<Self, LabError> {
-        let served = server::served(namespaces)?;
+    pub(super) fn at(namespaces: &Namespaces, cpus: [u32; 2], server: Server) -> Result<Self, LabError> {
+        let requests = server::served(namespaces, server)?;
         let of_device = |place| namespaces.inside(place, || packets("/proc/thread-self/net/dev"));
         let tcp = namespaces.inside(HOSTS[0], || {
             let mut all = named(&read("/proc/thread-self/net/snmp")?);
@@ -109,7 +110,7 @@ impl Look {
         Ok(Self {
             at: Instant::now(),
             cpus: [time(cpus[0])?, time(cpus[1])?],
-            served,
+            requests,
             received,
             dropped: softnet.values().map(|row| row.1).sum(),
             came: [of_device(HOSTS[0])?, of_device(HOSTS[1])?],
@@ -126,7 +127,7 @@ pub struct Counted {
     pub seconds: f64,
     /// Requests that the server answered.
     pub requests: u64,
-    /// Connections that it accepted.
+    /// Connections that it accepted (`PassiveOpens`).
     pub connections: u64,
     /// Segments that it received (`InSegs`).
     pub segments_in: u64,
@@ -170,8 +171,8 @@ impl Counted {
         let [on_server, on_client] = each(|look| look.received);
         Self {
             seconds: after.at.duration_since(before.at).as_secs_f64(),
-            requests: after.served.requests.saturating_sub(before.served.requests),
-            connections: after.served.connections.saturating_sub(before.served.connections),
+            requests: after.requests.saturating_sub(before.requests),
+            connections: tcp("Tcp.PassiveOpens"),
             segments_in: tcp("Tcp.InSegs"),
             segments_out: tcp("Tcp.OutSegs"),
             retransmitted: tcp("Tcp.RetransSegs"),

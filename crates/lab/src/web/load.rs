@@ -1,10 +1,11 @@
 //! wrk: the case's number of connections, with one request after the other on each.
 
-use super::server::{program, url};
-use super::{WebCase, pair};
+use super::server::{SCRIPT, program, url};
+use super::{Requested, WebCase, pair};
 use crate::error::LabError;
 use crate::host::Host;
 use crate::namespaces::Namespaces;
+use crate::scratch::Scratch;
 use crate::workload::programs::{ProgramRecord, Role, child};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
@@ -22,13 +23,14 @@ pub struct LoadSummary {
     pub errors: u64,
 }
 
-/// Requests the case's file until `stop` is set; or for `most`, in whole seconds, if it never is. The calling thread
+/// Requests the case's files until `stop` is set; or for `most`, in whole seconds, if it never is. The calling thread
 /// cannot be used for anything else afterwards.
 ///
 /// # Errors
 /// If wrk cannot be started.
 pub fn ask(
     namespaces: &Namespaces,
+    scratch: &Scratch,
     case: WebCase,
     cpu: u32,
     most: Duration,
@@ -36,12 +38,16 @@ pub fn ask(
 ) -> Result<ProgramRecord, LabError> {
     // With more requests on a connection, the server decides when to close it (`keepalive_requests`).
     let close = if case.requests == 1 { " -H 'Connection: close'" } else { "" };
+    let script = match case.requested {
+        Requested::FileKib(_) => String::new(),
+        Requested::Mixed => format!(" --script '{}'", scratch.file(SCRIPT).display()),
+    };
     // It prints its results when interrupted, and would end without output on SIGTERM.
     let command = format!(
-        "(trap '' TERM; exec wrk --threads 1 --connections {} --duration {}s{close} {}) & trap \"kill -INT $!\" TERM; wait $!; wait $!",
+        "(trap '' TERM; exec wrk --threads 1 --connections {} --duration {}s{script}{close} {}) & trap \"kill -INT $!\" TERM; wait $!; wait $!",
         pair::connections(case),
         most.as_secs(),
-        url(case.file_kib)
+        url(case.requested)
     );
     child::watch(namespaces, (Role::Client, &program(Host::Receiver, &command, cpu)), &command, stop)
 }

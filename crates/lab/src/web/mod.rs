@@ -1,4 +1,4 @@
-//! A web server under load on this machine's kernel: nginx in one network namespace, wrk in another, a pair of veth
+//! A web server under load on this machine's kernel: nginx, Apache or HAProxy in one network namespace, wrk in another, a pair of veth
 //! devices between them, each host with one CPU of its own.
 //!
 //! It is the experiment of J. LaVoie, E. Nahum and R. Flynn, "Profiling TCP: An In-depth Analysis of Processing Costs"
@@ -10,7 +10,7 @@
 //! card's driver: the server's CPU has `veth_xmit` and `eth_type_trans` of what it sends, the client's those of what it
 //! receives.
 //!
-//! - [`server`]: nginx and its files; [`load`]: wrk; [`hosts`], [`pair`]: who is where, and what lies between them;
+//! - [`server`]: the servers and their files; [`load`]: wrk; `mixed`: the mixed workload's files and requests; [`hosts`], [`pair`]: who is where, and what lies between them;
 //!   [`card`]: how they receive.
 //! - [`counters`]: what both hosts and their CPUs did meanwhile; [`tools`]: what is missing for it.
 
@@ -18,6 +18,7 @@ pub mod card;
 pub mod counters;
 pub mod hosts;
 pub mod load;
+mod mixed;
 pub mod pair;
 pub mod server;
 pub mod tools;
@@ -36,19 +37,58 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+/// What the clients request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Requested {
+    /// One file of this size, in KiB, again and again.
+    FileKib(u32),
+    /// Pages with embedded objects, of many sizes (`web/mixed.rs`).
+    Mixed,
+}
+
+/// A web server, with one process or thread that serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Server {
+    /// nginx, with epoll.
+    #[default]
+    Nginx,
+    /// Apache with its event MPM, also with epoll.
+    Apache,
+    /// HAProxy, which serves one file from memory.
+    Haproxy(Events),
+}
+
+/// How a server waits for its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Events {
+    /// epoll(7).
+    Epoll,
+    /// poll(2).
+    Poll,
+    /// select(2).
+    Select,
+}
+
 /// What is requested, and how it is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct WebCase {
-    /// The file's size, in KiB.
-    pub file_kib: u32,
-    /// Requests per connection; the server closes it after the last one.
+    /// What is requested.
+    #[serde(flatten)]
+    pub requested: Requested,
+    /// Requests per connection; the server closes it after the last one. HAProxy has no such limit.
     pub requests: u32,
     /// Whether the server sends files by sendfile(2), or reads and writes them.
     pub sendfile: bool,
     /// Whether TCP passes down super-packets that the device takes as they are (TSO). Without it, each buffer is one
     /// segment ([`pair::segmentation`]).
     pub tso: bool,
+    /// The server; not stored before there were others than nginx.
+    #[serde(default)]
+    pub server: Server,
 }
 
 /// How long the server is warmed up, and then observed.
@@ -102,11 +142,11 @@ impl Ran {
 }
 
 impl Bench {
-    /// Sets up the bench, with files of these sizes in KiB.
+    /// Sets up the bench, with the files of these requests.
     ///
     /// # Errors
     /// If the machine has one CPU only, the process is not its root, or a command fails.
-    pub fn build(file_kib: &[u32]) -> Result<Self, LabError> {
+    pub fn build(requested: &[Requested]) -> Result<Self, LabError> {
         let machine = task::own_cpus();
         let cpus = Host::BOTH.map(|host| cpus::of_host(&machine, host, 0));
         let [Some(server), Some(client)] = cpus else {
@@ -125,7 +165,7 @@ impl Bench {
             ));
         }
         let scratch = Scratch::create()?;
-        server::write_files(&scratch, file_kib)?;
+        server::write_files(&scratch, requested)?;
         let namespaces = Namespaces::create()?;
         pair::lay(&namespaces, [server, client])?;
         let _kept_away = KeptAway::from_cpus(&[server])?;
@@ -153,17 +193,19 @@ impl Bench {
             let _stops = [Stop(end_server), Stop(end_load)];
             let serving =
                 scope.spawn(|| server::serve(&self.namespaces, &self.scratch, case, server_cpu, end_server));
-            if !server::is_ready(&self.namespaces, &serving) {
+            if !server::is_ready(&self.namespaces, case.server, &serving) {
                 end_server.store(true, Ordering::Relaxed);
                 return Err(joined(serving)?.failure("before it answered").into());
             }
+            server::delivers(&self.namespaces, case)?;
             let most = times.warm_up + times.observed + SPARE;
-            let loading = scope.spawn(move || load::ask(&self.namespaces, case, client_cpu, most, end_load));
+            let loading = scope
+                .spawn(move || load::ask(&self.namespaces, &self.scratch, case, client_cpu, most, end_load));
             thread::sleep(times.warm_up);
             let observer = begin(server_cpu)?;
-            let before = Look::at(&self.namespaces, self.cpus)?;
+            let before = Look::at(&self.namespaces, self.cpus, case.server)?;
             thread::sleep(times.observed);
-            let after = Look::at(&self.namespaces, self.cpus)?;
+            let after = Look::at(&self.namespaces, self.cpus, case.server)?;
             let seen = end(observer)?;
             let ended_early = loading.is_finished();
             end_load.store(true, Ordering::Relaxed);
@@ -177,5 +219,29 @@ impl Bench {
             let counted = Counted::between(&before, &after);
             Ok((Ran { case, server_cpu, counted, load }, seen))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stored before there were other workloads, with `--keep`.
+    #[test]
+    fn stored_cases_are_read_back() {
+        let plain = WebCase {
+            requested: Requested::FileKib(64),
+            requests: 10,
+            sendfile: true,
+            tso: false,
+            server: Server::Nginx,
+        };
+        let text = r#"{"file-kib":64,"requests":10,"sendfile":true,"tso":false}"#;
+        assert_eq!(serde_json::from_str::<WebCase>(text).expect(text), plain);
+        let mixed = WebCase { requested: Requested::Mixed, server: Server::Apache, ..plain };
+        for case in [plain, mixed, WebCase { server: Server::Haproxy(Events::Select), ..plain }] {
+            let text = serde_json::to_string(&case).expect("JSON");
+            assert_eq!(serde_json::from_str::<WebCase>(&text).expect(&text), case);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The link between server and client: a pair of veth devices.
 
 use super::hosts::HOSTS;
-use super::{WebCase, card};
+use super::{Requested, WebCase, card};
 use crate::cpus;
 use crate::error::LabError;
 use crate::host::{DEVICE, Host, MAC};
@@ -71,20 +71,30 @@ pub fn connections(case: WebCase) -> u32 {
     const BACKLOG_PACKETS: u32 = 1000;
     // With 1448 bytes in each; a super-packet has no more than fits (`GSO_LEGACY_MAX_SIZE`).
     let packet_bytes = if case.tso { 65_536 } else { 1448 };
+    // Large files have most of what is in flight; but of each no more than the client's first window, of 64 KiB, when
+    // most connections are young.
+    let kib = match case.requested {
+        Requested::FileKib(kib) => kib,
+        Requested::Mixed => 64,
+    };
     // One more for the header of the answer.
-    let packets = (case.file_kib * 1024).div_ceil(packet_bytes) + 1;
+    let packets = (kib * 1024).div_ceil(packet_bytes) + 1;
     (BACKLOG_PACKETS * 3 / 4 / packets).clamp(8, 128)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Server;
     use super::*;
 
     #[test]
     fn packets_in_flight_fit_the_netdev_backlog() {
         let of = |tso| {
-            [1, 8, 64, 1024]
-                .map(|file_kib| connections(WebCase { file_kib, requests: 1, sendfile: true, tso }))
+            let requested = [1, 8, 64, 1024].map(Requested::FileKib);
+            requested.map(|requested| {
+                let server = Server::Nginx;
+                connections(WebCase { requested, requests: 1, sendfile: true, tso, server })
+            })
         };
         assert_eq!((of(false), of(true)), ([128, 107, 15, 8], [128, 128, 128, 44]));
     }

@@ -1,5 +1,6 @@
 //! The claims of the paper's text, checked against profiles of today's kernel.
 
+use super::invariance::{self, Of};
 use super::judge::{all, grows, is_greater, larger, more_than, near, near_of_cpu};
 use super::measured::{Owner, ServerSamples};
 use super::{FILES_KIB, Runs, ServerCase};
@@ -124,6 +125,28 @@ const ASKED: &[Asked] = &[
         ethernet_type,
     ),
     asked("section 2.2", "handling interrupts takes 2 to 5 % of the CPU (2.4)", interrupts),
+    asked(
+        "section 2.2",
+        "with a mixed workload the CPU is divided among the layers as with single files",
+        |runs| invariance::of_workloads(runs, Of::Cpu),
+    ),
+    asked("section 6", "TCP is invariant between workloads: its layers have the same parts of it", |runs| {
+        invariance::of_workloads(runs, Of::Layers)
+    }),
+    asked("section 2.2", "with Apache the CPU is divided among the layers as with another server", |runs| {
+        invariance::of_servers(runs, Of::Cpu)
+    }),
+    asked("section 6", "TCP is invariant between servers: its layers have the same parts of it", |runs| {
+        invariance::of_servers(runs, Of::Layers)
+    }),
+    asked("section 2", "with each event method the CPU is divided among the layers as with epoll", |runs| {
+        invariance::of_events(runs, Of::Cpu)
+    }),
+    asked(
+        "section 2",
+        "TCP is invariant between event methods: its layers have the same parts of it",
+        |runs| invariance::of_events(runs, Of::Layers),
+    ),
 ];
 
 /// All of them; those whose cases were not run are undecided.
@@ -246,7 +269,7 @@ fn send_message(runs: &Runs) -> Option<Answer> {
 
 /// TCP's cost per request: its share of a request's CPU time.
 fn tso_lessens(runs: &Runs) -> Option<Answer> {
-    let case = |tso| ServerCase { file_kib: 64, requests: 1, sendfile: true, tso };
+    let case = |tso| ServerCase { tso, ..super::plain(64) };
     let cost = |measured: &ServerSamples, tso| {
         let ns = runs.ns_per_request(case(tso))?;
         let [least, most] = measured.category(Category::Tcp).interval()?;

@@ -18,9 +18,12 @@ pub const FEWEST: u64 = 30;
 
 /// Whether a share is within a quarter of the published one.
 pub fn near(share: Share, published: f64) -> Option<bool> {
-    let [least, most] = share.interval().filter(|_| share.of >= FEWEST)?;
-    let (from, to) = (published * (1.0 - NEAR), published * (1.0 + NEAR));
-    between([least, most], [from, to])
+    within(share, [published * (1.0 - NEAR), published * (1.0 + NEAR)])
+}
+
+/// Whether a share is within some bounds.
+pub fn within(share: Share, bounds: [f64; 2]) -> Option<bool> {
+    between(share.interval().filter(|_| share.of >= FEWEST)?, bounds)
 }
 
 /// Whether an interval is inside some bounds; `None` if only part of it is.

@@ -85,7 +85,12 @@ pub struct ServerSamples {
     acks: Share,
     /// The samples below IP output, and the part of these for ACKs, including those of connections in TIME_WAIT.
     acks_of_output: Share,
+    /// The samples of the event that counts cache misses, if there are any.
+    pub misses: Option<Box<ServerSamples>>,
 }
+
+/// perf's name of the event that counts cache misses.
+const CACHE_MISSES: &str = "cache-misses";
 
 /// Innermost functions of an idle CPU.
 const IDLE: &[&str] = &[
@@ -238,15 +243,23 @@ impl<'a> Read<'a> {
 
 impl ServerSamples {
     /// Evaluates a profile of only the server's CPU, where the server's processes have this name. The first of several
-    /// events counts.
+    /// events counts time; cache misses may be another.
     pub fn of(profile: &Profile, server: &str) -> Self {
+        let misses = profile.events.iter().position(|event| event.name == CACHE_MISSES);
+        let misses = misses.filter(|at| *at > 0).and_then(|at| u16::try_from(at).ok());
+        let misses = misses.map(|event| Box::new(Self::of_event(profile, server, event)));
+        let misses = misses.filter(|misses| misses.total > 0);
+        Self { misses, ..Self::of_event(profile, server, 0) }
+    }
+
+    fn of_event(profile: &Profile, server: &str, event: u16) -> Self {
         let read = Read::of(profile);
         let categories: Vec<Option<Category>> =
             profile.functions.iter().map(|function| Category::of(&profile.functions, function)).collect();
         let is_server: Vec<bool> = profile.tasks.iter().map(|task| task == server).collect();
         let mut measured = Self { called: read.calls.profile().functions.clone(), ..Self::default() };
         let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
-        for entry in profile.entries.iter().filter(|entry| entry.event == 0) {
+        for entry in profile.entries.iter().filter(|entry| entry.event == event) {
             let Some(innermost) = profile.stacks.frames(entry.stack).first() else { continue };
             let innermost = innermost.function.0 as usize;
             let chain = read.seen(entry.stack);

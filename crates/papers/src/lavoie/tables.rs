@@ -1,9 +1,10 @@
 //! The paper's lists and figures as tables: its numbers, and ours.
 
 use super::measured::{Owner, ServerSamples};
-use super::{FILES_KIB, Runs};
+use super::{COMPARED, FILES_KIB, Runs, enhancements, invariance};
 use crate::report::{Cell, Judged, Table};
 use slowpath_cost::Share;
+use slowpath_cost::categories::Category;
 
 /// In percent, with the interval.
 pub(super) fn per_cent(share: Share) -> [f64; 3] {
@@ -38,6 +39,9 @@ pub fn tables(runs: &Runs) -> Vec<Table> {
         }
     }
     tables.extend(divided(runs));
+    tables.extend(invariance::tables(runs));
+    tables.push(enhancements::table(runs));
+    tables.push(cache_misses(runs));
     tables.push(counters(runs));
     tables.retain(|table| !table.cells.is_empty());
     tables
@@ -175,6 +179,51 @@ fn divided(runs: &Runs) -> Vec<Table> {
         Some(Table { name: figures.name, about: figures.about, cells: cells.collect() })
     };
     DIVIDED.iter().filter_map(table).collect()
+}
+
+/// The names of the columns: the share of the misses, and of the time.
+const MISSES: [[&str; 2]; COMPARED.len()] = [
+    ["1K, misses", "1K, time"],
+    ["8K, misses", "8K, time"],
+    ["64K, misses", "64K, time"],
+    ["mixed, misses", "mixed, time"],
+];
+/// What the paper suspects to be costly because of misses (section 3.2): operations that manage the memory of buffers.
+const OF_BUFFERS: [&str; 5] = [
+    "sk buffer allocation",
+    "sk buffer free",
+    "sk buffer clone",
+    "kernel memory allocation",
+    "kernel memory deallocation",
+];
+
+/// Where the machine counts them: the shares of the server's cache misses, next to those of its time.
+fn cache_misses(runs: &Runs) -> Table {
+    let mut cells = Vec::new();
+    let counted: Vec<_> = COMPARED
+        .into_iter()
+        .zip(MISSES)
+        .filter_map(|(workload, names)| {
+            let measured = runs.get(super::of(workload))?;
+            Some((names, measured.misses.as_deref()?, measured))
+        })
+        .collect();
+    for category in Category::ALL {
+        for (names, misses, time) in &counted {
+            for (name, of) in names.iter().zip([misses, time]) {
+                cells.push(cell(category.to_string(), name, None, of.category(category)));
+            }
+        }
+    }
+    for operation in OF_BUFFERS {
+        for (names, misses, time) in &counted {
+            for (name, of) in names.iter().zip([misses, time]) {
+                cells.push(cell(format!("{operation} itself"), name, None, of.own(operation)));
+            }
+        }
+    }
+    let about = "shares of the server's cache misses, next to those of its time, %";
+    Table { name: "Cache misses", about, cells }
 }
 
 /// Counters of each run.

@@ -143,14 +143,17 @@ fn needs(missing: &[Missing]) -> String {
     });
     let mut packages: Vec<_> = missing.iter().map(|one| one.package).collect();
     packages.dedup();
-    let service = packages.iter().find_map(|package| match *package {
-        "nginx" => Some("nginx"),
+    let services = packages.iter().filter_map(|package| match *package {
+        server @ ("nginx" | "apache2" | "haproxy") => Some(server),
         "openssh-server" => Some("ssh"),
         _ => None,
     });
-    let started = service.map_or_else(String::new, |service| {
-        format!(" (Debian starts {service} after the installation; stop it with `systemctl disable --now {service}`)")
-    });
+    let started = match services.collect::<Vec<_>>().join(" ") {
+        none if none.is_empty() => none,
+        services => format!(
+            " (Debian starts {services} after the installation; stop with `systemctl disable --now {services}`)"
+        ),
+    };
     format!(
         "missing: {}; on Debian and Ubuntu, install them with `apt-get install --no-install-recommends {}`{started}",
         named.collect::<Vec<_>>().join(", "),

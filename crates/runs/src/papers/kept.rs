@@ -16,6 +16,8 @@ pub struct Done {
     pub ran: Ran,
     pub profile: Profile,
     pub event: String,
+    /// Whether cache misses were sampled, or why not; `None` if not stored.
+    pub cache_misses: Option<String>,
     pub release: String,
     /// Its CPUs; `None` if not stored.
     pub machine: Option<String>,
@@ -33,6 +35,8 @@ struct Beside {
     machine: Option<String>,
     /// The sampled event, and why it was chosen.
     event: String,
+    /// Whether cache misses were sampled; not stored before 2026-11-27.
+    cache_misses: Option<String>,
     seconds: u64,
     ran: Ran,
 }
@@ -106,6 +110,7 @@ impl Done {
             release: self.release.clone(),
             machine: self.machine.clone(),
             event: self.event.clone(),
+            cache_misses: self.cache_misses.clone(),
             seconds: self.seconds,
             ran: self.ran.clone(),
         };
@@ -121,10 +126,10 @@ impl Done {
         if beside.schema != SCHEMA {
             return Err(Error::OtherSchema { path, found: beside.schema, known: SCHEMA });
         }
-        let Beside { release, machine, event, seconds, ran, .. } = beside;
+        let Beside { release, machine, event, cache_misses, seconds, ran, .. } = beside;
         let symbols = folder.join(SYMBOLS);
         let profile = read(&folder.join(file_of(case)), symbols.exists().then_some(symbols.as_path()))?;
-        Ok(Self { case, ran, profile, event, release, machine, seconds })
+        Ok(Self { case, ran, profile, event, cache_misses, release, machine, seconds })
     }
 }
 

@@ -3,17 +3,17 @@
 use super::Error;
 use super::kept::{self, Done, file_of, read};
 use slowpath_lab::scratch::Scratch;
-use slowpath_lab::web::{self, Bench, Times, tools};
+use slowpath_lab::web::{self, Bench, Requested, Times, tools};
 use slowpath_lab::{privilege, signals};
 use slowpath_papers::Report;
-use slowpath_papers::lavoie::{self, Counters, FILES_KIB, Run, ServerCase, Side, add_comparison};
+use slowpath_papers::lavoie::{
+    self, Counters, Events, Run, Server, ServerCase, Side, Workload, add_comparison,
+};
 use slowpath_profile::{Recorder, What};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// The name of the server's processes.
-const SERVER: &str = "nginx";
 const WARM_UP: Duration = Duration::from_secs(1);
 /// Samples per second: not a divisor of any kernel's tick rate. Each takes some microseconds of the server's CPU.
 const FREQUENCY: u32 = 1999;
@@ -77,13 +77,13 @@ fn run_all<D: FnMut()>(
     asked: &Asked<'_>,
     begin: impl FnOnce(usize) -> D,
 ) -> Result<Vec<Done>, Error> {
-    all_is_there()?;
+    all_is_there(&cases)?;
     if let Some(folder) = asked.keep.filter(|folder| folder.exists()) {
         return Err(Error::Exists(folder.to_owned()));
     }
     signals::clean_up_when_ended()?;
     let scratch = Scratch::create()?;
-    let bench = Bench::build(&FILES_KIB)?;
+    let bench = Bench::build(&requested(&cases))?;
     if let Some(folder) = asked.keep {
         fs::create_dir_all(folder).map_err(Error::file(folder, "cannot be made"))?;
     }
@@ -111,8 +111,9 @@ fn run_all<D: FnMut()>(
 const NEEDS_ROOT: &str = "it creates network namespaces, steers packets to CPUs, and samples a CPU";
 
 /// Reports everything that is missing, before anything is created.
-fn all_is_there() -> Result<(), Error> {
-    let missing = tools::missing();
+fn all_is_there(cases: &[ServerCase]) -> Result<(), Error> {
+    let servers: Vec<web::Server> = cases.iter().map(|case| as_server(case.server)).collect();
+    let missing = tools::missing(&servers);
     if !missing.is_empty() {
         return Err(Error::NoPrograms(missing));
     }
@@ -120,26 +121,54 @@ fn all_is_there() -> Result<(), Error> {
 }
 
 fn chosen(only: &[String]) -> Result<Vec<ServerCase>, Error> {
-    let has = |case: &ServerCase, words: &str| {
-        let name = case.to_string();
-        words.split_whitespace().all(|word| name.split(' ').any(|part| part.eq_ignore_ascii_case(word)))
-    };
     let all = lavoie::cases();
-    if let Some(words) = only.iter().find(|words| !all.iter().any(|case| has(case, words))) {
+    if let Some(words) = only.iter().find(|words| !all.iter().any(|case| case.is_named(words))) {
         return Err(Error::NoSuchCase { words: words.clone(), like: all[0].to_string() });
     }
-    let wanted = |case: &ServerCase| only.is_empty() || only.iter().any(|words| has(case, words));
+    let wanted = |case: &ServerCase| only.is_empty() || only.iter().any(|words| case.is_named(words));
     Ok(all.into_iter().filter(wanted).collect())
 }
 
+/// What the cases request, each once.
+fn requested(cases: &[ServerCase]) -> Vec<Requested> {
+    let mut all = Vec::new();
+    for requested in cases.iter().map(|case| as_requested(case.workload)) {
+        if !all.contains(&requested) {
+            all.push(requested);
+        }
+    }
+    all
+}
+
+fn as_requested(workload: Workload) -> Requested {
+    match workload {
+        Workload::File(kib) => Requested::FileKib(kib),
+        Workload::Mixed => Requested::Mixed,
+    }
+}
+
+fn as_server(server: Server) -> web::Server {
+    match server {
+        Server::Nginx => web::Server::Nginx,
+        Server::Apache => web::Server::Apache,
+        Server::Haproxy(events) => web::Server::Haproxy(match events {
+            Events::Epoll => web::Events::Epoll,
+            Events::Poll => web::Events::Poll,
+            Events::Select => web::Events::Select,
+        }),
+    }
+}
+
 fn run(bench: &Bench, case: ServerCase, times: Times, file: &Path) -> Result<Done, Error> {
-    let ServerCase { file_kib, requests, sendfile, tso } = case;
+    let ServerCase { workload, requests, sendfile, tso, server } = case;
     let recorder = |cpu| Recorder {
         frequency: FREQUENCY,
+        cache_misses: true,
         longest: times.observed + SPARE,
         ..Recorder::new(What::System { cpus: Some(vec![cpu]) }, file)
     };
-    let web_case = web::WebCase { file_kib, requests, sendfile, tso };
+    let (requested, server) = (as_requested(workload), as_server(server));
+    let web_case = web::WebCase { requested, requests, sendfile, tso, server };
     let (ran, recorded) = bench.run(
         web_case,
         times,
@@ -147,8 +176,9 @@ fn run(bench: &Bench, case: ServerCase, times: Times, file: &Path) -> Result<Don
         |recording| Ok(recording.stop()?),
     )?;
     let (event, release) = (recorded.event.to_string(), slowpath_lab::run::kernel_release());
+    let cache_misses = Some(recorded.cache_misses.to_string());
     let (profile, seconds) = (read(file, None)?, times.observed.as_secs());
-    Ok(Done { case, ran, profile, event, release, machine: kept::machine(), seconds })
+    Ok(Done { case, ran, profile, event, cache_misses, release, machine: kept::machine(), seconds })
 }
 
 fn as_run(done: &Done) -> Run<'_> {
@@ -167,8 +197,19 @@ fn as_run(done: &Done) -> Run<'_> {
             stolen: counted.server.stolen_share(),
         },
         profile: &done.profile,
-        server: SERVER,
+        server: as_server(done.case.server).program(),
     }
+}
+
+/// The servers by name, each once.
+fn servers(done: &[Done]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in done.iter().map(|done| as_server(done.case.server).program()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
 }
 
 /// The machine, and disturbances during the runs.
@@ -176,11 +217,15 @@ fn measured_on(done: &[Done]) -> Vec<String> {
     let Some(first) = done.first() else { return Vec::new() };
     let mut lines = vec![
         format!(
-            "measured on Linux {}: nginx with one worker on CPU {}, wrk on another, {} s each",
-            first.release, first.ran.server_cpu, first.seconds
+            "measured on Linux {}: {} with one process on CPU {}, wrk on another, {} s each",
+            first.release,
+            servers(done),
+            first.ran.server_cpu,
+            first.seconds
         ),
         first.event.clone(),
     ];
+    lines.extend(first.cache_misses.clone());
     let full = done.iter().filter(|done| done.ran.is_saturated()).count();
     let idle = |done: &Done| done.ran.counted.server.idle_share();
     if let Some(least) = done.iter().max_by(|a, b| idle(a).total_cmp(&idle(b))) {

@@ -41,7 +41,7 @@ pub use input::{open, read};
 pub use loaded::{LoadError, Loaded, Missing};
 pub use notes::{Note, Oddity};
 pub use pprof::write as write_pprof;
-pub use record::{RecordError, Recorded, Recorder, Recording, Unwinding, What};
+pub use record::{CACHE_MISSES, CacheMisses, RecordError, Recorded, Recorder, Recording, Unwinding, What};
 pub use text::folded::{Measure, write as write_folded};
 
 use slowpath_cost::{CallGraph, Profile};

@@ -47,10 +47,48 @@ impl fmt::Display for Chosen {
     }
 }
 
+/// Whether cache misses are sampled next to the event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CacheMisses {
+    /// They were not asked for.
+    NotAsked,
+    /// The CPU counts them.
+    Sampled,
+    /// The kernel refuses the event, for this reason.
+    Refused(String),
+}
+
+/// perf's name of the event that counts cache misses.
+pub const CACHE_MISSES: &str = "cache-misses";
+
+impl CacheMisses {
+    /// Asks the kernel.
+    pub(super) fn of(what: &What) -> Self {
+        match open(Asked::CacheMisses, true, what) {
+            Ok(()) => Self::Sampled,
+            Err(error) => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for CacheMisses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAsked => f.write_str("cache misses are not sampled"),
+            Self::Sampled => write!(f, "cache misses are sampled as well (perf's event {CACHE_MISSES})"),
+            Self::Refused(why) => write!(
+                f,
+                "this machine does not count cache misses: the kernel refuses perf's event {CACHE_MISSES} ({why})"
+            ),
+        }
+    }
+}
+
 /// Events to ask the kernel for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
     Cycles,
+    CacheMisses,
     Clock,
 }
 
@@ -118,6 +156,7 @@ struct Attr {
 const PERF_TYPE_HARDWARE: u32 = 0;
 const PERF_TYPE_SOFTWARE: u32 = 1;
 const PERF_COUNT_HW_CPU_CYCLES: u64 = 0;
+const PERF_COUNT_HW_CACHE_MISSES: u64 = 3;
 const PERF_COUNT_SW_CPU_CLOCK: u64 = 0;
 const PERF_SAMPLE_IP: u64 = 1;
 /// Bits of `flags`, in their order.
@@ -131,6 +170,7 @@ const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 fn open(asked: Asked, has_kernel: bool, what: &What) -> io::Result<()> {
     let (kind, config) = match asked {
         Asked::Cycles => (PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES),
+        Asked::CacheMisses => (PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES),
         Asked::Clock => (PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK),
     };
     let mut attr = Attr { kind, config, sample_freq: 100, sample_type: PERF_SAMPLE_IP, ..Attr::default() };
@@ -168,7 +208,7 @@ fn is_virtual() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Chosen, Why, is_of_programs, pick};
+    use super::{Asked, CacheMisses, Chosen, Why, is_of_programs, pick};
     use std::io;
 
     fn errno(code: i32) -> io::Result<()> {
@@ -196,6 +236,12 @@ mod tests {
                     .contains("no cycle counter for us (a virtual machine); sampled by the clock")
             );
         }
+    }
+
+    #[test]
+    fn refused_cache_misses_are_reported_by_name() {
+        let refused = CacheMisses::Refused(io::Error::from_raw_os_error(libc::ENOENT).to_string());
+        assert!(refused.to_string().contains("refuses perf's event cache-misses (No such file or directory"));
     }
 
     #[test]

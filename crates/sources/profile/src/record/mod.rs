@@ -34,7 +34,7 @@ mod perf;
 mod rights;
 
 pub use error::RecordError;
-pub use event::{Chosen, Why};
+pub use event::{CACHE_MISSES, CacheMisses, Chosen, Why};
 pub use perf::program;
 
 use crate::work::{self, Begun};
@@ -66,7 +66,9 @@ pub struct Recorder {
     pub out: PathBuf,
     /// The event to sample by, as perf names it; by default cycles if the CPU counts them, else the clock.
     pub event: Option<String>,
-    /// Samples per second and CPU.
+    /// Whether to sample cache misses as well, where the machine counts them. They are the second event of the file.
+    pub cache_misses: bool,
+    /// Samples per second and CPU, of each event.
     pub frequency: u32,
     /// How callers are found.
     pub unwinding: Unwinding,
@@ -109,6 +111,7 @@ pub struct Recording {
     begun: Instant,
     work: Begun,
     event: Chosen,
+    cache_misses: CacheMisses,
     out: PathBuf,
     longest: Duration,
     is_timed: bool,
@@ -127,6 +130,8 @@ pub struct Recorded {
     pub lasted: Duration,
     /// The event, and the reason for it.
     pub event: Chosen,
+    /// Whether cache misses were sampled as well.
+    pub cache_misses: CacheMisses,
     /// The command's status; `None` without a command.
     pub command: Option<ExitStatus>,
     /// Whether the command was ended before it exited by itself.
@@ -181,6 +186,7 @@ impl Recorder {
             what,
             out: out.into(),
             event: None,
+            cache_misses: false,
             frequency: FREQUENCY,
             unwinding: Unwinding::FramePointers,
             longest: Duration::from_secs(3600),
@@ -193,6 +199,8 @@ impl Recorder {
         let perf = program()?;
         fs::metadata("/proc/self").map_err(RecordError::system("see what runs; mount /proc"))?;
         let event = event::choose(&self.what, self.event.as_deref())?;
+        let cache_misses =
+            if self.cache_misses { CacheMisses::of(&self.what) } else { CacheMisses::NotAsked };
         let (warnings, frequency) = rights::warnings(self.frequency);
         let held = match &self.what {
             What::Command(command) => Some(Held::new(command, self.output_to_stderr)?),
@@ -204,7 +212,8 @@ impl Recorder {
             (None, _) => None,
         };
         let older = place(&self.out);
-        let mut perf = Perf::start(&perf, &self.arguments(&event, frequency, pid), self.longest)?;
+        let mut perf =
+            Perf::start(&perf, &self.arguments(&event, &cache_misses, frequency, pid), self.longest)?;
         let enabled = perf.enable();
         if older.is_some() && place(&self.out) != older {
             work::move_aside(&self.out);
@@ -222,6 +231,7 @@ impl Recorder {
             begun,
             work,
             event,
+            cache_misses,
             out: self.out.clone(),
             longest: self.longest,
             is_timed: matches!(self.what, What::System { .. }),
@@ -230,13 +240,22 @@ impl Recorder {
         })
     }
 
-    fn arguments(&self, event: &Chosen, frequency: u32, pid: Option<u32>) -> Vec<OsString> {
+    fn arguments(
+        &self,
+        event: &Chosen,
+        cache_misses: &CacheMisses,
+        frequency: u32,
+        pid: Option<u32>,
+    ) -> Vec<OsString> {
         // perf shall not copy the mapped files to the user's cache: the file is read here, where they are.
         let mut arguments: Vec<OsString> =
             ["record", "--quiet", "--no-buildid-cache", "--delay=-1"].map(OsString::from).to_vec();
         arguments.push("--output".into());
         arguments.push(self.out.clone().into());
         arguments.extend(["--event".into(), OsString::from(&event.name)]);
+        if *cache_misses == CacheMisses::Sampled {
+            arguments.extend(["--event".into(), CACHE_MISSES.into()]);
+        }
         arguments.extend(["--freq".into(), frequency.to_string().into()]);
         let unwinding = match self.unwinding {
             Unwinding::FramePointers => "fp",
@@ -314,6 +333,7 @@ impl Recording {
             bytes,
             lasted,
             event: self.event,
+            cache_misses: self.cache_misses,
             command,
             cut_short,
             work,
@@ -325,6 +345,19 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cache_misses_are_the_second_event() {
+        let recorder = Recorder::new(What::System { cpus: Some(vec![3]) }, "out");
+        let event = Chosen { name: "cycles".to_owned(), why: Why::Cycles };
+        let events = |cache_misses: CacheMisses| {
+            let arguments = recorder.arguments(&event, &cache_misses, 999, None);
+            let after = |pair: &[OsString]| (pair[0] == "--event").then(|| pair[1].clone());
+            arguments.windows(2).filter_map(after).collect::<Vec<_>>()
+        };
+        assert_eq!(events(CacheMisses::Sampled), ["cycles", "cache-misses"]);
+        assert_eq!(events(CacheMisses::Refused(String::new())), ["cycles"]);
+    }
 
     #[test]
     fn command_status_is_exit_code_or_signal() {

@@ -1,9 +1,15 @@
 //! lavoie on hand-written profiles: shares and claims.
 
+mod enhancements;
+mod layers;
+mod misses;
+
 use slowpath_cost::functions::{Function, Image};
 use slowpath_cost::profile::{Entry, Event, Frame};
 use slowpath_cost::{Operation, Profile, Share};
-use slowpath_papers::lavoie::{self, Counters, Owner, Run, ServerCase, ServerSamples, Side};
+use slowpath_papers::lavoie::{
+    self, Counters, Owner, Run, Server, ServerCase, ServerSamples, Side, Workload,
+};
 
 /// Folded stacks, the outermost function first: their counts and tasks. Names in brackets belong to a program.
 fn profile(stacks: &[(u64, &str, &str)]) -> Profile {
@@ -147,7 +153,17 @@ fn other_samples_are_excluded_and_reported() {
     assert_eq!(measured.functions[0], ("main (nginx)".to_owned(), 128));
 }
 
-const PLAIN: ServerCase = ServerCase { file_kib: 1, requests: 1, sendfile: true, tso: false };
+const PLAIN: ServerCase = ServerCase {
+    workload: Workload::File(1),
+    requests: 1,
+    sendfile: true,
+    tso: false,
+    server: Server::Nginx,
+};
+
+fn of_size(file_kib: u32) -> ServerCase {
+    ServerCase { workload: Workload::File(file_kib), ..PLAIN }
+}
 
 fn report(profiles: &[(ServerCase, Profile)]) -> slowpath_papers::Report {
     counted(profiles, Counters::default())
@@ -177,7 +193,7 @@ fn of_sizes(is_so: bool) -> Vec<(ServerCase, Profile)> {
             ];
             let stacks: Vec<_> =
                 stacks.iter().map(|(samples, task, text)| (*samples, *task, &text[..])).collect();
-            (ServerCase { file_kib, ..PLAIN }, profile(&stacks))
+            (of_size(file_kib), profile(&stacks))
         })
         .to_vec()
 }
@@ -236,9 +252,7 @@ fn receiving_is_compared_where_the_client_acknowledges_every_other_segment() {
 #[test]
 fn too_few_samples_leave_claims_undecided() {
     let receive = format!("{SOFTIRQ};tcp_v4_rcv;tcp_rcv_established;__tcp_push_pending_frames;kfree");
-    let few = report(
-        &[1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, profile(&[(10, "nginx", &receive)]))),
-    );
+    let few = report(&[1, 8, 64].map(|file_kib| (of_size(file_kib), profile(&[(10, "nginx", &receive)]))));
     for part in
         ["96 % of TCP push pending frames", "dominates the cost", "about 30 %", "sk buffer clone costs more"]
     {
@@ -304,7 +318,7 @@ fn busy() -> Profile {
 }
 
 fn busy_report() -> slowpath_papers::Report {
-    report(&[1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, busy())))
+    report(&[1, 8, 64].map(|file_kib| (of_size(file_kib), busy())))
 }
 
 #[test]
@@ -402,7 +416,7 @@ fn costs(functions: &[(u64, &str)]) -> Vec<(ServerCase, Profile)> {
     let stacks: Vec<(u64, &str, String)> =
         functions.iter().map(|(samples, name)| (*samples, "nginx", format!("{SOFTIRQ};{name}"))).collect();
     let stacks: Vec<_> = stacks.iter().map(|(samples, task, text)| (*samples, *task, &text[..])).collect();
-    [1, 8, 64].map(|file_kib| (ServerCase { file_kib, ..PLAIN }, profile(&stacks))).to_vec()
+    [1, 8, 64].map(|file_kib| (of_size(file_kib), profile(&stacks))).to_vec()
 }
 
 fn runs(profiles: &[(ServerCase, Profile)], requests: u64) -> Vec<Run<'_>> {
@@ -497,8 +511,18 @@ fn remarks_name_differences_between_the_measurements() {
 #[test]
 fn cases_are_distinct() {
     let mut names: Vec<String> = lavoie::cases().iter().map(ServerCase::to_string).collect();
-    assert_eq!(names.len(), 24);
+    let count = names.len();
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), 24);
+    assert_eq!((names.len(), count), (32, 32));
+}
+
+#[test]
+fn cases_are_named_by_some_of_their_words() {
+    let count = |words: &str| lavoie::cases().iter().filter(|case| case.is_named(words)).count();
+    assert_eq!(["8K", "one sendfile no-TSO", "8k ten write tso", "mixed", "2K"].map(count), [8, 3, 1, 1, 0]);
+    assert_eq!(["Apache", "mixed apache", "HAProxy", "poll", "8K write select"].map(count), [3, 1, 3, 1, 1]);
+    let exact = |case: &ServerCase| count(&case.to_string()) == 1;
+    assert!(lavoie::cases().iter().all(exact));
+    assert!(lavoie::cases().iter().all(|case| case.is_named(&case.to_string())));
 }
