@@ -76,7 +76,7 @@ fn prepare(temporary: &Path) -> (PathBuf, PathBuf) {
         fs::copy(root().join(capture), folder.join(name)).expect("a shipped capture");
     }
     fs::copy(root().join(KEPT), folder.join("host.raw")).expect("a probe's records");
-    for shipped in ["scenarios", "crates"] {
+    for shipped in ["scenarios", "crates", "captures"] {
         symlink(root().join(shipped), folder.join(shipped)).expect("a link to what the repository ships");
     }
     (bin, folder)

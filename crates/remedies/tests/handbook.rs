@@ -90,14 +90,30 @@ fn summary_lists_every_page_once() {
     }
 }
 
+/// The anchor of a heading, as mdBook makes it; empty for any other line.
+fn anchor_of(line: &str) -> String {
+    let title = line.trim_start_matches('#');
+    let is_kept = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
+    if title == line {
+        return String::new();
+    }
+    title.trim().to_lowercase().chars().filter(is_kept).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
 #[test]
 fn handbook_links_resolve() {
     for page in pages() {
         let path = source().join(&page);
         let folder = path.parent().expect("a folder");
         for target in links(&read(&path)).filter(|target| !target.is_empty() && !target.contains("://")) {
-            let file = target.split('#').next().unwrap_or(target);
-            assert!(folder.join(file).is_file(), "{page}: {target}");
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let linked = if file.is_empty() { path.clone() } else { folder.join(file) };
+            assert!(linked.is_file(), "{page}: {target}");
+            let has_anchor = || read(&linked).lines().any(|line| anchor_of(line) == anchor);
+            assert!(
+                anchor.is_empty() || !file.ends_with("md") && !file.is_empty() || has_anchor(),
+                "{page}: {target}"
+            );
         }
     }
 }

@@ -37,7 +37,7 @@ const ZSTD_LEVEL: i32 = 19;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// [`FORMAT`].
+    /// The version of this format: 1.
     pub format: u32,
     /// What the case is, in one line.
     pub title: String,

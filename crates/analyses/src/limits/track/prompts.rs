@@ -83,7 +83,9 @@ impl Track {
     #[inline(never)]
     pub(super) fn end_of_wait(&mut self, at: Instant, segment: &Segment, near: &Distance) {
         let acked = self.known.una >= self.nxt;
-        let prompted = self.spoken.is_some_and(|since| self.is_soon_after(since, at, near));
+        let at_once = at.nanos_since(self.acked) <= AT_ONCE.0;
+        let prompted = self.spoken.is_some_and(|since| self.is_soon_after(since, at, near))
+            || near.is_here() && !at_once && self.woke_for_payload(at);
         let clocked = self.is_soon_after(self.acked, at, near);
         let alone = clocked && acked && (1..=i64::from(self.mss)).contains(&self.flight_sent);
         // What ended a wait belongs to it, even if the wait is a stretch of its own.
@@ -126,11 +128,18 @@ impl Track {
         let is_soon = passed <= surely || passed <= at_most && passed * part <= self.between_answers;
         let prompt = match is_soon {
             true => prompt,
+            false if self.woke_for_payload(at) => Prompt::Payload,
             false if acked && passed <= self.between_answers / 4 => Prompt::Soon,
             false => Prompt::Nothing,
         };
         self.reactions.note(prompt != Prompt::Nothing);
         prompt
+    }
+
+    /// Whether payload of the other end woke the program, which now writes: that takes longer than what the kernel sends by
+    /// itself, and ACKs may come in between.
+    fn woke_for_payload(&self, at: Instant) -> bool {
+        self.spoken.is_some_and(|since| at.nanos_since(since) <= WAKE_UP)
     }
 
     /// The trigger as far as a bottleneck in between preserves it: that of the first segment after a pause is that of
