@@ -3,7 +3,7 @@
 use crate::captures::{handshake, handshake_from_afar};
 use crate::transfer::{MS, MSS, Setup, transfer};
 use crate::wire::{Passed, report, script};
-use crate::{expect, expect_none, main_finding};
+use crate::{expect, expect_mainly, expect_none, main_finding};
 use slowpath_analyses::{Cause, Confidence, Limit};
 use slowpath_model::End;
 use slowpath_views::headline;
@@ -393,4 +393,31 @@ fn window_below_an_earlier_flight_without_loss_is_not_stuck() {
     assert!(stuck.is_none_or(|stuck| stuck.share < 0.2), "{stuck:#?}");
     let steady = report(&held_down(20));
     assert_eq!(main_finding(&steady).cause, Cause::EarlyExit, "{:#?}", steady.main().findings);
+}
+
+/// Each grant of the receiver lets out 32 KB, 0.5 ms later: the program had to wake up. Two ACKs come in between.
+#[test]
+fn credit_shows_though_the_program_has_to_wake_up() {
+    const WRITE: u32 = 22 * 1460 + 500;
+    let mut lines = handshake();
+    for n in 0..60 {
+        let (at, granted, sent) = (0.05 + 0.05 * f64::from(n), 1 + 36 * n, 1 + WRITE * n);
+        let acked = sent - if n > 0 { 1460 } else { 0 };
+        lines += &format!(
+            "{at:.6} < P. {granted}:{}(36) ack {acked} win 2000\n{:.6} < . {g}:{g}(0) ack {acked} win 2000\n\
+             {:.6} < . {g}:{g}(0) ack {sent} win 2000\n",
+            granted + 36,
+            at + 0.000_1,
+            at + 0.000_4,
+            g = granted + 36,
+        );
+        let mut from = sent;
+        while from < sent + WRITE {
+            let to = (from + 1460).min(sent + WRITE);
+            let left = at + 0.000_5 + 0.000_003 * f64::from((from - sent) / 1460);
+            lines += &format!("{left:.6} > . {from}:{to}({}) ack {} win 502\n", to - from, granted + 36);
+            from = to;
+        }
+    }
+    expect_mainly(&script(&lines), Cause::ProtocolWindow);
 }
