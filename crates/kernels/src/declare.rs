@@ -190,7 +190,7 @@ macro_rules! sysctl {
                 form: || concat!("a whole number of ", stringify!($unit), "s").to_lowercase(),
                 get: |kernel| {
                     let value = $crate::declare::HasPart::<$Part>::part(kernel).$field;
-                    let time = $crate::value::Time::time(value, $crate::declare::HasTicks::hz(kernel));
+                    let time = $crate::receive::Time::time(value, $crate::declare::HasTicks::hz(kernel));
                     (time.as_nanos() / $crate::value::$unit).to_string()
                 },
                 set: |kernel, text| {

@@ -1,7 +1,6 @@
 //! The receive path: from the device to TCP.
 
 use crate::choice::Subject;
-use crate::value::Time;
 use std::time::Duration;
 
 /// What takes packets off the device's ring.
@@ -71,6 +70,18 @@ pub enum BottomHalves {
     OneAtATime,
     /// Each CPU, with its own backlog and poll list (`softnet_data`, since 2.4).
     EachCpu,
+}
+
+/// What a sysctl sets as a time.
+pub(crate) trait Time: From<Duration> {
+    /// The time, with so many ticks per second.
+    fn time(self, hz: u32) -> Duration;
+}
+
+impl Time for Duration {
+    fn time(self, _hz: u32) -> Duration {
+        self
+    }
 }
 
 /// A time limit that the kernel compares with its tick counter (`jiffies`): it is over at the first tick that finds it

@@ -19,18 +19,6 @@ pub trait Value: Sized {
     fn write(&self) -> String;
 }
 
-/// What a sysctl sets as a time.
-pub(crate) trait Time: From<Duration> {
-    /// The time, with so many ticks per second.
-    fn time(self, hz: u32) -> Duration;
-}
-
-impl Time for Duration {
-    fn time(self, _hz: u32) -> Duration {
-        self
-    }
-}
-
 /// The units of sysctl times, in nanoseconds.
 pub(crate) const NANOSECOND: u128 = 1;
 pub(crate) const MICROSECOND: u128 = 1000 * NANOSECOND;

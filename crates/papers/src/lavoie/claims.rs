@@ -1,15 +1,12 @@
 //! The claims of the paper's text, checked against profiles of today's kernel.
 
 use super::invariance::{self, Of};
-use super::judge::{all, grows, is_greater, larger, more_than, near, near_of_cpu};
+use super::judge::{Answer, all, grows, is_greater, larger, more_than, near, near_of_cpu};
 use super::measured::{Owner, ServerSamples};
 use super::{FILES_KIB, Runs, ServerCase};
 use crate::report::Claim;
 use slowpath_cost::Share;
 use slowpath_cost::categories::Category;
-
-/// The observation, and whether it agrees with the paper.
-pub(super) type Answer = (String, Option<bool>);
 
 struct Asked {
     place: &'static str,

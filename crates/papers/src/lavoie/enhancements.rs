@@ -4,8 +4,8 @@
 //! samples on the call paths that an enhancement would shorten or remove, as if it removed all of them and cost nothing
 //! itself. Bounds of two enhancements do not add up: some paths are in both.
 
+use super::judge::per_cent;
 use super::measured::ServerSamples;
-use super::tables::per_cent;
 use super::{COMPARED, Runs};
 use crate::report::{Cell, Judged, Table};
 use slowpath_cost::Share;

@@ -1,7 +1,7 @@
 //! Figures: shares over the file size.
 
+use super::judge::per_cent;
 use super::measured::{Owner, ServerSamples};
-use super::tables::per_cent;
 use super::{FILES_KIB, Runs};
 use crate::figure::{Axis, Figure, Series};
 use slowpath_cost::Share;

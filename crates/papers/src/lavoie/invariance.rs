@@ -4,10 +4,8 @@
 //! Two questions differ. A server that does more work itself leaves less of the CPU to TCP/IP, whatever TCP/IP does: the
 //! share of the CPU. And the work of TCP/IP may be divided among its layers in another way: the share of TCP/IP.
 
-use super::claims::Answer;
-use super::judge::{all, within};
+use super::judge::{Answer, all, per_cent, within};
 use super::measured::ServerSamples;
-use super::tables::per_cent;
 use super::{COMPARED, Events, FILES_KIB, MIXED, Runs, Server, ServerCase, of, waits_by};
 use crate::report::{Cell, Judged, Table};
 use slowpath_cost::Share;

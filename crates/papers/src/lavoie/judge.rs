@@ -16,6 +16,15 @@ const CHANCE: f64 = 0.01;
 /// The minimum number of samples.
 pub const FEWEST: u64 = 30;
 
+/// The observation, and whether it agrees with the paper.
+pub type Answer = (String, Option<bool>);
+
+/// In percent, with the interval.
+pub fn per_cent(share: Share) -> [f64; 3] {
+    let [least, most] = share.interval().unwrap_or([0.0, 0.0]);
+    [least, share.value().unwrap_or(0.0), most].map(|part| part * 100.0)
+}
+
 /// Whether a share is within a quarter of the published one.
 pub fn near(share: Share, published: f64) -> Option<bool> {
     within(share, [published * (1.0 - NEAR), published * (1.0 + NEAR)])

@@ -1,16 +1,11 @@
 //! The paper's lists and figures as tables: its numbers, and ours.
 
+use super::judge::per_cent;
 use super::measured::{Owner, ServerSamples};
 use super::{COMPARED, FILES_KIB, Runs, enhancements, invariance};
 use crate::report::{Cell, Judged, Table};
 use slowpath_cost::Share;
 use slowpath_cost::categories::Category;
-
-/// In percent, with the interval.
-pub(super) fn per_cent(share: Share) -> [f64; 3] {
-    let [least, most] = share.interval().unwrap_or([0.0, 0.0]);
-    [least, share.value().unwrap_or(0.0), most].map(|part| part * 100.0)
-}
 
 fn cell(row: impl Into<String>, quantity: &'static str, published: Option<f64>, share: Share) -> Cell {
     Cell::new(row, quantity, published, per_cent(share), Judged::Shown)

@@ -4,8 +4,8 @@
 //! matched across renames, and each difference is tested for significance ([`slowpath_cost::compare`]). A function's
 //! cost per request is its share of the server's CPU time per request.
 
-use super::claims::{Answer, claim, each_size};
-use super::judge::{grows, near_of_cpu};
+use super::claims::{claim, each_size};
+use super::judge::{Answer, grows, near_of_cpu};
 use super::measured::ServerSamples;
 use super::{FILES_KIB, Run, Runs, ServerCase};
 use crate::comparison::{Compared, Comparison, Difference};

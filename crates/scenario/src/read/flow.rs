@@ -5,7 +5,7 @@ use crate::flow::{DATAGRAM_HEADERS, Datagrams, Flow, Process, Workload};
 use crate::host::Host;
 use crate::id::{HostId, PathId};
 use crate::path::Path;
-use crate::read::sequence::{self, Flows};
+use crate::read::sequence::{self, Flows, MOST_FLOWS};
 use crate::read::{host, process, workload};
 use crate::schema::{Describe, Key, Reader, Section, Sub};
 use std::time::Duration;
@@ -51,9 +51,6 @@ pub static FLOW: Section = Section {
     ],
     also: None,
 };
-
-/// More flows than this should be streams of one.
-pub(super) const MOST_FLOWS: usize = 1000;
 
 /// Reads all flows; without any, there is one default flow.
 pub fn read_all(

@@ -2,10 +2,12 @@
 //! parameter cache between them.
 
 use crate::flow::{Flow, Start};
-use crate::read::flow::MOST_FLOWS;
 use crate::schema::nearest::nearest;
 use crate::schema::{Key, Reader};
 use std::time::Duration;
+
+/// More flows than this should be streams of one.
+pub const MOST_FLOWS: usize = 1000;
 
 pub static START: Key<Duration> = Key::new("start", "Time at which its first connection is opened.")
     .range("0 s", "24 h")
