@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// How long to wait for an echo, and for the first datagram.
 const ECHO_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a session that was ended is waited for.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// How often the first datagram is sent, in case one is lost.
 const OPENINGS: u32 = 10;
 /// The longest pause between two trains: no queue on a path is longer.
@@ -110,12 +112,15 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Ends the session.
+    /// Ends the session, and gives the far end a second to end it too: until then this address gets no other.
     ///
     /// # Errors
     /// If the far end has already gone.
     pub fn close(mut self) -> Result<(), ProbeError> {
-        self.control.say(&Message::Bye)
+        self.control.say(&Message::Bye)?;
+        // It hangs up. A far end that does not has heard it nevertheless.
+        let _ = self.control.wait(FAREWELL);
+        Ok(())
     }
 
     fn goes_on(&self) -> Result<(), ProbeError> {

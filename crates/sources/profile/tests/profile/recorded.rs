@@ -65,7 +65,9 @@ fn differences(ours: &Profile, perfs: &Profile, is_group: bool) -> Vec<String> {
             }
             let weight = if is_group { 0 } else { weight };
             let (task, stack) = line.split_once(": ").unwrap();
-            let frames: Vec<String> = stack.trim_start_matches("… ").split("; ").map(alike).collect();
+            // A sample that hit a task as it ended has no frame.
+            let frames = stack.trim_start_matches("… ").split("; ").filter(|frame| !frame.is_empty());
+            let frames: Vec<String> = frames.map(alike).collect();
             let line = format!("{task}: {}", frames.join("; "));
             let count = counts.entry(line).or_default();
             *count = (count.0 + samples, count.1 + weight);
