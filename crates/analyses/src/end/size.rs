@@ -43,7 +43,7 @@ impl EndState {
     pub(super) fn note_size(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
         if len > self.mss_seen {
             (self.mss_seen, self.largest_unpushed, self.is_repeated) = (len, 0, false);
-        } else if len == self.mss_seen {
+        } else if len == self.mss_seen && self.mss.is_none() {
             self.is_repeated |= self.is_one_of_many(silence);
         }
         if len == self.mss_seen {
