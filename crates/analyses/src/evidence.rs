@@ -81,7 +81,7 @@ evidence! {
     Handshake = "handshake" { rtt: Duration = "From SYN to the handshake's last ACK." }
     /// SYNs and SYN-ACKs that were retransmitted.
     SynRetransmitted = "syn-retransmitted" { times: u64 = "How many." }
-    /// The end waited for data of the other end, which was lost.
+    /// The end waited for data of the other end, which this delayed.
     AwaitedData = "awaited-data" {}
     /// The FIN was retransmitted, and not acknowledged.
     FinUnanswered = "fin-unanswered" {

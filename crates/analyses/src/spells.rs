@@ -53,17 +53,17 @@ pub fn join_alike(spells: &mut Vec<Spell>) {
 }
 
 impl FlowReport {
-    /// Gives the time in which an end waited for data of the other to the losses of that data: it had nothing to answer
-    /// until they were repaired.
+    /// Gives the time in which an end waited for data of the other to what delayed that data: losses, or Nagle's
+    /// algorithm. It had nothing to answer until then.
     pub(crate) fn with_awaited(&mut self) {
         self.without_awaited();
-        let repairs = End::BOTH.map(|end| -> Vec<Spell> {
+        let delays = End::BOTH.map(|end| -> Vec<Spell> {
             let spells = self.directions[end.index()].spells.iter();
-            spells.filter(|spell| lacks_data(spell.cause)).copied().collect()
+            spells.filter(|spell| delays_data(spell.cause)).copied().collect()
         });
         for end in End::BOTH {
             let DirectionReport { spells, awaited, .. } = &mut self.directions[end.index()];
-            *awaited = overlay_all(spells, &repairs[(!end).index()], |cause| cause == Cause::ThinkTime);
+            *awaited = overlay_all(spells, &delays[(!end).index()], |cause| cause == Cause::ThinkTime);
         }
     }
 
@@ -72,12 +72,14 @@ impl FlowReport {
         for DirectionReport { spells, awaited, .. } in &mut self.directions {
             let mut waits = std::mem::take(awaited);
             waits.iter_mut().for_each(|wait| wait.cause = Cause::ThinkTime);
-            overlay_all(spells, &waits, lacks_data);
+            overlay_all(spells, &waits, delays_data);
         }
     }
 }
 
-/// Whether the receiver lacked data meanwhile.
-fn lacks_data(cause: Cause) -> bool {
-    cause.limit() == Limit::LossRecovery && !matches!(cause, Cause::SpuriousTimeout | Cause::Reordering)
+/// Whether the receiver had to wait for data that had been written.
+fn delays_data(cause: Cause) -> bool {
+    let is_lost =
+        cause.limit() == Limit::LossRecovery && !matches!(cause, Cause::SpuriousTimeout | Cause::Reordering);
+    is_lost || cause == Cause::NagleDelayedAck
 }

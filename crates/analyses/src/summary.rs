@@ -117,7 +117,7 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         }
         end_with(&mut spells, flow.first, since, last, never_came(end));
     } else if let Some(since) = gone.filter(|_| !spells.is_empty())
-        && rule != Some(Cause::MtuBlackHole)
+        && !matches!(rule, Some(Cause::MtuBlackHole | Cause::BeyondUnscaledWindow))
     {
         end_with(&mut spells, flow.first, since, last, Cause::PeerGone);
     }

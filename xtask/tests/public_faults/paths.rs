@@ -60,6 +60,37 @@ fn longer_path_is_not_a_queue() {
     assert!(evidence.into_iter().any(|evidence| matches!(evidence, Evidence::LongerPath { .. })));
 }
 
+/// The path was full before it became longer, and ACKs came in batches.
+#[test]
+fn longer_path_after_a_full_one_is_not_a_queue() {
+    let batch = 15 * MS;
+    let mut left = 1;
+    let taps = transfer(Setup {
+        amount: 24_000_000,
+        rate: 5_000,
+        one_way: 12 * MS,
+        send_buffer: 260_000,
+        fate: Box::new(losing(move |segment| {
+            let is_one = segment.from == End::A && segment.seq.0 == 1 + 200 * 1448;
+            is_one && std::mem::take(&mut left) > 0
+        })),
+        arrives: Box::new(move |segment, at| match at > 3_000 * MS {
+            true => at + 50 * MS,
+            false if segment.from == End::B => (at + batch - 1) / batch * batch,
+            false => at,
+        }),
+        until: 9_000 * MS,
+        ..Setup::default()
+    });
+    let report = report(&taps.a);
+    let mut evidence = report.main().findings.iter().flat_map(|finding| &finding.evidence);
+    let is_longer = evidence.any(|evidence| matches!(evidence, Evidence::LongerPath { .. }));
+    assert!(is_longer, "{:#?}", report.main().findings);
+    let of_path = report.main().findings.iter().filter(|finding| finding.cause.limit() == Limit::Path);
+    let share: f64 = of_path.map(|finding| finding.share).sum();
+    assert!(share < 0.45, "{:#?}", report.main().findings);
+}
+
 /// ACKs come in batches, so that the last of each shows no queue. More data in flight is not delivered faster: the path
 /// is full.
 #[test]

@@ -421,3 +421,40 @@ fn credit_shows_though_the_program_has_to_wake_up() {
     }
     expect_mainly(&script(&lines), Cause::ProtocolWindow);
 }
+
+/// A writes its request in two parts, and Nagle's algorithm holds the second back until the ACK of the first, which is
+/// delayed. B moves more data, and waits for the request.
+#[test]
+fn request_held_back_by_nagle_is_not_thought() {
+    let mut lines = Lines::default();
+    for turn in 0..60 {
+        let (at, asked, answered) = (100_000 + turn * 70_000, 1 + 160 * turn, 1 + 600 * turn);
+        lines.add(at, format!("> P. {asked}:{}(100) ack {answered} win 502", asked + 100));
+        lines.add(at + 42_000, format!("< . {answered}:{answered}(0) ack {} win 509", asked + 100));
+        lines.add(at + 42_020, format!("> P. {}:{}(60) ack {answered} win 502", asked + 100, asked + 160));
+        lines
+            .add(at + 44_000, format!("< P. {answered}:{}(600) ack {} win 509", answered + 600, asked + 160));
+    }
+    let found = report(&lines.passed(&handshake()));
+    let main = headline::main_finding(&found).expect("a finding");
+    assert_eq!((main.cause, main.from), (Cause::NagleDelayedAck, End::A), "{:#?}", found.main().findings);
+}
+
+/// A request of 36 bytes asks for an answer of 17 KB, after the answer before has arrived.
+#[test]
+fn short_answer_to_a_short_request_is_no_credit() {
+    const ANSWER: u32 = 11 * 1460 + 700;
+    let mut lines = handshake();
+    for n in 0..60 {
+        let (at, asked, sent) = (0.05 + 0.05 * f64::from(n), 1 + 36 * n, 1 + ANSWER * n);
+        lines += &format!("{at:.6} < P. {asked}:{}(36) ack {sent} win 2000\n", asked + 36);
+        for nth in 0..12 {
+            let (from, to) = (sent + 1460 * nth, (sent + 1460 * (nth + 1)).min(sent + ANSWER));
+            let (left, g) = (at + 0.000_5 + 0.000_003 * f64::from(nth), asked + 36);
+            lines += &format!("{left:.6} > . {from}:{to}({}) ack {g} win 502\n", to - from);
+        }
+        let g = asked + 36;
+        lines += &format!("{:.6} < . {g}:{g}(0) ack {} win 2000\n", at + 0.041, sent + ANSWER);
+    }
+    expect_mainly(&script(&lines), Cause::ThinkTime);
+}

@@ -1,9 +1,11 @@
 //! A device on the path changes the window scale, as seen next to the receiver; and programs that resemble it.
 
+use crate::captures::losing;
 use crate::transfer::{MS, Setup, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly, expect_none};
 use slowpath_analyses::{Cause, Evidence};
+use slowpath_model::End;
 
 /// A first flight of ten full segments, then one segment of the given size every 250 ms, and the receiver's window
 /// field; both ends offered a scale of 7. Seen at the receiver.
@@ -88,4 +90,27 @@ fn a_window_that_is_full_all_the_time_limits_at_any_scale() {
     for passed in [transfer(setup()).a, transfer(setup()).b] {
         expect_mainly(&without_handshake(passed), Cause::ReceiveBufferTooSmall);
     }
+}
+
+/// A firewall that takes the window field as it is lets the first flight pass, by the window of the SYN-ACK, and then not
+/// one segment: each ends beyond the field.
+#[test]
+fn nothing_beyond_the_unscaled_field_after_the_first_flight_is_a_firewalls() {
+    let behind_a_firewall = |firewall: bool| {
+        let mut edge = i64::MAX;
+        transfer(Setup {
+            amount: 400_000,
+            window: Box::new(|_, _| 80 << 10),
+            fate: Box::new(losing(move |segment| {
+                if let (End::B, Some(ack)) = (segment.from, segment.ack) {
+                    edge = ack.0 + i64::from(segment.window);
+                }
+                let is_beyond = segment.end().0 > if firewall { edge } else { 200_000 };
+                segment.len > 0 && segment.from == End::A && is_beyond
+            })),
+            ..Setup::default()
+        })
+    };
+    expect_mainly(&behind_a_firewall(true).a, Cause::BeyondUnscaledWindow);
+    expect_mainly(&behind_a_firewall(false).a, Cause::PeerGone);
 }

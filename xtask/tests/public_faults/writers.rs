@@ -1,12 +1,12 @@
 //! Programs that write now and then, and senders that resemble them: next to the sender, over 40 ms unless stated otherwise.
 
 use crate::captures::handshake;
-use crate::transfer::{MS, Setup, transfer};
+use crate::transfer::{MS, MSS, Setup, transfer};
 use crate::wire::{Passed, report, script};
-use crate::{expect_mainly, main_finding};
+use crate::{expect, expect_mainly, expect_none, main_finding};
 use slowpath_analyses::report::FlowReport;
-use slowpath_analyses::{Cause, Limit};
-use slowpath_model::End;
+use slowpath_analyses::{Cause, Evidence, Limit};
+use slowpath_model::{End, Segment};
 use std::collections::VecDeque;
 
 /// The payload of a full segment: the MSS of [`handshake`].
@@ -308,4 +308,96 @@ fn full_buffer_behind_a_standing_queue_is_not_the_limit() {
     let report = report(&taps.a);
     let on_path = share_of(&report, |cause| cause.limit() == Limit::Path);
     assert!(on_path > 0.8, "{:#?}", report.main().findings);
+}
+
+/// ACKs of every other 60 ms wait for 3 ms on the way, and then come at once.
+fn with_held_acks(segment: &Segment, at: i64) -> i64 {
+    let (held, since) = (at / (60 * MS) % 2 == 0, at % (3 * MS));
+    if segment.from == End::B && held { at - since + 3 * MS } else { at }
+}
+
+/// A shaper on A's host lets a segment out every 0.4 ms, over 10 ms, whatever ACKs do.
+#[test]
+fn clock_of_the_host_shows_though_acks_come_in_bursts() {
+    let taps = transfer(Setup {
+        amount: 12_000_000,
+        pace: 400_000,
+        one_way: 5 * MS,
+        arrives: Box::new(with_held_acks),
+        ..Setup::default()
+    });
+    let evidence = expect(&report(&taps.a), Cause::LocalRateLimit, "steady-rate");
+    let Evidence::SteadyRate { rate, .. } = evidence else { panic!("{evidence:?}") };
+    assert!((rate.get() as f64 * 0.4e-3 / 8.0 / f64::from(MSS) - 1.0).abs() < 0.02, "{rate}");
+    expect_mainly(&taps.a, Cause::LocalRateLimit);
+}
+
+/// The same rate out of a window that waits for each ACK: the path's, or a buffer's.
+#[test]
+fn acks_in_bursts_that_trigger_data_are_no_clock() {
+    for (rate, send_buffer) in [(3_620, u32::MAX), (12_500, 40_000)] {
+        let taps = transfer(Setup {
+            amount: 8_000_000,
+            rate,
+            send_buffer,
+            one_way: 5 * MS,
+            arrives: Box::new(with_held_acks),
+            ..Setup::default()
+        });
+        expect_none(&report(&taps.a), Cause::LocalRateLimit);
+    }
+}
+
+/// BBR sends by a clock too: it probes for more in one RTT of eight, and sends less in the next.
+#[test]
+fn clock_that_probes_for_more_is_not_the_hosts() {
+    let mut stream = Stream::new();
+    let mut at = 100_000;
+    for rtt in 0..100 {
+        let gap = match rtt % 8 {
+            0 => 800,
+            1 => 1_333,
+            _ => 1_000,
+        };
+        for _ in 0..RTT / gap {
+            stream.send(at, FULL, false);
+            let all = stream.sent;
+            stream.acknowledge(at + RTT + 137, all, 0);
+            at += gap;
+        }
+    }
+    expect_none(&report(&stream.passed()), Cause::LocalRateLimit);
+}
+
+/// A buffer of 190 segments that is refilled when a third is free: what refills it leaves slowly and at another rate each
+/// time, as BBR sends, over 43 ms.
+fn paced_refills() -> Vec<Passed> {
+    const BUFFER: i64 = 190;
+    let mut stream = Stream::new();
+    let mut acks = VecDeque::new();
+    let (mut at, mut acked) = (100_000, 1);
+    for refill in 0..160 {
+        let gap = [240, 190, 310, 270, 200][refill % 5];
+        while stream.sent - acked < BUFFER * FULL {
+            stream.send(at, FULL, false);
+            acks.push_back((at + 43_000, stream.sent));
+            at += gap;
+        }
+        while let Some((due, all)) = acks.pop_front() {
+            stream.acknowledge(due, all, 0);
+            acked = all;
+            if stream.sent - acked <= BUFFER * 2 / 3 * FULL {
+                at = at.max(due + 60);
+                break;
+            }
+        }
+    }
+    stream.passed()
+}
+
+/// ACKs come while a refill leaves, so that less than a third of what was in flight is acknowledged during a pause. Each
+/// pause ends with as much in flight.
+#[test]
+fn pauses_that_end_at_one_level_are_send_buffer_full() {
+    expect_mainly(&paced_refills(), Cause::SendBufferFull);
 }

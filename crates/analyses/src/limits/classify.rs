@@ -16,7 +16,7 @@ use super::thresholds;
 use super::track::Finished;
 use super::window;
 use crate::cause::Cause;
-use crate::overview::ScaleChanged;
+use crate::overview::{ScaleChanged, Steady};
 use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
 use slowpath_model::statistics::median;
@@ -38,7 +38,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         overview.rare_mut().scale_changed = context.scale_changed;
     }
     overview.unclocked = finished.from_afar.shows_no_clock();
-    let refilled = |at: usize| send_buffer::is_refilled(finished.log.as_slice(), at);
+    let refilled = |at: usize| send_buffer::is_refilled(finished.log.as_slice(), at, context.at_sender);
     overview.like_refills = !context.at_sender && (0..finished.log.as_slice().len()).any(refilled);
     if overview.rare().steady.is_some() && !context.at_sender && finished.trains.are_pushed() {
         // Seen from afar, a program that writes segments sends as evenly as a clock of its host.
@@ -71,7 +71,8 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         }
     }
     // A full queue that does not show in the RTTs drops packets as a policer does.
-    if let Some(policed) = policer::rate(stretches, &overview).filter(|_| context.queue_shows) {
+    let policed = policer::rate(stretches, &overview).filter(|_| context.queue_shows);
+    if let Some(policed) = policed.or(overview.rare().policed) {
         overview.rare_mut().policed = Some(policed);
         for Part { cause, .. } in &mut parts {
             // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18).
@@ -152,24 +153,33 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     if read().map(Stretch::lasted).sum::<i64>() >= overview.lasted / thresholds::READ_PART {
         overview.read_rate = median(read().filter_map(Stretch::rate));
     }
-    if let Some(rtt) = queue::longer_rtt(&overview, stretches) {
-        overview.rare_mut().longer_rtt = Some(rtt);
-    }
-    // Next to the receiver, its own delays look like jitter.
-    if context.at_sender && jitter::is_one(stretches, &overview, context.mss) {
-        overview.rare_mut().jitter = true;
+    // Next to the receiver, its own delays look like jitter, and a queue that other flows fill like a longer path.
+    if context.at_sender {
+        if let Some(rtt) = queue::longer_rtt(&overview, stretches, context.mss) {
+            overview.rare_mut().longer_rtt = Some(rtt);
+        }
+        if jitter::is_one(stretches, &overview, context.mss) {
+            overview.rare_mut().jitter = true;
+        }
     }
     overview.queued =
         stretches.iter().filter(|s| queue::stood_throughout(&overview, s)).map(Stretch::lasted).sum();
+    let sending = sum(&|stretch| stretch.under(Hold::Open));
+    let is_repaired = repairing > sending / thresholds::STEADY_REPAIRED_PART;
     let steady = base_rtt.and_then(|base| {
         let disturbs = |s: &&Stretch| {
             queue::stood_throughout(&overview, s) && s.rtt_min - base > base / thresholds::DISTURBING_PART
         };
         let queued = stretches.iter().filter(disturbs);
-        pace::steady(context, stretches, base, queued.map(Stretch::lasted).sum::<i64>().max(repairing))
+        pace::steady(context, stretches, base, queued.map(Stretch::lasted).sum(), is_repaired)
     });
-    if steady.is_some() {
-        overview.rare_mut().steady = steady;
+    if let Some(steady) = steady {
+        let above = |stretch: &Stretch| stretch.rate() > Some(thresholds::POLICER_ABOVE_RATE * steady.rate);
+        if !is_repaired {
+            overview.rare_mut().steady = Some(steady);
+        } else if stretches.iter().any(|stretch| is_rate(stretch) && above(stretch)) {
+            overview.rare_mut().policed = Some(steady.rate);
+        }
     }
     overview
 }
@@ -416,11 +426,14 @@ impl Classifier<'_> {
     fn turns(&self, stretch: &Stretch) -> Cause {
         let turns = stretch.prompted.max(stretch.bursts_after_payload);
         let sent = stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into());
-        let bulk = sent >= i64::from(turns) * i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss);
+        let grant = i64::from(turns) * i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss);
         // Each grant lets out a part of what is in flight all the time; a request is all that is.
         let flight = i64::from(stretch.flight_max);
         let slides = flight >= i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss)
             && flight * i64::from(turns) >= sent * thresholds::SLIDING_PART;
+        let alone = flight * i64::from(turns) <= sent;
+        let bulk =
+            sent >= if alone { grant.max(i64::from(turns) * thresholds::CREDIT_ALONE_BYTES) } else { grant };
         let credit = stretch.prompts <= turns.saturating_mul(thresholds::CREDIT_BYTES);
         if turns > 0 && (bulk || slides) && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
     }
@@ -440,17 +453,15 @@ impl Classifier<'_> {
         };
         let emptied =
             stretch.dry_clocked + stretch.dry_free > 0 || self.context.at_sender && stretch.emptied > 0;
-        if let Some(cause) = self.refilled(at).filter(|_| send_buffer::waited(self.stretches, at)) {
+        if let Some(cause) = self.refilled(at).filter(|_| send_buffer::waited(self.stretches, at, by_itself))
+        {
             return cause;
         }
         if by_itself && (emptied || self.context.at_sender && self.equal_bursts(at)) {
             return Cause::SenderIdle;
         }
-        if let Some(steady) = self.overview.rare().steady
-            && pace::leaves_evenly(self.context, stretch, base)
-            && rate >= (1.0 - thresholds::STEADY_SPREAD) * steady.rate
-            && (!self.context.at_sender || by_itself)
-        {
+        let is_steady = |steady: &Steady| pace::is_steady(self.context, stretch, steady, base);
+        if self.overview.rare().steady.as_ref().is_some_and(is_steady) {
             return Cause::LocalRateLimit;
         }
         if queue::stood_throughout(self.overview, stretch) {
@@ -540,7 +551,7 @@ impl Classifier<'_> {
     /// The cause, if ACKs let out bursts as a full buffer does; from afar, they may only seem to.
     fn refilled(&self, at: usize) -> Option<Cause> {
         let is_sure = self.context.at_sender || self.finished.from_afar.shows_clock();
-        send_buffer::is_refilled(self.stretches, at)
+        send_buffer::is_refilled(self.stretches, at, self.context.at_sender)
             .then(|| if is_sure { self.full_buffer(&self.stretches[at]) } else { Cause::Undetermined })
     }
 

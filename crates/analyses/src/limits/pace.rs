@@ -102,15 +102,20 @@ pub fn is_even(stretch: &Stretch, base: u32) -> bool {
     stretch.gap_max < base / thresholds::EVEN_GAP_PART
 }
 
-/// Whether data also left evenly, as far as the tap shows that: not in bursts with gaps between them; or in bursts of full
+/// Whether data left evenly, as far as the tap shows that: not in bursts with gaps between them; or in bursts of full
 /// segments, several in an RTT, as a shaper lets them out. A program's bursts end in short segments.
 pub fn leaves_evenly(context: &Context, stretch: &Stretch, base: u32) -> bool {
     let (part, of) = thresholds::STEP_PART;
     let in_steps = context.at_sender
         && stretch.emptied == 0
         && stretch.send_gap_max.max(stretch.gap_max) < base / of * part;
-    let evenly_sent = !context.at_sender || stretch.send_gap_max < base / thresholds::EVEN_GAP_PART;
-    evenly_sent && is_even(stretch, base) || in_steps || goes_one_by_one(context, stretch)
+    let is_even = if context.at_sender {
+        // ACKs may come in bursts.
+        stretch.send_gap_max < base / thresholds::EVEN_GAP_PART
+    } else {
+        is_even(stretch, base)
+    };
+    is_even || in_steps || goes_one_by_one(context, stretch)
 }
 
 /// Whether full segments left one by one, none much later than the rate has it: of few in an RTT, even those leave gaps that
@@ -132,19 +137,31 @@ pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
 }
 
 /// The sending pattern of a sender with a clock of its own, if it has one: nearly all that it sends with more to send
-/// goes out evenly, at one rate, with the same amount in flight. No congestion control does that for long. A full path
-/// shows a queue, and at a policer whose rate the sender has learnt much is lost: `disturbed` is the longer of the two
-/// times.
-pub fn steady(context: &Context, stretches: &[Stretch], base: u32, disturbed: i64) -> Option<Steady> {
+/// goes out evenly, at one rate. Next to the sender, ACKs trigger less than half of it; where they are frequent, some are
+/// always near. Far from it, the same amount is in flight all the time. No congestion control does that for long. A full
+/// path shows a queue, for the time `queued`. If much was `repaired`, the sender learnt its rate from losses.
+pub fn steady(
+    context: &Context,
+    stretches: &[Stretch],
+    base: u32,
+    queued: i64,
+    repaired: bool,
+) -> Option<Steady> {
     let sending: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
-    if disturbed > sending / thresholds::STEADY_QUEUED_PART || !context.queue_shows {
+    // A clock of the host waits for no ACK, unlike a writer whose buffer is full.
+    let waited = |stretch: &&Stretch| stretch.dry_clocked > 0;
+    let waited: i64 = stretches.iter().filter(waited).map(|stretch| stretch.under(Hold::Dry)).sum();
+    if queued > sending / thresholds::STEADY_QUEUED_PART
+        || waited > sending / thresholds::STEADY_WAITED_PART
+        || !context.queue_shows
+    {
         return None;
     }
     let is_clocked = |stretch: &&Stretch| {
         let open = stretch.under(Hold::Open) * 2 > stretch.lasted();
-        let by_itself = !context.at_sender || by_itself(context, stretch, true);
         let undisturbed = stretch.emptied == 0 && !stretch.marks.has(Marks::RETRANSMITTED);
-        open && by_itself && leaves_evenly(context, stretch, base) && undisturbed
+        let undisturbed = undisturbed && !(repaired && stretch.marks.has(Marks::BEFORE_LOSS));
+        open && leaves_evenly(context, stretch, base) && undisturbed
     };
     let clocked: Vec<&Stretch> = stretches.iter().filter(is_clocked).collect();
     let lasted: i64 = clocked.iter().map(|stretch| stretch.lasted()).sum();
@@ -152,23 +169,46 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, disturbed: i6
     if lasted < least || lasted * 2 < sending {
         return None;
     }
-    let rate = median(clocked.iter().map(|stretch| stretch.rate().unwrap_or(0.0)))?;
+    let rate_of = |stretch: &Stretch| rate_shown(context, stretch);
+    let rate = median(clocked.iter().map(|stretch| rate_of(stretch)))?;
     let flight = median(clocked.iter().map(|stretch| f64::from(stretch.flight_max)))?;
     if rate <= 0.0 || flight < f64::from(context.mss) {
         return None;
     }
-    let near = |value: f64, of: f64| (value - of).abs() <= thresholds::STEADY_SPREAD * of;
-    let alike = clocked.iter().filter(|stretch| {
-        near(stretch.rate().unwrap_or(0.0), rate) && near(f64::from(stretch.flight_max), flight)
-    });
-    let alike: i64 = alike.map(|stretch| stretch.lasted()).sum();
-    let unprompted = context.at_sender.then(|| {
-        let sum = |sent: &dyn Fn(&Stretch) -> u64| clocked.iter().map(|stretch| sent(stretch)).sum::<u64>();
-        let own = |stretch: &Stretch| {
-            [Prompt::Nothing, Prompt::Soon].map(|prompt| u64::from(stretch.sent_after[prompt as usize]))
+    let near = |value: f64, of: f64, spread: f64| (value - of).abs() <= spread * of;
+    let is_alike = |stretch: &&&Stretch| {
+        if context.at_sender {
+            near(rate_of(stretch), rate, thresholds::STEADY_DEPARTURES)
+        } else {
+            near(rate_of(stretch), rate, thresholds::STEADY_SPREAD)
+                && near(f64::from(stretch.flight_max), flight, thresholds::STEADY_SPREAD)
+        }
+    };
+    let alike: i64 = clocked.iter().filter(is_alike).map(|stretch| stretch.lasted()).sum();
+    let own = |of: fn(&Stretch) -> [u32; Prompt::COUNT]| {
+        let sum = |prompts: &[Prompt]| -> f64 {
+            let of = clocked.iter().map(|stretch| of(stretch));
+            of.flat_map(|by| prompts.iter().map(move |prompt| f64::from(by[*prompt as usize]))).sum()
         };
-        sum(&|stretch| own(stretch).into_iter().sum()) as f64 / sum(&Stretch::sent).max(1) as f64
-    });
-    let is_steady = alike as f64 >= thresholds::STEADY_SHARE * lasted as f64;
+        sum(&[Prompt::Nothing, Prompt::Soon]) / sum(&Prompt::ALL).max(1.0)
+    };
+    let unprompted = context.at_sender.then(|| own(|stretch| stretch.sent_after));
+    let waited_by_itself = !context.at_sender || own(|stretch| stretch.waited_for) >= thresholds::SET_OFF;
+    let share = if repaired { thresholds::STEADY_SHARE_POLICED } else { thresholds::STEADY_SHARE };
+    let is_steady =
+        alike as f64 >= share * lasted as f64 && unprompted.is_none_or(|part| part >= thresholds::SET_OFF);
     is_steady.then_some(Steady { rate, flight, unprompted })
+}
+
+/// Whether `stretch` is sent by the clock that `steady` describes.
+pub fn is_steady(context: &Context, stretch: &Stretch, steady: &Steady, base: u32) -> bool {
+    leaves_evenly(context, stretch, base)
+        && rate_shown(context, stretch) >= (1.0 - thresholds::STEADY_SPREAD) * steady.rate
+}
+
+/// The rate in bit/s that shows a clock of the sender: next to it, that at which data left, whatever ACKs did meanwhile;
+/// far from it, that of delivery.
+fn rate_shown(context: &Context, stretch: &Stretch) -> f64 {
+    let shown = if context.at_sender { stretch.departure_rate() } else { stretch.rate() };
+    shown.unwrap_or(0.0)
 }

@@ -17,23 +17,33 @@ pub fn cause(queue: u32, base: u32) -> Option<Cause> {
 pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
     is_longer(overview, stretch)
         && !overview.rare().jitter
-        && !overview
-            .rare()
-            .longer_rtt
-            .is_some_and(|rtt| is_at(stretch, rtt) && comes_in_bursts(overview, stretch))
+        && !overview.rare().longer_rtt.is_some_and(|rtt| {
+            is_at(stretch, rtt) && comes_in_bursts(overview, stretch, thresholds::STILL_GAP_PART)
+        })
 }
 
 /// The new RTT of the path, in microseconds, if RTTs were long without a queue: they then stayed constant, unlike those
 /// of a queue filled by others, and data arrived with pauses, which a queue of this flow does not leave.
-pub fn longer_rtt(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
-    let is_one = |stretch: &&Stretch| is_longer(overview, stretch) && comes_in_bursts(overview, stretch);
+pub fn longer_rtt(overview: &Overview, stretches: &[Stretch], mss: u32) -> Option<u32> {
+    let is_one = |stretch: &&Stretch| {
+        is_longer(overview, stretch) && comes_in_bursts(overview, stretch, thresholds::QUEUE_GAP_PART)
+    };
     let longer: Vec<&Stretch> = stretches.iter().filter(is_one).collect();
-    let mut rtts: Vec<u32> = longer.iter().map(|stretch| stretch.rtt_min).collect();
+    let mut rtts: Vec<(u32, i64)> =
+        longer.iter().map(|stretch| (stretch.rtt_min, stretch.lasted())).collect();
     rtts.sort_unstable();
-    let &rtt = rtts.get(rtts.len() / 2)?;
-    let still =
-        longer.iter().filter(|stretch| is_at(stretch, rtt)).map(|stretch| stretch.lasted()).sum::<i64>();
-    let since = longer.first().map_or(0, |first| longer[longer.len() - 1].to.nanos_since(first.from));
+    let half = rtts.iter().map(|(_, lasted)| lasted).sum::<i64>() / 2;
+    let mut passed = 0;
+    let middle = rtts.iter().find(|(_, lasted)| {
+        passed += lasted;
+        passed >= half
+    });
+    let &(rtt, _) = middle?;
+    // Before the path changed, it may have had a queue.
+    let (first, last) = (longer.iter().find(|stretch| is_at(stretch, rtt))?, longer.last()?);
+    let since = last.to.nanos_since(first.from);
+    let during = stretches.iter().filter(|stretch| stretch.from >= first.from && stretch.to <= last.to);
+    let still: i64 = during.filter(|stretch| is_at(stretch, rtt)).map(Stretch::lasted).sum();
     let is_still = still as f64 >= thresholds::STILL_SHARE * since as f64;
     (is_still && since > thresholds::STILL_RTTS * i64::from(rtt) * 1000).then_some(rtt)
 }
@@ -49,10 +59,11 @@ pub fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
     stretch.rtt_min != u32::MAX && cause(stretch.rtt_min.saturating_sub(base), base).is_some()
 }
 
-/// Whether data arrived with pauses, far below the rate of the path. A queue of this flow alone delivers without
-/// pauses.
-fn comes_in_bursts(overview: &Overview, stretch: &Stretch) -> bool {
-    stretch.rate().unwrap_or(0.0) < thresholds::BELOW_PEAK * overview.peak_rate && pauses(stretch)
+/// Whether data arrived with pauses of a `gap_part` of the RTT, far below the rate of the path. A queue of this flow alone
+/// delivers without pauses.
+fn comes_in_bursts(overview: &Overview, stretch: &Stretch, gap_part: u32) -> bool {
+    let is_below_peak = stretch.rate().unwrap_or(0.0) < thresholds::BELOW_PEAK * overview.peak_rate;
+    is_below_peak && stretch.gap_max > stretch.rtt_min / gap_part
 }
 
 /// Whether data arrived with pauses that a queue of this flow alone does not leave.

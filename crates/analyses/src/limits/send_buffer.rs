@@ -4,6 +4,7 @@ use super::context::Context;
 use super::stretch::{Hold, Marks, Part, Stretch};
 use super::thresholds;
 use crate::cause::{Cause, Limit};
+use slowpath_model::statistics::median;
 
 /// Next to the sender, whether the data in flight in the stretch at `at` was the same to the byte in many around it, while
 /// neither window nor loss held the sender: no congestion window. One that is clamped is a whole number of segments, none
@@ -33,23 +34,35 @@ pub fn is_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
 /// Whether ACKs let nothing out until a good part of what was in flight is acknowledged, and then one of them lets out a
 /// burst, again and again: a writer wakes when a third of its buffer is free (`sk_stream_write_space`, 6.18). A congestion
 /// window lets out with each ACK what that acknowledges, and a program writes at other times.
-pub fn is_refilled(stretches: &[Stretch], at: usize) -> bool {
+pub fn is_refilled(stretches: &[Stretch], at: usize, at_sender: bool) -> bool {
     let around = around(stretches, at, thresholds::REFILL_REACH);
     let sum = |of: &dyn Fn(&Stretch) -> u32| around.iter().map(of).sum::<u32>();
     let waits = sum(&|stretch| stretch.dry_clocked + stretch.dry_free + stretch.prompted);
     let clocked = sum(&|stretch| stretch.dry_clocked);
     let (part, of) = thresholds::REFILLED_PART;
-    let is_low = |near: &usize| {
-        let left = left_after_wait(around, *near);
-        around[*near].dry_clocked > 0 && left > 0 && left / part <= around[*near].flight_max / of
-    };
+    let waits_of = |near: &usize| around[*near].dry_clocked > 0 && left_after_wait(around, *near) > 0;
+    let is_low = |near: &usize| left_after_wait(around, *near) / part <= around[*near].flight_max / of;
+    let refills = (0..around.len()).filter(waits_of).filter(is_low).count() >= thresholds::REFILLS
+        && !is_exceeded(stretches, stretches[at].flight_max);
+    let is_refilled = refills || at_sender && wakes_at_one_level(around);
     // Slow start at the beginning is no refill, though some follow.
     let takes_part =
         stretches[at].under(Hold::Dry) >= stretches[at].lasted() / thresholds::REFILL_WAITED_PART / 2;
-    takes_part
-        && (0..around.len()).filter(is_low).count() >= thresholds::REFILLS
-        && f64::from(clocked) >= thresholds::REFILLED_BY_ACKS * f64::from(waits)
-        && !is_exceeded(stretches, stretches[at].flight_max)
+    takes_part && is_refilled && f64::from(clocked) >= thresholds::REFILLED_BY_ACKS * f64::from(waits)
+}
+
+/// Whether waits end with as much left in flight each time, however long they were: a writer wakes when as much of its
+/// buffer is free. A program's writes end in short segments.
+fn wakes_at_one_level(around: &[Stretch]) -> bool {
+    let sum = |of: fn(&Stretch) -> u32| around.iter().map(of).sum::<u32>();
+    if sum(|stretch| stretch.emptied_short) * 2 > sum(|stretch| stretch.dry_clocked) {
+        return false;
+    }
+    let left =
+        || (0..around.len()).filter(|at| around[*at].dry_clocked > 0).map(|at| left_after_wait(around, at));
+    let Some(level) = median(left().map(f64::from)) else { return false };
+    let is_alike = |left: &u32| (f64::from(*left) - level).abs() <= level / thresholds::ONE_LEVEL_PART;
+    left().filter(|left| *left > 0).filter(is_alike).count() >= thresholds::REFILLS_TO_ONE_LEVEL
 }
 
 /// Whether as much was in flight in a stretch next to that at `at`, so that ACKs let out equal amounts.
@@ -78,11 +91,13 @@ pub fn left_after_wait(stretches: &[Stretch], at: usize) -> u32 {
     stretches[at..].iter().take(2).map(|stretch| stretch.peak_max).find(|left| *left > 0).unwrap_or(0)
 }
 
-/// Whether the sender waited for its buffer for a good part of the time around the stretch at `at`.
-pub fn waited(stretches: &[Stretch], at: usize) -> bool {
+/// Whether the sender waited for its buffer for a good part of the time around the stretch at `at`. If it is `paced`, what
+/// refilled the buffer leaves slowly.
+pub fn waited(stretches: &[Stretch], at: usize, paced: bool) -> bool {
     let around = around(stretches, at, thresholds::REFILL_REACH);
     let sum = |of: &dyn Fn(&Stretch) -> i64| around.iter().map(of).sum::<i64>();
-    sum(&|stretch| stretch.under(Hold::Dry)) >= sum(&Stretch::lasted) / thresholds::REFILL_WAITED_PART
+    let part = thresholds::REFILL_WAITED_PART * if paced { 2 } else { 1 };
+    sum(&|stretch| stretch.under(Hold::Dry)) >= sum(&Stretch::lasted) / part
 }
 
 /// Whether the amount in flight in the stretch at `at` may be all that the buffer holds: about as much as around it, and no

@@ -49,6 +49,8 @@ impl Prompt {
     pub const ACKS: [Self; 2] = [Self::Ack, Self::Soon];
     /// The number of variants.
     pub const COUNT: usize = 4;
+    /// All of them.
+    pub const ALL: [Self; Self::COUNT] = [Self::Ack, Self::Payload, Self::Nothing, Self::Soon];
 }
 
 /// Events within a stretch, as bits.
@@ -224,6 +226,12 @@ impl Stretch {
     /// Delivered bits per second; `None` for an empty stretch.
     pub fn rate(&self) -> Option<f64> {
         rate(std::slice::from_ref(self))
+    }
+
+    /// Bits per second at which new data left the sender; `None` where none did.
+    pub fn departure_rate(&self) -> Option<f64> {
+        let micros: f64 = self.waited_for.into_iter().map(f64::from).sum();
+        (micros > 0.0).then(|| self.sent() as f64 * 8e6 / micros)
     }
 
     /// Merges the following stretch into this one.

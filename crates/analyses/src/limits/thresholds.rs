@@ -58,6 +58,10 @@ pub const CREDIT_BYTES: u32 = 90;
 /// The least that a grant of credit lets out, in full segments: less may be an answer.
 pub const CREDIT_SEGMENTS: u32 = 8;
 
+/// If all that was sent had arrived before, a few bytes that let out less than this may be a request: about half of
+/// HTTP/2's first window (65,535 bytes, RFC 9113, section 6.9.2).
+pub const CREDIT_ALONE_BYTES: i64 = 30_000;
+
 /// A window is the same for many RTTs if it is in three quarters of this many before and after. A reader that sets the pace
 /// makes it vary.
 pub const SAME_WINDOW_REACH: usize = 8;
@@ -106,6 +110,13 @@ pub const READ_PART: i64 = 5;
 
 /// A queue delivers without a pause of a third of an RTT, unless it holds more packets of other flows.
 pub const QUEUE_GAP_PART: u32 = 3;
+
+/// Segments in flight from which on a pause of a third of an RTT is longer than those between segments.
+pub const TELLING_FLIGHT: u32 = 16;
+
+/// On a path that has become longer, pauses become shorter as more is in flight: a sixth of an RTT. Of several flows in one
+/// queue, each has shorter ones.
+pub const STILL_GAP_PART: u32 = 6;
 
 /// Stretches needed to tell jitter from a queue: with fewer, chance alone correlates them by [`LASTING`].
 pub const JITTER_STRETCHES: usize = 16;
@@ -181,11 +192,25 @@ pub const LEAST_UNPUSHED: u8 = 8;
 /// segment, of which an RTT has some tens.
 pub const STEADY_SPREAD: f64 = 0.1;
 
+/// Next to the sender, the rate at which data leaves shows a clock within this part. Of full segments, those of one
+/// super-packet more or less.
+pub const STEADY_DEPARTURES: f64 = 0.05;
+
 /// For this part of its sending time at least. BBR probes for more in one RTT of eight, and drains in the next.
 pub const STEADY_SHARE: f64 = 0.9;
 
 /// Its path has no queue: for a fiftieth of its sending time at most, which is slow start's.
 pub const STEADY_QUEUED_PART: i64 = 50;
+
+/// It waited for ACKs with nothing to send for a tenth of that time at most.
+pub const STEADY_WAITED_PART: i64 = 10;
+
+/// A sender that repaired losses for longer than a fiftieth of its sending time learnt its rate from a policer
+/// (`bbr_lt_bw_sampling`, 6.18) ...
+pub const STEADY_REPAIRED_PART: i64 = 50;
+
+/// ... and after 48 RTTs it tries again whether there is more (`bbr_lt_bw_max_rtts`), which takes six or so.
+pub const STEADY_SHARE_POLICED: f64 = 0.85;
 
 /// By less than this part, the RTTs of a flow of few segments vary without a queue.
 pub const DISTURBING_PART: u32 = 4;
@@ -237,6 +262,12 @@ pub const REFILLS: usize = 4;
 /// After a wait for the buffer, no more than this part of what was in flight is left, with the first new segment: a writer
 /// wakes when a third is free.
 pub const REFILLED_PART: (u32, u32) = (3, 4);
+
+/// Or it is the same after each wait but for this part: one of the segments of an ACK more or less ...
+pub const ONE_LEVEL_PART: f64 = 40.0;
+
+/// ... after this many of the waits.
+pub const REFILLS_TO_ONE_LEVEL: usize = 6;
 
 /// The part of the waits that an ACK ended.
 pub const REFILLED_BY_ACKS: f64 = 0.85;

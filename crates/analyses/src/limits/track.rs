@@ -60,6 +60,10 @@ pub struct Track {
     /// Delivered since data was last sent, by how many ACKs; what was outstanding then, and the time under [`Hold::Open`].
     unanswered: i64,
     acks_unanswered: u32,
+    /// What was in flight, in bytes, when an ACK last ended a long pause.
+    woken_at: Option<i64>,
+    /// How long it usually pauses between two bursts, in nanoseconds.
+    usual_gap: i64,
     flight_sent: i64,
     open_since_sent: i64,
     /// The most bytes in flight.
@@ -149,6 +153,8 @@ impl Track {
             dry: true,
             unanswered: 0,
             acks_unanswered: 0,
+            woken_at: None,
+            usual_gap: 0,
             flight_sent: 0,
             open_since_sent: 0,
             flight_max: 0,
@@ -573,6 +579,7 @@ impl Track {
                 }
                 let sent_after = &mut self.current.sent_after[self.prompt as usize];
                 *sent_after = sent_after.saturating_add(segment.len);
+                self.note_gap(at);
                 let gap = micros(at.nanos_since(self.sent));
                 let waited_for = &mut self.current.waited_for[self.prompt as usize];
                 *waited_for = waited_for.saturating_add(gap);

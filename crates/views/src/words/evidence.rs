@@ -59,7 +59,7 @@ pub fn evidence(evidence: &Evidence) -> String {
             format!("over an RTT of {} such a window allows at most {rate}", duration(rtt))
         }
         Evidence::AwaitedData {} => {
-            "the sender waited for data of the other end, which was lost".to_owned()
+            "the sender waited for data of the other end, which this delayed".to_owned()
         }
         Evidence::ScalingNotOffered {} => "the two SYNs did not both offer window scaling".to_owned(),
         Evidence::FirstWindow { opened, next, scale } => format!(

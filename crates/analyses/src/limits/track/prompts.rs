@@ -42,15 +42,38 @@ impl Track {
         }
     }
 
+    /// New data was sent at `at`: keeps how long a sender with more to send usually pauses between two bursts.
+    #[inline]
+    pub(super) fn note_gap(&mut self, at: Instant) {
+        const IN_A_BURST: i64 = 50_000;
+        let gap = at.nanos_since(self.sent);
+        if gap > IN_A_BURST {
+            self.usual_gap += (gap - self.usual_gap) / 8;
+        }
+    }
+
     /// Whether a writer that polls may continue at `at`: its buffer accepts more when a third is free
     /// (`sk_stream_is_writeable`, 6.18). Several ACKs let nothing out, so no window held it, and it writes just after
     /// the last of them; a kernel with data waiting would have sent it in the softirq of each.
-    pub(super) fn is_let_in(&self, at: Instant, near: &Distance) -> bool {
+    pub(super) fn is_let_in(&mut self, at: Instant, near: &Distance) -> bool {
         const LET_NOTHING_OUT: u32 = 3;
-        self.acks_unanswered >= LET_NOTHING_OUT
-            && self.unanswered * 10 >= self.flight_sent * 3
-            && at.nanos_since(self.acked) > AT_ONCE.0
-            && self.is_soon_after(self.acked, at, near)
+        // Linux lets ACKs pass to send more at once: what leaves in a millisecond (`tcp_tso_autosize`, 6.18). A paced
+        // sender pauses between two of its bursts.
+        const LONGER_THAN_SAVING: i64 = 2_000_000;
+        if self.acks_unanswered < LET_NOTHING_OUT || !self.is_soon_after(self.acked, at, near) {
+            return false;
+        }
+        // As much is free each time. How much of that the ACKs of this pause freed depends on how much a paced sender had
+        // not sent yet when the buffer was full. The pauses of its pace are shorter.
+        let is_long = at.nanos_since(self.sent) > LONGER_THAN_SAVING.max(3 * self.usual_gap);
+        let left = self.outstanding();
+        let at_one_level =
+            is_long && self.woken_at.is_some_and(|level| (left - level).abs() <= i64::from(self.mss));
+        if is_long {
+            self.woken_at = Some(left);
+        }
+        let a_third = self.unanswered * 10 >= self.flight_sent * 3;
+        at_one_level || a_third && at.nanos_since(self.acked) > AT_ONCE.0
     }
 
     /// The other end had sent all of `payload` at `at`, before this end sent anything: until then, there was nothing to
