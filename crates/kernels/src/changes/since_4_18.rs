@@ -328,6 +328,20 @@ pub(super) const CHANGES: &[Change] = &[
         "kernel/sched/fair.c: dequeue_entity",
         "delayed dequeue: a sleeping task pays off what it ran too much, instead of waking with that debt",
     ),
+    // XanMod's own.
+    Change::patch(
+        "bbr-version",
+        Linux6_12Xanmod,
+        "Google (github.com/google/bbr, branch v3), which XanMod applies",
+        "net/ipv4/tcp_bbr.c: BBR_VERSION",
+        "bounds from losses and ECN marks, so that flows with CUBIC or Reno keep a share",
+    ),
+    Change::configuration(
+        "congestion-control",
+        Linux6_12Xanmod,
+        "net/ipv4/Kconfig: DEFAULT_BBR",
+        "XanMod builds with BBR as default",
+    ),
     // 6.13 to 6.18.
     Change::linux(
         "scheduler",

@@ -167,7 +167,9 @@ impl Connection {
         let segment_came = unacknowledged > i64::from(self.rcv.ack.rcv_mss);
         let unread = self.rcv.nxt.distance_from(self.rcv.copied);
         (segment_came
-            && (unread < i64::from(self.options.receive_lowat) || self.window_to_offer() >= self.rcv.wnd))
+            && (self.congestion.acks_fast()
+                || unread < i64::from(self.options.receive_lowat)
+                || self.window_to_offer() >= self.rcv.wnd))
             || self.in_quickack_mode()
             || self.rcv.ack.pending.now
     }

@@ -312,7 +312,8 @@ impl Connection {
     /// Builds the segment of a buffer and hands it to the network (`__tcp_transmit_skb`).
     pub(super) fn transmit(&mut self, now: Instant, id: SkbId) {
         self.snd.wire_at = self.snd.wire_at.max(now);
-        let record = self.rate_sent(now);
+        let segments = self.snd.queue[id].segments;
+        let record = self.rate_sent(now, segments);
         let skb = &mut self.snd.queue[id];
         skb.sent = record;
         skb.sent_at = self.snd.wire_at;
