@@ -104,6 +104,12 @@ declare! {
                      samples of a round since 5.8",
             kernels: [Hystart::Milliseconds, Linux5_14 => Hystart::Microseconds],
         };
+        accurate_ecn: bool = {
+            name: "accurate-ecn", subject: Subject::Sender,
+            meaning: "whether it has Accurate ECN; `tcp_ecn` of 6.18 itself takes no value that asks for it",
+            source: "include/net/tcp_ecn.h, since 6.18: tcp_ecn_rcv_synack, tcp_accecn_set_ace",
+            kernels: [false, Linux6_18 => true],
+        };
         bbr_version: BbrVersion = {
             name: "bbr-version", subject: Subject::Sender,
             values: { "1" => V1, "3" => V3 },

@@ -565,6 +565,8 @@ pub struct Choices {
     pub congestion_control: CongestionControl,
     /// How CUBIC leaves slow start.
     pub hystart: Hystart,
+    /// Whether it has Accurate ECN (RFC 9768).
+    pub accurate_ecn: bool,
     /// The version of `bbr`.
     pub bbr_version: BbrVersion,
     /// Whether BBR, version 1, makes room for ACKs that come in lumps (`bbr_update_ack_aggregation`).

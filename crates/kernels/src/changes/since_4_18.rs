@@ -407,6 +407,14 @@ pub(super) const CHANGES: &[Change] = &[
         "include/net/sock.h: SK_WMEM_MAX",
         "SO_SNDBUF may ask for 4 MiB without root, instead of 208 KiB",
     ),
+    Change::linux(
+        "accurate-ecn",
+        Linux6_18,
+        "6.18",
+        "",
+        "include/net/tcp_ecn.h: tcp_ecn_rcv_synack",
+        "each CE mark is counted and reported (RFC 9768), though tcp_ecn does not ask for it yet",
+    ),
     Change::configuration(
         "hz",
         Linux6_18,

@@ -72,6 +72,7 @@ impl Connection {
         }
         self.clean_queue(&mut acking);
         self.update_reordering_window();
+        self.count_marks(packet, slow, &mut acking);
         self.process_probe_ack(ack, &mut acking);
         let mut retransmit = Retransmit::Nothing;
         if self.is_dubious(acking.flags) {
@@ -119,7 +120,7 @@ impl Connection {
         if self.negotiated.sack && !packet.sack().is_empty() {
             self.tag_sacked(packet, acking);
         }
-        if self.negotiated.ecn && packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::SYN) {
+        if self.negotiated.ecn.is_classic() && packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::SYN) {
             acking.flags.set(AckFlags::ECE);
         }
     }
@@ -401,7 +402,7 @@ impl Connection {
     /// The end of an ACK: rate sample, window, and the segments that it allows.
     fn finish_ack(&mut self, acking: Acking, retransmit: Retransmit) {
         let delivered = self.snd.delivered.wrapping_sub(acking.prior_delivered);
-        if acking.flags.any(AckFlags::ECE) {
+        if acking.flags.any(AckFlags::ECE) && self.negotiated.ecn.is_classic() {
             // Which of them had the CE mark is unknown (`tcp_count_delivered`).
             self.snd.delivered_ce = self.snd.delivered_ce.wrapping_add(delivered);
         }

@@ -29,7 +29,7 @@ impl Connection {
             least_rtt_us: self.min_rtt_us(),
             most_pacing_rate: self.options.max_pacing_rate,
             least_tso_segments: self.settings.sysctls.tcp_min_tso_segs,
-            ecn_low: self.negotiated.ecn && self.settings.route.ecn_low,
+            ecn_low: self.negotiated.ecn.is_on() && self.settings.route.ecn_low,
             hystart: self.settings.choices.hystart,
             bbr_ack_aggregation: self.settings.choices.bbr_ack_aggregation,
         }

@@ -372,7 +372,11 @@ impl Connection {
 
     /// `tcp_ecn_send`: only new data is ECN-capable and carries CWR.
     fn set_ecn(&mut self, packet: &mut Packet) {
-        if !self.negotiated.ecn || packet.flags.has(Flags::SYN) {
+        if !self.negotiated.ecn.is_on() || packet.flags.has(Flags::SYN) {
+            return;
+        }
+        if self.negotiated.ecn.is_accurate() {
+            self.set_accurate_ecn(packet);
             return;
         }
         if packet.len > 0 && packet.seq >= self.snd.nxt {

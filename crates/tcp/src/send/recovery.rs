@@ -277,7 +277,7 @@ impl Connection {
         self.set_ca_state(now, CaState::Loss);
         self.snd.high_seq = self.snd.nxt;
         self.snd.probe = None;
-        self.snd.queue_cwr = self.negotiated.ecn;
+        self.snd.queue_cwr = self.negotiated.ecn.is_classic();
         // RFC 5682, section 3.1, step 1.
         self.snd.forward_rto = self.settings.choices.forward_rto != ForwardRto::No
             && self.settings.sysctls.tcp_frto != 0
