@@ -41,13 +41,16 @@ pub enum Release {
     Linux6_8,
     /// November 2024: Debian 13's.
     Linux6_12,
+    /// XanMod's long-term kernel of 2025: 6.12 with BBR v3 (pkgs/os-specific/linux/kernel/xanmod-kernels.nix of nixpkgs has
+    /// its configuration). Its scheduler and other patches are not modelled.
+    Linux6_12Xanmod,
     /// November 2025: today's kernel.
     Linux6_18,
 }
 
 impl Release {
     /// All kernels, oldest first.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Linux2_2_20,
         Self::Linux2_4_17,
         Self::Linux2_4_17Drs,
@@ -64,6 +67,7 @@ impl Release {
         Self::Linux6_6,
         Self::Linux6_8,
         Self::Linux6_12,
+        Self::Linux6_12Xanmod,
         Self::Linux6_18,
     ];
 
@@ -86,6 +90,7 @@ impl Release {
             Self::Linux6_6 => "linux-6.6",
             Self::Linux6_8 => "linux-6.8",
             Self::Linux6_12 => "linux-6.12",
+            Self::Linux6_12Xanmod => "linux-6.12-xanmod",
             Self::Linux6_18 => "linux-6.18",
         }
     }
@@ -104,7 +109,7 @@ impl Release {
             Self::Linux6_6 => Some(Self::Linux6_1),
             Self::Linux6_8 => Some(Self::Linux6_6),
             Self::Linux6_12 => Some(Self::Linux6_8),
-            Self::Linux6_18 => Some(Self::Linux6_12),
+            Self::Linux6_12Xanmod | Self::Linux6_18 => Some(Self::Linux6_12),
         }
     }
 
@@ -139,6 +144,6 @@ mod tests {
     fn pick_returns_the_own_or_nearest_inherited_value() {
         let changes = [(Release::Linux2_4_23Leith, 'b'), (Release::Linux2_6_14, 'c')];
         let picked: String = Release::ALL.into_iter().map(|kernel| kernel.pick('a', &changes)).collect();
-        assert_eq!(picked, "aaaabcccccccccccc");
+        assert_eq!(picked, "aaaabccccccccccccc");
     }
 }

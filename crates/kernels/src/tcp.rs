@@ -3,10 +3,10 @@
 use crate::choice::Subject;
 use crate::declare::Part;
 use slowpath_tcp::choices::{
-    BufferArithmetic, BufferMemory, BurstModeration, Choices, CongestionControl, FirstWindow, ForwardAlloc,
-    ForwardRto, Hystart, InitialWindow, LeastReceiveBuffer, LossDetection, MetricsCache, PartialUndo,
-    Pingpong, Prequeue, PriorThreshold, Pruning, ReceiveTuning, Reneging, RoundTrips, SackWalk, SendTuning,
-    TimestampClock, WindowGrowth, WindowIncrease, WindowReduction, WindowScale, ZeroWindow,
+    BbrVersion, BufferArithmetic, BufferMemory, BurstModeration, Choices, CongestionControl, FirstWindow,
+    ForwardAlloc, ForwardRto, Hystart, InitialWindow, LeastReceiveBuffer, LossDetection, MetricsCache,
+    PartialUndo, Pingpong, Prequeue, PriorThreshold, Pruning, ReceiveTuning, Reneging, RoundTrips, SackWalk,
+    SendTuning, TimestampClock, WindowGrowth, WindowIncrease, WindowReduction, WindowScale, ZeroWindow,
 };
 use slowpath_tcp::clock::{Clock, TimerWheel};
 use std::time::Duration;
@@ -88,11 +88,12 @@ declare! {
         congestion_control: CongestionControl = {
             name: "congestion-control", subject: Subject::Sender,
             meaning: "the congestion control of new sockets",
-            source: "net/ipv4/Kconfig: Reno in 2.4, BIC in 2.6.8 to 2.6.18, CUBIC since 2.6.19",
+            source: "net/ipv4/Kconfig: Reno in 2.4, BIC in 2.6.8 to 2.6.18, CUBIC since 2.6.19; BBR in XanMod",
             sysctl: value "net.ipv4.tcp_congestion_control",
             kernels: [
                 CongestionControl::Reno, Linux2_4_23Leith => CongestionControl::Htcp,
                 Linux2_6_14 => CongestionControl::Bic, Linux4_18 => CongestionControl::Cubic,
+                Linux6_12Xanmod => CongestionControl::Bbr,
             ],
         };
         hystart: Hystart = {
@@ -103,9 +104,22 @@ declare! {
                      samples of a round since 5.8",
             kernels: [Hystart::Milliseconds, Linux5_14 => Hystart::Microseconds],
         };
+        accurate_ecn: bool = {
+            name: "accurate-ecn", subject: Subject::Sender,
+            meaning: "whether it has Accurate ECN; `tcp_ecn` of 6.18 itself takes no value that asks for it",
+            source: "include/net/tcp_ecn.h, since 6.18: tcp_ecn_rcv_synack, tcp_accecn_set_ace",
+            kernels: [false, Linux6_18 => true],
+        };
+        bbr_version: BbrVersion = {
+            name: "bbr-version", subject: Subject::Sender,
+            values: { "1" => V1, "3" => V3 },
+            meaning: "the version of BBR that `bbr` names; `bbr3` names version 3 on every kernel",
+            source: "net/ipv4/tcp_bbr.c: BBR_VERSION of github.com/google/bbr, branch v3, which no release of Linux has",
+            kernels: [BbrVersion::V1, Linux6_12Xanmod => BbrVersion::V3],
+        };
         bbr_ack_aggregation: bool = {
             name: "bbr-ack-aggregation", subject: Subject::Sender,
-            meaning: "whether BBR makes room for ACKs that come in lumps",
+            meaning: "whether BBR, version 1, makes room for ACKs that come in lumps",
             source: "net/ipv4/tcp_bbr.c: bbr_update_ack_aggregation, since 5.1",
             kernels: [false, Linux5_14 => true],
         };

@@ -380,8 +380,10 @@ pub enum CongestionControl {
     Reno,
     /// CUBIC (RFC 9438) with HyStart, as `tcp_cubic.c` has it.
     Cubic,
-    /// BBR, version 1 (Cardwell and others 2016).
+    /// BBR, in the version that the kernel has (Cardwell and others 2016; see [`BbrVersion`]).
     Bbr,
+    /// BBR, version 3, beside the kernel's.
+    Bbr3,
     /// BIC (Xu and others 2004).
     Bic,
     /// HighSpeed TCP (RFC 3649).
@@ -396,12 +398,22 @@ pub enum CongestionControl {
     Westwood,
 }
 
+/// The version of `bbr`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BbrVersion {
+    /// Version 1, that of mainline Linux since 4.9.
+    V1,
+    /// Version 3, that of Google's branch v3 and of kernels with its patches (draft-ietf-ccwg-bbr).
+    V3,
+}
+
 impl CongestionControl {
     /// All of them.
     pub const ALL: &[Self] = &[
         Self::Reno,
         Self::Cubic,
         Self::Bbr,
+        Self::Bbr3,
         Self::Bic,
         Self::HighSpeed,
         Self::Htcp,
@@ -416,6 +428,7 @@ impl CongestionControl {
             Self::Reno => "reno",
             Self::Cubic => "cubic",
             Self::Bbr => "bbr",
+            Self::Bbr3 => "bbr3",
             Self::Bic => "bic",
             Self::HighSpeed => "highspeed",
             Self::Htcp => "htcp",
@@ -552,7 +565,11 @@ pub struct Choices {
     pub congestion_control: CongestionControl,
     /// How CUBIC leaves slow start.
     pub hystart: Hystart,
-    /// Whether BBR makes room for ACKs that come in lumps (`bbr_update_ack_aggregation`).
+    /// Whether it has Accurate ECN (RFC 9768).
+    pub accurate_ecn: bool,
+    /// The version of `bbr`.
+    pub bbr_version: BbrVersion,
+    /// Whether BBR, version 1, makes room for ACKs that come in lumps (`bbr_update_ack_aggregation`).
     pub bbr_ack_aggregation: bool,
 }
 

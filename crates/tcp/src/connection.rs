@@ -106,6 +106,7 @@ impl Connection {
             && at <= now
         {
             self.timers.retransmit = None;
+            self.recheck_app_limited();
             match pending {
                 Pending::Retransmit => self.retransmit_timer(now),
                 Pending::LossProbe => self.send_loss_probe(now),
@@ -140,7 +141,7 @@ impl Connection {
     /// Switches to another congestion control (`tcp_reinit_congestion_control`).
     pub fn set_congestion_control(&mut self, now: Instant, kind: CongestionControl) {
         self.options.congestion = Some(kind);
-        self.congestion = Congestion::new(kind);
+        self.congestion = Congestion::new(kind, self.settings.choices.bbr_version);
         self.begin_congestion_control(now);
         self.snd.prior_ssthresh = 0;
     }

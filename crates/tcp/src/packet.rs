@@ -29,6 +29,8 @@ pub struct Packet {
     pub flags: Flags,
     /// The ECN field of the IP header.
     pub ecn: Ecn,
+    /// AE, CWR and ECE are a counter (RFC 9768).
+    pub accurate_ecn: bool,
     /// The timestamps option.
     pub timestamps: Option<Timestamps>,
     /// Options that only some segments have.
@@ -167,6 +169,7 @@ impl Packet {
             gso_size: 0,
             flags,
             ecn: Ecn::NotEct,
+            accurate_ecn: false,
             timestamps: None,
             options: TcpOptions::None,
         }
@@ -204,14 +207,15 @@ impl Packet {
         if self.gso_size == 0 { 1 } else { self.len.div_ceil(u32::from(self.gso_size)).max(1) }
     }
 
-    /// The segments that a network device cuts it into (`tcp_gso_segment`): the first has CWR, the last FIN and PSH.
+    /// The segments that a network device cuts it into (`tcp_gso_segment`): the first has CWR, unless that
+    /// is part of a counter (`SKB_GSO_TCP_ACCECN`), the last FIN and PSH.
     pub fn cut(self) -> impl Iterator<Item = Self> {
         let size = if self.gso_size == 0 { self.len } else { u32::from(self.gso_size) };
         let count = self.segments();
         (0..count).map(move |n| {
             let before = n * size;
             let mut flags = self.flags;
-            if n > 0 {
+            if n > 0 && !self.accurate_ecn {
                 flags = flags.without(Flags::CWR);
             }
             if n + 1 < count {

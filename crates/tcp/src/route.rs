@@ -22,6 +22,8 @@ pub struct Route {
     pub congestion: Option<CongestionControl>,
     /// ECN is requested and accepted (`RTAX_FEATURE_ECN`).
     pub ecn: bool,
+    /// CE marks begin at a short queue (`RTAX_FEATURE_ECN_LOW` of the BBR v3 branch): BBR v3 reacts to them.
+    pub ecn_low: bool,
     /// Fast Open needs no cookie (`RTAX_FASTOPEN_NO_COOKIE`).
     pub fast_open_no_cookie: bool,
     /// Metrics cached from earlier connections to the destination (`struct tcp_metrics_block`).

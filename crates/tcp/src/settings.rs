@@ -2,6 +2,7 @@
 
 use crate::choices::Choices;
 use crate::packet::TCP_HEADER;
+use crate::receive::accurate_ecn::EcnMode;
 use crate::route::Route;
 use crate::socket::options::SocketOptions;
 use crate::sysctl::Sysctls;
@@ -50,6 +51,6 @@ pub(crate) struct Negotiated {
     pub window_scale: Option<(u8, u8)>,
     /// The peer's MSS option (`mss_clamp` after capping); 536 without the option.
     pub mss: u16,
-    /// Both sides support ECN (RFC 3168).
-    pub ecn: bool,
+    /// How both sides report CE marks.
+    pub ecn: EcnMode,
 }

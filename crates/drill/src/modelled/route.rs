@@ -102,6 +102,7 @@ impl Way {
             },
             "features" => {
                 self.route.ecn |= value == "ecn";
+                self.route.ecn_low |= value == "ecn_low";
                 Ok(())
             }
             _ => return None,

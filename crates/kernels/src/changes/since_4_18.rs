@@ -328,6 +328,20 @@ pub(super) const CHANGES: &[Change] = &[
         "kernel/sched/fair.c: dequeue_entity",
         "delayed dequeue: a sleeping task pays off what it ran too much, instead of waking with that debt",
     ),
+    // XanMod's own.
+    Change::patch(
+        "bbr-version",
+        Linux6_12Xanmod,
+        "Google (github.com/google/bbr, branch v3), which XanMod applies",
+        "net/ipv4/tcp_bbr.c: BBR_VERSION",
+        "bounds from losses and ECN marks, so that flows with CUBIC or Reno keep a share",
+    ),
+    Change::configuration(
+        "congestion-control",
+        Linux6_12Xanmod,
+        "net/ipv4/Kconfig: DEFAULT_BBR",
+        "XanMod builds with BBR as default",
+    ),
     // 6.13 to 6.18.
     Change::linux(
         "scheduler",
@@ -392,6 +406,14 @@ pub(super) const CHANGES: &[Change] = &[
         "a6d4f25888b8",
         "include/net/sock.h: SK_WMEM_MAX",
         "SO_SNDBUF may ask for 4 MiB without root, instead of 208 KiB",
+    ),
+    Change::linux(
+        "accurate-ecn",
+        Linux6_18,
+        "6.18",
+        "",
+        "include/net/tcp_ecn.h: tcp_ecn_rcv_synack",
+        "each CE mark is counted and reported (RFC 9768), though tcp_ecn does not ask for it yet",
     ),
     Change::configuration(
         "hz",

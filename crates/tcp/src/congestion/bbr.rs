@@ -1,14 +1,20 @@
 //! BBR (Cardwell and others, ACM Queue 14(5), 2016; net/ipv4/tcp_bbr.c, version 1, 6.18): cwnd and pacing rate follow a
 //! model of the path (its recent maximum delivery rate and its minimum RTT), not its losses.
 
+pub(super) mod lumps;
 mod model;
+pub(super) mod pacing;
 mod policed;
-mod scale;
+pub(super) mod rounds;
+pub(super) mod scale;
 
 use super::{CaEvent, CaState, Control, INFINITE_SSTHRESH, Moment, RateSample, Window};
 use crate::filter::RunningMax;
+use lumps::Lumps;
+use pacing::Pacing;
 use policed::Policed;
-use scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE, RATE_SHIFT, bytes_per_second};
+use rounds::{ProbeRtt, Rounds};
+use scale::{GAIN_ONE, drawn, in_flight_then, pipe};
 use slowpath_model::Instant;
 
 /// 2/ln(2) doubles the data sent in each RTT (`bbr_high_gain`); its inverse drains the resulting queue.
@@ -25,9 +31,6 @@ const CYCLE_STARTS: u64 = 7;
 const LEAST_WINDOW: u32 = 4;
 /// Below this rate, in bytes a second, a super-packet may be one segment (`bbr_min_tso_rate`, in bits).
 const MIN_TSO_RATE: u64 = 1_200_000 >> 3;
-/// A super-packet lasts about a millisecond (`sk_pacing_shift`), and is no longer than `GSO_LEGACY_MAX_SIZE` less headers.
-const PACING_SHIFT: u32 = 10;
-const MOST_SUPER_BYTES: u64 = 65_536 - 1 - 320;
 /// `TCP_INIT_CWND`.
 const INIT_CWND: u32 = 10;
 
@@ -50,14 +53,11 @@ pub struct Bbr {
     /// The minimum RTT, in microseconds, and the tick when it was measured.
     least_rtt_us: Option<u32>,
     least_rtt_at: i64,
-    /// When to leave [`Mode::ProbeRtt`], and whether an RTT has passed there.
-    probe_rtt_ends: Option<i64>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRtt,
     /// The maximum delivery rate of ten RTTs.
     rate: RunningMax,
-    rounds: u32,
-    round_ends: u32,
-    round_starts: bool,
+    rounds: Rounds,
+    round: u32,
     cycle_at: Instant,
     phase: usize,
     pacing_gain: u32,
@@ -68,18 +68,10 @@ pub struct Bbr {
     is_full: bool,
     full_rate: u64,
     full_rounds: u32,
-    has_seen_rtt: bool,
     prior_cwnd: u32,
-    /// Bytes a second.
-    pacing_rate: u64,
+    pacing: Pacing,
     policed: Policed,
-    /// ACK aggregation: when the epoch began, how much was acknowledged, and the excess over the rate in two windows of
-    /// five RTTs.
-    lump_at: Instant,
-    lump: u32,
-    beyond: [u32; 2],
-    beyond_rounds: u32,
-    beyond_at: usize,
+    lumps: Lumps,
 }
 
 impl Default for Bbr {
@@ -88,12 +80,10 @@ impl Default for Bbr {
             mode: Mode::Startup,
             least_rtt_us: None,
             least_rtt_at: 0,
-            probe_rtt_ends: None,
-            probe_rtt_round_done: false,
+            probe_rtt: ProbeRtt::default(),
             rate: RunningMax::default(),
-            rounds: 0,
-            round_ends: 0,
-            round_starts: false,
+            rounds: Rounds::default(),
+            round: 0,
             cycle_at: Instant::START,
             phase: 0,
             pacing_gain: HIGH_GAIN,
@@ -104,22 +94,17 @@ impl Default for Bbr {
             is_full: false,
             full_rate: 0,
             full_rounds: 0,
-            has_seen_rtt: false,
             prior_cwnd: 0,
-            pacing_rate: 0,
+            pacing: Pacing::default(),
             policed: Policed::default(),
-            lump_at: Instant::START,
-            lump: 0,
-            beyond: [0; 2],
-            beyond_rounds: 0,
-            beyond_at: 0,
+            lumps: Lumps::default(),
         }
     }
 }
 
-/// The kernel's `after`, for sequence numbers that wrap.
-pub(super) const fn is_after(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) > 0
+/// `bbr_save_cwnd`: the cwnd to return to after a recovery or PROBE_RTT; `is_cut`: one of them has reduced it.
+pub(super) fn window_to_restore(prior: u32, cwnd: u32, is_cut: bool) -> u32 {
+    if is_cut { prior.max(cwnd) } else { cwnd }
 }
 
 impl Bbr {
@@ -133,48 +118,31 @@ impl Bbr {
         self.policed.rate().unwrap_or_else(|| self.most_rate())
     }
 
-    /// `bbr_init_pacing_rate_from_rtt`.
-    fn pace_by_rtt(&mut self, window: &Window, moment: &Moment) {
-        self.has_seen_rtt |= moment.srtt.is_some();
-        let rtt_us = moment.srtt.map_or(1000, |rtt| u64::try_from(rtt.as_micros()).unwrap_or(1).max(1));
-        let rate = u64::from(window.cwnd) * RATE_ONE / rtt_us;
-        self.pacing_rate = bytes_per_second(rate, moment.mss, HIGH_GAIN).min(moment.most_pacing_rate);
-    }
-
     /// `bbr_set_pacing_rate`.
     fn pace(&mut self, window: &Window, moment: &Moment, gain: u32) {
-        let rate = bytes_per_second(self.believed_rate(), moment.mss, gain).min(moment.most_pacing_rate);
-        if !self.has_seen_rtt && moment.srtt.is_some() {
-            self.pace_by_rtt(window, moment);
-        }
-        if self.is_full || rate > self.pacing_rate {
-            self.pacing_rate = rate;
-        }
+        let rate = self.believed_rate();
+        self.pacing.set(moment, (rate, gain), (window.cwnd, HIGH_GAIN), self.is_full);
     }
 
     /// `bbr_min_tso_segs`.
     const fn least_super_packet(&self) -> u32 {
-        if self.pacing_rate < MIN_TSO_RATE { 1 } else { 2 }
+        if self.pacing.rate < MIN_TSO_RATE { 1 } else { 2 }
     }
 
     /// `bbr_tso_segs_goal`.
     fn super_packet(&self, moment: &Moment) -> u32 {
-        let bytes = (self.pacing_rate >> PACING_SHIFT).min(MOST_SUPER_BYTES) as u32;
-        (bytes / moment.mss.max(1)).max(self.least_super_packet()).min(0x7f)
+        self.pacing.segments_in_a_millisecond(0, moment.mss).max(self.least_super_packet()).min(0x7f)
     }
 
     /// `bbr_save_cwnd`.
     fn save_window(&mut self, window: &Window) {
-        let is_good = self.before < CaState::Recovery && self.mode != Mode::ProbeRtt;
-        self.prior_cwnd = if is_good { window.cwnd } else { self.prior_cwnd.max(window.cwnd) };
+        let is_cut = self.before >= CaState::Recovery || self.mode == Mode::ProbeRtt;
+        self.prior_cwnd = window_to_restore(self.prior_cwnd, window.cwnd, is_cut);
     }
 
     /// `bbr_bdp`, in segments.
     fn pipe(&self, rate: u64, gain: u32) -> u32 {
-        let Some(rtt) = self.least_rtt_us else { return INIT_CWND };
-        let pipe = (((u128::from(rate) * u128::from(rtt)) * u128::from(gain)) >> GAIN_SHIFT)
-            .div_ceil(u128::from(RATE_ONE));
-        u32::try_from(pipe).unwrap_or(u32::MAX)
+        self.least_rtt_us.map_or(INIT_CWND, |rtt| pipe(rate, rtt, gain))
     }
 
     /// `bbr_quantization_budget`: room for a super-packet at both ends and on the path.
@@ -189,12 +157,10 @@ impl Bbr {
         self.with_super_packets(self.pipe(rate, gain), moment)
     }
 
-    /// `bbr_packets_in_net_at_edt`: the packets in flight when the next segment may leave.
+    /// `bbr_packets_in_net_at_edt`.
     fn in_flight_then(&self, in_flight: u32, moment: &Moment) -> u32 {
-        let waits_us = moment.wire_at.since(moment.now).map_or(0, |wait| wait.as_micros());
-        let delivered = (u128::from(self.believed_rate()) * waits_us) >> RATE_SHIFT;
-        let more = if self.pacing_gain > GAIN_ONE { self.super_packet(moment) } else { 0 };
-        (in_flight + more).saturating_sub(u32::try_from(delivered).unwrap_or(u32::MAX))
+        let next = if self.pacing_gain > GAIN_ONE { self.super_packet(moment) } else { 0 };
+        in_flight_then(in_flight, next, self.believed_rate(), moment)
     }
 
     /// `bbr_set_cwnd_to_recover_or_restore`; also returns whether packet conservation applies.
@@ -203,7 +169,7 @@ impl Bbr {
         let (before, state) = (self.before, moment.state);
         if state == CaState::Recovery && before != CaState::Recovery {
             self.conserves = true;
-            self.round_ends = moment.delivered;
+            self.rounds.restart(moment);
             cwnd = moment.in_flight + sample.acked;
         } else if before >= CaState::Recovery && state < CaState::Recovery {
             cwnd = cwnd.max(self.prior_cwnd);
@@ -221,7 +187,7 @@ impl Bbr {
             cwnd = new;
             if !conserves {
                 let rate = self.believed_rate();
-                let target = self.pipe(rate, self.window_gain).saturating_add(self.for_lumps(rate));
+                let target = self.pipe(rate, self.window_gain).saturating_add(self.room_for_lumps(rate));
                 let target = self.with_super_packets(target, moment);
                 if self.is_full {
                     cwnd = (cwnd + sample.acked).min(target);
@@ -240,9 +206,7 @@ impl Bbr {
     /// `bbr_reset_probe_bw_mode`.
     fn begin_cycle(&mut self, moment: &Moment) {
         self.mode = Mode::ProbeBw;
-        // Random in the kernel; here a function of time, so that runs are reproducible.
-        let drawn = moment.now.nanos().unsigned_abs().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        self.phase = CYCLE.len() - 1 - (drawn % CYCLE_STARTS) as usize;
+        self.phase = CYCLE.len() - 1 - drawn(moment, CYCLE_STARTS) as usize;
         self.advance_phase(moment);
     }
 
@@ -259,15 +223,15 @@ impl Control for Bbr {
 
     fn init(&mut self, window: &mut Window, moment: &Moment) {
         *self = Self {
-            round_ends: moment.delivered,
             least_rtt_us: moment.least_rtt_us,
             least_rtt_at: moment.jiffies(),
-            lump_at: moment.now,
             policed: Policed::new(moment),
             ..Self::default()
         };
+        self.rounds.restart(moment);
+        self.lumps.restart(moment.now);
         window.ssthresh = INFINITE_SSTHRESH;
-        self.pace_by_rtt(window, moment);
+        self.pacing.begin(window.cwnd, moment, HIGH_GAIN);
     }
 
     /// Losses do not change ssthresh.
@@ -285,11 +249,11 @@ impl Control for Bbr {
         window.cwnd
     }
 
-    fn set_state(&mut self, to: CaState, moment: &Moment) {
+    fn set_state(&mut self, to: CaState, _window: &mut Window, moment: &Moment) {
         if to == CaState::Loss {
             self.before = CaState::Loss;
             self.full_rate = 0;
-            self.round_starts = true;
+            self.rounds.starts = true;
             self.look_for_policer(moment, 1, false);
         }
     }
@@ -297,8 +261,7 @@ impl Control for Bbr {
     fn event(&mut self, event: CaEvent, window: &mut Window, moment: &Moment) {
         if event == CaEvent::TransmitStart && moment.app_limited {
             self.idle_restart = true;
-            self.lump_at = moment.now;
-            self.lump = 0;
+            self.lumps.restart(moment.now);
             match self.mode {
                 // After idle time, no burst is needed to refill the path.
                 Mode::ProbeBw => self.pace(window, moment, GAIN_ONE),
@@ -315,7 +278,7 @@ impl Control for Bbr {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        Some(self.pacing_rate)
+        Some(self.pacing.rate)
     }
 
     fn least_segments(&self) -> Option<u32> {

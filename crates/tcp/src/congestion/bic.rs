@@ -110,7 +110,7 @@ impl Control for Bic {
         }
     }
 
-    fn set_state(&mut self, to: CaState, _moment: &Moment) {
+    fn set_state(&mut self, to: CaState, _window: &mut Window, _moment: &Moment) {
         if to == CaState::Loss {
             *self = Self::default();
         }

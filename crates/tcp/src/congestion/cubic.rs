@@ -266,7 +266,7 @@ impl Control for Cubic {
         }
     }
 
-    fn set_state(&mut self, to: CaState, moment: &Moment) {
+    fn set_state(&mut self, to: CaState, _window: &mut Window, moment: &Moment) {
         if to == CaState::Loss {
             self.reset();
             self.hystart_reset(moment);
@@ -331,25 +331,10 @@ mod tests {
     fn moment(hystart: Hystart, at_ms: i64) -> Moment {
         Moment {
             now: Instant::from_nanos(at_ms * 1_000_000),
-            state: CaState::Open,
-            mss: 1448,
-            snd_una: slowpath_model::StreamOffset(1),
             snd_nxt: slowpath_model::StreamOffset(1_000_000),
-            srtt: None,
-            pacing_rate: 0,
-            paced: false,
-            last_sent: Instant::START,
-            hz: 1000,
             in_flight: 100,
-            delivered: 0,
-            lost: 0,
-            delivered_at: Instant::START,
-            wire_at: Instant::START,
-            app_limited: false,
-            least_rtt_us: None,
-            most_pacing_rate: u64::MAX,
             hystart,
-            bbr_ack_aggregation: true,
+            ..Moment::of_tests()
         }
     }
 

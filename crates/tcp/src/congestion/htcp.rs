@@ -196,7 +196,7 @@ impl Control for Htcp {
         window.cwnd.max(window.prior_cwnd)
     }
 
-    fn set_state(&mut self, to: CaState, moment: &Moment) {
+    fn set_state(&mut self, to: CaState, _window: &mut Window, moment: &Moment) {
         match to {
             CaState::Open => {
                 if self.before.take().is_some() {

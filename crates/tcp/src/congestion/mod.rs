@@ -3,6 +3,7 @@
 //! A control sees the [`Window`] it controls and the [`Moment`] of the call, nothing else of the connection.
 
 mod bbr;
+mod bbr3;
 mod bic;
 mod cubic;
 mod highspeed;
@@ -13,6 +14,7 @@ mod vegas;
 mod westwood;
 
 pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use cubic::Cubic;
 pub use highspeed::HighSpeed;
@@ -22,7 +24,7 @@ pub use scalable::Scalable;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
 
-use crate::choices::{CongestionControl, Hystart};
+use crate::choices::{BbrVersion, CongestionControl, Hystart};
 pub use slowpath_model::CaState;
 use slowpath_model::{Instant, StreamOffset};
 use std::fmt::Debug;
@@ -134,6 +136,8 @@ pub struct Moment {
     pub in_flight: u32,
     /// Segments delivered since the connection began.
     pub delivered: u32,
+    /// Segments delivered with a CE mark (`delivered_ce`).
+    pub delivered_ce: u32,
     /// Segments marked lost.
     pub lost: u32,
     /// When a segment was last delivered.
@@ -146,6 +150,10 @@ pub struct Moment {
     pub least_rtt_us: Option<u32>,
     /// The limit of `SO_MAX_PACING_RATE`, in bytes per second.
     pub most_pacing_rate: u64,
+    /// The minimum number of segments in a super-packet (`tcp_min_tso_segs`).
+    pub least_tso_segments: u32,
+    /// Whether ECN was negotiated on a route whose marks begin at a short queue (`TCP_ECN_LOW` of the v3 branch).
+    pub ecn_low: bool,
     /// The kernel's HyStart.
     pub hystart: Hystart,
     /// Whether the kernel's BBR makes room for ACKs that come in lumps.
@@ -153,6 +161,36 @@ pub struct Moment {
 }
 
 impl Moment {
+    /// A connection that has just begun, with ticks of a millisecond.
+    #[cfg(test)]
+    fn of_tests() -> Self {
+        Self {
+            now: Instant::START,
+            state: CaState::Open,
+            mss: 1448,
+            snd_una: StreamOffset(1),
+            snd_nxt: StreamOffset(1),
+            srtt: None,
+            pacing_rate: 0,
+            paced: false,
+            last_sent: Instant::START,
+            hz: 1000,
+            in_flight: 0,
+            delivered: 0,
+            delivered_ce: 0,
+            lost: 0,
+            delivered_at: Instant::START,
+            wire_at: Instant::START,
+            app_limited: false,
+            least_rtt_us: None,
+            most_pacing_rate: u64::MAX,
+            least_tso_segments: 2,
+            ecn_low: false,
+            hystart: Hystart::Microseconds,
+            bbr_ack_aggregation: true,
+        }
+    }
+
     /// Ticks since the start (`tcp_jiffies32`).
     pub const fn jiffies(&self) -> i64 {
         self.now.nanos() / self.tick_ns()
@@ -181,6 +219,25 @@ pub enum CaEvent {
     CompleteCwr,
     /// A timeout.
     Loss,
+    /// A tail loss probe has repaired a loss (`CA_EVENT_TLP_RECOVERY` of the v3 branch); whether the sender was
+    /// application-limited when it sent the original.
+    ProbeRepairedLoss {
+        /// `tlp_orig_data_app_limited`.
+        app_limited: bool,
+    },
+}
+
+/// A buffer that was just marked lost (`skb_marked_lost` of the v3 branch).
+#[derive(Clone, Copy, Debug)]
+pub struct LostBuffer {
+    /// Its segments.
+    pub segments: u32,
+    /// Segments in flight when it was sent, with its own (`tx.in_flight`).
+    pub in_flight: u32,
+    /// Segments marked lost since then, with its own.
+    pub lost: u32,
+    /// Whether the sender was application-limited then.
+    pub app_limited: bool,
 }
 
 /// What an ACK measured (`struct ack_sample`).
@@ -203,6 +260,12 @@ pub struct RateSample {
     pub interval_us: Option<u32>,
     /// Segments already delivered when the newest segment delivered by this ACK was sent.
     pub prior_delivered: u32,
+    /// Segments in flight when it was sent, with those of its buffer (`tx_in_flight`).
+    pub sent_in_flight: u32,
+    /// Segments marked lost since then (`lost`).
+    pub lost: u32,
+    /// Segments delivered with a CE mark since then (`delivered_ce`).
+    pub delivered_ce: u32,
     /// Whether the sender was application-limited during the interval.
     pub app_limited: bool,
     /// Segments that this ACK delivers.
@@ -215,6 +278,11 @@ pub struct RateSample {
     pub rtt_us: Option<u32>,
     /// Whether the receiver may have delayed the ACK.
     pub is_ack_delayed: bool,
+    /// Whether the ACK has ECN-Echo (`is_ece`).
+    pub is_ece: bool,
+    /// Whether it acknowledges exactly what a tail loss probe retransmitted: the original or the probe may have arrived
+    /// (`is_acking_tlp_retrans_seq`).
+    pub is_of_probe: bool,
 }
 
 /// A congestion control.
@@ -236,7 +304,7 @@ pub trait Control: Debug + Send {
         window.ssthresh / 2
     }
     /// The congestion state changes.
-    fn set_state(&mut self, _to: CaState, _moment: &Moment) {}
+    fn set_state(&mut self, _to: CaState, _window: &mut Window, _moment: &Moment) {}
     /// An event of the connection.
     fn event(&mut self, _event: CaEvent, _window: &mut Window, _moment: &Moment) {}
     /// An ACK came; `slow` if it did not pass header prediction (`in_ack_event`).
@@ -245,6 +313,8 @@ pub trait Control: Debug + Send {
     fn acked(&mut self, _window: &mut Window, _moment: &Moment, _sample: &AckSample) {}
     /// An ACK was fully processed (`cong_control`): a control that paces sets cwnd and rate here, also in recovery.
     fn control(&mut self, _window: &mut Window, _moment: &Moment, _sample: &RateSample) {}
+    /// A buffer was marked lost.
+    fn marked_lost(&mut self, _window: &Window, _moment: &Moment, _lost: &LostBuffer) {}
     /// Its pacing rate, in bytes per second; always `None` if it does not pace.
     fn pacing_rate(&self) -> Option<u64> {
         None
@@ -261,6 +331,16 @@ pub trait Control: Debug + Send {
     fn holds_back(&self) -> bool {
         false
     }
+    /// Whether its kernel also checks for an application limit when an ACK or a timer comes (the v3 branch's "broaden
+    /// app-limited rate sample detection").
+    fn checks_app_limited_often(&self) -> bool {
+        false
+    }
+    /// Whether it acknowledges what it receives without regard to the window it can offer (`fast_ack_mode` of the v3
+    /// branch).
+    fn acks_fast(&self) -> bool {
+        false
+    }
 }
 
 /// The congestion control of a connection.
@@ -272,12 +352,16 @@ pub struct Congestion {
 }
 
 impl Congestion {
-    /// A new instance of `kind`.
-    pub fn new(kind: CongestionControl) -> Self {
+    /// A new instance of `kind`; `bbr`: the version that the kernel has under that name.
+    pub fn new(kind: CongestionControl, bbr: BbrVersion) -> Self {
         let control: Box<dyn Control> = match kind {
             CongestionControl::Reno => Box::new(Reno),
             CongestionControl::Cubic => Box::new(Cubic::default()),
-            CongestionControl::Bbr => Box::new(Bbr::default()),
+            CongestionControl::Bbr => match bbr {
+                BbrVersion::V1 => Box::new(Bbr::default()),
+                BbrVersion::V3 => Box::new(Bbr3::named(kind.name())),
+            },
+            CongestionControl::Bbr3 => Box::new(Bbr3::named(kind.name())),
             CongestionControl::Bic => Box::new(Bic::default()),
             CongestionControl::HighSpeed => Box::new(HighSpeed::default()),
             CongestionControl::Htcp => Box::new(Htcp::default()),

@@ -99,7 +99,7 @@ impl Control for Vegas {
         }
     }
 
-    fn set_state(&mut self, to: CaState, moment: &Moment) {
+    fn set_state(&mut self, to: CaState, _window: &mut Window, moment: &Moment) {
         if to == CaState::Open {
             self.enable(moment);
         } else {

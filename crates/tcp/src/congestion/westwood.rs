@@ -112,7 +112,7 @@ impl Control for Westwood {
                 window.ssthresh = self.pipe(moment);
                 self.resets_least_rtt = true;
             }
-            CaEvent::TransmitStart | CaEvent::WindowRestart => {}
+            CaEvent::TransmitStart | CaEvent::WindowRestart | CaEvent::ProbeRepairedLoss { .. } => {}
         }
     }
 

@@ -104,7 +104,7 @@ impl Connection {
 
     /// Checks the ECN field of the IP header (`tcp_data_ecn_check`, RFC 3168, section 6.1.3).
     pub(super) fn check_ecn(&mut self, packet: &Packet) {
-        if !self.negotiated.ecn {
+        if !self.negotiated.ecn.is_on() {
             return;
         }
         match packet.ecn {
@@ -115,19 +115,19 @@ impl Connection {
                 }
             }
             Ecn::Ce => {
-                if !self.rcv.ecn_demand_cwr {
+                if !self.rcv.ecn_demand_cwr && self.negotiated.ecn.is_classic() {
                     self.enter_quickack_mode(2);
                     self.rcv.ecn_demand_cwr = true;
                 }
-                self.rcv.ecn_seen = true;
+                self.rcv.ecn_seen |= self.negotiated.ecn.is_classic();
             }
-            Ecn::Ect0 | Ecn::Ect1 => self.rcv.ecn_seen = true,
+            Ecn::Ect0 | Ecn::Ect1 => self.rcv.ecn_seen |= self.negotiated.ecn.is_classic(),
         }
     }
 
     /// The peer has reduced its window (`tcp_ecn_accept_cwr`).
     pub(super) fn accept_cwr(&mut self, packet: &Packet) {
-        if packet.flags.has(Flags::CWR) {
+        if self.negotiated.ecn.is_classic() && packet.flags.has(Flags::CWR) {
             self.rcv.ecn_demand_cwr = false;
             if packet.end() != packet.seq {
                 self.rcv.ack.pending.now = true;
@@ -167,7 +167,9 @@ impl Connection {
         let segment_came = unacknowledged > i64::from(self.rcv.ack.rcv_mss);
         let unread = self.rcv.nxt.distance_from(self.rcv.copied);
         (segment_came
-            && (unread < i64::from(self.options.receive_lowat) || self.window_to_offer() >= self.rcv.wnd))
+            && (self.congestion.acks_fast()
+                || unread < i64::from(self.options.receive_lowat)
+                || self.window_to_offer() >= self.rcv.wnd))
             || self.in_quickack_mode()
             || self.rcv.ack.pending.now
     }

@@ -74,7 +74,7 @@ impl Connection {
         );
         let theirs = self.negotiated.window_scale.map_or(0, |(theirs, _)| theirs);
         self.rcv.fast_path
-            && packet.flags.0 & PREDICTED.0 == Flags::ACK.0
+            && packet.flags.0 & PREDICTED.0 == self.predicted_flags().0
             && packet.seq == self.rcv.nxt
             && packet.ack <= self.snd.nxt
             && u32::from(packet.window) == self.snd.wnd >> theirs
@@ -86,6 +86,7 @@ impl Connection {
     /// Bulk data, on the sender.
     fn receive_predicted_ack(&mut self, now: Instant, packet: &Packet) {
         self.note_predicted_timestamp(now, packet);
+        self.count_ecn_field(packet);
         self.ack_predicted(now, packet);
         self.data_snd_check(now);
         if let Some(timestamps) = self.timestamps_of(packet) {
@@ -105,6 +106,7 @@ impl Connection {
         self.rcv.counters.predicted_data += 1;
         self.note_predicted_timestamp(now, packet);
         self.measure_round_trip_by_timestamp(now, packet);
+        self.count_ecn_field(packet);
         let truesize = self.append(packet);
         self.data_received(now, packet, truesize);
         let mut owed = true;
@@ -142,6 +144,7 @@ impl Connection {
 
     /// The ACK and everything after it, in ESTABLISHED (`step5`).
     fn receive_step5(&mut self, now: Instant, packet: &Packet) {
+        self.count_ecn_field(packet);
         let result = self.process_ack(now, packet);
         if matches!(result, AckResult::TooOld | AckResult::Unsent) && self.settings.choices.challenges {
             self.send_challenge_ack(now);

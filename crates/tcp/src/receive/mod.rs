@@ -8,7 +8,9 @@
 //! - [`memory`], [`charge`]: memory accounting, and drops when it is exceeded.
 //! - [`initial_window`], [`window`], [`tuning`]: the advertised window, and autotuning of the buffer.
 //! - [`acks`]: when ACKs are sent.
+//! - [`accurate_ecn`]: the counters of ECN marks, at both ends.
 
+pub(crate) mod accurate_ecn;
 mod acks;
 mod charge;
 pub(crate) mod closing;

@@ -1,5 +1,6 @@
 //! The state of the receiving half (the receive fields of `struct tcp_sock` and `struct inet_connection_sock`).
 
+use super::accurate_ecn::AccurateEcn;
 use super::memory::{PacketMemory, ReceiveQueue};
 use super::ofo::OutOfOrder;
 use super::sack_blocks::SackBlocks;
@@ -69,6 +70,7 @@ pub(crate) struct Receiver {
     pub urgent: Urgent,
     /// ECE is set until the peer sends CWR (`TCP_ECN_DEMAND_CWR`).
     pub ecn_demand_cwr: bool,
+    pub accurate: AccurateEcn,
     /// A segment with ECT has been seen (`TCP_ECN_SEEN`).
     pub ecn_seen: bool,
     /// The FIN has arrived (`SOCK_DONE`).
@@ -165,6 +167,7 @@ impl Receiver {
             fast_path: false,
             urgent: Urgent::default(),
             ecn_demand_cwr: false,
+            accurate: AccurateEcn::default(),
             ecn_seen: false,
             fin: false,
             offered_scale: 0,

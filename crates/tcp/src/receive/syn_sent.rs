@@ -1,5 +1,6 @@
 //! The answer to our SYN (`tcp_rcv_synsent_state_process`, net/ipv4/tcp_input.c, 6.18).
 
+use super::accurate_ecn::answering_flags;
 use super::acks::MAX_QUICKACKS;
 use crate::connection::{Connection, State};
 use crate::packet::{Packet, TcpOptions};
@@ -51,8 +52,7 @@ impl Connection {
     }
 
     fn syn_ack_received(&mut self, now: Instant, packet: &Packet) {
-        self.negotiated.ecn =
-            self.asks_ecn() && packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::CWR);
+        self.learn_ecn(packet);
         self.learn_syn_options(packet);
         if self.negotiated.window_scale.is_none() {
             self.rcv.window_clamp = self.rcv.window_clamp.min(65_535);
@@ -75,6 +75,7 @@ impl Connection {
         self.wakeups.writable |= !self.orphaned;
         if self.fast_open_answered(now, packet) {
             // The retransmitted data carries the ACK.
+            self.forget_reflecting();
             self.urgent_received(packet);
             self.data_snd_check(now);
             return;
@@ -86,6 +87,7 @@ impl Connection {
         {
             self.schedule_ack();
             self.enter_quickack_mode(MAX_QUICKACKS);
+            self.forget_reflecting();
             self.rcv.ack.pending.timer = true;
             let clock = self.settings.choices.clock;
             self.timers.delayed_ack = Some(clock.fires(now, clock.ticks(ACK_WAITS)));
@@ -139,7 +141,7 @@ impl Connection {
         self.snd.wnd = u32::from(packet.window);
         self.snd.wl1 = packet.seq;
         self.snd.max_window = self.snd.wnd;
-        self.negotiated.ecn = self.asks_ecn() && packet.flags.has(Flags::ECE) && packet.flags.has(Flags::CWR);
+        self.learn_ecn_of_crossed_syn(packet);
         self.sync_mss();
         self.init_rcv_mss();
         self.send_crossed_syn_ack(now);
@@ -147,10 +149,7 @@ impl Connection {
 
     /// Retransmits our SYN with the ACK of the peer's (`tcp_send_synack`).
     fn send_crossed_syn_ack(&mut self, now: Instant) {
-        let mut flags = Flags::SYN.with(Flags::ACK);
-        if self.negotiated.ecn {
-            flags = flags.with(Flags::ECE);
-        }
+        let flags = answering_flags(self.negotiated.ecn, self.rcv.accurate.syn());
         if let Some(id) = self.snd.queue.head() {
             // A retransmission must carry the same flags.
             self.snd.queue[id].flags = flags;

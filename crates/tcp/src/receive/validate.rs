@@ -78,6 +78,7 @@ impl Connection {
             && packet.seq <= self.rcv.wup
             && self.rcv.paws_passes(now, timestamps, 0)
         {
+            self.rcv.accurate.stamp_advanced = self.rcv.is_newer(timestamps);
             self.rcv.store_ts_recent(now, timestamps);
         }
     }
@@ -130,7 +131,9 @@ impl Connection {
         }
         let repeated = self.is_repeated_syn_ack(packet);
         if !repeated {
+            self.reflect_syn();
             self.send_challenge_ack(now);
+            self.forget_reflecting();
         }
         repeated
     }

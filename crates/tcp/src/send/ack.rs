@@ -49,6 +49,7 @@ impl Connection {
         self.snd.reneging = false;
         self.snd.sent_for_ack = 0;
         self.snd.rate.begin_ack();
+        self.recheck_app_limited();
         if ack > acking.prior_una {
             acking.flags.set(AckFlags::SND_UNA_ADVANCED);
             self.snd.retransmits = 0;
@@ -71,7 +72,8 @@ impl Connection {
         }
         self.clean_queue(&mut acking);
         self.update_reordering_window();
-        self.process_probe_ack(ack, acking.flags, now);
+        self.count_marks(packet, slow, &mut acking);
+        self.process_probe_ack(ack, &mut acking);
         let mut retransmit = Retransmit::Nothing;
         if self.is_dubious(acking.flags) {
             let duplicates = self.duplicate_count(acking);
@@ -106,7 +108,7 @@ impl Connection {
             self.fast_retransmit_alert(&mut acking, 0);
         }
         self.ack_probe(acking.now);
-        self.process_probe_ack(packet.ack, acking.flags, acking.now);
+        self.process_probe_ack(packet.ack, &mut acking);
     }
 
     /// The slow path: window, SACK, ECN-Echo.
@@ -118,7 +120,7 @@ impl Connection {
         if self.negotiated.sack && !packet.sack().is_empty() {
             self.tag_sacked(packet, acking);
         }
-        if self.negotiated.ecn && packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::SYN) {
+        if self.negotiated.ecn.is_classic() && packet.flags.has(Flags::ECE) && !packet.flags.has(Flags::SYN) {
             acking.flags.set(AckFlags::ECE);
         }
     }
@@ -400,7 +402,7 @@ impl Connection {
     /// The end of an ACK: rate sample, window, and the segments that it allows.
     fn finish_ack(&mut self, acking: Acking, retransmit: Retransmit) {
         let delivered = self.snd.delivered.wrapping_sub(acking.prior_delivered);
-        if acking.flags.any(AckFlags::ECE) {
+        if acking.flags.any(AckFlags::ECE) && self.negotiated.ecn.is_classic() {
             // Which of them had the CE mark is unknown (`tcp_count_delivered`).
             self.snd.delivered_ce = self.snd.delivered_ce.wrapping_add(delivered);
         }
@@ -411,6 +413,8 @@ impl Connection {
             prior_in_flight: acking.prior_in_flight,
             rtt_us: acking.ca_rtt_us,
             is_ack_delayed: acking.flags.any(AckFlags::ACK_MAYBE_DELAYED),
+            is_ece: acking.flags.any(AckFlags::ECE),
+            is_of_probe: acking.of_probe,
             ..self.rate_sample(acking.now)
         };
         self.control_window(&acking, &sample);

@@ -50,6 +50,8 @@ pub(crate) struct Acking {
     pub flags: AckFlags,
     /// It did not pass header prediction (`FLAG_SLOWPATH`).
     pub slow: bool,
+    /// It acknowledges exactly what a tail loss probe retransmitted (`is_acking_tlp_retrans_seq`).
+    pub of_probe: bool,
     /// The lowest delivered sequence number that was never retransmitted (`reord`).
     pub reordered: Option<StreamOffset>,
     /// When the first and the last of the newly SACKed segments were sent.

@@ -21,12 +21,15 @@ impl Connection {
             hz: self.settings.choices.clock.hz,
             in_flight: self.snd.in_flight(),
             delivered: self.snd.delivered,
+            delivered_ce: self.snd.delivered_ce,
             lost: self.snd.lost,
             delivered_at: self.snd.rate.delivered_at(),
             wire_at: self.snd.wire_at,
             app_limited: self.snd.rate.is_app_limited(),
             least_rtt_us: self.min_rtt_us(),
             most_pacing_rate: self.options.max_pacing_rate,
+            least_tso_segments: self.settings.sysctls.tcp_min_tso_segs,
+            ecn_low: self.negotiated.ecn.is_on() && self.settings.route.ecn_low,
             hystart: self.settings.choices.hystart,
             bbr_ack_aggregation: self.settings.choices.bbr_ack_aggregation,
         }
@@ -65,7 +68,7 @@ impl Connection {
 
     pub(crate) fn set_ca_state(&mut self, now: Instant, state: CaState) {
         let moment = self.moment(now);
-        self.congestion.set_state(state, &moment);
+        self.congestion.set_state(state, &mut self.snd.window, &moment);
         self.snd.ca_state = state;
     }
 

@@ -3,6 +3,7 @@
 use super::skb::Fate;
 use crate::congestion::CaState;
 use crate::connection::Connection;
+use slowpath_model::Instant;
 
 impl Connection {
     /// `tcp_add_reno_sack`: each duplicate ACK means that one segment has left the network.
@@ -40,7 +41,7 @@ impl Connection {
 
     /// `tcp_newreno_mark_lost`: the head is lost after the duplicate threshold, and in recovery after each partial
     /// ACK.
-    pub(super) fn newreno_mark_lost(&mut self, advanced: bool) {
+    pub(super) fn newreno_mark_lost(&mut self, now: Instant, advanced: bool) {
         let state = self.snd.ca_state;
         let enough = state < CaState::Recovery && self.snd.sacked_out >= self.snd.reordering;
         let partial = state == CaState::Recovery && advanced;
@@ -55,6 +56,6 @@ impl Connection {
         if skb.segments > 1 && skb.len() > skb.mss {
             self.fragment_sent(head, skb.mss);
         }
-        self.mark_lost(head);
+        self.mark_lost(now, head);
     }
 }

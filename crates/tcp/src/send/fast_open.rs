@@ -51,7 +51,7 @@ impl Connection {
         let mut next = self.snd.queue.head();
         while let Some(id) = next {
             next = self.snd.queue.next(id);
-            self.mark_lost(id);
+            self.mark_lost(now, id);
         }
         self.recover_without_congestion(now);
     }

@@ -42,13 +42,13 @@ impl Connection {
 
     /// A segment is SACKed that was sent after the episode began: unacknowledged segments from before are lost (event B
     /// of `tcp_sacktag_write_queue`, and step C of `tcp_fastretrans_alert`).
-    pub(super) fn mark_lost_before_episode(&mut self, flags: AckFlags) {
+    pub(super) fn mark_lost_before_episode(&mut self, now: Instant, flags: AckFlags) {
         let tells = flags.any(AckFlags::DATA_LOST)
             && self.snd.una < self.snd.high_seq
             && self.snd.ca_state != CaState::Open
             && self.is_beyond_reordering();
         if tells {
-            self.mark_head_lost(self.forward_segments() - self.snd.reordering);
+            self.mark_head_lost(now, self.forward_segments() - self.snd.reordering);
         }
     }
 
@@ -60,14 +60,14 @@ impl Connection {
         }
         // By default at least the head is lost.
         let beyond = self.forward_segments().saturating_sub(self.snd.reordering).max(1);
-        self.mark_head_lost(if self.snd.forward_ack { beyond } else { 1 });
+        self.mark_head_lost(now, if self.snd.forward_ack { beyond } else { 1 });
         if is_overdue {
             self.mark_overdue_lost(now);
         }
     }
 
     /// `tcp_mark_head_lost`: of the first `segments` in the queue, those sent before the episode began.
-    fn mark_head_lost(&mut self, segments: u32) {
+    fn mark_head_lost(&mut self, now: Instant, segments: u32) {
         let mss = i64::from(self.snd.mss.max(1));
         let end = StreamOffset(self.snd.una.0 + i64::from(segments) * mss).min(self.snd.high_seq);
         let hint = self.snd.hints.lost.filter(|_| self.settings.choices.sack_walk != SackWalk::FromHead);
@@ -78,7 +78,7 @@ impl Connection {
             if skb.seq >= end {
                 break;
             }
-            self.mark_untagged_lost(id, &skb);
+            self.mark_untagged_lost(now, id, &skb);
             self.snd.hints.lost = Some(id);
             next = self.snd.queue.next_open(id);
         }
@@ -91,15 +91,15 @@ impl Connection {
             self.work.queue_steps += 1;
             let skb = self.snd.queue[id];
             if self.is_overdue(now, &skb) {
-                self.mark_untagged_lost(id, &skb);
+                self.mark_untagged_lost(now, id, &skb);
             }
             next = self.snd.queue.next_open(id);
         }
     }
 
-    fn mark_untagged_lost(&mut self, id: SkbId, skb: &Skb) {
+    fn mark_untagged_lost(&mut self, now: Instant, id: SkbId, skb: &Skb) {
         if skb.fate.tags() == Fate::default() {
-            self.mark_lost(id);
+            self.mark_lost(now, id);
         }
     }
 
@@ -153,7 +153,7 @@ impl Connection {
 
     /// A retransmission was lost if a segment is SACKed that was first sent after it, and it is not itself SACKed
     /// (event C of `tcp_sacktag_write_queue`, 2.4; `tcp_mark_lost_retrans`, 2.6.24 to 4.17).
-    pub(super) fn mark_lost_retransmissions(&mut self) {
+    pub(super) fn mark_lost_retransmissions(&mut self, now: Instant) {
         let received = self.snd.highest_sack_seq();
         let may_be = self.snd.retrans_out > 0
             && received > self.snd.resent_low
@@ -177,7 +177,7 @@ impl Connection {
                 continue;
             }
             if received > skb.resent_below && received >= skb.resent_below + spare {
-                self.lose_retransmission(id);
+                self.lose_retransmission(now, id);
             } else {
                 low = low.min(skb.resent_below);
                 still_out += skb.segments;
@@ -186,13 +186,13 @@ impl Connection {
         self.snd.resent_low = low;
     }
 
-    fn lose_retransmission(&mut self, id: SkbId) {
+    fn lose_retransmission(&mut self, now: Instant, id: SkbId) {
         let skb = &mut self.snd.queue[id];
         skb.fate.clear(Fate::RETRANSMITTED);
         let segments = skb.segments;
         let was_lost = skb.fate.any(Fate::LOST);
         self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
-        self.snd.lost = self.snd.lost.wrapping_add(segments);
+        self.count_lost(now, id);
         self.verify_retransmit_hint(id);
         if !was_lost {
             self.snd.queue[id].fate.set(Fate::LOST);

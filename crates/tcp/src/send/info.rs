@@ -48,7 +48,7 @@ impl Connection {
         info.options = flag(self.negotiated.timestamps, OPT_TIMESTAMPS)
             | flag(self.negotiated.sack, OPT_SACK)
             | flag(self.negotiated.window_scale.is_some(), OPT_WSCALE)
-            | flag(self.negotiated.ecn, OPT_ECN);
+            | flag(self.negotiated.ecn.is_on(), OPT_ECN);
         if let Some((theirs, ours)) = self.negotiated.window_scale {
             (info.snd_wscale, info.rcv_wscale) = (theirs, ours);
         }

@@ -17,7 +17,7 @@
 //!   parameter cache.
 
 pub(crate) mod ack;
-mod acking;
+pub(crate) mod acking;
 mod batch;
 mod chrono;
 mod control;

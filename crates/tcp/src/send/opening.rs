@@ -14,10 +14,7 @@ const MIN_ADVMSS_V6: u32 = 1220;
 impl Connection {
     /// Sends the SYN (`tcp_connect`).
     pub(crate) fn start_connect(&mut self, now: Instant) {
-        let mut flags = Flags::SYN;
-        if self.asks_ecn() {
-            flags = flags.with(Flags::ECE).with(Flags::CWR);
-        }
+        let flags = self.asking_flags();
         let mut skb = Skb::new(StreamOffset(0), StreamOffset(1), flags);
         skb.cut(self.snd.mss);
         let id = self.snd.queue.push_sent(skb);
@@ -31,11 +28,6 @@ impl Connection {
         self.add_syn_options(false);
         let rto = self.snd.rtt.rto;
         self.set_retransmit_timer(now, Pending::Retransmit, rto);
-    }
-
-    /// Whether our SYN requests ECN (`tcp_ecn_send_syn`).
-    pub(crate) fn asks_ecn(&self) -> bool {
-        self.settings.sysctls.tcp_ecn == 1 || self.settings.route.ecn
     }
 
     /// Adds the options of the SYN just built (`tcp_syn_options`). A second retransmission does not request ECN
@@ -53,7 +45,7 @@ impl Connection {
             syn.timestamps = value.map(|val| Timestamps { val, ecr });
         }
         if fall_back {
-            syn.flags = syn.flags.without(Flags::ECE.with(Flags::CWR));
+            syn.flags = syn.flags.without(Flags::AE.with(Flags::ECE).with(Flags::CWR));
         }
     }
 

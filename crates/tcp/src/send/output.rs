@@ -312,7 +312,8 @@ impl Connection {
     /// Builds the segment of a buffer and hands it to the network (`__tcp_transmit_skb`).
     pub(super) fn transmit(&mut self, now: Instant, id: SkbId) {
         self.snd.wire_at = self.snd.wire_at.max(now);
-        let record = self.rate_sent(now);
+        let segments = self.snd.queue[id].segments;
+        let record = self.rate_sent(now, segments);
         let skb = &mut self.snd.queue[id];
         skb.sent = record;
         skb.sent_at = self.snd.wire_at;
@@ -371,7 +372,11 @@ impl Connection {
 
     /// `tcp_ecn_send`: only new data is ECN-capable and carries CWR.
     fn set_ecn(&mut self, packet: &mut Packet) {
-        if !self.negotiated.ecn || packet.flags.has(Flags::SYN) {
+        if !self.negotiated.ecn.is_on() || packet.flags.has(Flags::SYN) {
+            return;
+        }
+        if self.negotiated.ecn.is_accurate() {
+            self.set_accurate_ecn(packet);
             return;
         }
         if packet.len > 0 && packet.seq >= self.snd.nxt {

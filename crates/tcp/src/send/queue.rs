@@ -223,8 +223,10 @@ impl WriteQueue {
         second.flags = second.flags.without(slowpath_model::Flags::SYN);
         let (was_sent, mss) = (first.segments != 0, first.mss);
         if was_sent {
-            first.cut(mss);
-            second.cut(mss);
+            let whole = first.segments;
+            let part = first.cut(mss);
+            first.sent = first.sent.of_part(whole, part);
+            second.sent = second.sent.of_part(whole, part + second.cut(mss));
         }
         let in_time_order = second.in_time_order;
         (second.later, second.earlier, second.in_time_order) = (None, None, false);

@@ -77,7 +77,7 @@ impl Connection {
             }
             let remaining = self.rack_remaining_us(now, &skb, window);
             if remaining <= 0 {
-                self.mark_lost(id);
+                self.mark_lost(now, id);
                 self.snd.queue.leave_time_order(id);
             } else {
                 longest = longest.max(u32::try_from(remaining).ok());

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 impl Connection {
     /// `tcp_rate_skb_sent`: stores the delivery state in a segment that is sent now.
-    pub(super) fn rate_sent(&mut self, now: Instant) -> SentRecord {
+    pub(super) fn rate_sent(&mut self, now: Instant, segments: u32) -> SentRecord {
         if self.snd.packets_out == 0 {
             self.snd.rate.first_sent = now;
             self.snd.rate.delivered_at = now;
@@ -19,6 +19,9 @@ impl Connection {
             delivered_at: self.snd.rate.delivered_at,
             delivered: self.snd.delivered,
             app_limited: self.snd.rate.app_limited.is_some(),
+            lost: self.snd.lost,
+            delivered_ce: self.snd.delivered_ce,
+            in_flight: self.snd.in_flight() + segments,
         }
     }
 
@@ -43,7 +46,10 @@ impl Connection {
         if rate.app_limited.is_some_and(|until| (delivered.wrapping_sub(until) as i32) > 0) {
             rate.app_limited = None;
         }
-        let Some(newest) = rate.newest.filter(|_| !self.snd.reneging) else { return RateSample::default() };
+        let Some(newest) = rate.newest.filter(|_| !self.snd.reneging) else {
+            let sent_in_flight = rate.newest.map_or(0, |newest| newest.record.in_flight);
+            return RateSample { sent_in_flight, ..RateSample::default() };
+        };
         let sending = newest.sent_at.since(newest.record.first_sent).unwrap_or_default();
         let acking = now.since(newest.record.delivered_at).unwrap_or_default();
         let interval = sending.max(acking);
@@ -51,6 +57,9 @@ impl Connection {
         let mut sample = RateSample {
             delivered: Some(count),
             prior_delivered: newest.record.delivered,
+            sent_in_flight: newest.record.in_flight,
+            lost: self.snd.lost.wrapping_sub(newest.record.lost),
+            delivered_ce: self.snd.delivered_ce.wrapping_sub(newest.record.delivered_ce),
             app_limited: newest.record.app_limited,
             ..RateSample::default()
         };
@@ -82,6 +91,13 @@ impl Connection {
         let little = snd.write_seq.distance_from(snd.nxt) < i64::from(snd.mss);
         if little && snd.in_flight() < snd.window.cwnd && snd.lost_out <= snd.retrans_out {
             self.mark_app_limited();
+        }
+    }
+
+    /// The check of a kernel that looks for an application limit when an ACK or a timer comes, before cwnd changes.
+    pub(crate) fn recheck_app_limited(&mut self) {
+        if self.congestion.checks_app_limited_often() {
+            self.check_app_limited();
         }
     }
 

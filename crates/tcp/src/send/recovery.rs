@@ -5,7 +5,7 @@ use super::acking::{AckFlags, Acking, Retransmit};
 use super::sender::Undo;
 use super::skb::{Fate, SkbId};
 use crate::choices::{ForwardRto, LossDetection, PartialUndo, PriorThreshold, Reneging, SackWalk};
-use crate::congestion::{CaEvent, CaState};
+use crate::congestion::{CaEvent, CaState, LostBuffer};
 use crate::connection::Connection;
 use crate::timers::Pending;
 use slowpath_model::Instant;
@@ -142,7 +142,7 @@ impl Connection {
             return;
         }
         if self.is_reno() {
-            self.newreno_mark_lost(acking.flags.any(AckFlags::SND_UNA_ADVANCED));
+            self.newreno_mark_lost(acking.now, acking.flags.any(AckFlags::SND_UNA_ADVANCED));
         } else if self.uses_rack() {
             let before = self.snd.retrans_out;
             if self.rack_mark_lost(acking.now) {
@@ -152,13 +152,13 @@ impl Connection {
                 acking.flags.set(AckFlags::LOST_RETRANS);
             }
         } else {
-            self.mark_lost_retransmissions();
-            self.mark_lost_before_episode(acking.flags);
+            self.mark_lost_retransmissions(acking.now);
+            self.mark_lost_before_episode(acking.now, acking.flags);
         }
     }
 
     /// `tcp_mark_skb_lost`.
-    pub(super) fn mark_lost(&mut self, id: SkbId) {
+    pub(super) fn mark_lost(&mut self, now: Instant, id: SkbId) {
         let skb = self.snd.queue[id];
         if skb.fate.any(Fate::SACKED) {
             return;
@@ -169,12 +169,29 @@ impl Connection {
             if skb.fate.any(Fate::RETRANSMITTED) {
                 self.snd.queue[id].fate.clear(Fate::RETRANSMITTED);
                 self.snd.retrans_out = self.snd.retrans_out.saturating_sub(segments);
-                self.snd.lost = self.snd.lost.wrapping_add(segments);
+                self.count_lost(now, id);
             }
         } else {
             self.snd.queue[id].fate.set(Fate::LOST);
             self.snd.lost_out += segments;
-            self.snd.lost = self.snd.lost.wrapping_add(segments);
+            self.count_lost(now, id);
+        }
+    }
+
+    /// `tcp_notify_skb_loss_event`.
+    pub(super) fn count_lost(&mut self, now: Instant, id: SkbId) {
+        let skb = self.snd.queue[id];
+        self.snd.lost = self.snd.lost.wrapping_add(skb.segments);
+        if self.congestion.paces {
+            let lost = LostBuffer {
+                segments: skb.segments,
+                // Unknown for what the receiver SACKed and then reneged on.
+                in_flight: if self.snd.reneging { 0 } else { skb.sent.in_flight },
+                lost: self.snd.lost.wrapping_sub(skb.sent.lost),
+                app_limited: skb.sent.app_limited,
+            };
+            let moment = self.moment(now);
+            self.congestion.marked_lost(&self.snd.window, &moment, &lost);
         }
     }
 
@@ -260,7 +277,7 @@ impl Connection {
         self.set_ca_state(now, CaState::Loss);
         self.snd.high_seq = self.snd.nxt;
         self.snd.probe = None;
-        self.snd.queue_cwr = self.negotiated.ecn;
+        self.snd.queue_cwr = self.negotiated.ecn.is_classic();
         // RFC 5682, section 3.1, step 1.
         self.snd.forward_rto = self.settings.choices.forward_rto != ForwardRto::No
             && self.settings.sysctls.tcp_frto != 0
@@ -290,7 +307,7 @@ impl Connection {
             } else if Some(id) != head && self.rack_spares(now, &self.snd.queue[id]) {
                 continue;
             }
-            self.mark_lost(id);
+            self.mark_lost(now, id);
         }
         (self.snd.hints.retransmit, self.snd.hints.lost) = (None, None);
         if reneged && self.settings.choices.sack_walk == SackWalk::Holes {

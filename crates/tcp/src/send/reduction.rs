@@ -22,7 +22,7 @@ impl Connection {
         snd.prr_delivered = 0;
         snd.prr_out = 0;
         snd.window.ssthresh = self.congestion.ssthresh(&snd.window, &moment);
-        snd.queue_cwr = self.negotiated.ecn;
+        snd.queue_cwr = self.negotiated.ecn.is_classic();
     }
 
     /// `tcp_cwnd_reduction`: `delivered`, `lost` and `flags` are this ACK's.

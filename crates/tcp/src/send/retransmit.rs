@@ -243,7 +243,7 @@ impl Connection {
         while let Some(id) = next {
             next = self.snd.queue.next(id);
             if opening || self.snd.queue[id].segment_len() > mss {
-                self.mark_lost(id);
+                self.mark_lost(now, id);
             }
         }
         self.snd.hints.retransmit = None;

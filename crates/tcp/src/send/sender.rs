@@ -25,6 +25,9 @@ pub(crate) struct Probe {
     pub high_seq: StreamOffset,
     /// Whether it was a retransmission rather than new data.
     pub retransmission: bool,
+    /// Whether the sender was application-limited when it sent the original (`tlp_orig_data_app_limited` of the v3
+    /// branch).
+    pub app_limited: bool,
 }
 
 /// The state for undoing the last reduction (`undo_marker`, `undo_retrans`).

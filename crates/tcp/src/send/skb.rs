@@ -56,6 +56,19 @@ pub(crate) struct SentRecord {
     pub delivered_at: Instant,
     pub first_sent: Instant,
     pub app_limited: bool,
+    /// Segments marked lost, and segments delivered with a CE mark.
+    pub lost: u32,
+    pub delivered_ce: u32,
+    /// Segments in flight with its own (`tcp_set_tx_in_flight` of the v3 branch).
+    pub in_flight: u32,
+}
+
+impl SentRecord {
+    /// The record of the first part of a divided buffer, as if it had been sent alone (`tcp_fragment` of the v3
+    /// branch).
+    pub const fn of_part(self, whole: u32, part: u32) -> Self {
+        Self { in_flight: self.in_flight.saturating_sub(whole) + part, ..self }
+    }
 }
 
 /// One buffer.
@@ -102,6 +115,9 @@ impl Skb {
                 delivered_at: Instant::START,
                 first_sent: Instant::START,
                 app_limited: false,
+                lost: 0,
+                delivered_ce: 0,
+                in_flight: 0,
             },
             resent_below: StreamOffset(0),
             next: None,

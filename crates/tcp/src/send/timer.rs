@@ -1,15 +1,16 @@
 //! Timeouts, tail loss probes and zero-window probes (tcp_timer.c and tcp_output.c, 6.18).
 
+use super::acking::{AckFlags, Acking};
 use super::info::millis_between;
 use super::output::Amount;
 use super::sender::{Probe, ProbeCount};
 use super::skb::Skb;
 use super::write::Nagle;
-use crate::congestion::CaState;
+use crate::congestion::{CaEvent, CaState};
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
 use crate::timers::Pending;
-use slowpath_model::{Flags, Instant};
+use slowpath_model::{Flags, Instant, StreamOffset};
 use std::time::Duration;
 
 /// The minimum timeout (`TCP_TIMEOUT_MIN`), in ticks.
@@ -113,7 +114,8 @@ impl Connection {
             let before = self.snd.packets_out;
             self.write_out(now, mss, Nagle::OFF, Amount::Probe);
             if self.snd.packets_out > before {
-                self.snd.probe = Some(Probe { high_seq: self.snd.nxt, retransmission: false });
+                self.snd.probe =
+                    Some(Probe { high_seq: self.snd.nxt, retransmission: false, app_limited: false });
                 return true;
             }
             return false;
@@ -123,26 +125,23 @@ impl Connection {
         if skb.segments > 1 && skb.len() > (skb.segments - 1) * skb.mss {
             id = self.fragment_sent(id, (skb.segments - 1) * skb.mss);
         }
+        let app_limited = self.snd.queue[id].sent.app_limited;
         if !self.retransmit_uncounted(now, id, 1) {
             return false;
         }
-        self.snd.probe = Some(Probe { high_seq: self.snd.nxt, retransmission: true });
+        self.snd.probe = Some(Probe { high_seq: self.snd.nxt, retransmission: true, app_limited });
         true
     }
 
     /// `tcp_process_tlp_ack`: what an ACK reveals about the probe.
-    pub(super) fn process_probe_ack(
-        &mut self,
-        ack: slowpath_model::StreamOffset,
-        flags: super::acking::AckFlags,
-        now: Instant,
-    ) {
-        use super::acking::AckFlags;
+    pub(super) fn process_probe_ack(&mut self, ack: StreamOffset, acking: &mut Acking) {
+        let (flags, now) = (acking.flags, acking.now);
         let Some(probe) = self.snd.probe.filter(|probe| ack >= probe.high_seq) else { return };
         if !probe.retransmission || flags.any(AckFlags::DSACK_TLP) {
             self.snd.probe = None;
         } else if ack > probe.high_seq {
             // The probe repaired a loss: cwnd is reduced as for any loss.
+            self.tell_control(now, CaEvent::ProbeRepairedLoss { app_limited: probe.app_limited });
             self.begin_reduction(now);
             self.set_ca_state(now, CaState::Cwr);
             self.end_reduction(now);
@@ -153,6 +152,8 @@ impl Connection {
         {
             // The original and the probe both arrived.
             self.snd.probe = None;
+        } else {
+            acking.of_probe = true;
         }
     }
 

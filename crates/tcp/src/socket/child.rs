@@ -41,6 +41,9 @@ impl Connection {
         child.unaccepted = true;
         child.negotiated = request.negotiated;
         child.init_sender(request, packet);
+        if child.negotiated.ecn.is_accurate() {
+            child.begin_accurate_ecn(request.syn_ecn, packet);
+        }
         let rcv = &mut child.rcv;
         rcv.nxt = request.rcv_nxt;
         rcv.wup = request.rcv_nxt;

@@ -23,7 +23,7 @@ impl Connection {
         Self {
             snd: Sender::new(&settings, &options),
             rcv: Receiver::new(&settings, &options),
-            congestion: Congestion::new(kind),
+            congestion: Congestion::new(kind, settings.choices.bbr_version),
             negotiated: Negotiated { mss: default_mss(&settings), ..Negotiated::default() },
             settings,
             options,

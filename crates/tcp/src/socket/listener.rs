@@ -9,10 +9,11 @@ use super::{Events, Unreachable, peer_mss};
 use crate::connection::{Connection, State};
 use crate::errno::Errno;
 use crate::packet::{Cookie, Packet};
+use crate::receive::accurate_ecn::accepted_ecn;
 use crate::receive::closing::reset_for;
 use crate::receive::initial_window::MAX_WINDOW_SCALE;
 use crate::settings::{Negotiated, Settings};
-use slowpath_model::{Ecn, Flags, Instant, StreamOffset};
+use slowpath_model::{Flags, Instant, StreamOffset};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -521,7 +522,6 @@ impl SynAck {
         let sysctls = &settings.sysctls;
         let offered = syn.syn_options();
         let timestamps = syn.timestamps.filter(|_| sysctls.tcp_timestamps != 0);
-        let asks_ecn = syn.flags.has(Flags::ECE.with(Flags::CWR));
         let advmss = settings.advmss(options);
         let payload = if timestamps.is_some() { advmss.saturating_sub(12) } else { advmss };
         let scaling = sysctls.tcp_window_scaling && offered.window_scale.is_some();
@@ -533,11 +533,7 @@ impl SynAck {
                 sack: sysctls.tcp_sack && offered.sack_permitted,
                 window_scale: theirs.filter(|_| scaling).map(|theirs| (theirs, window.scale)),
                 mss: peer_mss(offered.mss, options, settings),
-                // A SYN with ECT does not follow RFC 3168 (`tcp_ecn_create_request`). A SYN that requests AccECN gets
-                // classic ECN.
-                ecn: asks_ecn
-                    && (sysctls.tcp_ecn != 0 || settings.route.ecn)
-                    && (syn.ecn == Ecn::NotEct || syn.flags.has(Flags::AE)),
+                ecn: accepted_ecn(syn, settings),
             },
             window,
             advmss,
@@ -553,6 +549,7 @@ impl SynAck {
             last_oow_ack: None,
             cookie: None,
             in_sequence: false,
+            syn_ecn: syn.ecn,
         }
     }
 }

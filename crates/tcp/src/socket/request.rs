@@ -1,9 +1,10 @@
 //! A handshake on the server (`struct request_sock`, `tcp_check_req`; net/ipv4/tcp_minisocks.c, 6.18).
 
 use crate::packet::{Cookie, Packet, SynOptions, TcpOptions};
+use crate::receive::accurate_ecn::{EcnMode, answering_flags};
 use crate::receive::initial_window::InitialReceiveWindow;
 use crate::settings::{Negotiated, Settings};
-use slowpath_model::{Flags, Instant, StreamOffset, Timestamps};
+use slowpath_model::{Ecn, Flags, Instant, StreamOffset, Timestamps};
 use std::time::Duration;
 
 /// How long a SYN cookie is valid (`MAX_SYNCOOKIE_AGE` times `TCP_SYNCOOKIE_PERIOD`).
@@ -40,6 +41,8 @@ pub(crate) struct SynAck {
     pub cookie: Option<Cookie>,
     /// It is a SYN cookie: only what its sequence number encodes is kept (`tcp_syncookies`).
     pub in_sequence: bool,
+    /// The ECN field of the SYN (`syn_ect_rcv`).
+    pub syn_ecn: Ecn,
 }
 
 /// What a segment means for a handshake.
@@ -74,7 +77,7 @@ impl SynAck {
         if !self.negotiated.timestamps {
             self.negotiated.sack = false;
             self.negotiated.window_scale = None;
-            self.negotiated.ecn = false;
+            self.negotiated.ecn = EcnMode::Off;
             self.window.clamp = self.window.clamp.min(65_535);
             self.window.scale = 0;
         }
@@ -90,10 +93,7 @@ impl SynAck {
 
     /// The SYN-ACK (`tcp_make_synack`). `timestamp` is the current time, by our clock.
     pub fn packet(&self, timestamp: u32) -> Packet {
-        let mut flags = Flags::SYN.with(Flags::ACK);
-        if self.negotiated.ecn {
-            flags = flags.with(Flags::ECE);
-        }
+        let flags = answering_flags(self.negotiated.ecn, self.syn_ecn);
         Packet {
             ack: self.rcv_nxt,
             // Never scaled.

@@ -3,21 +3,31 @@
 use crate::transfer::{Bulk, big_buffers};
 use slowpath_kernels::Release;
 use slowpath_model::Instant;
+use slowpath_tcp::Sysctls;
 use slowpath_tcp::choices::{Choices, CongestionControl};
 use std::time::Duration;
 
 /// A transfer at `rate` bit/s with a queue of `queue` packets, with room for any window.
-fn transfer(control: CongestionControl, rate: f64, queue: usize, rtt: Duration) -> Bulk {
+pub fn transfer(control: CongestionControl, rate: f64, queue: usize, rtt: Duration) -> Bulk {
     let choices = Choices { congestion_control: control, ..Release::Linux6_18.tcp() };
+    with_choices(choices, rate, queue, rtt)
+}
+
+/// A transfer with these choices of the kernel.
+pub fn with_choices(choices: Choices, rate: f64, queue: usize, rtt: Duration) -> Bulk {
+    Bulk::new(choices, with_room_for_any_window(), rate, queue, rtt)
+}
+
+pub fn with_room_for_any_window() -> Sysctls {
     let mut sysctls = big_buffers();
     sysctls.tcp_wmem.max = 1 << 30;
     sysctls.tcp_rmem.max = 1 << 30;
     // Receive autotuning would limit the first seconds.
     sysctls.tcp_rmem.default = 512 << 20;
-    Bulk::new(choices, sysctls, rate, queue, rtt)
+    sysctls
 }
 
-fn cwnd(bulk: &Bulk) -> f64 {
+pub fn cwnd(bulk: &Bulk) -> f64 {
     f64::from(bulk.sender.info(bulk.now).snd_cwnd)
 }
 
@@ -25,8 +35,17 @@ fn state(bulk: &Bulk) -> u8 {
     bulk.sender.info(bulk.now).ca_state
 }
 
-fn elapsed(bulk: &Bulk) -> Duration {
+pub fn elapsed(bulk: &Bulk) -> Duration {
     bulk.now.since(Instant::START).expect("time goes on")
+}
+
+/// Loses packets at random, one in `count`.
+pub fn loses_one_in(count: u64) -> Box<dyn FnMut(u64) -> bool> {
+    let mut state = 1u64;
+    Box::new(move |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32).is_multiple_of(count)
+    })
 }
 
 /// Runs until the loss of packet `number` is repaired.
@@ -180,11 +199,7 @@ fn bbr_finds_the_bottleneck_rate_and_minimum_rtt() {
     const RTT: Duration = Duration::from_millis(40);
     const RATE: f64 = 100e6;
     let mut bulk = transfer(CongestionControl::Bbr, RATE, 2000, RTT);
-    let mut state = 1u64;
-    bulk.to_server.loses = Box::new(move |_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state >> 57 == 0
-    });
+    bulk.to_server.loses = loses_one_in(128);
     bulk.run(Duration::from_secs(2));
     let before = bulk.read;
     let pipe = RATE / 8.0 / 1500.0 * RTT.as_secs_f64();

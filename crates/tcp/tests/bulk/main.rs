@@ -1,5 +1,7 @@
 //! Bulk transfers between two endpoints match calculated results.
 
+mod accurate_ecn;
+mod bbr3;
 mod controls;
 mod curves;
 mod transfer;

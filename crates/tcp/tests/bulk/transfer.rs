@@ -1,7 +1,8 @@
 //! A bulk transfer over a link with a queue, a delay and losses.
 
 use slowpath_kernels::Release;
-use slowpath_model::Instant;
+use slowpath_model::{Ecn, Instant};
+use slowpath_tcp::Route;
 use slowpath_tcp::socket::options::SocketOptions;
 use slowpath_tcp::socket::{Listener, Peer, ReadFlags};
 
@@ -22,6 +23,9 @@ pub struct Wire {
     pub loses: Box<dyn FnMut(u64) -> bool>,
     pub sent: u64,
     pub dropped: u32,
+    /// The packets in the queue above which ECN-capable ones are marked.
+    pub marks_above: Option<usize>,
+    pub marked: u32,
     pub delivered: u32,
 }
 
@@ -37,6 +41,8 @@ impl Wire {
             loses: Box::new(|_| false),
             sent: 0,
             dropped: 0,
+            marks_above: None,
+            marked: 0,
             delivered: 0,
         }
     }
@@ -47,7 +53,7 @@ impl Wire {
         }
     }
 
-    fn send_one(&mut self, now: Instant, packet: Packet) {
+    fn send_one(&mut self, now: Instant, mut packet: Packet) {
         while self.departures.front().is_some_and(|&at| at <= now.nanos()) {
             self.departures.pop_front();
         }
@@ -55,6 +61,10 @@ impl Wire {
         if self.departures.len() >= self.queue_packets || (self.loses)(self.sent - 1) {
             self.dropped += 1;
             return;
+        }
+        if packet.ecn != Ecn::NotEct && self.marks_above.is_some_and(|most| self.departures.len() > most) {
+            packet.ecn = Ecn::Ce;
+            self.marked += 1;
         }
         let bytes = f64::from(packet.len + 52);
         self.free = self.free.max(now.nanos()) + (bytes * self.nanos_per_byte) as i64;
@@ -77,20 +87,24 @@ pub struct Bulk {
     pub read: u64,
 }
 
-fn settings(choices: Choices, sysctls: Sysctls) -> Arc<Settings> {
-    Arc::new(Settings {
-        choices,
-        sysctls,
-        mtu: 1500,
-        ip_header: 20,
-        gso_max: (65535, 65_215),
-        route: Default::default(),
-    })
+fn settings(choices: Choices, sysctls: Sysctls, route: Route) -> Arc<Settings> {
+    Arc::new(Settings { choices, sysctls, mtu: 1500, ip_header: 20, gso_max: (65535, 65_215), route })
 }
 
 impl Bulk {
     pub fn new(choices: Choices, sysctls: Sysctls, rate: f64, queue: usize, rtt: Duration) -> Self {
-        let settings = settings(choices, sysctls);
+        Self::on_route(choices, sysctls, Route::default(), rate, queue, rtt)
+    }
+
+    pub fn on_route(
+        choices: Choices,
+        sysctls: Sysctls,
+        route: Route,
+        rate: f64,
+        queue: usize,
+        rtt: Duration,
+    ) -> Self {
+        let settings = settings(choices, sysctls, route);
         let now = Instant::START;
         Self {
             now,

@@ -58,6 +58,7 @@ prop_compose! {
         let flags = if usual { Flags::ACK } else { Flags(flags) };
         Packet {
             seq, ack, len, window, urgent, gso_size, flags,
+            accurate_ecn: false,
             ecn: Ecn::from_bits(ecn),
             timestamps: stamps.map(|(val, ecr)| Timestamps { val, ecr }),
             options,

@@ -3,6 +3,7 @@
 mod backlog_drain;
 mod bus;
 mod busy_poll;
+mod coexistence;
 mod datagrams;
 mod header_prediction;
 mod invariants;

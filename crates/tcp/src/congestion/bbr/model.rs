@@ -1,24 +1,18 @@
 //! BBR's model of the path, and how BBR probes it (`bbr_update_model`).
 
+use super::lumps::WINDOW_ROUNDS;
+use super::rounds::ProbeRtt;
 use super::scale::{GAIN_ONE, GAIN_SHIFT, RATE_ONE};
-use super::{Bbr, CYCLE, DRAIN_GAIN, HIGH_GAIN, LEAST_WINDOW, Mode, WINDOW_GAIN, is_after};
+use super::{Bbr, CYCLE, DRAIN_GAIN, HIGH_GAIN, LEAST_WINDOW, Mode, WINDOW_GAIN};
 use crate::congestion::{Moment, RateSample, Window};
-use std::time::Duration;
 
 /// RTTs over which the maximum rate is taken (`bbr_bw_rtts`).
 const RATE_ROUNDS: i64 = CYCLE.len() as i64 + 2;
 /// Startup ends when three RTTs bring less than a quarter more (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
 const FULL_GROWTH: u64 = 320;
 const FULL_ROUNDS: u32 = 3;
-/// The minimum RTT expires after this time, and is then probed for this long (`bbr_min_rtt_win_sec`,
-/// `bbr_probe_rtt_mode_ms`).
+/// The minimum RTT expires after this time, and is then probed (`bbr_min_rtt_win_sec`).
 const LEAST_RTT_LASTS_S: i64 = 10;
-const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
-/// RTTs per window of ACK aggregation (`bbr_extra_acked_win_rtts`), and the most that counts
-/// (`bbr_ack_epoch_acked_reset_thresh`, `bbr_extra_acked_max_us`).
-const LUMP_ROUNDS: u32 = 5;
-const MOST_LUMP: u32 = 1 << 20;
-const MOST_LUMP_US: u64 = 100_000;
 
 impl Bbr {
     pub(super) fn update_model(&mut self, window: &mut Window, moment: &Moment, sample: &RateSample) {
@@ -35,59 +29,30 @@ impl Bbr {
 
     /// `bbr_update_bw`.
     fn update_rate(&mut self, moment: &Moment, sample: &RateSample) {
-        self.round_starts = false;
+        self.rounds.update(moment, sample);
         let (Some(delivered), Some(interval)) = (sample.delivered, sample.interval_us) else { return };
-        if !is_after(self.round_ends, sample.prior_delivered) {
-            self.round_ends = moment.delivered;
-            self.rounds += 1;
-            self.round_starts = true;
+        if self.rounds.starts {
+            self.round += 1;
             self.conserves = false;
         }
         self.look_for_policer(moment, sample.losses, sample.app_limited);
         let rate = u64::from(delivered) * RATE_ONE / u64::from(interval);
         if !sample.app_limited || rate >= self.most_rate() {
-            self.rate.update(self.rounds.into(), RATE_ROUNDS, i64::try_from(rate).unwrap_or(i64::MAX));
+            self.rate.update(self.round.into(), RATE_ROUNDS, i64::try_from(rate).unwrap_or(i64::MAX));
         }
     }
 
     /// `bbr_update_ack_aggregation`.
     fn update_lumps(&mut self, window: &Window, moment: &Moment, sample: &RateSample) {
-        if !moment.bbr_ack_aggregation
-            || sample.acked == 0
-            || sample.delivered.is_none()
-            || sample.interval_us.is_none()
-        {
-            return;
+        if moment.bbr_ack_aggregation {
+            let rate = self.believed_rate();
+            self.lumps.update(moment, sample, (window.cwnd, rate), (self.rounds.starts, WINDOW_ROUNDS));
         }
-        if self.round_starts {
-            self.beyond_rounds += 1;
-            if self.beyond_rounds >= LUMP_ROUNDS {
-                self.beyond_rounds = 0;
-                self.beyond_at = 1 - self.beyond_at;
-                self.beyond[self.beyond_at] = 0;
-            }
-        }
-        let lasted = moment.delivered_at.since(self.lump_at).map_or(0, |time| time.as_micros());
-        let expected = u128::from(self.believed_rate()) * lasted / u128::from(RATE_ONE);
-        let mut expected = u32::try_from(expected).unwrap_or(u32::MAX);
-        if self.lump <= expected || self.lump + sample.acked >= MOST_LUMP {
-            self.lump = 0;
-            self.lump_at = moment.delivered_at;
-            expected = 0;
-        }
-        self.lump = (self.lump + sample.acked).min(MOST_LUMP - 1);
-        let beyond = self.lump.saturating_sub(expected).min(window.cwnd);
-        let most = &mut self.beyond[self.beyond_at];
-        *most = beyond.max(*most);
     }
 
     /// `bbr_ack_aggregation_cwnd`.
-    pub(super) fn for_lumps(&self, rate: u64) -> u32 {
-        if !self.is_full {
-            return 0;
-        }
-        let most = u32::try_from(rate * MOST_LUMP_US / RATE_ONE).unwrap_or(u32::MAX);
-        self.beyond[0].max(self.beyond[1]).min(most)
+    pub(super) fn room_for_lumps(&self, rate: u64) -> u32 {
+        if self.is_full { self.lumps.room(rate) } else { 0 }
     }
 
     /// `bbr_is_next_cycle_phase`.
@@ -108,7 +73,7 @@ impl Bbr {
 
     /// `bbr_check_full_bw_reached`.
     fn look_whether_full(&mut self, sample: &RateSample) {
-        if self.is_full || !self.round_starts || sample.app_limited {
+        if self.is_full || !self.rounds.starts || sample.app_limited {
             return;
         }
         if self.most_rate() >= (self.full_rate * FULL_GROWTH) >> GAIN_SHIFT {
@@ -146,39 +111,26 @@ impl Bbr {
             self.least_rtt_at = now;
         }
         if is_stale && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.save_window(window);
             self.mode = Mode::ProbeRtt;
-            self.probe_rtt_ends = None;
+            self.save_window(window);
+            self.probe_rtt = ProbeRtt::default();
         }
-        if self.mode == Mode::ProbeRtt {
-            self.probe_rtt(window, moment);
+        if self.mode == Mode::ProbeRtt
+            && self.probe_rtt.has_stayed_a_round(LEAST_WINDOW, &mut self.rounds, moment)
+        {
+            self.leave_probe_rtt(window, moment);
         }
         if sample.delivered.is_some_and(|delivered| delivered > 0) {
             self.idle_restart = false;
         }
     }
 
-    /// At least 200 ms and one RTT with four segments in flight.
-    fn probe_rtt(&mut self, window: &mut Window, moment: &Moment) {
-        if self.probe_rtt_ends.is_some() {
-            self.probe_rtt_round_done |= self.round_starts;
-            if self.probe_rtt_round_done {
-                self.leave_probe_rtt(window, moment);
-            }
-        } else if moment.in_flight <= LEAST_WINDOW {
-            self.probe_rtt_ends = Some(moment.jiffies() + i64::from(moment.ticks_of(PROBE_RTT_LASTS)));
-            self.probe_rtt_round_done = false;
-            self.round_ends = moment.delivered;
-        }
-    }
-
     /// `bbr_check_probe_rtt_done`.
     pub(super) fn leave_probe_rtt(&mut self, window: &mut Window, moment: &Moment) {
-        let now = moment.jiffies();
-        if self.probe_rtt_ends.is_none_or(|ends| now <= ends) {
+        if !self.probe_rtt.is_over(moment) {
             return;
         }
-        self.least_rtt_at = now;
+        self.least_rtt_at = moment.jiffies();
         window.cwnd = window.cwnd.max(self.prior_cwnd);
         if self.is_full {
             self.begin_cycle(moment);
@@ -200,13 +152,13 @@ impl Bbr {
     /// `bbr_lt_bw_sampling`.
     pub(super) fn look_for_policer(&mut self, moment: &Moment, losses: u32, app_limited: bool) {
         if self.policed.rate().is_some() {
-            if self.mode == Mode::ProbeBw && self.round_starts && self.policed.has_lasted() {
+            if self.mode == Mode::ProbeBw && self.rounds.starts && self.policed.has_lasted() {
                 self.policed.forget();
                 self.begin_cycle(moment);
             }
             return;
         }
-        if self.policed.sample(moment, self.round_starts, losses, app_limited) {
+        if self.policed.sample(moment, self.rounds.starts, losses, app_limited) {
             self.pacing_gain = GAIN_ONE;
         }
     }

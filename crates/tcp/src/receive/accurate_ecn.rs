@@ -1,0 +1,311 @@
+//! Accurate ECN (RFC 9768; include/net/tcp_ecn.h, net/ipv4/tcp_input.c, 6.18): in place of ECE and CWR, the flags AE, CWR
+//! and ECE are a counter of the segments that arrived with a CE mark, the ACE field.
+//!
+//! Linux 6.18 has it, but `tcp_ecn` takes no value that would ask for it (`tcp_ecn_mode_max` is 2). A client of 6.18
+//! that asked for classic ECN uses it nevertheless if the SYN-ACK has an ACE field of a server that does
+//! (`tcp_ecn_rcv_synack`). Not modelled: the option with byte counters, which 6.18 sends after it has seen the peer's.
+
+use crate::connection::Connection;
+use crate::packet::Packet;
+use crate::send::acking::{AckFlags, Acking};
+use slowpath_model::{Ecn, Flags};
+
+/// How marks are reported (`TCP_ECN_MODE_*`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum EcnMode {
+    /// They are not.
+    #[default]
+    Off,
+    /// ECE until CWR (RFC 3168).
+    Classic,
+    /// The ACE field (RFC 9768).
+    Accurate,
+}
+
+impl EcnMode {
+    /// `tcp_ecn_mode_any`.
+    pub const fn is_on(self) -> bool {
+        !matches!(self, Self::Off)
+    }
+
+    /// `tcp_ecn_mode_rfc3168`.
+    pub const fn is_classic(self) -> bool {
+        matches!(self, Self::Classic)
+    }
+
+    /// `tcp_ecn_mode_accecn`.
+    pub const fn is_accurate(self) -> bool {
+        matches!(self, Self::Accurate)
+    }
+}
+
+/// The counter in the first segment, so that it is never 0 (`TCP_ACCECN_CEP_INIT_OFFSET`), and its three bits
+/// (`TCP_ACCECN_CEP_ACE_MASK`).
+const FIRST_COUNT: u32 = 5;
+const COUNT_MASK: u32 = 7;
+/// Marks after which an ACK is sent at once, before the counter wraps (`TCP_ACCECN_ACE_MAX_DELTA`).
+const MOST_UNREPORTED: u32 = 6;
+
+/// Bits of `tcp_ecn` that ask for, or accept, more than classic ECN (`enum tcp_ecn_mode`).
+const ASK_ACCURATE: u8 = 3;
+const ACCEPT_ACCURATE: std::ops::RangeInclusive<u8> = 3..=5;
+const ASK_CLASSIC: [u8; 2] = [1, 4];
+
+/// AE, CWR and ECE as a number (`tcp_accecn_ace`).
+pub(crate) fn ace(flags: Flags) -> u32 {
+    let bit = |flag| u32::from(flags.has(flag));
+    bit(Flags::AE) << 2 | bit(Flags::CWR) << 1 | bit(Flags::ECE)
+}
+
+/// The flags with these as the ACE field.
+fn with_ace(flags: Flags, ace: u32) -> Flags {
+    let all = Flags::AE.with(Flags::CWR).with(Flags::ECE);
+    [(4, Flags::AE), (2, Flags::CWR), (1, Flags::ECE)]
+        .into_iter()
+        .filter(|(bit, _)| ace & bit != 0)
+        .fold(flags.without(all), |flags, (_, flag)| flags.with(flag))
+}
+
+/// The ACE field that tells how the SYN, or SYN-ACK, arrived (`tcp_accecn_reflector_flags`; RFC 9768, table 2).
+const fn reflected(ecn: Ecn) -> u32 {
+    match ecn {
+        Ecn::NotEct => 0b010,
+        Ecn::Ect1 => 0b011,
+        Ecn::Ect0 => 0b100,
+        Ecn::Ce => 0b110,
+    }
+}
+
+/// How our SYN, or SYN-ACK, arrived, by the ACE field of the answer (`tcp_accecn_extract_syn_ect`).
+const fn arrived_as(ace: u32) -> Ecn {
+    match ace & COUNT_MASK {
+        0b010 => Ecn::NotEct,
+        0b000 | 0b100 => Ecn::Ect0,
+        0b110 => Ecn::Ce,
+        _ => Ecn::Ect1,
+    }
+}
+
+/// The counters of one connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AccurateEcn {
+    /// Segments received with a CE mark (`received_ce`), and those not reported yet, at most 15.
+    received_ce: u32,
+    unreported: u32,
+    /// How the peer's SYN or SYN-ACK arrived (`syn_ect_rcv`), and the last segment (`prev_ecnfield`).
+    syn: Ecn,
+    previous: Ecn,
+    /// The next ACK tells how the SYN-ACK arrived.
+    reflects: bool,
+    /// The path changes the ECN field: nothing is sent ECN-capable (`TCP_ACCECN_ACE_FAIL_RECV`).
+    distrusts: bool,
+    /// The segment being processed has a newer timestamp (`FLAG_TS_PROGRESS`).
+    pub stamp_advanced: bool,
+}
+
+impl AccurateEcn {
+    /// `tcp_ecn_received_counters`: returns whether the ECN field is another than that of the segment before.
+    fn count(&mut self, packet: &Packet) -> bool {
+        if packet.ecn == Ecn::Ce {
+            self.received_ce = self.received_ce.wrapping_add(packet.segments());
+            self.unreported = (self.unreported + packet.segments()).min(0xf);
+        }
+        std::mem::replace(&mut self.previous, packet.ecn) != packet.ecn
+    }
+
+    /// How the peer's SYN arrived.
+    pub const fn syn(&self) -> Ecn {
+        self.syn
+    }
+
+    /// Whether the feedback on our SYN or SYN-ACK, which was not ECN-capable, is possible
+    /// (`tcp_accecn_validate_syn_feedback`).
+    fn trusts(&mut self, ace: u32, checks: bool) -> bool {
+        let is_possible = !checks || arrived_as(ace) == Ecn::NotEct;
+        self.distrusts |= !is_possible;
+        is_possible
+    }
+}
+
+impl Connection {
+    /// The feedback that our SYN asks for (`tcp_ecn_send_syn`).
+    pub(crate) fn asked_ecn(&self) -> EcnMode {
+        let asks = self.settings.sysctls.tcp_ecn;
+        if asks == ASK_ACCURATE && self.settings.choices.accurate_ecn {
+            EcnMode::Accurate
+        } else if ASK_CLASSIC.contains(&asks) || asks == ASK_ACCURATE || self.settings.route.ecn {
+            EcnMode::Classic
+        } else {
+            EcnMode::Off
+        }
+    }
+
+    /// The flags of our SYN.
+    pub(crate) fn asking_flags(&self) -> Flags {
+        let ace = match self.asked_ecn() {
+            EcnMode::Off => 0b000,
+            EcnMode::Classic => 0b011,
+            EcnMode::Accurate => 0b111,
+        };
+        with_ace(Flags::SYN, ace)
+    }
+
+    /// The answer to our SYN (`tcp_ecn_rcv_synack`).
+    pub(crate) fn learn_ecn(&mut self, syn_ack: &Packet) {
+        let answer = ace(syn_ack.flags);
+        self.negotiated.ecn = match (self.asked_ecn(), answer) {
+            (EcnMode::Off, _) | (_, 0b000 | 0b111) => EcnMode::Off,
+            (_, 0b001 | 0b101) => EcnMode::Classic,
+            _ if self.settings.choices.accurate_ecn => EcnMode::Accurate,
+            _ => EcnMode::Off,
+        };
+        if self.negotiated.ecn.is_accurate() {
+            let checks = self.settings.sysctls.tcp_ecn_fallback;
+            let accurate = &mut self.rcv.accurate;
+            accurate.syn = syn_ack.ecn;
+            accurate.reflects = true;
+            if syn_ack.ecn == Ecn::Ce && accurate.trusts(answer, checks) {
+                accurate.received_ce += 1;
+                accurate.unreported += 1;
+            }
+        }
+    }
+
+    /// The peer's SYN crossed ours (`tcp_ecn_rcv_syn`).
+    pub(crate) fn learn_ecn_of_crossed_syn(&mut self, syn: &Packet) {
+        let asks = ace(syn.flags);
+        self.negotiated.ecn = match self.asked_ecn() {
+            EcnMode::Accurate if !matches!(asks, 0b000 | 0b011) => {
+                self.rcv.accurate.syn = syn.ecn;
+                self.rcv.accurate.previous = syn.ecn;
+                EcnMode::Accurate
+            }
+            EcnMode::Off => EcnMode::Off,
+            _ if syn.flags.has(Flags::ECE) && syn.flags.has(Flags::CWR) => EcnMode::Classic,
+            _ => EcnMode::Off,
+        };
+    }
+
+    /// A listener's connection, with the segment that completes the handshake (`tcp_ecn_openreq_child`,
+    /// `tcp_accecn_third_ack`). `syn`: how the SYN arrived.
+    pub(crate) fn begin_accurate_ecn(&mut self, syn: Ecn, third: &Packet) {
+        let checks = self.settings.sysctls.tcp_ecn_fallback;
+        let answer = ace(third.flags);
+        let accurate = &mut self.rcv.accurate;
+        (accurate.syn, accurate.previous) = (syn, syn);
+        match answer {
+            0b000 => accurate.distrusts = true,
+            0b001 | 0b101 | 0b111 => {}
+            _ => {
+                if third.len == 0 && accurate.trusts(answer, checks) && arrived_as(answer) == Ecn::Ce {
+                    self.snd.delivered_ce = self.snd.delivered_ce.max(1);
+                }
+            }
+        }
+    }
+
+    /// The ECN field of a segment of the established connection (`tcp_ecn_received_counters`): a change is reported at
+    /// once.
+    pub(super) fn count_ecn_field(&mut self, packet: &Packet) {
+        if !self.settings.choices.accurate_ecn {
+            return;
+        }
+        let changed = self.rcv.accurate.count(packet);
+        // For classic ECN, only that of data counts as seen.
+        self.rcv.ecn_seen |= packet.ecn != Ecn::NotEct && !self.negotiated.ecn.is_classic();
+        if changed && self.negotiated.ecn.is_accurate() {
+            self.rcv.ack.pending.now = true;
+        }
+    }
+
+    /// The ACE field that header prediction expects (`__tcp_fast_path_on`).
+    pub(super) fn predicted_flags(&self) -> Flags {
+        if self.negotiated.ecn.is_accurate() {
+            with_ace(Flags::ACK, FIRST_COUNT.wrapping_add(self.snd.delivered_ce))
+        } else {
+            Flags::ACK
+        }
+    }
+
+    /// Sets the ECN field and the ACE field of a segment (`tcp_ecn_send`, `tcp_accecn_set_ace`).
+    pub(crate) fn set_accurate_ecn(&mut self, packet: &mut Packet) {
+        let accurate = &mut self.rcv.accurate;
+        if !accurate.distrusts {
+            packet.ecn = Ecn::Ect0;
+        }
+        packet.accurate_ecn = true;
+        let count = if std::mem::take(&mut accurate.reflects) {
+            reflected(accurate.syn)
+        } else {
+            accurate.unreported = 0;
+            accurate.received_ce.wrapping_add(FIRST_COUNT)
+        };
+        packet.flags = with_ace(packet.flags, count);
+    }
+
+    /// The next ACK tells how the SYN arrived, as the answer to another (`tcp_send_ack_reflect_ect`).
+    pub(super) fn reflect_syn(&mut self) {
+        self.rcv.accurate.reflects = self.negotiated.ecn.is_accurate();
+    }
+
+    /// The SYN-ACK is acknowledged by a later segment than an ACK of its own, which does not tell how it arrived.
+    pub(super) fn forget_reflecting(&mut self) {
+        self.rcv.accurate.reflects = false;
+    }
+
+    /// What the ACE field of an ACK counts (`tcp_accecn_process`). `slow`: it did not pass header prediction.
+    pub(crate) fn count_marks(&mut self, packet: &Packet, slow: bool, acking: &mut Acking) {
+        let stamp_advanced = std::mem::take(&mut self.rcv.accurate.stamp_advanced);
+        if !self.negotiated.ecn.is_accurate()
+            || !(acking.flags.any(AckFlags::FORWARD_PROGRESS) || stamp_advanced)
+        {
+            return;
+        }
+        let delivered = self.snd.delivered.wrapping_sub(acking.prior_delivered);
+        // Header prediction knows the counter, unless it may have wrapped.
+        if (!slow && delivered <= COUNT_MASK) || acking.flags.any(AckFlags::SYN_ACKED) {
+            return;
+        }
+        self.rcv.ack.pending.now |= self.rcv.accurate.unreported >= MOST_UNREPORTED;
+        let known = self.snd.delivered_ce.wrapping_add(FIRST_COUNT);
+        let least = ace(packet.flags).wrapping_sub(known) & COUNT_MASK;
+        // As many as can have been marked, if the counter may have wrapped.
+        let marked = if delivered <= COUNT_MASK {
+            least
+        } else {
+            delivered - (delivered.wrapping_sub(least) & COUNT_MASK)
+        };
+        if marked > 0 {
+            self.snd.delivered_ce = self.snd.delivered_ce.wrapping_add(marked);
+            acking.flags.set(AckFlags::ECE);
+        }
+    }
+}
+
+/// The feedback that a listener agrees to (`tcp_ecn_create_request`): accurate, if the SYN's ACE field is neither empty
+/// nor that of classic ECN. A SYN with ECT does not follow RFC 3168, unless it has AE.
+pub(crate) fn accepted_ecn(syn: &Packet, settings: &crate::settings::Settings) -> EcnMode {
+    let accepts = settings.sysctls.tcp_ecn;
+    let asks = ace(syn.flags);
+    let accurate = settings.choices.accurate_ecn && ACCEPT_ACCURATE.contains(&accepts);
+    if accurate && !matches!(asks, 0b000 | 0b011) {
+        EcnMode::Accurate
+    } else if syn.flags.has(Flags::ECE.with(Flags::CWR))
+        && (accepts != 0 || settings.route.ecn)
+        && (syn.ecn == Ecn::NotEct || syn.flags.has(Flags::AE))
+    {
+        EcnMode::Classic
+    } else {
+        EcnMode::Off
+    }
+}
+
+/// The flags of the SYN-ACK (`tcp_ecn_make_synack`, `tcp_accecn_echo_syn_ect`); `syn`: how the SYN arrived.
+pub(crate) fn answering_flags(mode: EcnMode, syn: Ecn) -> Flags {
+    let ace = match mode {
+        EcnMode::Off => 0b000,
+        EcnMode::Classic => 0b001,
+        EcnMode::Accurate => reflected(syn),
+    };
+    with_ace(Flags::SYN.with(Flags::ACK), ace)
+}
