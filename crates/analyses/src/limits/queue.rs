@@ -23,10 +23,14 @@ pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
 }
 
 /// The new RTT of the path, in microseconds, if RTTs were long without a queue: they then stayed constant, unlike those
-/// of a queue filled by others, and data arrived with pauses, which a queue of this flow does not leave.
+/// of a queue filled by others, and data arrived with pauses, which a queue of this flow does not leave. A path becomes
+/// longer at once; a queue grows.
 pub fn longer_rtt(overview: &Overview, stretches: &[Stretch], mss: u32) -> Option<u32> {
     let is_one = |stretch: &&Stretch| {
-        is_longer(overview, stretch) && comes_in_bursts(overview, stretch, thresholds::QUEUE_GAP_PART)
+        // Of few segments, each leaves a pause.
+        stretch.flight_max >= thresholds::TELLING_FLIGHT * mss
+            && is_longer(overview, stretch)
+            && comes_in_bursts(overview, stretch, thresholds::QUEUE_GAP_PART)
     };
     let longer: Vec<&Stretch> = stretches.iter().filter(is_one).collect();
     let mut rtts: Vec<(u32, i64)> =
@@ -41,6 +45,13 @@ pub fn longer_rtt(overview: &Overview, stretches: &[Stretch], mss: u32) -> Optio
     let &(rtt, _) = middle?;
     // Before the path changed, it may have had a queue.
     let (first, last) = (longer.iter().find(|stretch| is_at(stretch, rtt))?, longer.last()?);
+    let before = stretches.iter().rev().skip_while(|stretch| stretch.from >= first.from);
+    let before = before.map(|stretch| stretch.rtt_min).filter(|before| *before != u32::MAX);
+    let shortest = before.take(thresholds::ABRUPT_STRETCHES).min()?;
+    let (part, of) = thresholds::ABRUPT_PART;
+    if shortest / part > rtt / of {
+        return None;
+    }
     let since = last.to.nanos_since(first.from);
     let during = stretches.iter().filter(|stretch| stretch.from >= first.from && stretch.to <= last.to);
     let still: i64 = during.filter(|stretch| is_at(stretch, rtt)).map(Stretch::lasted).sum();

@@ -114,6 +114,12 @@ pub const QUEUE_GAP_PART: u32 = 3;
 /// Segments in flight from which on a pause of a third of an RTT is longer than those between segments.
 pub const TELLING_FLIGHT: u32 = 16;
 
+/// A path becomes longer within this many stretches: the shortest RTT of these before was no longer than this part of the new one.
+pub const ABRUPT_STRETCHES: usize = 3;
+
+/// See [`ABRUPT_STRETCHES`].
+pub const ABRUPT_PART: (u32, u32) = (3, 4);
+
 /// On a path that has become longer, pauses become shorter as more is in flight: a sixth of an RTT. Of several flows in one
 /// queue, each has shorter ones.
 pub const STILL_GAP_PART: u32 = 6;
