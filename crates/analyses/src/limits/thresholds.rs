@@ -58,9 +58,9 @@ pub const CREDIT_BYTES: u32 = 90;
 /// The least that a grant of credit lets out, in full segments: less may be an answer.
 pub const CREDIT_SEGMENTS: u32 = 8;
 
-/// If all that was sent had arrived before, a few bytes that let out less than this may be a request: about half of
-/// HTTP/2's first window (65,535 bytes, RFC 9113, section 6.9.2).
-pub const CREDIT_ALONE_BYTES: i64 = 30_000;
+/// If all that was sent had arrived before, a few bytes that let out less than this may be a request: the smallest window in
+/// wide use is Dropbear's, of 24,576 bytes (`DEFAULT_RECV_WINDOW`).
+pub const CREDIT_ALONE_BYTES: i64 = 20_000;
 
 /// A window is the same for many RTTs if it is in three quarters of this many before and after. A reader that sets the pace
 /// makes it vary.
