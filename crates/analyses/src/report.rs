@@ -222,7 +222,8 @@ pub struct DirectionReport {
     /// Time split into spells: contiguous, in order, no overlap, from the flow's first event to its last. Empty
     /// where the direction carried no payload, unless that is what the report is about.
     pub spells: Vec<Spell>,
-    /// Parts of them in which this end waited for data of the other, which was lost and repaired, or held back by Nagle's algorithm.
+    /// Parts of them in which this end waited for data of the other, which was lost and repaired, or held back by Nagle's
+    /// algorithm.
     pub awaited: Vec<Spell>,
     /// The spells summed up by cause, most time first.
     pub findings: Vec<Finding>,

@@ -332,7 +332,7 @@ fn clock_of_the_host_shows_though_acks_come_in_bursts() {
     expect_mainly(&taps.a, Cause::LocalRateLimit);
 }
 
-/// The same rate out of a window that waits for each ACK: the path's, or a buffer's.
+/// That rate, but each ACK triggers what it acknowledges: a full path, or a full buffer.
 #[test]
 fn acks_in_bursts_that_trigger_data_are_no_clock() {
     for (rate, send_buffer) in [(3_620, u32::MAX), (12_500, 40_000)] {

@@ -164,18 +164,18 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     }
     overview.queued =
         stretches.iter().filter(|s| queue::stood_throughout(&overview, s)).map(Stretch::lasted).sum();
-    let sending = sum(&|stretch| stretch.under(Hold::Open));
-    let is_repaired = repairing > sending / thresholds::STEADY_REPAIRED_PART;
     let steady = base_rtt.and_then(|base| {
         let disturbs = |s: &&Stretch| {
             queue::stood_throughout(&overview, s) && s.rtt_min - base > base / thresholds::DISTURBING_PART
         };
-        let queued = stretches.iter().filter(disturbs);
-        pace::steady(context, stretches, base, queued.map(Stretch::lasted).sum(), is_repaired)
+        let queued = stretches.iter().filter(disturbs).map(Stretch::lasted).sum();
+        let sending = sum(&|stretch| stretch.under(Hold::Open));
+        let times = pace::Times { sending, queued, repairing };
+        Some((pace::steady(context, stretches, base, &times)?, times.repaired_much()))
     });
-    if let Some(steady) = steady {
+    if let Some((steady, learnt_from_losses)) = steady {
         let above = |stretch: &Stretch| stretch.rate() > Some(thresholds::POLICER_ABOVE_RATE * steady.rate);
-        if !is_repaired {
+        if !learnt_from_losses {
             overview.rare_mut().steady = Some(steady);
         } else if stretches.iter().any(|stretch| is_rate(stretch) && above(stretch)) {
             overview.rare_mut().policed = Some(steady.rate);
@@ -426,14 +426,14 @@ impl Classifier<'_> {
     fn turns(&self, stretch: &Stretch) -> Cause {
         let turns = stretch.prompted.max(stretch.bursts_after_payload);
         let sent = stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into());
-        let grant = i64::from(turns) * i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss);
+        let turned = i64::from(turns);
+        let grant = i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss);
         // Each grant lets out a part of what is in flight all the time; a request is all that is.
         let flight = i64::from(stretch.flight_max);
-        let slides = flight >= i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss)
-            && flight * i64::from(turns) >= sent * thresholds::SLIDING_PART;
-        let alone = flight * i64::from(turns) <= sent;
-        let bulk =
-            sent >= if alone { grant.max(i64::from(turns) * thresholds::CREDIT_ALONE_BYTES) } else { grant };
+        let slides = flight >= grant && flight * turned >= sent * thresholds::SLIDING_PART;
+        let alone = flight * turned <= sent;
+        let least = if alone { grant.max(thresholds::CREDIT_ALONE_BYTES) } else { grant };
+        let bulk = sent >= turned * least;
         let credit = stretch.prompts <= turns.saturating_mul(thresholds::CREDIT_BYTES);
         if turns > 0 && (bulk || slides) && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
     }

@@ -35,7 +35,7 @@ pub fn is_one(stretches: &[Stretch], overview: &Overview, mss: u32) -> bool {
     let varied = (product(&flight, &flight) / flight.len() as f64).sqrt();
     let brought = product(&flight, &rate) / product(&flight, &flight).max(f64::MIN_POSITIVE);
     let lasting = product(&rtt, &rtt[1..]) / product(&rtt, &rtt).max(f64::MIN_POSITIVE);
-    let paused = sample.iter().filter(|stretch| queue::pauses(stretch)).count();
+    let paused = sample.iter().filter(|stretch| queue::pauses(stretch, thresholds::QUEUE_GAP_PART)).count();
     let mean_rtt = sample.iter().map(|stretch| f64::from(stretch.rtt_min)).sum::<f64>() / sample.len() as f64;
     varied >= thresholds::GROWN
         && brought > thresholds::BROUGHT

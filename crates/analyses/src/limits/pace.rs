@@ -136,22 +136,33 @@ pub fn never_full(context: &Context, stretch: &Stretch) -> bool {
     !context.at_sender && often_emptied(stretch) && nearly_full
 }
 
+/// How long a direction had more to send, and for how long a queue stood or losses were repaired, in nanoseconds.
+pub struct Times {
+    /// With more to send.
+    pub sending: i64,
+    /// With a queue that lengthened RTTs.
+    pub queued: i64,
+    /// In loss recovery.
+    pub repairing: i64,
+}
+
+impl Times {
+    /// Whether so much was repaired that the sender learnt its rate from losses.
+    pub const fn repaired_much(&self) -> bool {
+        self.repairing > self.sending / thresholds::STEADY_REPAIRED_PART
+    }
+}
+
 /// The sending pattern of a sender with a clock of its own, if it has one: nearly all that it sends with more to send
 /// goes out evenly, at one rate. Next to the sender, ACKs trigger less than half of it; where they are frequent, some are
 /// always near. Far from it, the same amount is in flight all the time. No congestion control does that for long. A full
-/// path shows a queue, for the time `queued`. If much was `repaired`, the sender learnt its rate from losses.
-pub fn steady(
-    context: &Context,
-    stretches: &[Stretch],
-    base: u32,
-    queued: i64,
-    repaired: bool,
-) -> Option<Steady> {
-    let sending: i64 = stretches.iter().map(|stretch| stretch.under(Hold::Open)).sum();
+/// path shows a queue.
+pub fn steady(context: &Context, stretches: &[Stretch], base: u32, times: &Times) -> Option<Steady> {
+    let (sending, repaired) = (times.sending, times.repaired_much());
     // A clock of the host waits for no ACK, unlike a writer whose buffer is full.
-    let waited = |stretch: &&Stretch| stretch.dry_clocked > 0;
-    let waited: i64 = stretches.iter().filter(waited).map(|stretch| stretch.under(Hold::Dry)).sum();
-    if queued > sending / thresholds::STEADY_QUEUED_PART
+    let waited = stretches.iter().filter(|stretch| stretch.dry_clocked > 0);
+    let waited: i64 = waited.map(|stretch| stretch.under(Hold::Dry)).sum();
+    if times.queued > sending / thresholds::STEADY_QUEUED_PART
         || waited > sending / thresholds::STEADY_WAITED_PART
         || !context.queue_shows
     {
@@ -160,8 +171,8 @@ pub fn steady(
     let is_clocked = |stretch: &&Stretch| {
         let open = stretch.under(Hold::Open) * 2 > stretch.lasted();
         let undisturbed = stretch.emptied == 0 && !stretch.marks.has(Marks::RETRANSMITTED);
-        let undisturbed = undisturbed && !(repaired && stretch.marks.has(Marks::BEFORE_LOSS));
-        open && leaves_evenly(context, stretch, base) && undisturbed
+        let has_learnt = !(repaired && stretch.marks.has(Marks::BEFORE_LOSS));
+        open && has_learnt && leaves_evenly(context, stretch, base) && undisturbed
     };
     let clocked: Vec<&Stretch> = stretches.iter().filter(is_clocked).collect();
     let lasted: i64 = clocked.iter().map(|stretch| stretch.lasted()).sum();

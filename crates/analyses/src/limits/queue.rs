@@ -74,12 +74,12 @@ pub fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
 /// delivers without pauses.
 fn comes_in_bursts(overview: &Overview, stretch: &Stretch, gap_part: u32) -> bool {
     let is_below_peak = stretch.rate().unwrap_or(0.0) < thresholds::BELOW_PEAK * overview.peak_rate;
-    is_below_peak && stretch.gap_max > stretch.rtt_min / gap_part
+    is_below_peak && pauses(stretch, gap_part)
 }
 
-/// Whether data arrived with pauses that a queue of this flow alone does not leave.
-pub const fn pauses(stretch: &Stretch) -> bool {
-    stretch.gap_max > stretch.rtt_min / thresholds::QUEUE_GAP_PART
+/// Whether data arrived with a pause of more than a `gap_part` of the RTT.
+pub const fn pauses(stretch: &Stretch, gap_part: u32) -> bool {
+    stretch.gap_max > stretch.rtt_min / gap_part
 }
 
 /// The least data in flight with which the peak rate was delivered over an RTT, while nothing but the path or the

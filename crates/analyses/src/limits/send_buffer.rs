@@ -40,9 +40,8 @@ pub fn is_refilled(stretches: &[Stretch], at: usize, at_sender: bool) -> bool {
     let waits = sum(&|stretch| stretch.dry_clocked + stretch.dry_free + stretch.prompted);
     let clocked = sum(&|stretch| stretch.dry_clocked);
     let (part, of) = thresholds::REFILLED_PART;
-    let waits_of = |near: &usize| around[*near].dry_clocked > 0 && left_after_wait(around, *near) > 0;
-    let is_low = |near: &usize| left_after_wait(around, *near) / part <= around[*near].flight_max / of;
-    let refills = (0..around.len()).filter(waits_of).filter(is_low).count() >= thresholds::REFILLS
+    let is_low = |(near, left): &(usize, u32)| *left > 0 && left / part <= around[*near].flight_max / of;
+    let refills = left_after_acks(around).filter(is_low).count() >= thresholds::REFILLS
         && !is_exceeded(stretches, stretches[at].flight_max);
     let is_refilled = refills || at_sender && wakes_at_one_level(around);
     // Slow start at the beginning is no refill, though some follow.
@@ -58,8 +57,7 @@ fn wakes_at_one_level(around: &[Stretch]) -> bool {
     if sum(|stretch| stretch.emptied_short) * 2 > sum(|stretch| stretch.dry_clocked) {
         return false;
     }
-    let left =
-        || (0..around.len()).filter(|at| around[*at].dry_clocked > 0).map(|at| left_after_wait(around, at));
+    let left = || left_after_acks(around).map(|(_, left)| left);
     let Some(level) = median(left().map(f64::from)) else { return false };
     let is_alike = |left: &u32| (f64::from(*left) - level).abs() <= level / thresholds::ONE_LEVEL_PART;
     left().filter(|left| *left > 0).filter(is_alike).count() >= thresholds::REFILLS_TO_ONE_LEVEL
@@ -89,6 +87,12 @@ fn is_exceeded(stretches: &[Stretch], most: u32) -> bool {
 /// next one.
 pub fn left_after_wait(stretches: &[Stretch], at: usize) -> u32 {
     stretches[at..].iter().take(2).map(|stretch| stretch.peak_max).find(|left| *left > 0).unwrap_or(0)
+}
+
+/// The stretches in which an ACK ended a wait, by number, and what was in flight after it.
+fn left_after_acks(stretches: &[Stretch]) -> impl Iterator<Item = (usize, u32)> {
+    let waits = (0..stretches.len()).filter(|at| stretches[*at].dry_clocked > 0);
+    waits.map(|at| (at, left_after_wait(stretches, at)))
 }
 
 /// Whether the sender waited for its buffer for a good part of the time around the stretch at `at`. If it is `paced`, what

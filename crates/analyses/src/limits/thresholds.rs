@@ -114,10 +114,10 @@ pub const QUEUE_GAP_PART: u32 = 3;
 /// Segments in flight from which on a pause of a third of an RTT is longer than those between segments.
 pub const TELLING_FLIGHT: u32 = 16;
 
-/// A path becomes longer within this many stretches: the shortest RTT of these before was no longer than this part of the new one.
+/// A path becomes longer at once, and a queue grows: in one of this many stretches before, an RTT was no longer ...
 pub const ABRUPT_STRETCHES: usize = 3;
 
-/// See [`ABRUPT_STRETCHES`].
+/// ... than this part of the new one.
 pub const ABRUPT_PART: (u32, u32) = (3, 4);
 
 /// On a path that has become longer, pauses become shorter as more is in flight: a sixth of an RTT. Of several flows in one

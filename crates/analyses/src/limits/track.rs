@@ -60,12 +60,12 @@ pub struct Track {
     /// Delivered since data was last sent, by how many ACKs; what was outstanding then, and the time under [`Hold::Open`].
     unanswered: i64,
     acks_unanswered: u32,
+    flight_sent: i64,
+    open_since_sent: i64,
     /// What was in flight, in bytes, when an ACK last ended a long pause.
     woken_at: Option<i64>,
     /// How long it usually pauses between two bursts, in nanoseconds.
     usual_gap: i64,
-    flight_sent: i64,
-    open_since_sent: i64,
     /// The most bytes in flight.
     flight_max: i64,
     /// Bytes in flight times nanoseconds.
@@ -153,10 +153,10 @@ impl Track {
             dry: true,
             unanswered: 0,
             acks_unanswered: 0,
-            woken_at: None,
-            usual_gap: 0,
             flight_sent: 0,
             open_since_sent: 0,
+            woken_at: None,
+            usual_gap: 0,
             flight_max: 0,
             flight_area: 0.0,
             in_flight_until: None,
@@ -579,8 +579,9 @@ impl Track {
                 }
                 let sent_after = &mut self.current.sent_after[self.prompt as usize];
                 *sent_after = sent_after.saturating_add(segment.len);
-                self.note_gap(at);
-                let gap = micros(at.nanos_since(self.sent));
+                let since_sent = at.nanos_since(self.sent);
+                self.note_gap(since_sent);
+                let gap = micros(since_sent);
                 let waited_for = &mut self.current.waited_for[self.prompt as usize];
                 *waited_for = waited_for.saturating_add(gap);
                 self.current.send_gap_max = self.current.send_gap_max.max(gap);

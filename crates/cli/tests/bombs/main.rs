@@ -17,8 +17,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The limits of memory and CPU time for reading a bomb. The slowest takes 2.5 s without optimisation, and twice that on
-/// machines half as fast; what is not bounded takes minutes.
+/// The limits of memory and CPU time for reading a bomb. The slowest took 5.0 s on a slow machine; what is not bounded
+/// takes minutes.
 const MOST_MEMORY: u64 = 256 << 20;
 const MOST_TIME: Duration = Duration::from_secs(15);
 /// A command is killed after this time. It is longer than [`MOST_TIME`], which is compared with the CPU time, since

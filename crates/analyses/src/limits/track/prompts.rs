@@ -42,11 +42,10 @@ impl Track {
         }
     }
 
-    /// New data was sent at `at`: keeps how long a sender with more to send usually pauses between two bursts.
+    /// New data was sent so many nanoseconds after the last: keeps how long the sender usually pauses between two bursts.
     #[inline]
-    pub(super) fn note_gap(&mut self, at: Instant) {
+    pub(super) const fn note_gap(&mut self, gap: i64) {
         const IN_A_BURST: i64 = 50_000;
-        let gap = at.nanos_since(self.sent);
         if gap > IN_A_BURST {
             self.usual_gap += (gap - self.usual_gap) / 8;
         }

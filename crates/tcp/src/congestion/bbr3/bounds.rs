@@ -17,7 +17,7 @@ pub(super) const HEADROOM: u32 = GAIN_ONE * 15 / 100;
 pub(super) struct Bounds {
     /// The sending rate (`bw_lo`).
     pub rate_lo: Option<u64>,
-    /// Segments in flight, for now (`inflight_lo`).
+    /// Segments in flight until the next probe for more (`inflight_lo`).
     pub in_flight_lo: Option<u32>,
     /// Segments in flight, as probing found (`inflight_hi`).
     pub in_flight_hi: Option<u32>,

@@ -31,7 +31,7 @@ impl Rig {
         Self { bbr, window, moment }
     }
 
-    /// The same in PROBE_BW, with a pipe of 100 segments.
+    /// One in PROBE_BW, with a pipe of 100 segments.
     fn at_rate() -> Self {
         let mut rig = Self::new();
         rig.bbr.is_full = true;
