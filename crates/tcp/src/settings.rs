@@ -2,7 +2,7 @@
 
 use crate::choices::Choices;
 use crate::packet::TCP_HEADER;
-use crate::receive::accurate_ecn::EcnMode;
+use crate::receive::ecn_field::EcnMode;
 use crate::route::Route;
 use crate::socket::options::SocketOptions;
 use crate::sysctl::Sysctls;

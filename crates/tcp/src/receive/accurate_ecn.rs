@@ -5,44 +5,15 @@
 //! that asked for classic ECN uses it nevertheless if the SYN-ACK has an ACE field of a server that does
 //! (`tcp_ecn_rcv_synack`). Not modelled: the option with byte counters, which 6.18 sends after it has seen the peer's.
 
+use super::ecn_field::{COUNT_MASK, EcnMode, ace, arrived_as, reflected, with_ace};
 use crate::connection::Connection;
 use crate::packet::Packet;
 use crate::send::acking::{AckFlags, Acking};
+use crate::settings::Settings;
 use slowpath_model::{Ecn, Flags};
 
-/// How marks are reported (`TCP_ECN_MODE_*`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum EcnMode {
-    /// They are not.
-    #[default]
-    Off,
-    /// ECE until CWR (RFC 3168).
-    Classic,
-    /// The ACE field (RFC 9768).
-    Accurate,
-}
-
-impl EcnMode {
-    /// `tcp_ecn_mode_any`.
-    pub const fn is_on(self) -> bool {
-        !matches!(self, Self::Off)
-    }
-
-    /// `tcp_ecn_mode_rfc3168`.
-    pub const fn is_classic(self) -> bool {
-        matches!(self, Self::Classic)
-    }
-
-    /// `tcp_ecn_mode_accecn`.
-    pub const fn is_accurate(self) -> bool {
-        matches!(self, Self::Accurate)
-    }
-}
-
-/// The counter in the first segment, so that it is never 0 (`TCP_ACCECN_CEP_INIT_OFFSET`), and its three bits
-/// (`TCP_ACCECN_CEP_ACE_MASK`).
+/// The counter in the first segment, so that it is never 0 (`TCP_ACCECN_CEP_INIT_OFFSET`).
 const FIRST_COUNT: u32 = 5;
-const COUNT_MASK: u32 = 7;
 /// Marks after which an ACK is sent at once, before the counter wraps (`TCP_ACCECN_ACE_MAX_DELTA`).
 const MOST_UNREPORTED: u32 = 6;
 
@@ -50,82 +21,6 @@ const MOST_UNREPORTED: u32 = 6;
 const ASK_ACCURATE: u8 = 3;
 const ACCEPT_ACCURATE: std::ops::RangeInclusive<u8> = 3..=5;
 const ASK_CLASSIC: [u8; 2] = [1, 4];
-
-/// AE, CWR and ECE as a number (`tcp_accecn_ace`).
-pub(crate) fn ace(flags: Flags) -> u32 {
-    let bit = |flag| u32::from(flags.has(flag));
-    bit(Flags::AE) << 2 | bit(Flags::CWR) << 1 | bit(Flags::ECE)
-}
-
-/// The flags with these as the ACE field.
-fn with_ace(flags: Flags, ace: u32) -> Flags {
-    let all = Flags::AE.with(Flags::CWR).with(Flags::ECE);
-    [(4, Flags::AE), (2, Flags::CWR), (1, Flags::ECE)]
-        .into_iter()
-        .filter(|(bit, _)| ace & bit != 0)
-        .fold(flags.without(all), |flags, (_, flag)| flags.with(flag))
-}
-
-/// The ACE field that tells how the SYN, or SYN-ACK, arrived (`tcp_accecn_reflector_flags`; RFC 9768, table 2).
-const fn reflected(ecn: Ecn) -> u32 {
-    match ecn {
-        Ecn::NotEct => 0b010,
-        Ecn::Ect1 => 0b011,
-        Ecn::Ect0 => 0b100,
-        Ecn::Ce => 0b110,
-    }
-}
-
-/// How our SYN, or SYN-ACK, arrived, by the ACE field of the answer (`tcp_accecn_extract_syn_ect`).
-const fn arrived_as(ace: u32) -> Ecn {
-    match ace & COUNT_MASK {
-        0b010 => Ecn::NotEct,
-        0b000 | 0b100 => Ecn::Ect0,
-        0b110 => Ecn::Ce,
-        _ => Ecn::Ect1,
-    }
-}
-
-/// The counters of one connection.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct AccurateEcn {
-    /// Segments received with a CE mark (`received_ce`), and those not reported yet, at most 15.
-    received_ce: u32,
-    unreported: u32,
-    /// How the peer's SYN or SYN-ACK arrived (`syn_ect_rcv`), and the last segment (`prev_ecnfield`).
-    syn: Ecn,
-    previous: Ecn,
-    /// The next ACK tells how the SYN-ACK arrived.
-    reflects: bool,
-    /// The path changes the ECN field: nothing is sent ECN-capable (`TCP_ACCECN_ACE_FAIL_RECV`).
-    distrusts: bool,
-    /// The segment being processed has a newer timestamp (`FLAG_TS_PROGRESS`).
-    pub stamp_advanced: bool,
-}
-
-impl AccurateEcn {
-    /// `tcp_ecn_received_counters`: returns whether the ECN field is another than that of the segment before.
-    fn count(&mut self, packet: &Packet) -> bool {
-        if packet.ecn == Ecn::Ce {
-            self.received_ce = self.received_ce.wrapping_add(packet.segments());
-            self.unreported = (self.unreported + packet.segments()).min(0xf);
-        }
-        std::mem::replace(&mut self.previous, packet.ecn) != packet.ecn
-    }
-
-    /// How the peer's SYN arrived.
-    pub const fn syn(&self) -> Ecn {
-        self.syn
-    }
-
-    /// Whether the feedback on our SYN or SYN-ACK, which was not ECN-capable, is possible
-    /// (`tcp_accecn_validate_syn_feedback`).
-    fn trusts(&mut self, ace: u32, checks: bool) -> bool {
-        let is_possible = !checks || arrived_as(ace) == Ecn::NotEct;
-        self.distrusts |= !is_possible;
-        is_possible
-    }
-}
 
 impl Connection {
     /// The feedback that our SYN asks for (`tcp_ecn_send_syn`).
@@ -284,7 +179,7 @@ impl Connection {
 
 /// The feedback that a listener agrees to (`tcp_ecn_create_request`): accurate, if the SYN's ACE field is neither empty
 /// nor that of classic ECN. A SYN with ECT does not follow RFC 3168, unless it has AE.
-pub(crate) fn accepted_ecn(syn: &Packet, settings: &crate::settings::Settings) -> EcnMode {
+pub(crate) fn accepted_ecn(syn: &Packet, settings: &Settings) -> EcnMode {
     let accepts = settings.sysctls.tcp_ecn;
     let asks = ace(syn.flags);
     let accurate = settings.choices.accurate_ecn && ACCEPT_ACCURATE.contains(&accepts);
@@ -298,14 +193,4 @@ pub(crate) fn accepted_ecn(syn: &Packet, settings: &crate::settings::Settings) -
     } else {
         EcnMode::Off
     }
-}
-
-/// The flags of the SYN-ACK (`tcp_ecn_make_synack`, `tcp_accecn_echo_syn_ect`); `syn`: how the SYN arrived.
-pub(crate) fn answering_flags(mode: EcnMode, syn: Ecn) -> Flags {
-    let ace = match mode {
-        EcnMode::Off => 0b000,
-        EcnMode::Classic => 0b001,
-        EcnMode::Accurate => reflected(syn),
-    };
-    with_ace(Flags::SYN.with(Flags::ACK), ace)
 }

@@ -8,13 +8,14 @@
 //! - [`memory`], [`charge`]: memory accounting, and drops when it is exceeded.
 //! - [`initial_window`], [`window`], [`tuning`]: the advertised window, and autotuning of the buffer.
 //! - [`acks`]: when ACKs are sent.
-//! - [`accurate_ecn`]: the counters of ECN marks, at both ends.
+//! - [`ecn_field`], [`accurate_ecn`]: the ECN fields, and the counters of marks at both ends.
 
 pub(crate) mod accurate_ecn;
 mod acks;
 mod charge;
 pub(crate) mod closing;
 mod data;
+pub(crate) mod ecn_field;
 mod incoming;
 pub(crate) mod initial_window;
 pub(crate) mod memory;

@@ -1,6 +1,6 @@
 //! The state of the receiving half (the receive fields of `struct tcp_sock` and `struct inet_connection_sock`).
 
-use super::accurate_ecn::AccurateEcn;
+use super::ecn_field::AccurateEcn;
 use super::memory::{PacketMemory, ReceiveQueue};
 use super::ofo::OutOfOrder;
 use super::sack_blocks::SackBlocks;

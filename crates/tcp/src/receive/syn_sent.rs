@@ -1,7 +1,7 @@
 //! The answer to our SYN (`tcp_rcv_synsent_state_process`, net/ipv4/tcp_input.c, 6.18).
 
-use super::accurate_ecn::answering_flags;
 use super::acks::MAX_QUICKACKS;
+use super::ecn_field::answering_flags;
 use crate::connection::{Connection, State};
 use crate::packet::{Packet, TcpOptions};
 use crate::send::timer::MIN_TIMEOUT_TICKS;
