@@ -26,9 +26,16 @@ typedef _Bool bool;
 enum { false, true };
 
 /* include/uapi/linux/bpf.h */
-enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_SK_STORAGE = 24, BPF_MAP_TYPE_RINGBUF = 27 };
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
 enum { BPF_F_NO_PREALLOC = 1 };
-enum { BPF_SK_STORAGE_GET_F_CREATE = 1 };
+enum { BPF_ANY = 0, BPF_SK_STORAGE_GET_F_CREATE = 1 };
+enum { BPF_RB_NO_WAKEUP = 1 };
 
 /* include/linux/socket.h, include/linux/net.h, include/net/tcp_states.h, include/net/tcp.h */
 enum { AF_INET6 = 10 };

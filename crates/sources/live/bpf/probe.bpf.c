@@ -28,6 +28,7 @@ const volatile struct config config SEC(".rodata.config") = {};
 #include "hold.h"
 #include "exact.h"
 #include "softirqs.h"
+#include "list.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
@@ -42,6 +43,14 @@ struct {
 } records SEC(".maps");
 
 PER_CPU(struct totals, totals)
+
+static __always_inline void count_no_memory(void)
+{
+	struct totals *host = totals_here();
+
+	if (host)
+		host->no_memory++;
+}
 
 /* Reserves room for a record, or counts that there was none. */
 static __always_inline void *reserve_record(u64 bytes)
@@ -107,10 +116,7 @@ static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_
 		return 0;
 	flow = bpf_sk_storage_get(&flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!flow) {
-		struct totals *host = totals_here();
-
-		if (host)
-			host->no_memory++;
+		count_no_memory();
 		return 0;
 	}
 	is_v6 = sk->__sk_common.skc_family == AF_INET6;
@@ -132,6 +138,8 @@ static __noinline struct flow *open_flow(struct sock *sk, u32 segments, u64 now_
 	flow->remote_port = bpf_ntohs(sk->__sk_common.skc_dport);
 	put_address(flow->local, sk->__sk_common.skc_rcv_saddr, &sk->__sk_common.skc_v6_rcv_saddr, is_v6);
 	put_address(flow->remote, sk->__sk_common.skc_daddr, &sk->__sk_common.skc_v6_daddr, is_v6);
+	if (!config.has_iterator && list_flow(flow->cookie, sk, flow))
+		count_no_memory();
 	return flow;
 }
 
@@ -496,6 +504,17 @@ static __noinline void fill_sample(struct sample *to, struct sock *sk, struct tc
 	to->state = sk->__sk_common.skc_state;
 }
 
+static __always_inline void fill_record(struct record *to, u32 kind, struct sock *sk, struct tcp_sock *tcp,
+					const struct flow *flow)
+{
+	to->kind = kind;
+	to->pad = 0;
+	bpf_probe_read_kernel(&to->flow, sizeof(to->flow), flow);
+	fill_sample(&to->sample, sk, tcp, &to->flow);
+	__builtin_memset(&to->output, 0, sizeof(to->output));
+	fill_output(&to->output, sk, tcp);
+}
+
 /* The flow has ended: what was added up since the last read is reported with it. */
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(slowpath_end, struct sock *sk)
@@ -507,16 +526,13 @@ int BPF_PROG(slowpath_end, struct sock *sk)
 
 	if (!flow)
 		return 0;
+	if (!config.has_iterator)
+		unlist_flow(flow->cookie);
 	tcp = bpf_skc_to_tcp_sock(sk);
 	record = tcp ? reserve_record(sizeof(*record)) : 0;
 	if (!record)
 		return 0;
-	record->kind = RECORD_ENDED;
-	record->pad = 0;
-	fill_sample(&record->sample, sk, tcp, flow);
-	bpf_probe_read_kernel(&record->flow, sizeof(record->flow), flow);
-	__builtin_memset(&record->output, 0, sizeof(record->output));
-	fill_output(&record->output, sk, tcp);
+	fill_record(record, RECORD_ENDED, sk, tcp, flow);
 	bpf_ringbuf_submit(record, 0);
 	/* Its storage lives as long as somebody has the socket. */
 	flow->cookie = 0;
@@ -549,5 +565,37 @@ int slowpath_flows(struct bpf_iter__bpf_sk_storage_map *context)
 	bpf_seq_write(seq, flow, sizeof(*flow));
 	fill_output(&output, sk, tcp);
 	bpf_seq_write(seq, &output, sizeof(output));
+	return 0;
+}
+
+/*
+ * Reads one live flow, where the kernel has no iterator over them that this process may use. A flow that ended meanwhile
+ * is not reported: its socket may have become another's while it was read.
+ */
+SEC("syscall")
+int slowpath_flow(u64 *cookie)
+{
+	struct listed *listed;
+	struct record *record;
+	struct tcp_sock *tcp;
+	u64 asked = *cookie;
+
+	/* There are no more. */
+	if (!asked) {
+		set_clocks();
+		return 0;
+	}
+	listed = bpf_map_lookup_elem(&list, &asked);
+	if (!listed)
+		return 0;
+	record = bpf_ringbuf_reserve(&alive, sizeof(*record), 0);
+	if (!record)
+		return 0;
+	tcp = bpf_rdonly_cast((void *)listed->tcp, bpf_core_type_id_kernel(struct tcp_sock));
+	fill_record(record, RECORD_ALIVE, (struct sock *)tcp, tcp, (void *)listed->flow);
+	if (bpf_map_lookup_elem(&list, &asked))
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	else
+		bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }

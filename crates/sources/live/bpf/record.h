@@ -20,6 +20,9 @@ struct config {
 	u8 drops_name_socket;
 	/* The length of a kernel tick (jiffies). */
 	u32 tick_ns;
+	/* Whether this kernel iterates over the flows for us. */
+	u8 has_iterator;
+	u8 pads[7];
 };
 
 /* Where something waited. */

@@ -9,7 +9,9 @@
 //! **The kernel adds up; this crate reads differences.** The probe keeps one record per socket, in socket storage,
 //! ordered by the socket's lock. A segment therefore costs no table lookup, no atomic operation and no message. Ten
 //! times a second an iterator reads all records, and `Decoder` turns the differences into events. The end of a flow
-//! is reported through a ring buffer, so that short flows are complete.
+//! is reported through a ring buffer, so that short flows are complete. Some kernels refuse to load an iterator over
+//! socket storage (EPERM, as root too, while other programs load): there the probe keeps a list of the flows, and each
+//! is read by its cookie (`bpf/list.h`).
 //!
 //! **What held the sender is sampled when an ACK arrives**, before TCP processes it. The socket is then still in the
 //! state in which it waited.
@@ -41,12 +43,14 @@ mod counters;
 mod decoder;
 mod drops;
 mod error;
+mod flows;
 mod libbpf_log;
 mod own;
 mod owners;
 mod probe;
 mod raw;
 pub mod record;
+mod ring;
 mod source;
 mod stamps;
 mod table;

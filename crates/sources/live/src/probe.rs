@@ -2,21 +2,18 @@
 
 use crate::drops::Reasons;
 use crate::error::LiveError;
+use crate::flows::{Flows, Way};
 use crate::libbpf_log;
 use crate::raw::{Look, REASONS};
 use crate::record::{Config, Exact, NETNSES, Softirqs, Totals, Waits};
+use crate::ring::Ring;
 use crate::stamps::{Stamps, are_made_before_queue, tai_minus_realtime_ns, tick_ns};
 use bytemuck::{Pod, Zeroable};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{FuncProto, Typedef};
-use libbpf_rs::{
-    Iter, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, RingBuffer, RingBufferBuilder,
-};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
 use slowpath_files::need_descriptors;
-use std::cell::RefCell;
-use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::rc::Rc;
 use std::time::Duration;
 
 /// The programs, compiled from `bpf/` in the form that the kernel loads.
@@ -34,6 +31,8 @@ pub struct Filter {
     /// Each segment is also found by its sequence numbers instead of its timestamp: an oracle, which costs a table
     /// lookup for every packet of the host.
     pub exact: bool,
+    /// Flows are read one by one, as where the kernel refuses to iterate over them: for tests.
+    pub one_by_one: bool,
 }
 
 impl Filter {
@@ -109,20 +108,18 @@ const KFREE_SKB: &str = "kfree_skb";
 /// The oracle's hook, and its maps.
 const ARRIVAL: Hook = Hook { program: "slowpath_arrival", tracepoint: "netif_receive_skb", without: None };
 const ORACLE_MAPS: [&str; 2] = ["flights", "exact"];
+/// Maps of [`Way::List`].
+const LIST_MAPS: [&str; 2] = ["list", "alive"];
 const IN_RING: &str =
     "how long each packet lay in a card's ring: the kernel stamps them after it has taken them out";
 const IN_CPU_QUEUE: &str = "how long packets waited in a CPU's queue: they are stamped after that (net.core.netdev_tstamp_prequeue = 0)";
-const ITERATOR: &str = "slowpath_flows";
-/// How often clocks are compared at the start: a single comparison may be late.
-const CLOCK_LOOKS: usize = 5;
 
 /// Active as long as it lives; nothing stays in the kernel afterwards, however the process ends.
 pub struct Probe {
     object: Object,
     links: Vec<Link>,
-    iterator: Link,
-    ring: RingBuffer<'static>,
-    received: Rc<RefCell<Vec<u8>>>,
+    flows: Flows,
+    records: Ring,
     look: Look,
     unseen: Vec<&'static str>,
     reasons: Reasons,
@@ -144,27 +141,24 @@ impl Probe {
         if let Some(hook) = missing.iter().find(|hook| hook.without.is_none()) {
             return Err(LiveError::NoTracepoint { name: hook.tracepoint });
         }
-        let mut open =
-            ObjectBuilder::default().open_memory(&OBJECT.0).map_err(LiveError::bpf("open the probe"))?;
-        for mut program in open.progs_mut() {
-            let is_used =
-                program.name() == ITERATOR || there.iter().any(|hook| program.name() == hook.program);
-            program.set_autoload(is_used);
-        }
-        for mut map in open.maps_mut().filter(|map| ORACLE_MAPS.iter().any(|name| map.name() == *name)) {
-            map.set_autocreate(filter.exact).map_err(LiveError::bpf("open the probe"))?;
-        }
         // Packet, place, reason, and since 6.11 the socket that would have received it.
         let drops_name_socket = arguments(&btf, KFREE_SKB) >= Some(4);
-        configure(&mut open, filter, drops_name_socket)?;
-        let object = open.load().map_err(LiveError::bpf("load the probe"))?;
-        let map = |name: &str| object.maps().find(|map| map.name() == name).ok_or(LiveError::BadProbe);
-        let iterator =
-            object.progs_mut().find(|program| program.name() == ITERATOR).ok_or(LiveError::BadProbe)?;
-        let iterator = iterator
-            .attach_iter(map("flows")?.as_fd())
-            .map_err(LiveError::bpf("attach the probe's iterator"))?;
-        set_clocks(&iterator)?;
+        let config = |way| Config {
+            tai_minus_realtime_ns: tai_minus_realtime_ns(),
+            netns: filter.netns,
+            port: filter.port.unwrap_or(0),
+            is_exact: filter.exact.into(),
+            drops_name_socket: drops_name_socket.into(),
+            tick_ns: tick_ns(),
+            has_iterator: (way == Way::Iterator).into(),
+            ..Config::default()
+        };
+        let load = |way| load(&there, way, &config(way)).map(|object| (object, way));
+        let loaded = if filter.one_by_one { load(Way::List) } else { load(Way::Iterator) };
+        // Some kernels refuse just the iterator; if they refuse the other way too, the first error says why.
+        let (object, way) = loaded.or_else(|error| load(Way::List).map_err(|_| error))?;
+        let flows = Flows::of(&object, way)?;
+        flows.set_clocks(&object)?;
         let stamps = Stamps::on()?;
         let mut links = Vec::new();
         for hook in there {
@@ -172,16 +166,7 @@ impl Probe {
             let attached = program.map(|program| program.attach_trace()).transpose();
             links.extend(attached.map_err(LiveError::bpf("attach the probe"))?);
         }
-        let received = Rc::new(RefCell::new(Vec::new()));
-        let mut ring = RingBufferBuilder::new();
-        let records = map("records")?;
-        let into = Rc::clone(&received);
-        ring.add(&records, move |bytes| {
-            into.borrow_mut().extend_from_slice(bytes);
-            0
-        })
-        .map_err(LiveError::bpf("listen to the probe"))?;
-        let ring = ring.build().map_err(LiveError::bpf("listen to the probe"))?;
+        let records = Ring::of(&object, "records")?;
         let mut unseen: Vec<_> = missing.iter().filter_map(|hook| hook.without).collect();
         unseen.dedup();
         if !drops_name_socket {
@@ -197,7 +182,7 @@ impl Probe {
         }
         let reasons = Reasons::of_kernel(&btf);
         let look = Look::default();
-        Ok(Self { links, iterator, ring, received, look, unseen, reasons, _stamps: stamps, object })
+        Ok(Self { links, flows, records, look, unseen, reasons, _stamps: stamps, object })
     }
 
     /// What this kernel does not show.
@@ -215,12 +200,11 @@ impl Probe {
     /// # Errors
     /// If the kernel returns an error.
     pub fn look(&mut self) -> Result<&Look, LiveError> {
-        self.ring.consume().map_err(LiveError::bpf("listen to the probe"))?;
         let Look { records, flows } = &mut self.look;
         records.clear();
-        records.append(&mut self.received.borrow_mut());
+        self.records.take(records)?;
         flows.clear();
-        read_flows(&self.iterator, flows)?;
+        self.flows.read(&self.object, flows)?;
         Ok(&self.look)
     }
 
@@ -314,29 +298,6 @@ impl Probe {
     }
 }
 
-/// Every live flow.
-fn read_flows(iterator: &Link, into: &mut Vec<u8>) -> Result<(), LiveError> {
-    let mut iterator = Iter::new(iterator).map_err(LiveError::bpf("read the probe"))?;
-    loop {
-        match iterator.read_to_end(into) {
-            Ok(_) => return Ok(()),
-            // The kernel retries for a while if the table changes.
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(error) => return Err(LiveError::system("read the probe")(error)),
-        }
-    }
-}
-
-/// Makes the probe compare the kernel's clocks before it needs them, as each sample does: the comparison is best in a
-/// process that was just woken (`bpf/clocks.h`).
-fn set_clocks(iterator: &Link) -> Result<(), LiveError> {
-    for _ in 0..CLOCK_LOOKS {
-        std::thread::sleep(Duration::from_millis(1));
-        read_flows(iterator, &mut Vec::new())?;
-    }
-    Ok(())
-}
-
 /// What a program of the probe cost.
 #[derive(Clone, Debug)]
 pub struct Cost {
@@ -370,21 +331,31 @@ fn arguments(btf: &Btf<'_>, tracepoint: &str) -> Option<usize> {
     function.len().checked_sub(1)
 }
 
+/// Loads the programs of these hooks, and the one that reads the flows in this way.
+fn load(hooks: &[&Hook], way: Way, config: &Config) -> Result<Object, LiveError> {
+    let opening = || LiveError::bpf("open the probe");
+    let mut open = ObjectBuilder::default().open_memory(&OBJECT.0).map_err(opening())?;
+    for mut program in open.progs_mut() {
+        let is_used =
+            program.name() == way.program() || hooks.iter().any(|hook| program.name() == hook.program);
+        program.set_autoload(is_used);
+    }
+    for mut map in open.maps_mut() {
+        let is_of = |names: &[&str]| names.iter().any(|name| map.name() == *name);
+        let is_unused = is_of(&ORACLE_MAPS) && config.is_exact == 0 || is_of(&LIST_MAPS) && way != Way::List;
+        map.set_autocreate(!is_unused).map_err(opening())?;
+    }
+    configure(&mut open, config)?;
+    open.load().map_err(LiveError::bpf("load the probe"))
+}
+
 /// Writes the settings of the programs before they are loaded.
-fn configure(open: &mut OpenObject, filter: Filter, drops_name_socket: bool) -> Result<(), LiveError> {
-    let config = Config {
-        tai_minus_realtime_ns: tai_minus_realtime_ns(),
-        netns: filter.netns,
-        port: filter.port.unwrap_or(0),
-        is_exact: filter.exact.into(),
-        drops_name_socket: drops_name_socket.into(),
-        tick_ns: tick_ns(),
-    };
+fn configure(open: &mut OpenObject, config: &Config) -> Result<(), LiveError> {
     let mut map = open.maps_mut().find(|map| map.name() == ".rodata.config").ok_or(LiveError::BadProbe)?;
     let value = map.initial_value_mut().ok_or(LiveError::BadProbe)?;
     value
         .get_mut(..size_of::<Config>())
         .ok_or(LiveError::BadProbe)?
-        .copy_from_slice(bytemuck::bytes_of(&config));
+        .copy_from_slice(bytemuck::bytes_of(config));
     Ok(())
 }

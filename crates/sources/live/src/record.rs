@@ -33,6 +33,8 @@ pub(crate) struct Config {
     pub is_exact: u8,
     pub drops_name_socket: u8,
     pub tick_ns: u32,
+    pub has_iterator: u8,
+    pub pads: [u8; 7],
 }
 
 /// What held a sender, in the order of `enum hold`.

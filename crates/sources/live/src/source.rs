@@ -92,9 +92,10 @@ impl Live {
     /// If the kernel returns an error.
     pub fn finish(mut self, sink: &mut impl Sink) -> Result<Rest, LiveError> {
         let lasted = self.began.elapsed();
-        self.probe.stop();
+        // Before it stops, which takes a while, and the kernel goes on counting.
         self.tell(sink)?;
         let counted = counters().zip(self.before);
+        self.probe.stop();
         let since = |which: usize| counted.map_or(0, |(now, before)| now[which].wrapping_sub(before[which]));
         let closing = Closing {
             totals: self.probe.totals()?,

@@ -82,8 +82,11 @@ fn a_backlog_from_before_is_not_counted() {
             client.write_all(&[1]).expect("there is room");
             thread::sleep(Duration::from_micros(1200));
         }
+        // Until the delayed ACK: a loss probe counts as well, and comes before.
+        thread::sleep(Duration::from_millis(100));
         let check = live.finish(&mut Reports::default()).expect("it reports").check;
-        assert_eq!((check.segments, check.kernel_segments), (10, 10), "{check:?}");
+        assert_eq!(check.segments, check.kernel_segments, "{check:?}");
+        assert!(check.segments >= 10, "{check:?}");
     });
 }
 

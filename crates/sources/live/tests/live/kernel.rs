@@ -19,6 +19,31 @@ fn every_segment_and_every_byte_is_accounted_for() {
     });
 }
 
+/// A connection that is still busy when the probe stops: what the kernel counts while it stops is not missing.
+#[test]
+#[ignore = "needs root"]
+fn what_comes_while_the_probe_stops_is_not_missing() {
+    in_own_namespace(|| {
+        let live = start();
+        let (mut client, server) = connect();
+        client.set_nodelay(true).expect("an option");
+        let writer = thread::spawn(move || while client.write_all(&[7]).is_ok() {});
+        let reader = server.try_clone().expect("it is open");
+        let reader =
+            thread::spawn(move || while { &reader }.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {});
+        thread::sleep(Duration::from_millis(500));
+        let check = live.finish(&mut Reports::default()).expect("it reports").check;
+        server.shutdown(std::net::Shutdown::Both).expect("it is open");
+        drop(server);
+        reader.join().expect("it ends");
+        // By a reset.
+        writer.join().expect("it ends");
+        assert!(check.segments > 1_000, "{check:?}");
+        // While one is being read, a few may come.
+        assert!(check.segments.abs_diff(check.kernel_segments) < 10, "{check:?}");
+    });
+}
+
 /// Whether every segment was seen; then all else has to be right. (If a kernel runs no program in the context of some
 /// task, softirqs in that context are not seen either.)
 fn transfer_is_accounted_for() -> bool {

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// All reports of a source, as lines.
 #[derive(Default)]
@@ -72,8 +72,11 @@ fn replayed_records_give_the_same_events() {
         let (mut client, mut server) = connect();
         let writer = thread::spawn(move || client.write_all(&vec![0; 16 << 20]).map(|()| client));
         // The window closes, and opens again.
-        thread::sleep(Duration::from_millis(100));
-        live.tell(&mut reports).expect("it reports");
+        let began = Instant::now();
+        while !reports.0.contains("marked zero-window") && began.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(100));
+            live.tell(&mut reports).expect("it reports");
+        }
         server.read_exact(&mut vec![0; 16 << 20]).expect("it is written");
         drop((writer.join().expect("it ends").expect("it is read"), server));
         thread::sleep(Duration::from_millis(50));
