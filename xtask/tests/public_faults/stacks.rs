@@ -128,11 +128,17 @@ fn window_update_without_sack_blocks_is_not_reneging() {
 }
 
 /// A stack in a process: its data passes the tap some 0.1 to 0.25 ms later, after the ACK that it waited for.
-fn in_a_process(mut passed: Vec<Passed>) -> Vec<Passed> {
+fn in_a_process(passed: Vec<Passed>) -> Vec<Passed> {
+    reacting_within(100_000..250_000, passed)
+}
+
+/// Data passes the tap after the ACK that it waited for by so many nanoseconds, more for one segment than for another.
+fn reacting_within(nanos: std::ops::Range<i64>, mut passed: Vec<Passed>) -> Vec<Passed> {
     let data = passed.iter_mut().filter(|(_, segment)| segment.from == End::A && segment.len > 0);
     let mut last = Instant::START;
     for (number, (at, _)) in (0..).zip(data) {
-        *at = at.plus_nanos(100_000 + number * 7919 % 150_000).max(last.plus_nanos(10_000));
+        let late = nanos.start + number * 7919 % (nanos.end - nanos.start);
+        *at = at.plus_nanos(late).max(last.plus_nanos(10_000));
         last = *at;
     }
     passed.sort_by_key(|(at, _)| *at);
@@ -166,6 +172,22 @@ fn late_reactions_after_losses_are_no_idle_application() {
     let taps =
         transfer(Setup { amount: 3_000_000, rate: 2 * TEN_MBIT, pushes: true, fate, ..Setup::default() });
     assert_ne!(main_finding(&report(&in_a_process(taps.a))).cause, Cause::SenderIdle);
+}
+
+/// A guest on a busy host takes as long to react as its ACKs lie apart. That its ACKs trigger it shows in what is in
+/// flight: a segment more in each RTT. A program that writes as much at times of its own has no such steps.
+#[test]
+fn flight_that_climbs_by_segments_is_a_congestion_window() {
+    let fate = Box::new(losing(at_random(800)));
+    let (amount, rate) = (6_000_000, 10 * TEN_MBIT);
+    let taps = transfer(Setup { amount, rate, fate, ..Setup::default() });
+    let report = report(&reacting_within(20_000..1_600_000, taps.a));
+    let share = |cause| {
+        let of = report.main().findings.iter().filter(|finding| finding.cause == cause);
+        of.map(|finding| finding.share).sum::<f64>()
+    };
+    assert!(share(Cause::AfterLoss) > 0.5, "{:#?}", report.main().findings);
+    assert!(share(Cause::SenderIdle) < 0.25, "{:#?}", report.main().findings);
 }
 
 #[test]

@@ -582,6 +582,7 @@ impl Classifier<'_> {
             less >= more / of * part
         };
         at >= thresholds::STUCK_AFTER
+            && !growth::climbs(self.stretches, at, self.context.mss)
             && self.overview.rare().steady.is_none()
             && self.leaves_in_bursts(stretch)
             && around.iter().all(alike)

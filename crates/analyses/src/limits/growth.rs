@@ -55,6 +55,24 @@ pub fn full_without_a_queue(stretches: &[Stretch], overview: &Overview, parts: &
     }
 }
 
+/// Whether what is in flight around the stretch at `at` rises as a congestion window does between losses: by a segment
+/// or two at a time, RTT by RTT (RFC 5681, section 3.1), and not with the RTT, as it does behind a growing queue. What a
+/// program writes at times of its own does not.
+pub fn climbs(stretches: &[Stretch], at: usize, mss: u32) -> bool {
+    let is_step = |low: &Stretch, high: &Stretch| {
+        (low.flight_max..=low.flight_max + thresholds::CLIMBING_STEP * mss).contains(&high.flight_max)
+    };
+    let before = &stretches[at.saturating_sub(thresholds::CLIMBING_MOST)..=at];
+    let after = &stretches[at..(at + thresholds::CLIMBING_MOST).min(stretches.len())];
+    let down = before.windows(2).rev().take_while(|two| is_step(&two[0], &two[1])).count();
+    let up = after.windows(2).take_while(|two| is_step(&two[0], &two[1])).count();
+    let (first, last) = (&stretches[at - down], &stretches[at + up]);
+    let (more, than) = thresholds::CLIMBING_RTT;
+    down + up >= thresholds::CLIMBING_STEPS
+        && last.flight_max - first.flight_max >= thresholds::CLIMBED * mss
+        && last.rtt_min / more <= first.rtt_min / than
+}
+
 impl Growth {
     /// Adds a time without loss, if it is long enough to tell.
     fn add<'a>(&mut self, run: impl Iterator<Item = &'a Stretch> + Clone, base: u32) {

@@ -324,6 +324,18 @@ pub const SEND_BUFFER_REACH: usize = 2;
 /// A first window smaller than this part of the one in the SYN was scaled by another factor than the sender knows.
 pub const SAME_SCALE: u32 = 8;
 
+/// Steps from stretch to stretch, segments that each may rise, and segments that all have to rise: a series that chance
+/// puts in order once in 5,040 times.
+pub const CLIMBING_STEPS: usize = 6;
+/// Steps looked at, either way.
+pub const CLIMBING_MOST: usize = 16;
+/// See [`CLIMBING_STEPS`]. A stretch lasts one or two RTTs.
+pub const CLIMBING_STEP: u32 = 2;
+/// See [`CLIMBING_STEPS`].
+pub const CLIMBED: u32 = 3;
+/// The RTT grows by less than this meanwhile.
+pub const CLIMBING_RTT: (u32, u32) = (9, 8);
+
 /// Bursts are equal if the smaller has three quarters of the larger at least: a congestion window that is halved, or grows as
 /// in slow start, differs by more.
 pub const EQUAL_BURSTS_PART: (u32, u32) = (3, 4);
