@@ -170,7 +170,9 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, times: &Times
     }
     let is_clocked = |stretch: &&Stretch| {
         let open = stretch.under(Hold::Open) * 2 > stretch.lasted();
-        let undisturbed = stretch.emptied == 0 && !stretch.marks.has(Marks::RETRANSMITTED);
+        // While ACKs are held back, more seems to be in flight.
+        let disturbs = [Marks::RETRANSMITTED, Marks::HELD_BACK];
+        let undisturbed = stretch.emptied == 0 && !disturbs.iter().any(|mark| stretch.marks.has(*mark));
         let has_learnt = !(repaired && stretch.marks.has(Marks::BEFORE_LOSS));
         open && has_learnt && leaves_evenly(context, stretch, base) && undisturbed
     };
