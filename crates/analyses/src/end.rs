@@ -76,6 +76,8 @@ pub struct EndState {
     /// Payload of a full segment of this end: what both SYNs allow, less the timestamps (RFC 6691), unless the end was
     /// seen not to subtract these.
     pub mss: Option<u32>,
+    /// See [`Self::full_size`].
+    full_size: u32,
     /// What the peer's SYN allows alone.
     pub mss_allowed: u32,
     pub scale: ScaleKnown,
@@ -158,7 +160,9 @@ pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut End
 impl EndState {
     /// An end without segments so far. `given` is the user's location of the tap.
     pub fn new(given: Option<VantageOverride>) -> Self {
-        Self { distance: Distance::new(given), ..Self::default() }
+        let mut end = Self { distance: Distance::new(given), ..Self::default() };
+        end.find_full_size();
+        end
     }
 
     /// A router reports that packets of this end are too large for a link with this MTU (RFC 1191, RFC 8201): full
@@ -168,7 +172,7 @@ impl EndState {
         let stamps = if self.options.is_some_and(|options| options.timestamps) { 12 } else { 0 };
         let fits = mtu.saturating_sub(ip_header + 20 + stamps);
         if (536..self.full_size()).contains(&fits) {
-            self.mss = Some(fits);
+            self.set_mss(Some(fits));
         }
     }
 
@@ -686,7 +690,7 @@ impl EndState {
     }
 
     /// RFC 5681, section 2: the same ACK and window, no data, with data outstanding.
-    #[inline]
+    #[inline(always)]
     fn note_duplicate_ack(&mut self, ack: StreamOffset, segment: &Segment, acked: &Acked, outstanding: i64) {
         if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding > 0 {
             let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();

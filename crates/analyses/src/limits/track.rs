@@ -342,7 +342,7 @@ impl Track {
     /// Gives the sender the answers that it must know by `at`; `echo` is the timestamp it has just echoed.
     #[inline(never)]
     fn catch_up(&mut self, at: Instant, echo: Option<u32>, near: &Distance, rto: &LinuxRto) {
-        while let Some(answer) = self.pending.front().copied() {
+        while let Some(answer) = self.pending.front() {
             let age = at.nanos_since(answer.at);
             let knows = match (echo, answer.tsval) {
                 (Some(echo), Some(val)) => {
@@ -359,7 +359,7 @@ impl Track {
             if !knows && due > age {
                 break;
             }
-            self.pending.pop_front();
+            let Some(answer) = self.pending.pop_front() else { break };
             // However it shows, the sender learnt it when it arrived there.
             let arrived = answer.at.plus_nanos(near.lately()).clamp(self.last, at.max(self.last));
             self.learn(arrived, &answer, rto);
@@ -535,6 +535,7 @@ impl Track {
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
         }
         self.compare_least_scale(segment, near);
+        let is_short = self.emptied_the_queue(segment);
         match placed.label {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
             Label::Retransmission | Label::Spurious => self.on_retransmission(at, segment, placed, near, rto),
@@ -573,7 +574,9 @@ impl Track {
                     _ => {}
                 }
                 self.prompt = self.prompted_by(at, near, rto);
-                self.note_nagle(at, segment, near, rto);
+                if near.is_here() && (is_short || !self.nagle.is_idle()) {
+                    self.note_nagle(at, segment, is_short, rto);
+                }
                 if self.prompt == Prompt::Payload && self.spoken.is_some() {
                     self.current.bursts_after_payload += 1;
                 }
@@ -606,7 +609,6 @@ impl Track {
             if !near.is_here() {
                 self.note_train(at, segment, near);
             }
-            let is_short = self.emptied_the_queue(segment);
             if is_short && !self.known.scale.is_known() {
                 self.look_for_window(at, segment.end());
             }
