@@ -496,7 +496,7 @@ impl EndState {
         if is_empty && self.track.is_none() {
             // Nearly every segment of an end that only sends.
             self.take_window(at, ack, segment, me);
-            me.note_duplicate_ack(ack, segment, &Acked::default(), self.outstanding.flight());
+            me.note_duplicate_ack(ack, segment, &Acked::default(), || self.outstanding.flight());
             return 0;
         }
         if is_empty || self.outstanding.is_plain(ack, segment) {
@@ -555,7 +555,7 @@ impl EndState {
             me.unusual.get_or_insert_default().sack_outside += u64::from(segment.sack.outside());
         }
         let window = self.take_window(at, ack, segment, me);
-        me.note_duplicate_ack(ack, segment, acked, self.outstanding.flight());
+        me.note_duplicate_ack(ack, segment, acked, || self.outstanding.flight());
         self.unique_bytes += u64::from(acked.probed);
         if acked.unseen > 0 {
             self.unseen_bytes += acked.unseen as u64;
@@ -567,14 +567,7 @@ impl EndState {
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(at);
         }
-        let round_trip = acked.round_trip.map(|nanos| {
-            note_distance(nanos, &mut me.distance, &mut self.distance);
-            self.rtt_by_ack.sample(nanos);
-            let near = self.distance.sending();
-            let whole = nanos + if near.is_here() { 0 } else { near.recent() };
-            self.rto.sample(whole, self.outstanding.una(), self.outstanding.nxt());
-            whole
-        });
+        let round_trip = acked.round_trip.map(|nanos| self.note_round_trip(nanos, me));
         let near = self.distance.sending();
         let Some(track) = &mut self.track else { return acked.spurious };
         if acked.reneged {
@@ -618,6 +611,17 @@ impl EndState {
         };
         track.answered(answer, near, &self.rto);
         acked.spurious
+    }
+
+    /// Data of this end was answered after `nanos` at the tap; returns the RTT of the whole path.
+    #[inline(always)]
+    fn note_round_trip(&mut self, nanos: i64, me: &mut EndState) -> i64 {
+        note_distance(nanos, &mut me.distance, &mut self.distance);
+        self.rtt_by_ack.sample(nanos);
+        let near = self.distance.sending();
+        let whole = nanos + if near.is_here() { 0 } else { near.recent() };
+        self.rto.sample(whole, self.outstanding.una(), self.outstanding.nxt());
+        whole
     }
 
     /// Retransmissions of this end turned out to be spurious.
@@ -691,8 +695,14 @@ impl EndState {
 
     /// RFC 5681, section 2: the same ACK and window, no data, with data outstanding.
     #[inline(always)]
-    fn note_duplicate_ack(&mut self, ack: StreamOffset, segment: &Segment, acked: &Acked, outstanding: i64) {
-        if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding > 0 {
+    fn note_duplicate_ack(
+        &mut self,
+        ack: StreamOffset,
+        segment: &Segment,
+        acked: &Acked,
+        outstanding: impl FnOnce() -> i64,
+    ) {
+        if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding() > 0 {
             let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();
             self.duplicate_acks += u64::from(same);
         }

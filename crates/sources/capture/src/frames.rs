@@ -1,5 +1,6 @@
 //! The path of every frame: it is numbered, timestamped, decoded, assigned to its flow, and passed on as an event.
 
+use crate::connection;
 use crate::decode::{self, Decoded, Whole};
 use crate::flows::{Flows, LiveFlow, Pair};
 use crate::fragments::{Beginning, Fragments};
@@ -233,6 +234,9 @@ impl<'s, S: Sink> Frames<'s, S> {
         whole: impl FnOnce(&Frame<'a>) -> Option<Whole<'a>>,
     ) {
         let tcp = &packet.tcp;
+        // Written before its flow is looked up: less is left to keep in registers.
+        let segment = connection::unplaced(tcp, packet.ip, self.counts.frames);
+        let mut event = Event { at, kind: EventKind::Seen(segment) };
         let (pair, second) = Pair::of(packet.addresses, tcp.source, tcp.destination);
         let flow = match self.flows.find(&pair) {
             Some(flow) if !flow.connection.is_replaced_by(flow.sender(second), tcp) => flow,
@@ -247,11 +251,9 @@ impl<'s, S: Sink> Frames<'s, S> {
                 }
             }
         };
-        let number = self.counts.frames;
-        let from = flow.sender(second);
-        let (segment, is_below) = flow.connection.place(from, tcp, packet.ip, number);
-        let mut event = Event { at, kind: EventKind::Seen(segment) };
         if let EventKind::Seen(segment) = &mut event.kind {
+            segment.from = flow.sender(second);
+            let is_below = flow.connection.place(tcp, segment);
             flow.connection.add_seldom(tcp, segment);
             if is_below | tcp.flags.has(Flags::SYN) {
                 segment.checksum = whole(frame).map_or(Checksum::Unknown, Whole::verify);
