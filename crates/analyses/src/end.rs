@@ -702,7 +702,7 @@ impl EndState {
         acked: &Acked,
         outstanding: impl FnOnce() -> i64,
     ) {
-        if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding() > 0 {
+        if segment.len == 0 && acked.advanced == 0 && segment.sequence_len() == 0 && outstanding() > 0 {
             let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();
             self.duplicate_acks += u64::from(same);
         }

@@ -591,11 +591,11 @@ impl Track {
                 self.asked = false;
                 self.spoken = None;
                 if self.known.una >= self.nxt && self.current.to > self.current.from {
-                    self.round_end = segment.end();
+                    self.round_end = placed.end;
                 }
             }
         }
-        self.nxt = self.nxt.max(segment.end());
+        self.nxt = self.nxt.max(placed.end);
         self.sent = at;
         self.flight = self.outstanding();
         self.flight_max = self.flight_max.max(self.flight);
@@ -609,16 +609,25 @@ impl Track {
             if !near.is_here() {
                 self.note_train(at, segment, near);
             }
-            if is_short && !self.known.scale.is_known() {
-                self.look_for_window(at, segment.end());
+            self.dry = is_short || self.ended_a_write(segment, placed);
+            self.ended_short = self.dry;
+            if self.dry {
+                self.current.emptied += 1;
             }
-            if is_short && !near.is_here() {
-                self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
+            if is_short {
+                self.note_short_segment(at, placed.end, near);
             }
-            self.ended_short = is_short || self.ended_a_write(segment, placed);
-            self.dry = self.ended_short;
-            self.current.emptied += u32::from(self.dry);
-            self.current.emptied_short += u32::from(is_short);
+        }
+    }
+
+    /// New data up to `end` emptied the sender's queue with a segment that is not a full one.
+    fn note_short_segment(&mut self, at: Instant, end: StreamOffset, near: &Distance) {
+        self.current.emptied_short += 1;
+        if !self.known.scale.is_known() {
+            self.look_for_window(at, end);
+        }
+        if !near.is_here() {
+            self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
         }
     }
 
