@@ -374,10 +374,15 @@ impl EndState {
         }
         if placed.label == Label::New {
             let edge = self.outstanding.una() + peer.window.current;
+            let room = edge.distance_from(self.outstanding.nxt());
             // If the scale of a window is unknown, so is what fills it.
-            let known = peer.window.count > 0 && peer.scale != ScaleKnown::Unknown;
-            let least = least_sent(mss, peer.window.max);
-            self.window_full += u64::from(known && self.outstanding.nxt() + least > edge);
+            let is_full = room < i64::from(mss.max(1))
+                && room < i64::from(least_sent(mss, peer.window.max))
+                && peer.window.count > 0
+                && peer.scale != ScaleKnown::Unknown;
+            if is_full {
+                self.window_full += 1;
+            }
         }
         judged
     }

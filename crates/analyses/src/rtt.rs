@@ -291,19 +291,20 @@ impl Distance {
         let nanos = nanos.clamp(0, Self::FARTHEST);
         self.slow = if nanos < MS { 0 } else { self.slow.saturating_add(1) };
         self.is_away |= self.is_farther && self.slow >= Self::A_QUEUE;
-        match &mut self.min {
+        match self.min {
             None => (self.min, self.recent, self.lately) = (Some(nanos), nanos, [nanos; 2]),
             Some(min) => {
-                *min = nanos.min(*min);
+                self.min = Some(nanos.min(min));
                 self.recent += (nanos - self.recent) / 4;
             }
         }
+        let is_near = self.min.is_some_and(|min| min < MS);
+        self.is_here = is_near && !self.is_away && self.given.is_none();
         self.of_lately += 1;
         if self.of_lately > Self::SPAN {
             (self.lately, self.of_lately) = ([self.lately[1], nanos], 1);
         }
         self.lately[1] = self.lately[1].min(nanos);
-        self.is_here = self.given.is_none() && !self.is_away && self.min.is_some_and(|min| min < MS);
     }
 
     /// The shortest of the last samples, in nanoseconds: longer than [`Self::min`] once the path is.

@@ -394,7 +394,7 @@ impl Track {
         }
         self.beyond.answered(&answer, answer.una >= self.nxt, rto);
         if !answer.scale.is_known() {
-            self.keep_window(&answer);
+            self.keep_window(answer.at, answer.una, answer.field);
         }
         if self.pending.is_empty() && near.is_here() {
             self.learn(answer.at, &answer, rto);
