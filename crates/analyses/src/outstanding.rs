@@ -241,7 +241,15 @@ impl Outstanding {
                 self.retransmitting = true;
             }
             let unique = (filled + beyond) as u32;
-            return Placed { label, end: new.end, unique, repeated: false, tail, left_hole: false, shows_spurious: false };
+            return Placed {
+                label,
+                end: new.end,
+                unique,
+                repeated: false,
+                tail,
+                left_hole: false,
+                shows_spurious: false,
+            };
         }
         if self.unseen.as_mut().is_some_and(|unseen| unseen.takes(&new)) {
             // Acknowledged first and seen then: the capture has them in the wrong order.
@@ -295,7 +303,15 @@ impl Outstanding {
                 retransmissions.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);
             let shows_spurious = original.map(|found| self.spurious.push(found.mark_spurious())).is_some();
             let label = Label::OutOfOrder;
-            return Placed { label, end: new.end, unique: 0, repeated: false, tail, left_hole: false, shows_spurious };
+            return Placed {
+                label,
+                end: new.end,
+                unique: 0,
+                repeated: false,
+                tail,
+                left_hole: false,
+                shows_spurious,
+            };
         }
         // Of a super-packet, another part may have been retransmitted before.
         let repeated = resent.is_some() && before.is_some_and(|before| before.again > 0);
@@ -315,7 +331,15 @@ impl Outstanding {
         if !answered {
             self.remember(&new, segment, before.as_ref());
         }
-        Placed { label, end: new.end, unique: beyond as u32, repeated, tail, left_hole: false, shows_spurious: false }
+        Placed {
+            label,
+            end: new.end,
+            unique: beyond as u32,
+            repeated,
+            tail,
+            left_hole: false,
+            shows_spurious: false,
+        }
     }
 
     /// The data that passed after its acknowledgment.

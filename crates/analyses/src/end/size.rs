@@ -53,7 +53,8 @@ impl EndState {
     #[inline]
     pub(super) fn note_size(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
         let is_told = self.mss.is_some() || self.is_repeated && len <= ETHERNET_MSS;
-        let shows_nothing = len == self.mss_seen && self.largest_unpushed == u8::MAX && self.smaller_count == 0;
+        let shows_nothing =
+            len == self.mss_seen && self.largest_unpushed == u8::MAX && self.smaller_count == 0;
         // Nearly every segment of an end with more to send.
         if !(shows_nothing && is_told) {
             self.note_telling_size(len, pushed, label, silence);

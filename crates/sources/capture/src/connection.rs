@@ -3,9 +3,7 @@
 //! Reading list: RFC 9293 (section 3.5: establishing a connection, simultaneous open, old duplicates; section 3.10.7.3,
 //! answers to a SYN), RFC 5961 (section 4: challenge ACKs), RFC 7413 (data in a SYN).
 
-use slowpath_model::{
-    End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper,
-};
+use slowpath_model::{End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
 use slowpath_wire::tcp::{Header, OptionFault, Options};
 
 /// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,

@@ -113,8 +113,12 @@ impl<'s, S: Sink> Frames<'s, S> {
         }
         let is_taken = frame.link == LinkType::ETHERNET
             && match Datagram::of_ethernet(frame.data, frame.wire) {
-                Some(Datagram::V4(body)) => self.accept_short::<V4<'_>>(at, body, &frame),
-                Some(Datagram::V6(body)) => self.accept_short::<V6<'_>>(at, body, &frame),
+                Some(Datagram::V4(Body { captured, wire })) => {
+                    self.accept_short::<V4<'_>>(at, captured, wire, &frame)
+                }
+                Some(Datagram::V6(Body { captured, wire })) => {
+                    self.accept_short::<V6<'_>>(at, captured, wire, &frame)
+                }
                 None => false,
             };
         if !is_taken {
@@ -123,10 +127,17 @@ impl<'s, S: Sink> Frames<'s, S> {
     }
 
     /// The fast path of most frames; returns whether this one took it. One function takes a packet from its bytes to
-    /// its flow, so that its headers are not written to memory in between.
+    /// its flow, so that its headers are not written to memory in between. For the same reason it takes the parts of a
+    /// [`Body`].
     #[inline(never)]
-    fn accept_short<'a, I: Ip<'a>>(&mut self, at: Instant, body: Body<'a>, frame: &Frame<'a>) -> bool {
-        let Some(packet) = short::packet::<I>(body) else { return false };
+    fn accept_short<'a, I: Ip<'a>>(
+        &mut self,
+        at: Instant,
+        captured: &'a [u8],
+        wire: usize,
+        frame: &Frame<'a>,
+    ) -> bool {
+        let Some(packet) = short::packet::<I>(Body { captured, wire }) else { return false };
         self.deliver(at, &packet, frame, whole);
         true
     }

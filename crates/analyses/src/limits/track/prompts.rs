@@ -58,7 +58,9 @@ impl Track {
     #[inline]
     pub(super) fn is_let_in(&mut self, at: Instant, near: &Distance) -> bool {
         const LET_NOTHING_OUT: u32 = 3;
-        self.acks_unanswered >= LET_NOTHING_OUT && self.is_soon_after(self.acked, at, near) && self.has_room(at)
+        self.acks_unanswered >= LET_NOTHING_OUT
+            && self.is_soon_after(self.acked, at, near)
+            && self.has_room(at)
     }
 
     /// Whether the ACKs that let nothing out made enough room for the writer.
