@@ -14,13 +14,13 @@ impl EndState {
         self.full_size
     }
 
-    /// Sets the payload of a full segment, as the SYNs or a router state it.
+    /// Sets the payload of a full segment, as the SYNs, a router or a segment of that size show it.
     pub fn set_mss(&mut self, mss: Option<u32>) {
         self.mss = mss;
         self.find_full_size();
     }
 
-    /// Kept, since each segment asks for it and few change it.
+    /// Works out [`Self::full_size`], which is kept because each segment asks for it and few change it.
     pub(super) fn find_full_size(&mut self) {
         self.full_size = match self.mss {
             Some(_) if self.has_shrunk => self.smaller,
@@ -62,6 +62,7 @@ impl EndState {
         }
     }
 
+    /// Notes the size of a segment that may show something new.
     #[inline(never)]
     fn note_telling_size(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
         if len > self.mss_seen {
