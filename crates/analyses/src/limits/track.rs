@@ -620,17 +620,6 @@ impl Track {
         }
     }
 
-    /// New data up to `end` emptied the sender's queue with a segment that is not a full one.
-    fn note_short_segment(&mut self, at: Instant, end: StreamOffset, near: &Distance) {
-        self.current.emptied_short += 1;
-        if !self.known.scale.is_known() {
-            self.look_for_window(at, end);
-        }
-        if !near.is_here() {
-            self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
-        }
-    }
-
     /// A retransmission: the wait before it was for the loss.
     #[inline(never)]
     fn on_retransmission(

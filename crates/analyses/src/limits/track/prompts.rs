@@ -4,7 +4,7 @@ use super::{SHORTEST_WAIT, Track};
 use crate::limits::stretch::{Hold, Prompt};
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
-use slowpath_model::{Flags, Instant, Segment};
+use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 
 /// A writer that an ACK lets continue needs to be woken and to run: in nanoseconds.
 const WAKE_UP: i64 = 1_500_000;
@@ -34,6 +34,17 @@ impl Track {
         let ends = std::mem::replace(&mut self.pushed, pushes) && pushes;
         // A stack that pushes all it sends shows nothing, and what an ACK triggers had waited.
         ends && !self.reactions.are_to_acks() && !self.trains.are_pushed()
+    }
+
+    /// New data up to `end` emptied the sender's queue with a segment that is not a full one.
+    pub(super) fn note_short_segment(&mut self, at: Instant, end: StreamOffset, near: &Distance) {
+        self.current.emptied_short += 1;
+        if !self.known.scale.is_known() {
+            self.look_for_window(at, end);
+        }
+        if !near.is_here() {
+            self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
+        }
     }
 
     /// A new segment arrived far from its sender.
