@@ -29,7 +29,13 @@ impl Copies {
     /// identification that changes, an ACK sent twice and an ACK captured twice look the same, and the answer is no; a
     /// SYN is not retransmitted so soon. If most data is captured twice (`twice`), so are ACKs.
     #[inline]
-    pub fn is_copy(&mut self, at: Instant, segment: &Segment, order: &SendOrder, twice: bool) -> bool {
+    pub fn is_copy(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        order: &SendOrder,
+        twice: impl FnOnce() -> bool,
+    ) -> bool {
         let id = segment.ip.id.unwrap_or(0);
         let print = fingerprint(segment);
         self.alike = None;
@@ -38,7 +44,7 @@ impl Copies {
         if alike && let Some(apart) = self.since(at, id, print) {
             if !Self::is_telling(id, segment, order) {
                 self.alike = Some(apart);
-                if twice && segment.sequence_len() == 0 && self.pair(at, id, print) {
+                if segment.sequence_len() == 0 && twice() && self.pair(at, id, print) {
                     return true;
                 }
             } else if apart < SAME_FRAME_WITHIN {
@@ -98,7 +104,7 @@ const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A hash of the TCP header's fields.
 fn fingerprint(segment: &Segment) -> u32 {
-    let stamps = segment.timestamps.map_or(0, |s| u64::from(s.val) << 32 | u64::from(s.ecr));
+    let stamps = segment.timestamps.map_or(0, |s| u64::from(s.ecr) << 32 | u64::from(s.val));
     let ack = segment.ack.map_or(0, |ack| ack.0 as u64);
     let fields = u64::from(segment.len) << 32 | u64::from(segment.window) << 16 | u64::from(segment.flags.0);
     let mut hash = (segment.seq.0 as u64 ^ ack.rotate_left(32)).wrapping_mul(ODD);

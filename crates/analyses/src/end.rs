@@ -1,7 +1,9 @@
 //! One end of a flow while it is watched: what it sends, and how that is answered.
 
+mod distance;
 mod size;
 mod window;
+pub use distance::{measure_distance, note_distance};
 pub use window::WindowStats;
 
 use crate::copies::Copies;
@@ -76,6 +78,8 @@ pub struct EndState {
     /// Payload of a full segment of this end: what both SYNs allow, less the timestamps (RFC 6691), unless the end was
     /// seen not to subtract these.
     pub mss: Option<u32>,
+    /// See [`Self::full_size`].
+    full_size: u32,
     /// What the peer's SYN allows alone.
     pub mss_allowed: u32,
     pub scale: ScaleKnown,
@@ -122,43 +126,12 @@ impl Trying {
     }
 }
 
-/// One end answers after `nanos`.
-#[inline]
-pub fn note_distance(nanos: i64, one: &mut Distance, other: &mut Distance) {
-    let before = one.min();
-    one.sample(nanos);
-    if one.min() != before {
-        one.compare(other);
-        other.compare(one);
-    }
-}
-
-/// Measures how far `me` is from the tap by what it echoes in `segment`, which `takes` this much sequence space; starts
-/// the watch for `peer`'s echo.
-#[inline]
-pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut EndState, peer: &mut EndState) {
-    let Some(stamps) = segment.timestamps else { return };
-    if segment.ack.is_some()
-        && let Some(nanos) = me.echo.echoed(stamps.ecr, at)
-    {
-        // The first segment after a pause echoes what came before it (RFC 7323, section 4): not an RTT.
-        let pause = me.last_stamped.map_or(0, |last| at.nanos_since(last));
-        if pause * 2 < nanos || me.distance.min().is_none_or(|least| nanos <= 2 * least) {
-            note_distance(nanos, &mut me.distance, &mut peer.distance);
-            peer.rtt_by_timestamp.sample(nanos);
-        }
-    }
-    me.last_stamped = Some(at);
-    // Only an end that has more to send answers a pure ACK at once.
-    if takes > 0 || peer.outstanding.flight() > 0 {
-        peer.echo.on_timestamp_sent(stamps.val, at);
-    }
-}
-
 impl EndState {
     /// An end without segments so far. `given` is the user's location of the tap.
     pub fn new(given: Option<VantageOverride>) -> Self {
-        Self { distance: Distance::new(given), ..Self::default() }
+        let mut end = Self { distance: Distance::new(given), ..Self::default() };
+        end.find_full_size();
+        end
     }
 
     /// A router reports that packets of this end are too large for a link with this MTU (RFC 1191, RFC 8201): full
@@ -168,7 +141,7 @@ impl EndState {
         let stamps = if self.options.is_some_and(|options| options.timestamps) { 12 } else { 0 };
         let fits = mtu.saturating_sub(ip_header + 20 + stamps);
         if (536..self.full_size()).contains(&fits) {
-            self.mss = Some(fits);
+            self.set_mss(Some(fits));
         }
     }
 
@@ -370,10 +343,15 @@ impl EndState {
         }
         if placed.label == Label::New {
             let edge = self.outstanding.una() + peer.window.current;
+            let room = edge.distance_from(self.outstanding.nxt());
             // If the scale of a window is unknown, so is what fills it.
-            let known = peer.window.count > 0 && peer.scale != ScaleKnown::Unknown;
-            let least = least_sent(mss, peer.window.max);
-            self.window_full += u64::from(known && self.outstanding.nxt() + least > edge);
+            let is_full = room < i64::from(mss.max(1))
+                && room < i64::from(least_sent(mss, peer.window.max))
+                && peer.window.count > 0
+                && peer.scale != ScaleKnown::Unknown;
+            if is_full {
+                self.window_full += 1;
+            }
         }
         judged
     }
@@ -492,7 +470,7 @@ impl EndState {
         if is_empty && self.track.is_none() {
             // Nearly every segment of an end that only sends.
             self.take_window(at, ack, segment, me);
-            me.note_duplicate_ack(ack, segment, &Acked::default(), self.outstanding.flight());
+            me.note_duplicate_ack(ack, segment, &Acked::default(), || self.outstanding.flight());
             return 0;
         }
         if is_empty || self.outstanding.is_plain(ack, segment) {
@@ -551,7 +529,7 @@ impl EndState {
             me.unusual.get_or_insert_default().sack_outside += u64::from(segment.sack.outside());
         }
         let window = self.take_window(at, ack, segment, me);
-        me.note_duplicate_ack(ack, segment, acked, self.outstanding.flight());
+        me.note_duplicate_ack(ack, segment, acked, || self.outstanding.flight());
         self.unique_bytes += u64::from(acked.probed);
         if acked.unseen > 0 {
             self.unseen_bytes += acked.unseen as u64;
@@ -563,14 +541,7 @@ impl EndState {
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(at);
         }
-        let round_trip = acked.round_trip.map(|nanos| {
-            note_distance(nanos, &mut me.distance, &mut self.distance);
-            self.rtt_by_ack.sample(nanos);
-            let near = self.distance.sending();
-            let whole = nanos + if near.is_here() { 0 } else { near.recent() };
-            self.rto.sample(whole, self.outstanding.una(), self.outstanding.nxt());
-            whole
-        });
+        let round_trip = acked.round_trip.map(|nanos| self.note_round_trip(nanos, me));
         let near = self.distance.sending();
         let Some(track) = &mut self.track else { return acked.spurious };
         if acked.reneged {
@@ -614,6 +585,17 @@ impl EndState {
         };
         track.answered(answer, near, &self.rto);
         acked.spurious
+    }
+
+    /// Data of this end was answered after `nanos` at the tap; returns the RTT of the whole path.
+    #[inline(always)]
+    fn note_round_trip(&mut self, nanos: i64, me: &mut EndState) -> i64 {
+        note_distance(nanos, &mut me.distance, &mut self.distance);
+        self.rtt_by_ack.sample(nanos);
+        let near = self.distance.sending();
+        let whole = nanos + if near.is_here() { 0 } else { near.recent() };
+        self.rto.sample(whole, self.outstanding.una(), self.outstanding.nxt());
+        whole
     }
 
     /// Retransmissions of this end turned out to be spurious.
@@ -686,9 +668,15 @@ impl EndState {
     }
 
     /// RFC 5681, section 2: the same ACK and window, no data, with data outstanding.
-    #[inline]
-    fn note_duplicate_ack(&mut self, ack: StreamOffset, segment: &Segment, acked: &Acked, outstanding: i64) {
-        if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding > 0 {
+    #[inline(always)]
+    fn note_duplicate_ack(
+        &mut self,
+        ack: StreamOffset,
+        segment: &Segment,
+        acked: &Acked,
+        outstanding: impl FnOnce() -> i64,
+    ) {
+        if segment.len == 0 && acked.advanced == 0 && segment.sequence_len() == 0 && outstanding() > 0 {
             let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();
             self.duplicate_acks += u64::from(same);
         }

@@ -88,9 +88,9 @@ impl FlowState {
         // A clock that steps back must not make time negative, and one that jumps must not overflow it.
         let at = at.min(LATEST).max(self.last);
         let me = segment.from.index();
-        let twice = self.ends[1 - me].is_captured_twice();
-        let end = &mut self.ends[me];
-        if end.copies.is_copy(at, segment, &end.order, twice) {
+        let [a, b] = &mut self.ends;
+        let (end, peer) = if me == 0 { (a, b) } else { (b, a) };
+        if end.copies.is_copy(at, segment, &end.order, || peer.is_captured_twice()) {
             return end.repeats(at, segment);
         }
         if self.is_closed_to_data() && self.is_of_old_connection(segment) {

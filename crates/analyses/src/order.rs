@@ -31,16 +31,16 @@ impl SendOrder {
     /// how many packets between it and the one before did not pass, if that is known.
     #[inline]
     pub fn saw(&mut self, id: u16, packets: u16) -> u16 {
-        let Some(last) = self.last else {
+        let Some(last) = &mut self.last else {
             (self.last, self.last_packets) = (Some(id), packets);
             return 0;
         };
-        let step = id.wrapping_sub(last) as i16;
+        let step = id.wrapping_sub(*last) as i16;
         if (1..=Self::LONGEST_STEP).contains(&step) && step.unsigned_abs() == self.last_packets {
             // Nearly every step of nearly every sender.
+            (*last, self.last_packets) = (id, packets);
             Self::note(&mut self.exact, &mut self.inexact);
             self.note_counted();
-            (self.last, self.last_packets) = (Some(id), packets);
             return 0;
         }
         self.saw_step(step, id, packets)
@@ -83,8 +83,9 @@ impl SendOrder {
     }
 
     const fn note_counted(&mut self) {
-        self.counted = if self.counted >= 512 { 256 } else { self.counted + 1 };
-        if self.counted == 256 {
+        self.counted += 1;
+        if self.counted == 256 || self.counted > 512 {
+            self.counted = 256;
             self.strayed /= 2;
         }
     }

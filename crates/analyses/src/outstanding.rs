@@ -154,7 +154,7 @@ impl Outstanding {
         self.nxt = record.end;
         (self.retransmitting, self.missed) = (false, false);
         self.push(record);
-        Placed::next(record.end.distance_from(record.start) as u32)
+        Placed::next(record.end.distance_from(record.start) as u32, record.end)
     }
 
     /// A segment with payload, SYN or FIN passed. `missing` packets of its sender before it did not.
@@ -206,7 +206,7 @@ impl Outstanding {
             if again {
                 self.remember(&record, segment, None);
             }
-            return Placed { label, left_hole: hole > 0, ..Placed::next(unique) };
+            return Placed { label, left_hole: hole > 0, ..Placed::next(unique, end) };
         }
         self.below(record, segment, missing, order, times)
     }
@@ -241,13 +241,22 @@ impl Outstanding {
                 self.retransmitting = true;
             }
             let unique = (filled + beyond) as u32;
-            return Placed { label, unique, repeated: false, tail, left_hole: false, shows_spurious: false };
+            return Placed {
+                label,
+                end: new.end,
+                unique,
+                repeated: false,
+                tail,
+                left_hole: false,
+                shows_spurious: false,
+            };
         }
         if self.unseen.as_mut().is_some_and(|unseen| unseen.takes(&new)) {
             // Acknowledged first and seen then: the capture has them in the wrong order.
             let unique = new.end.distance_from(new.start) as u32;
             return Placed {
                 label: Label::New,
+                end: new.end,
                 unique,
                 repeated: false,
                 tail: false,
@@ -277,6 +286,7 @@ impl Outstanding {
         if self.copied {
             return Placed {
                 label: Label::Duplicate,
+                end: new.end,
                 unique: 0,
                 repeated: false,
                 tail,
@@ -293,7 +303,15 @@ impl Outstanding {
                 retransmissions.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);
             let shows_spurious = original.map(|found| self.spurious.push(found.mark_spurious())).is_some();
             let label = Label::OutOfOrder;
-            return Placed { label, unique: 0, repeated: false, tail, left_hole: false, shows_spurious };
+            return Placed {
+                label,
+                end: new.end,
+                unique: 0,
+                repeated: false,
+                tail,
+                left_hole: false,
+                shows_spurious,
+            };
         }
         // Of a super-packet, another part may have been retransmitted before.
         let repeated = resent.is_some() && before.is_some_and(|before| before.again > 0);
@@ -313,7 +331,15 @@ impl Outstanding {
         if !answered {
             self.remember(&new, segment, before.as_ref());
         }
-        Placed { label, unique: beyond as u32, repeated, tail, left_hole: false, shows_spurious: false }
+        Placed {
+            label,
+            end: new.end,
+            unique: beyond as u32,
+            repeated,
+            tail,
+            left_hole: false,
+            shows_spurious: false,
+        }
     }
 
     /// The data that passed after its acknowledgment.

@@ -233,6 +233,8 @@ pub struct Distance {
     is_away: bool,
     /// Where the user says that the tap is: elsewhere then, however soon the end answers, or right here.
     given: Option<VantageOverride>,
+    /// See [`Self::is_here`], which is asked several times for each segment.
+    is_here: bool,
 }
 
 impl Distance {
@@ -246,6 +248,7 @@ impl Distance {
         is_farther: false,
         is_away: false,
         given: None,
+        is_here: true,
     };
 
     /// This many slow answers in a row mean a queue; fewer may be delayed ACKs, or a host that was busy.
@@ -288,13 +291,15 @@ impl Distance {
         let nanos = nanos.clamp(0, Self::FARTHEST);
         self.slow = if nanos < MS { 0 } else { self.slow.saturating_add(1) };
         self.is_away |= self.is_farther && self.slow >= Self::A_QUEUE;
-        match &mut self.min {
+        match self.min {
             None => (self.min, self.recent, self.lately) = (Some(nanos), nanos, [nanos; 2]),
             Some(min) => {
-                *min = nanos.min(*min);
+                self.min = Some(nanos.min(min));
                 self.recent += (nanos - self.recent) / 4;
             }
         }
+        let is_near = self.min.is_some_and(|min| min < MS);
+        self.is_here = is_near && !self.is_away && self.given.is_none();
         self.of_lately += 1;
         if self.of_lately > Self::SPAN {
             (self.lately, self.of_lately) = ([self.lately[1], nanos], 1);
@@ -319,8 +324,8 @@ impl Distance {
 
     /// Whether the end is so near that what passes the tap and what it knows are the same: within 1 ms. In a local network both
     /// ends are; then the farther one is not, once a queue has stood on its side.
-    pub fn is_here(&self) -> bool {
-        self.given.is_none() && !self.is_away && self.min.is_some_and(|min| min < MS)
+    pub const fn is_here(&self) -> bool {
+        self.is_here
     }
 
     /// Compares this end's distance with that of the other end, if that is known.

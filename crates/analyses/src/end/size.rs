@@ -10,13 +10,24 @@ const LEAST_MSS: u32 = 536;
 
 impl EndState {
     /// Payload of a full segment, as far as known.
-    pub fn full_size(&self) -> u32 {
-        match self.mss {
+    pub const fn full_size(&self) -> u32 {
+        self.full_size
+    }
+
+    /// Sets the payload of a full segment, as the SYNs, a router or a segment of that size show it.
+    pub fn set_mss(&mut self, mss: Option<u32>) {
+        self.mss = mss;
+        self.find_full_size();
+    }
+
+    /// Works out [`Self::full_size`], which is kept because each segment asks for it and few change it.
+    pub(super) fn find_full_size(&mut self) {
+        self.full_size = match self.mss {
             Some(_) if self.has_shrunk => self.smaller,
             Some(mss) if self.sends_no_fuller(mss) => self.mss_seen,
             Some(mss) => mss,
             None => self.full_size_seen(),
-        }
+        };
     }
 
     /// The full size of an end whose SYN was not captured.
@@ -41,6 +52,19 @@ impl EndState {
     /// Notes the size of a segment that is no super-packet, `silence` nanoseconds after the last one with data.
     #[inline]
     pub(super) fn note_size(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
+        let is_told = self.mss.is_some() || self.is_repeated && len <= ETHERNET_MSS;
+        let shows_nothing =
+            len == self.mss_seen && self.largest_unpushed == u8::MAX && self.smaller_count == 0;
+        // Nearly every segment of an end with more to send.
+        if !(shows_nothing && is_told) {
+            self.note_telling_size(len, pushed, label, silence);
+            self.find_full_size();
+        }
+    }
+
+    /// Notes the size of a segment that may show something new.
+    #[inline(never)]
+    fn note_telling_size(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
         if len > self.mss_seen {
             (self.mss_seen, self.largest_unpushed, self.is_repeated) = (len, 0, false);
         } else if len == self.mss_seen && self.mss.is_none() {
@@ -77,7 +101,6 @@ impl EndState {
     /// Notes the size of a segment where some are smaller than the largest seen. If most are of just one size with more to
     /// send behind them, and none but a few are larger, that is full for a path whose MTU turned out to be smaller. The few
     /// are probes (RFC 4821). Once found, as many larger ones as it took to find it end it.
-    #[inline(never)]
     fn note_smaller(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
         const ENOUGH: u8 = thresholds::LEAST_UNPUSHED;
         if label != Label::New || len < self.smaller {
@@ -117,7 +140,7 @@ impl EndState {
         let shows =
             len <= self.mss_allowed && self.mss.is_some_and(|mss| self.mss_seen < mss && len <= mss + 40);
         if shows {
-            self.mss = Some(len);
+            self.set_mss(Some(len));
         }
         shows
     }

@@ -17,13 +17,19 @@ pub struct WindowStats {
 }
 
 impl WindowStats {
-    #[inline]
+    #[inline(always)]
     pub fn saw(&mut self, at: Instant, window: u32) {
         self.sum += u64::from(window);
         self.count += 1;
         if window > 0 && window == self.current {
             return;
         }
+        self.changes(at, window);
+    }
+
+    /// The window is another one, or closed.
+    #[inline(never)]
+    fn changes(&mut self, at: Instant, window: u32) {
         self.current = window;
         if window > 0 {
             self.min = Some(self.min.map_or(window, |min| min.min(window)));

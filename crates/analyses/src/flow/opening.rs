@@ -103,7 +103,7 @@ impl FlowState {
         if let [Some(a), Some(b)] = [self.ends[0].options, self.ends[1].options] {
             let mss = effective_mss(a, b);
             for (end, (own, peer)) in self.ends.iter_mut().zip([(a, b), (b, a)]) {
-                end.mss = mss;
+                end.set_mss(mss);
                 end.mss_allowed = peer.mss.map_or(ETHERNET_MSS, u32::from);
                 let both = a.window_scale.is_some() && b.window_scale.is_some();
                 let shift = own.window_scale.filter(|_| both).unwrap_or(0).min(ScaleKnown::MOST);

@@ -60,7 +60,9 @@ impl Reactions {
     /// New data followed an ACK within a quarter of the time between ACKs, directly or in a burst, or it did not.
     pub fn note(&mut self, soon: bool) {
         self.all += 1;
-        self.soon += u64::from(soon);
+        if soon {
+            self.soon += 1;
+        }
     }
 
     /// Whether ACKs trigger the sender, however long it takes.

@@ -338,14 +338,13 @@ impl Log {
     fn thin(&mut self) {
         let (Some(first), Some(last)) = (self.stretches.first(), self.stretches.last()) else { return };
         let short = 4 * last.to.nanos_since(first.from) / Self::MOST as i64;
-        let mut kept: Vec<Stretch> = Vec::with_capacity(Self::MOST);
-        for stretch in self.stretches.drain(..) {
-            match kept.last_mut() {
-                Some(last) if last.lasted() + stretch.lasted() <= short => last.absorb(&stretch),
-                _ => kept.push(stretch),
+        self.stretches.dedup_by(|next, last| {
+            let joins = last.lasted() + next.lasted() <= short;
+            if joins {
+                last.absorb(next);
             }
-        }
-        self.stretches = kept;
+            joins
+        });
     }
 
     /// Marks all stretches between two recent instants.

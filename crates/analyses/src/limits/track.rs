@@ -342,7 +342,7 @@ impl Track {
     /// Gives the sender the answers that it must know by `at`; `echo` is the timestamp it has just echoed.
     #[inline(never)]
     fn catch_up(&mut self, at: Instant, echo: Option<u32>, near: &Distance, rto: &LinuxRto) {
-        while let Some(answer) = self.pending.front().copied() {
+        while let Some(answer) = self.pending.front() {
             let age = at.nanos_since(answer.at);
             let knows = match (echo, answer.tsval) {
                 (Some(echo), Some(val)) => {
@@ -359,7 +359,7 @@ impl Track {
             if !knows && due > age {
                 break;
             }
-            self.pending.pop_front();
+            let Some(answer) = self.pending.pop_front() else { break };
             // However it shows, the sender learnt it when it arrived there.
             let arrived = answer.at.plus_nanos(near.lately()).clamp(self.last, at.max(self.last));
             self.learn(arrived, &answer, rto);
@@ -394,7 +394,7 @@ impl Track {
         }
         self.beyond.answered(&answer, answer.una >= self.nxt, rto);
         if !answer.scale.is_known() {
-            self.keep_window(&answer);
+            self.keep_window(answer.at, answer.una, answer.field);
         }
         if self.pending.is_empty() && near.is_here() {
             self.learn(answer.at, &answer, rto);
@@ -535,6 +535,7 @@ impl Track {
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);
         }
         self.compare_least_scale(segment, near);
+        let is_short = self.emptied_the_queue(segment);
         match placed.label {
             Label::Duplicate | Label::KeepAlive | Label::WindowProbe => return,
             Label::Retransmission | Label::Spurious => self.on_retransmission(at, segment, placed, near, rto),
@@ -573,7 +574,9 @@ impl Track {
                     _ => {}
                 }
                 self.prompt = self.prompted_by(at, near, rto);
-                self.note_nagle(at, segment, near, rto);
+                if near.is_here() && (is_short || !self.nagle.is_idle()) {
+                    self.note_nagle(at, segment, is_short, rto);
+                }
                 if self.prompt == Prompt::Payload && self.spoken.is_some() {
                     self.current.bursts_after_payload += 1;
                 }
@@ -588,11 +591,11 @@ impl Track {
                 self.asked = false;
                 self.spoken = None;
                 if self.known.una >= self.nxt && self.current.to > self.current.from {
-                    self.round_end = segment.end();
+                    self.round_end = placed.end;
                 }
             }
         }
-        self.nxt = self.nxt.max(segment.end());
+        self.nxt = self.nxt.max(placed.end);
         self.sent = at;
         self.flight = self.outstanding();
         self.flight_max = self.flight_max.max(self.flight);
@@ -606,17 +609,14 @@ impl Track {
             if !near.is_here() {
                 self.note_train(at, segment, near);
             }
-            let is_short = self.emptied_the_queue(segment);
-            if is_short && !self.known.scale.is_known() {
-                self.look_for_window(at, segment.end());
+            self.dry = is_short || self.ended_a_write(segment, placed);
+            self.ended_short = self.dry;
+            if self.dry {
+                self.current.emptied += 1;
             }
-            if is_short && !near.is_here() {
-                self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
+            if is_short {
+                self.note_short_segment(at, placed.end, near);
             }
-            self.ended_short = is_short || self.ended_a_write(segment, placed);
-            self.dry = self.ended_short;
-            self.current.emptied += u32::from(self.dry);
-            self.current.emptied_short += u32::from(is_short);
         }
     }
 

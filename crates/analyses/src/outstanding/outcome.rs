@@ -1,6 +1,7 @@
 //! What a segment or an acknowledgment did to the data outstanding.
 
 use crate::label::Label;
+use slowpath_model::StreamOffset;
 
 /// Packets that one end sent and that did not pass the tap, by its IP identifications.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,8 @@ pub struct Missing {
 pub struct Placed {
     /// Its label as known now.
     pub label: Label,
+    /// Where it ends.
+    pub end: StreamOffset,
     /// Bytes of it not seen before.
     pub unique: u32,
     /// It was retransmitted before.
@@ -33,10 +36,11 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// The next segment of a direction that misses nothing, with `len` bytes of sequence space.
-    pub const fn next(len: u32) -> Self {
+    /// The next segment of a direction that misses nothing, with `len` bytes of sequence space up to `end`.
+    pub const fn next(len: u32, end: StreamOffset) -> Self {
         Self {
             label: Label::New,
+            end,
             unique: len,
             repeated: false,
             tail: true,

@@ -3,9 +3,7 @@
 //! Reading list: RFC 9293 (section 3.5: establishing a connection, simultaneous open, old duplicates; section 3.10.7.3,
 //! answers to a SYN), RFC 5961 (section 4: challenge ACKs), RFC 7413 (data in a SYN).
 
-use slowpath_model::{
-    Checksum, End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper,
-};
+use slowpath_model::{End, Flags, IpFacts, SackBlock, SackBlocks, Segment, SeqNr, StreamOffset, Unwrapper};
 use slowpath_wire::tcp::{Header, OptionFault, Options};
 
 /// A number this far ahead is not followed unless the next one is as far ahead: no window is as large (RFC 7323,
@@ -100,6 +98,18 @@ struct Start {
     payload: u32,
 }
 
+/// The segment of `tcp`, with timestamps as the only option, before its sender and its place are known.
+#[inline(always)]
+pub(crate) fn unplaced(tcp: &Header<'_>, ip: IpFacts, frame: u64) -> Segment {
+    Segment {
+        window: tcp.window,
+        timestamps: tcp.options.timestamps,
+        ip,
+        frame,
+        ..Segment::new(End::A, tcp.flags, StreamOffset(0), tcp.payload)
+    }
+}
+
 impl Connection {
     pub(crate) const NEW: Self =
         Self { streams: [Stream::UNKNOWN; 2], stray: None, reset: false, data: false };
@@ -143,11 +153,11 @@ impl Connection {
         }
     }
 
-    /// The segment of `tcp`, sent by `from`, in this connection's streams, with timestamps as the only option; and
-    /// whether its data begins below the highest seen before.
+    /// Places `segment`, of `tcp`, in this connection's streams; returns whether its data begins below the highest seen
+    /// before.
     #[inline(always)]
-    pub(crate) fn place(&mut self, from: End, tcp: &Header<'_>, ip: IpFacts, frame: u64) -> (Segment, bool) {
-        let flags = tcp.flags;
+    pub(crate) fn place(&mut self, tcp: &Header<'_>, segment: &mut Segment) -> bool {
+        let (from, flags) = (segment.from, tcp.flags);
         // A RST's numbers may be guesses; they are placed, but not followed.
         let mut loose = flags.has(Flags::RST);
         if !self.streams[from.index()].based {
@@ -155,9 +165,9 @@ impl Connection {
         }
         let stream = &mut self.streams[from.index()];
         let is_below = tcp.payload > 0 && stream.unwrapper.ahead(SeqNr(tcp.seq)) < 0;
-        let seq =
+        segment.seq =
             if loose { stream.unwrapper.place(SeqNr(tcp.seq)) } else { stream.reach(tcp.seq, tcp.payload) };
-        let ack = flags.has(Flags::ACK).then(|| {
+        segment.ack = flags.has(Flags::ACK).then(|| {
             if !self.streams[(!from).index()].based {
                 self.base_on_acknowledgment(from, flags, tcp.seq, tcp.ack);
             }
@@ -165,25 +175,7 @@ impl Connection {
             if loose { other.unwrapper.place(SeqNr(tcp.ack)) } else { other.reach(tcp.ack, 0) }
         });
         self.data |= tcp.payload > 0;
-        let segment = Segment {
-            from,
-            flags,
-            seq,
-            len: tcp.payload,
-            ack,
-            window: tcp.window,
-            mss: None,
-            window_scale: None,
-            sack_permitted: false,
-            fast_open: false,
-            options_cut: false,
-            timestamps: tcp.options.timestamps,
-            sack: SackBlocks::NONE,
-            ip,
-            checksum: Checksum::Unknown,
-            frame,
-        };
-        (segment, is_below)
+        is_below
     }
 
     /// The offset of a number that `from` is said to have sent; `None` if it is far from its stream.

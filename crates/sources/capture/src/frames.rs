@@ -1,5 +1,6 @@
 //! The path of every frame: it is numbered, timestamped, decoded, assigned to its flow, and passed on as an event.
 
+use crate::connection;
 use crate::decode::{self, Decoded, Whole};
 use crate::flows::{Flows, LiveFlow, Pair};
 use crate::fragments::{Beginning, Fragments};
@@ -112,8 +113,12 @@ impl<'s, S: Sink> Frames<'s, S> {
         }
         let is_taken = frame.link == LinkType::ETHERNET
             && match Datagram::of_ethernet(frame.data, frame.wire) {
-                Some(Datagram::V4(body)) => self.accept_short::<V4<'_>>(at, body, &frame),
-                Some(Datagram::V6(body)) => self.accept_short::<V6<'_>>(at, body, &frame),
+                Some(Datagram::V4(Body { captured, wire })) => {
+                    self.accept_short::<V4<'_>>(at, captured, wire, &frame)
+                }
+                Some(Datagram::V6(Body { captured, wire })) => {
+                    self.accept_short::<V6<'_>>(at, captured, wire, &frame)
+                }
                 None => false,
             };
         if !is_taken {
@@ -122,10 +127,17 @@ impl<'s, S: Sink> Frames<'s, S> {
     }
 
     /// The fast path of most frames; returns whether this one took it. One function takes a packet from its bytes to
-    /// its flow, so that its headers are not written to memory in between.
+    /// its flow, so that its headers are not written to memory in between. For the same reason it takes the parts of a
+    /// [`Body`].
     #[inline(never)]
-    fn accept_short<'a, I: Ip<'a>>(&mut self, at: Instant, body: Body<'a>, frame: &Frame<'a>) -> bool {
-        let Some(packet) = short::packet::<I>(body) else { return false };
+    fn accept_short<'a, I: Ip<'a>>(
+        &mut self,
+        at: Instant,
+        captured: &'a [u8],
+        wire: usize,
+        frame: &Frame<'a>,
+    ) -> bool {
+        let Some(packet) = short::packet::<I>(Body { captured, wire }) else { return false };
         self.deliver(at, &packet, frame, whole);
         true
     }
@@ -202,7 +214,7 @@ impl<'s, S: Sink> Frames<'s, S> {
             self.steps_back(stamp);
         }
         self.last = stamp;
-        Instant::from_nanos(stamp.saturating_sub(epoch))
+        Instant::from_nanos(Instant::from_nanos(stamp).nanos_since(Instant::from_nanos(epoch)))
     }
 
     #[cold]
@@ -233,6 +245,9 @@ impl<'s, S: Sink> Frames<'s, S> {
         whole: impl FnOnce(&Frame<'a>) -> Option<Whole<'a>>,
     ) {
         let tcp = &packet.tcp;
+        // Written before its flow is looked up: less is left to keep in registers.
+        let segment = connection::unplaced(tcp, packet.ip, self.counts.frames);
+        let mut event = Event { at, kind: EventKind::Seen(segment) };
         let (pair, second) = Pair::of(packet.addresses, tcp.source, tcp.destination);
         let flow = match self.flows.find(&pair) {
             Some(flow) if !flow.connection.is_replaced_by(flow.sender(second), tcp) => flow,
@@ -247,11 +262,9 @@ impl<'s, S: Sink> Frames<'s, S> {
                 }
             }
         };
-        let number = self.counts.frames;
-        let from = flow.sender(second);
-        let (segment, is_below) = flow.connection.place(from, tcp, packet.ip, number);
-        let mut event = Event { at, kind: EventKind::Seen(segment) };
         if let EventKind::Seen(segment) = &mut event.kind {
+            segment.from = flow.sender(second);
+            let is_below = flow.connection.place(tcp, segment);
             flow.connection.add_seldom(tcp, segment);
             if is_below | tcp.flags.has(Flags::SYN) {
                 segment.checksum = whole(frame).map_or(Checksum::Unknown, Whole::verify);

@@ -24,8 +24,8 @@ pub(crate) enum Datagram<'a> {
 /// The contents of an Ethernet frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Body<'a> {
-    captured: &'a [u8],
-    wire: usize,
+    pub(crate) captured: &'a [u8],
+    pub(crate) wire: usize,
 }
 
 impl<'a> Datagram<'a> {

@@ -194,8 +194,8 @@ impl Track {
 
     /// Keeps a window whose scale is not known.
     #[cold]
-    pub(super) fn keep_window(&mut self, answer: &Answer) {
-        self.beyond.ends.get_or_insert_default().advertised(answer.at, answer.una, answer.field);
+    pub(super) fn keep_window(&mut self, at: Instant, una: StreamOffset, field: u16) {
+        self.beyond.ends.get_or_insert_default().advertised(at, una, field);
     }
 
     /// A segment shorter than an MSS, of new data up to `end`, passes: does it end where a window ends?

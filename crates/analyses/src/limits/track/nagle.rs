@@ -3,7 +3,7 @@
 
 use super::{SHORTEST_WAIT, Track};
 use crate::limits::stretch::{Hold, Prompt};
-use crate::rtt::{Distance, LinuxRto, micros};
+use crate::rtt::{LinuxRto, micros};
 use slowpath_model::{Instant, Segment, StreamOffset};
 
 /// The last short segment, and what followed its ACK.
@@ -18,6 +18,12 @@ pub(super) struct Nagle {
 }
 
 impl Nagle {
+    /// Whether no ACK of a short segment let anything out so far, so that only a short segment matters.
+    #[inline]
+    pub const fn is_idle(&self) -> bool {
+        self.acked.is_none() && self.burst.is_none()
+    }
+
     /// The sender, which `hold` held until now, learns that everything before `una` has arrived.
     #[inline]
     pub fn learnt(&mut self, at: Instant, una: StreamOffset, hold: Hold) {
@@ -29,19 +35,16 @@ impl Nagle {
 }
 
 impl Track {
-    /// New data passes.
-    #[inline]
-    pub(super) fn note_nagle(&mut self, at: Instant, segment: &Segment, near: &Distance, rto: &LinuxRto) {
-        if !near.is_here() {
-            return;
-        }
+    /// New data passes next to the sender; `is_short` if it emptied the sender's queue.
+    #[inline(never)]
+    pub(super) fn note_nagle(&mut self, at: Instant, segment: &Segment, is_short: bool, rto: &LinuxRto) {
         let nagle = &mut self.nagle;
         let is_first = self.acked >= self.sent;
         if is_first {
             let lets_out = self.prompt == Prompt::Ack && nagle.acked == Some(self.acked);
             nagle.burst = lets_out.then_some((at, self.sent));
         }
-        if segment.len == 0 || segment.len.is_multiple_of(self.mss) {
+        if !is_short {
             return;
         }
         (nagle.short, nagle.acked) = (Some(segment.end()), None);

@@ -4,7 +4,7 @@ use super::{SHORTEST_WAIT, Track};
 use crate::limits::stretch::{Hold, Prompt};
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
-use slowpath_model::{Flags, Instant, Segment};
+use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 
 /// A writer that an ACK lets continue needs to be woken and to run: in nanoseconds.
 const WAKE_UP: i64 = 1_500_000;
@@ -25,14 +25,26 @@ impl Track {
     /// Whether `segment` and the one before were full segments and each pushed: a program wrote one at a time. Of
     /// waiting data, Linux pushes the last segment of a super-packet, of two segments or more (`tcp_min_tso_segs`,
     /// 6.18).
+    #[inline(always)]
     pub(super) fn ended_a_write(&mut self, segment: &Segment, placed: &Placed) -> bool {
         // Behind a hole, the segment before it may be the one that was not pushed.
-        let pushes = segment.len == self.mss && segment.flags.has(Flags::PSH) && !placed.left_hole;
+        let pushes = segment.flags.has(Flags::PSH) && segment.len == self.mss && !placed.left_hole;
         // With nothing in flight, it may have waited for the ACK of all.
         let pushes = pushes && self.known.una < segment.seq;
         let ends = std::mem::replace(&mut self.pushed, pushes) && pushes;
         // A stack that pushes all it sends shows nothing, and what an ACK triggers had waited.
         ends && !self.reactions.are_to_acks() && !self.trains.are_pushed()
+    }
+
+    /// New data up to `end` emptied the sender's queue with a segment that is not a full one.
+    pub(super) fn note_short_segment(&mut self, at: Instant, end: StreamOffset, near: &Distance) {
+        self.current.emptied_short += 1;
+        if !self.known.scale.is_known() {
+            self.look_for_window(at, end);
+        }
+        if !near.is_here() {
+            self.other_scale.short_segment(self.learnt, self.flight, self.known.window);
+        }
     }
 
     /// A new segment arrived far from its sender.
@@ -54,14 +66,19 @@ impl Track {
     /// Whether a writer that polls may continue at `at`: its buffer accepts more when a third is free
     /// (`sk_stream_is_writeable`, 6.18). Several ACKs let nothing out, so no window held it, and it writes just after
     /// the last of them; a kernel with data waiting would have sent it in the softirq of each.
+    #[inline]
     pub(super) fn is_let_in(&mut self, at: Instant, near: &Distance) -> bool {
         const LET_NOTHING_OUT: u32 = 3;
+        self.acks_unanswered >= LET_NOTHING_OUT
+            && self.is_soon_after(self.acked, at, near)
+            && self.has_room(at)
+    }
+
+    /// Whether the ACKs that let nothing out made enough room for the writer.
+    fn has_room(&mut self, at: Instant) -> bool {
         // Linux lets ACKs pass to send more at once: what leaves in a millisecond (`tcp_tso_autosize`, 6.18). A paced
         // sender pauses between two of its bursts.
         const LONGER_THAN_SAVING: i64 = 2_000_000;
-        if self.acks_unanswered < LET_NOTHING_OUT || !self.is_soon_after(self.acked, at, near) {
-            return false;
-        }
         // As much is free each time. How much of that the ACKs of this pause freed depends on how much a paced sender had
         // not sent yet when the buffer was full. The pauses of its pace are shorter.
         let is_long = at.nanos_since(self.sent) > LONGER_THAN_SAVING.max(3 * self.usual_gap);

@@ -1,0 +1,38 @@
+//! How far an end is from the tap.
+
+use super::EndState;
+use crate::rtt::Distance;
+use slowpath_model::{Instant, Segment};
+
+/// One end answers after `nanos`.
+#[inline]
+pub fn note_distance(nanos: i64, one: &mut Distance, other: &mut Distance) {
+    let before = one.min();
+    one.sample(nanos);
+    if one.min() != before {
+        one.compare(other);
+        other.compare(one);
+    }
+}
+
+/// Measures how far `me` is from the tap by what it echoes in `segment`, which `takes` this much sequence space; starts
+/// the watch for `peer`'s echo.
+#[inline]
+pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut EndState, peer: &mut EndState) {
+    let Some(stamps) = segment.timestamps else { return };
+    if segment.ack.is_some()
+        && let Some(nanos) = me.echo.echoed(stamps.ecr, at)
+    {
+        // The first segment after a pause echoes what came before it (RFC 7323, section 4): not an RTT.
+        let pause = me.last_stamped.map_or(0, |last| at.nanos_since(last));
+        if pause * 2 < nanos || me.distance.min().is_none_or(|least| nanos <= 2 * least) {
+            note_distance(nanos, &mut me.distance, &mut peer.distance);
+            peer.rtt_by_timestamp.sample(nanos);
+        }
+    }
+    me.last_stamped = Some(at);
+    // Only an end that has more to send answers a pure ACK at once.
+    if takes > 0 || peer.outstanding.flight() > 0 {
+        peer.echo.on_timestamp_sent(stamps.val, at);
+    }
+}
