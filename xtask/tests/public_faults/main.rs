@@ -26,7 +26,7 @@ mod writers;
 use captures::{Answer, at_random, losing};
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
-use slowpath_model::Bytes;
+use slowpath_model::{Bytes, End, Flags, Instant};
 use transfer::{CLOCK_OF_A, Fate, MS, MSS, ONE_WAY, Setup, transfer};
 use wire::{Passed, report};
 
@@ -258,6 +258,16 @@ fn evenly_paced_data_is_local_rate_limit() {
             "from afar, ACKs may have triggered it"
         );
     }
+}
+
+/// B's host is busy for 30 ms in every third RTT and then sends one ACK: more seems to be in flight, and A's pace is the
+/// same.
+#[test]
+fn pace_shows_though_the_receiver_holds_acks_back() {
+    let mut passed = captures::paced(90 * MS).b;
+    let is_busy = |at: Instant| at.nanos_since(Instant::START) % (540 * MS) < 30 * MS;
+    passed.retain(|(at, segment)| segment.from == End::A || segment.flags.has(Flags::SYN) || !is_busy(*at));
+    expect_mainly(&passed, Cause::LocalRateLimit);
 }
 
 #[test]
