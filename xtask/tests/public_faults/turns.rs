@@ -362,8 +362,29 @@ fn sliding() -> Vec<Passed> {
     lines.passed(&handshake())
 }
 
+/// A window of 64 KiB that 13 bytes of B open by a quarter every 10 ms, in jumbo frames.
+fn sliding_in_jumbo_frames() -> Vec<Passed> {
+    const QUARTER: i64 = 16_384;
+    let mut lines = Lines::default();
+    let (mut sent, mut spoken) = (1, 1);
+    for nth in -4..300 {
+        let at = 90_000 + nth * 10_000;
+        if nth >= 0 {
+            let acked = 1 + (nth + 1) * QUARTER;
+            lines.add(at, format!("< P. {spoken}:{}(13) ack {acked} win 4000", spoken + 13));
+            spoken += 13;
+        }
+        for (after, len) in [(20, 8_960), (30, QUARTER - 8_960)] {
+            lines.add(at + after, format!("> P. {sent}:{}({len}) ack {spoken} win 502", sent + len));
+            sent += len;
+        }
+    }
+    lines.passed(&handshake().replace("mss 1460", "mss 8960"))
+}
+
 #[test]
 fn window_of_the_application_that_slides_is_no_turns() {
+    expect_mainly(&sliding_in_jumbo_frames(), Cause::ProtocolWindow);
     let report = report(&sliding());
     assert_eq!(main_finding(&report).cause, Cause::ProtocolWindow, "{:#?}", report.main().findings);
 }

@@ -16,6 +16,7 @@ use super::thresholds;
 use super::track::Finished;
 use super::window;
 use crate::cause::Cause;
+use crate::flow::ETHERNET_MSS;
 use crate::overview::{ScaleChanged, Steady};
 use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
@@ -427,7 +428,7 @@ impl Classifier<'_> {
         let turns = stretch.prompted.max(stretch.bursts_after_payload);
         let sent = stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into());
         let turned = i64::from(turns);
-        let grant = i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss);
+        let grant = i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss.min(ETHERNET_MSS));
         // Each grant lets out a part of what is in flight all the time; a request is all that is.
         let flight = i64::from(stretch.flight_max);
         let slides = flight >= grant && flight * turned >= sent * thresholds::SLIDING_PART;

@@ -55,7 +55,7 @@ pub const CLOCKED_BY_ACKS: f64 = 0.7;
 /// in a TLS record about 50, SSH's window adjust (RFC 4254, section 5.2) in its packet up to 84.
 pub const CREDIT_BYTES: u32 = 90;
 
-/// The least that a grant of credit lets out, in full segments: less may be an answer.
+/// The least that a grant of credit lets out, in full segments, of Ethernet at most: less may be an answer.
 pub const CREDIT_SEGMENTS: u32 = 8;
 
 /// If all that was sent had arrived before, a few bytes that let out less than this may be a request: the smallest window in
