@@ -209,8 +209,7 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, times: &Times
     };
     let unprompted = context.at_sender.then(|| own(|stretch| stretch.sent_after));
     let waited_by_itself = !context.at_sender || own(|stretch| stretch.waited_for) >= thresholds::SET_OFF;
-    let share = if repaired { thresholds::STEADY_SHARE_POLICED } else { thresholds::STEADY_SHARE };
-    let is_steady = alike as f64 >= share * lasted as f64
+    let is_steady = alike as f64 >= thresholds::STEADY_SHARE * lasted as f64
         && unprompted.is_none_or(|part| part >= thresholds::SET_OFF)
         && waited_by_itself;
     is_steady.then_some(Steady { rate, flight, unprompted })

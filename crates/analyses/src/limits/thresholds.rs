@@ -202,8 +202,9 @@ pub const STEADY_SPREAD: f64 = 0.1;
 /// super-packet more or less.
 pub const STEADY_DEPARTURES: f64 = 0.05;
 
-/// For this part of its sending time at least. BBR probes for more in one RTT of eight, and drains in the next.
-pub const STEADY_SHARE: f64 = 0.9;
+/// For this part of its sending time at least. BBR probes for more in one RTT of eight, and drains in the next. A rate
+/// learnt from a policer is tried again after 48 RTTs, which takes six or so (`bbr_lt_bw_max_rtts`, 6.18).
+pub const STEADY_SHARE: f64 = 0.85;
 
 /// Its path has no queue: for a fiftieth of its sending time at most, which is slow start's.
 pub const STEADY_QUEUED_PART: i64 = 50;
@@ -212,11 +213,8 @@ pub const STEADY_QUEUED_PART: i64 = 50;
 pub const STEADY_WAITED_PART: i64 = 10;
 
 /// A sender that repaired losses for longer than a fiftieth of its sending time learnt its rate from a policer
-/// (`bbr_lt_bw_sampling`, 6.18) ...
+/// (`bbr_lt_bw_sampling`, 6.18).
 pub const STEADY_REPAIRED_PART: i64 = 50;
-
-/// ... and after 48 RTTs it tries again whether there is more (`bbr_lt_bw_max_rtts`), which takes six or so.
-pub const STEADY_SHARE_POLICED: f64 = 0.85;
 
 /// By less than this part, the RTTs of a flow of few segments vary without a queue.
 pub const DISTURBING_PART: u32 = 4;
