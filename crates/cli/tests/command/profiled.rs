@@ -163,9 +163,13 @@ fn interrupted_recording_is_readable_and_leaves_no_process() {
             assert!(begun.elapsed() < Duration::from_secs(30), "it does not begin");
             thread::sleep(Duration::from_millis(10));
         }
-        // There has to be something to sample.
-        let busy = Command::new(BUSY[0]).args(&BUSY[1..]).status().expect("it runs");
-        assert!(busy.success());
+        // There has to be something to sample, and perf begins some time after its header.
+        let size = || fs::metadata(&out).map_or(0, |found| found.len());
+        let header = size();
+        while size() <= header && begun.elapsed() < Duration::from_secs(30) {
+            let busy = Command::new(BUSY[0]).args(&BUSY[1..]).status().expect("it runs");
+            assert!(busy.success());
+        }
         send_signal(&child, signal);
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), code, "{}", text(&output.stderr));
