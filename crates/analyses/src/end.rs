@@ -343,15 +343,12 @@ impl EndState {
         }
         if placed.label == Label::New {
             let edge = self.outstanding.una() + peer.window.current;
-            let room = edge.distance_from(self.outstanding.nxt());
+            let least = least_sent(mss, peer.window.max);
             // If the scale of a window is unknown, so is what fills it.
-            let is_full = room < i64::from(mss.max(1))
-                && room < i64::from(least_sent(mss, peer.window.max))
+            let is_full = self.outstanding.nxt() + least > edge
                 && peer.window.count > 0
                 && peer.scale != ScaleKnown::Unknown;
-            if is_full {
-                self.window_full += 1;
-            }
+            self.window_full += u64::from(is_full);
         }
         judged
     }
@@ -676,7 +673,7 @@ impl EndState {
         acked: &Acked,
         outstanding: impl FnOnce() -> i64,
     ) {
-        if segment.len == 0 && acked.advanced == 0 && segment.sequence_len() == 0 && outstanding() > 0 {
+        if acked.advanced == 0 && segment.sequence_len() == 0 && outstanding() > 0 {
             let same = self.last_ack == Some((ack, segment.window)) || !segment.sack.is_empty();
             self.duplicate_acks += u64::from(same);
         }

@@ -41,6 +41,12 @@ pub struct FlowState {
     over: bool,
 }
 
+/// The end with this index, and the other.
+fn end_and_peer(ends: &mut [EndState; 2], me: usize) -> (&mut EndState, &mut EndState) {
+    let [a, b] = ends;
+    if me == 0 { (a, b) } else { (b, a) }
+}
+
 impl FlowState {
     /// A flow without segments so far. `given` is the user's location of the tap.
     pub fn new(key: FlowKey, given: Option<VantageOverride>) -> Self {
@@ -88,8 +94,7 @@ impl FlowState {
         // A clock that steps back must not make time negative, and one that jumps must not overflow it.
         let at = at.min(LATEST).max(self.last);
         let me = segment.from.index();
-        let [a, b] = &mut self.ends;
-        let (end, peer) = if me == 0 { (a, b) } else { (b, a) };
+        let (end, peer) = end_and_peer(&mut self.ends, me);
         if end.copies.is_copy(at, segment, &end.order, || peer.is_captured_twice()) {
             return end.repeats(at, segment);
         }
@@ -111,8 +116,7 @@ impl FlowState {
         let silence = at.nanos_since(self.last);
         self.last = at;
         let begin = self.begin;
-        let [a, b] = &mut self.ends;
-        let (me, peer) = if me == 0 { (a, b) } else { (b, a) };
+        let (me, peer) = end_and_peer(&mut self.ends, me);
         me.packets += 1;
         if !segment.flags.has(Flags::RST) {
             peer.unheard = None;

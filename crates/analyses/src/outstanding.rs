@@ -241,28 +241,12 @@ impl Outstanding {
                 self.retransmitting = true;
             }
             let unique = (filled + beyond) as u32;
-            return Placed {
-                label,
-                end: new.end,
-                unique,
-                repeated: false,
-                tail,
-                left_hole: false,
-                shows_spurious: false,
-            };
+            return Placed { label, tail, ..Placed::next(unique, new.end) };
         }
         if self.unseen.as_mut().is_some_and(|unseen| unseen.takes(&new)) {
             // Acknowledged first and seen then: the capture has them in the wrong order.
             let unique = new.end.distance_from(new.start) as u32;
-            return Placed {
-                label: Label::New,
-                end: new.end,
-                unique,
-                repeated: false,
-                tail: false,
-                left_hole: false,
-                shows_spurious: false,
-            };
+            return Placed { tail: false, ..Placed::next(unique, new.end) };
         }
         let answered = new.end <= self.una || self.sacked.contains(new.start);
         let first = self.records.partition_point(|record| record.end <= new.start);
@@ -284,15 +268,7 @@ impl Outstanding {
             && (alike
                 || before.is_some_and(|before| apart::same_frame(&before, &new, segment, order, nearest)));
         if self.copied {
-            return Placed {
-                label: Label::Duplicate,
-                end: new.end,
-                unique: 0,
-                repeated: false,
-                tail,
-                left_hole: false,
-                shows_spurious: false,
-            };
+            return Placed { label: Label::Duplicate, tail, ..Placed::next(0, new.end) };
         }
         let resent =
             self.retransmission_before(new.start, before.as_ref()).map(|retransmission| retransmission.at);
@@ -303,15 +279,7 @@ impl Outstanding {
                 retransmissions.into_iter().find(|r| r.start < new.end && new.start < r.end && !r.spurious);
             let shows_spurious = original.map(|found| self.spurious.push(found.mark_spurious())).is_some();
             let label = Label::OutOfOrder;
-            return Placed {
-                label,
-                end: new.end,
-                unique: 0,
-                repeated: false,
-                tail,
-                left_hole: false,
-                shows_spurious,
-            };
+            return Placed { label, tail, shows_spurious, ..Placed::next(0, new.end) };
         }
         // Of a super-packet, another part may have been retransmitted before.
         let repeated = resent.is_some() && before.is_some_and(|before| before.again > 0);
@@ -331,15 +299,7 @@ impl Outstanding {
         if !answered {
             self.remember(&new, segment, before.as_ref());
         }
-        Placed {
-            label,
-            end: new.end,
-            unique: beyond as u32,
-            repeated,
-            tail,
-            left_hole: false,
-            shows_spurious: false,
-        }
+        Placed { label, repeated, tail, ..Placed::next(beyond as u32, new.end) }
     }
 
     /// The data that passed after its acknowledgment.

@@ -269,7 +269,7 @@ impl Segment {
 
     /// The sequence number after the segment: SYN and FIN count one each (RFC 9293, section 3.4).
     pub fn end(&self) -> StreamOffset {
-        self.seq.plus(i64::from(self.len) + i64::from(self.flags.sequence_len()))
+        self.seq + self.sequence_len()
     }
 
     /// The offset of its first payload byte: after the SYN, if it has one (RFC 9293, section 3.4).

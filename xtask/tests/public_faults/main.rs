@@ -38,6 +38,11 @@ fn main_finding(report: &FlowReport) -> &Finding {
     report.main().findings.first().unwrap_or_else(|| panic!("no finding: {report:#?}"))
 }
 
+/// The share of the time of A's direction that goes to such causes.
+fn share_of(report: &FlowReport, is_one: impl Fn(Cause) -> bool) -> f64 {
+    report.main().findings.iter().filter(|finding| is_one(finding.cause)).map(|finding| finding.share).sum()
+}
+
 /// `cause` has the most time, more than four fifths, and evidence of the kind `slug`.
 #[track_caller]
 fn expect(report: &FlowReport, cause: Cause, slug: &str) -> Evidence {

@@ -4,7 +4,7 @@
 use crate::captures::{at_random, handshake, losing, narrow};
 use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer};
 use crate::wire::{Passed, count, labels, report, script};
-use crate::{DELAYS, expect_mainly, expect_none, main_finding};
+use crate::{DELAYS, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Label};
 use slowpath_model::{End, Flags, Instant};
 use std::fmt::Write as _;
@@ -182,10 +182,7 @@ fn flight_that_climbs_by_segments_is_a_congestion_window() {
     let (amount, rate) = (6_000_000, 10 * TEN_MBIT);
     let taps = transfer(Setup { amount, rate, fate, ..Setup::default() });
     let report = report(&reacting_within(20_000..1_600_000, taps.a));
-    let share = |cause| {
-        let of = report.main().findings.iter().filter(|finding| finding.cause == cause);
-        of.map(|finding| finding.share).sum::<f64>()
-    };
+    let share = |cause| share_of(&report, |one| one == cause);
     assert!(share(Cause::AfterLoss) > 0.5, "{:#?}", report.main().findings);
     assert!(share(Cause::SenderIdle) < 0.25, "{:#?}", report.main().findings);
 }
@@ -253,10 +250,7 @@ fn one_segment_in_flight_stays_a_full_buffer_after_losses() {
         at += 0.000_05;
     }
     let report = report(&script(&lines));
-    let share = |cause| {
-        let of = report.main().findings.iter().filter(|finding| finding.cause == cause);
-        of.map(|finding| finding.share).sum::<f64>()
-    };
+    let share = |cause| share_of(&report, |one| one == cause);
     assert!(share(Cause::SendBufferFull) > 0.35, "{:#?}", report.main().findings);
     assert!(share(Cause::AfterLoss) + share(Cause::SlowStart) < 0.1, "{:#?}", report.main().findings);
 }

@@ -3,8 +3,7 @@
 use crate::captures::handshake;
 use crate::transfer::{MS, MSS, Setup, transfer};
 use crate::wire::{Passed, report, script};
-use crate::{expect, expect_mainly, expect_none, main_finding};
-use slowpath_analyses::report::FlowReport;
+use crate::{expect, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Evidence, Limit};
 use slowpath_model::{End, Segment};
 use std::collections::VecDeque;
@@ -61,11 +60,6 @@ impl Stream {
         let lines: Vec<String> = self.lines.into_iter().map(|(_, line)| line).collect();
         script(&(handshake() + &lines.join("\n")))
     }
-}
-
-/// The share of the time of A's direction that goes to such causes.
-fn share_of(report: &FlowReport, is_one: impl Fn(Cause) -> bool) -> f64 {
-    report.main().findings.iter().filter(|finding| is_one(finding.cause)).map(|finding| finding.share).sum()
 }
 
 /// A frame of 11 kB every 30 ms, each thirtieth of 100 kB, acknowledged half a millisecond before another is written.

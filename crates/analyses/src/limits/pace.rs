@@ -60,9 +60,7 @@ impl Reactions {
     /// New data followed an ACK within a quarter of the time between ACKs, directly or in a burst, or it did not.
     pub fn note(&mut self, soon: bool) {
         self.all += 1;
-        if soon {
-            self.soon += 1;
-        }
+        self.soon += u64::from(soon);
     }
 
     /// Whether ACKs trigger the sender, however long it takes.

@@ -18,11 +18,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(crate) struct Pair([u64; 5]);
 
 impl PartialEq for Pair {
-    /// As one comparison; the derived one is a call. Two words say all of IPv4.
+    /// As one comparison; the derived one is a call.
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
         let ([a, b, c, d, e], [p, q, r, s, t]) = (self.0, other.0);
-        (a ^ p) | (b ^ q) | (e ^ t) == 0 && (e & V6 != V6 || (c ^ r) | (d ^ s) == 0)
+        (a ^ p) | (b ^ q) | (c ^ r) | (d ^ s) | (e ^ t) == 0
     }
 }
 

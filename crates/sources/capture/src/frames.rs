@@ -214,7 +214,7 @@ impl<'s, S: Sink> Frames<'s, S> {
             self.steps_back(stamp);
         }
         self.last = stamp;
-        Instant::from_nanos(Instant::from_nanos(stamp).nanos_since(Instant::from_nanos(epoch)))
+        Instant::from_nanos(stamp.saturating_sub(epoch))
     }
 
     #[cold]

@@ -2,6 +2,7 @@
 //! refuses to load such a program (`bpf/list.h`).
 
 use crate::error::LiveError;
+use crate::object::{map, program};
 use crate::ring::Ring;
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, ProgramInput, ProgramMut};
 use std::io::{ErrorKind, Read};
@@ -12,8 +13,6 @@ use std::time::Duration;
 const CLOCK_LOOKS: usize = 5;
 /// Flows whose cookies are asked for at once.
 const COOKIES: u32 = 1024;
-/// Stands for "there are no more": no socket has it.
-const NO_COOKIE: [u8; 8] = [0; 8];
 
 /// A way to read the live flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +42,9 @@ pub(crate) enum Flows {
 impl Flows {
     /// Of a probe that was loaded for this way.
     pub(crate) fn of(object: &Object, way: Way) -> Result<Self, LiveError> {
-        let map = |name: &str| object.maps().find(|map| map.name() == name).ok_or(LiveError::BadProbe);
         Ok(match way {
             Way::Iterator => {
-                let attached = program(object, way)?.attach_iter(map("flows")?.as_fd());
+                let attached = program(object, way.program())?.attach_iter(map(object, "flows")?.as_fd());
                 Self::Iterator(attached.map_err(LiveError::bpf("attach the probe's iterator"))?)
             }
             Way::List => Self::List(Ring::of(object, "alive")?),
@@ -58,14 +56,15 @@ impl Flows {
         match self {
             Self::Iterator(iterator) => read_all(iterator, into),
             Self::List(alive) => {
-                let program = program(object, Way::List)?;
-                let list = object.maps().find(|map| map.name() == "list").ok_or(LiveError::BadProbe)?;
+                let program = program(object, Way::List.program())?;
+                let list = map(object, "list")?;
                 let listed = list.lookup_batch(COOKIES, MapFlags::ANY, MapFlags::ANY);
-                for (cookie, _) in listed.map_err(LiveError::bpf("read the list of flows"))? {
-                    ask(&program, &cookie)?;
+                for (mut cookie, _) in listed.map_err(LiveError::bpf("read the list of flows"))? {
+                    ask(&program, &mut cookie)?;
                     alive.take(into)?;
                 }
-                ask(&program, &NO_COOKIE)
+                // There are no more: no socket has the cookie 0.
+                ask(&program, &mut [0; 8])
             }
         }
     }
@@ -81,14 +80,9 @@ impl Flows {
     }
 }
 
-fn program(object: &Object, way: Way) -> Result<ProgramMut<'_>, LiveError> {
-    object.progs_mut().find(|program| program.name() == way.program()).ok_or(LiveError::BadProbe)
-}
-
 /// Runs the program that reads one flow.
-fn ask(program: &ProgramMut<'_>, cookie: &[u8]) -> Result<(), LiveError> {
-    let mut cookie = cookie.to_vec();
-    let input = ProgramInput { context_in: Some(&mut cookie), ..ProgramInput::default() };
+fn ask(program: &ProgramMut<'_>, cookie: &mut [u8]) -> Result<(), LiveError> {
+    let input = ProgramInput { context_in: Some(cookie), ..ProgramInput::default() };
     program.test_run(input).map(drop).map_err(LiveError::bpf("read a flow"))
 }
 

@@ -45,6 +45,7 @@ mod drops;
 mod error;
 mod flows;
 mod libbpf_log;
+mod object;
 mod own;
 mod owners;
 mod probe;

@@ -4,6 +4,7 @@ use crate::drops::Reasons;
 use crate::error::LiveError;
 use crate::flows::{Flows, Way};
 use crate::libbpf_log;
+use crate::object;
 use crate::raw::{Look, REASONS};
 use crate::record::{Config, Exact, NETNSES, Softirqs, Totals, Waits};
 use crate::ring::Ring;
@@ -11,15 +12,10 @@ use crate::stamps::{Stamps, are_made_before_queue, tai_minus_realtime_ns, tick_n
 use bytemuck::{Pod, Zeroable};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{FuncProto, Typedef};
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{Link, MapCore, MapFlags, Object};
 use slowpath_files::need_descriptors;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
-
-/// The programs, compiled from `bpf/` in the form that the kernel loads.
-#[repr(C, align(8))]
-struct Aligned<T: ?Sized>(T);
-static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o")));
 
 /// Which flows are watched. A flow has to match everything that is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,11 +101,8 @@ const HOOKS: [Hook; 13] = [
 const SIZES: &str = "the sizes of what was lost";
 const SOFTIRQS: &str = "how long receive softirqs waited to run";
 const KFREE_SKB: &str = "kfree_skb";
-/// The oracle's hook, and its maps.
+/// The oracle's hook.
 const ARRIVAL: Hook = Hook { program: "slowpath_arrival", tracepoint: "netif_receive_skb", without: None };
-const ORACLE_MAPS: [&str; 2] = ["flights", "exact"];
-/// Maps of [`Way::List`].
-const LIST_MAPS: [&str; 2] = ["list", "alive"];
 const IN_RING: &str =
     "how long each packet lay in a card's ring: the kernel stamps them after it has taken them out";
 const IN_CPU_QUEUE: &str = "how long packets waited in a CPU's queue: they are stamped after that (net.core.netdev_tstamp_prequeue = 0)";
@@ -153,18 +146,23 @@ impl Probe {
             has_iterator: (way == Way::Iterator).into(),
             ..Config::default()
         };
-        let load = |way| load(&there, way, &config(way)).map(|object| (object, way));
-        let loaded = if filter.one_by_one { load(Way::List) } else { load(Way::Iterator) };
-        // Some kernels refuse just the iterator; if they refuse the other way too, the first error says why.
-        let (object, way) = loaded.or_else(|error| load(Way::List).map_err(|_| error))?;
+        let load = |way: Way| {
+            let hooks = there.iter().map(|hook| hook.program);
+            object::load(&hooks.chain([way.program()]).collect::<Vec<_>>(), &config(way))
+                .map(|object| (object, way))
+        };
+        let (object, way) = match filter.one_by_one {
+            true => load(Way::List)?,
+            // Some kernels refuse just the iterator; if they refuse the other way too, the first error says why.
+            false => load(Way::Iterator).or_else(|error| load(Way::List).map_err(|_| error))?,
+        };
         let flows = Flows::of(&object, way)?;
         flows.set_clocks(&object)?;
         let stamps = Stamps::on()?;
         let mut links = Vec::new();
         for hook in there {
-            let program = object.progs_mut().find(|program| program.name() == hook.program);
-            let attached = program.map(|program| program.attach_trace()).transpose();
-            links.extend(attached.map_err(LiveError::bpf("attach the probe"))?);
+            let attached = object::program(&object, hook.program)?.attach_trace();
+            links.push(attached.map_err(LiveError::bpf("attach the probe"))?);
         }
         let records = Ring::of(&object, "records")?;
         let mut unseen: Vec<_> = missing.iter().filter_map(|hook| hook.without).collect();
@@ -290,7 +288,7 @@ impl Probe {
     }
 
     fn entry_of_cpus<T: Pod>(&self, name: &str, entry: u32) -> Result<Vec<T>, LiveError> {
-        let map = self.object.maps().find(|map| map.name() == name).ok_or(LiveError::BadProbe)?;
+        let map = object::map(&self.object, name)?;
         let found = map.lookup_percpu(&entry.to_ne_bytes(), MapFlags::ANY);
         let found = found.map_err(LiveError::bpf("read what the probe counted"))?.unwrap_or_default();
         let read = |bytes: &Vec<u8>| Some(bytemuck::pod_read_unaligned(bytes.get(..size_of::<T>())?));
@@ -329,33 +327,4 @@ fn arguments(btf: &Btf<'_>, tracepoint: &str) -> Option<usize> {
     let function = FuncProto::try_from(pointer.next_type()?).ok()?;
     // The first is the tracing machinery's own.
     function.len().checked_sub(1)
-}
-
-/// Loads the programs of these hooks, and the one that reads the flows in this way.
-fn load(hooks: &[&Hook], way: Way, config: &Config) -> Result<Object, LiveError> {
-    let opening = || LiveError::bpf("open the probe");
-    let mut open = ObjectBuilder::default().open_memory(&OBJECT.0).map_err(opening())?;
-    for mut program in open.progs_mut() {
-        let is_used =
-            program.name() == way.program() || hooks.iter().any(|hook| program.name() == hook.program);
-        program.set_autoload(is_used);
-    }
-    for mut map in open.maps_mut() {
-        let is_of = |names: &[&str]| names.iter().any(|name| map.name() == *name);
-        let is_unused = is_of(&ORACLE_MAPS) && config.is_exact == 0 || is_of(&LIST_MAPS) && way != Way::List;
-        map.set_autocreate(!is_unused).map_err(opening())?;
-    }
-    configure(&mut open, config)?;
-    open.load().map_err(LiveError::bpf("load the probe"))
-}
-
-/// Writes the settings of the programs before they are loaded.
-fn configure(open: &mut OpenObject, config: &Config) -> Result<(), LiveError> {
-    let mut map = open.maps_mut().find(|map| map.name() == ".rodata.config").ok_or(LiveError::BadProbe)?;
-    let value = map.initial_value_mut().ok_or(LiveError::BadProbe)?;
-    value
-        .get_mut(..size_of::<Config>())
-        .ok_or(LiveError::BadProbe)?
-        .copy_from_slice(bytemuck::bytes_of(config));
-    Ok(())
 }

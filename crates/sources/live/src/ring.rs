@@ -1,7 +1,8 @@
 //! What the probe writes to a ring buffer.
 
 use crate::error::LiveError;
-use libbpf_rs::{MapCore, Object, RingBuffer, RingBufferBuilder};
+use crate::object::map;
+use libbpf_rs::{Object, RingBuffer, RingBufferBuilder};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -13,7 +14,7 @@ pub(crate) struct Ring {
 
 impl Ring {
     pub(crate) fn of(object: &Object, name: &str) -> Result<Self, LiveError> {
-        let map = object.maps().find(|map| map.name() == name).ok_or(LiveError::BadProbe)?;
+        let map = map(object, name)?;
         let read = Rc::new(RefCell::new(Vec::new()));
         let into = Rc::clone(&read);
         let mut ring = RingBufferBuilder::new();

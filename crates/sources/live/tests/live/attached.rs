@@ -66,9 +66,7 @@ fn socket_samples_match_inet_diag() {
 #[test]
 #[ignore = "needs root"]
 fn socket_samples_match_inet_diag_one_by_one() {
-    let version = kernel_version();
-    if version < (6, 2) {
-        println!("not judged: one by one: Linux {}.{} is older than 6.2", version.0, version.1);
+    if is_older_than((6, 2), "one by one") {
         return;
     }
     in_own_namespace(|| {
@@ -110,6 +108,18 @@ fn kernel_version() -> (u32, u32) {
     (next(), next())
 }
 
+/// Whether this kernel is too old for `what`, which is then said.
+fn is_older_than(least: (u32, u32), what: &str) -> bool {
+    let version = kernel_version();
+    if version < least {
+        println!(
+            "not judged: {what}: Linux {}.{} is older than {}.{}",
+            version.0, version.1, least.0, least.1
+        );
+    }
+    version < least
+}
+
 /// Features added after Linux 6.1.
 struct Later {
     /// How its absence is reported.
@@ -132,11 +142,10 @@ const ON_ALL: &str = "how long each packet lay in a card's ring";
 #[test]
 #[ignore = "needs root"]
 fn missing_hooks_are_those_this_kernel_lacks() {
-    let version = kernel_version();
-    if version < (6, 1) {
-        println!("not judged: hooks: Linux {}.{} is older than 6.1", version.0, version.1);
+    if is_older_than((6, 1), "hooks") {
         return;
     }
+    let version = kernel_version();
     in_own_namespace(move || {
         let live = start();
         println!("Linux {}.{} does not show: {:?}", version.0, version.1, live.unseen());
