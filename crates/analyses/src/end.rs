@@ -572,7 +572,10 @@ impl EndState {
             field: segment.window,
             sacked: self.outstanding.sacked_total(),
             delivered,
-            round_trip,
+            // Where only the receiver's part of it is measured, that is nothing.
+            round_trip: round_trip.filter(|_| {
+                segment.timestamps.is_some() || near.is_here() || !me.distance.answering().is_here()
+            }),
             marks,
             late_since,
             payload: segment.len,

@@ -11,6 +11,7 @@ mod print;
 mod right;
 mod run;
 mod stalls;
+mod unstamped;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
@@ -31,6 +32,9 @@ pub struct Score {
     /// Only runs whose name begins so
     #[arg(long, value_name = "NAME", default_value = "")]
     only: String,
+    /// Score the captures as if neither host had timestamps (RFC 7323)
+    #[arg(long)]
+    without_timestamps: bool,
     /// Print every run, not only those with something wrong
     #[arg(long)]
     verbose: bool,
@@ -98,7 +102,8 @@ impl Score {
         let (mut limits, mut by_time, mut stalls, mut labels, mut counts) = Default::default();
         let mut live = Live::default();
         for name in &names {
-            let run = Run::read(name).with_context(|| name.display().to_string())?;
+            let run =
+                Run::read(name, !self.without_timestamps).with_context(|| name.display().to_string())?;
             limits::add(&mut limits, &run)?;
             by_time::add(&mut by_time, &run)?;
             stalls::add(&mut stalls, &run);

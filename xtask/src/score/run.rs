@@ -1,5 +1,6 @@
 //! One labelled run: its truth, and slowpath's reports of its two recordings.
 
+use super::unstamped::Unstamped;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use slowpath_analyses::pairing::{Both, Collector, CollectorOptions, Tap, pair, verdict};
@@ -87,8 +88,8 @@ impl Labels for Collect {
 }
 
 impl Run {
-    /// Reads the truth and analyses both recordings.
-    pub fn read(folder: &Path) -> Result<Self> {
+    /// Reads the truth and analyses both recordings, with or without the segments' timestamps.
+    pub fn read(folder: &Path, with_timestamps: bool) -> Result<Self> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(folder.join("truth.json")).context("truth.json")?;
         let truth: Truth = serde_json::from_str(&text).context("truth.json")?;
@@ -97,7 +98,8 @@ impl Run {
         let ports: HashSet<u16> =
             truth.connections.iter().map(|connection| connection.receiver.local.port()).collect();
         let format = truth.case.experiment().recording.format;
-        let watched = |host: Host| watch(&folder.join(recording_file(host, format)), &ports);
+        let file = |host: Host| folder.join(recording_file(host, format));
+        let watched = |host: Host| watch(&file(host), &ports, with_timestamps);
         let (sender, sender_tap) = watched(Host::Sender)?;
         let (receiver, receiver_tap) = watched(Host::Receiver)?;
         let merged = merge(&sender, &receiver, &[sender_tap, receiver_tap]);
@@ -117,10 +119,12 @@ impl Run {
     }
 }
 
-fn watch(file: &Path, ports: &HashSet<u16>) -> Result<(Watched, Tap)> {
+fn watch(file: &Path, ports: &HashSet<u16>, with_timestamps: bool) -> Result<(Watched, Tap)> {
     let mut analysis = Analysis::with_labels(AnalysisOptions::default(), Collect::default());
     let mut collector = Collector::new(CollectorOptions::default());
-    let summary = Capture::open(file)?.run(&mut Both(&mut analysis, &mut collector))?;
+    let mut both = Both(&mut analysis, &mut collector);
+    let capture = Capture::open(file)?;
+    let summary = if with_timestamps { capture.run(&mut both) } else { capture.run(&mut Unstamped(both)) }?;
     let epoch_ns = summary.epoch_ns.context("no frames")?;
     let mut flows = Vec::new();
     let (_, Collect(mut labelled)) = analysis.finish_each(|flow| flows.push(flow));

@@ -19,6 +19,7 @@ mod stacks;
 mod statements;
 mod transfer;
 mod turns;
+mod unstamped;
 mod window_scale;
 mod wire;
 mod writers;

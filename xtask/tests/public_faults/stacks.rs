@@ -196,7 +196,7 @@ fn window_that_exceeds_a_full_path_limits_nothing() {
     expect_mainly(&transfer(setup(12_500)).a, Cause::WindowScaleTooSmall);
 }
 
-fn without_timestamps(mut passed: Vec<Passed>) -> Vec<Passed> {
+pub fn without_timestamps(mut passed: Vec<Passed>) -> Vec<Passed> {
     for (_, segment) in &mut passed {
         (segment.timestamps, segment.mss) = (None, segment.mss.map(|_| MSS as u16));
     }

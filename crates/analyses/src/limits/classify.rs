@@ -530,7 +530,7 @@ impl Classifier<'_> {
                 }
             } else if at < thresholds::STUCK_AFTER {
                 Cause::SlowStart
-            } else if self.context.queue_shows && !self.had_more_in_flight(at) {
+            } else if self.queue_shows(stretch) && !self.had_more_in_flight(at) {
                 Cause::EarlyExit
             } else {
                 Cause::Undetermined
@@ -538,7 +538,7 @@ impl Classifier<'_> {
         }
         if self.paced_at_the_peak(stretch, rate) {
             Cause::BottleneckFull
-        } else if !self.context.queue_shows
+        } else if !self.queue_shows(stretch)
             && self.overview.seldom_repaired
             && self.is_at_the_peak(stretch, rate)
         {
@@ -563,6 +563,11 @@ impl Classifier<'_> {
             queue::stood_throughout(self.overview, stretch) && pace::is_even(stretch, stretch.rtt_min);
         let cause = if is_full { queue::cause(stretch.rtt_min - base, base) } else { None };
         cause.unwrap_or(Cause::SendBufferFull)
+    }
+
+    /// Whether a queue in `stretch` would show.
+    const fn queue_shows(&self, stretch: &Stretch) -> bool {
+        self.context.queue_shows || stretch.rtt_min != u32::MAX
     }
 
     /// Whether far more was in flight before the stretch at `at`: without a loss, no congestion window shrinks.
@@ -620,7 +625,12 @@ impl Classifier<'_> {
     /// Delivery at the highest rate the flow ever had, evenly over the RTT: a bottleneck kept just busy, as BBR
     /// intends.
     fn paced_at_the_peak(&self, stretch: &Stretch, rate: f64) -> bool {
-        self.is_at_the_peak(stretch, rate) && self.overview.queued > 0
+        self.is_at_the_peak(stretch, rate) && self.overview.queued > 0 && self.may_fill_path(rate)
+    }
+
+    /// Whether trains do not show that the path carries far more than `rate`.
+    pub(super) fn may_fill_path(&self, rate: f64) -> bool {
+        self.capacity.is_none_or(|capacity| rate >= thresholds::AT_CAPACITY.0 * capacity)
     }
 
     /// Delivery at the highest rate the flow ever had, evenly.

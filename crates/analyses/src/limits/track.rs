@@ -5,10 +5,12 @@
 //! (its distance has passed). At the sender the queue is empty and costs nothing; one mechanism serves every vantage.
 
 mod beyond;
+mod far_away;
 mod finished;
 mod nagle;
 mod prompts;
 mod silences;
+mod unstamped;
 
 pub use finished::Finished;
 
@@ -27,6 +29,7 @@ use beyond::Beyond;
 use nagle::Nagle;
 use slowpath_model::{Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
+use unstamped::Unstamped;
 
 /// What still counts of the answers so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,6 +110,7 @@ pub struct Track {
     reactions: Reactions,
     trains: Trains,
     other_scale: OtherScale,
+    unstamped: Unstamped,
     /// See [`Self::date_silence`].
     dated_silence: i64,
     /// Since when the sender knows of a hole, by SACK.
@@ -134,9 +138,6 @@ const LATE_BY_ITSELF: i64 = 10_000_000;
 
 /// A window field from this on stands at its maximum but for a segment.
 const LARGE_FIELD: u16 = 64_000;
-
-/// Answers kept for a sender that does not react: more than any window has segments in flight.
-const MOST_PENDING: usize = 1 << 16;
 
 impl Track {
     /// A direction whose time begins at `from` with `una` as the lowest offset not acknowledged.
@@ -183,6 +184,7 @@ impl Track {
             reactions: Reactions::default(),
             trains: Trains::default(),
             other_scale: OtherScale::default(),
+            unstamped: Unstamped::default(),
             dated_silence: 0,
             missing_since: None,
             pushed: false,
@@ -324,6 +326,7 @@ impl Track {
         if self.known.taken_back > 0 {
             self.current.marks.set(Marks::TAKEN_BACK);
         }
+        self.current.rtt_min = self.current.rtt_min.min(self.unstamped.standing().map_or(u32::MAX, micros));
     }
 
     /// Ends the current stretch here.
@@ -337,33 +340,6 @@ impl Track {
         self.open_since_sent = 0;
         self.round_end = self.nxt;
         self.reach_before = self.known.reach;
-    }
-
-    /// Gives the sender the answers that it must know by `at`; `echo` is the timestamp it has just echoed.
-    #[inline(never)]
-    fn catch_up(&mut self, at: Instant, echo: Option<u32>, near: &Distance, rto: &LinuxRto) {
-        while let Some(answer) = self.pending.front() {
-            let age = at.nanos_since(answer.at);
-            let knows = match (echo, answer.tsval) {
-                (Some(echo), Some(val)) => {
-                    let ahead = echo.wrapping_sub(val) as i32;
-                    ahead > 0 || (ahead == 0 && age >= near.min().unwrap_or(0) * 9 / 10)
-                }
-                _ => false,
-            };
-            let due = if answer.tsval.is_some() {
-                near.recent() + near.recent() / 4 + 2_000_000
-            } else {
-                near.recent() * 15 / 16
-            };
-            if !knows && due > age {
-                break;
-            }
-            let Some(answer) = self.pending.pop_front() else { break };
-            // However it shows, the sender learnt it when it arrived there.
-            let arrived = answer.at.plus_nanos(near.lately()).clamp(self.last, at.max(self.last));
-            self.learn(arrived, &answer, rto);
-        }
     }
 
     /// With data outstanding and no answer for two RTTs, the time beyond one was spent under way. `asked` returns when
@@ -415,21 +391,6 @@ impl Track {
         now > before.map(|before| before + self.mss)
     }
 
-    /// Processes an answer that the sender learns of later than the tap.
-    #[inline(never)]
-    fn answered_far_away(&mut self, answer: Answer, near: &Distance, rto: &LinuxRto) {
-        self.catch_up(answer.at, None, near, rto);
-        if near.min().is_none() {
-            self.unplaced = Some(answer.at);
-            self.learn(answer.at, &answer, rto);
-        } else {
-            if self.pending.len() == MOST_PENDING {
-                self.pending.pop_front();
-            }
-            self.pending.push_back(answer);
-        }
-    }
-
     #[inline(always)]
     fn learn(&mut self, at: Instant, answer: &Answer, rto: &LinuxRto) {
         self.told = answer.marks;
@@ -448,9 +409,12 @@ impl Track {
         }
         self.account(at, hold, rto);
         self.told = Marks::default();
-        if hold == Hold::Open && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss)) {
-            // The outstanding data had fallen to half and nothing followed: there was nothing to send. What this answer
-            // makes of it does not count for the past.
+        if hold == Hold::Open
+            && !self.unstamped.is_needed
+            && self.unanswered > (self.flight_sent / 2).max(3 * i64::from(self.mss))
+        {
+            // The outstanding data had fallen to half and nothing followed, as far as it is known when answers reach the
+            // sender: there was nothing to send. What this answer makes of it does not count for the past.
             self.was_dry();
         }
         self.unanswered += answer.delivered;
@@ -530,6 +494,7 @@ impl Track {
     ) {
         if !self.pending.is_empty() {
             if segment.timestamps.is_none() {
+                self.date_reaction(at, placed, near);
                 self.beyond_known(at, segment.end(), rto);
             }
             self.catch_up(at, segment.timestamps.map(|stamps| stamps.ecr), near, rto);

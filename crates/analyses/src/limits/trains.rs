@@ -3,13 +3,20 @@
 //! A burst after a pause (the initial window, a round of slow start, what an ACK of much let out) leaves back to back, so
 //! its segments arrive at the rate of the slowest link: its dispersion is the path's capacity (Jain and Dovrolis,
 //! SIGCOMM 2002; Dovrolis, Ramanathan and Moore, INFOCOM 2001). What later arrives without a pause at that rate fills the
-//! path, whether or not RTTs show a queue. A sender that paces spreads its bursts and makes the capacity seem smaller
-//! than what it later sends. A shaper on the sending host shows the same: from afar, it is a part of the path.
+//! path, whether or not RTTs show a queue. A sender that paces spreads its bursts, in pieces; such are no trains. A shaper on the sending host shows the same: from afar, it is a part of the path.
 
 use slowpath_model::Instant;
 
 /// Segments of the shortest train: an initial window of today's has ten (RFC 6928), and several trains are compared.
 const LEAST_SEGMENTS: u32 = 5;
+
+/// Segments of the first burst that leave at once, whatever follows (RFC 6928, section 2).
+const INITIAL_WINDOW: u32 = 10;
+
+/// Closer than this part of the mean gap, and the part of a train that may be so: the bursts of a paced sender are of a
+/// few segments each (two at least, `tcp_min_tso_segs`, 6.18), with gaps in between. A link delivers evenly.
+const CLOSE_PART: i64 = 2;
+const MOST_CLOSE_PART: u32 = 4;
 
 /// From so many full segments on, and this part of them with a push flag, pushing is a habit: of waiting data, Linux
 /// pushes at most every second segment (`tcp_min_tso_segs`, 6.18).
@@ -28,8 +35,12 @@ pub struct Trains {
     segments: u32,
     bytes: u64,
     follows_pause: bool,
-    /// The fastest, in bit/s.
-    fastest: f64,
+    /// Its segments that came far closer behind the one before than the others.
+    close: u32,
+    /// There was a train before it.
+    follows_train: bool,
+    /// The fastest, in bit/s, of those of 5 to 8, 9 to 16, 17 to 32 and more segments.
+    fastest: [f64; 4],
     /// Single full segments of the direction, and those with a push flag.
     full: u32,
     full_pushed: u32,
@@ -43,14 +54,20 @@ impl Trains {
         // Most are of one MSS, and a division costs more than the rest.
         let is_full = len == mss || len.is_multiple_of(mss.max(1));
         if self.segments > 0 && gap <= pause && is_full {
+            self.close += u32::from(gap * CLOSE_PART * i64::from(self.segments) < at.nanos_since(self.first));
             self.segments += 1;
             self.bytes += u64::from(len);
+            // A program that writes a segment at a time pushes each.
+            if self.segments == INITIAL_WINDOW && !self.follows_train && self.full_pushed * 2 < self.full {
+                self.note(at.nanos_since(self.first));
+            }
         } else {
             if gap > pause {
-                self.end();
+                self.end(rtt);
             }
             self.follows_pause = gap > pause || self.segments == 0;
-            (self.first, self.segments, self.bytes) = (at, u32::from(is_full), 0);
+            self.follows_train = self.segments > 0;
+            (self.first, self.segments, self.bytes, self.close) = (at, u32::from(is_full), 0, 0);
         }
         self.last = at;
         // The flag of a super-packet is that of its last segment.
@@ -59,18 +76,28 @@ impl Trains {
         self.full_pushed = self.full_pushed.saturating_add((is_one && pushed).into());
     }
 
-    /// A pause ended the current train.
-    fn end(&mut self) {
+    /// A pause ended the current train. What takes longer than an RTT was not released at once.
+    fn end(&mut self, rtt: i64) {
         let lasted = self.last.nanos_since(self.first);
-        if !self.follows_pause || self.segments < LEAST_SEGMENTS || lasted <= 0 {
-            return;
+        if self.follows_pause && self.segments >= LEAST_SEGMENTS && lasted <= rtt {
+            self.note(lasted);
         }
-        self.fastest = self.fastest.max(self.bytes as f64 * 8e9 / lasted as f64);
     }
 
-    /// The path's capacity as the trains show it, in bit/s of payload; `None` without a train.
+    /// The current train, as far as it came, took `lasted` nanoseconds.
+    fn note(&mut self, lasted: i64) {
+        if lasted <= 0 || self.close * MOST_CLOSE_PART > self.segments {
+            return;
+        }
+        let size = ((self.segments - 1) / 8).checked_ilog2().map_or(0, |size| size as usize + 1);
+        let fastest = &mut self.fastest[size.min(3)];
+        *fastest = fastest.max(self.bytes as f64 * 8e9 / lasted as f64);
+    }
+
+    /// The path's capacity as the trains show it, in bit/s of payload: the longest ones, to which a late segment matters
+    /// least. `None` without a train.
     pub fn capacity(&self) -> Option<f64> {
-        (self.fastest > 0.0).then_some(self.fastest)
+        self.fastest.into_iter().rev().find(|fastest| *fastest > 0.0)
     }
 
     /// Whether most full segments have a push flag: a stack's habit (lwIP, smoltcp) or a program that writes
@@ -104,8 +131,26 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_without_a_pause_is_no_train() {
-        assert_eq!(trains(false, 4 * MS).capacity(), None);
+    fn what_arrives_without_a_pause_is_a_train_only_as_the_first_window() {
+        let capacity = trains(false, 4 * MS).capacity().expect("the first window");
+        assert!((capacity - 2e6).abs() < 1e3, "{capacity}");
+        assert_eq!(trains(true, 4 * MS).capacity(), None);
+    }
+
+    #[test]
+    fn bursts_with_gaps_between_them_are_no_train() {
+        let mut trains = Trains::default();
+        for n in 0..40 {
+            trains.on_segment(
+                Instant::from_nanos((n / 2) * 4 * MS + n % 2 * 1000),
+                1000,
+                false,
+                1000,
+                100 * MS,
+            );
+        }
+        trains.on_segment(Instant::from_nanos(1000 * MS), 1000, false, 1000, 100 * MS);
+        assert_eq!(trains.capacity(), None);
     }
 
     #[test]

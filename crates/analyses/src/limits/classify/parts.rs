@@ -77,7 +77,9 @@ impl Classifier<'_> {
                 Cause::FastRecovery | Cause::LostRetransmission | Cause::Reordering | Cause::AfterLoss
             )
         };
-        let is_full_rate = |rate: f64| rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate;
+        let is_full_rate = |rate: f64| {
+            rate >= thresholds::REPAIRED_AT_FULL_RATE * self.overview.peak_rate && self.may_fill_path(rate)
+        };
         // From one loss to the next the rate varies; a sender that losses do not slow down keeps it on average.
         let mut on_path = None;
         for run in parts.chunk_by_mut(|a, b| of_repair(a.cause) == of_repair(b.cause)) {

@@ -3,6 +3,7 @@
 
 use super::Track;
 use crate::limits::answer::Answer;
+use crate::limits::stretch::Marks;
 use crate::limits::thresholds;
 use crate::limits::window_ends::{ScaleFound, WindowEnds};
 use crate::report::ScaleKnown;
@@ -98,8 +99,10 @@ impl Track {
         while self.known.edge.is_some_and(|edge| end > edge)
             && let Some(answer) = self.pending.pop_front()
         {
-            let age = at.nanos_since(answer.at);
-            self.beyond.reacted = Some(self.beyond.reacted.map_or(age, |least| least.min(age)));
+            // After a gap of the capture, earlier answers opened the window.
+            if !answer.marks.has(Marks::GAP) {
+                self.reacted_within(at.nanos_since(answer.at));
+            }
             self.learn(at, &answer, rto);
         }
     }
@@ -125,6 +128,11 @@ impl Track {
         self.taken_back.largest = self.taken_back.largest.max(back);
         self.known.taken_back = back;
         self.episodes.taken_back();
+    }
+
+    /// This end reacted to an answer within so many nanoseconds.
+    pub(super) fn reacted_within(&mut self, nanos: i64) {
+        self.beyond.reacted = Some(self.beyond.reacted.map_or(nanos, |least| least.min(nanos)));
     }
 
     /// How soon this end reacted to an answer at most, if it did since the last call: an upper bound of its distance
@@ -204,7 +212,7 @@ impl Track {
         let Some(ends) = &mut self.beyond.ends else { return };
         let Some(ScaleFound { shift, soonest }) = ends.short_segment(at, end) else { return };
         if shift >= self.known.scale.shift().max(self.beyond.least_scale) {
-            self.beyond.reacted = Some(self.beyond.reacted.map_or(soonest, |least| least.min(soonest)));
+            self.reacted_within(soonest);
             self.beyond.found = Some(shift);
             self.beyond.ends = None;
             self.forget_edges();

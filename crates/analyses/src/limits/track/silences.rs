@@ -62,11 +62,11 @@ impl Track {
 
     /// A silence ends at `at`, seen far from the sender. After a segment that left nothing to send, the sender was
     /// idle. After a full one, that is certain only if its packets are counted and none is missing: what it sent may
-    /// have been lost, or late.
+    /// have been lost, or late, or not let out yet where the RTT is not known.
     #[inline(never)]
     pub(super) fn note_unproven_silence(&mut self, at: Instant, rto: &LinuxRto) {
         let by_timer = at.nanos_since(self.last) >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);
-        if by_timer && !self.ended_short && !self.is_complete {
+        if (by_timer || self.unstamped.is_unknown()) && !self.ended_short && !self.is_complete {
             self.told.set(Marks::UNPROVEN);
         }
     }
