@@ -177,7 +177,7 @@ macro_rules! catalogue {
 
             /// The queue in front of the network card dropped packets, or holds too few.
             LocalQueue = SendingHost / "queue": "queue of the sending host's interface too short",
-                "sending-host/queue.md", [Doctor];
+                "sending-host/queue.md", [Capture, Doctor];
             /// A shaper, a pacing limit or a limit on queued bytes holds the sender below the path's rate.
             LocalRateLimit = SendingHost / "rate-limit": "shaper or pacing limit on the sending host",
                 "sending-host/rate-limit.md", [Capture, Live, Doctor];

@@ -296,6 +296,8 @@ evidence! {
         lost: u64 = "How many transmissions.",
         delivered: u64 = "Segments within the unscaled window that were delivered.",
     }
+    /// Next to the sender, segments passed for the first time when they were repaired.
+    LostBeforeTap = "lost-before-tap" { segments: u64 = "How many." }
     /// The sender's segment numbers show data that never passed the tap.
     SentUnseen = "sent-unseen" { data: Bytes = "How much." }
 

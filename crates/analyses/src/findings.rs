@@ -243,6 +243,7 @@ impl<'a> Material<'a> {
             Limit::LossRecovery => self.losses(cause, &mut found),
             Limit::Path => self.path(cause, &mut found),
             Limit::Unknown => self.unknown(cause, &mut found),
+            Limit::SendingHost if cause == Cause::LocalQueue => self.losses(cause, &mut found),
             Limit::SendingHost => self.sending_host(&mut found),
         }
         found

@@ -3,7 +3,8 @@
 //! Random loss strikes segments of every size and anywhere in the window. A path whose MTU is smaller than the sender
 //! believes loses everything larger and nothing else; a device that cannot forward super-packets loses these and
 //! nothing else; a firewall that does not know the window scale loses everything beyond the bare window field. Such a
-//! rule shows only next to the sender, where each transmission is seen.
+//! rule shows only next to the sender, where each transmission is seen. A queue of the sending host in front of the tap
+//! loses what then passes for the first time as a repair.
 
 use crate::cause::Cause;
 use crate::evidence::Evidence;
@@ -27,6 +28,8 @@ pub struct LossPattern {
     pub delivered_within: u32,
     /// Delivered segments that ended beyond it.
     pub delivered_beyond: u32,
+    /// Repairs of what had not passed before: its first transmission was lost before the tap.
+    pub never_passed: u32,
 }
 
 /// Segments that one ACK covers, none of them retransmitted: summed up separately, since nearly all are such.
@@ -92,8 +95,15 @@ impl LossPattern {
             Cause::BeyondUnscaledWindow => {
                 Some(Evidence::LostBeyondWindowField { lost, delivered: self.delivered_within.into() })
             }
+            Cause::LocalQueue => Some(Evidence::LostBeforeTap { segments: self.never_passed.into() }),
             _ => None,
         }
+    }
+
+    /// Whether most losses happened before the tap.
+    pub const fn is_before_tap(&self) -> bool {
+        self.never_passed >= thresholds::RULE_LOSSES
+            && self.lost <= self.never_passed / thresholds::LOST_BEFORE_TAP
     }
 
     /// The rule that every loss follows and no delivery breaks, if there is one. A full segment has `mss` bytes.
@@ -154,6 +164,15 @@ mod tests {
     fn losses_of_super_packets_only_are_super_packets_dropped() {
         assert_eq!(pattern(&[2896, 4344, 2896], &[1448; 20]).rule(1448), Some(Cause::SuperPacketsDropped));
         assert_eq!(pattern(&[2896, 4344, 2896, 1448, 1448], &[1448; 20]).rule(1448), None);
+    }
+
+    #[test]
+    fn losses_before_the_tap_are_most() {
+        let before = |lost, never_passed| LossPattern { lost, never_passed, ..LossPattern::default() };
+        assert!(before(0, thresholds::RULE_LOSSES).is_before_tap());
+        assert!(before(20, 40).is_before_tap());
+        assert!(!before(21, 40).is_before_tap());
+        assert!(!before(0, 1).is_before_tap());
     }
 
     #[test]

@@ -7,12 +7,13 @@ use crate::label::Label;
 use crate::limits::classify;
 use crate::limits::context::Context;
 use crate::limits::thresholds;
+use crate::loss_pattern::LossPattern;
 use crate::options::VantageOverride;
 use crate::overview::NotAccepted;
 use crate::report::{
     Closing, DirectionReport, FlowReport, Measures, ScaleKnown, Spell, Unusual, WindowMeasures,
 };
-use crate::rtt::micros;
+use crate::rtt::{is_far_nearer, micros};
 use crate::spells::overlay;
 use crate::vantage;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
@@ -58,9 +59,11 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let last = flow.last;
     let gone = gone(flow);
     let untranslated = untranslated(&flow.ends[(!from).index()]);
-    let at_receiver = flow.ends[(!from).index()].distance.answering().is_here();
+    let answering = *flow.ends[(!from).index()].distance.answering();
+    let at_receiver = answering.is_here();
     let end = &mut flow.ends[from.index()];
     let near = *end.distance.sending();
+    let is_nearer = near.min().zip(answering.min()).is_some_and(|(near, far)| is_far_nearer(near, far));
     let (stalls, stall_count) = end.stalls.take();
     end.window.close(last);
     let mut measures = measures(end);
@@ -68,10 +71,13 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let first_data = end.first_data;
     let acked = end.last_acked.max(end.last_data);
     // Only next to the sender is each transmission seen.
-    let loss = near.is_here().then(|| end.outstanding.loss_pattern()).filter(|loss| loss.lost > 0);
+    let loss = near.is_here().then(|| end.outstanding.loss_pattern());
+    let loss = loss.filter(|loss| loss.lost > 0 || loss.never_passed > 0);
     let not_accepted = (at_receiver && !near.is_here()).then(|| not_accepted(end, flow.first)).flatten();
+    let before_tap = loss.filter(|loss| is_nearer && is_lost_before_tap(end, loss));
     let rule = loss
         .and_then(|loss| loss.rule(end.full_size_at_first()))
+        .or(before_tap.map(|_| Cause::LocalQueue))
         .or(untranslated)
         .or(not_accepted.map(|_| Cause::NotAccepted));
     if let Some(seen) = not_accepted.filter(|_| rule == Some(Cause::NotAccepted)) {
@@ -145,6 +151,12 @@ fn untranslated(receiver: &EndState) -> Option<Cause> {
     let outside = receiver.unusual.as_ref().map_or(0, |unusual| unusual.sack_outside);
     let is_rule = outside >= thresholds::RULE_LOSSES.into() && outside > receiver.sack_blocks;
     is_rule.then_some(Cause::SackUntranslated)
+}
+
+/// Whether an end next to the tap repaired what had been lost before it, in a queue of its host. A capture that misses
+/// packets misses those that arrived, too.
+fn is_lost_before_tap(end: &EndState, loss: &LossPattern) -> bool {
+    loss.is_before_tap() && end.unseen_gaps * u64::from(thresholds::RULE_SPURIOUS) <= loss.never_passed.into()
 }
 
 /// Data that arrived next to the tap, was not acknowledged, and came again: the host had it and its TCP did not accept

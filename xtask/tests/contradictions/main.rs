@@ -101,7 +101,7 @@ fn reports_of_all_captures_have_no_contradictions() {
 
 /// Causes that show only in written packets: Nagle's wait in `analyses/tests/invariants.rs`, the others in
 /// `public_faults`.
-const WRITTEN: [Cause; 22] = [
+const WRITTEN: [Cause; 23] = [
     Cause::NagleDelayedAck,
     Cause::OldConnection,
     Cause::FastOpenLost,
@@ -124,6 +124,7 @@ const WRITTEN: [Cause; 22] = [
     Cause::SuperPacketsDropped,
     Cause::BeyondUnscaledWindow,
     Cause::SackUntranslated,
+    Cause::LocalQueue,
 ];
 
 /// Only causes that the catalogue allows are reported; each cause of captures shows in a shipped capture, or in written

@@ -12,6 +12,7 @@ mod host_refuses;
 mod in_fragments;
 mod labels;
 mod late;
+mod own_queue;
 mod pages;
 mod paths;
 mod stacks;

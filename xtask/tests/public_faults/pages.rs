@@ -1,6 +1,7 @@
 //! The excerpt of a written capture in a cause's page is what `slowpath show` would print of it.
 
 use crate::captures::{self, Answer};
+use crate::own_queue;
 use crate::transfer::{Fate, ONE_WAY};
 use crate::wire::{Passed, file, shown};
 use slowpath_analyses::Cause;
@@ -9,7 +10,7 @@ use std::{env, fs};
 
 /// The capture that a page names, as a file.
 fn named() -> Vec<(Cause, &'static str, Vec<u8>)> {
-    let segments: [(Cause, &'static str, Vec<Passed>); 19] = [
+    let segments: [(Cause, &'static str, Vec<Passed>); 20] = [
         (Cause::OldConnection, "old-connection", captures::old_connection()),
         (Cause::FastOpenLost, "fast-open-lost", captures::fast_open(1)),
         (Cause::NotAnswered, "not-answered", captures::not_answered()),
@@ -28,6 +29,7 @@ fn named() -> Vec<(Cause, &'static str, Vec<u8>)> {
         (Cause::BeyondUnscaledWindow, "beyond-unscaled-window", captures::unscaled(ONE_WAY).a),
         (Cause::NotAccepted, "not-accepted", captures::not_accepted(ONE_WAY, Fate::Damage).b),
         (Cause::EcnCleared, "ecn-cleared", captures::ecn_cleared(ONE_WAY).b),
+        (Cause::LocalQueue, "own-queue", own_queue::before_tap(&own_queue::lossy(ONE_WAY))),
         (Cause::SackUntranslated, "sack-untranslated", captures::untranslated(ONE_WAY).a),
     ];
     let files = segments.into_iter().map(|(cause, name, passed)| (cause, name, file(&passed)));

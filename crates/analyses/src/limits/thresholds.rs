@@ -354,6 +354,9 @@ pub const RULE_LOSSES: u32 = 3;
 /// the rest were lost on the path.
 pub const NOT_ACCEPTED_PART: (u64, u64) = (4, 5);
 
+/// One loss behind the tap for so many before it, at most: those before it are then two thirds or more.
+pub const LOST_BEFORE_TAP: u32 = 2;
+
 /// No more than this part of the losses may be spurious retransmissions: the data had arrived.
 pub const RULE_SPURIOUS: u32 = 4;
 

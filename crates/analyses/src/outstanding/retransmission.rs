@@ -12,7 +12,8 @@ pub struct Retransmission {
     pub frame: u64,
     pub tsval: u32,
     pub beyond: bool,
-    /// The transmission that was lost: its payload, and whether it reached beyond the unscaled window field.
+    /// The transmission that was lost: its payload, and whether it reached beyond the unscaled window field; `None` if it
+    /// had not passed.
     pub replaced: Option<(u32, bool)>,
     pub spurious: bool,
 }
@@ -35,10 +36,12 @@ impl Retransmission {
         u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
     }
 
-    /// Counts the replaced transmission as lost.
+    /// Counts the replaced transmission as lost, at the tap or before it.
     pub fn count_lost(&self, pattern: &mut LossPattern) {
-        if let Some((len, beyond)) = self.replaced.filter(|_| !self.spurious) {
-            pattern.lost(len, beyond);
+        match self.replaced {
+            _ if self.spurious => {}
+            Some((len, beyond)) => pattern.lost(len, beyond),
+            None => pattern.never_passed += 1,
         }
     }
 

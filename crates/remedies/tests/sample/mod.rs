@@ -153,6 +153,7 @@ fn evidence(cause: Cause) -> Vec<Evidence> {
             smallest: Bytes::new(2896),
             largest_delivered: Bytes::new(1448),
         }],
+        Cause::LocalQueue => vec![Evidence::LostBeforeTap { segments: 214 }],
         Cause::BeyondUnscaledWindow => vec![Evidence::LostBeyondWindowField { lost: 120, delivered: 900 }],
         _ => Vec::new(),
     }

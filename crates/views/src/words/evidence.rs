@@ -271,6 +271,11 @@ pub fn evidence(evidence: &Evidence) -> String {
             counted_were(lost, "segment"),
             counted(delivered, "segment")
         ),
+        Evidence::LostBeforeTap { segments } => format!(
+            "{} passed this tap next to the sender for the first time as a repair: what was sent before was lost on the host, \
+             in front of the tap",
+            counted(segments, "segment")
+        ),
         Evidence::SentUnseen { data } => {
             format!("the sender's sequence numbers show {data} that never came")
         }
