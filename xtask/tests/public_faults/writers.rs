@@ -395,3 +395,25 @@ fn paced_refills() -> Vec<Passed> {
 fn pauses_that_end_at_one_level_are_send_buffer_full() {
     expect_mainly(&paced_refills(), Cause::SendBufferFull);
 }
+
+/// Segments that arrive at B at 10 Mbit/s without a pause, from the first window on. A program wrote `segments` at a time
+/// and a short one.
+fn without_a_pause(segments: i64) -> Vec<Passed> {
+    let mut stream = Stream::new();
+    for nth in 0..3_000 {
+        let at = 100_000 + nth * 1_168;
+        let ends = nth >= 10 && nth % segments == 0;
+        stream.send(at, if ends { 612 } else { FULL }, ends);
+        if nth % 2 == 1 {
+            let all = stream.sent;
+            stream.acknowledge(at + RTT, all, 0);
+        }
+    }
+    at_b(stream.passed())
+}
+
+#[test]
+fn ends_of_long_writes_do_not_interrupt_a_full_path() {
+    expect_mainly(&without_a_pause(45), Cause::BottleneckFull);
+    expect_none(&report(&without_a_pause(4)), Cause::BottleneckFull);
+}

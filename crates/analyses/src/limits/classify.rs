@@ -614,7 +614,9 @@ impl Classifier<'_> {
         let pause = pause.max(self.overview.base_rtt.unwrap_or(0) / thresholds::EVEN_GAP_PART);
         let fills = |stretch: &Stretch| {
             let rate = stretch.rate().unwrap_or(0.0);
-            stretch.emptied_short == 0
+            // Writes end now and then while the link is busy; a program that keeps to a rate ends each after a few segments.
+            let long = i64::from(thresholds::LONG_WRITE_SEGMENTS * self.context.mss);
+            i64::from(stretch.emptied_short) * long <= stretch.delivered
                 && stretch.send_gap_max < pause
                 && (least * capacity..most * capacity).contains(&rate)
         };

@@ -284,6 +284,9 @@ pub const REFILL_WAITED_PART: i64 = 4;
 /// more or less belong to it.
 pub const AT_CAPACITY: (f64, f64) = (0.85, 1.1);
 
+/// Segments of a write so long that it says nothing of the rate at which a program writes.
+pub const LONG_WRITE_SEGMENTS: u32 = 16;
+
 /// A rate over less time than this, in nanoseconds, is a burst.
 pub const LEAST_RATE_NS: i64 = 1_000_000;
 
