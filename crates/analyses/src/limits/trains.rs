@@ -3,7 +3,8 @@
 //! A burst after a pause (the initial window, a round of slow start, what an ACK of much let out) leaves back to back, so
 //! its segments arrive at the rate of the slowest link: its dispersion is the path's capacity (Jain and Dovrolis,
 //! SIGCOMM 2002; Dovrolis, Ramanathan and Moore, INFOCOM 2001). What later arrives without a pause at that rate fills the
-//! path, whether or not RTTs show a queue. A sender that paces spreads its bursts, in pieces; such are no trains. A shaper on the sending host shows the same: from afar, it is a part of the path.
+//! path, whether or not RTTs show a queue. A sender that paces spreads its bursts, in pieces; such are no trains. A shaper
+//! on the sending host shows the same: from afar, it is a part of the path.
 
 use slowpath_model::Instant;
 
@@ -37,7 +38,7 @@ pub struct Trains {
     follows_pause: bool,
     /// Its segments that came far closer behind the one before than the others.
     close: u32,
-    /// There was a train before it.
+    /// It is not the first.
     follows_train: bool,
     /// The fastest, in bit/s, of those of 5 to 8, 9 to 16, 17 to 32 and more segments.
     fastest: [f64; 4],
@@ -54,7 +55,8 @@ impl Trains {
         // Most are of one MSS, and a division costs more than the rest.
         let is_full = len == mss || len.is_multiple_of(mss.max(1));
         if self.segments > 0 && gap <= pause && is_full {
-            self.close += u32::from(gap * CLOSE_PART * i64::from(self.segments) < at.nanos_since(self.first));
+            let evenly = gap.saturating_mul(CLOSE_PART * i64::from(self.segments));
+            self.close += u32::from(evenly < at.nanos_since(self.first));
             self.segments += 1;
             self.bytes += u64::from(len);
             // A program that writes a segment at a time pushes each.
@@ -66,7 +68,7 @@ impl Trains {
                 self.end(rtt);
             }
             self.follows_pause = gap > pause || self.segments == 0;
-            self.follows_train = self.segments > 0;
+            self.follows_train |= self.segments > 0;
             (self.first, self.segments, self.bytes, self.close) = (at, u32::from(is_full), 0, 0);
         }
         self.last = at;
@@ -86,7 +88,7 @@ impl Trains {
 
     /// The current train, as far as it came, took `lasted` nanoseconds.
     fn note(&mut self, lasted: i64) {
-        if lasted <= 0 || self.close * MOST_CLOSE_PART > self.segments {
+        if lasted <= 0 || self.close > self.segments / MOST_CLOSE_PART {
             return;
         }
         let size = ((self.segments - 1) / 8).checked_ilog2().map_or(0, |size| size as usize + 1);
