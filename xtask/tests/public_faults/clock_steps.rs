@@ -2,7 +2,7 @@
 //! resemble a step stay a silence.
 
 use crate::captures::{at_random, losing};
-use crate::transfer::{CLOCK_OF_A, CLOCK_OF_B, MS, Setup, Taps, transfer};
+use crate::transfer::{CLOCK_OF_A, CLOCK_OF_B, MS, Setup, Taps, transfer, without_timestamps};
 use crate::wire::{ENDS, Frame, Passed, file_of, frames, read};
 use slowpath_analyses::clock_steps::{ClockCorrection, ClockStep, ClockWatch};
 use slowpath_analyses::report::FlowReport;
@@ -57,12 +57,6 @@ fn ticking(passed: &[Passed], ticks: u32) -> Vec<Passed> {
             (times.val, times.ecr) = (of(times.val), of(times.ecr));
         }
     }
-    passed
-}
-
-pub fn without_timestamps(passed: &[Passed]) -> Vec<Passed> {
-    let mut passed = passed.to_vec();
-    passed.iter_mut().for_each(|(_, segment)| segment.timestamps = None);
     passed
 }
 

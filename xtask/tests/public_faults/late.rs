@@ -2,8 +2,7 @@
 //! the tap is known, unless something later shows it.
 
 use crate::captures::{at_random, losing};
-use crate::clock_steps::without_timestamps;
-use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer};
+use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer, without_timestamps};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly};
 use slowpath_analyses::report::{Finding, ScaleKnown};

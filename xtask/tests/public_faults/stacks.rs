@@ -2,7 +2,7 @@
 //! oldest segment early, identifications that are always 0, and buffers of a few segments.
 
 use crate::captures::{at_random, handshake, losing, narrow};
-use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer};
+use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer, without_timestamps};
 use crate::wire::{Passed, count, labels, report, script};
 use crate::{DELAYS, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Label};
@@ -196,21 +196,14 @@ fn window_that_exceeds_a_full_path_limits_nothing() {
     expect_mainly(&transfer(setup(12_500)).a, Cause::WindowScaleTooSmall);
 }
 
-pub fn without_timestamps(mut passed: Vec<Passed>) -> Vec<Passed> {
-    for (_, segment) in &mut passed {
-        (segment.timestamps, segment.mss) = (None, segment.mss.map(|_| MSS as u16));
-    }
-    passed
-}
-
 #[test]
 fn trains_show_a_full_path_where_no_rtt_does() {
     for one_way in DELAYS {
         let setup = Setup { amount: 4_000_000, rate: TEN_MBIT, one_way, ..Setup::default() };
-        expect_mainly(&without_timestamps(transfer(setup).b), Cause::BottleneckFull);
+        expect_mainly(&without_timestamps(&transfer(setup).b), Cause::BottleneckFull);
         // A buffer that is smaller than the path leaves pauses.
         let small = Setup { amount: 4_000_000, send_buffer: 65_535, one_way, ..Setup::default() };
-        expect_none(&report(&without_timestamps(transfer(small).b)), Cause::BottleneckFull);
+        expect_none(&report(&without_timestamps(&transfer(small).b)), Cause::BottleneckFull);
     }
 }
 
@@ -222,7 +215,7 @@ fn push_flags_of_most_segments_end_no_writes() {
     for (_, (_, segment)) in data.enumerate().filter(|(number, _)| number % 3 > 0) {
         segment.flags = segment.flags.with(Flags::PSH);
     }
-    let report = report(&without_timestamps(taps.b));
+    let report = report(&without_timestamps(&taps.b));
     assert_ne!(main_finding(&report).cause, Cause::SenderIdle, "{:#?}", report.main().findings);
 }
 

@@ -2,8 +2,7 @@
 //! of repairs.
 
 use crate::captures::{at_random, losing};
-use crate::stacks::without_timestamps;
-use crate::transfer::{MS, MSS, Setup, transfer};
+use crate::transfer::{MS, MSS, Setup, transfer, without_timestamps};
 use crate::wire::{Passed, report};
 use crate::{DELAYS, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Limit};
@@ -15,7 +14,7 @@ fn in_turns(at: i64) -> i64 {
 
 /// What B's tap has of it.
 fn at_b(setup: Setup<'_>) -> Vec<Passed> {
-    without_timestamps(transfer(setup).b)
+    without_timestamps(&transfer(setup).b)
 }
 
 #[test]

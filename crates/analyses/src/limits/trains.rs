@@ -24,8 +24,8 @@ const MOST_CLOSE_PART: u32 = 4;
 const LEAST_FULL: u32 = 10;
 const HABIT: f64 = 0.6;
 
-/// A pause before and behind a train, and the longest within it, as parts of the RTT.
-const PAUSE_PART: i64 = 4;
+/// A pause before and behind a train, and the longest within it, as a part of the shortest RTT.
+pub const PAUSE_PART: i64 = 4;
 
 /// The trains of one direction.
 #[derive(Clone, Copy, Debug, Default)]

@@ -9,12 +9,10 @@
 use super::Track;
 use crate::label::Label;
 use crate::limits::answer::Answer;
+use crate::limits::trains::PAUSE_PART;
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, micros};
 use slowpath_model::Instant;
-
-/// A pause between two bursts, as a part of the shortest RTT.
-const PAUSE_PART: i64 = 4;
 
 /// What a measured RTT may be above the handshake's, without a queue: a part of it, and a host's delay in nanoseconds.
 const AS_IN_HANDSHAKE: (i64, i64) = (8, 1_000_000);
