@@ -152,7 +152,8 @@ fn run_without_its_fault_is_not_written() {
 }
 
 /// Super-packets are cut on the path, so losses hit packets: the dropped packets in the truth are exactly those in the
-/// sender's capture and not in the receiver's.
+/// sender's capture and not in the receiver's. Of those with payload: on a slow machine the FIN is a packet of its own,
+/// and it and the last ACK may be lost too.
 #[test]
 #[ignore = "needs root"]
 fn dropped_packets_of_the_truth_match_the_captures() {
@@ -168,12 +169,18 @@ fn dropped_packets_of_the_truth_match_the_captures() {
         *missing.get_mut(&packet).expect("nothing arrives that was not sent") -= count;
     }
     missing.retain(|_, count| *count > 0);
-    let mut dropped = BTreeMap::new();
-    for fault in &outcome.truth.path.forward.report.faults {
+    let mut dropped: BTreeMap<_, u64> = BTreeMap::new();
+    for fault in outcome.truth.path.forward.report.faults.iter().filter(|fault| fault.payload_bytes > 0) {
         assert!(matches!(fault.fate, Fate::Dropped(_)));
         *dropped.entry((fault.ip_id, fault.sequence, fault.payload_bytes as usize)).or_default() += 1;
     }
-    assert_eq!(missing, dropped);
+    let only_in_truth: Vec<_> = dropped.iter().filter(|&(packet, n)| missing.get(packet) != Some(n)).collect();
+    let only_in_captures: Vec<_> =
+        missing.iter().filter(|&(packet, n)| dropped.get(packet) != Some(n)).collect();
+    assert!(
+        only_in_truth.is_empty() && only_in_captures.is_empty(),
+        "only in the truth: {only_in_truth:?}; only in the captures: {only_in_captures:?}"
+    );
 }
 
 #[test]

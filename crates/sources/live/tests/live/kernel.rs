@@ -208,6 +208,19 @@ fn bind_to_cpu(cpu: usize) {
     }
 }
 
+/// Waits until a window closes in this namespace: on a busy machine the writer takes a while to fill it.
+fn wait_for_zero_window() {
+    let closed = || {
+        let counters = slowpath_live::counters().expect("they are there");
+        counters.get("TcpExtTCPToZeroWindowAdv").is_some_and(|count| *count > 0)
+    };
+    let began = Instant::now();
+    while !closed() {
+        assert!(began.elapsed() < Duration::from_secs(10), "the window stays open");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// A reader that sleeps lets data wait and the window close; both ends show it.
 #[test]
 #[ignore = "needs root"]
@@ -223,6 +236,7 @@ fn sleeping_reader_is_seen_at_both_ends() {
         });
         let mut buffer = vec![0; 1 << 16];
         server.read_exact(&mut buffer).expect("it is written");
+        wait_for_zero_window();
         thread::sleep(ASLEEP);
         live.tell(&mut reports).expect("it reports");
         for _ in 1..(32 << 20) >> 16 {
