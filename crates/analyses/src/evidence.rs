@@ -237,6 +237,8 @@ evidence! {
         rate: Rate = "That rate.",
         flight: Bytes = "What was in flight.",
     }
+    /// Next to the sender: bunches of full segments left, each followed by a pause in proportion to its size.
+    PacedBunches = "paced-bunches" { rate: Rate = "Their rate, pauses included." }
     /// Data left when no ACK had just come.
     UnpromptedSends = "unprompted-sends" { share: f64 = "The part of the data." }
     /// Far from the sender: bursts came about an RTT after ACKs had left, when much of what was in flight was acknowledged.

@@ -250,10 +250,14 @@ impl<'a> Material<'a> {
     }
 
     fn sending_host(&self, found: &mut Vec<Evidence>) {
-        let Some(steady) = self.overview.rare().steady else { return };
-        let rate = Rate::bits_per_second(steady.rate as u64);
-        found.push(Evidence::SteadyRate { rate, flight: Bytes::new(steady.flight as u64) });
-        found.extend(steady.unprompted.map(|share| Evidence::UnpromptedSends { share }));
+        let rare = self.overview.rare();
+        let to_rate = |rate: f64| Rate::bits_per_second(rate as u64);
+        if let Some(steady) = rare.steady {
+            let flight = Bytes::new(steady.flight as u64);
+            found.push(Evidence::SteadyRate { rate: to_rate(steady.rate), flight });
+            found.extend(steady.unprompted.map(|share| Evidence::UnpromptedSends { share }));
+        }
+        found.extend(rare.pace_of_bunches.map(|rate| Evidence::PacedBunches { rate: to_rate(rate) }));
         found.extend(self.no_queue());
     }
 

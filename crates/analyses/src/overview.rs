@@ -65,6 +65,8 @@ pub struct Rare {
     pub policed: Option<f64>,
     /// The sending pattern of a sender held by a clock of its own host, if it is (`limits/pace.rs`).
     pub steady: Option<Steady>,
+    /// The pace of its bunches of full segments, in bit/s.
+    pub pace_of_bunches: Option<f64>,
     /// What lost transmissions have in common, where any were lost; known next to the sender.
     pub loss: Option<LossPattern>,
     /// What arrived and was not accepted; known next to the receiver, where that is why data was retransmitted.
@@ -107,6 +109,7 @@ impl Rare {
     const NONE: Self = Self {
         policed: None,
         steady: None,
+        pace_of_bunches: None,
         loss: None,
         not_accepted: None,
         taken_back: TakenBack { times: 0, largest: 0 },

@@ -7,7 +7,7 @@ use slowpath_analyses::Evidence;
 
 pub(crate) fn rate_limit(facts: &Facts<'_>) -> Vec<Advice> {
     let steady = |evidence: &Evidence| match evidence {
-        Evidence::SteadyRate { rate, .. } => Some(*rate),
+        Evidence::SteadyRate { rate, .. } | Evidence::PacedBunches { rate } => Some(*rate),
         _ => None,
     };
     let at = facts.evidence(steady).map_or_else(|| "one rate".to_owned(), |rate| rate.to_string());

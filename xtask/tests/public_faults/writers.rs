@@ -230,6 +230,37 @@ fn full_segments_in_steps_are_a_shaper_and_short_ones_a_program() {
     expect_mainly(&in_steps(1_000), Cause::SenderIdle);
 }
 
+/// Bunches of full segments, the last of which has `last` bytes, over 0.8 ms: all is acknowledged before the next one. It
+/// follows after `pause` microseconds, given the bytes of the bunch.
+fn in_bunches(last: i64, pause: fn(i64) -> i64) -> Vec<Passed> {
+    let mut stream = Stream::new();
+    let mut at = 100_000;
+    for bunch in 0..600 {
+        let (before, segments) = (stream.sent, 12 + bunch * 7 % 13);
+        for nth in 0..segments {
+            let ends = nth + 1 == segments;
+            stream.send(at + nth, if ends { last } else { FULL }, ends);
+            let all = stream.sent;
+            stream.acknowledge(at + nth + 800, all, 0);
+        }
+        at += pause(stream.sent - before);
+    }
+    stream.passed()
+}
+
+/// On a LAN, nothing is in flight for most of a paced sender's time, as if its program were idle.
+#[test]
+fn pauses_in_proportion_to_bunches_of_full_segments_are_the_hosts() {
+    const MBIT: i64 = 100;
+    let paced = in_bunches(FULL, |bytes| bytes * 8 / MBIT);
+    let evidence = expect(&report(&paced), Cause::LocalRateLimit, "paced-bunches");
+    let Evidence::PacedBunches { rate } = evidence else { panic!("{evidence:?}") };
+    assert!((rate.get() as f64 / 1e6 / MBIT as f64 - 1.0).abs() < 0.03, "{rate}");
+    expect_mainly(&paced, Cause::LocalRateLimit);
+    expect_mainly(&in_bunches(FULL, |_| 2_000), Cause::SenderIdle);
+    expect_mainly(&in_bunches(700, |bytes| bytes * 8 / MBIT), Cause::SenderIdle);
+}
+
 /// What passes a tap at B, of what passes one at A: data 20 ms later, and answers 20 ms before A learns of them.
 fn at_b(passed: Vec<Passed>) -> Vec<Passed> {
     let shift = |(at, segment): Passed| {

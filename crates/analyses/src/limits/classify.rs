@@ -165,22 +165,23 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     }
     overview.queued =
         stretches.iter().filter(|s| queue::stood_throughout(&overview, s)).map(Stretch::lasted).sum();
-    let steady = base_rtt.and_then(|base| {
-        let disturbs = |s: &&Stretch| {
-            queue::stood_throughout(&overview, s) && s.rtt_min - base > base / thresholds::DISTURBING_PART
-        };
-        let queued = stretches.iter().filter(disturbs).map(Stretch::lasted).sum();
-        let sending = sum(&|stretch| stretch.under(Hold::Open));
-        let times = pace::Times { sending, queued, repairing };
-        Some((pace::steady(context, stretches, base, &times)?, times.repaired_much()))
-    });
-    if let Some((steady, learnt_from_losses)) = steady {
+    let disturbs = |s: &&Stretch| {
+        let base = base_rtt.unwrap_or(0);
+        queue::stood_throughout(&overview, s) && s.rtt_min - base > base / thresholds::DISTURBING_PART
+    };
+    let queued = stretches.iter().filter(disturbs).map(Stretch::lasted).sum();
+    let times = pace::Times { sending: sum(&|stretch| stretch.under(Hold::Open)), queued, repairing };
+    let learnt_from_losses = times.repaired_much();
+    if let Some(steady) = base_rtt.and_then(|base| pace::steady(context, stretches, base, &times)) {
         let above = |stretch: &Stretch| stretch.rate() > Some(thresholds::POLICER_ABOVE_RATE * steady.rate);
         if !learnt_from_losses {
             overview.rare_mut().steady = Some(steady);
         } else if stretches.iter().any(|stretch| is_rate(stretch) && above(stretch)) {
             overview.rare_mut().policed = Some(steady.rate);
         }
+    }
+    if let Some(pace) = pace::of_bunches(stretches).filter(|_| overview.seldom_repaired) {
+        overview.rare_mut().pace_of_bunches = Some(pace);
     }
     overview
 }
@@ -243,6 +244,7 @@ impl Classifier<'_> {
             Hold::Dry | Hold::Open if window::fills_unscaled(self.context, stretch) => {
                 Cause::ReceiveBufferTooSmall
             }
+            Hold::Idle | Hold::Dry | Hold::Open if self.is_paced(stretch, most) => Cause::LocalRateLimit,
             Hold::Idle | Hold::Dry | Hold::Open if self.arrives_at_capacity(at) => Cause::BottleneckFull,
             Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
             // If the sender's distance is unknown, so is what reached it, and when.
@@ -281,6 +283,14 @@ impl Classifier<'_> {
             Hold::Dry => self.dry(at, before),
             Hold::Open => self.open(at),
         }
+    }
+
+    /// Whether pacing or a shaper of the sending host let data out.
+    fn is_paced(&self, stretch: &Stretch, hold: Hold) -> bool {
+        let below_peak = thresholds::PACE_BELOW_PEAK * self.overview.peak_rate;
+        self.overview.rare().pace_of_bunches.is_some()
+            && stretch.marks.has(Marks::PACED)
+            && (hold != Hold::Open || stretch.departure_rate().is_some_and(|rate| rate < below_peak))
     }
 
     /// The cause, if a device on the path changed the window scale.

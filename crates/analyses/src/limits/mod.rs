@@ -21,6 +21,7 @@
 
 pub mod alternatives;
 pub mod answer;
+mod bunches;
 pub mod classify;
 pub mod context;
 pub mod episodes;

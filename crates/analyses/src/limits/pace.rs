@@ -213,6 +213,14 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, times: &Times
     is_steady.then_some(Steady { rate, flight, unprompted })
 }
 
+/// The pace in bit/s of the bunches that left at one (see [`bunches`](super::bunches)), if there were such.
+pub fn of_bunches(stretches: &[Stretch]) -> Option<f64> {
+    let paced = stretches.iter().filter(|stretch| stretch.marks.has(Marks::PACED));
+    let (delivered, lasted) = paced
+        .fold((0, 0), |(delivered, lasted), stretch| (delivered + stretch.delivered, lasted + stretch.lasted()));
+    (lasted > 0).then(|| delivered as f64 * 8e9 / lasted as f64)
+}
+
 /// Whether `stretch` is sent by the clock that `steady` describes.
 pub fn is_steady(context: &Context, stretch: &Stretch, steady: &Steady, base: u32) -> bool {
     leaves_evenly(context, stretch, base)

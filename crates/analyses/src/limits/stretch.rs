@@ -83,6 +83,8 @@ impl Marks {
     pub const READ: Self = Self(2048);
     /// Far from the sender: a silence after a full segment, in which what was sent may have been lost.
     pub const UNPROVEN: Self = Self(4096);
+    /// Next to the sender: bunches at one pace, which no ACK and no write explains.
+    pub const PACED: Self = Self(8192);
 
     /// Adds `other`.
     pub const fn set(&mut self, other: Self) {

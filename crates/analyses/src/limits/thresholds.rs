@@ -216,6 +216,24 @@ pub const STEADY_WAITED_PART: i64 = 10;
 /// (`bbr_lt_bw_sampling`, 6.18).
 pub const STEADY_REPAIRED_PART: i64 = 50;
 
+/// Bunches are at one pace within this part: timers of a host are late by some tens of microseconds.
+pub const PACE_SPREAD: f64 = 0.03;
+
+/// Again and again ...
+pub const PACE_BUNCHES: u32 = 16;
+
+/// ... with so few in a row that are not ...
+pub const PACE_MISSES: u32 = 3;
+
+/// ... for so many RTTs: BBR probes for more in one of eight.
+pub const PACE_ROUND_TRIPS: i64 = 16;
+
+/// The largest of them is this much larger than the smallest: more than [`PACE_SPREAD`] explains.
+pub const PACE_SIZES: (u64, u64) = (8, 9);
+
+/// With data in flight all the time, BBR's own pace looks the same. It is about as fast as the path.
+pub const PACE_BELOW_PEAK: f64 = 0.8;
+
 /// By less than this part, the RTTs of a flow of few segments vary without a queue.
 pub const DISTURBING_PART: u32 = 4;
 

@@ -15,6 +15,7 @@ mod unstamped;
 pub use finished::Finished;
 
 use super::answer::Answer;
+use super::bunches::Bunches;
 use super::episodes::Episodes;
 use super::other_scale::OtherScale;
 use super::pace::{FromAfar, Reactions};
@@ -109,6 +110,7 @@ pub struct Track {
     from_afar: FromAfar,
     reactions: Reactions,
     trains: Trains,
+    bunches: Bunches,
     other_scale: OtherScale,
     unstamped: Unstamped,
     /// See [`Self::date_silence`].
@@ -183,6 +185,7 @@ impl Track {
             from_afar: FromAfar::default(),
             reactions: Reactions::default(),
             trains: Trains::default(),
+            bunches: Bunches::default(),
             other_scale: OtherScale::default(),
             unstamped: Unstamped::default(),
             dated_silence: 0,
@@ -539,6 +542,9 @@ impl Track {
                     _ => {}
                 }
                 self.prompt = self.prompted_by(at, near, rto);
+                if near.is_here() {
+                    self.note_bunch(at, segment, rto);
+                }
                 if near.is_here() && (is_short || !self.nagle.is_idle()) {
                     self.note_nagle(at, segment, is_short, rto);
                 }

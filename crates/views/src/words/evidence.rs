@@ -208,6 +208,10 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::SteadyRate { rate, flight } => format!(
             "data left evenly at {rate}, with {flight} in flight, RTT after RTT: a congestion window grows or shrinks"
         ),
+        Evidence::PacedBunches { rate } => format!(
+            "full segments left in bunches, each followed by a pause in proportion to its size, together at {rate}: a \
+             program's writes end in short segments, and ACKs start the bursts of a congestion window"
+        ),
         Evidence::UnpromptedSends { share: part } => {
             format!("{} of the data left when no ACK had just come", share(part))
         }

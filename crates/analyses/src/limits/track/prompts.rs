@@ -1,7 +1,7 @@
 //! What triggered the sender's new data: an ACK, payload of the other end, or neither.
 
 use super::{SHORTEST_WAIT, Track};
-use crate::limits::stretch::{Hold, Prompt};
+use crate::limits::stretch::{Hold, Marks, Prompt, Stretch};
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Flags, Instant, Segment, StreamOffset};
@@ -127,9 +127,7 @@ impl Track {
             || near.is_here() && !at_once && self.woke_for_payload(at);
         let clocked = self.is_soon_after(self.acked, at, near);
         let alone = clocked && acked && (1..=i64::from(self.mss)).contains(&self.flight_sent);
-        // What ended a wait belongs to it, even if the wait is a stretch of its own.
-        let just_cut = self.current.lasted() < SHORTEST_WAIT;
-        let wait = self.log.last_mut().filter(|_| just_cut).unwrap_or(&mut self.current);
+        let wait = self.wait();
         if prompted {
             wait.prompted += 1;
         } else if clocked {
@@ -144,6 +142,22 @@ impl Track {
         let flight = (segment.end().distance_from(self.known.una) - self.known.sacked)
             .clamp(0, i64::from(u32::MAX)) as u32;
         self.current.peak_max = self.current.peak_max.max(flight);
+    }
+
+    /// The stretch of the wait that ended now: what ended it belongs to it, even if it is a stretch of its own.
+    fn wait(&mut self) -> &mut Stretch {
+        let just_cut = self.current.lasted() < SHORTEST_WAIT;
+        self.log.last_mut().filter(|_| just_cut).unwrap_or(&mut self.current)
+    }
+
+    /// New data was sent next to the tap.
+    #[inline]
+    pub(super) fn note_bunch(&mut self, at: Instant, segment: &Segment, rto: &LinuxRto) {
+        let begins = self.bunches.on_segment(at, segment.len, self.mss, self.prompt);
+        if begins && self.bunches.have_one_pace(rto.srtt_nanos().unwrap_or(0)) {
+            self.wait().marks.set(Marks::PACED);
+            self.current.marks.set(Marks::PACED);
+        }
     }
 
     /// What triggered new data at `at`.

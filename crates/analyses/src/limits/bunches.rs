@@ -1,0 +1,133 @@
+//! Bunches at one pace: what pacing or a shaper on the sending host lets out.
+//!
+//! Linux paces super-packets: one of `n` bytes is followed by a pause of `n` bytes at the pacing rate
+//! (`tcp_update_skb_after_send`, 6.18), and fq, tbf and htb do the same. So the time from the start of one bunch to the
+//! start of the next is in proportion to its size, whatever ACKs do, and all its segments are full. On a path whose RTT
+//! is shorter than such a pause, all is acknowledged before the next bunch, as if nothing was left to send. But a
+//! program's writes end in a short segment, and a congestion window's bursts start with an ACK.
+//!
+//! Bunches of one size at equal intervals may also be what a program writes by a timer, if that happens to be full
+//! segments. Timers that fast are rare.
+
+use super::stretch::Prompt;
+use super::thresholds;
+use slowpath_model::Instant;
+
+/// A longer gap between two segments ends a bunch, in nanoseconds: a super-packet of 64 KiB at 5 Gbit/s.
+const PAUSE: i64 = 100_000;
+
+/// The largest super-packet of most devices (`GSO_LEGACY_MAX_SIZE`, 6.18). A program that limits itself sends more at a
+/// time.
+const LARGEST: u64 = 65_536;
+
+/// Linux paces two segments at least (`tcp_min_tso_segs`, 6.18).
+const LEAST_SEGMENTS: u64 = 2;
+
+/// Few programs write more often, in nanoseconds: a tick of most kernels (`CONFIG_HZ`).
+const TIMER: i64 = 4_000_000;
+
+/// The bunches of one direction, next to its sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bunches {
+    /// The current bunch: its first and last segment, its bytes, and whether no segment was short.
+    first: Instant,
+    last: Instant,
+    bytes: u64,
+    is_full: bool,
+    /// The pace of the last bunches, in bit/s; how many had it since when, and how many of them no ACK triggered.
+    pace: f64,
+    run: u32,
+    since: Instant,
+    unprompted: u32,
+    /// The bytes of the smallest and the largest of them.
+    sizes: (u64, u64),
+    /// How many bunches in a row did not have it.
+    off: u32,
+}
+
+impl Bunches {
+    /// New data of `len` bytes was sent after `prompt`; a full segment has `mss`. Returns whether a bunch began.
+    #[inline]
+    pub fn on_segment(&mut self, at: Instant, len: u32, mss: u32, prompt: Prompt) -> bool {
+        let begins = at.nanos_since(self.last) > PAUSE;
+        if begins {
+            self.end(at, mss, prompt);
+            (self.first, self.bytes, self.is_full) = (at, 0, true);
+        }
+        self.bytes += u64::from(len);
+        // Most are of one MSS, and a division costs more than the rest.
+        self.is_full &= len == mss || len.is_multiple_of(mss.max(1));
+        self.last = at;
+        begins
+    }
+
+    /// The next bunch begins at `at`.
+    fn end(&mut self, at: Instant, mss: u32, prompt: Prompt) {
+        let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.first).max(1) as f64;
+        let is_bunch = self.is_full && (LEAST_SEGMENTS * u64::from(mss)..=LARGEST).contains(&self.bytes);
+        if is_bunch && (rate - self.pace).abs() <= thresholds::PACE_SPREAD * self.pace {
+            self.run = self.run.saturating_add(1);
+            self.unprompted += u32::from(matches!(prompt, Prompt::Nothing | Prompt::Soon));
+            self.pace += (rate - self.pace) / 8.0;
+            let (smallest, largest) = self.sizes;
+            self.sizes = (smallest.min(self.bytes), largest.max(self.bytes));
+            self.off = 0;
+            return;
+        }
+        self.off += 1;
+        if self.off > thresholds::PACE_MISSES || self.run < thresholds::PACE_BUNCHES {
+            let pace = if is_bunch { rate } else { 0.0 };
+            *self = Self { pace, since: at, last: self.last, sizes: (self.bytes, self.bytes), ..Self::default() };
+        }
+    }
+
+    /// Whether the last bunches had one pace for long, if the shortest RTT is `rtt` nanoseconds, and no ACKs caused it.
+    pub fn have_one_pace(&self, rtt: i64) -> bool {
+        let lasted = self.last.nanos_since(self.since);
+        let (smallest, largest) = self.sizes;
+        let (part, of) = thresholds::PACE_SIZES;
+        self.run >= thresholds::PACE_BUNCHES
+            && lasted >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
+            && (largest / of >= smallest / part || lasted < TIMER * i64::from(self.run))
+            && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(self.run)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    const US: i64 = 1000;
+    const MS: i64 = 1_000_000;
+
+    /// A hundred bunches of so many segments of 1000 bytes each, with the last one that long, each followed by the pause
+    /// that `pause` has it of its bytes.
+    fn of(sizes: [i64; 2], tail: u32, prompt: Prompt, pause: impl Fn(i64) -> i64) -> Bunches {
+        let mut bunches = Bunches::default();
+        let mut at = Instant::from_nanos(MS);
+        for n in 0..100 {
+            let segments = sizes[n % 2];
+            for nth in 0..segments {
+                let len = if nth + 1 == segments { tail } else { 1000 };
+                bunches.on_segment(at.plus_nanos(nth * US), len, 1000, prompt);
+            }
+            at = at.plus_nanos(pause((segments - 1) * 1000 + i64::from(tail)));
+        }
+        bunches
+    }
+
+    #[test]
+    fn pauses_in_proportion_to_bunches_of_full_segments_are_one_pace() {
+        assert!(of([8, 13], 1000, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(MS));
+        assert!(!of([8, 13], 1000, Prompt::Nothing, |_| 2 * MS).have_one_pace(MS), "equal pauses");
+        assert!(!of([8, 8], 1000, Prompt::Nothing, |_| 5 * MS).have_one_pace(MS), "a timer");
+        assert!(!of([8, 13], 600, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(MS), "a program's writes");
+        assert!(!of([8, 13], 1000, Prompt::Ack, |bytes| bytes * 200).have_one_pace(MS), "ACKs of a full path");
+        assert!(!of([80, 90], 1000, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(MS), "no super-packets");
+    }
+
+    #[test]
+    fn pace_must_last_for_many_round_trips() {
+        let bunches = of([8, 8], 1000, Prompt::Nothing, |bytes| bytes * 200);
+        assert!(bunches.have_one_pace(8 * MS) && !bunches.have_one_pace(20 * MS));
+    }
+}
