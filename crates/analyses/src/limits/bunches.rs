@@ -7,7 +7,7 @@
 //! program's writes end in a short segment, and a congestion window's bursts start with an ACK.
 //!
 //! Bunches of one size at equal intervals may also be what a program writes by a timer, if that happens to be full
-//! segments. Timers that fast are rare.
+//! segments. Fast timers are rare, and so are programs that write two segments.
 
 use super::stretch::Prompt;
 use super::thresholds;
@@ -43,6 +43,8 @@ pub struct Bunches {
     sizes: (u64, u64),
     /// How many bunches in a row did not have it.
     off: u32,
+    /// See [`Self::take_since`].
+    is_told: bool,
 }
 
 impl Bunches {
@@ -81,15 +83,24 @@ impl Bunches {
         }
     }
 
-    /// Whether the last bunches had one pace for long, if the shortest RTT is `rtt` nanoseconds, and no ACKs caused it.
-    pub fn have_one_pace(&self, rtt: i64) -> bool {
+    /// Whether the last bunches had one pace for many RTTs of `rtt` nanoseconds, and neither ACKs nor, most likely, a timer
+    /// caused it.
+    pub fn have_one_pace(&self, mss: u32, rtt: i64) -> bool {
         let lasted = self.last.nanos_since(self.since);
         let (smallest, largest) = self.sizes;
         let (part, of) = thresholds::PACE_SIZES;
+        let is_timer = lasted >= TIMER * i64::from(self.run)
+            && smallest / part > largest / of
+            && largest > LEAST_SEGMENTS * u64::from(mss);
         self.run >= thresholds::PACE_BUNCHES
             && lasted >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
-            && (largest / of >= smallest / part || lasted < TIMER * i64::from(self.run))
+            && !is_timer
             && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(self.run)
+    }
+
+    /// When the bunches of that pace began; `None` if that was asked before.
+    pub fn take_since(&mut self) -> Option<Instant> {
+        (!std::mem::replace(&mut self.is_told, true)).then_some(self.since)
     }
 }
 
@@ -117,17 +128,18 @@ mod tests {
 
     #[test]
     fn pauses_in_proportion_to_bunches_of_full_segments_are_one_pace() {
-        assert!(of([8, 13], 1000, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(MS));
-        assert!(!of([8, 13], 1000, Prompt::Nothing, |_| 2 * MS).have_one_pace(MS), "equal pauses");
-        assert!(!of([8, 8], 1000, Prompt::Nothing, |_| 5 * MS).have_one_pace(MS), "a timer");
-        assert!(!of([8, 13], 600, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(MS), "a program's writes");
-        assert!(!of([8, 13], 1000, Prompt::Ack, |bytes| bytes * 200).have_one_pace(MS), "ACKs of a full path");
-        assert!(!of([80, 90], 1000, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(MS), "no super-packets");
+        assert!(of([8, 13], 1000, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(1000, MS));
+        assert!(!of([8, 13], 1000, Prompt::Nothing, |_| 2 * MS).have_one_pace(1000, MS), "equal pauses");
+        assert!(!of([8, 8], 1000, Prompt::Nothing, |_| 5 * MS).have_one_pace(1000, MS), "a timer");
+        assert!(of([2, 2], 1000, Prompt::Nothing, |_| 5 * MS).have_one_pace(1000, MS), "the least of Linux");
+        assert!(!of([8, 13], 600, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(1000, MS), "a program's writes");
+        assert!(!of([8, 13], 1000, Prompt::Ack, |bytes| bytes * 200).have_one_pace(1000, MS), "ACKs of a full path");
+        assert!(!of([80, 90], 1000, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(1000, MS), "no super-packets");
     }
 
     #[test]
     fn pace_must_last_for_many_round_trips() {
         let bunches = of([8, 8], 1000, Prompt::Nothing, |bytes| bytes * 200);
-        assert!(bunches.have_one_pace(8 * MS) && !bunches.have_one_pace(20 * MS));
+        assert!(bunches.have_one_pace(1000, 8 * MS) && !bunches.have_one_pace(1000, 20 * MS));
     }
 }

@@ -180,7 +180,7 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
             overview.rare_mut().policed = Some(steady.rate);
         }
     }
-    if let Some(pace) = pace::of_bunches(stretches).filter(|_| overview.seldom_repaired) {
+    if let Some(pace) = pace::of_bunches(stretches, &overview) {
         overview.rare_mut().pace_of_bunches = Some(pace);
     }
     overview
@@ -288,8 +288,7 @@ impl Classifier<'_> {
     /// Whether pacing or a shaper of the sending host let data out.
     fn is_paced(&self, stretch: &Stretch, hold: Hold) -> bool {
         let below_peak = thresholds::PACE_BELOW_PEAK * self.overview.peak_rate;
-        self.overview.rare().pace_of_bunches.is_some()
-            && stretch.marks.has(Marks::PACED)
+        pace::is_of_bunches(stretch, self.overview)
             && (hold != Hold::Open || stretch.departure_rate().is_some_and(|rate| rate < below_peak))
     }
 

@@ -7,7 +7,7 @@
 use super::context::Context;
 use super::stretch::{Hold, Marks, Prompt, Stretch};
 use super::thresholds;
-use crate::overview::Steady;
+use crate::overview::{Overview, Steady};
 use slowpath_model::statistics::median;
 
 /// How often a sender far from the tap sent more data soon after an ACK had reached it, and how often that is chance
@@ -213,9 +213,14 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, times: &Times
     is_steady.then_some(Steady { rate, flight, unprompted })
 }
 
+/// Whether bunches left at one pace in `stretch` that the sender did not learn from losses, as BBR does from a policer's.
+pub fn is_of_bunches(stretch: &Stretch, overview: &Overview) -> bool {
+    stretch.marks.has(Marks::PACED) && (overview.seldom_repaired || stretch.marks.has(Marks::BEFORE_LOSS))
+}
+
 /// The pace in bit/s of the bunches that left at one (see [`bunches`](super::bunches)), if there were such.
-pub fn of_bunches(stretches: &[Stretch]) -> Option<f64> {
-    let paced = stretches.iter().filter(|stretch| stretch.marks.has(Marks::PACED));
+pub fn of_bunches(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
+    let paced = stretches.iter().filter(|stretch| is_of_bunches(stretch, overview));
     let (delivered, lasted) = paced
         .fold((0, 0), |(delivered, lasted), stretch| (delivered + stretch.delivered, lasted + stretch.lasted()));
     (lasted > 0).then(|| delivered as f64 * 8e9 / lasted as f64)

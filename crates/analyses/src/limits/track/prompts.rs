@@ -154,9 +154,12 @@ impl Track {
     #[inline]
     pub(super) fn note_bunch(&mut self, at: Instant, segment: &Segment, rto: &LinuxRto) {
         let begins = self.bunches.on_segment(at, segment.len, self.mss, self.prompt);
-        if begins && self.bunches.have_one_pace(rto.srtt_nanos().unwrap_or(0)) {
+        if begins && self.bunches.have_one_pace(self.mss, rto.srtt_nanos().unwrap_or(0)) {
             self.wait().marks.set(Marks::PACED);
             self.current.marks.set(Marks::PACED);
+            if let Some(since) = self.bunches.take_since() {
+                self.log.mark(since, at, Marks::PACED);
+            }
         }
     }
 
