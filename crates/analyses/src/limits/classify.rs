@@ -75,9 +75,13 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let policed = policer::rate(stretches, &overview).filter(|_| context.queue_shows);
     if let Some(policed) = policed.or(overview.rare().policed) {
         overview.rare_mut().policed = Some(policed);
-        for Part { cause, .. } in &mut parts {
-            // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18).
-            if is_of_loss(*cause) && *cause != Cause::TailLoss || *cause == Cause::LocalRateLimit {
+        let fastest = policer::fastest(stretches);
+        for Part { cause, stretch, .. } in &mut parts {
+            // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18), as to that of a full path.
+            let kept = *cause == Cause::LocalRateLimit
+                || *cause == Cause::BottleneckFull
+                    && policer::lets_through(policed, &stretches[*stretch], fastest, &overview);
+            if kept || is_of_loss(*cause) && *cause != Cause::TailLoss {
                 *cause = Cause::Policer;
             }
         }

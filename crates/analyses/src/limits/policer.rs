@@ -1,6 +1,7 @@
 //! Whether a policer dropped the lost packets: a token bucket that drops packets when it is empty, and delays none
 //! (Flach et al., *An Internet-wide analysis of traffic policing*, SIGCOMM 2016).
 
+use super::queue;
 use super::stretch::{Hold, Marks, Stretch};
 use super::thresholds;
 use crate::report::Overview;
@@ -13,6 +14,22 @@ pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
         return None;
     }
     emptied_alike(stretches, overview).or_else(|| lost_alike(stretches))
+}
+
+/// The rate of the fastest stretch, in bit/s.
+pub fn fastest(stretches: &[Stretch]) -> f64 {
+    let long = stretches.iter().filter(|stretch| stretch.lasted() >= thresholds::LEAST_RATE_NS);
+    long.filter_map(Stretch::rate).fold(0.0, f64::max)
+}
+
+/// Whether a policer of `policed` bit/s let `stretch` through: at that rate and without a queue, though a full bucket
+/// let the `fastest` through with more. No full link does that.
+pub fn lets_through(policed: f64, stretch: &Stretch, fastest: f64, overview: &Overview) -> bool {
+    let is_policed = |rate: f64| {
+        (rate - policed).abs() <= thresholds::STEADY_SPREAD * policed
+            && fastest > thresholds::POLICER_ABOVE_RATE * rate
+    };
+    stretch.rate().is_some_and(is_policed) && !queue::stood_throughout(overview, stretch)
 }
 
 /// Whether the second of two stretches begins to repair a loss.
@@ -126,6 +143,19 @@ mod tests {
         assert_eq!(rate(&stretches, &overview(8.4e6, 0)), None, "never more than that rate");
         let life = 20_000_000 * stretches.len() as i64;
         assert_eq!(rate(&stretches, &overview(12e6, life / 2)), None, "behind a queue");
+    }
+
+    #[test]
+    fn kept_rate_is_policed_if_more_was_let_through_once() {
+        let stretches = cycles(&[&[30_000], &[20_000, 20_000]]);
+        let (fastest, kept) = (fastest(&stretches), &stretches[1]);
+        assert!((fastest - 12e6).abs() < 1.0, "{fastest}");
+        assert!(lets_through(8e6, kept, fastest, &overview(12e6, 0)));
+        assert!(!lets_through(8e6, kept, 8.4e6, &overview(8.4e6, 0)), "a full link");
+        assert!(!lets_through(5e6, kept, fastest, &overview(12e6, 0)), "another rate");
+        let behind_a_queue = Stretch { rtt_min: 60_000, ..*kept };
+        let queued = Overview { base_rtt: Some(20_000), ..overview(12e6, 0) };
+        assert!(!lets_through(8e6, &behind_a_queue, fastest, &queued), "behind a queue");
     }
 
     #[test]
