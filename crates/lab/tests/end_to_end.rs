@@ -174,7 +174,8 @@ fn dropped_packets_of_the_truth_match_the_captures() {
         assert!(matches!(fault.fate, Fate::Dropped(_)));
         *dropped.entry((fault.ip_id, fault.sequence, fault.payload_bytes as usize)).or_default() += 1;
     }
-    let only_in_truth: Vec<_> = dropped.iter().filter(|&(packet, n)| missing.get(packet) != Some(n)).collect();
+    let only_in_truth: Vec<_> =
+        dropped.iter().filter(|&(packet, n)| missing.get(packet) != Some(n)).collect();
     let only_in_captures: Vec<_> =
         missing.iter().filter(|&(packet, n)| dropped.get(packet) != Some(n)).collect();
     assert!(

@@ -261,6 +261,35 @@ fn pauses_in_proportion_to_bunches_of_full_segments_are_the_hosts() {
     expect_mainly(&in_bunches(700, |bytes| bytes * 8 / MBIT), Cause::SenderIdle);
 }
 
+/// A sender over 0.5 ms and a bottleneck of 40 Mbit/s, which takes 292 µs for each segment. It sends a bunch whenever the
+/// bottleneck has so many microseconds of work left; from 0 on, a few milliseconds later.
+fn in_front_of_a_queue(left: fn(i64) -> i64) -> Vec<Passed> {
+    const EACH: i64 = 292;
+    let mut stream = Stream::new();
+    let (mut at, mut free) = (100_000, 0);
+    for bunch in 0..900 {
+        for nth in 0..6 + bunch * 7 % 13 {
+            stream.send(at + nth, FULL, false);
+            free = free.max(at) + EACH;
+            let all = stream.sent;
+            stream.acknowledge(free + 500, all, 0);
+        }
+        at = free - left(bunch);
+    }
+    stream.passed()
+}
+
+/// BBR sends in bunches, and data in flight may fall far before the next one. Behind it, the link is busy all the time.
+#[test]
+fn even_acks_in_a_senders_pauses_are_a_full_path() {
+    let report_of = |left| report(&in_front_of_a_queue(left));
+    let on_path = |report: &_| share_of(report, |cause| cause.limit() == Limit::Path);
+    let busy = report_of(|bunch| if bunch < 4 { 0 } else { 1_620 + bunch * 3 % 4 * 292 });
+    assert!(on_path(&busy) > 0.9, "{:#?}", busy.main().findings);
+    let idle = report_of(|bunch| -1_500 - bunch * 3 % 4 * 300);
+    assert!(on_path(&idle) < 0.1, "{:#?}", idle.main().findings);
+}
+
 /// What passes a tap at B, of what passes one at A: data 20 ms later, and answers 20 ms before A learns of them.
 fn at_b(passed: Vec<Passed>) -> Vec<Passed> {
     let shift = |(at, segment): Passed| {

@@ -79,7 +79,8 @@ impl Bunches {
         self.off += 1;
         if self.off > thresholds::PACE_MISSES || self.run < thresholds::PACE_BUNCHES {
             let pace = if is_bunch { rate } else { 0.0 };
-            *self = Self { pace, since: at, last: self.last, sizes: (self.bytes, self.bytes), ..Self::default() };
+            *self =
+                Self { pace, since: at, last: self.last, sizes: (self.bytes, self.bytes), ..Self::default() };
         }
     }
 
@@ -132,9 +133,18 @@ mod tests {
         assert!(!of([8, 13], 1000, Prompt::Nothing, |_| 2 * MS).have_one_pace(1000, MS), "equal pauses");
         assert!(!of([8, 8], 1000, Prompt::Nothing, |_| 5 * MS).have_one_pace(1000, MS), "a timer");
         assert!(of([2, 2], 1000, Prompt::Nothing, |_| 5 * MS).have_one_pace(1000, MS), "the least of Linux");
-        assert!(!of([8, 13], 600, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(1000, MS), "a program's writes");
-        assert!(!of([8, 13], 1000, Prompt::Ack, |bytes| bytes * 200).have_one_pace(1000, MS), "ACKs of a full path");
-        assert!(!of([80, 90], 1000, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(1000, MS), "no super-packets");
+        assert!(
+            !of([8, 13], 600, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(1000, MS),
+            "a program's writes"
+        );
+        assert!(
+            !of([8, 13], 1000, Prompt::Ack, |bytes| bytes * 200).have_one_pace(1000, MS),
+            "ACKs of a full path"
+        );
+        assert!(
+            !of([80, 90], 1000, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(1000, MS),
+            "no super-packets"
+        );
     }
 
     #[test]

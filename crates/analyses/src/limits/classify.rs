@@ -249,6 +249,9 @@ impl Classifier<'_> {
                 Cause::ReceiveBufferTooSmall
             }
             Hold::Idle | Hold::Dry | Hold::Open if self.is_paced(stretch, most) => Cause::LocalRateLimit,
+            Hold::Dry | Hold::Open if queue::outlasts_pauses(self.context, self.overview, stretch) => {
+                self.queued(stretch)
+            }
             Hold::Idle | Hold::Dry | Hold::Open if self.arrives_at_capacity(at) => Cause::BottleneckFull,
             Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
             // If the sender's distance is unknown, so is what reached it, and when.
@@ -294,6 +297,12 @@ impl Classifier<'_> {
         let below_peak = thresholds::PACE_BELOW_PEAK * self.overview.peak_rate;
         pace::is_of_bunches(stretch, self.overview)
             && (hold != Hold::Open || stretch.departure_rate().is_some_and(|rate| rate < below_peak))
+    }
+
+    /// The cause of a stretch in which a queue stood throughout.
+    fn queued(&self, stretch: &Stretch) -> Cause {
+        let base = self.overview.base_rtt.unwrap_or(0);
+        queue::cause(stretch.rtt_min - base, base).unwrap_or(Cause::BottleneckFull)
     }
 
     /// The cause, if a device on the path changed the window scale.
@@ -479,7 +488,7 @@ impl Classifier<'_> {
             return Cause::LocalRateLimit;
         }
         if queue::stood_throughout(self.overview, stretch) {
-            return queue::cause(stretch.rtt_min - base, base).unwrap_or(Cause::BottleneckFull);
+            return self.queued(stretch);
         }
         // A burst that payload triggered and an ACK continued belongs to the congestion window. The end of a write that
         // Nagle's algorithm held back is no more than a segment.

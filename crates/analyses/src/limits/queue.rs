@@ -1,5 +1,6 @@
 //! Whether a queue made RTTs long, or the path itself.
 
+use super::context::Context;
 use super::stretch::{Hold, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
@@ -11,6 +12,17 @@ pub fn cause(queue: u32, base: u32) -> Option<Cause> {
     let stands = f64::from(queue) > thresholds::STANDING_RTTS * f64::from(base)
         && queue > thresholds::STANDING_LEAST_US;
     is_one.then_some(if stands { Cause::StandingQueue } else { Cause::BottleneckFull })
+}
+
+/// Whether ACKs came evenly and at the peak rate while a sender next to the tap paused between its bursts: its queue on the
+/// path never ran dry. Behind the queue of another flow, a pause stays one.
+pub fn outlasts_pauses(context: &Context, overview: &Overview, stretch: &Stretch) -> bool {
+    let at_peak = |rate| rate >= thresholds::AT_PEAK * overview.peak_rate;
+    context.at_sender
+        && stood_throughout(overview, stretch)
+        && stretch.gap_max < stretch.rtt_min / 2
+        && stretch.send_gap_max >= stretch.gap_max.saturating_mul(thresholds::OUTLASTED)
+        && stretch.rate().is_some_and(at_peak)
 }
 
 /// Whether a queue stood somewhere throughout `stretch`: not even its shortest RTT was short.

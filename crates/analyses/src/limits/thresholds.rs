@@ -243,6 +243,9 @@ pub const STEADY_ROUND_TRIPS: i64 = 10;
 /// ... and for this long, in nanoseconds.
 pub const STEADY_LEAST_NS: i64 = 300_000_000;
 
+/// A pause of the sender outlasts each of the path by this factor at least: what the path delivers meanwhile had queued.
+pub const OUTLASTED: u32 = 3;
+
 /// From this part of the peak rate on, an evenly paced flow keeps the bottleneck busy, as BBR intends.
 pub const AT_PEAK: f64 = 0.85;
 
