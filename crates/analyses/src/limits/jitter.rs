@@ -37,11 +37,13 @@ pub fn is_one(stretches: &[Stretch], overview: &Overview, mss: u32) -> bool {
     let lasting = product(&rtt, &rtt[1..]) / product(&rtt, &rtt).max(f64::MIN_POSITIVE);
     let paused = sample.iter().filter(|stretch| queue::pauses(stretch, thresholds::QUEUE_GAP_PART)).count();
     let mean_rtt = sample.iter().map(|stretch| f64::from(stretch.rtt_min)).sum::<f64>() / sample.len() as f64;
+    // Jitter longer than the path: a queue as long as that would last.
+    let is_sure = sample.len() >= thresholds::JITTER_SURE_STRETCHES && lasting < thresholds::LASTING_SURELY;
     varied >= thresholds::GROWN
         && brought > thresholds::BROUGHT
         && lasting < thresholds::LASTING
         && paused as f64 >= thresholds::PAUSED * sample.len() as f64
-        && mean_rtt < 2.0 * f64::from(base)
+        && (mean_rtt < 2.0 * f64::from(base) || is_sure)
 }
 
 fn product(one: &[f64], other: &[f64]) -> f64 {
@@ -57,7 +59,17 @@ mod tests {
 
     /// RTTs of 14 ms with the flights of a sawtooth, in segments of 1,000 bytes, delivered with pauses of 7 ms.
     fn sawtooth(rtt: impl Fn(i64) -> u32, delivered: impl Fn(u32) -> i64) -> bool {
-        let stretches: Vec<Stretch> = (0..60)
+        long_sawtooth(60, 10_000, rtt, delivered)
+    }
+
+    /// So many RTTs of a path of `base` microseconds.
+    fn long_sawtooth(
+        count: i64,
+        base: u32,
+        rtt: impl Fn(i64) -> u32,
+        delivered: impl Fn(u32) -> i64,
+    ) -> bool {
+        let stretches: Vec<Stretch> = (0..count)
             .map(|nth| {
                 let mut stretch = Stretch::at(Instant::from_nanos(nth * 14 * MS));
                 stretch.extend(Instant::from_nanos((nth + 1) * 14 * MS), Hold::Open);
@@ -68,11 +80,7 @@ mod tests {
                 stretch
             })
             .collect();
-        is_one(
-            &stretches,
-            &Overview { base_rtt: Some(10_000), peak_rate: 25e6, ..Overview::default() },
-            1_000,
-        )
+        is_one(&stretches, &Overview { base_rtt: Some(base), peak_rate: 25e6, ..Overview::default() }, 1_000)
     }
 
     #[test]
@@ -80,6 +88,18 @@ mod tests {
         let at_random = |nth: i64| 12_000 + (nth * nth * 31 % 41 * 100) as u32;
         assert!(sawtooth(at_random, i64::from));
         assert!(!sawtooth(at_random, |_| 29_000), "a full path delivers no more");
+    }
+
+    #[test]
+    fn jitter_longer_than_the_path_takes_many_round_trips_to_tell() {
+        // A generator of equal chances (Park and Miller, CACM 1988).
+        let at_random = |nth: i64| {
+            let random = (0..=nth).fold(7_u64, |state, _| state * 16_807 % 2_147_483_647);
+            8_000 + (random % 41 * 100) as u32
+        };
+        assert!(long_sawtooth(400, 1_000, at_random, i64::from));
+        assert!(!long_sawtooth(60, 1_000, at_random, i64::from), "too few");
+        assert!(!long_sawtooth(400, 1_000, |nth| at_random(nth / 2), i64::from), "two RTTs are alike");
     }
 
     #[test]

@@ -130,6 +130,10 @@ pub const JITTER_STRETCHES: usize = 16;
 /// What a queue adds to one RTT and to the next correlates by more than this: at most a few RTTs fill or drain it.
 pub const LASTING: f64 = 0.3;
 
+/// So many RTTs that are correlated by less than this have nothing to do with each other.
+pub const JITTER_SURE_STRETCHES: usize = 200;
+pub const LASTING_SURELY: f64 = 0.1;
+
 /// Jitter of batches shows in pauses of at least this part of the RTTs.
 pub const PAUSED: f64 = 0.4;
 
