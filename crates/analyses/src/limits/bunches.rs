@@ -41,7 +41,8 @@ pub struct Bunches {
     unprompted: u32,
     /// The bytes of the smallest and the largest of them.
     sizes: (u64, u64),
-    /// How many bunches in a row did not have it.
+    /// How many bunches did not have it, and how many of them in a row.
+    missed: u32,
     off: u32,
     /// See [`Self::take_since`].
     is_told: bool,
@@ -76,6 +77,7 @@ impl Bunches {
             self.off = 0;
             return;
         }
+        self.missed = self.missed.saturating_add(1);
         self.off += 1;
         if self.off > thresholds::PACE_MISSES || self.run < thresholds::PACE_BUNCHES {
             let pace = if is_bunch { rate } else { 0.0 };
@@ -95,6 +97,7 @@ impl Bunches {
             && largest > LEAST_SEGMENTS * u64::from(mss);
         self.run >= thresholds::PACE_BUNCHES
             && lasted >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
+            && f64::from(self.missed) <= (1.0 - thresholds::PACE_SHARE) * f64::from(self.run)
             && !is_timer
             && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(self.run)
     }
@@ -145,6 +148,20 @@ mod tests {
             !of([80, 90], 1000, Prompt::Nothing, |bytes| bytes * 200).have_one_pace(1000, MS),
             "no super-packets"
         );
+    }
+
+    #[test]
+    fn pace_must_be_that_of_nearly_all_bunches() {
+        // Every third, or every twentieth, comes after half the pause: BBR probes for more in an RTT of eight.
+        for (every, is_one) in [(3, false), (20, true)] {
+            let nth = std::cell::Cell::new(0);
+            let pause = |bytes: i64| {
+                nth.set(nth.get() + 1);
+                bytes * if nth.get() % every == 0 { 100 } else { 200 }
+            };
+            let bunches = of([4, 4], 1000, Prompt::Nothing, pause);
+            assert_eq!(bunches.have_one_pace(1000, MS), is_one, "{every}");
+        }
     }
 
     #[test]

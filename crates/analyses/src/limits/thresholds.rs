@@ -226,8 +226,9 @@ pub const PACE_SPREAD: f64 = 0.03;
 /// Again and again ...
 pub const PACE_BUNCHES: u32 = 16;
 
-/// ... with so few in a row that are not ...
+/// ... with so few in a row that are not, and this part of all that are ...
 pub const PACE_MISSES: u32 = 3;
+pub const PACE_SHARE: f64 = 0.8;
 
 /// ... for so many RTTs: BBR probes for more in one of eight.
 pub const PACE_ROUND_TRIPS: i64 = 16;
