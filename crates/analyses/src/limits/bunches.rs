@@ -49,17 +49,17 @@ pub struct Bunches {
 }
 
 impl Bunches {
-    /// New data of `len` bytes was sent after `prompt`; a full segment has `mss`. Returns whether a bunch began.
+    /// New data was sent after `prompt`: `len` bytes, in full segments of `mss` or with a short one. Returns whether a bunch
+    /// began.
     #[inline]
-    pub fn on_segment(&mut self, at: Instant, len: u32, mss: u32, prompt: Prompt) -> bool {
+    pub fn on_segment(&mut self, at: Instant, len: u32, is_short: bool, mss: u32, prompt: Prompt) -> bool {
         let begins = at.nanos_since(self.last) > PAUSE;
         if begins {
             self.end(at, mss, prompt);
             (self.first, self.bytes, self.is_full) = (at, 0, true);
         }
         self.bytes += u64::from(len);
-        // Most are of one MSS, and a division costs more than the rest.
-        self.is_full &= len == mss || len.is_multiple_of(mss.max(1));
+        self.is_full &= !is_short;
         self.last = at;
         begins
     }
@@ -123,7 +123,7 @@ mod tests {
             let segments = sizes[n % 2];
             for nth in 0..segments {
                 let len = if nth + 1 == segments { tail } else { 1000 };
-                bunches.on_segment(at.plus_nanos(nth * US), len, 1000, prompt);
+                bunches.on_segment(at.plus_nanos(nth * US), len, len < 1000, 1000, prompt);
             }
             at = at.plus_nanos(pause((segments - 1) * 1000 + i64::from(tail)));
         }

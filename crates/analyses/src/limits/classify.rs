@@ -169,14 +169,16 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     }
     overview.queued =
         stretches.iter().filter(|s| queue::stood_throughout(&overview, s)).map(Stretch::lasted).sum();
-    let disturbs = |s: &&Stretch| {
-        let base = base_rtt.unwrap_or(0);
-        queue::stood_throughout(&overview, s) && s.rtt_min - base > base / thresholds::DISTURBING_PART
-    };
-    let queued = stretches.iter().filter(disturbs).map(Stretch::lasted).sum();
-    let times = pace::Times { sending: sum(&|stretch| stretch.under(Hold::Open)), queued, repairing };
-    let learnt_from_losses = times.repaired_much();
-    if let Some(steady) = base_rtt.and_then(|base| pace::steady(context, stretches, base, &times)) {
+    let steady = base_rtt.and_then(|base| {
+        let disturbs = |s: &&Stretch| {
+            queue::stood_throughout(&overview, s) && s.rtt_min - base > base / thresholds::DISTURBING_PART
+        };
+        let queued = stretches.iter().filter(disturbs).map(Stretch::lasted).sum();
+        let sending = sum(&|stretch| stretch.under(Hold::Open));
+        let times = pace::Times { sending, queued, repairing };
+        Some((pace::steady(context, stretches, base, &times)?, times.repaired_much()))
+    });
+    if let Some((steady, learnt_from_losses)) = steady {
         let above = |stretch: &Stretch| stretch.rate() > Some(thresholds::POLICER_ABOVE_RATE * steady.rate);
         if !learnt_from_losses {
             overview.rare_mut().steady = Some(steady);

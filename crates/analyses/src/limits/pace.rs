@@ -5,7 +5,7 @@
 //! queue on the path.
 
 use super::context::Context;
-use super::stretch::{Hold, Marks, Prompt, Stretch};
+use super::stretch::{Hold, Marks, Prompt, Stretch, rate};
 use super::thresholds;
 use crate::overview::{Overview, Steady};
 use slowpath_model::statistics::median;
@@ -220,11 +220,7 @@ pub fn is_of_bunches(stretch: &Stretch, overview: &Overview) -> bool {
 
 /// The pace in bit/s of the bunches that left at one (see [`bunches`](super::bunches)), if there were such.
 pub fn of_bunches(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    let paced = stretches.iter().filter(|stretch| is_of_bunches(stretch, overview));
-    let (delivered, lasted) = paced.fold((0, 0), |(delivered, lasted), stretch| {
-        (delivered + stretch.delivered, lasted + stretch.lasted())
-    });
-    (lasted > 0).then(|| delivered as f64 * 8e9 / lasted as f64)
+    rate(stretches.iter().filter(|stretch| is_of_bunches(stretch, overview)))
 }
 
 /// Whether `stretch` is sent by the clock that `steady` describes.

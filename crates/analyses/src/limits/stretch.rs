@@ -227,7 +227,7 @@ impl Stretch {
 
     /// Delivered bits per second; `None` for an empty stretch.
     pub fn rate(&self) -> Option<f64> {
-        rate(std::slice::from_ref(self))
+        rate([self])
     }
 
     /// Bits per second at which new data left the sender; `None` where none did.
@@ -273,8 +273,8 @@ impl Stretch {
 }
 
 /// Delivered bits per second over all of `stretches`; `None` where they take no time.
-pub fn rate(stretches: &[Stretch]) -> Option<f64> {
-    let (delivered, lasted) = stretches.iter().fold((0, 0), |(delivered, lasted), stretch| {
+pub fn rate<'a>(stretches: impl IntoIterator<Item = &'a Stretch>) -> Option<f64> {
+    let (delivered, lasted) = stretches.into_iter().fold((0, 0), |(delivered, lasted), stretch| {
         (delivered + stretch.delivered, lasted + stretch.lasted())
     });
     (lasted > 0).then(|| delivered as f64 * 8e9 / lasted as f64)

@@ -543,10 +543,10 @@ impl Track {
                 }
                 self.prompt = self.prompted_by(at, near, rto);
                 if near.is_here() {
-                    self.note_bunch(at, segment, rto);
-                }
-                if near.is_here() && (is_short || !self.nagle.is_idle()) {
-                    self.note_nagle(at, segment, is_short, rto);
+                    self.note_bunch(at, segment.len, is_short, rto);
+                    if is_short || !self.nagle.is_idle() {
+                        self.note_nagle(at, segment, is_short, rto);
+                    }
                 }
                 if self.prompt == Prompt::Payload && self.spoken.is_some() {
                     self.current.bursts_after_payload += 1;

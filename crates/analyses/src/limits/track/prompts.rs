@@ -152,8 +152,8 @@ impl Track {
 
     /// New data was sent next to the tap.
     #[inline]
-    pub(super) fn note_bunch(&mut self, at: Instant, segment: &Segment, rto: &LinuxRto) {
-        let begins = self.bunches.on_segment(at, segment.len, self.mss, self.prompt);
+    pub(super) fn note_bunch(&mut self, at: Instant, len: u32, is_short: bool, rto: &LinuxRto) {
+        let begins = self.bunches.on_segment(at, len, is_short, self.mss, self.prompt);
         if begins && self.bunches.have_one_pace(self.mss, rto.srtt_nanos().unwrap_or(0)) {
             self.wait().marks.set(Marks::PACED);
             self.current.marks.set(Marks::PACED);
