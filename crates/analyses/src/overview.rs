@@ -10,6 +10,9 @@ use slowpath_model::Instant;
 pub struct Overview {
     /// The shortest RTT, in microseconds.
     pub base_rtt: Option<u32>,
+    /// How much longer the shortest RTT of data was because a full segment takes that long to send, in microseconds: a SYN
+    /// takes no time.
+    pub segment_time: u32,
     /// The highest rate of delivery that was held for about an RTT, in bit/s.
     pub peak_rate: f64,
     /// Time spent with a standing queue while sending, in nanoseconds.

@@ -5,8 +5,9 @@ use crate::flow::ETHERNET_MSS;
 use crate::label::Label;
 use crate::limits::thresholds;
 
-/// The MSS that every host accepts (RFC 9293, section 3.7.1).
-const LEAST_MSS: u32 = 536;
+/// Payload of a segment of the MSS that every host accepts, 536 (RFC 9293, section 3.7.1), with timestamps (RFC 7323,
+/// section 3.2).
+const LEAST_FULL: u32 = 536 - 12;
 
 impl EndState {
     /// Payload of a full segment, as far as known.
@@ -32,9 +33,8 @@ impl EndState {
 
     /// The full size of an end whose SYN was not captured.
     fn full_size_seen(&self) -> u32 {
-        // RFC 9293, section 3.7.1: every host accepts this much, so less is no full segment.
-        let seen = self.mss_seen.max(LEAST_MSS);
-        if self.unit >= LEAST_MSS {
+        let seen = self.mss_seen.max(LEAST_FULL);
+        if self.unit >= LEAST_FULL {
             self.unit
         } else if self.largest_unpushed > 0 || self.is_repeated {
             seen
@@ -74,7 +74,9 @@ impl EndState {
             self.largest_unpushed =
                 self.largest_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
         }
-        if len > ETHERNET_MSS && self.mss.is_none() {
+        // What has more to send behind it is no end of a write.
+        let may_be_whole = len > ETHERNET_MSS || self.unit > 0 && !pushed && label == Label::New;
+        if self.mss.is_none() && may_be_whole {
             self.note_unit(len);
         }
         if len < self.mss_seen || self.smaller_count > 0 {
@@ -82,12 +84,12 @@ impl EndState {
         }
     }
 
-    /// Notes the size of a segment that is a jumbo frame or a super-packet: of those, each is a number of full segments, but for
-    /// the ends of writes.
+    /// Notes the size of a segment that is a jumbo frame or a super-packet, or comes beside them: each is a number of full
+    /// segments, but for the ends of writes.
     #[cold]
     fn note_unit(&mut self, len: u32) {
         let common = common_divisor(self.unit, len);
-        if common >= LEAST_MSS {
+        if common >= LEAST_FULL {
             self.unit = common;
         }
     }

@@ -6,6 +6,9 @@
 //! is shorter than such a pause, all is acknowledged before the next bunch, as if nothing was left to send. But a
 //! program's writes end in a short segment, and a congestion window's bursts start with an ACK.
 //!
+//! BBR paces too, but what holds its sender makes it pause: a full send buffer or a window. So bunches at one pace must
+//! come without pauses, or something else is the limit.
+//!
 //! Bunches of one size at equal intervals may also be what a program writes by a timer, if that happens to be full
 //! segments. Fast timers are rare, and so are programs that write two segments.
 
@@ -38,6 +41,8 @@ pub struct Bunches {
     pace: f64,
     run: u32,
     since: Instant,
+    /// All bytes that were sent since.
+    sent: u64,
     unprompted: u32,
     /// The bytes of the smallest and the largest of them.
     sizes: (u64, u64),
@@ -67,6 +72,7 @@ impl Bunches {
     /// The next bunch begins at `at`.
     fn end(&mut self, at: Instant, mss: u32, prompt: Prompt) {
         let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.first).max(1) as f64;
+        self.sent += self.bytes;
         let is_bunch = self.is_full && (LEAST_SEGMENTS * u64::from(mss)..=LARGEST).contains(&self.bytes);
         if is_bunch && (rate - self.pace).abs() <= thresholds::PACE_SPREAD * self.pace {
             self.run = self.run.saturating_add(1);
@@ -90,6 +96,7 @@ impl Bunches {
     /// caused it.
     pub fn have_one_pace(&self, mss: u32, rtt: i64) -> bool {
         let lasted = self.last.nanos_since(self.since);
+        let mean = self.sent as f64 * 8e9 / lasted.max(1) as f64;
         let (smallest, largest) = self.sizes;
         let (part, of) = thresholds::PACE_SIZES;
         let is_timer = lasted >= TIMER * i64::from(self.run)
@@ -98,6 +105,7 @@ impl Bunches {
         self.run >= thresholds::PACE_BUNCHES
             && lasted >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
             && f64::from(self.missed) <= (1.0 - thresholds::PACE_SHARE) * f64::from(self.run)
+            && mean >= thresholds::PACE_KEPT * self.pace
             && !is_timer
             && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(self.run)
     }
@@ -162,6 +170,17 @@ mod tests {
             let bunches = of([4, 4], 1000, Prompt::Nothing, pause);
             assert_eq!(bunches.have_one_pace(1000, MS), is_one, "{every}");
         }
+    }
+
+    #[test]
+    fn pace_with_pauses_is_that_of_a_sender_held_by_something_else() {
+        // BBR with a full send buffer: each twentieth bunch comes after a pause as long as all of theirs.
+        let nth = std::cell::Cell::new(0);
+        let pause = |bytes: i64| {
+            nth.set(nth.get() + 1);
+            bytes * if nth.get() % 20 == 0 { 4_000 } else { 200 }
+        };
+        assert!(!of([4, 4], 1000, Prompt::Nothing, pause).have_one_pace(1000, MS));
     }
 
     #[test]

@@ -53,7 +53,13 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     spells.add(context.first, begin, context.opening);
     let full_at = queue::least_flight_at_peak(stretches, overview.base_rtt.unwrap_or(0), overview.peak_rate);
     let capacity = finished.trains.capacity().filter(|_| !context.at_sender && !context.queue_shows);
-    let classifier = Classifier { context, overview: &overview, stretches, finished, full_at, capacity };
+    let rescaled = if window::is_larger(context, stretches, overview.base_rtt) {
+        Some(context.last)
+    } else {
+        finished.rescaled
+    };
+    let classifier =
+        Classifier { context, overview: &overview, stretches, finished, full_at, capacity, rescaled };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
     for at in 0..stretches.len() {
         classifier.add_parts(at, &mut parts);
@@ -118,8 +124,8 @@ impl Spells {
 
 fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     // Far from the sender, at a distance not known yet, an RTT is measured in part only.
-    let measured = || stretches.iter().map(|stretch| stretch.rtt_min).min().filter(|rtt| *rtt != u32::MAX);
-    let base_rtt = context.base_rtt.or_else(measured);
+    let measured = stretches.iter().map(|stretch| stretch.rtt_min).min().filter(|rtt| *rtt != u32::MAX);
+    let base_rtt = context.base_rtt.or(measured);
     let shortest = i64::from(base_rtt.unwrap_or(0)) * 500;
     let is_rate = |stretch: &Stretch| {
         stretch.lasted() >= shortest.max(thresholds::LEAST_RATE_NS)
@@ -136,8 +142,10 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         above += lasted;
         above >= sending / thresholds::PEAK_TIME_PART
     });
-    let mut overview =
-        Overview { base_rtt, peak_rate: peak.map_or(0.0, |(rate, _)| *rate), ..Overview::default() };
+    let peak_rate = peak.map_or(0.0, |(rate, _)| *rate);
+    let longer = measured.zip(base_rtt).map_or(0, |(measured, base)| measured.saturating_sub(base));
+    let segment_time = longer.min((f64::from(context.mss) * 8e6 / peak_rate.max(1.0)) as u32);
+    let mut overview = Overview { base_rtt, segment_time, peak_rate, ..Overview::default() };
     for stretch in stretches {
         overview.waits.prompted += u64::from(stretch.prompted.max(stretch.bursts_after_payload));
         overview.waits.clocked += u64::from(stretch.dry_clocked);
@@ -212,6 +220,8 @@ struct Classifier<'a> {
     full_at: Option<u32>,
     /// The path's capacity in bit/s, as trains show it where no RTT shows a queue.
     capacity: Option<f64>,
+    /// Until when the window was larger than its scale, as far as known, has it.
+    rescaled: Option<Instant>,
 }
 
 impl Classifier<'_> {
@@ -222,7 +232,7 @@ impl Classifier<'_> {
             return Cause::OneDirection;
         }
         // What was used up was not the window, but a part of it.
-        if self.finished.rescaled.is_some_and(|rescaled| stretch.from < rescaled) {
+        if self.rescaled.is_some_and(|rescaled| stretch.from < rescaled) {
             held[Hold::Open as usize] += std::mem::take(&mut held[Hold::Window as usize]);
         }
         // While a window is used up now and then, Linux saves data for a larger segment in between
@@ -256,6 +266,7 @@ impl Classifier<'_> {
             }
             Hold::Idle | Hold::Dry | Hold::Open if self.arrives_at_capacity(at) => Cause::BottleneckFull,
             Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
+            Hold::Dry | Hold::Open if self.follows_the_window(at) => self.window(at),
             // If the sender's distance is unknown, so is what reached it, and when.
             Hold::Idle | Hold::Dry | Hold::Open if self.finished.is_unplaced(stretch.from) => {
                 Cause::Undetermined
@@ -263,7 +274,7 @@ impl Classifier<'_> {
             Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => {
                 // Linux delays ACKs that would offer less than those before, since data waits to be read.
                 let before = window::largest(&self.stretches[..at]);
-                if window::shrunk(self.stretches, at, before, self.overview.base_rtt) {
+                if self.shrunk(at, before) {
                     Cause::SlowReader
                 } else {
                     Cause::AcksHeldBack
@@ -338,6 +349,14 @@ impl Classifier<'_> {
         no_more(next.unwrap_or(&self.stretches[at]))
     }
 
+    /// Whether data was sent nearly up to the end of the window, RTT after RTT, though the tap far from the sender does not
+    /// show it used up: when an ACK reaches the sender is known to the length of a segment or two.
+    fn follows_the_window(&self, at: usize) -> bool {
+        !self.context.at_sender
+            && matches!(self.context.scale, ScaleKnown::Agreed(_))
+            && window::is_nearly_used_up(self.stretches, at, self.context.mss)
+    }
+
     fn window(&self, at: usize) -> Cause {
         let stretch = &self.stretches[at];
         let zero = stretch.marks.has(Marks::ZERO_WINDOW);
@@ -357,7 +376,7 @@ impl Classifier<'_> {
             return Cause::ReaderStopped;
         }
         let part = |window: u32, of: f64| (f64::from(window) * of) as u32;
-        let shrunk = window::shrunk(self.stretches, at, before, self.overview.base_rtt);
+        let shrunk = self.shrunk(at, before);
         let outgrown =
             stretch.window_max < part(window::largest_used(&self.stretches[at..]), thresholds::SHRUNK);
         let unread = !outgrown && self.finished.unread >= stretch.window_max;
@@ -392,6 +411,11 @@ impl Classifier<'_> {
             return Cause::WindowScaleTooSmall;
         }
         if outgrown { Cause::AutotuningLag } else { Cause::ReceiveBufferTooSmall }
+    }
+
+    /// Whether the window of the stretch at `at` shrank from `before`, since data waited to be read.
+    fn shrunk(&self, at: usize, before: u32) -> bool {
+        window::shrunk(self.stretches, at, before, self.overview.base_rtt, self.context.mss)
     }
 
     /// The cause, if the window was used up and the path was full before it was: as much was delivered with far less in

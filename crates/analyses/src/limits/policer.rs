@@ -9,8 +9,10 @@ use slowpath_model::statistics::mean;
 
 /// The rate of a policer in bit/s, if the losses look like one's: they come without a queue, when a bucket is empty.
 pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    let life = stretches.last()?.to.nanos_since(stretches.first()?.from);
-    if overview.queued > life / thresholds::POLICER_QUEUED_PART {
+    // In other times, neither a policer nor a queue can hold the sender.
+    let elsewhere = |stretch: &Stretch| stretch.under(Hold::Window) + stretch.under(Hold::Idle);
+    let sending: i64 = stretches.iter().map(|stretch| stretch.lasted() - elsewhere(stretch)).sum();
+    if overview.queued > sending / thresholds::POLICER_QUEUED_PART {
         return None;
     }
     emptied_alike(stretches, overview).or_else(|| lost_alike(stretches))

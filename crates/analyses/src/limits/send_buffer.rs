@@ -104,12 +104,13 @@ pub fn waited(stretches: &[Stretch], at: usize, paced: bool) -> bool {
     sum(&|stretch| stretch.under(Hold::Dry)) >= sum(&Stretch::lasted) / part
 }
 
-/// Whether the amount in flight in the stretch at `at` may be all that the buffer holds: about as much as around it, and no
-/// less than later.
+/// Whether the amount in flight in the stretch at `at` may be all that the buffer holds: about as much as around it, no less
+/// than later, and ACKs ended several waits there. One wait is between an initial window and the rest.
 pub fn may_be_full(stretches: &[Stretch], at: usize) -> bool {
     let around = around(stretches, at, thresholds::CEILING_RTTS);
     let most = around.iter().map(|stretch| stretch.flight_max).max().unwrap_or(0);
-    stretches[at].flight_max >= most / 2 && !is_exceeded(stretches, stretches[at].flight_max)
+    let waits: u32 = around.iter().map(|stretch| stretch.dry_clocked).sum();
+    waits >= thresholds::LEAST_REFILLS && stretches[at].flight_max >= most / 2 && !is_exceeded(stretches, stretches[at].flight_max)
 }
 
 fn around(stretches: &[Stretch], at: usize, reach: usize) -> &[Stretch] {

@@ -62,9 +62,18 @@ pub const CREDIT_SEGMENTS: u32 = 8;
 /// wide use is Dropbear's, of 24,576 bytes (`DEFAULT_RECV_WINDOW`).
 pub const CREDIT_ALONE_BYTES: i64 = 20_000;
 
+/// More than this many windows are not delivered in an RTT.
+pub const BEYOND_WINDOW: f64 = 1.5;
+
 /// A window is the same for many RTTs if it is in three quarters of this many before and after. A reader that sets the pace
 /// makes it vary.
 pub const SAME_WINDOW_REACH: usize = 8;
+
+/// ... and differs by this part at most: a kernel offers whole units of the window's scale.
+pub const SAME_WINDOW_PART: u32 = 8;
+
+/// Far from the sender, what was sent into a window ends within so many segments of its end: two for each ACK.
+pub const EDGE_SEGMENTS: u32 = 4;
 
 /// A window of the application slides if a grant lets out no more than this part of what is in flight.
 pub const SLIDING_PART: i64 = 2;
@@ -230,6 +239,9 @@ pub const PACE_BUNCHES: u32 = 16;
 pub const PACE_MISSES: u32 = 3;
 pub const PACE_SHARE: f64 = 0.8;
 
+/// ... and all that was sent meanwhile makes at least this part of it: a sender that something else holds pauses.
+pub const PACE_KEPT: f64 = 0.8;
+
 /// ... for so many RTTs: BBR probes for more in one of eight.
 pub const PACE_ROUND_TRIPS: i64 = 16;
 
@@ -285,6 +297,9 @@ pub const NAGLED_PART: i64 = 10;
 
 /// Stretches before and after one that show whether a buffer is refilled again and again.
 pub const REFILL_REACH: usize = 4;
+
+/// Fewer waits for ACKs show no full send buffer.
+pub const LEAST_REFILLS: u32 = 3;
 
 /// Refills that are no coincidence.
 pub const REFILLS: usize = 4;

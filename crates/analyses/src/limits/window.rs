@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::stretch::Stretch;
 use super::thresholds;
+use crate::report::ScaleKnown;
 
 /// Whether the data in flight filled the receiver's window as it is on the wire, to the segment, if its scale is unknown.
 pub fn fills_unscaled(context: &Context, stretch: &Stretch) -> bool {
@@ -23,19 +24,47 @@ pub fn largest_used(stretches: &[Stretch]) -> u32 {
     largest(last.and_then(|last| stretches.get(..last)).unwrap_or(stretches))
 }
 
-/// Whether the receiver offered much less in the stretch at `at` than `before`, since data waited to be read. `base` is the
-/// shortest RTT, in microseconds.
-pub fn shrunk(stretches: &[Stretch], at: usize, before: u32, base: Option<u32>) -> bool {
-    f64::from(stretches[at].window_max) < f64::from(before) * thresholds::SHRUNK
-        && !is_small(stretches, at, base)
+/// Whether far more was delivered in an RTT of `base` microseconds than the window lets through, if its scale is only the
+/// least that fits: then the true one is larger.
+pub fn is_larger(context: &Context, stretches: &[Stretch], base: Option<u32>) -> bool {
+    let Some(base) = base.filter(|_| matches!(context.scale, ScaleKnown::AtLeast(_))) else { return false };
+    stretches.iter().any(|stretch| {
+        let delivered = stretch.rate().unwrap_or(0.0) * f64::from(base) / 8e6;
+        stretch.lasted() >= i64::from(base) * 1000
+            && delivered > thresholds::BEYOND_WINDOW * f64::from(stretch.window_max)
+    })
 }
 
-/// Whether the window was made smaller, and all is read: it is the same for many RTTs, and all of it is delivered in each.
-fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>) -> bool {
+/// Whether the receiver offered much less in the stretch at `at` than `before`, since data waited to be read. `base` is the
+/// shortest RTT, in microseconds.
+pub fn shrunk(stretches: &[Stretch], at: usize, before: u32, base: Option<u32>, mss: u32) -> bool {
+    f64::from(stretches[at].window_max) < f64::from(before) * thresholds::SHRUNK
+        && !is_small(stretches, at, base, mss)
+}
+
+/// Whether the data in flight came within a few segments of the window in nearly all stretches around that at `at`. A
+/// congestion window has no reason to.
+pub fn is_nearly_used_up(stretches: &[Stretch], at: usize, mss: u32) -> bool {
+    let is_near = |stretch: &Stretch| {
+        let spread = (thresholds::EDGE_SEGMENTS * mss).min(stretch.window_max / thresholds::SAME_WINDOW_PART);
+        stretch.flight_max > 0 && stretch.flight_max + spread >= stretch.window_max
+    };
+    let near = at.saturating_sub(thresholds::SAME_WINDOW_REACH)..at + thresholds::SAME_WINDOW_REACH + 1;
+    let around = stretches.get(near).unwrap_or(&[]);
+    is_near(&stretches[at])
+        && around.iter().filter(|stretch| is_near(stretch)).count() * 4 > 3 * thresholds::SAME_WINDOW_REACH * 2
+}
+
+/// Whether the window was made smaller, and all is read: it is the same for many RTTs, to the segment, and all of it is
+/// delivered in each.
+fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>, mss: u32) -> bool {
     let window = stretches[at].window_max;
     let near = at.saturating_sub(thresholds::SAME_WINDOW_REACH)..at + thresholds::SAME_WINDOW_REACH + 1;
     let around = stretches.get(near).unwrap_or(&stretches[at..=at]);
-    let alike = |stretch: &&Stretch| (stretch.window_min, stretch.window_max) == (window, window);
+    let spread = mss.min(window / thresholds::SAME_WINDOW_PART);
+    let alike = |stretch: &&Stretch| {
+        [stretch.window_min, stretch.window_max].iter().all(|seen| seen.abs_diff(window) <= spread)
+    };
     let same = around.iter().filter(alike).count() * 4 > 3 * thresholds::SAME_WINDOW_REACH * 2;
     let allowed = base.map(|base| f64::from(window) * 8e6 / f64::from(base.max(1)));
     let all = allowed

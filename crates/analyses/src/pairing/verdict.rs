@@ -93,9 +93,9 @@ pub fn merge(
             report.directions[end.index()].overview.rare_mut().ecn_cleared = true;
         }
     }
-    if other.is_some_and(|other| has_reached_both(&report, other)) {
+    if other.is_some_and(|other| view.has_reached_the_responder(&report, other)) {
         for spell in report.directions.iter_mut().flat_map(|direction| &mut direction.spells) {
-            if spell.cause == Cause::NoAnswer {
+            if is_silent(spell) {
                 spell.cause = Cause::NotAnswered;
             }
         }
@@ -229,6 +229,14 @@ impl View<'_> {
         }
         report.directions[end.index()] = taken;
         true
+    }
+
+    /// Whether each SYN that stayed unanswered passed both recordings, so that none was lost between them: and the
+    /// second of them is next to the responder, or nobody ever answered.
+    fn has_reached_the_responder(&self, report: &FlowReport, other: &FlowReport) -> bool {
+        let lost = report.opening.lost_syns();
+        let is_beside = self.pair.beside(self.pairs(End::B)) == Some(1 - self.base);
+        lost > 0 && lost == other.opening.lost_syns() && (is_beside || report.opening.syn_ack.is_none())
     }
 
     /// Whether `other`, the recording next to the responder, shows that no accept queue was full: once the handshake's
@@ -436,14 +444,9 @@ fn accepted_late_to_lost(direction: &mut DirectionReport) {
     join_alike(&mut direction.spells);
 }
 
-/// Whether each SYN passed both recordings, and no answer to one passed either.
-fn has_reached_both(report: &FlowReport, other: &FlowReport) -> bool {
-    let [one, other] = [report, other].map(|report| {
-        let silent = report.directions.iter().flat_map(|direction| &direction.spells);
-        let mut silent = silent.filter(|spell| spell.cause == Cause::NoAnswer);
-        (silent.next().is_some(), report.opening.unanswered)
-    });
-    one.0 && one == other
+/// Whether SYNs stayed unanswered in this time: they or their answers were lost, or there was no answer.
+const fn is_silent(spell: &Spell) -> bool {
+    matches!(spell.cause, Cause::NoAnswer | Cause::SynLost)
 }
 
 /// How long before a repair its loss may have been: the longest RTT.
