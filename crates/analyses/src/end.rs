@@ -1,6 +1,7 @@
 //! One end of a flow while it is watched: what it sends, and how that is answered.
 
 mod distance;
+mod sack;
 mod size;
 mod window;
 pub use distance::{measure_distance, note_distance};
@@ -502,6 +503,8 @@ impl EndState {
         segment: &Segment,
         me: &mut EndState,
     ) -> u32 {
+        let translated = sack::without_outside(segment, ack, me);
+        let segment = translated.as_ref().unwrap_or(segment);
         let before = self.outstanding.una().plus(self.outstanding.sacked_total());
         let acked = self.outstanding.ack(at, ack, segment);
         let after = self.outstanding.una().plus(self.outstanding.sacked_total());

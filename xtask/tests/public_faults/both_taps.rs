@@ -185,3 +185,35 @@ fn data_that_never_arrives_is_judged_where_it_was_sent() {
     let cause = flows[0].main().findings[0].cause;
     assert!(matches!(cause.limit(), Limit::LossRecovery | Limit::Connection), "{cause:?}");
 }
+
+/// The accept queue is full: five SYNs arrive before one is answered. `lag` is how much later than at its sender a packet
+/// passes, from A and from B.
+fn answered_at_last(lag: [f64; 2]) -> Vec<Passed> {
+    let [forth, back] = lag;
+    let mut lines = String::new();
+    for (n, at) in [0.0, 1.0, 3.0, 7.0, 15.0].iter().enumerate() {
+        lines += &format!(
+            "{:.6} > S 0:0(0) win 64240 <mss 1460,sackOK,wscale 7> // frame 0 id {} ttl 64\n",
+            at + forth,
+            101 + n
+        );
+    }
+    lines += &format!(
+        "{:.6} < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,wscale 7> // frame 0 id 0 ttl 64
+         {:.6} > . 1:1(0) ack 1 win 502 // frame 0 id 106 ttl 64
+         {:.6} > P. 1:301(300) ack 1 win 502 // frame 0 id 107 ttl 64
+         {:.6} < . 1:1(0) ack 301 win 509 // frame 0 id 1 ttl 64\n",
+        15.02 + back,
+        15.04 + forth,
+        15.0401 + forth,
+        15.0602 + back
+    );
+    script(&lines)
+}
+
+#[test]
+fn syns_that_arrive_in_vain_are_not_lost() {
+    let taps = Taps { a: answered_at_last([0.0, 0.02]), b: answered_at_last([0.02, 0.0]) };
+    let (_, flows) = compared(&[(&taps, 0)], CLOCKS[0]);
+    assert_eq!(flows[0].main().findings[0].cause, Cause::NotAnswered, "{:#?}", flows[0].main().findings);
+}

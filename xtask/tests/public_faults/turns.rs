@@ -479,3 +479,18 @@ fn short_answer_to_a_short_request_is_no_credit() {
     }
     expect_mainly(&script(&lines), Cause::ThinkTime);
 }
+
+/// A program sets its receive buffer after it has accepted the connection: the window falls once. From then on it is the same,
+/// in whole units of the window scale.
+#[test]
+fn window_in_whole_units_is_the_same_in_each_rtt() {
+    let window = |_: i64, next: u32| match next {
+        0..20_000 => 65_280,
+        _ if next / (2 * MSS) % 2 == 0 => 37_888,
+        _ => 36_864,
+    };
+    let taps = transfer(Setup { scale: 10, window: Box::new(window), ..Setup::default() });
+    for passed in [&taps.a, &taps.b] {
+        expect_mainly(passed, Cause::ReceiveBufferTooSmall);
+    }
+}

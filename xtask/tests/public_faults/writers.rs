@@ -477,3 +477,44 @@ fn ends_of_long_writes_do_not_interrupt_a_full_path() {
     expect_mainly(&without_a_pause(45), Cause::BottleneckFull);
     expect_none(&report(&without_a_pause(4)), Cause::BottleneckFull);
 }
+
+/// Segments of the least MSS with timestamps, each 150 microseconds after the one before, over 100 ms. The capture begins
+/// later than the connection.
+fn smallest_by_a_clock() -> Vec<Passed> {
+    let mut stream = Stream::new();
+    for nth in 0..20_000 {
+        let at = 100_000 + nth * 150;
+        stream.send(at, 524, nth % 40 == 39);
+        if nth % 10 == 9 {
+            let all = stream.sent;
+            stream.acknowledge(at + 100_000 + nth % 7 * 17, all, 0);
+        }
+    }
+    stream.passed().split_off(3)
+}
+
+#[test]
+fn segments_of_the_least_mss_are_full() {
+    expect_mainly(&smallest_by_a_clock(), Cause::LocalRateLimit);
+}
+
+/// Each ACK lets out three segments, of which two are one packet, with a push flag. The capture begins later than the
+/// connection.
+fn packets_of_one_and_two_segments() -> Vec<Passed> {
+    let mut stream = Stream::new();
+    for burst in 0..2_000 {
+        let at = 100_000 + burst / 12 * RTT + burst % 12 * 3_000;
+        stream.send(at, 2 * FULL, true);
+        stream.send(at + 5, FULL, false);
+        let all = stream.sent;
+        stream.acknowledge(at + RTT - 20, all, 0);
+    }
+    stream.passed().split_off(3)
+}
+
+#[test]
+fn what_has_more_behind_it_is_a_full_segment() {
+    let report = report(&packets_of_one_and_two_segments());
+    let own = share_of(&report, |cause| matches!(cause.limit(), Limit::Application | Limit::SendBuffer));
+    assert!(own < 0.1, "{:#?}", report.main().findings);
+}

@@ -53,11 +53,8 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     spells.add(context.first, begin, context.opening);
     let full_at = queue::least_flight_at_peak(stretches, overview.base_rtt.unwrap_or(0), overview.peak_rate);
     let capacity = finished.trains.capacity().filter(|_| !context.at_sender && !context.queue_shows);
-    let rescaled = if window::is_larger(context, stretches, overview.base_rtt) {
-        Some(context.last)
-    } else {
-        finished.rescaled
-    };
+    let is_larger = window::is_larger(context.scale, stretches, finished.rescaled, overview.base_rtt);
+    let rescaled = if is_larger { Some(context.last) } else { finished.rescaled };
     let classifier =
         Classifier { context, overview: &overview, stretches, finished, full_at, capacity, rescaled };
     let mut parts: Vec<Part> = Vec::with_capacity(stretches.len());
@@ -274,11 +271,7 @@ impl Classifier<'_> {
             Hold::Open | Hold::Dry | Hold::Delayed if stretch.marks.has(Marks::HELD_BACK) => {
                 // Linux delays ACKs that would offer less than those before, since data waits to be read.
                 let before = window::largest(&self.stretches[..at]);
-                if self.shrunk(at, before) {
-                    Cause::SlowReader
-                } else {
-                    Cause::AcksHeldBack
-                }
+                if self.shrunk(at, before) { Cause::SlowReader } else { Cause::AcksHeldBack }
             }
             Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => self.turns(stretch),
             Hold::Idle | Hold::Dry if stretch.marks.has(Marks::UNPROVEN) => Cause::Undetermined,
@@ -505,6 +498,9 @@ impl Classifier<'_> {
         if let Some(cause) = self.refilled(at).filter(|_| send_buffer::waited(self.stretches, at, by_itself))
         {
             return cause;
+        }
+        if self.context.at_sender && pace::by_grants(stretch) {
+            return self.turns(stretch);
         }
         if by_itself && (emptied || self.context.at_sender && self.equal_bursts(at)) {
             return Cause::SenderIdle;

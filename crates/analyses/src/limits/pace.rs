@@ -87,6 +87,15 @@ pub fn by_payload(stretch: &Stretch) -> bool {
     mostly && answers <= stretch.sent_after[Prompt::Payload as usize]
 }
 
+/// Whether a few bytes of the other end let out burst after burst within an RTT, though a paced sender sends most of each
+/// burst later by itself: they were waited for, and ACKs were not.
+pub fn by_grants(stretch: &Stretch) -> bool {
+    stretch.bursts_after_payload >= thresholds::GRANTS
+        && stretch.prompts <= stretch.bursts_after_payload.saturating_mul(thresholds::CREDIT_BYTES)
+        && stretch.part_waited_for(&[Prompt::Payload]) >= thresholds::GRANTED_TIME
+        && stretch.part_waited_for(&[Prompt::Ack]) < thresholds::GRANTED_TIME / 4.0
+}
+
 /// Whether ACKs ended most of the time until new data was sent.
 pub fn waited_for_acks(stretch: &Stretch) -> bool {
     stretch.part_waited_for(&Prompt::ACKS) > 0.5
@@ -234,4 +243,24 @@ pub fn is_steady(context: &Context, stretch: &Stretch, steady: &Steady, base: u3
 fn rate_shown(context: &Context, stretch: &Stretch) -> f64 {
     let shown = if context.at_sender { stretch.departure_rate() } else { stretch.rate() };
     shown.unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::Instant;
+
+    #[test]
+    fn grants_let_out_bursts_again_and_again_and_requests_do_not() {
+        let mut waited_for = [0; Prompt::COUNT];
+        waited_for[Prompt::Payload as usize] = 140_000;
+        waited_for[Prompt::Nothing as usize] = 40_000;
+        let granted =
+            Stretch { waited_for, prompts: 3 * 13, bursts_after_payload: 3, ..Stretch::at(Instant::START) };
+        assert!(by_grants(&granted));
+        assert!(!by_grants(&Stretch { bursts_after_payload: 1, ..granted }), "a request");
+        assert!(!by_grants(&Stretch { prompts: 30_000, ..granted }), "data both ways");
+        waited_for[Prompt::Ack as usize] = 60_000;
+        assert!(!by_grants(&Stretch { waited_for, ..granted }), "a congestion window");
+    }
 }

@@ -148,6 +148,19 @@ mod tests {
     }
 
     #[test]
+    fn time_of_a_closed_window_is_none_without_a_queue() {
+        let mut stretches = cycles(&EMPTIED);
+        let queued = 20_000_000 * stretches.len() as i64 / 4;
+        assert!(rate(&stretches, &overview(12e6, queued / 2)).is_some());
+        // As long again: a queue stood in a smaller part of all time.
+        let last = stretches.last().expect("stretches").to;
+        let mut closed = Stretch::at(last);
+        closed.extend(last.plus_nanos(last.nanos_since(Instant::START)), Hold::Window);
+        stretches.push(closed);
+        assert_eq!(rate(&stretches, &overview(12e6, queued)), None);
+    }
+
+    #[test]
     fn kept_rate_is_policed_if_more_was_let_through_once() {
         let stretches = cycles(&[&[30_000], &[20_000, 20_000]]);
         let (fastest, kept) = (fastest(&stretches), &stretches[1]);

@@ -105,3 +105,18 @@ pub fn least_flight_at_peak(stretches: &[Stretch], base: u32, peak: f64) -> Opti
     };
     stretches.iter().filter(at_peak).map(|stretch| stretch.flight_max).min()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::Instant;
+
+    #[test]
+    fn time_that_a_segment_takes_to_send_is_no_queue() {
+        let overview = Overview { base_rtt: Some(9_425), segment_time: 1_500, ..Overview::default() };
+        let with = |rtt_min| Stretch { rtt_min, ..Stretch::at(Instant::START) };
+        assert!(!is_longer(&overview, &with(11_200)));
+        assert!(is_longer(&overview, &with(14_000)));
+        assert!(is_longer(&Overview { segment_time: 0, ..overview }, &with(11_200)));
+    }
+}

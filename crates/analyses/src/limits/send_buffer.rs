@@ -110,7 +110,9 @@ pub fn may_be_full(stretches: &[Stretch], at: usize) -> bool {
     let around = around(stretches, at, thresholds::CEILING_RTTS);
     let most = around.iter().map(|stretch| stretch.flight_max).max().unwrap_or(0);
     let waits: u32 = around.iter().map(|stretch| stretch.dry_clocked).sum();
-    waits >= thresholds::LEAST_REFILLS && stretches[at].flight_max >= most / 2 && !is_exceeded(stretches, stretches[at].flight_max)
+    waits >= thresholds::LEAST_REFILLS
+        && stretches[at].flight_max >= most / 2
+        && !is_exceeded(stretches, stretches[at].flight_max)
 }
 
 fn around(stretches: &[Stretch], at: usize, reach: usize) -> &[Stretch] {
@@ -138,5 +140,18 @@ pub fn between_full(stretches: usize, parts: &mut [Part]) {
                 *cause = Cause::SendBufferFull;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::Instant;
+
+    #[test]
+    fn one_wait_for_acks_shows_no_full_buffer() {
+        let with = |dry_clocked| Stretch { flight_max: 15_000, dry_clocked, ..Stretch::at(Instant::START) };
+        assert!(!may_be_full(&[with(0), with(1), with(0)], 1), "an initial window and the rest");
+        assert!(may_be_full(&[with(1), with(1), with(1)], 1));
     }
 }

@@ -72,8 +72,10 @@ pub const SAME_WINDOW_REACH: usize = 8;
 /// ... and differs by this part at most: a kernel offers whole units of the window's scale.
 pub const SAME_WINDOW_PART: u32 = 8;
 
-/// Far from the sender, what was sent into a window ends within so many segments of its end: two for each ACK.
+/// Far from the sender, what was sent into a window ends within so many segments of its end, two for each ACK, or within
+/// this part of it: an ACK of much is late by much.
 pub const EDGE_SEGMENTS: u32 = 4;
+pub const EDGE_PART: u32 = 32;
 
 /// A window of the application slides if a grant lets out no more than this part of what is in flight.
 pub const SLIDING_PART: i64 = 2;
@@ -177,6 +179,12 @@ pub const REACTS: f64 = 0.7;
 /// From this part of the new data, payload of the other end triggered the sender. The first part of an answer longer
 /// than the congestion window is triggered by the request, the rest by ACKs.
 pub const SET_OFF_BY_PAYLOAD: f64 = 0.8;
+
+/// So many bursts in an RTT that payload of the other end let out are no answers to requests, if for this part of the time ...
+pub const GRANTS: u32 = 2;
+
+/// ... nothing was sent until payload came, and hardly ever until an ACK came alone.
+pub const GRANTED_TIME: f64 = 0.4;
 
 /// A fact that holds for this part of a cause's time excludes what it contradicts.
 pub const EXCLUDES: f64 = 0.9;

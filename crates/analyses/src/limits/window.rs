@@ -4,6 +4,7 @@ use super::context::Context;
 use super::stretch::Stretch;
 use super::thresholds;
 use crate::report::ScaleKnown;
+use slowpath_model::Instant;
 
 /// Whether the data in flight filled the receiver's window as it is on the wire, to the segment, if its scale is unknown.
 pub fn fills_unscaled(context: &Context, stretch: &Stretch) -> bool {
@@ -25,10 +26,16 @@ pub fn largest_used(stretches: &[Stretch]) -> u32 {
 }
 
 /// Whether far more was delivered in an RTT of `base` microseconds than the window lets through, if its scale is only the
-/// least that fits: then the true one is larger.
-pub fn is_larger(context: &Context, stretches: &[Stretch], base: Option<u32>) -> bool {
-    let Some(base) = base.filter(|_| matches!(context.scale, ScaleKnown::AtLeast(_))) else { return false };
-    stretches.iter().any(|stretch| {
+/// least that fits, found at `since`: then the true one is larger.
+pub fn is_larger(
+    scale: ScaleKnown,
+    stretches: &[Stretch],
+    since: Option<Instant>,
+    base: Option<u32>,
+) -> bool {
+    let Some(base) = base.filter(|_| matches!(scale, ScaleKnown::AtLeast(_))) else { return false };
+    let mut later = stretches.iter().filter(|stretch| since.is_none_or(|since| stretch.from >= since));
+    later.any(|stretch| {
         let delivered = stretch.rate().unwrap_or(0.0) * f64::from(base) / 8e6;
         stretch.lasted() >= i64::from(base) * 1000
             && delivered > thresholds::BEYOND_WINDOW * f64::from(stretch.window_max)
@@ -46,13 +53,15 @@ pub fn shrunk(stretches: &[Stretch], at: usize, before: u32, base: Option<u32>, 
 /// congestion window has no reason to.
 pub fn is_nearly_used_up(stretches: &[Stretch], at: usize, mss: u32) -> bool {
     let is_near = |stretch: &Stretch| {
-        let spread = (thresholds::EDGE_SEGMENTS * mss).min(stretch.window_max / thresholds::SAME_WINDOW_PART);
-        stretch.flight_max > 0 && stretch.flight_max + spread >= stretch.window_max
+        let spread = (thresholds::EDGE_SEGMENTS * mss).max(stretch.window_max / thresholds::EDGE_PART);
+        let spread = spread.min(stretch.window_max / thresholds::SAME_WINDOW_PART);
+        stretch.flight_max > 0 && stretch.flight_max >= stretch.window_max.saturating_sub(spread)
     };
     let near = at.saturating_sub(thresholds::SAME_WINDOW_REACH)..at + thresholds::SAME_WINDOW_REACH + 1;
     let around = stretches.get(near).unwrap_or(&[]);
     is_near(&stretches[at])
-        && around.iter().filter(|stretch| is_near(stretch)).count() * 4 > 3 * thresholds::SAME_WINDOW_REACH * 2
+        && around.iter().filter(|stretch| is_near(stretch)).count() * 4
+            > 3 * thresholds::SAME_WINDOW_REACH * 2
 }
 
 /// Whether the window was made smaller, and all is read: it is the same for many RTTs, to the segment, and all of it is
@@ -71,4 +80,40 @@ fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>, mss: u32) -> bo
         .zip(stretches[at].rate())
         .is_some_and(|(allowed, rate)| rate >= thresholds::AT_PEAK * allowed);
     same && all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::stretch::Hold;
+
+    #[test]
+    fn least_scale_that_fits_is_refuted_by_what_is_delivered() {
+        let least = ScaleKnown::AtLeast(6);
+        let mut stretch = Stretch { window_max: 215_000, delivered: 750_000, ..Stretch::at(Instant::START) };
+        stretch.extend(Instant::from_nanos(275_000_000), Hold::Window);
+        let is_larger = |scale, stretch: &Stretch, since| is_larger(scale, &[*stretch], since, Some(275_000));
+        assert!(is_larger(least, &stretch, None));
+        assert!(!is_larger(least, &stretch, Some(Instant::from_nanos(1))), "found later");
+        assert!(!is_larger(ScaleKnown::Agreed(6), &stretch, None), "agreed");
+        stretch.delivered = 215_000;
+        assert!(!is_larger(least, &stretch, None), "a window");
+    }
+
+    #[test]
+    fn window_is_followed_only_if_it_is_nearly_used_up_rtt_after_rtt() {
+        const MSS: u32 = 1448;
+        let of = |flights: [u32; 2]| -> Vec<Stretch> {
+            let stretch = |nth: usize| Stretch {
+                flight_max: flights[nth % 2],
+                window_max: 150_000 + 1_024 * (nth % 3) as u32,
+                ..Stretch::at(Instant::START)
+            };
+            (0..40).map(stretch).collect()
+        };
+        assert!(is_nearly_used_up(&of([147_000, 149_500]), 20, MSS));
+        assert!(!is_nearly_used_up(&of([147_000, 100_000]), 20, MSS), "each other RTT");
+        assert!(!is_nearly_used_up(&of([130_000, 130_000]), 20, MSS), "a congestion window");
+        assert!(!is_nearly_used_up(&of([147_000, 149_500]), 2, MSS), "not for long yet");
+    }
 }
