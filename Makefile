@@ -9,7 +9,7 @@ help:
 	@echo 'slowpath reports where a TCP transfer loses its time.'
 	@echo
 	@echo 'First:'
-	@echo '  make demo    build, diagnose four captured transfers, make a fifth here, write pages (5 minutes)'
+	@echo '  make demo    build, diagnose four captured transfers, make a fifth here, write pages (10 minutes)'
 	@echo '  make build   build only: $(target)/release/slowpath'
 	@echo
 	@echo 'Then, with your own capture:'
@@ -17,7 +17,7 @@ help:
 	@echo '  $(target)/release/slowpath diagnose transfer.pcap'
 	@echo
 	@echo 'For development:'
-	@echo '  make test    all tests and checks; as root also those that need root (20 minutes)'
+	@echo '  make test    all tests and checks; as root also those that need root (35 minutes)'
 	@echo '  make lint    formatting, clippy, rustdoc and scripts only'
 	@echo '  make bench   speed and memory compared with tcptrace, tshark, ns-3, bpftrace and perf'
 	@echo '               (as root; ONLY=captures, simulators, kernel or profiles)'

@@ -478,10 +478,11 @@ pub fn closing() -> Taps {
     })
 }
 
-/// One segment in a hundred is lost, and a firewall that changes sequence numbers leaves SACK blocks unchanged.
-pub fn untranslated(one_way: i64) -> Taps {
+/// One segment in a hundred is lost, and a firewall that changes sequence numbers by `sack_shift` leaves SACK blocks
+/// unchanged.
+pub fn untranslated(one_way: i64, sack_shift: u32) -> Taps {
     let fate = Box::new(losing(at_random(100)));
-    transfer(Setup { amount: 2_000_000, sack_shift: 0x4000_0000, fate, one_way, ..Setup::default() })
+    transfer(Setup { amount: 2_000_000, sack_shift, fate, one_way, ..Setup::default() })
 }
 
 /// A's host sends a segment every 1.2 ms, on a path that carries ten.

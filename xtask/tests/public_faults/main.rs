@@ -81,7 +81,7 @@ fn reports_of_written_captures_have_no_contradictions() {
         captures::long_ones_dropped(ONE_WAY),
         captures::unscaled(ONE_WAY),
         captures::paced(ONE_WAY),
-        captures::untranslated(ONE_WAY),
+        captures::untranslated(ONE_WAY, 1 << 30),
         captures::unread(ONE_WAY),
         captures::not_accepted(ONE_WAY, Fate::Refuse),
         captures::not_accepted(ONE_WAY, Fate::Damage),
@@ -551,8 +551,11 @@ fn losses_beyond_unscaled_window_are_reported_as_a_firewalls() {
 
 #[test]
 fn untranslated_sack_blocks_are_reported() {
-    for one_way in DELAYS {
-        let passed = captures::untranslated(one_way).a;
+    // The second is nearer than a large window would reach, and farther than the one that was offered.
+    for (one_way, shift) in
+        DELAYS.into_iter().flat_map(|one_way| [(one_way, 1 << 30), (one_way, 123_456_789)])
+    {
+        let passed = captures::untranslated(one_way, shift).a;
         let evidence = expect(&report(&passed), Cause::SackUntranslated, "sack-outside");
         let Evidence::SackOutside { blocks, all } = evidence else { panic!("{evidence:?}") };
         assert!(blocks > 10 && blocks == all, "{evidence:?}");

@@ -30,7 +30,7 @@ fn named() -> Vec<(Cause, &'static str, Vec<u8>)> {
         (Cause::NotAccepted, "not-accepted", captures::not_accepted(ONE_WAY, Fate::Damage).b),
         (Cause::EcnCleared, "ecn-cleared", captures::ecn_cleared(ONE_WAY).b),
         (Cause::LocalQueue, "own-queue", own_queue::before_tap(&own_queue::lossy(ONE_WAY))),
-        (Cause::SackUntranslated, "sack-untranslated", captures::untranslated(ONE_WAY).a),
+        (Cause::SackUntranslated, "sack-untranslated", captures::untranslated(ONE_WAY, 1 << 30).a),
     ];
     let files = segments.into_iter().map(|(cause, name, passed)| (cause, name, file(&passed)));
     let others = [

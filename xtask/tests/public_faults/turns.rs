@@ -486,7 +486,7 @@ fn short_answer_to_a_short_request_is_no_credit() {
 fn window_in_whole_units_is_the_same_in_each_rtt() {
     let window = |_: i64, next: u32| match next {
         0..20_000 => 65_280,
-        _ if next / (2 * MSS) % 2 == 0 => 37_888,
+        _ if (next / (2 * MSS)).is_multiple_of(2) => 37_888,
         _ => 36_864,
     };
     let taps = transfer(Setup { scale: 10, window: Box::new(window), ..Setup::default() });

@@ -26,6 +26,10 @@ pub struct Episode {
     pub reneged: bool,
     /// The receiver took back a part of its window, with data in flight beyond it.
     pub taken_back: bool,
+    /// Other data that was outstanding then was lost: the next episode repaired it.
+    pub lost_more: bool,
+    /// What this episode begins with was outstanding in the one before.
+    follows: bool,
 }
 
 impl Episode {
@@ -40,6 +44,8 @@ impl Episode {
             Cause::WindowTakenBack
         } else if self.reneged {
             Cause::SackReneging
+        } else if self.timeout && self.lost_more {
+            Cause::Timeout
         } else if self.timeout && self.spurious * 2 >= self.retransmitted {
             // Real losses may have been repaired in the same episode.
             Cause::SpuriousTimeout
@@ -67,6 +73,8 @@ pub struct Episodes {
     done: Vec<Episode>,
     /// The current one, and the offset that ends it.
     open: Option<(Episode, StreamOffset)>,
+    /// The offset that ended the last one.
+    reached: StreamOffset,
     count: u32,
     timeouts: u32,
     /// Neighbours were joined, so an episode may include time in which nothing was repaired.
@@ -130,9 +138,10 @@ impl Episodes {
         self.timeouts += u32::from(timeout);
         let (episode, point) = self.open.get_or_insert_with(|| {
             self.count += 1;
-            let ended = self.done.last().map(|episode| episode.to);
+            let last = self.done.last();
+            let is_soon = |last: &Episode| at.nanos_since(last.to) <= last.lasted();
             let episode = Episode {
-                from: ended.map_or(since, |ended| since.max(ended)),
+                from: last.map_or(since, |last| since.max(last.to)),
                 to: at,
                 retransmitted: 0,
                 spurious: 0,
@@ -141,6 +150,8 @@ impl Episodes {
                 tail: placed.tail,
                 reneged: false,
                 taken_back: false,
+                lost_more: false,
+                follows: segment.end() <= self.reached && last.is_some_and(is_soon),
             };
             (episode, nxt)
         });
@@ -168,8 +179,14 @@ impl Episodes {
             && (una >= *point || episode.spurious >= episode.retransmitted)
         {
             episode.to = at;
-            let episode = *episode;
+            let (episode, point) = (*episode, *point);
             self.open = None;
+            self.reached = self.reached.max(point);
+            // The timer's retransmission may have been spurious, and the outage was none the less.
+            let is_outage = episode.follows && episode.spurious * 2 < episode.retransmitted;
+            if let Some(last) = self.done.last_mut().filter(|_| is_outage) {
+                last.lost_more = true;
+            }
             if self.done.len() == MOST {
                 self.join();
             }
@@ -208,5 +225,38 @@ impl Episodes {
         });
         self.done = joined.collect();
         self.joined = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_model::{End, Flags};
+
+    /// The timer sends the first of a hundred segments again, which had arrived; then so many others are sent again.
+    fn after_a_timeout(others: i64) -> Episodes {
+        const MS: i64 = 1_000_000;
+        let at = |millis: i64| Instant::from_nanos(millis * MS);
+        let nxt = StreamOffset(100_000);
+        let mut episodes = Episodes::default();
+        let again = |episodes: &mut Episodes, millis, since, nth: i64, timeout| {
+            let segment = Segment::new(End::A, Flags::ACK, StreamOffset(nth * 1_000), 1_000);
+            let placed =
+                Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
+            episodes.on_retransmission(at(millis), at(since), &segment, &placed, timeout, nxt);
+        };
+        again(&mut episodes, 1_000, 600, 0, true);
+        episodes.on_spurious(1);
+        episodes.reached(at(1_040), StreamOffset(1_000));
+        (1..=others).for_each(|nth| again(&mut episodes, 1_042, 1_040, nth, false));
+        episodes.reached(at(1_100), nxt);
+        episodes
+    }
+
+    #[test]
+    fn timeout_is_not_spurious_if_the_rest_of_the_flight_was_lost() {
+        let cause = |episodes: &Episodes| episodes.all().next().expect("an episode").cause();
+        assert_eq!(cause(&after_a_timeout(0)), Cause::SpuriousTimeout);
+        assert_eq!(cause(&after_a_timeout(40)), Cause::Timeout);
     }
 }
