@@ -218,7 +218,7 @@ struct Classifier<'a> {
     full_at: Option<u32>,
     /// The path's capacity in bit/s, as trains show it where no RTT shows a queue.
     capacity: Option<f64>,
-    /// Until when the window was larger than its scale, as far as known, has it.
+    /// Until when the scale that was inferred is too small, and with it the window.
     rescaled: Option<Instant>,
 }
 
