@@ -53,33 +53,34 @@ pub fn shrunk(stretches: &[Stretch], at: usize, before: u32, base: Option<u32>, 
 /// congestion window has no reason to.
 pub fn is_nearly_used_up(stretches: &[Stretch], at: usize, mss: u32) -> bool {
     let is_near = |stretch: &Stretch| {
-        let spread = (thresholds::EDGE_SEGMENTS * mss).max(stretch.window_max / thresholds::EDGE_PART);
+        let few = thresholds::EDGE_SEGMENTS.saturating_mul(mss);
+        let spread = few.max(stretch.window_max / thresholds::EDGE_PART);
         let spread = spread.min(stretch.window_max / thresholds::SAME_WINDOW_PART);
-        stretch.flight_max > 0 && stretch.flight_max >= stretch.window_max.saturating_sub(spread)
+        stretch.flight_max > 0 && stretch.flight_max >= stretch.window_max - spread
     };
-    let near = at.saturating_sub(thresholds::SAME_WINDOW_REACH)..at + thresholds::SAME_WINDOW_REACH + 1;
-    let around = stretches.get(near).unwrap_or(&[]);
-    is_near(&stretches[at])
-        && around.iter().filter(|stretch| is_near(stretch)).count() * 4
-            > 3 * thresholds::SAME_WINDOW_REACH * 2
+    is_near(&stretches[at]) && holds_around(stretches, at, is_near)
 }
 
 /// Whether the window was made smaller, and all is read: it is the same for many RTTs, to the segment, and all of it is
 /// delivered in each.
 fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>, mss: u32) -> bool {
     let window = stretches[at].window_max;
-    let near = at.saturating_sub(thresholds::SAME_WINDOW_REACH)..at + thresholds::SAME_WINDOW_REACH + 1;
-    let around = stretches.get(near).unwrap_or(&stretches[at..=at]);
     let spread = mss.min(window / thresholds::SAME_WINDOW_PART);
-    let alike = |stretch: &&Stretch| {
+    let is_alike = |stretch: &Stretch| {
         [stretch.window_min, stretch.window_max].iter().all(|seen| seen.abs_diff(window) <= spread)
     };
-    let same = around.iter().filter(alike).count() * 4 > 3 * thresholds::SAME_WINDOW_REACH * 2;
     let allowed = base.map(|base| f64::from(window) * 8e6 / f64::from(base.max(1)));
     let all = allowed
         .zip(stretches[at].rate())
         .is_some_and(|(allowed, rate)| rate >= thresholds::AT_PEAK * allowed);
-    same && all
+    all && holds_around(stretches, at, is_alike)
+}
+
+/// Whether three quarters of the stretches before and after that at `at` are such, for as many RTTs as it takes.
+fn holds_around(stretches: &[Stretch], at: usize, is_such: impl Fn(&Stretch) -> bool) -> bool {
+    const REACH: usize = thresholds::SAME_WINDOW_REACH;
+    let around = stretches.get(at.saturating_sub(REACH)..at + REACH + 1).unwrap_or_default();
+    around.iter().filter(|stretch| is_such(stretch)).count() * 4 > 3 * REACH * 2
 }
 
 #[cfg(test)]
