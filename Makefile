@@ -17,7 +17,7 @@ help:
 	@echo '  $(target)/release/slowpath diagnose transfer.pcap'
 	@echo
 	@echo 'For development:'
-	@echo '  make test    all tests and checks; as root also those that need root (35 minutes)'
+	@echo '  make test    all tests and checks; as root also those that need root (30 minutes)'
 	@echo '  make lint    formatting, clippy, rustdoc and scripts only'
 	@echo '  make bench   speed and memory compared with tcptrace, tshark, ns-3, bpftrace and perf'
 	@echo '               (as root; ONLY=captures, simulators, kernel or profiles)'
