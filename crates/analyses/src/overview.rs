@@ -10,8 +10,8 @@ use slowpath_model::Instant;
 pub struct Overview {
     /// The shortest RTT, in microseconds.
     pub base_rtt: Option<u32>,
-    /// How much longer the shortest RTT of data was because a full segment takes that long to send, in microseconds: a SYN
-    /// takes no time.
+    /// How much longer the shortest RTT of data is than [`Self::base_rtt`], at most what a full segment takes to send at the
+    /// peak rate, in microseconds: the SYN, which is short, may have the shortest RTT.
     pub segment_time: u32,
     /// The highest rate of delivery that was held for about an RTT, in bit/s.
     pub peak_rate: f64,

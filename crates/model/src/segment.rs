@@ -111,6 +111,20 @@ impl SackBlocks {
         self.outside = self.outside.saturating_add(1);
     }
 
+    /// The blocks that are not `outside`, with the number of all that are.
+    #[must_use]
+    pub fn without(&self, outside: impl Fn(&SackBlock) -> bool) -> Self {
+        let mut kept = Self { outside: self.outside, ..Self::NONE };
+        for block in self.as_slice() {
+            if outside(block) {
+                kept.push_outside();
+            } else {
+                kept.push(*block);
+            }
+        }
+        kept
+    }
+
     /// The number of blocks far from the data sent. They have no offsets.
     pub const fn outside(&self) -> u8 {
         self.outside

@@ -74,7 +74,7 @@ impl EndState {
             self.largest_unpushed =
                 self.largest_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
         }
-        // What has more to send behind it is no end of a write.
+        // No write ended in a segment that was not pushed.
         let may_be_whole = len > ETHERNET_MSS || self.unit > 0 && !pushed && label == Label::New;
         if self.mss.is_none() && may_be_whole {
             self.note_unit(len);
@@ -84,8 +84,8 @@ impl EndState {
         }
     }
 
-    /// Notes the size of a segment that is a jumbo frame or a super-packet, or comes beside them: each is a number of full
-    /// segments, but for the ends of writes.
+    /// Notes the size of a jumbo frame, a super-packet, or another segment of their sender. Each holds a whole number of full
+    /// segments, unless a write ended in it.
     #[cold]
     fn note_unit(&mut self, len: u32) {
         let common = common_divisor(self.unit, len);

@@ -6,8 +6,8 @@
 //! is shorter than such a pause, all is acknowledged before the next bunch, as if nothing was left to send. But a
 //! program's writes end in a short segment, and a congestion window's bursts start with an ACK.
 //!
-//! BBR paces too, but what holds its sender makes it pause: a full send buffer or a window. So bunches at one pace must
-//! come without pauses, or something else is the limit.
+//! BBR paces too, and a full send buffer or a window makes it pause. So bunches at one pace must come without pauses, or
+//! something else is the limit.
 //!
 //! Bunches of one size at equal intervals may also be what a program writes by a timer, if that happens to be full
 //! segments. Fast timers are rare, and so are programs that write two segments.
@@ -41,7 +41,7 @@ pub struct Bunches {
     pace: f64,
     run: u32,
     since: Instant,
-    /// All bytes that were sent since.
+    /// The bytes sent since then, in all bunches.
     sent: u64,
     unprompted: u32,
     /// The bytes of the smallest and the largest of them.
@@ -96,7 +96,6 @@ impl Bunches {
     /// caused it.
     pub fn have_one_pace(&self, mss: u32, rtt: i64) -> bool {
         let lasted = self.last.nanos_since(self.since);
-        let mean = self.sent as f64 * 8e9 / lasted.max(1) as f64;
         let (smallest, largest) = self.sizes;
         let (part, of) = thresholds::PACE_SIZES;
         let is_timer = lasted >= TIMER * i64::from(self.run)
@@ -105,7 +104,7 @@ impl Bunches {
         self.run >= thresholds::PACE_BUNCHES
             && lasted >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
             && f64::from(self.missed) <= (1.0 - thresholds::PACE_SHARE) * f64::from(self.run)
-            && mean >= thresholds::PACE_KEPT * self.pace
+            && self.sent as f64 * 8e9 >= thresholds::PACE_KEPT * self.pace * lasted as f64
             && !is_timer
             && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(self.run)
     }

@@ -27,8 +27,8 @@ pub struct Episode {
     /// The receiver took back a part of its window, with data in flight beyond it.
     pub taken_back: bool,
     /// Other data that was outstanding then was lost: the next episode repaired it.
-    pub lost_more: bool,
-    /// What this episode begins with was outstanding in the one before.
+    lost_more: bool,
+    /// Its first retransmission was of data that was outstanding in the last episode.
     follows: bool,
 }
 
@@ -73,8 +73,8 @@ pub struct Episodes {
     done: Vec<Episode>,
     /// The current one, and the offset that ends it.
     open: Option<(Episode, StreamOffset)>,
-    /// The offset that ended the last one.
-    reached: StreamOffset,
+    /// The highest offset that ended one.
+    last_point: StreamOffset,
     count: u32,
     timeouts: u32,
     /// Neighbours were joined, so an episode may include time in which nothing was repaired.
@@ -151,7 +151,7 @@ impl Episodes {
                 reneged: false,
                 taken_back: false,
                 lost_more: false,
-                follows: segment.end() <= self.reached && last.is_some_and(is_soon),
+                follows: segment.end() <= self.last_point && last.is_some_and(is_soon),
             };
             (episode, nxt)
         });
@@ -181,8 +181,8 @@ impl Episodes {
             episode.to = at;
             let (episode, point) = (*episode, *point);
             self.open = None;
-            self.reached = self.reached.max(point);
-            // The timer's retransmission may have been spurious, and the outage was none the less.
+            self.last_point = self.last_point.max(point);
+            // The timer's own retransmission may have been spurious: only the ACK of that segment was lost.
             let is_outage = episode.follows && episode.spurious * 2 < episode.retransmitted;
             if let Some(last) = self.done.last_mut().filter(|_| is_outage) {
                 last.lost_more = true;
@@ -233,22 +233,22 @@ mod tests {
     use super::*;
     use slowpath_model::{End, Flags};
 
-    /// The timer sends the first of a hundred segments again, which had arrived; then so many others are sent again.
+    /// Of a hundred segments, the timer retransmits the first, which had arrived; then so many others are retransmitted.
     fn after_a_timeout(others: i64) -> Episodes {
         const MS: i64 = 1_000_000;
         let at = |millis: i64| Instant::from_nanos(millis * MS);
         let nxt = StreamOffset(100_000);
         let mut episodes = Episodes::default();
-        let again = |episodes: &mut Episodes, millis, since, nth: i64, timeout| {
+        let retransmit = |episodes: &mut Episodes, millis, since, nth: i64, timeout| {
             let segment = Segment::new(End::A, Flags::ACK, StreamOffset(nth * 1_000), 1_000);
             let placed =
                 Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
             episodes.on_retransmission(at(millis), at(since), &segment, &placed, timeout, nxt);
         };
-        again(&mut episodes, 1_000, 600, 0, true);
+        retransmit(&mut episodes, 1_000, 600, 0, true);
         episodes.on_spurious(1);
         episodes.reached(at(1_040), StreamOffset(1_000));
-        (1..=others).for_each(|nth| again(&mut episodes, 1_042, 1_040, nth, false));
+        (1..=others).for_each(|nth| retransmit(&mut episodes, 1_042, 1_040, nth, false));
         episodes.reached(at(1_100), nxt);
         episodes
     }

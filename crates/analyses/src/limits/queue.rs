@@ -79,6 +79,7 @@ const fn is_at(stretch: &Stretch, rtt: u32) -> bool {
 /// Whether not even the shortest RTT of `stretch` was near the shortest of all.
 pub fn is_longer(overview: &Overview, stretch: &Stretch) -> bool {
     let Some(base) = overview.base_rtt else { return false };
+    // Of full segments.
     let base = base + overview.segment_time;
     stretch.rtt_min != u32::MAX && cause(stretch.rtt_min.saturating_sub(base), base).is_some()
 }

@@ -105,7 +105,7 @@ pub fn waited(stretches: &[Stretch], at: usize, paced: bool) -> bool {
 }
 
 /// Whether the amount in flight in the stretch at `at` may be all that the buffer holds: about as much as around it, no less
-/// than later, and ACKs ended several waits there. One wait is between an initial window and the rest.
+/// than later, and ACKs ended several waits there. An answer longer than an initial window has one.
 pub fn may_be_full(stretches: &[Stretch], at: usize) -> bool {
     let around = around(stretches, at, thresholds::CEILING_RTTS);
     let most = around.iter().map(|stretch| stretch.flight_max).max().unwrap_or(0);

@@ -62,19 +62,21 @@ pub const CREDIT_SEGMENTS: u32 = 8;
 /// wide use is Dropbear's, of 24,576 bytes (`DEFAULT_RECV_WINDOW`).
 pub const CREDIT_ALONE_BYTES: i64 = 20_000;
 
-/// More than this many windows are not delivered in an RTT.
+/// No more than this many windows are delivered in an RTT: one, and a part of the next where ACKs come in bursts.
 pub const BEYOND_WINDOW: f64 = 1.5;
 
 /// A window is the same for many RTTs if it is in three quarters of this many before and after. A reader that sets the pace
 /// makes it vary.
 pub const SAME_WINDOW_REACH: usize = 8;
 
-/// ... and differs by this part at most: a kernel offers whole units of the window's scale.
+/// ... and differs by a segment at most, or by this part: a kernel offers whole units of the window's scale.
 pub const SAME_WINDOW_PART: u32 = 8;
 
-/// Far from the sender, what was sent into a window ends within so many segments of its end, two for each ACK, or within
-/// this part of it: an ACK of much is late by much.
+/// Far from the sender, a window counts as nearly used up within so many segments of its end, of which an ACK answers
+/// two ...
 pub const EDGE_SEGMENTS: u32 = 4;
+
+/// ... or within this part of it, as some ACKs answer more.
 pub const EDGE_PART: u32 = 32;
 
 /// A window of the application slides if a grant lets out no more than this part of what is in flight.
@@ -180,10 +182,10 @@ pub const REACTS: f64 = 0.7;
 /// than the congestion window is triggered by the request, the rest by ACKs.
 pub const SET_OFF_BY_PAYLOAD: f64 = 0.8;
 
-/// So many bursts in an RTT that payload of the other end let out are no answers to requests, if for this part of the time ...
+/// Payload of the other end that lets out this many bursts within an RTT is credit, and no request ...
 pub const GRANTS: u32 = 2;
 
-/// ... nothing was sent until payload came, and hardly ever until an ACK came alone.
+/// ... if the sender waited for it for this part of the time, and for ACKs alone hardly ever.
 pub const GRANTED_TIME: f64 = 0.4;
 
 /// A fact that holds for this part of a cause's time excludes what it contradicts.
@@ -247,11 +249,11 @@ pub const PACE_BUNCHES: u32 = 16;
 pub const PACE_MISSES: u32 = 3;
 pub const PACE_SHARE: f64 = 0.8;
 
-/// ... and all that was sent meanwhile makes at least this part of it: a sender that something else holds pauses.
-pub const PACE_KEPT: f64 = 0.8;
-
 /// ... for so many RTTs: BBR probes for more in one of eight.
 pub const PACE_ROUND_TRIPS: i64 = 16;
+
+/// The mean rate of that time is at least this part of the pace: a sender that something else holds pauses.
+pub const PACE_KEPT: f64 = 0.8;
 
 /// The largest of them is this much larger than the smallest: more than [`PACE_SPREAD`] explains.
 pub const PACE_SIZES: (u64, u64) = (8, 9);

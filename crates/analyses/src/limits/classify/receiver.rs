@@ -39,14 +39,15 @@ impl Classifier<'_> {
         no_more(next.unwrap_or(&self.stretches[at]))
     }
 
-    /// Whether data was sent nearly up to the end of the window, RTT after RTT, though the tap far from the sender does not
-    /// show it used up: when an ACK reaches the sender is known to the length of a segment or two.
+    /// Whether the window was nearly used up, RTT after RTT. Far from the sender, a used-up window shows no better: when an
+    /// ACK reaches the sender is known to a segment or two.
     pub(super) fn follows_the_window(&self, at: usize) -> bool {
         !self.context.at_sender
             && matches!(self.context.scale, ScaleKnown::Agreed(_))
             && window::is_nearly_used_up(self.stretches, at, self.context.mss)
     }
 
+    /// The receiver's window was used up.
     pub(super) fn window(&self, at: usize) -> Cause {
         let stretch = &self.stretches[at];
         let zero = stretch.marks.has(Marks::ZERO_WINDOW);
