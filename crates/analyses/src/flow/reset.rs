@@ -88,7 +88,7 @@ pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
         // The other end did not accept the RST (RFC 5961, section 3), and the connection continues.
         flow.closing.rst[reset.by.index()] = false;
         flow.closing.reset = None;
-        flow.over = false;
+        flow.closed = None;
     }
 }
 
