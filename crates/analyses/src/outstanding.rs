@@ -432,6 +432,7 @@ impl Outstanding {
             self.advance(at, ack, segment, &mut result);
         } else if ack == self.una
             && blocks.is_empty()
+            && !segment.options_cut
             && self.has_sacked()
             && segment.len == 0
             && segment.window <= self.last_window
@@ -463,10 +464,12 @@ impl Outstanding {
             result.spurious += self.judge_by_timestamp(ack, segment);
         }
         // RFC 7323, section 4.1: an echoed timestamp tells which transmission was acknowledged.
-        let echoed = segment
-            .timestamps
-            .zip(self.records.front())
-            .filter(|(stamps, front)| front.again > 0 && stamps.ecr == front.tsval && front.tsval != 0);
+        let echoed = segment.timestamps.zip(self.records.front()).filter(|(stamps, front)| {
+            front.again > 0
+                && stamps.ecr == front.tsval
+                && front.tsval != 0
+                && self.is_first_with_tsval(front)
+        });
         let echoed = echoed.map(|(_, front)| at.nanos_since(front.at));
         self.retire(at, ack, result);
         result.round_trip = result.round_trip.or(echoed);
@@ -488,6 +491,20 @@ impl Outstanding {
             }
             self.holes.remove(0);
         }
+    }
+
+    /// Whether the last transmission of `record` was the first segment with its timestamp: several segments carry the same
+    /// one within a tick of the clock, also parts of one super-packet.
+    #[cold]
+    fn is_first_with_tsval(&self, record: &Record) -> bool {
+        let Record { at, tsval, .. } = *record;
+        let is_later = |other: &u32| (other.wrapping_sub(tsval) as i32) >= 0;
+        let again = self.retransmissions.iter().rev().map(|last| (last.at, last.tsval));
+        let new = self.records.iter().rev().map(|last| (last.at, last.tsval));
+        let mut earlier = again
+            .take_while(|(_, other)| is_later(other))
+            .chain(new.take_while(|(_, other)| is_later(other)));
+        !earlier.any(|(before, other)| other == tsval && before < at)
     }
 
     /// What is below `ack` is no longer outstanding.

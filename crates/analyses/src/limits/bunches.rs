@@ -51,6 +51,7 @@ pub struct Bunches {
     off: u32,
     /// See [`Self::take_since`].
     is_told: bool,
+    blocks: Blocks,
 }
 
 impl Bunches {
@@ -73,10 +74,12 @@ impl Bunches {
     fn end(&mut self, at: Instant, mss: u32, prompt: Prompt) {
         let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.first).max(1) as f64;
         self.sent += self.bytes;
+        let unprompted = matches!(prompt, Prompt::Nothing | Prompt::Soon);
+        self.blocks.on_bunch(at, self.bytes, unprompted, self.is_full);
         let is_bunch = self.is_full && (LEAST_SEGMENTS * u64::from(mss)..=LARGEST).contains(&self.bytes);
         if is_bunch && (rate - self.pace).abs() <= thresholds::PACE_SPREAD * self.pace {
             self.run = self.run.saturating_add(1);
-            self.unprompted += u32::from(matches!(prompt, Prompt::Nothing | Prompt::Soon));
+            self.unprompted += u32::from(unprompted);
             self.pace += (rate - self.pace) / 8.0;
             let (smallest, largest) = self.sizes;
             self.sizes = (smallest.min(self.bytes), largest.max(self.bytes));
@@ -87,8 +90,14 @@ impl Bunches {
         self.off += 1;
         if self.off > thresholds::PACE_MISSES || self.run < thresholds::PACE_BUNCHES {
             let pace = if is_bunch { rate } else { 0.0 };
-            *self =
-                Self { pace, since: at, last: self.last, sizes: (self.bytes, self.bytes), ..Self::default() };
+            *self = Self {
+                pace,
+                since: at,
+                last: self.last,
+                sizes: (self.bytes, self.bytes),
+                blocks: self.blocks,
+                ..Self::default()
+            };
         }
     }
 
@@ -110,6 +119,81 @@ impl Bunches {
     }
 
     /// When the bunches of that pace began; `None` if that was asked before.
+    pub fn take_since(&mut self) -> Option<Instant> {
+        (!std::mem::replace(&mut self.is_told, true)).then_some(self.since)
+    }
+
+    /// What a clock of the host shows in the long run.
+    pub const fn blocks(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+}
+
+/// Blocks of bunches, and the rate of each. One timer is late and the next one makes up for it, so that the rate of many
+/// bunches is exact though no pause is. The pace of a congestion control is not: BBR probes for more in one RTT of eight
+/// (`bbr_cycle_rand`, 6.18).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blocks {
+    /// The current block: since when, its bunches, those that no ACK triggered and those that a program's write ended, and
+    /// its bytes.
+    from: Instant,
+    bunches: u32,
+    unprompted: u32,
+    short: u32,
+    bytes: u64,
+    /// The rate in bit/s that blocks have had since then; how many did, and how many, or how many in a row, did not.
+    rate: f64,
+    since: Instant,
+    run: u32,
+    missed: u32,
+    off: u32,
+    is_told: bool,
+}
+
+impl Blocks {
+    /// A bunch of `bytes` was sent, of its own accord and in full segments or not, and the next one begins at `at`.
+    #[inline]
+    fn on_bunch(&mut self, at: Instant, bytes: u64, is_own: bool, is_full: bool) {
+        if self.bunches == 0 {
+            // Its first bunch is that of the block before: a block begins with a bunch.
+            self.from = at;
+        } else {
+            self.bytes += bytes;
+            self.unprompted += u32::from(is_own);
+            self.short += u32::from(!is_full);
+        }
+        self.bunches += 1;
+        if self.bunches > thresholds::BLOCK_BUNCHES {
+            self.end(at);
+            (self.from, self.bunches, self.unprompted, self.short, self.bytes) = (at, 1, 0, 0, 0);
+        }
+    }
+
+    fn end(&mut self, at: Instant) {
+        let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.from).max(1) as f64;
+        let is_own = self.short == 0
+            && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(thresholds::BLOCK_BUNCHES);
+        if is_own && (rate - self.rate).abs() <= thresholds::BLOCK_SPREAD * self.rate {
+            self.run = self.run.saturating_add(1);
+            self.rate += (rate - self.rate) / 8.0;
+            self.off = 0;
+            return;
+        }
+        self.missed = self.missed.saturating_add(1);
+        self.off += 1;
+        if self.off > thresholds::BLOCKS_OFF || self.run < thresholds::BLOCKS {
+            *self = Self { rate, since: self.from, ..Self::default() };
+        }
+    }
+
+    /// Whether they have had one rate for many RTTs of `rtt` nanoseconds.
+    pub fn have_one_rate(&self, at: Instant, rtt: i64) -> bool {
+        self.run >= thresholds::BLOCKS
+            && self.missed * thresholds::BLOCKS_MISSED_PART <= self.run
+            && at.nanos_since(self.since) >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
+    }
+
+    /// When the blocks of that rate began; `None` if that was asked before.
     pub fn take_since(&mut self) -> Option<Instant> {
         (!std::mem::replace(&mut self.is_told, true)).then_some(self.since)
     }

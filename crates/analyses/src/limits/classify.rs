@@ -302,8 +302,12 @@ impl Classifier<'_> {
     /// Whether pacing or a shaper of the sending host let data out.
     fn is_paced(&self, stretch: &Stretch, hold: Hold) -> bool {
         let below_peak = thresholds::PACE_BELOW_PEAK * self.overview.peak_rate;
-        pace::is_of_bunches(stretch, self.overview)
-            && (hold != Hold::Open || stretch.departure_rate().is_some_and(|rate| rate < below_peak))
+        let base = self.overview.base_rtt.unwrap_or(0);
+        let is_queued =
+            stretch.rtt_min != u32::MAX && stretch.rtt_min > base + base / thresholds::CLOCK_QUEUE_PART;
+        pace::is_clocked(stretch, self.overview) && !is_queued
+            || pace::is_of_bunches(stretch, self.overview)
+                && (hold != Hold::Open || stretch.departure_rate().is_some_and(|rate| rate < below_peak))
     }
 
     /// The cause of a stretch in which a queue stood throughout.

@@ -151,7 +151,8 @@ impl Episodes {
                 reneged: false,
                 taken_back: false,
                 lost_more: false,
-                follows: segment.end() <= self.last_point && last.is_some_and(is_soon),
+                // Of a flight lost as a whole, a tap behind the loss saw nothing: a hole begins there.
+                follows: segment.seq <= self.last_point && last.is_some_and(is_soon),
             };
             (episode, nxt)
         });

@@ -77,7 +77,9 @@ impl Growth {
     /// Adds a time without loss, if it is long enough to tell.
     fn add<'a>(&mut self, run: impl Iterator<Item = &'a Stretch> + Clone, base: u32) {
         let whole = Sum::of(run.clone());
-        if whole.lasted < thresholds::GROWTH_RTTS * f64::from(base) * 1e3 {
+        let rtts = whole.lasted / (f64::from(base) * 1e3);
+        // Of many RTTs, the most that was in flight says little.
+        if rtts < thresholds::GROWTH_RTTS || rtts > thresholds::STRETCH_RTTS * run.clone().count() as f64 {
             return;
         }
         let mut passed = 0;

@@ -224,12 +224,21 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, times: &Times
 
 /// Whether bunches left at one pace in `stretch` that the sender did not learn from losses, as BBR does from a policer's.
 pub fn is_of_bunches(stretch: &Stretch, overview: &Overview) -> bool {
-    stretch.marks.has(Marks::PACED) && (overview.seldom_repaired || stretch.marks.has(Marks::BEFORE_LOSS))
+    stretch.marks.has(Marks::PACED) && is_not_learnt(stretch, overview)
+}
+
+/// Whether a clock of the host sent `stretch`, at a rate that the sender did not learn from losses.
+pub fn is_clocked(stretch: &Stretch, overview: &Overview) -> bool {
+    stretch.marks.has(Marks::CLOCKED) && is_not_learnt(stretch, overview)
+}
+
+const fn is_not_learnt(stretch: &Stretch, overview: &Overview) -> bool {
+    overview.seldom_repaired || stretch.marks.has(Marks::BEFORE_LOSS)
 }
 
 /// The pace in bit/s of the bunches that left at one (see [`bunches`](super::bunches)), if there were such.
 pub fn of_bunches(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    rate(stretches.iter().filter(|stretch| is_of_bunches(stretch, overview)))
+    rate(stretches.iter().filter(|stretch| is_of_bunches(stretch, overview) || is_clocked(stretch, overview)))
 }
 
 /// Whether `stretch` is sent by the clock that `steady` describes.

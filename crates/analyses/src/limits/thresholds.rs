@@ -115,6 +115,9 @@ pub const BROUGHT: f64 = 0.35;
 /// RTTs needed between two losses: halves of fewer consist of a few bursts each.
 pub const GROWTH_RTTS: f64 = 8.0;
 
+/// Where a stretch has more RTTs than this, as in a local network, its largest flight is not that of each.
+pub const STRETCH_RTTS: f64 = 4.0;
+
 /// From this part of the rate in the time with a reader, one who does not read holds nobody up.
 pub const AS_IF_READ: f64 = 0.9;
 
@@ -257,6 +260,23 @@ pub const PACE_KEPT: f64 = 0.8;
 
 /// The largest of them is this much larger than the smallest: more than [`PACE_SPREAD`] explains.
 pub const PACE_SIZES: (u64, u64) = (8, 9);
+
+/// Bunches in a block whose rate is compared with that of other blocks.
+pub const BLOCK_BUNCHES: u32 = 16;
+
+/// The blocks that a clock sends are alike within this part: one timer late by 50 us in ten milliseconds. Of those that ACKs
+/// or a congestion control let out, few are.
+pub const BLOCK_SPREAD: f64 = 0.005;
+
+/// So many blocks of one rate are no chance ...
+pub const BLOCKS: u32 = 6;
+
+/// ... with so few in a row, and no more than one in so many, that are not.
+pub const BLOCKS_OFF: u32 = 2;
+pub const BLOCKS_MISSED_PART: u32 = 5;
+
+/// A sender with a clock of its own may send into a queue of others that is no longer than this part of the shortest RTT.
+pub const CLOCK_QUEUE_PART: u32 = 4;
 
 /// With data in flight all the time, BBR's own pace looks the same. It is about as fast as the path.
 pub const PACE_BELOW_PEAK: f64 = 0.8;

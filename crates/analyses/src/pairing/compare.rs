@@ -197,8 +197,8 @@ impl Compared<'_, '_> {
     fn ignored(&self, progress: &Progress) -> (Tally, u64) {
         /// An ACK on its way through the host when the packet passes does not cover it yet.
         const TAKEN_IN: i64 = 5_000_000;
-        /// No ACK is delayed longer (RFC 9293, section 3.8.6.3): an ACK soon after the packet and none since is its
-        /// answer, and a refusal.
+        /// No ACK is delayed longer (RFC 9293, section 3.8.6.3): none since is a refusal, and so is an ACK soon after the
+        /// packet that does not cover it.
         const DELAYED_ACK: i64 = 500_000_000;
         let far = &self.lane.far;
         let (mut ignored, mut stale) = (Vec::new(), 0);
@@ -211,7 +211,7 @@ impl Compared<'_, '_> {
             let asked = progress.before(again.at());
             if let Some((at, ack)) = asked
                 && (first.seq()..first.end()).contains(&ack)
-                && (at > first.at() + TAKEN_IN || at > first.at() && again.at() > first.at() + DELAYED_ACK)
+                && (at > first.at() + TAKEN_IN || again.at() > first.at() + DELAYED_ACK)
             {
                 ignored.push((first.at(), 1));
                 stale += u64::from(self.is_stale(pair[0]));

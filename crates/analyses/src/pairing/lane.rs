@@ -87,7 +87,17 @@ pub(super) struct Trust {
 impl Trust {
     /// Without the fields that a device changes, if one does.
     pub fn in_changed(self) -> Option<Self> {
-        self.changed.then_some(Self { tsval: false, print: false, ..self })
+        self.changed.then(|| self.without_fields())
+    }
+
+    /// What identifies a packet of which none has the same fields. A device may change only those that the receiver then
+    /// does not accept, all of which are retransmitted: the identification tells which they were.
+    pub fn in_doubt(self) -> Option<Self> {
+        (self.changed || self.id).then(|| self.without_fields())
+    }
+
+    fn without_fields(self) -> Self {
+        Self { tsval: false, print: false, ..self }
     }
 }
 

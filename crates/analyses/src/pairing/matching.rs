@@ -165,7 +165,7 @@ impl Lane<'_> {
 
     fn find(&self, far: &Record, place: i64, skipped: u32, copies: &[u32]) -> Found {
         let found = self.find_by(self.trust, far, place, skipped, copies);
-        match self.trust.in_changed().filter(|_| matches!(found, Found::None)) {
+        match self.trust.in_doubt().filter(|_| matches!(found, Found::None)) {
             Some(trust) => self.find_by(trust, far, place, skipped, copies),
             None => found,
         }

@@ -105,6 +105,7 @@ pub fn merge(
             accepted_late_to_lost(direction);
         }
     }
+    peer_gone_in_both_directions(&mut report);
     findings::complete(&mut report);
     for end in End::BOTH {
         view.add_evidence(&mut report.directions[end.index()]);
@@ -261,13 +262,13 @@ impl View<'_> {
         left.ecn_capable && !arrived.ecn_capable && arrived.labels.new >= thresholds::ECN_SEGMENTS
     }
 
-    /// Whether what happened to `from`'s data within `spell` is that the receiver did not accept what had arrived, more
-    /// often than that it was lost between the recordings.
-    fn arrived_in_vain(&self, from: End, spell: &Spell) -> bool {
+    /// Whether what happened to `from`'s data within `spell`, or so long before it, is that the receiver did not accept what
+    /// had arrived, more often than that it was lost between the recordings.
+    fn arrived_in_vain(&self, from: End, spell: &Spell, before: Duration) -> bool {
         let forth = self.direction(from);
         let within = |of: usize, tally: &Tally| {
             let instants = self.instants(of, tally);
-            instants.into_iter().filter(|at| (spell.from..=spell.to).contains(at)).count()
+            instants.into_iter().filter(|at| (spell.from - before..=spell.to).contains(at)).count()
         };
         within(1 - forth.near, &forth.ignored) > within(forth.near, &forth.lost)
     }
@@ -281,7 +282,8 @@ impl View<'_> {
         let of_receiver = |spell: &&Spell| spell.cause.limit() == Limit::ReceiverProcessing && !in_time;
         let spells = &mut direction.spells;
         for late in at_receiver {
-            let in_vain = late.cause == Cause::NotAccepted && self.arrived_in_vain(direction.from, late);
+            let in_vain = late.cause == Cause::NotAccepted
+                && self.arrived_in_vain(direction.from, late, Duration::ZERO);
             if !in_vain && !of_receiver(&late) {
                 continue;
             }
@@ -352,9 +354,14 @@ impl View<'_> {
         if self.pair.nearer.is_none() || forth.missed_near.count > 0 || self.pair.one_in > 1 {
             return;
         }
+        let before = lookback(direction);
+        for spell in direction.spells.iter_mut().filter(|spell| spell.cause.limit() == Limit::LossRecovery) {
+            if self.arrived_in_vain(direction.from, spell, before) {
+                spell.cause = Cause::NotAccepted;
+            }
+        }
         let Some(losses) = self.losses(direction.from) else { return };
         let overtaken = self.instants(1 - forth.near, &forth.overtaken);
-        let before = lookback(direction);
         for spell in &mut direction.spells {
             let within = |at: &Instant| *at >= spell.from - before && *at <= spell.to;
             if losses.iter().any(within) {
@@ -442,6 +449,17 @@ fn accepted_late_to_lost(direction: &mut DirectionReport) {
         spell.cause = if lost_again { Cause::LostRetransmission } else { Cause::SynLost };
     }
     join_alike(&mut direction.spells);
+}
+
+/// While one end tries in vain to reach the other, the other has nothing to send: no direction moves.
+fn peer_gone_in_both_directions(report: &mut FlowReport) {
+    let spells = report.directions.iter().flat_map(|direction| &direction.spells);
+    let gone: Vec<_> = spells.filter(|spell| spell.cause == Cause::PeerGone).copied().collect();
+    for direction in &mut report.directions {
+        for spell in &gone {
+            overlay(&mut direction.spells, *spell, |cause| cause.limit() == Limit::Application);
+        }
+    }
 }
 
 /// Whether SYNs stayed unanswered in this time: they or their answers were lost, or there was no answer.

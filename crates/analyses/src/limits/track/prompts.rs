@@ -154,12 +154,26 @@ impl Track {
     #[inline]
     pub(super) fn note_bunch(&mut self, at: Instant, len: u32, is_short: bool, rto: &LinuxRto) {
         let begins = self.bunches.on_segment(at, len, is_short, self.mss, self.prompt);
-        if begins && self.bunches.have_one_pace(self.mss, rto.srtt_nanos().unwrap_or(0)) {
-            self.wait().marks.set(Marks::PACED);
-            self.current.marks.set(Marks::PACED);
-            if let Some(since) = self.bunches.take_since() {
-                self.log.mark(since, at, Marks::PACED);
-            }
+        if !begins {
+            return;
+        }
+        let rtt = rto.srtt_nanos().unwrap_or(0);
+        if self.bunches.have_one_pace(self.mss, rtt) {
+            let since = self.bunches.take_since();
+            self.mark_paced(since, at, Marks::PACED);
+        }
+        if self.bunches.blocks().have_one_rate(at, rtt) {
+            let since = self.bunches.blocks().take_since();
+            self.mark_paced(since, at, Marks::CLOCKED);
+        }
+    }
+
+    /// Marks the current stretch, and those back to `since`.
+    fn mark_paced(&mut self, since: Option<Instant>, at: Instant, marks: Marks) {
+        self.wait().marks.set(marks);
+        self.current.marks.set(marks);
+        if let Some(since) = since {
+            self.log.mark(since, at, marks);
         }
     }
 
