@@ -245,6 +245,8 @@ evidence! {
     BurstsAfterAcks = "bursts-after-acks" {}
     /// Every segment was a little shorter than the MSS.
     NearlyFullSegments = "nearly-full-segments" {}
+    /// More than one limit explains what the capture shows.
+    SeveralLimitsFit = "several-limits-fit" {}
     /// Far from the sender: it fell silent after a full segment, and may have sent what never came.
     SilentAfterFullSegment = "silent-after-full-segment" {}
     /// ACKs triggered the data sent.

@@ -574,8 +574,10 @@ impl<'a> Material<'a> {
             found.push(Evidence::NoRtt {});
         } else if self.overview.like_refills {
             found.push(Evidence::BurstsAfterAcks {});
-        } else if !self.overview.unproven {
+        } else if self.overview.never_full {
             found.push(Evidence::NearlyFullSegments {});
+        } else if !self.overview.unproven {
+            found.push(Evidence::SeveralLimitsFit {});
         }
     }
 

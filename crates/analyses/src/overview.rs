@@ -37,6 +37,8 @@ pub struct Overview {
     pub like_refills: bool,
     /// There is a silence, far from the sender, in which what was sent may have been lost.
     pub unproven: bool,
+    /// Far from the sender: in some of its time, every segment was a little shorter than the MSS.
+    pub never_full: bool,
     /// There was never more than one segment in flight.
     pub one_segment: bool,
     /// Each of those was a full segment, whose ACK was not delayed.

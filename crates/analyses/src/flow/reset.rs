@@ -16,6 +16,9 @@ use std::time::Duration;
 
 /// A RST passes. Called before it is processed.
 pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
+    if let Some(reset) = &mut flow.closing.reset {
+        note_knowledge(reset, segment);
+    }
     let closing = &flow.closing;
     // An initiator that resets the answer to its SYN, as port scanners do, opens nothing.
     let is_open = flow.opening.syn.is_none() || flow.opening.established.is_some();
@@ -80,15 +83,21 @@ pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
         if segment.len > 0 && segment.seq >= nxt {
             reset.went_on = true;
             reset.cause = Some(Cause::ResetOnPath);
-        } else if reset.cause == Some(Cause::ResetUnknown) && closes(segment) {
-            // It closed the connection, which it knew: its RST overtook that.
-            reset.cause = None;
+        } else {
+            note_knowledge(reset, segment);
         }
     } else if reset.went_on && segment.ack.is_some_and(|ack| ack > reset.nxt) {
         // The other end did not accept the RST (RFC 5961, section 3), and the connection continues.
         flow.closing.rst[reset.by.index()] = false;
         flow.closing.reset = None;
         flow.closed = None;
+    }
+}
+
+/// An end that seemed not to know the connection closes or aborts it: it knew it, and its RST overtook that.
+fn note_knowledge(reset: &mut Reset, segment: &Segment) {
+    if segment.from == reset.by && reset.cause == Some(Cause::ResetUnknown) && closes(segment) {
+        reset.cause = None;
     }
 }
 

@@ -154,6 +154,7 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     overview.nagled = sum(&|stretch| i64::from(stretch.nagled) * 1000);
     overview.lasted = sum(&Stretch::lasted);
     overview.seldom_repaired = repairing < overview.lasted / thresholds::SELDOM_PART;
+    overview.never_full = stretches.iter().any(|stretch| pace::never_full(context, stretch));
     overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
     // A copy and the next segment may be in flight together for a moment.
     let several = |stretch: &Stretch| if stretch.flight_max > context.mss { stretch.delivered } else { 0 };
@@ -340,6 +341,10 @@ impl Classifier<'_> {
                 ) => cause,
                 _ => Cause::SenderIdle,
             };
+        }
+        let is_early = !self.context.at_sender && stretch.marks.has(Marks::BEFORE_LOSS);
+        if is_early && stretch.dry_clocked == waits && growth::doubles(self.stretches, at) {
+            return Cause::SlowStart;
         }
         // A full buffer holds the same amount each time.
         let clocked = f64::from(stretch.dry_clocked) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);

@@ -44,11 +44,9 @@ impl Episode {
             Cause::WindowTakenBack
         } else if self.reneged {
             Cause::SackReneging
-        } else if self.timeout && self.lost_more {
-            Cause::Timeout
         } else if self.timeout && self.spurious * 2 >= self.retransmitted {
             // Real losses may have been repaired in the same episode.
-            Cause::SpuriousTimeout
+            if self.lost_more { Cause::Timeout } else { Cause::SpuriousTimeout }
         } else if self.spurious >= self.retransmitted && self.tail {
             // No segment above it could have been reordered before it: a probe timer was too early (RFC 8985, section
             // 7).

@@ -73,6 +73,18 @@ pub fn climbs(stretches: &[Stretch], at: usize, mss: u32) -> bool {
         && last.rtt_min / more <= first.rtt_min / than
 }
 
+/// Whether about twice as much is in flight after a wait in the stretch at `at` as before it: slow start from the beginning,
+/// seen from afar. What a program writes does not double.
+pub fn doubles(stretches: &[Stretch], at: usize) -> bool {
+    let flight = |stretch: &Stretch| Some(stretch.flight_max).filter(|flight| *flight > 0);
+    let before = stretches[..=at].iter().rev().find_map(flight);
+    let after = stretches[at + 1..].iter().find_map(flight);
+    before.zip(after).is_some_and(|(before, after)| {
+        let (least, most) = thresholds::DOUBLED;
+        (least * f64::from(before)..=most * f64::from(before)).contains(&f64::from(after))
+    })
+}
+
 impl Growth {
     /// Adds a time without loss, if it is long enough to tell.
     fn add<'a>(&mut self, run: impl Iterator<Item = &'a Stretch> + Clone, base: u32) {

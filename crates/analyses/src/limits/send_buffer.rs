@@ -54,7 +54,8 @@ pub fn is_refilled(stretches: &[Stretch], at: usize, at_sender: bool) -> bool {
 /// buffer is free. A program's writes end in short segments.
 fn wakes_at_one_level(around: &[Stretch]) -> bool {
     let sum = |of: fn(&Stretch) -> u32| around.iter().map(of).sum::<u32>();
-    if sum(|stretch| stretch.emptied_short) * 2 > sum(|stretch| stretch.dry_clocked) {
+    let waits = sum(|stretch| stretch.dry_clocked);
+    if sum(|stretch| stretch.emptied_short) * 2 > waits && sum(|stretch| stretch.let_in) * 2 < waits {
         return false;
     }
     let left = || left_after_acks(around).map(|(_, left)| left);

@@ -120,6 +120,8 @@ pub struct Stretch {
     pub rtt_min: u32,
     /// Waits while dry that an ACK ended: as if a full buffer let the writer continue.
     pub dry_clocked: u32,
+    /// Those of them behind a full segment, in which several ACKs let nothing out: what waited was a program that polls.
+    pub let_in: u32,
     /// Waits while dry that no ACK ended: the application wrote.
     pub dry_free: u32,
     /// Waits that payload of the other end ended, and how much payload it sent.
@@ -167,6 +169,7 @@ impl Stretch {
             window_min: u32::MAX,
             rtt_min: u32::MAX,
             dry_clocked: 0,
+            let_in: 0,
             dry_free: 0,
             prompted: 0,
             prompts: 0,
@@ -250,6 +253,7 @@ impl Stretch {
         self.window_min = self.window_min.min(next.window_min);
         self.rtt_min = self.rtt_min.min(next.rtt_min);
         self.dry_clocked += next.dry_clocked;
+        self.let_in += next.let_in;
         self.dry_free += next.dry_free;
         self.prompted += next.prompted;
         self.prompts = self.prompts.saturating_add(next.prompts);

@@ -115,6 +115,10 @@ pub const BROUGHT: f64 = 0.35;
 /// RTTs needed between two losses: halves of fewer consist of a few bursts each.
 pub const GROWTH_RTTS: f64 = 8.0;
 
+/// A flight of slow start is this much larger than the one before: each ACK lets out what it acknowledges and a segment for
+/// each one or two.
+pub const DOUBLED: (f64, f64) = (1.4, 2.2);
+
 /// Where a stretch has more RTTs than this, as in a local network, its largest flight is not that of each.
 pub const STRETCH_RTTS: f64 = 4.0;
 

@@ -513,6 +513,7 @@ impl Track {
                 let mut hold = self.hold();
                 if hold == Hold::Open && near.is_here() && self.is_let_in(at, near) {
                     self.was_dry();
+                    self.current.let_in += 1;
                     hold = Hold::Dry;
                 }
                 let jumps = placed.left_hole

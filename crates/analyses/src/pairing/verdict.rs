@@ -88,7 +88,10 @@ pub fn merge(
                 }
             }
         }
-        view.correct_repairs(&mut report.directions[end.index()]);
+        let refused =
+            |theirs: &DirectionReport| theirs.spells.iter().any(|spell| spell.cause == Cause::NotAccepted);
+        let refuses = theirs.is_some_and(refused) || refused(&report.directions[end.index()]);
+        view.correct_repairs(&mut report.directions[end.index()], refuses);
         if theirs.is_some_and(|theirs| view.clears_ecn(end, &report, theirs)) {
             report.directions[end.index()].overview.rare_mut().ecn_cleared = true;
         }
@@ -347,17 +350,20 @@ impl View<'_> {
         Some(all)
     }
 
-    /// Repairs of losses when nothing was lost: the packets were late, or reordered.
-    fn correct_repairs(&self, direction: &mut DirectionReport) {
+    /// Repairs of losses when nothing was lost: the packets were late, or reordered, or the receiver `refuses` them, as its
+    /// recording shows.
+    fn correct_repairs(&self, direction: &mut DirectionReport, refuses: bool) {
         let forth = self.direction(direction.from);
         // A packet that one of the recordings missed may have been the lost one.
         if self.pair.nearer.is_none() || forth.missed_near.count > 0 || self.pair.one_in > 1 {
             return;
         }
         let before = lookback(direction);
-        for spell in direction.spells.iter_mut().filter(|spell| spell.cause.limit() == Limit::LossRecovery) {
-            if self.arrived_in_vain(direction.from, spell, before) {
-                spell.cause = Cause::NotAccepted;
+        if refuses {
+            for spell in direction.spells.iter_mut().filter(|spell| is_repair(spell.cause)) {
+                if self.arrived_in_vain(direction.from, spell, before) {
+                    spell.cause = Cause::NotAccepted;
+                }
             }
         }
         let Some(losses) = self.losses(direction.from) else { return };
@@ -433,6 +439,18 @@ impl View<'_> {
             }
         }
     }
+}
+
+/// Whether the sender retransmits what it takes for lost.
+const fn is_repair(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::FastRecovery
+            | Cause::Timeout
+            | Cause::TailLoss
+            | Cause::LostRetransmission
+            | Cause::SpuriousTimeout
+    )
 }
 
 /// Whether the sender sent, or tried to, and nothing came of it yet.

@@ -223,6 +223,9 @@ pub fn evidence(evidence: &Evidence) -> String {
              as much at a time look alike"
                 .to_owned()
         }
+        Evidence::SeveralLimitsFit {} => {
+            "more than one limit explains what this capture shows of that time".to_owned()
+        }
         Evidence::SilentAfterFullSegment {} => {
             "nothing came for a while after a full segment: the sender had nothing to send, or what it sent was lost on \
              the way to this tap"
