@@ -586,7 +586,9 @@ impl<'a> Material<'a> {
         let shortest = self.base_rtt()?;
         Some(match self.overview.rare().longer_rtt {
             _ if self.overview.rare().jitter => Evidence::Jitter { shortest },
-            Some(longer) => Evidence::LongerPath { shortest, longer: Duration::from_micros(longer.into()) },
+            Some(longer) => {
+                Evidence::LongerPath { shortest, longer: Duration::from_micros(longer.rtt.into()) }
+            }
             None => Evidence::NoQueue { shortest },
         })
     }

@@ -80,8 +80,8 @@ pub struct Rare {
     pub taken_back: TakenBack,
     /// What shows that the ends go by different window scales, where they do.
     pub scale_changed: Option<ScaleChanged>,
-    /// The RTT that the path had become, in microseconds, where it changed.
-    pub longer_rtt: Option<u32>,
+    /// The RTT that the path had become, where it changed.
+    pub longer_rtt: Option<LongerRtt>,
     /// RTTs were long by jitter, not by a queue (`limits/jitter.rs`).
     pub jitter: bool,
     /// The sender's recording shows ECN-capable segments, and the receiver's none.
@@ -183,6 +183,15 @@ pub struct TakenBack {
     pub times: u64,
     /// The furthest, in bytes.
     pub largest: i64,
+}
+
+/// The RTT of a path that became longer.
+#[derive(Clone, Copy, Debug)]
+pub struct LongerRtt {
+    /// In microseconds.
+    pub rtt: u32,
+    /// It did not change with what was in flight, as that of a queue does.
+    pub whatever_flight: bool,
 }
 
 /// How a sender with a clock of its own sends.

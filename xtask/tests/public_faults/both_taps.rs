@@ -217,3 +217,47 @@ fn syns_that_arrive_in_vain_are_not_lost() {
     let (_, flows) = compared(&[(&taps, 0)], CLOCKS[0]);
     assert_eq!(flows[0].main().findings[0].cause, Cause::NotAnswered, "{:#?}", flows[0].main().findings);
 }
+
+/// A firewall has forgotten a connection that was idle: the client's next request never arrives. The server, which sent
+/// more, sees nothing of that.
+#[test]
+fn request_that_never_arrives_is_a_peer_gone_in_both_directions() {
+    let lines = |lag: [f64; 2], at_client: bool| {
+        let [forth, back] = lag;
+        let mut lines = captures::handshake();
+        for n in 0..3i64 {
+            let at = 1.0 + 0.1 * n as f64;
+            let (sent, answered) = (1 + 100 * n, 1 + 1400 * n);
+            lines += &format!(
+                "{:.6} > P. {sent}:{}(100) ack {answered} win 502 // frame 0 id {} ttl 64\n\
+                 {:.6} < P. {answered}:{}(1400) ack {} win 509 // frame 0 id {} ttl 64\n\
+                 {:.6} > . {}:{}(0) ack {} win 502 // frame 0 id {} ttl 64\n",
+                at + forth,
+                sent + 100,
+                200 + 2 * n,
+                at + 0.02 + back,
+                answered + 1400,
+                sent + 100,
+                50 + n,
+                at + 0.04 + forth,
+                sent + 100,
+                sent + 100,
+                answered + 1400,
+                201 + 2 * n,
+            );
+        }
+        for (n, at) in [60.0, 60.3, 60.9, 62.1, 64.5, 69.3].iter().enumerate().filter(|_| at_client) {
+            lines +=
+                &format!("{at:.6} > P. 301:401(100) ack 4201 win 502 // frame 0 id {} ttl 64\n", 300 + n);
+        }
+        script(&lines)
+    };
+    let taps = Taps { a: lines([0.0, 0.02], true), b: lines([0.02, 0.0], false) };
+    let [(one, at_a), (other, at_b)] = files(&[(&taps, 0)], CLOCKS[0]).map(collected);
+    let pairing = pair(&one, &other).expect("flows in common");
+    let (_, flows) = verdict::merge_all(&pairing, [at_a, at_b]);
+    for direction in &flows[0].directions {
+        let gone = direction.findings.iter().any(|finding| finding.cause == Cause::PeerGone);
+        assert!(gone, "{:#?}", direction.findings);
+    }
+}

@@ -224,3 +224,20 @@ fn rst_that_overtakes_the_fin_is_not_of_an_unknown_connection() {
     let alone = alone.trim_end().rsplit_once('\n').expect("the FIN is last").0;
     expect_reset(&report(&script(alone)), Cause::ResetUnknown, End::B);
 }
+
+/// A program aborts the connection while data comes. What meets the closed socket is answered at once, and that RST overtakes
+/// the abort's.
+#[test]
+fn rst_that_overtakes_an_abort_is_not_of_an_unknown_connection() {
+    let data = |n: i64| {
+        let (at, seq) = (5.48 + 0.0001 * n as f64, 901 + 1460 * n);
+        format!("{at:.6} > . {seq}:{}(1460) ack 301 win 502 // frame 0 id {} ttl 64\n", seq + 1460, 300 + n)
+    };
+    let lines = captures::handshake() + &captures::requests(3) + &(0..4).map(data).collect::<String>();
+    let plain = "5.520000 < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n";
+    let abort = "5.520200 < R. 301:301(0) ack 901 win 509 // frame 0 id 60 ttl 63\n";
+    let again = "5.520300 < R 301:301(0) win 0 // frame 0 id 0 ttl 63\n";
+    let aborted = [&lines, plain, abort, again].concat();
+    expect_reset(&report(&script(&aborted)), Cause::ResetAborted, End::B);
+    expect_reset(&report(&script(&[&lines, plain, again].concat())), Cause::ResetUnknown, End::B);
+}

@@ -148,3 +148,39 @@ fn full_accept_queue_stays_one_in_both_captures() {
     let (_, flows) = compared(&[(&taps, 0)], CLOCKS[0]);
     assert_eq!(main_finding(&flows[0]).cause, Cause::AcceptQueueFull, "{:#?}", flows[0].main().findings);
 }
+
+/// A NAT mixes the timestamps of two hosts: every fifth data packet arrives with an older one, and is refused. All that
+/// is refused is retransmitted, so that no packet with another timestamp is the only one of its bytes.
+#[test]
+fn data_whose_timestamps_a_device_changes_is_matched_and_refused() {
+    let refused = |id: Option<u16>| id.is_some_and(|id| id % 5 == 0);
+    let mut taps = transfer(Setup {
+        amount: 2_000_000,
+        fate: Box::new(move |segment| {
+            let is_data = segment.from == End::A && segment.len > 0;
+            if is_data && refused(segment.ip.id) { Fate::Refuse } else { Fate::Pass }
+        }),
+        ..Setup::default()
+    });
+    let mut changed = 0;
+    for (_, segment) in &mut taps.b {
+        if let Some(stamps) = &mut segment.timestamps
+            && segment.from == End::A
+            && segment.len > 0
+            && refused(segment.ip.id)
+        {
+            stamps.val -= 50_000;
+            changed += 1;
+        }
+    }
+    assert!(changed > 100, "{changed}");
+    let (pairing, flows) = compared(&[(&taps, 0)], CLOCKS[0]);
+    let ways = &pairing.flows[0].directions[0];
+    assert_eq!((ways.lost.count, ways.missed_near.count, ways.missed_far.count), (0, 0, 0), "{ways:#?}");
+    let main = main_finding(&flows[0]);
+    assert_eq!(main.cause, Cause::NotAccepted, "{:#?}", flows[0].main().findings);
+    let retransmitting =
+        |cause: Cause| matches!(cause, Cause::LostRetransmission | Cause::FastRecovery | Cause::Timeout);
+    let findings = &flows[0].main().findings;
+    assert!(!findings.iter().any(|finding| retransmitting(finding.cause)), "{findings:#?}");
+}

@@ -3,6 +3,7 @@
 use crate::captures::{at_random, losing};
 use crate::transfer::{MS, Setup, Taps, transfer};
 use crate::wire::{Passed, file_cut, report, reports};
+use crate::{DELAYS, share_of};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
 use slowpath_model::End;
@@ -225,4 +226,34 @@ fn batches_of_a_radio_link_are_not_a_queue() {
     let evidence = &report.main().findings[0].evidence;
     assert!(evidence.iter().any(|one| matches!(one, Evidence::Jitter { .. })), "{evidence:#?}");
     expect_limit(&over(2_000, 100_000, 1_000_000), Limit::Path);
+}
+
+/// Far from the sender, slow start is flights that double, with pauses in between.
+#[test]
+fn slow_start_from_afar_is_no_idle_application() {
+    for one_way in DELAYS {
+        let taps = transfer(Setup { amount: 300_000, one_way, rate: 60_000, ..Setup::default() });
+        let report = report(&taps.b);
+        let idle = share_of(&report, |cause| cause == Cause::SenderIdle);
+        let slow = share_of(&report, |cause| cause == Cause::SlowStart);
+        assert!(slow > 1.3 * idle, "{one_way}: {:#?}", report.main().findings);
+    }
+}
+
+/// A reader that takes all of a small window, and once is held up for 80 ms.
+#[test]
+fn one_stall_of_a_reader_does_not_make_it_slow() {
+    let taps = transfer(Setup {
+        amount: 2_000_000,
+        window: Box::new(|at, _| if (1_000 * MS..1_080 * MS).contains(&at) { 0 } else { 40_544 }),
+        scale: 0,
+        updates: vec![1_080 * MS],
+        ..Setup::default()
+    });
+    for passed in [&taps.a, &taps.b] {
+        let report = report(passed);
+        let small = share_of(&report, |cause| cause == Cause::ReceiveBufferTooSmall);
+        let slow = share_of(&report, |cause| cause == Cause::SlowReader);
+        assert!(small > 0.4 && small > 2.0 * slow, "{:#?}", report.main().findings);
+    }
 }

@@ -75,8 +75,8 @@ impl Bunches {
         let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.first).max(1) as f64;
         self.sent += self.bytes;
         let unprompted = matches!(prompt, Prompt::Nothing | Prompt::Soon);
-        self.blocks.on_bunch(at, self.bytes, unprompted, self.is_full);
         let is_bunch = self.is_full && (LEAST_SEGMENTS * u64::from(mss)..=LARGEST).contains(&self.bytes);
+        self.blocks.on_bunch(at, self.bytes, unprompted, is_bunch);
         if is_bunch && (rate - self.pace).abs() <= thresholds::PACE_SPREAD * self.pace {
             self.run = self.run.saturating_add(1);
             self.unprompted += u32::from(unprompted);
@@ -134,12 +134,12 @@ impl Bunches {
 /// (`bbr_cycle_rand`, 6.18).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blocks {
-    /// The current block: since when, its bunches, those that no ACK triggered and those that a program's write ended, and
-    /// its bytes.
+    /// The current block: since when, its bunches, those that no ACK triggered and those that are none of a clock, and its
+    /// bytes.
     from: Instant,
     bunches: u32,
     unprompted: u32,
-    short: u32,
+    others: u32,
     bytes: u64,
     /// The rate in bit/s that blocks have had since then; how many did, and how many, or how many in a row, did not.
     rate: f64,
@@ -151,27 +151,27 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// A bunch of `bytes` was sent, of its own accord and in full segments or not, and the next one begins at `at`.
+    /// A bunch of `bytes` was sent, of its own accord and as a clock sends it or not, and the next one begins at `at`.
     #[inline]
-    fn on_bunch(&mut self, at: Instant, bytes: u64, is_own: bool, is_full: bool) {
+    fn on_bunch(&mut self, at: Instant, bytes: u64, is_own: bool, is_bunch: bool) {
         if self.bunches == 0 {
             // Its first bunch is that of the block before: a block begins with a bunch.
             self.from = at;
         } else {
             self.bytes += bytes;
             self.unprompted += u32::from(is_own);
-            self.short += u32::from(!is_full);
+            self.others += u32::from(!is_bunch);
         }
         self.bunches += 1;
         if self.bunches > thresholds::BLOCK_BUNCHES {
             self.end(at);
-            (self.from, self.bunches, self.unprompted, self.short, self.bytes) = (at, 1, 0, 0, 0);
+            (self.from, self.bunches, self.unprompted, self.others, self.bytes) = (at, 1, 0, 0, 0);
         }
     }
 
     fn end(&mut self, at: Instant) {
         let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.from).max(1) as f64;
-        let is_own = self.short == 0
+        let is_own = self.others == 0
             && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(thresholds::BLOCK_BUNCHES);
         if is_own && (rate - self.rate).abs() <= thresholds::BLOCK_SPREAD * self.rate {
             self.run = self.run.saturating_add(1);
@@ -270,5 +270,40 @@ mod tests {
     fn pace_must_last_for_many_round_trips() {
         let bunches = of([8, 8], 1000, Prompt::Nothing, |bytes| bytes * 200);
         assert!(bunches.have_one_pace(1000, 8 * MS) && !bunches.have_one_pace(1000, 20 * MS));
+    }
+
+    /// Four hundred bunches of two segments, each followed by the pause that `pause` has it of its number.
+    fn have_one_rate(prompt: Prompt, tail: u32, pause: impl Fn(i64) -> i64, rtt: i64) -> bool {
+        let (mut bunches, mut at) = (Bunches::default(), Instant::START.plus_nanos(MS));
+        for nth in 0..400 {
+            for len in [1000, tail] {
+                bunches.on_segment(at, len, len < 1000, 1000, prompt);
+            }
+            at = at.plus_nanos(pause(nth));
+        }
+        bunches.blocks().have_one_rate(at, rtt)
+    }
+
+    #[test]
+    fn late_timers_of_a_clock_make_up_for_each_other() {
+        // Each second timer is late by a tenth, so that no two pauses are alike.
+        let late = |nth: i64| if nth % 2 == 0 { 1_100 * US } else { 900 * US };
+        assert!(have_one_rate(Prompt::Nothing, 1000, late, 2 * MS));
+        assert!(!have_one_rate(Prompt::Ack, 1000, late, 2 * MS), "ACKs of a full path");
+        assert!(!have_one_rate(Prompt::Nothing, 600, late, 2 * MS), "a program's writes");
+        assert!(!have_one_rate(Prompt::Nothing, 1000, late, 40 * MS), "not for many RTTs");
+    }
+
+    #[test]
+    fn pace_that_probes_for_more_is_no_clock() {
+        // BBR: in an RTT of 20 ms in eight by a quarter more, and in the next one by a quarter less.
+        let probes = |nth: i64| match nth / 20 % 8 {
+            0 => 800 * US,
+            1 => 1_333 * US,
+            _ => 1_000 * US,
+        };
+        assert!(!have_one_rate(Prompt::Nothing, 1000, probes, 20 * MS));
+        // A rate that grows by a hundredth in an RTT is a congestion window's.
+        assert!(!have_one_rate(Prompt::Nothing, 1000, |nth| (1_000 - nth / 2) * US, 10 * MS));
     }
 }

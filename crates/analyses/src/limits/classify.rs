@@ -165,14 +165,12 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     if read().map(Stretch::lasted).sum::<i64>() >= overview.lasted / thresholds::READ_PART {
         overview.read_rate = median(read().filter_map(Stretch::rate));
     }
-    // Next to the receiver, its own delays look like jitter, and a queue that other flows fill like a longer path.
-    if context.at_sender {
-        if let Some(rtt) = queue::longer_rtt(&overview, stretches, context.mss) {
-            overview.rare_mut().longer_rtt = Some(rtt);
-        }
-        if jitter::is_one(stretches, &overview, context.mss) {
-            overview.rare_mut().jitter = true;
-        }
+    if let Some(rtt) = queue::longer_rtt(&overview, stretches, context.mss, context.at_sender) {
+        overview.rare_mut().longer_rtt = Some(rtt);
+    }
+    // Next to the receiver, its own delays look like jitter.
+    if context.at_sender && jitter::is_one(stretches, &overview, context.mss) {
+        overview.rare_mut().jitter = true;
     }
     overview.queued =
         stretches.iter().filter(|s| queue::stood_throughout(&overview, s)).map(Stretch::lasted).sum();

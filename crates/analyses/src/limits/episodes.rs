@@ -38,15 +38,22 @@ impl Episode {
         self.to.nanos_since(self.from)
     }
 
+    /// Whether half of its retransmissions or more were spurious.
+    const fn is_spurious(&self) -> bool {
+        self.spurious * 2 >= self.retransmitted
+    }
+
     /// Its cause.
     pub const fn cause(&self) -> Cause {
         if self.taken_back {
             Cause::WindowTakenBack
         } else if self.reneged {
             Cause::SackReneging
-        } else if self.timeout && self.spurious * 2 >= self.retransmitted {
+        } else if self.timeout && self.lost_more {
+            Cause::Timeout
+        } else if self.timeout && self.is_spurious() {
             // Real losses may have been repaired in the same episode.
-            if self.lost_more { Cause::Timeout } else { Cause::SpuriousTimeout }
+            Cause::SpuriousTimeout
         } else if self.spurious >= self.retransmitted && self.tail {
             // No segment above it could have been reordered before it: a probe timer was too early (RFC 8985, section
             // 7).
@@ -137,7 +144,11 @@ impl Episodes {
         let (episode, point) = self.open.get_or_insert_with(|| {
             self.count += 1;
             let last = self.done.last();
-            let is_soon = |last: &Episode| at.nanos_since(last.to) <= last.lasted();
+            let follows = |last: &Episode| {
+                // Of a flight lost as a whole, a tap behind the loss saw nothing: a hole begins there.
+                let begins_there = last.is_spurious() && segment.seq <= self.last_point;
+                at.nanos_since(last.to) <= last.lasted() && (segment.end() <= self.last_point || begins_there)
+            };
             let episode = Episode {
                 from: last.map_or(since, |last| since.max(last.to)),
                 to: at,
@@ -149,8 +160,7 @@ impl Episodes {
                 reneged: false,
                 taken_back: false,
                 lost_more: false,
-                // Of a flight lost as a whole, a tap behind the loss saw nothing: a hole begins there.
-                follows: segment.seq <= self.last_point && last.is_some_and(is_soon),
+                follows: last.is_some_and(follows),
             };
             (episode, nxt)
         });
@@ -182,7 +192,7 @@ impl Episodes {
             self.open = None;
             self.last_point = self.last_point.max(point);
             // The timer's own retransmission may have been spurious: only the ACK of that segment was lost.
-            let is_outage = episode.follows && episode.spurious * 2 < episode.retransmitted;
+            let is_outage = episode.follows && !episode.is_spurious();
             if let Some(last) = self.done.last_mut().filter(|_| is_outage) {
                 last.lost_more = true;
             }
@@ -232,11 +242,12 @@ mod tests {
     use super::*;
     use slowpath_model::{End, Flags};
 
-    /// Of a hundred segments, the timer retransmits the first, which had arrived; then so many others are retransmitted.
-    fn after_a_timeout(others: i64) -> Episodes {
+    /// Of a hundred segments, of which the tap saw as many as `seen`, the timer retransmits the first, which had arrived; then
+    /// so many others are retransmitted, from the one that is `next`.
+    fn after_a_timeout(seen: i64, next: i64, others: i64) -> Episodes {
         const MS: i64 = 1_000_000;
         let at = |millis: i64| Instant::from_nanos(millis * MS);
-        let nxt = StreamOffset(100_000);
+        let nxt = StreamOffset(seen * 1_000);
         let mut episodes = Episodes::default();
         let retransmit = |episodes: &mut Episodes, millis, since, nth: i64, timeout| {
             let segment = Segment::new(End::A, Flags::ACK, StreamOffset(nth * 1_000), 1_000);
@@ -247,15 +258,17 @@ mod tests {
         retransmit(&mut episodes, 1_000, 600, 0, true);
         episodes.on_spurious(1);
         episodes.reached(at(1_040), StreamOffset(1_000));
-        (1..=others).for_each(|nth| retransmit(&mut episodes, 1_042, 1_040, nth, false));
-        episodes.reached(at(1_100), nxt);
+        (next..next + others).for_each(|nth| retransmit(&mut episodes, 1_042, 1_040, nth, false));
+        episodes.reached(at(1_100), StreamOffset(100_000));
         episodes
     }
 
     #[test]
     fn timeout_is_not_spurious_if_the_rest_of_the_flight_was_lost() {
         let cause = |episodes: &Episodes| episodes.all().next().expect("an episode").cause();
-        assert_eq!(cause(&after_a_timeout(0)), Cause::SpuriousTimeout);
-        assert_eq!(cause(&after_a_timeout(40)), Cause::Timeout);
+        assert_eq!(cause(&after_a_timeout(100, 1, 0)), Cause::SpuriousTimeout);
+        assert_eq!(cause(&after_a_timeout(100, 1, 40)), Cause::Timeout);
+        assert_eq!(cause(&after_a_timeout(1, 1, 40)), Cause::Timeout, "behind the loss");
+        assert_eq!(cause(&after_a_timeout(1, 20, 40)), Cause::SpuriousTimeout, "a later loss");
     }
 }

@@ -125,3 +125,46 @@ impl Growth {
             && self.rate < thresholds::BROUGHT * self.flight
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::stretch::Hold;
+    use slowpath_model::Instant;
+
+    /// Parts of so many milliseconds, in which ever more is in flight and as much delivered as before.
+    fn without_more(ms: i64, base: u32) -> Cause {
+        let (mut stretches, mut parts) = (Vec::new(), Vec::new());
+        for nth in 0..40 {
+            let from = Instant::from_nanos(nth * ms * 1_000_000);
+            let mut stretch =
+                Stretch { flight_max: 10_000 + 500 * nth as u32, delivered: 5_000 * ms, ..Stretch::at(from) };
+            stretch.extend(from.plus_nanos(ms * 1_000_000), Hold::Open);
+            let (to, stretch_nth) = (stretch.to, stretches.len());
+            stretches.push(stretch);
+            parts.push(Part { stretch: stretch_nth, from, to, cause: Cause::AfterLoss, repairs: false });
+        }
+        let overview = Overview { base_rtt: Some(base), peak_rate: 40e6, ..Overview::default() };
+        full_without_a_queue(&stretches, &overview, &mut parts);
+        parts[20].cause
+    }
+
+    #[test]
+    fn more_in_flight_that_brings_no_more_shows_a_full_path() {
+        assert_eq!(without_more(10, 10_000), Cause::BottleneckFull);
+        // In a stretch of many RTTs, it was in flight in one of them.
+        assert_eq!(without_more(10, 500), Cause::AfterLoss);
+    }
+
+    #[test]
+    fn slow_start_doubles_and_a_program_does_not() {
+        let of = |flights: &[u32]| -> Vec<Stretch> {
+            let stretch = |flight: &u32| Stretch { flight_max: *flight, ..Stretch::at(Instant::START) };
+            flights.iter().map(stretch).collect()
+        };
+        assert!(doubles(&of(&[14_480, 0, 28_960]), 1));
+        assert!(!doubles(&of(&[14_480, 0, 14_480]), 1), "the same again");
+        assert!(!doubles(&of(&[1_448, 0, 28_960]), 1), "a write that is longer by far");
+        assert!(!doubles(&of(&[14_480, 0]), 1), "the last");
+    }
+}

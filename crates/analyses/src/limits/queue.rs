@@ -4,6 +4,7 @@ use super::context::Context;
 use super::stretch::{Hold, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
+use crate::overview::LongerRtt;
 use crate::report::Overview;
 
 /// The cause of a queue that lengthens RTTs by `queue` beyond `base`, in microseconds; `None` if it is no queue.
@@ -30,21 +31,54 @@ pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
     is_longer(overview, stretch)
         && !overview.rare().jitter
         && !overview.rare().longer_rtt.is_some_and(|rtt| {
-            is_at(stretch, rtt) && comes_in_bursts(overview, stretch, thresholds::STILL_GAP_PART)
+            let LongerRtt { rtt, whatever_flight } = rtt;
+            is_at(stretch, rtt)
+                && (whatever_flight || comes_in_bursts(overview, stretch, thresholds::STILL_GAP_PART))
         })
 }
 
-/// The new RTT of the path, in microseconds, if RTTs were long without a queue: they then stayed constant, unlike those
-/// of a queue filled by others, and data arrived with pauses, which a queue of this flow does not leave. A path becomes
-/// longer at once; a queue grows.
-pub fn longer_rtt(overview: &Overview, stretches: &[Stretch], mss: u32) -> Option<u32> {
-    let is_one = |stretch: &&Stretch| {
+/// The new RTT of the path, if RTTs were long without a queue. They then stayed constant, unlike those of a queue filled by
+/// others. And next to the sender, data arrived with pauses, which a queue of this flow does not leave; or the RTTs did not
+/// change with what was in flight, as those of a queue do. A path becomes longer at once; a queue grows.
+pub fn longer_rtt(
+    overview: &Overview,
+    stretches: &[Stretch],
+    mss: u32,
+    at_sender: bool,
+) -> Option<LongerRtt> {
+    let in_bursts = |stretch: &Stretch| {
         // Of few segments, each leaves a pause.
         stretch.flight_max >= thresholds::TELLING_FLIGHT * mss
             && is_longer(overview, stretch)
             && comes_in_bursts(overview, stretch, thresholds::QUEUE_GAP_PART)
     };
-    let longer: Vec<&Stretch> = stretches.iter().filter(is_one).collect();
+    let by_bursts = if at_sender { constant(stretches, in_bursts) } else { None };
+    let by_flight = || {
+        let rtt = constant(stretches, |stretch| is_longer(overview, stretch))?;
+        does_not_depend_on_flight(stretches, rtt).then_some(LongerRtt { rtt, whatever_flight: true })
+    };
+    by_flight().or(by_bursts.map(|rtt| LongerRtt { rtt, whatever_flight: false }))
+}
+
+/// Whether the RTT stayed at `rtt` while what was in flight did not: a queue of this flow would have grown and shrunk with it.
+fn does_not_depend_on_flight(stretches: &[Stretch], rtt: u32) -> bool {
+    let at_rtt = || stretches.iter().filter(|stretch| is_at(stretch, rtt) && stretch.flight_max > 0);
+    // Without the smallest and the largest.
+    let between = |mut values: Vec<u32>| {
+        values.sort_unstable();
+        let few = values.len() / thresholds::FLIGHTS_PART;
+        (few > 0).then(|| (values[few], values[values.len() - 1 - few]))
+    };
+    let flights = between(at_rtt().map(|stretch| stretch.flight_max).collect());
+    let rtts = between(at_rtt().map(|stretch| stretch.rtt_min).collect());
+    let (more, than) = thresholds::FLIGHT_VARIES;
+    flights.is_some_and(|(least, most)| most / more >= least / than)
+        && rtts.is_some_and(|(least, most)| most - least <= rtt / thresholds::RTT_VARIES_PART)
+}
+
+/// The RTT of those stretches that are `long`, if it was constant for long and came at once.
+fn constant(stretches: &[Stretch], long: impl Fn(&Stretch) -> bool) -> Option<u32> {
+    let longer: Vec<&Stretch> = stretches.iter().filter(|stretch| long(stretch)).collect();
     let mut rtts: Vec<(u32, i64)> =
         longer.iter().map(|stretch| (stretch.rtt_min, stretch.lasted())).collect();
     rtts.sort_unstable();
@@ -119,5 +153,26 @@ mod tests {
         assert!(!is_longer(&overview, &with(11_200)));
         assert!(is_longer(&overview, &with(14_000)));
         assert!(is_longer(&Overview { segment_time: 0, ..overview }, &with(11_200)));
+    }
+
+    /// The RTT becomes six times as long, and afterwards `rtt` of what is in flight.
+    fn longer(rtt: impl Fn(u32) -> u32) -> Option<u32> {
+        let overview = Overview { base_rtt: Some(20_000), peak_rate: 1e9, ..Overview::default() };
+        let mut stretches = Vec::new();
+        for nth in 0..80u32 {
+            let flight_max = 200_000 + 2_000 * nth;
+            let rtt_min = if nth < 10 { 20_000 } else { rtt(flight_max) };
+            let from = Instant::from_nanos(i64::from(nth) * 120_000_000);
+            let mut stretch = Stretch { rtt_min, flight_max, gap_max: 1_000, ..Stretch::at(from) };
+            stretch.extend(from.plus_nanos(120_000_000), Hold::Open);
+            stretches.push(stretch);
+        }
+        longer_rtt(&overview, &stretches, 1448, true).map(|longer| longer.rtt)
+    }
+
+    #[test]
+    fn rtt_that_does_not_follow_what_is_in_flight_is_the_paths() {
+        assert_eq!(longer(|_| 120_000), Some(120_000));
+        assert_eq!(longer(|flight| flight * 2 / 5), None, "a queue");
     }
 }

@@ -160,6 +160,13 @@ pub const PAUSED: f64 = 0.4;
 /// RTTs are constant if they stay within this part of one: a queue's other contents change them by more.
 pub const STILL_PART: u32 = 32;
 
+/// They do not depend on what is in flight if that varies by this much ...
+pub const FLIGHT_VARIES: (u32, u32) = (6, 5);
+
+/// ... and they by no more than this part, but for one stretch in so many.
+pub const RTT_VARIES_PART: u32 = 100;
+pub const FLIGHTS_PART: usize = 8;
+
 /// For this part of the time from the first long one to the last ...
 pub const STILL_SHARE: f64 = 0.7;
 

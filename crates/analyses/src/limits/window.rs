@@ -63,7 +63,7 @@ pub fn is_nearly_used_up(stretches: &[Stretch], at: usize, mss: u32) -> bool {
 
 /// Whether the window was made smaller, and all is read: it is the same for many RTTs, to the segment, and all of it is
 /// delivered in each.
-pub fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>, mss: u32) -> bool {
+fn is_small(stretches: &[Stretch], at: usize, base: Option<u32>, mss: u32) -> bool {
     let window = stretches[at].window_max;
     let spread = mss.min(window / thresholds::SAME_WINDOW_PART);
     let is_alike = |stretch: &Stretch| {

@@ -47,6 +47,44 @@ fn ip_id_distinguishes_retransmission_from_reordering_in_a_hole() {
     assert_eq!(labels, [New, New, OutOfOrder, New, Retransmission]);
 }
 
+/// Parts of a super-packet are retransmitted within one tick of the timestamp clock, and so is new data.
+#[test]
+fn echo_of_a_timestamp_that_several_transmissions_carry_gives_no_round_trip() {
+    let round_trip = |second: u32| {
+        let (_, _, mut outstanding) = play(&[
+            "0.000 > . 1:2001(2000) ack 1 <TS val 100 ecr 1>",
+            "0.040 > . 1:1001(1000) ack 1 <TS val 140 ecr 1>",
+            &format!("0.0404 > . 1001:2001(1000) ack 1 <TS val {second} ecr 1>"),
+        ]);
+        let event: Event = "0.0408 < . 1:1(0) ack 1001 <TS val 9 ecr 140>".parse().expect("an ACK");
+        let EventKind::Seen(mut segment) = event.kind else { panic!("a segment") };
+        (segment.ack, segment.timestamps) = (
+            Some(StreamOffset(1001)),
+            segment.timestamps.map(|stamps| slowpath_model::Timestamps { ecr: second, ..stamps }),
+        );
+        outstanding.ack(event.at, StreamOffset(1001), &segment).round_trip
+    };
+    assert_eq!(round_trip(140), None, "the first of them was sent 800 us before");
+    assert_eq!(round_trip(141), Some(400_000));
+}
+
+/// Of an ACK whose options the snapshot length cut, nobody knows whether it reports what is held.
+#[test]
+fn ack_with_cut_options_is_no_reneging() {
+    for cut in [false, true] {
+        let (_, _, mut outstanding) = play(&[
+            "0.00 > . 1:1001(1000) ack 1",
+            "0.01 > . 1001:2001(1000) ack 1",
+            "0.02 > . 2001:3001(1000) ack 1",
+            "0.05 < . 1:1(0) ack 1001 win 500 <sack 2001:3001>",
+        ]);
+        let mut ack = Segment::new(End::B, Flags::ACK, StreamOffset(1), 0);
+        (ack.ack, ack.window, ack.options_cut) = (Some(StreamOffset(1001)), 500, cut);
+        let acked = outstanding.ack(Instant::from_nanos(60_000_000), StreamOffset(1001), &ack);
+        assert_eq!(acked.reneged, !cut);
+    }
+}
+
 #[test]
 fn halves_of_a_super_packet_retransmitted_separately_are_not_repeated() {
     let (_, _, mut outstanding) =

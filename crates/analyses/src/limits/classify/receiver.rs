@@ -70,9 +70,9 @@ impl Classifier<'_> {
         let shrunk = self.shrunk(at, before);
         let outgrown =
             stretch.window_max < part(window::largest_used(&self.stretches[at..]), thresholds::SHRUNK);
-        // It stopped reading once, perhaps for want of a CPU, and reads all of a small window otherwise.
-        let is_small = || window::is_small(self.stretches, at, self.overview.base_rtt, mss);
-        let unread = !outgrown && self.finished.unread >= stretch.window_max && !is_small();
+        // What a reader that stopped once takes in afterwards did not wait for it.
+        let (opened, until) = self.finished.unread;
+        let unread = !outgrown && opened >= stretch.window_max && stretch.from < until;
         // A window of two segments or less closes with each of them, read or not.
         let tiny = before <= thresholds::LEAST_BUFFERED_SEGMENTS * mss;
         // The receiver answers when its reader makes room, not when the data comes. (While the window still grows, a

@@ -28,8 +28,9 @@ pub(super) struct Beyond {
     found: Option<u8>,
     /// While this end's distance is not known.
     at_once: AtOnce,
-    /// See [`Finished::unread`](super::Finished::unread).
+    /// See [`Finished::unread`](super::Finished::unread), and when it, or half of it, was last read.
     pub unread: u32,
+    pub unread_until: Instant,
     /// When the last ACK of new data passed, and the window that came with it.
     answered: Option<(Instant, u32)>,
 }
@@ -78,7 +79,12 @@ impl Beyond {
         } else if let Some((since, before)) = self.answered.filter(|_| has_all)
             && answer.at.nanos_since(since) >= thresholds::READ_LATE_NS.max(rto.srtt_nanos().unwrap_or(0))
         {
-            self.unread = self.unread.max(answer.window.saturating_sub(before));
+            let opened = answer.window.saturating_sub(before);
+            if opened >= self.unread {
+                (self.unread, self.unread_until) = (opened, answer.at);
+            } else if opened >= self.unread / 2 {
+                self.unread_until = answer.at;
+            }
         }
     }
 }

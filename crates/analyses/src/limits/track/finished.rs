@@ -26,8 +26,8 @@ pub struct Finished<'a> {
     pub in_flight_until: Option<Instant>,
     /// What the receiver took back of its window.
     pub taken_back: TakenBack,
-    /// By how much the window opened at most long after all data had been acknowledged, in bytes.
-    pub unread: u32,
+    /// By how much the window opened at most long after all data had been acknowledged, in bytes, and until when it did.
+    pub unread: (u32, Instant),
     /// What a tap far from the sender shows of whether ACKs trigger it.
     pub from_afar: FromAfar,
     /// The rate of bursts as they arrive far from the sender.
@@ -71,7 +71,7 @@ impl Track {
             flight_area: self.flight_area,
             in_flight_until: self.in_flight_until,
             taken_back: self.taken_back,
-            unread: self.beyond.unread,
+            unread: (self.beyond.unread, self.beyond.unread_until),
             from_afar: self.from_afar,
             trains: self.trains,
             missing_since: self.missing_since,
