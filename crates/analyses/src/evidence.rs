@@ -237,7 +237,7 @@ evidence! {
         rate: Rate = "That rate.",
         flight: Bytes = "What was in flight.",
     }
-    /// Next to the sender: bunches of full segments left, each followed by a pause in proportion to its size.
+    /// Next to the sender: bunches of full segments left at one pace.
     PacedBunches = "paced-bunches" { rate: Rate = "Their rate, pauses included." }
     /// Data left when no ACK had just come.
     UnpromptedSends = "unprompted-sends" { share: f64 = "The part of the data." }

@@ -104,9 +104,7 @@ pub(crate) fn think_time(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn nagle_delayed_ack(facts: &Facts<'_>) -> Vec<Advice> {
-    let waits = facts.spell().map_or_else(String::new, |spell| {
-        format!(" Here it happened {}, for {} on average.", times(facts.finding.spells), time(spell))
-    });
+    let waits = format!(" Here that took {} in all.", time(facts.finding.lasted));
     vec![
         Advice::new(format!(
             "A write smaller than a segment waited until the data before it was acknowledged (Nagle's \

@@ -97,12 +97,12 @@ pub(crate) fn fast_recovery(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn timeout(facts: &Facts<'_>) -> Vec<Advice> {
-    let each = facts.spell().map_or_else(String::new, |spell| format!(", {} each on average", time(spell)));
     let text = format!(
-        "The sender was silent until its retransmission timer expired: {}{each}.{} That happens when too few \
+        "The sender was silent until its retransmission timer expired: {}, for {} in all.{} That happens when too few \
          segments follow a lost one to reveal the loss, when a whole flight is lost, or when loss recovery is \
          turned off.",
         times(facts.sent().timeouts.max(facts.finding.spells)),
+        time(facts.finding.lasted),
         lost(facts)
     );
     let mut advice = vec![

@@ -420,11 +420,9 @@ pub(crate) fn off_cpu(text: &str) -> Advice {
 
 pub(crate) fn reader_stopped(facts: &Facts<'_>) -> Vec<Advice> {
     let zero = facts.answered().window;
-    let longest =
-        facts.spell().map_or_else(String::new, |spell| format!(", {} each on average", time(spell)));
     vec![
         Advice::new(format!(
-            "The receiver's window was zero: the application did not read at all. It happened {}{longest}, \
+            "The receiver's window was zero: the application did not read at all. It happened {}, \
              for {} of the flow's life. Check what the process does: stopped (State T), waiting for a disk \
              (D), or waiting for something else (S).",
             times(zero.zero_count.max(facts.finding.spells)),

@@ -1,7 +1,7 @@
 //! The receiver had the data and acknowledged it late.
 
 use crate::connection::wrong_checksum;
-use crate::facts::{Facts, spread, time, times};
+use crate::facts::{Facts, spread, time};
 use crate::fix::{NET_ADMIN, counters, firewall, sysctl};
 use crate::receive_window::off_cpu;
 use crate::{Advice, Fix, Host};
@@ -80,9 +80,7 @@ fn dropped_behind_the_tap(begin: &str) -> Advice {
 }
 
 pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
-    let late = facts.spell().map_or_else(String::new, |spell| {
-        format!(" It happened {}, for {} on average.", times(facts.finding.spells), time(spell))
-    });
+    let late = format!(" That took {} in all.", time(facts.finding.lasted));
     let spread = spread(&facts.sent().rtt_by_ack)
         .map_or_else(String::new, |(min, max)| format!(" ACKs took {} to {}.", time(min), time(max)));
     vec![

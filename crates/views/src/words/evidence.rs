@@ -123,7 +123,7 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::OwnQueue { backlog, held_back } => own_queue(backlog, held_back),
         Evidence::OwnQueueRate { rate } => format!("that queue is set to {rate}"),
         Evidence::LateButNotLost { longest } => format!(
-            "ACKs came far later than an RTT, after up to {}, and nothing was lost",
+            "ACKs came far later than an RTT, after up to {}, and nothing was lost then",
             duration(longest)
         ),
         Evidence::SenderNotCaptured {} => "no segment of the sender was captured".to_owned(),
@@ -206,11 +206,11 @@ pub fn evidence(evidence: &Evidence) -> String {
             times(by_ack)
         ),
         Evidence::SteadyRate { rate, flight } => format!(
-            "data left evenly at {rate}, with {flight} in flight, RTT after RTT: a congestion window grows or shrinks"
+            "data left evenly at {rate}, with {flight} in flight, RTT after RTT: a congestion window would have grown or shrunk"
         ),
         Evidence::PacedBunches { rate } => format!(
-            "full segments left in bunches, each followed by a pause in proportion to its size, together at {rate}: a \
-             program's writes end in short segments, and ACKs start the bursts of a congestion window"
+            "full segments left in bunches at one pace, together at {rate}, which no other limit explains: the bursts of a \
+             program end in a short segment, and those of a congestion window start with an ACK"
         ),
         Evidence::UnpromptedSends { share: part } => {
             format!("{} of the data left when no ACK had just come", share(part))
