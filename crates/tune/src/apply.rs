@@ -96,13 +96,13 @@ fn inside(asked: Asked<'_>, access: &Access<'_>) -> Result<Applied, Error> {
         netns_inode: namespace::inode()?,
     };
     let (id, writer) = asked.journal.begin(begun)?;
-    let mut work = Work { access, writer, made: Vec::new(), file: None };
+    let mut work = Work { access, writer, made: Vec::new(), file: None, timer: None };
     match work.make(asked, id) {
-        Ok(timer) => Ok(Applied {
+        Ok(()) => Ok(Applied {
             id,
             changes: work.made.into_iter().map(|(_, changed)| changed).collect(),
             ends,
-            timer,
+            timer: work.timer,
             not_persisted: not_persisted(asked),
             persisted: work.file,
         }),
@@ -130,20 +130,20 @@ struct Work<'a> {
     writer: Writer,
     made: Vec<(Setting, Changed)>,
     file: Option<PathBuf>,
+    timer: Option<Timer>,
 }
 
 impl Work<'_> {
     /// Makes all changes; an error says why one failed.
-    fn make(&mut self, asked: Asked<'_>, id: u32) -> Result<Option<Timer>, String> {
-        let mut armed = None;
+    fn make(&mut self, asked: Asked<'_>, id: u32) -> Result<(), String> {
         if let Some(delay) = asked.lasting {
             // Before the first change: from here on it reverts even if this program is killed.
             let folder = fs::canonicalize(asked.journal.folder()).map_err(|error| error.to_string())?;
             let timer = timer::arm(asked.program, &folder, id, delay);
             let timer =
                 timer.map_err(|error| format!("nothing could be started that reverts it later: {error}"))?;
-            self.journal(&Record::Timer(timer.clone()))?;
-            armed = Some(timer);
+            self.timer = Some(timer.clone());
+            self.journal(&Record::Timer(timer))?;
         }
         for planned in &asked.plan.changes {
             self.change(planned)?;
@@ -151,8 +151,7 @@ impl Work<'_> {
         if let Some(folder) = asked.persist {
             self.persist(folder, id)?;
         }
-        self.journal(&Record::Applied)?;
-        Ok(armed)
+        self.journal(&Record::Applied)
     }
 
     fn journal(&mut self, record: &Record) -> Result<(), String> {
@@ -198,8 +197,12 @@ impl Work<'_> {
         let text =
             format!("# Written by slowpath; `slowpath tune revert {id}` removes it.\n{}", lines.concat());
         self.journal(&Record::Persist { file: file.clone(), text: text.clone() })?;
-        self.file = Some(file.clone());
-        write_new(&file, &text).map_err(|error| format!("{}: {error}", file.display()))
+        let written = write_new(&file, &text);
+        // What exists is somebody else's.
+        if !written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+            self.file = Some(file.clone());
+        }
+        written.map_err(|error| format!("{}: {error}", file.display()))
     }
 
     /// Undoes what was made; the error says why, and what could not be undone.
@@ -220,6 +223,9 @@ impl Work<'_> {
             && fs::remove_file(file).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
         {
             left.push(file.display().to_string());
+        }
+        if let Some(timer) = &self.timer {
+            timer::disarm(timer);
         }
         if left.is_empty() {
             // On a full disk the next revert finds the old values, and closes the file.

@@ -39,6 +39,9 @@ pub enum Error {
         /// The reason.
         source: io::Error,
     },
+    /// Others could write a journal that root obeys.
+    #[error("{}: others than its user may write to this journal; name a folder of your own (chmod go-w)", .0.display())]
+    Writable(PathBuf),
     /// A journal's file has something else in it.
     #[error("{}:{line}: is not a record of a journal: {why}", path.display())]
     Damaged {

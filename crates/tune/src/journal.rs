@@ -7,7 +7,7 @@ use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The journal of a host, unless another folder is given.
@@ -201,7 +201,18 @@ impl Journal {
     /// Creates the folder where it does not exist: for its owner only, since what is in it is obeyed as root.
     pub(crate) fn prepare(&self) -> Result<(), Error> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
-        made.map_err(|source| failed(&self.folder, "written", source))
+        made.map_err(|source| failed(&self.folder, "written", source))?;
+        self.need_trusted()
+    }
+
+    /// Refuses a folder that others may write to: who writes a journal decides what a revert does as root.
+    pub(crate) fn need_trusted(&self) -> Result<(), Error> {
+        let Ok(about) = fs::metadata(&self.folder) else { return Ok(()) };
+        let own = fs::metadata("/proc/self").map_or(0, |own| own.uid());
+        if about.mode() & 0o022 == 0 && [0, own].contains(&about.uid()) {
+            return Ok(());
+        }
+        Err(Error::Writable(self.folder.clone()))
     }
 
     fn path(&self, id: u32) -> PathBuf {
