@@ -5,7 +5,8 @@ use slowpath_doctor::host::{Interface, Queue};
 use slowpath_doctor::{Files, ReadError, read_interface};
 use slowpath_remedies::Setting;
 use slowpath_remedies::setting::{LinkAttribute, NO_ROUTE, OFFLOADS, matches_pattern};
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -102,7 +103,10 @@ impl<'a> Access<'a> {
     /// If the kernel refuses it. A sysctl of several numbers may then have some of them.
     pub fn write(&self, setting: &Setting, from: &str, to: &str) -> Result<(), AccessError> {
         if let Setting::Sysctl(name) = setting {
-            return std::fs::write(file(name), to).map_err(|error| sysctl_error(name, error));
+            let opened = OpenOptions::new().write(true).open(file(name));
+            let mut file = opened.map_err(|error| sysctl_error(name, error))?;
+            // Of an unknown congestion control too the kernel says that it does not exist.
+            return file.write_all(to.as_bytes()).map_err(AccessError::Kernel);
         }
         self.run(&setting.words(from, to)).map(drop)
     }

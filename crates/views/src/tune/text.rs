@@ -84,7 +84,9 @@ pub fn reverted(reverted: &Reverted, look: &Look, out: &mut impl Write) -> io::R
     let verdict = match (reverted.is_whole(), left) {
         (true, _) => format!("Plan {} is reverted.", reverted.id),
         (false, 0) => format!("Plan {} is reverted, except for a file.", reverted.id),
-        (false, _) => format!("Plan {} is reverted, except for {}.", reverted.id, counted(left as u64, "setting")),
+        (false, _) => {
+            format!("Plan {} is reverted, except for {}.", reverted.id, counted(left as u64, "setting"))
+        }
     };
     look.strong_paragraph(out, &verdict)?;
     for taken in &reverted.taken {
