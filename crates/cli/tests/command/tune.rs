@@ -268,17 +268,15 @@ fn on_a_full_disk_nothing_is_changed_and_all_can_be_reverted() {
         // A page for the lock, and one for the journal.
         let script = format!(
             "mkdir -p full && mount -t tmpfs -o size=8k,mode=700 none full && \
-             \"$0\" tune apply plan.toml --netns {0} --journal full; echo code $?; \
+             \"$0\" tune apply plan.toml --netns {} --journal full; echo code $?; \
              dd if=/dev/zero of=full/rest bs=1k count=8 2>/dev/null; \
-             sh -c '{SHOW_ONE}'; \"$0\" tune revert --journal full; echo code $?",
+             \"$0\" tune revert --journal full; echo code $?",
             host.netns
         );
-        let binary = slowpath(&host.folder).get_program().to_owned();
-        let output = Command::new("unshare")
-            .args(["-m", "sh", "-c", &script])
-            .arg(binary)
-            .current_dir(host.folder.path(""));
-        let Output { stdout, stderr, .. } = { output }.output().expect("unshare runs");
+        let mut apart = Command::new("unshare");
+        apart.args(["-m", "sh", "-c", &script]).arg(slowpath(&host.folder).get_program());
+        let output = apart.current_dir(host.folder.path("")).output().expect("unshare runs");
+        let Output { stdout, stderr, .. } = output;
         let (out, err) = (text(&stdout), text(&stderr));
         let codes: Vec<&str> = out.lines().filter_map(|line| line.strip_prefix("code ")).collect();
         match codes[..] {
@@ -295,22 +293,16 @@ fn on_a_full_disk_nothing_is_changed_and_all_can_be_reverted() {
     assert!(applied > 3 && refused > 3, "{applied} {refused}");
 }
 
-const SHOW_ONE: &str = "true";
-
 #[test]
 #[ignore = "needs root"]
 fn two_at_once_are_refused_with_who_is_at_it() {
     let host = Host::new();
     fs::create_dir(host.folder.path("journal")).expect("a folder");
     let lock = host.folder.path("journal").join("lock");
-    let line =
-        format!("flock {} -c 'echo process '$$', testing since now >{0}; echo held; cat'", lock.display());
-    let mut holder = Command::new("sh")
-        .args(["-c", &line])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("flock runs");
+    let line = "exec 9>>\"$0\"; flock 9; echo \"process $$, testing since now\" >\"$0\"; echo held; cat";
+    let mut holder = Command::new("sh");
+    holder.args(["-c", line]).arg(&lock).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut holder = holder.spawn().expect("a shell");
     let mut word = [0; 5];
     std::io::Read::read_exact(holder.stdout.as_mut().expect("a pipe"), &mut word).expect("it holds the lock");
     let wrong = host.show();
@@ -385,16 +377,12 @@ fn after_a_reboot_nothing_is_touched() {
 fn without_privilege_or_with_a_foreign_journal_nothing_is_done() {
     let host = Host::new();
     let wrong = host.show();
-    let mut nobody = host.tune(&["apply", "plan.toml"]);
     // The folder of the test is not readable for others.
-    let plan = host.folder.path("plan.toml");
-    nobody.stdin(fs::File::open(&plan).expect("the plan")).uid(65_534).gid(65_534).current_dir("/");
-    let mut nobody = {
-        let mut command = Command::new(nobody.get_program());
-        command.args(["tune", "apply", "-", "--journal", "/nonesuch/journal"]);
-        command.stdin(fs::File::open(&plan).expect("the plan")).uid(65_534).gid(65_534).current_dir("/");
-        command
-    };
+    let plan = fs::File::open(host.folder.path("plan.toml")).expect("the plan");
+    let program = slowpath(&host.folder).get_program().to_owned();
+    let mut nobody = Command::new(program);
+    nobody.args(["tune", "apply", "-", "--journal", "/nonesuch/journal"]);
+    nobody.stdin(plan).uid(65_534).gid(65_534).current_dir("/");
     match nobody.output() {
         Ok(output) => {
             let (code, _, err) = outcome(&output);
