@@ -22,17 +22,13 @@ journal on disk, changes one setting after the other, and reads each back. If on
 a plan back, also after `kill -9`, a full disk or a reboot: a setting that somebody else has changed meanwhile is named and left \
 alone. What slowpath cannot take back exactly is in the plan under [[by-hand]] and is not applied.
 
+Exit codes: 0 done; 1 partly: a setting was left alone, or is not as applied; 2 nothing was done, or what was done is undone.
+
 Examples:
   slowpath tune plan --doctor --rate 10Gbit/s --rtt 80ms --out plan.toml
   sudo slowpath tune apply plan.toml --for 10min
   sudo slowpath tune status
   sudo slowpath tune revert";
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done
-  1  partly: a setting was left alone, is not as applied, or cannot be seen
-  2  nothing was done, or a change failed and those before it are undone; the error says which";
 
 /// Arguments of `tune`.
 #[derive(Args)]
@@ -47,13 +43,10 @@ enum What {
     /// Write a plan: what to change on this host, from which value to which, and why; changes nothing
     Plan(Planning),
     /// Make the changes of a plan, all or none, and verify them; needs root (CAP_NET_ADMIN)
-    #[command(after_help = EXIT_CODES)]
     Apply(Applying),
     /// Show which plans are applied, until when, and whether their changes are still in force
-    #[command(after_help = EXIT_CODES)]
     Status(Written),
     /// Take a plan back, the last one unless a number is given; needs root (CAP_NET_ADMIN)
-    #[command(after_help = EXIT_CODES)]
     Revert {
         /// The number of the plan, as `status` shows it
         #[arg(value_name = "ID")]
