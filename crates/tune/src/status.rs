@@ -49,6 +49,8 @@ pub enum Force {
         /// Its value.
         value: String,
     },
+    /// It was reverted or undone; what has become of the setting since is not of interest.
+    Closed,
     /// It cannot be said: the host was restarted, or the setting is elsewhere or not readable.
     Unknown {
         /// Why.
@@ -93,7 +95,9 @@ fn entry(written: Written, holder: Option<&String>, boot: &str) -> Entry {
         written.changes().map(|change| (change.clone(), look(change))).collect::<Vec<_>>()
     };
     let all = |force: Force| written.changes().map(|change| (change.clone(), force.clone())).collect();
-    let changes = if is_gone {
+    let changes = if written.is_closed() {
+        all(Force::Closed)
+    } else if is_gone {
         all(unknown("the host was restarted since, or the network namespace is gone"))
     } else {
         namespace::inside(begun.netns.as_deref(), look)

@@ -439,6 +439,41 @@ fn doctors_advice_is_planned_applied_and_reverted() {
     assert!(code == 0 && out.contains("Plan 1 was reverted at 20"), "{out}");
 }
 
+/// A host of its own, which has an own /var/lib, for lines of documents.
+const APART: &str = "mount -t tmpfs none /var/lib && ip link set lo up && ip link add eth0 type veth peer name eth1 && \
+                     ip link set eth1 up && ip addr add 192.0.2.1/24 dev eth0 && ip link set eth0 up && \
+                     sysctl -qw net.ipv4.tcp_rmem='4096 131072 4194304'";
+
+#[test]
+#[ignore = "needs root"]
+fn handbook_session_matches_the_output() {
+    let folder = Captures::new();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/tune.md");
+    let page = fs::read_to_string(page).expect("a page of the handbook");
+    let session =
+        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a session");
+    let lines = session.lines().filter_map(|line| line.strip_prefix("$ "));
+    let script: Vec<String> = lines.map(|line| format!("echo '$ {line}'; {line}")).collect();
+    assert_eq!(script.len(), 4);
+    let binary = slowpath(&folder).get_program().to_str().expect("a path").to_owned();
+    let script = format!("{APART} && alias slowpath='{binary}' && eval \"{}\"", script.join("; "));
+    let mut apart = Command::new("unshare");
+    apart.args(["-n", "-m", "sh", "-ec", &script]).current_dir(folder.path("")).env("NO_COLOR", "1");
+    let (code, out, err) = outcome(&apart.output().expect("unshare runs"));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let mut printed = out.lines();
+    let mut skips = false;
+    for line in session.lines() {
+        let is_there = match line {
+            "…" => true,
+            _ if skips => printed.any(|one| one == line),
+            _ => printed.next() == Some(line),
+        };
+        assert!(is_there, "not printed: {line}\n{out}");
+        skips = line == "…";
+    }
+}
+
 #[test]
 fn faults_of_a_plan_are_shown_with_file_line_and_key() {
     let folder = Captures::new();

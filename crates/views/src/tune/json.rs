@@ -107,7 +107,7 @@ struct ChangeStatus {
     old: String,
     /// Its value after.
     new: String,
-    /// `in-force`, `back`, `drifted` or `unknown`.
+    /// `in-force`, `back`, `drifted`, `unknown`, or `closed` for a plan that is reverted or undone.
     force: &'static str,
     /// Its value, for `drifted`; why it is not known, for `unknown`; null otherwise.
     detail: Option<String>,
@@ -205,6 +205,7 @@ impl PlanStatus {
             let (force, detail) = match force {
                 Force::InForce => ("in-force", None),
                 Force::Back => ("back", None),
+                Force::Closed => ("closed", None),
                 Force::Drifted { value } => ("drifted", Some(value.clone())),
                 Force::Unknown { why } => ("unknown", Some(why.clone())),
             };

@@ -7,6 +7,9 @@ use slowpath_tune::journal::{Changed, Timer};
 use slowpath_tune::{Applied, Entry, Error, Fate, Force, Plan, Reverted, State, utc_text};
 use std::io::{self, Write};
 
+/// Plans that are reverted or undone; further ones are counted.
+const MOST_CLOSED: usize = 5;
+
 fn change_line(changed: &Changed) -> String {
     format!("{}: {} → {}", changed.setting, changed.old, changed.new)
 }
@@ -121,7 +124,14 @@ pub fn status(status: &[Result<Entry, Error>], look: &Look, out: &mut impl Write
     if status.is_empty() {
         return writeln!(out, "Nothing was applied.");
     }
+    let mut closed = 0;
     for (index, entry) in status.iter().enumerate() {
+        if entry.as_ref().is_ok_and(|entry| entry.written.is_closed()) {
+            closed += 1;
+            if closed > MOST_CLOSED {
+                continue;
+            }
+        }
         if index > 0 {
             writeln!(out)?;
         }
@@ -130,7 +140,11 @@ pub fn status(status: &[Result<Entry, Error>], look: &Look, out: &mut impl Write
             Err(error) => look.paragraph(out, "", &error.to_string())?,
         }
     }
-    Ok(())
+    if closed <= MOST_CLOSED {
+        return Ok(());
+    }
+    let more = counted((closed - MOST_CLOSED) as u64, "older plan");
+    writeln!(out, "\n{more} reverted or undone; --json lists all.")
 }
 
 fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<()> {
@@ -179,6 +193,7 @@ fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<(
         let force = match force {
             Force::InForce => "in force".to_owned(),
             Force::Back => "has its old value again".to_owned(),
+            Force::Closed => continue,
             Force::Drifted { value } => format!("changed by somebody else since, to {value}"),
             Force::Unknown { why } => format!("not known: {why}"),
         };
