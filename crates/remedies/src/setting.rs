@@ -283,6 +283,11 @@ impl Setting {
     }
 }
 
+/// Text in single spaces.
+fn words_of(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Whether a feature's name fits a pattern with at most one asterisk.
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
@@ -357,6 +362,28 @@ impl Change {
     /// The shell line that takes it back; `None` if the old value is not known.
     pub fn undo(&self) -> Option<String> {
         self.now.as_ref().map(|now| self.setting.line(&self.then, now))
+    }
+
+    /// The new value for a setting that has the value `found`, of which [`Change::now`] may be a part: a route keeps
+    /// attributes that the advice does not know. `None` if `found` lacks what the change removes.
+    pub fn onto(&self, found: &str) -> Option<String> {
+        let words = |text: &str| pairs(&text.split_whitespace().collect::<Vec<_>>());
+        let is_route = matches!(self.setting, Setting::Route { .. });
+        let now = self.now.as_deref().filter(|now| is_route && *now != NO_ROUTE && found != NO_ROUTE);
+        let Some(now) = now else {
+            let is_same = !is_route || self.now.as_deref().is_none_or(|now| now == found);
+            return is_same.then(|| words_of(&self.then));
+        };
+        let keeps = words(&self.then);
+        let mut removes: Vec<String> = words(now).into_iter().map(|(key, _)| key).collect();
+        removes.retain(|key| !keeps.iter().any(|(kept, _)| kept == key));
+        let found = words(found);
+        let has = |key: &String| found.iter().any(|(known, _)| known == key);
+        let keeps = || found.iter().filter(|(key, _)| !removes.contains(key));
+        removes.iter().all(has).then(|| {
+            let kept: Vec<String> = keeps().map(|(key, value)| format!("{key} {value}")).collect();
+            words_of(&kept.join(" "))
+        })
     }
 
     /// Takes over what another change of the same route removes, so that the second does not bring back what the first

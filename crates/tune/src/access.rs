@@ -130,7 +130,8 @@ impl<'a> Access<'a> {
             );
             return Err(AccessError::Absent(why));
         }
-        Ok(words.join(" "))
+        // `ip route` prints the lock of rto_min, sets it with each rto_min, and does not take the word.
+        Ok(words.join(" ").replace("rto_min lock ", "rto_min "))
     }
 
     fn run(&self, words: &[String]) -> Result<Output, AccessError> {

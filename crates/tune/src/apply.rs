@@ -92,7 +92,7 @@ fn inside(asked: Asked<'_>, access: &Access<'_>) -> Result<Applied, Error> {
         uid,
         sudo_user,
         boot: who::boot()?,
-        netns: asked.netns.map(str::to_owned),
+        netns: asked.netns.map(namespace::lasting_name),
         netns_inode: namespace::inode()?,
     };
     let (id, writer) = asked.journal.begin(begun)?;

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long a program that outlived a kill may take: some drivers restart a NIC meanwhile.
 const ORPHANS: Duration = Duration::from_secs(20);
+/// Longer than who looks at the lock holds it.
+const GLANCE: Duration = Duration::from_millis(200);
 const STEP: Duration = Duration::from_millis(20);
 
 /// The lock, held.
@@ -36,7 +38,7 @@ impl Lock {
         let begun = Instant::now();
         while !try_lock(&file, libc::LOCK_EX).map_err(failed)? {
             let (holder, is_alive) = holder(&mut file);
-            let most = if is_alive { patience } else { patience.max(ORPHANS) };
+            let most = if is_alive { patience.max(GLANCE) } else { patience.max(ORPHANS) };
             if begun.elapsed() >= most {
                 return Err(Error::Busy { folder: folder.to_owned(), holder });
             }

@@ -14,6 +14,14 @@ fn path(name: &str) -> PathBuf {
     if name.contains('/') { PathBuf::from(name) } else { Path::new("/run/netns").join(name) }
 }
 
+/// A name that means the same namespace in any working directory.
+pub(crate) fn lasting_name(name: &str) -> String {
+    if !name.contains('/') {
+        return name.to_owned();
+    }
+    std::path::absolute(name).map_or_else(|_| name.to_owned(), |path| path.display().to_string())
+}
+
 /// Runs `work` in a network namespace, on a thread of its own; without a name in that of the calling thread. Programs that
 /// it starts are in that namespace as well.
 ///

@@ -3,7 +3,7 @@
 use crate::access::Access;
 use crate::error::Error;
 use crate::journal::{Changed, Journal, Written};
-use crate::{lock, namespace, who};
+use crate::{lock, namespace, timer, who};
 use slowpath_remedies::Setting;
 
 /// A plan of the journal.
@@ -13,6 +13,8 @@ pub struct Entry {
     pub written: Written,
     /// Its state.
     pub state: State,
+    /// Whether it should revert by itself, but what would do so is gone.
+    pub has_lost_timer: bool,
     /// Its changes, in their order.
     pub changes: Vec<(Changed, Force)>,
 }
@@ -103,7 +105,9 @@ fn entry(written: Written, holder: Option<&String>, boot: &str) -> Entry {
         namespace::inside(begun.netns.as_deref(), look)
             .unwrap_or_else(|error| all(unknown(&error.to_string())))
     };
-    Entry { state, changes, written }
+    let is_open = matches!(state, State::Applied | State::Interrupted);
+    let has_lost_timer = is_open && written.timer().is_some_and(|timer| !timer::is_armed(timer));
+    Entry { state, has_lost_timer, changes, written }
 }
 
 fn look(change: &Changed) -> Force {

@@ -8,8 +8,8 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 /// How often a waiting process looks whether the plan was reverted by hand.
 const LOOK: Duration = Duration::from_secs(2);
@@ -23,6 +23,8 @@ pub(crate) fn arm(program: &Path, journal: &Path, id: u32, delay: Duration) -> i
         let mut run = Command::new("systemd-run");
         run.args(["--quiet", "--collect", "--unit", &unit, "--timer-property=AccuracySec=1s"]);
         run.arg(format!("--on-active={}s", delay.as_secs())).arg(program).args(&revert).arg(journal);
+        // Then it waits for somebody who is at it.
+        run.args(["--after", "0s"]);
         let quiet = run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if quiet.status().is_ok_and(|status| status.success()) {
             return Ok(Timer::Systemd { unit });
@@ -54,6 +56,22 @@ pub(crate) fn wait(journal: &Journal, id: u32, delay: Duration) -> Result<bool, 
         match end.checked_sub(elapsed()).filter(|rest| !rest.is_zero()) {
             Some(rest) => thread::sleep(rest.min(LOOK)),
             None => return Ok(true),
+        }
+    }
+}
+
+/// Whether a timer still runs.
+pub(crate) fn is_armed(timer: &Timer) -> bool {
+    match timer {
+        Timer::Systemd { unit } => {
+            let mut ask = Command::new("systemctl");
+            ask.args(["is-active", "--quiet", &format!("{unit}.timer")]).stdin(Stdio::null());
+            ask.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+        }
+        Timer::Watcher { pid } => {
+            // Another process may have its number.
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split(|byte| *byte == 0).any(|word| word == b"--after")
         }
     }
 }

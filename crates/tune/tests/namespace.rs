@@ -261,6 +261,53 @@ fn plans_on_top_of_each_other_are_reverted_in_reverse() {
 
 #[test]
 #[ignore = "needs root"]
+fn routes_of_each_family_come_back_with_all_attributes() {
+    let bench = Bench::new();
+    bench.testbed.shell("ip -6 addr add 2001:db8::1/64 dev eth0 nodad");
+    let others = [
+        "default via 10.77.0.2 dev eth0 proto dhcp src 10.77.0.1 metric 100 mtu lock 1400 initcwnd 2",
+        "192.0.2.0/24 via 10.77.0.2 dev eth0 rto_min 3s congctl reno features ecn quickack 1 ssthresh lock 20",
+    ];
+    others.iter().for_each(|route| bench.testbed.shell(&format!("ip route add {route}")));
+    bench.testbed.shell("ip -6 route add 2001:db8:1::/48 via 2001:db8::2 dev eth0 metric 30 initrwnd 2");
+    let show = || {
+        let shown =
+            bench.testbed.0.output(Place::Sender, &["sh", "-c", "ip -4 route; ip -6 route"]).expect("routes");
+        String::from_utf8_lossy(&shown).into_owned()
+    };
+    let before = show();
+    let read = |setting: &str| {
+        let read = || slowpath_tune::Access::reading().read(&setting.parse().expect("a setting"));
+        slowpath_tune::inside(Some(&bench.netns), read).expect("inside").expect(setting)
+    };
+    let mut changes = Vec::new();
+    for (setting, out) in [
+        ("route default", " initcwnd 2"),
+        ("route 192.0.2.0/24", " ssthresh lock 20"),
+        ("route -6 2001:db8:1::/48", " initrwnd 2"),
+        ("route -6 2001:db8::/64", ""),
+    ] {
+        let now = read(setting);
+        assert!(now.contains(out), "{now}");
+        let then = if out.is_empty() { format!("{now} initcwnd 20") } else { now.replace(out, "") };
+        changes.push((setting, now, then));
+    }
+    changes.push(("route -6 2001:db8::9/128", "none".to_owned(), "dev eth0 initcwnd 20".to_owned()));
+    let changes: Vec<(&str, &str, &str)> =
+        changes.iter().map(|(setting, now, then)| (*setting, now.as_str(), then.as_str())).collect();
+    bench.apply(&bench.of(&changes)).expect("applied");
+    let after = show();
+    assert!(
+        !after.contains("initcwnd 2 ") && !after.contains("ssthresh") && !after.contains("initrwnd"),
+        "{after}"
+    );
+    assert_eq!(after.lines().count(), before.lines().count() + 1, "{after}");
+    assert!(bench.revert().is_whole());
+    assert_eq!(show(), before);
+}
+
+#[test]
+#[ignore = "needs root"]
 fn a_mixed_offload_comes_back_feature_by_feature() {
     let bench = Bench::new();
     bench.testbed.shell("ethtool -K eth0 tx-tcp-segmentation off");

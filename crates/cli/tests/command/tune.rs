@@ -36,6 +36,11 @@ const SET: &str = "sysctl -qw net.ipv4.tcp_rmem='4096 131072 1048576' net.ipv4.t
                    ip route replace 10.77.0.0/24 dev eth0 proto kernel scope link src 10.77.0.1 window 20000 && \
                    tc qdisc replace dev eth0 root pfifo limit 8";
 
+/// Sets those that a file does not keep.
+const SET_BACK: &str = "ip link set eth0 txqueuelen 5 mtu 576 gso_max_size 65536 gso_max_segs 2 && ethtool -K eth0 tso off && \
+                        ip route replace 10.77.0.0/24 dev eth0 proto kernel scope link src 10.77.0.1 window 20000 && \
+                        ip route del 10.77.0.9/32 && tc qdisc replace dev eth0 root pfifo limit 8";
+
 /// Prints them.
 const SHOW: &str = "sysctl net.ipv4.tcp_rmem net.ipv4.tcp_sack net.ipv4.tcp_retries2; ip -d -o link show eth0; ip route; \
                     ethtool -k eth0 | grep -v fixed; tc qdisc show dev eth0";
@@ -339,7 +344,14 @@ fn persisted_sysctls_are_in_a_file_until_reverted() {
     // The plan has no name for its namespace: elsewhere it is refused.
     let (code, _, err) = host.run(&["revert"]);
     assert!(code == 2 && err.contains("was applied in another network namespace"), "{err}");
+    // After a boot the file has set the sysctls again.
+    let journal = host.folder.path("journal").join("0001.jsonl");
+    let records = fs::read_to_string(&journal).expect("the journal");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("a boot");
+    fs::write(&journal, records.replace(boot.trim(), "another")).expect("it is there");
     let (code, out, _) = inside(&["tune", "revert"]);
+    assert!(out.contains("tcp_sack: 0 again") && out.contains("mtu: the host was restarted since"), "{out}");
+    host.shell(SET_BACK);
     assert!(code == 0 && out.contains("90-slowpath-1.conf: removed") && !file.exists(), "{out}");
     // A file that is edited is somebody else's.
     assert_eq!(inside(&["tune", "apply", "plan.toml", "--persist=sysctl.d"]).0, 0);

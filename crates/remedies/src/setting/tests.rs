@@ -153,3 +153,17 @@ fn two_changes_of_a_route_are_joined() {
     sysctl.join(&change("sysctl net.ipv4.tcp_sack", "0", "2"));
     assert_eq!(sysctl.then, "1");
 }
+
+#[test]
+fn a_route_keeps_what_the_advice_does_not_know() {
+    let advised = change("route default", "via 192.0.2.1 dev eth0 initcwnd 2", "via 192.0.2.1 dev eth0");
+    let found = "via 192.0.2.1 dev eth0 proto dhcp src 192.0.2.7 metric 100 initcwnd 2 mtu lock 1400";
+    let then = "via 192.0.2.1 dev eth0 proto dhcp src 192.0.2.7 metric 100 mtu lock 1400";
+    assert_eq!(advised.onto(found).as_deref(), Some(then));
+    assert_eq!(advised.onto("via 192.0.2.1 dev eth0"), None, "it has nothing to remove");
+    assert_eq!(advised.onto("none"), None);
+    let new = change("route 192.0.2.9/32", "none", "dev eth0");
+    assert_eq!((new.onto("none").as_deref(), new.onto("dev eth1")), (Some("dev eth0"), None));
+    let sysctl = change("sysctl net.ipv4.tcp_sack", "0", "1");
+    assert_eq!(sysctl.onto("2").as_deref(), Some("1"));
+}

@@ -65,23 +65,20 @@ impl Proposed {
         for (change, finding) in std::mem::take(&mut self.wanted) {
             let setting = &change.setting;
             let fits = read(setting).and_then(|now| {
-                setting.check(&now).map_err(|error| error.to_string())?;
-                setting.check(&change.then).map_err(|error| error.to_string())?;
-                let is_route = matches!(setting, Setting::Route { .. });
-                let expected = change.now.as_deref().unwrap_or(&now);
-                // A change of a route keeps what doctor knows of it, which must be all of it.
-                if is_route && setting.canonical(&now) != setting.canonical(expected) {
-                    return Err(format!("the route has more than doctor knows of it: {now}"));
+                let then =
+                    change.onto(&now).ok_or_else(|| format!("it is not as doctor has found it: {now}"))?;
+                for value in [&now, &then] {
+                    setting.check(value).map_err(|error| error.to_string())?;
                 }
-                if setting.canonical(&now) == setting.canonical(&change.then) {
+                if setting.canonical(&now) == setting.canonical(&then) {
                     return Err("it has this value already".to_owned());
                 }
-                Ok(now)
+                Ok((now, then))
             });
             match fits {
-                Ok(now) => changes.push(Planned {
+                Ok((now, then)) => changes.push(Planned {
                     now,
-                    then: change.then.split_whitespace().collect::<Vec<_>>().join(" "),
+                    then,
                     setting: change.setting,
                     finding: finding.name().to_owned(),
                     why: format!("{}. {}", finding.title, finding.why),

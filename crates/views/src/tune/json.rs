@@ -78,6 +78,8 @@ struct PlanStatus {
     ends: Option<u64>,
     /// What reverts it by itself; null if nothing does.
     timer: Option<Watch>,
+    /// Whether what would revert it by itself is gone.
+    has_lost_timer: bool,
     /// When it was reverted, in seconds since 1970; null if it was not.
     reverted_at: Option<u64>,
     /// The settings that a revert left, with the reason in its output.
@@ -221,6 +223,7 @@ impl PlanStatus {
             at: begun.at,
             ends: begun.ends,
             timer: written.timer().map(Watch::of),
+            has_lost_timer: entry.has_lost_timer,
             reverted_at: written.reverted().map(|(at, _)| at),
             left: written.reverted().map_or_else(Vec::new, |(_, left)| left.to_vec()),
             uid: begun.uid,

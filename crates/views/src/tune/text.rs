@@ -184,7 +184,13 @@ fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<(
         return Ok(());
     }
     if let (Some(ends), Some(timer)) = (begun.ends, written.timer()) {
-        look.paragraph(out, "  ", &ending(ends, timer))?;
+        let text = if entry.has_lost_timer {
+            let id = written.id;
+            format!("It was to revert by itself, but what would do so is gone: slowpath tune revert {id}")
+        } else {
+            ending(ends, timer)
+        };
+        look.paragraph(out, "  ", &text)?;
     }
     if let Some((file, _)) = written.persisted() {
         writeln!(out, "  {} keeps the sysctls over a reboot", file.display())?;
@@ -206,6 +212,7 @@ fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<(
 pub fn is_in_order(status: &[Result<Entry, Error>]) -> bool {
     status.iter().all(|entry| match entry {
         Ok(entry) => match entry.state {
+            _ if entry.has_lost_timer => false,
             State::Applied => entry.changes.iter().all(|(_, force)| *force == Force::InForce),
             State::Interrupted => false,
             State::Busy { .. } | State::Undone | State::Reverted | State::Gone => true,
