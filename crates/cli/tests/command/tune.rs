@@ -203,6 +203,32 @@ fn killed_at_any_instant_everything_can_be_reverted() {
     assert_eq!(code, 0, "nothing is left open: {out}");
 }
 
+/// A program that outlives the killed one changes the setting late, and a revert waits for it.
+#[test]
+#[ignore = "needs root"]
+fn revert_waits_for_a_program_that_outlived_the_kill() {
+    let host = Host::new();
+    let wrong = host.show();
+    let ip = host.shell("command -v ip");
+    fs::create_dir(host.folder.path("bin")).expect("a folder");
+    let slow = format!("#!/bin/sh\nsleep 1\nexec {} \"$@\"\n", ip.trim());
+    host.folder.write("bin/ip", slow.as_bytes());
+    Command::new("chmod").arg("755").arg(host.folder.path("bin/ip")).status().expect("chmod runs");
+    host.folder.write("plan.toml", plan("", &[("link eth0 txqueuelen", "5", "1000")]).as_bytes());
+    let path = format!("{}:{}", host.folder.path("bin").display(), env::var("PATH").expect("a PATH"));
+    let mut apply = host.tune(&host.apply().iter().map(String::as_str).collect::<Vec<_>>());
+    let mut apply = apply.env("PATH", path).spawn().expect("it starts");
+    thread::sleep(Duration::from_millis(400));
+    apply.kill().expect("it waits for ip");
+    apply.wait().expect("it ends");
+    assert_eq!(host.show(), wrong, "not yet");
+    let (code, out, err) = host.run(&["revert"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("link eth0 txqueuelen: 5 again"), "{out}");
+    thread::sleep(Duration::from_millis(1500));
+    assert_eq!(host.show(), wrong);
+}
+
 #[test]
 #[ignore = "needs root"]
 fn limited_plan_reverts_by_itself_after_a_kill() {
@@ -255,6 +281,30 @@ fn limited_plan_that_is_reverted_by_hand_stays_so() {
         thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(host.shell("sysctl -n net.ipv4.tcp_sack"), "1\n");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_timer_that_is_gone_is_reported() {
+    let host = Host::new();
+    let mut apply = host.apply();
+    apply.extend(["--for", "1h", "--json"].map(str::to_owned));
+    let (_, out, _) = host.run(&apply.iter().map(String::as_str).collect::<Vec<_>>());
+    let pid = json(&out)["timer"]["pid"].as_u64().expect("a process");
+    assert_eq!(host.run(&["status"]).0, 0);
+    // SAFETY: a plain number; the process is the one that was started above.
+    assert_eq!(unsafe { libc::kill(pid as libc::pid_t, libc::SIGKILL) }, 0);
+    let begun = Instant::now();
+    while host.run(&["status"]).0 == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it is not noticed");
+    }
+    let (_, out, _) = host.run(&["status"]);
+    assert!(
+        flat(&out)
+            .contains("It was to revert by itself, but what would do so is gone: slowpath tune revert 1"),
+        "{out}"
+    );
+    assert_eq!(host.run(&["revert"]).0, 0);
 }
 
 /// Whether a process has ended, where nobody waits for it.

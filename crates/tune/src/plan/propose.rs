@@ -4,7 +4,7 @@ use super::{ByHand, Made, Plan, Planned};
 use slowpath_doctor::Finding;
 use slowpath_remedies::{Change, Fix, Setting};
 
-/// A plan, and what reading the settings for it costs: nothing but the reading.
+/// The advice of findings, sorted: what to change, and what to leave to a person.
 pub struct Proposed {
     /// The changes that are advised, each once, with what the finding says of them.
     wanted: Vec<(Change, Finding)>,
@@ -88,5 +88,48 @@ impl Proposed {
             }
         }
         Plan { made, changes, by_hand: self.by_hand }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_doctor::{Check, Severity};
+    use slowpath_remedies::Host;
+
+    fn finding(check: Check, severity: Severity, fixes: Vec<Fix>) -> Finding {
+        let [title, seen, why] = ["a title", "", "Why."].map(str::to_owned);
+        Finding { check, severity, title, seen, why, fixes, source: "a source" }
+    }
+
+    fn sysctl(name: &str) -> Fix {
+        Fix::sysctl_known(Host::This, name, "1", "0")
+    }
+
+    #[test]
+    fn what_is_no_typed_change_or_only_a_hint_is_left_to_a_person() {
+        let (sack, frto) = ("net.ipv4.tcp_sack", "net.ipv4.tcp_frto");
+        let found = [
+            finding(Check::Sack, Severity::Costs, vec![sysctl(sack), Fix::look(Host::This, "nstat", "")]),
+            finding(Check::Frto, Severity::Hint, vec![sysctl(frto)]),
+            finding(Check::Shaper, Severity::Costs, vec![Fix::change(Host::This, "tc qdisc del", "")]),
+            // The same setting once more.
+            finding(Check::Dsack, Severity::Costs, vec![sysctl(sack)]),
+        ];
+        let zero = |_: &Setting| Ok("0".to_owned());
+        let plan = propose(&found, false).plan(Made::default(), zero);
+        let names = |plan: &Plan| plan.changes.iter().map(|one| one.setting.to_string()).collect::<Vec<_>>();
+        let by_hand = |plan: &Plan| plan.by_hand.iter().map(|one| one.command.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&plan), ["sysctl net.ipv4.tcp_sack"]);
+        assert_eq!(by_hand(&plan), ["sysctl -w net.ipv4.tcp_frto=1", "tc qdisc del"]);
+        let plan = propose(&found, true).plan(Made::default(), zero);
+        assert_eq!(names(&plan), ["sysctl net.ipv4.tcp_sack", "sysctl net.ipv4.tcp_frto"]);
+        let plan = propose(&found, true).plan(Made::default(), |_| Err("it is not here".to_owned()));
+        assert!(plan.changes.is_empty() && plan.by_hand[1].not_applied == "it is not here", "{plan:#?}");
+        let plan = propose(&found, false).plan(Made::default(), |_| Ok("1".to_owned()));
+        assert_eq!(
+            plan.by_hand.last().map(|one| one.not_applied.as_str()),
+            Some("it has this value already")
+        );
     }
 }
