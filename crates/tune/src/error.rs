@@ -30,7 +30,8 @@ pub enum Error {
         holder: String,
     },
     /// The journal cannot be read or written.
-    #[error("{}: the journal cannot be {doing}; nothing was changed", path.display())]
+    #[error("{}: the journal cannot be {doing}{}", path.display(),
+        if source.kind() == io::ErrorKind::PermissionDenied { " without root (sudo)" } else { "" })]
     Journal {
         /// The file or folder.
         path: PathBuf,

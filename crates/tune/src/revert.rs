@@ -105,6 +105,7 @@ fn decide(setting: &Setting, changed: &Changed, current: &str) -> Decision {
 /// If there is no such plan, its namespace is another one, or the journal cannot be read. What becomes of single settings is no
 /// error.
 pub fn revert(journal: &Journal, id: Option<u32>, when: When) -> Result<Option<Reverted>, Error> {
+    who::need_capabilities(false)?;
     journal.need_trusted()?;
     let mut patience = Duration::ZERO;
     if let When::After(delay) = when {

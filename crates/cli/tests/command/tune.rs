@@ -442,6 +442,16 @@ fn without_privilege_or_with_a_foreign_journal_nothing_is_done() {
     // The folder of the test is not readable for others.
     let plan = fs::File::open(host.folder.path("plan.toml")).expect("the plan");
     let program = slowpath(&host.folder).get_program().to_owned();
+    let mut nobody = Command::new(&program);
+    nobody
+        .args(["tune", "revert", "--journal", "/nonesuch/journal"])
+        .uid(65_534)
+        .gid(65_534)
+        .current_dir("/");
+    if let Ok(output) = nobody.output() {
+        let (code, _, err) = outcome(&output);
+        assert!(code == 2 && err.contains("this needs CAP_NET_ADMIN"), "{err}");
+    }
     let mut nobody = Command::new(program);
     nobody.args(["tune", "apply", "-", "--journal", "/nonesuch/journal"]);
     nobody.stdin(plan).uid(65_534).gid(65_534).current_dir("/");
