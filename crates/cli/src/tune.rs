@@ -118,12 +118,9 @@ pub fn run(args: &Tune, console: &Console) -> anyhow::Result<Outcome> {
             let plan = examine(args.netns.as_deref(), &asked, args.hints, |host| args.transfer.aim(host))?;
             let Some(out) = &args.out else { return console::print(plan.to_toml().as_bytes()) };
             args.force.write(out, plan.to_toml())?;
-            console::print_result(
-                false,
-                || (),
-                |to| view::planned(&plan, &out.display().to_string(), &look, to),
-            )?;
-            Ok(Outcome::Whole)
+            let mut text = Vec::new();
+            view::planned(&plan, &out.display().to_string(), &look, &mut text)?;
+            console::print(&text)
         }
         What::Apply(args) => {
             let name = args.plan.display().to_string();
