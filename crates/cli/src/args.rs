@@ -18,6 +18,7 @@ use crate::run::Run;
 use crate::scenario::Scenario;
 use crate::show::Show;
 use crate::sweep::Sweep;
+use crate::tune::Tune;
 use crate::tunings::CompareTunings;
 use clap::builder::Styles;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -89,6 +90,8 @@ pub enum Command {
     CompareTunings(CompareTunings),
     /// Check which host settings would limit a transfer, and how to fix them
     Doctor(Doctor),
+    /// Apply what doctor advises, verified and journaled, and take it back
+    Tune(Tune),
     /// Measure a path: RTT, capacity, available bandwidth, where loss begins
     Probe(Probe),
     /// Show where CPU time went, and for whom, from a profile

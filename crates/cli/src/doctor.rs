@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::console::{self, Console};
 use clap::{Args, ValueEnum};
-use slowpath_doctor::{Aim, Asked, Files, Role, judge, read};
+use slowpath_doctor::{Aim, Asked, Files, Host, Role, judge, read};
 use slowpath_model::Rate;
 use slowpath_runs::values::{addresses, rate, rtt};
 use slowpath_views::doctor;
@@ -29,6 +29,16 @@ Examples:
 #[derive(Args)]
 #[command(after_long_help = HELP)]
 pub struct Doctor {
+    #[command(flatten)]
+    transfer: Transfer,
+    /// Print JSON (schema slowpath/doctor/1) with everything that was read
+    #[arg(long)]
+    json: bool,
+}
+
+/// The transfer that a host is examined for.
+#[derive(Args)]
+pub struct Transfer {
     /// The other end, by name or address; the default route if not given
     #[arg(value_name = "HOST")]
     host: Option<String>,
@@ -47,9 +57,6 @@ pub struct Doctor {
     /// The part this host plays in the transfer
     #[arg(long = "as", value_name = "ROLE", default_value = "both")]
     role: As,
-    /// Print JSON (schema slowpath/doctor/1) with everything that was read
-    #[arg(long)]
-    json: bool,
 }
 
 /// The part this host plays in a transfer.
@@ -73,14 +80,25 @@ impl From<As> for Role {
     }
 }
 
+impl Transfer {
+    /// How its route is selected.
+    pub fn asked(&self) -> anyhow::Result<Asked> {
+        Ok(match (&self.host, &self.interface) {
+            (Some(name), _) => Asked::To(addresses(name, 0)?[0].ip()),
+            (None, Some(interface)) => Asked::By(interface.clone()),
+            (None, None) => Asked::Default,
+        })
+    }
+
+    /// Its goal, on a host.
+    pub fn aim(&self, host: &Host) -> Aim {
+        Aim::new(host, self.rate, self.rtt, self.streams, self.role.into())
+    }
+}
+
 pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
-    let asked = match (&args.host, &args.interface) {
-        (Some(name), _) => Asked::To(addresses(name, 0)?[0].ip()),
-        (None, Some(interface)) => Asked::By(interface.clone()),
-        (None, None) => Asked::Default,
-    };
-    let host = read(&Files::default(), &asked)?;
-    let aim = Aim::new(&host, args.rate, args.rtt, args.streams, args.role.into());
+    let host = read(&Files::default(), &args.transfer.asked()?)?;
+    let aim = args.transfer.aim(&host);
     let findings = judge(&host, &aim.goal);
     console::print_result(
         args.json,

@@ -8,7 +8,6 @@ use crate::recording;
 use crate::scenario::Changes;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use programs::Programs;
-use slowpath_analyses::report::FlowReport;
 use slowpath_lab::machine::{Ability, abilities};
 use slowpath_lab::privilege;
 use slowpath_lab::scenario::Instead;
@@ -17,8 +16,7 @@ use slowpath_model::Bytes;
 use slowpath_runs::Measured;
 use slowpath_runs::kernel::{self, How};
 use slowpath_views::rank::{Ranker, Selection};
-use slowpath_views::{Diagnosis, Recording, json, lab as view, terminal};
-use std::io::Write;
+use slowpath_views::{json, lab as view};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -182,17 +180,9 @@ fn run_scenario(Run { asked, top, programs }: &Run, console: &Console) -> anyhow
     let how = How { instead: instead.as_ref(), ..asked.how() };
     let live = kernel::run(&scenario, how, |flow| ranker.add(flow))?;
     drop(working);
-    let mut ranking = ranker.finish();
-    ranking.full.iter_mut().for_each(FlowReport::explain);
-    let mut recording = Recording::of_capture(&live.capture);
-    if asked.out.is_none() {
-        let name = format!("{}, at the sending host", scenario.heading());
-        recording = Recording { name, gone: true, ..recording };
-    }
-    let recordings = vec![recording];
-    let outcome = if live.invalid.is_empty() { recording::outcome(&recordings) } else { Outcome::Partial };
-    let advise = &slowpath_remedies::advise;
-    let diagnosis = Diagnosis { recordings, ranking, flows_not_kept: live.not_kept, paired: None, advise };
+    let diagnosis = view::diagnosis(&scenario, &live, ranker.finish(), asked.out.is_some());
+    let is_valid = live.invalid.is_empty();
+    let outcome = if is_valid { recording::outcome(&diagnosis.recordings) } else { Outcome::Partial };
     let lost = privilege::lost();
     console::print_result(
         asked.json,
@@ -200,11 +190,7 @@ fn run_scenario(Run { asked, top, programs }: &Run, console: &Console) -> anyhow
         |out| {
             let look = console.look();
             view::print(&scenario, &live, lost, &look, out)?;
-            terminal::diagnosis(&diagnosis, &look, out)?;
-            if asked.out.is_none() {
-                writeln!(out, "\nThe captures were not kept; --out DIR keeps them.")?;
-            }
-            Ok(())
+            view::print_run(&diagnosis, asked.out.is_some(), &look, out)
         },
     )?;
     Ok(outcome)

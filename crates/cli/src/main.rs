@@ -26,6 +26,7 @@ mod run;
 mod scenario;
 mod show;
 mod sweep;
+mod tune;
 mod tunings;
 
 use args::{Cli, Command};
@@ -71,6 +72,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Papers(args) => papers::run(&args, console),
         Command::CompareTunings(args) => tunings::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),
+        Command::Tune(args) => tune::run(&args, console),
         Command::Probe(args) => probe::run(&args, console),
         Command::Profile(args) => profile::run(&args, console),
         Command::Drill(args) => drill::run(&args),

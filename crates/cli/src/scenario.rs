@@ -5,9 +5,9 @@ use crate::console;
 use clap::{Args, Subcommand, ValueHint};
 use slowpath_model::shown;
 use slowpath_runs::file;
+use slowpath_scenario::Override;
 use slowpath_scenario::template::template;
-use slowpath_scenario::{Estimate, Override};
-use slowpath_views::scenario::{Explanation, ScenarioCheckDocument, explain};
+use slowpath_views::scenario::{Explanation, ScenarioCheckDocument, explain, print_check};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -115,17 +115,7 @@ fn run_check(args: &Check) -> anyhow::Result<Outcome> {
         Ok((path.display().to_string(), file::check(path, &args.changes.get())?))
     };
     let results = args.files.iter().map(check).collect::<anyhow::Result<Vec<_>>>()?;
-    let print = |out: &mut console::Out| {
-        results.iter().try_for_each(|(name, checked)| match checked {
-            Ok(checked) => {
-                writeln!(out, "{}: correct; it needs {}", shown::line(name), Estimate::of(&checked.scenario))
-            }
-            Err(rejected) => {
-                out.flush()?;
-                write!(console::stderr(), "{rejected}")
-            }
-        })
-    };
+    let print = |out: &mut _| print_check(&results, out, &mut console::stderr());
     console::print_result(args.json, || ScenarioCheckDocument::new(&results), print)?;
     Ok(if results.iter().any(|(_, checked)| checked.is_err()) { Outcome::Partial } else { Outcome::Whole })
 }

@@ -1,18 +1,17 @@
 //! `slowpath show`: events as text.
 
-mod printer;
-
 use crate::Outcome;
 use crate::choice::{Place, named};
 use crate::console::{self, Console};
 use crate::recording::{self, Read};
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
-use printer::Printer;
 use slowpath_analyses::settled::Settled;
 use slowpath_analyses::{Analysis, Label};
 use slowpath_model::{FlowId, Instant};
 use slowpath_runs::values::flow_id;
+use slowpath_views::events::{Printer, Wanted};
+use std::io;
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -108,16 +107,28 @@ pub fn run(args: &Show, console: &Console) -> anyhow::Result<Outcome> {
     Ok(recording::outcome(&[read]))
 }
 
-fn all<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Read, Printer<'a>)> {
-    let mut printer = Printer::new(args);
+fn printer(args: &Show) -> Printer<console::Out> {
+    let (flow, from, to, labels, limit) = (args.flow, args.from, args.to, args.label.clone(), args.limit);
+    let wanted = Wanted { flow, from, to, labels, limit, json: args.json };
+    Printer::new(wanted, console::stdout(), |ended| match ended {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            console::warn(&format!("standard output: {error}"));
+            std::process::exit(2)
+        }
+        _ => std::process::exit(0),
+    })
+}
+
+fn all(args: &Show, console: &Console) -> anyhow::Result<(Read, Printer<console::Out>)> {
+    let mut printer = printer(args);
     let read = recording::read(&args.file, &mut printer, console)?;
     Ok((read, printer))
 }
 
 /// Data of the labels asked for, which only an analysis knows.
-fn labelled<'a>(args: &'a Show, console: &Console) -> anyhow::Result<(Read, Printer<'a>)> {
+fn labelled(args: &Show, console: &Console) -> anyhow::Result<(Read, Printer<console::Out>)> {
     let mut analysis =
-        Analysis::with_labels(recording::options(args.vantage, &args.file), Settled::new(Printer::new(args)));
+        Analysis::with_labels(recording::options(args.vantage, &args.file), Settled::new(printer(args)));
     let read = recording::read(&args.file, &mut analysis, console)?;
     let (not_kept, settled) = analysis.finish_each(|_| ());
     if not_kept.flows > 0 {

@@ -120,7 +120,9 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let mut made = Made::begin(&plan, args.out.as_deref().map(|path| (path, identity)))?;
     make(args, &mut made, console)?;
     let rows = made.end()?;
-    tell(args, &plan, &rows, console)?;
+    let (look, how) = (console.look(), (args.compare, plan.jobs.len(), args.out.is_some()));
+    let print = |out: &mut _| view::print_sweep(&plan.base, &rows, how, &look, out);
+    console::print_result(args.json, || view::SweepDocument::new(&plan.base, &rows), print)?;
     let runs = || rows.iter().flat_map(Row::runs);
     if let (Some((file, axes)), true) = (plot, runs().next().is_some()) {
         let chart = axes.chart(&plan, &rows, &view::place(&rows)).with_context(|| {
@@ -165,21 +167,4 @@ impl Sweep {
     fn carrier(&self) -> CarrierArgument {
         self.carrier.unwrap_or_default()
     }
-}
-
-fn tell(args: &Sweep, plan: &Plan, rows: &[Row<'_>], console: &Console) -> anyhow::Result<()> {
-    let look = console.look();
-    console::print_result(
-        args.json,
-        || view::SweepDocument::new(&plan.base, rows),
-        |out| {
-            view::heading(&plan.base, rows, out)?;
-            if args.compare {
-                view::comparison(rows, &look, out)?;
-            } else {
-                view::print(rows, &look, out)?;
-            }
-            view::missing(rows, plan.jobs.len(), args.out.is_some(), out)
-        },
-    )
 }

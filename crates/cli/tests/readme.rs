@@ -86,7 +86,31 @@ fn prepare(temporary: &Path) -> (PathBuf, PathBuf) {
 fn commands(as_root: bool) -> Vec<String> {
     let calls = |line: &String| line.split([' ', '|']).any(|word| word == "slowpath");
     let all = blocks("sh").concat().into_iter().filter(calls);
-    all.filter(|line| line.starts_with("sudo slowpath") == as_root).collect()
+    let others = all.filter(|line| !line.contains("slowpath tune"));
+    others.filter(|line| line.starts_with("sudo slowpath") == as_root).collect()
+}
+
+/// Commands that change settings run one after the other on a host of their own: a network namespace, with an own /var/lib.
+#[test]
+#[ignore = "needs root"]
+fn tune_commands_run_in_a_namespace() {
+    const HOST: &str = "mount -t tmpfs none /var/lib; ip link set lo up; ip link add eth0 type veth peer name eth1; \
+                        ip link set eth1 up; ip addr add 192.0.2.1/24 dev eth0; ip link set eth0 up; \
+                        ip route add default via 192.0.2.2; sysctl -qw net.ipv4.tcp_sack=0; ";
+    let temporary = tempfile::tempdir().expect("a folder for temporary files");
+    let (bin, folder) = prepare(temporary.path());
+    let lines: Vec<String> =
+        blocks("sh").concat().into_iter().filter(|line| line.contains("slowpath tune")).collect();
+    assert_eq!(lines.len(), 4);
+    fs::write(folder.join("lines.sh"), format!("set -e; {HOST}\n{}\n", lines.join("\n"))).expect("a script");
+    let output = run("unshare -n -m sh lines.sh", &bin, &folder);
+    let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && error.is_empty(), "{out}{error}");
+    for says in
+        ["sysctl net.ipv4.tcp_sack: 0 → 1", "It reverts by itself at ", "; in force", "tcp_sack: 0 again"]
+    {
+        assert!(out.contains(says), "{out}");
+    }
 }
 
 /// Runs the commands; each must print something and exit with one of `codes`.

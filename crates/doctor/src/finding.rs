@@ -2,7 +2,7 @@
 
 use slowpath_analyses::Cause;
 use slowpath_model::Rate;
-use slowpath_remedies::{self as remedies, Fix};
+use slowpath_remedies::{self as remedies, Change, Fix, Setting};
 
 /// A check that this host failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -207,4 +207,9 @@ pub(crate) fn look(line: impl Into<String>) -> Fix {
 /// A sysctl of this host, and its current value.
 pub(crate) fn sysctl(name: &str, value: &str, before: &str) -> Fix {
     Fix::sysctl_known(remedies::Host::This, name, value, before)
+}
+
+/// A setting of this host with a new value, and its current one.
+pub(crate) fn set(setting: Setting, then: impl ToString, now: impl ToString) -> Fix {
+    Fix::of(remedies::Host::This, Change { setting, now: Some(now.to_string()), then: then.to_string() })
 }

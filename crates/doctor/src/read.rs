@@ -96,6 +96,18 @@ pub fn read(files: &Files, asked: &Asked) -> Result<Host, ReadError> {
     Ok(host)
 }
 
+/// Reads an interface by its name, in the network namespace of the calling thread.
+///
+/// # Errors
+/// If there is no such interface.
+pub fn read_interface(files: &Files, name: &str) -> Result<Interface, ReadError> {
+    let mut netlink = Netlink::open(libc::NETLINK_ROUTE).map_err(ReadError::Netlink)?;
+    let links = links::all(&mut netlink).map_err(ReadError::Netlink)?;
+    let link = links.iter().find(|link| link.interface.name == name);
+    let link = link.ok_or_else(|| ReadError::NoInterface(name.to_owned()))?;
+    Ok(interface(files, &mut netlink, link, &mut Host::default()))
+}
+
 fn way(netlink: &mut Netlink, links: &[Link], asked: &Asked) -> Result<Route, ReadError> {
     match asked {
         Asked::To(to) => match routes::to(netlink, *to) {

@@ -3,6 +3,7 @@
 //! Captures, the live kernel and `doctor` all advise with this type; only this module knows what each kind of command
 //! needs and how it is undone.
 
+use crate::setting::{Change, Setting};
 use slowpath_model::Endpoint;
 use std::net::IpAddr;
 
@@ -37,6 +38,8 @@ pub struct Fix {
     pub persists: Option<String>,
     /// Where this is documented, if the advice around it does not state it.
     pub source: Option<&'static str>,
+    /// What the command changes, where slowpath can read, make and take back that change itself.
+    pub change: Option<Change>,
 }
 
 /// Where a fix applies.
@@ -78,6 +81,7 @@ impl Fix {
             undo: None,
             persists: None,
             source: None,
+            change: None,
         }
     }
 
@@ -86,12 +90,25 @@ impl Fix {
         Self::look(host, command, changes).needs(NET_ADMIN)
     }
 
+    /// A change that is typed: its lines follow from it.
+    pub fn of(host: Host, change: Change) -> Self {
+        Self {
+            undo: change.undo(),
+            persists: change.setting.persists(&change.then),
+            ..Self::change(host, change.command(), "")
+        }
+        .changing(change)
+    }
+
     /// A sysctl of a host whose current value is known.
     pub fn sysctl_known(host: Host, name: &str, value: &str, before: &str) -> Self {
-        let [now, before] = [value, before].map(quoted);
-        Self::change(host, format!("sysctl -w {name}={now}"), "")
-            .undone_by(format!("sysctl -w {name}={before}"))
-            .persists(format!("/etc/sysctl.d/90-slowpath.conf: {name} = {value}"))
+        let setting = Setting::Sysctl(name.to_owned());
+        Self::of(host, Change { setting, now: Some(before.to_owned()), then: value.to_owned() })
+    }
+
+    fn changing(mut self, change: Change) -> Self {
+        self.change = Some(change);
+        self
     }
 
     /// Adds the privilege that the command needs.
@@ -113,19 +130,6 @@ impl Fix {
         self.undo = Some(line.into());
         self
     }
-
-    /// Adds what makes it persist over a reboot.
-    #[must_use]
-    pub fn persists(mut self, line: impl Into<String>) -> Self {
-        self.persists = Some(line.into());
-        self
-    }
-}
-
-/// A sysctl's value for a shell: in quotes if it has several numbers.
-fn quoted(value: &str) -> String {
-    let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
-    if value.contains(' ') { format!("\"{value}\"") } else { value }
 }
 
 /// Saves the value of a sysctl to a file, then sets it; the file restores it.
@@ -135,9 +139,14 @@ pub(crate) fn sysctl(host: Host, key: &str, value: &str, changes: &str) -> [Fix;
     let note = format!("{}.before", key.rsplit('.').next().unwrap_or(key));
     [
         Fix::look(host, format!("sysctl {key} | tee {note}"), format!("shows {key} and saves it to {note}")),
-        Fix::change(host, format!("sysctl -w {key}={}", quoted(value)), changes)
-            .undone_by(format!("sysctl -p {note}"))
-            .persists(format!("/etc/sysctl.d/90-slowpath.conf: {key} = {value}")),
+        Fix {
+            effect: changes.to_owned(),
+            ..Fix::of(
+                host,
+                Change { setting: Setting::Sysctl(key.to_owned()), now: None, then: value.to_owned() },
+            )
+        }
+        .undone_by(format!("sysctl -p {note}")),
     ]
 }
 

@@ -30,6 +30,7 @@ mod receiver_processing;
 mod reset;
 mod send_buffer;
 mod sending_host;
+pub mod setting;
 mod unknown;
 
 pub use drops::drop_meaning;
@@ -37,6 +38,7 @@ pub use facts::percent;
 pub use fix::{Fix, Host, NET_ADMIN, NET_RAW, OWNER, SYS_NICE};
 pub use handbook::handbook_text;
 pub use hosts::{advise_on_host, advise_sending};
+pub use setting::{Change, Setting};
 
 use facts::Facts;
 

@@ -32,5 +32,5 @@ pub mod waits;
 pub mod watch;
 
 pub use error::Error;
-pub use lines::Lines;
+use lines::Lines;
 pub use measured::{Measured, Shares};

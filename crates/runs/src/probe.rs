@@ -1,8 +1,14 @@
-//! The path of a scenario, to be measured like a real one.
+//! The path of a scenario, to be measured like a real one; and the far end of a real one.
 
+use crate::Lines;
 use slowpath_model::nanos;
+use slowpath_model::units::duration_text;
+use slowpath_probe::real::{Caps, Happened, ProbeError, Server};
 use slowpath_probe::simulated::{Ends, Simulated};
 use slowpath_scenario::Scenario;
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// The path of a scenario's first flow, starting at its sender, and the length of its packets. With `is_reversed`, the
 /// direction to its sender. `None` if the flow's path does not end at its hosts.
@@ -24,4 +30,47 @@ pub fn channel(scenario: &Scenario, is_reversed: bool) -> Option<(Simulated, u32
     };
     let packet_bytes = u32::try_from(nics[0].mtu.min(nics[1].mtu).get()).unwrap_or(u32::MAX);
     Some((Simulated::new(there, back, seeds, ends), packet_bytes))
+}
+
+/// Serves as the far end until a stop is requested; `say` gets a line about each session, as far as there are not too many.
+///
+/// # Errors
+/// If it cannot listen there.
+pub fn serve(
+    listen: SocketAddr,
+    caps: Caps,
+    has_ended: &(dyn Fn() -> bool + Sync),
+    say: &(dyn Fn(&str) + Sync),
+) -> Result<(), ProbeError> {
+    let server = Server::bind(listen, caps)?;
+    let at = server.address()?;
+    let whom = if at.ip().is_loopback() { " (this host only; --listen takes another address)" } else { "" };
+    let (rate, time) = (caps.rate, duration_text(caps.duration));
+    say(&format!("Listening on {at}{whom}, up to {rate} for {time}. Ctrl-C stops it."));
+    let lines = Mutex::new(Lines::default());
+    // A thread that panicked has left only counts.
+    let lines = || lines.lock().unwrap_or_else(PoisonError::into_inner);
+    // Nobody waits for this lock until a line is printed.
+    let summary = || {
+        let summary = lines().summary(Instant::now());
+        summary.into_iter().for_each(|line| say(&line));
+    };
+    let report = |happened: Happened<'_>| {
+        summary();
+        let is_shown = lines().shows();
+        match happened {
+            _ if !is_shown => {}
+            Happened::Began(client) => say(&format!("{client}: session started")),
+            Happened::Ended(client) => say(&format!("{client}: session ended")),
+            Happened::Broke(client, error) => say(&format!("{client}: {error}")),
+        }
+    };
+    let stop = || {
+        summary();
+        has_ended()
+    };
+    server.run(&stop, &report)?;
+    let rest = lines().rest();
+    rest.into_iter().for_each(|line| say(&line));
+    Ok(())
 }

@@ -117,6 +117,17 @@ pub fn size(text: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("setsockopt takes an int; write at most {} B, just below 2 GiB", i32::MAX))
 }
 
+/// For how long a plan is applied: from a second to 30 days, in whole seconds.
+///
+/// # Errors
+///
+/// What to write instead.
+pub fn lasting(text: &str) -> Result<Duration, String> {
+    let time = duration_from_text(text).map_err(|error| format!("{error}"))?;
+    let known = (1..=30 * 86_400).contains(&time.as_secs()) && time.subsec_nanos() == 0;
+    if known { Ok(time) } else { Err("write whole seconds from 1s to 720h, such as 10min".to_owned()) }
+}
+
 /// A host's name in a scenario.
 ///
 /// # Errors

@@ -1,5 +1,9 @@
 //! `slowpath show`: events, one per line.
 
+mod printer;
+
+pub use printer::{Printer, Wanted};
+
 use crate::json::{self, EventLine};
 use slowpath_analyses::Label;
 use slowpath_model::{Event, FlowId, FlowKey};

@@ -61,6 +61,7 @@ pub mod sweep;
 pub mod table;
 pub mod terminal;
 pub mod transfers;
+pub mod tune;
 pub mod tunings;
 pub mod waits;
 pub mod words;

@@ -2,7 +2,7 @@
 
 use crate::{
     cookbook, doctor, drill, explain, json, kernels, lab, live, page, papers, probe, profile, run, sweep,
-    tunings,
+    tune, tunings,
 };
 
 /// The schema of every document, with the name of its file.
@@ -33,6 +33,9 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("lab-run-1", schemars::schema_for!(lab::LabRunDocument<'static>)),
         ("run-1", schemars::schema_for!(run::RunDocument<'static>)),
         ("sweep-1", schemars::schema_for!(sweep::SweepDocument<'static>)),
+        ("tune-apply-1", schemars::schema_for!(tune::ApplyDocument)),
+        ("tune-status-1", schemars::schema_for!(tune::StatusDocument)),
+        ("tune-revert-1", schemars::schema_for!(tune::RevertDocument)),
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
         ("cookbook-1", schemars::schema_for!(cookbook::CookbookDocument<'static>)),
         ("page-1", schemars::schema_for!(page::Page)),

@@ -42,6 +42,7 @@ pub const RUNS: &str = "slowpath-runs";
 pub const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
+const TUNE: &str = "slowpath-tune";
 const PROBE: &str = "slowpath-probe";
 const COST: &str = "slowpath-cost";
 pub const PROFILE: &str = "slowpath-profile";
@@ -82,7 +83,7 @@ const CRATES: &[Allowed] = &[
         VIEWS,
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE,
-            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE,
+            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE,
         ],
         &[],
     ),
@@ -93,6 +94,8 @@ const CRATES: &[Allowed] = &[
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
     // It examines one host, with the causes, fixes and arithmetic of the advice; its test creates hosts in namespaces.
     allowed(DOCTOR, &[MODEL, UAPI, ANALYSES, REMEDIES], &[LAB]),
+    // It applies what doctor advises; its tests change settings of hosts in namespaces.
+    allowed(TUNE, &[MODEL, DOCTOR, REMEDIES], &[LAB]),
     // It measures an emulated path as it does a real one; its tests create both.
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
@@ -104,7 +107,7 @@ const CRATES: &[Allowed] = &[
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
-            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE,
         ],
         &[],
     ),
@@ -130,6 +133,7 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/probe/src/near_end",
     "crates/probe/src/protocol",
     "crates/probe/src/simulated",
+    "crates/tune/src/plan",
 ];
 
 /// Packages that reach the system, the clock or randomness.

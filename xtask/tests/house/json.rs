@@ -15,6 +15,7 @@ const WRITES_JSON: &[(&str, &str)] = &[
     (LIVE, "TCP_INFO in a run's files"),
     (PROFILE, "the work next to a profile, which is read back"),
     (RUNS, "a paper's stored cases, which are read back"),
+    ("slowpath-tune", "a journal, which is read back"),
     ("xtask", "scores"),
 ];
 

@@ -12,7 +12,7 @@ use slowpath_model::Rate;
 use slowpath_probe::findings::{Found, Wanted};
 use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Progress};
-use slowpath_probe::real::{self, Measured, PORT, ProbeError};
+use slowpath_probe::real::{self, Caps, Measured, PORT, ProbeError};
 use slowpath_runs::values::{addresses, highest, longest, rates};
 use slowpath_views::probe as view;
 use std::net::SocketAddr;
@@ -145,7 +145,7 @@ impl Probe {
 
 pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
     let Some(target) = &args.target else {
-        return serve::run(args.listen, args.max_rate, args.max_duration);
+        return serve::run(args.listen, Caps { rate: args.max_rate, duration: args.max_duration });
     };
     args.check()?;
     let found = if Path::new(target).extension().is_some_and(|extension| extension == "toml") {

@@ -27,15 +27,7 @@ pub fn open_file(file: &Path, names: &Names, console: &Console) -> anyhow::Resul
 
 /// Warns about oddities; returns the exit code.
 pub fn outcome(loaded: &Loaded) -> Outcome {
-    for missing in loaded.missing() {
-        warn(&missing.to_string());
-    }
-    for note in loaded.notes() {
-        warn(&note.to_string());
-    }
-    if let Some(stop) = loaded.stopped() {
-        warn(&format!("{}: {stop}; only what precedes it was read", loaded.name()));
-    }
+    loaded.warnings().iter().for_each(|warning| warn(warning));
     if loaded.is_partial() { Outcome::Partial } else { Outcome::Whole }
 }
 

@@ -3,12 +3,13 @@
 use crate::captures::Captures;
 use crate::{outcome, run};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "diagnose",
     "show",
     "flows",
     "causes",
     "doctor",
+    "tune",
     "probe",
     "drill",
     "run",

@@ -28,6 +28,7 @@ mod show;
 mod simulated;
 mod sweep;
 mod sweep_out;
+mod tune;
 mod tunings;
 mod vantage;
 mod width;

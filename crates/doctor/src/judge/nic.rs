@@ -1,9 +1,11 @@
 //! The interface: its link, MTU, offloads and rings.
 
 use super::{Examination, FRAMING, HEADERS, percent, together};
-use crate::finding::{Check, Finding, Severity, change, look};
+use crate::finding::{Check, Finding, Severity, change, look, set};
 use crate::host::{Interface, Ring};
 use slowpath_model::{Rate, shown};
+use slowpath_remedies::Setting;
+use slowpath_remedies::setting::LinkAttribute;
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     found.extend(exam.host.outgoing().and_then(down));
@@ -67,6 +69,10 @@ fn duplex(interface: &Interface) -> Option<Finding> {
 /// IPv6's minimum MTU (RFC 8200, section 5).
 const LEAST_PACKET: u32 = 1280;
 
+fn link_setting(interface: &Interface, attribute: LinkAttribute) -> Setting {
+    Setting::Link { device: interface.name.clone(), attribute }
+}
+
 fn packet_size(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let mtu = interface.mtu.filter(|mtu| *mtu < LEAST_PACKET)?;
     let name = shown::word(&interface.name);
@@ -81,10 +87,7 @@ fn packet_size(exam: &Examination<'_>, interface: &Interface) -> Option<Finding>
                 ),
                 "RFC 8200, section 5; RFC 9293, section 3.7.1",
             )
-            .fixed_by(
-                change(format!("ip link set {name} mtu 1500"))
-                    .undone_by(format!("ip link set {name} mtu {mtu}")),
-            ),
+            .fixed_by(set(link_setting(interface, LinkAttribute::Mtu), 1500, mtu)),
     )
 }
 
@@ -170,10 +173,11 @@ fn switched_off(exam: &Examination<'_>, interface: &Interface, work: &OffloadChe
             format!("{} The goal is {} packets a second.", work.without, exam.packets_per_s()),
             "ethtool(8), -K; segmentation-offloads.rst",
         )
-        .fixed_by(
-            change(format!("ethtool -K {name} {option} on"))
-                .undone_by(format!("ethtool -K {name} {option} off")),
-        )
+        .fixed_by(set(
+            Setting::Offload { device: interface.name.clone(), option: option.to_owned() },
+            "on",
+            "off",
+        ))
 }
 
 /// Super-packets smaller than this save little.
@@ -197,10 +201,11 @@ fn super_packets(exam: &Examination<'_>, interface: &Interface) -> Option<Findin
                 ),
                 "ip-link(8), gso_max_segs; sk_setup_caps, tcp_tso_autosize (6.18)",
             )
-            .fixed_by(
-                change(format!("ip link set {name} gso_max_size 65536 gso_max_segs 65535"))
-                    .undone_by(format!("ip link set {name} gso_max_size {bytes} gso_max_segs {segments}")),
-            ),
+            .fixed_by(set(
+                link_setting(interface, LinkAttribute::SuperPackets),
+                "gso_max_size 65536 gso_max_segs 65535",
+                format!("gso_max_size {bytes} gso_max_segs {segments}"),
+            )),
     )
 }
 
@@ -228,9 +233,7 @@ fn lost_receiving(exam: &Examination<'_>, interface: &Interface) -> Option<Findi
         "if_link.h, rtnl_link_stats64; wu, section 2.1; ethtool(8), -G",
     );
     if let Some(Ring { slots, most }) = interface.receive_ring.filter(|ring| ring.slots < ring.most) {
-        finding = finding.fixed_by(
-            change(format!("ethtool -G {name} rx {most}")).undone_by(format!("ethtool -G {name} rx {slots}")),
-        );
+        finding = finding.fixed_by(set(Setting::ReceiveRing { device: interface.name.clone() }, most, slots));
     }
     Some(finding.fixed_by(look(format!("ethtool -S {name} | grep -iE 'miss|drop|no_buf|fifo'"))))
 }

@@ -1,10 +1,12 @@
 //! The qdisc (ubik V: txqueuelen), and what delays packets there.
 
 use super::{Examination, percent, together};
-use crate::finding::{Check, Finding, Severity, change, look};
+use crate::finding::{Check, Finding, Severity, change, look, set};
 use crate::host::{Interface, Queue};
 use slowpath_model::units::duration_text;
 use slowpath_model::{Bytes, Rate, shown};
+use slowpath_remedies::setting::{LIMITED, LinkAttribute};
+use slowpath_remedies::{Fix, Setting};
 use std::time::Duration;
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
@@ -52,20 +54,16 @@ fn room(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let (seen, fix) = match (queue.kind.as_str(), queue.limit_packets, queue.limit_bytes) {
         ("pfifo_fast", ..) => {
             let length = interface.queue_length.unwrap_or(0);
-            let fix = change(format!("ip link set {name} txqueuelen 1000"))
-                .undone_by(format!("ip link set {name} txqueuelen {length}"));
-            (format!("txqueuelen {length} of {name}, qdisc pfifo_fast"), fix)
+            let setting =
+                Setting::Link { device: interface.name.clone(), attribute: LinkAttribute::QueueLength };
+            (format!("txqueuelen {length} of {name}, qdisc pfifo_fast"), set(setting, 1000, length))
         }
         (kind, Some(limit), _) => {
-            let fix = change(format!("tc qdisc change dev {name} {} {kind} limit 1000", at(queue)))
-                .undone_by(format!("tc qdisc change dev {name} {} {kind} limit {limit}", at(queue)));
-            (format!("qdisc {kind} limit {limit}p on {name}"), fix)
+            (format!("qdisc {kind} limit {limit}p on {name}"), limited(interface, queue, 1000, limit))
         }
         (kind, None, limit) => {
             let limit = limit.unwrap_or(0);
-            let fix = change(format!("tc qdisc change dev {name} {} {kind} limit {}", at(queue), 2 * bytes))
-                .undone_by(format!("tc qdisc change dev {name} {} {kind} limit {limit}", at(queue)));
-            (format!("qdisc {kind} limit {limit}b on {name}"), fix)
+            (format!("qdisc {kind} limit {limit}b on {name}"), limited(interface, queue, 2 * bytes, limit))
         }
     };
     Some(
@@ -82,6 +80,18 @@ fn room(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
             )
             .fixed_by(fix),
     )
+}
+
+/// A qdisc with another limit.
+fn limited(interface: &Interface, queue: &Queue, then: u64, now: u64) -> Fix {
+    let kind = queue.kind.clone();
+    if LIMITED.iter().any(|(known, _)| *known == kind) {
+        let (device, parent) = (interface.name.clone(), at(queue).strip_prefix("parent ").map(str::to_owned));
+        return set(Setting::QueueLimit { device, parent, kind }, then, now);
+    }
+    // A change of another kind may reset its other options.
+    let line = format!("tc qdisc change dev {} {} {kind} limit", shown::word(&interface.name), at(queue));
+    change(format!("{line} {then}")).undone_by(format!("{line} {now}"))
 }
 
 /// The qdisc's place in a `tc` command.

@@ -1,11 +1,11 @@
 //! The route's attributes for its connections (`RTAX_*`, ip-route(8)).
 
 use super::Examination;
-use crate::finding::{Check, Finding, Severity, change};
+use crate::finding::{Check, Finding, Severity, set};
 use crate::host::Route;
-use slowpath_model::{Bytes, shown};
-use slowpath_remedies::{Fix, arithmetic};
-use std::net::IpAddr;
+use slowpath_model::Bytes;
+use slowpath_remedies::setting::NO_ROUTE;
+use slowpath_remedies::{Fix, Setting, arithmetic};
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     let Some(route) = &exam.host.route else { return };
@@ -32,20 +32,15 @@ fn place(route: &Route) -> String {
 /// no destination is known. Its other attributes are kept.
 pub(super) fn without(exam: &Examination<'_>, attribute: &str) -> Option<Fix> {
     let route = exam.host.route.as_ref()?;
-    let device = shown::word(&exam.host.outgoing()?.name);
-    let (family, prefix) = match route.to.or(route.gateway) {
-        Some(IpAddr::V6(_)) => (" -6", 128),
-        _ => ("", 32),
-    };
-    let prefix = route.to.map_or_else(|| "default".to_owned(), |to| format!("{to}/{prefix}"));
-    let via = route.gateway.map_or_else(String::new, |gateway| format!(" via {gateway}"));
-    let line = |attributes: &str| format!("ip{family} route replace {prefix}{via} dev {device}{attributes}");
-    let fix = change(line(&attributes(route, attribute)));
-    Some(if route.to.is_some() {
-        fix.undone_by(format!("ip{family} route del {prefix}{via} dev {device}"))
-    } else {
-        fix.undone_by(line(&attributes(route, "")))
-    })
+    let device = &exam.host.outgoing()?.name;
+    let is_v6 = route.to.or(route.gateway).is_some_and(|address| address.is_ipv6());
+    let length = if is_v6 { 128 } else { 32 };
+    let to = route.to.map_or_else(|| "default".to_owned(), |to| format!("{to}/{length}"));
+    let via = route.gateway.map_or_else(String::new, |gateway| format!("via {gateway} "));
+    let value = |attributes: &str| format!("{via}dev {device}{attributes}");
+    let then = value(&attributes(route, attribute));
+    let now = if route.to.is_some() { NO_ROUTE.to_owned() } else { value(&attributes(route, "")) };
+    Some(set(Setting::Route { is_v6, to }, then, now))
 }
 
 /// The attributes of a route except one, as `ip route` arguments.

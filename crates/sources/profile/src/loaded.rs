@@ -139,6 +139,15 @@ impl Loaded {
         }
     }
 
+    /// What is missing or odd, in a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        let missing = self.missing().iter().map(ToString::to_string);
+        let notes = self.notes().iter().map(ToString::to_string);
+        let stopped =
+            self.stopped().map(|stop| format!("{}: {stop}; only what precedes it was read", self.name()));
+        missing.chain(notes).chain(stopped).collect()
+    }
+
     /// Whether a part of it could not be read, or a requested name is not in it.
     pub fn is_partial(&self) -> bool {
         self.stopped().is_some() || self.lost().unreadable > 0 || !self.missing.is_empty()

@@ -2,6 +2,7 @@
 
 mod check;
 mod compare;
+mod diagnosis;
 mod hosts;
 mod json;
 mod programs;
@@ -9,5 +10,6 @@ mod text;
 
 pub use check::{LabCheckDocument, print_check};
 pub use compare::LabComparisonDocument;
+pub use diagnosis::{diagnosis, print_run};
 pub use json::LabRunDocument;
 pub use text::print;

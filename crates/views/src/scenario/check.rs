@@ -1,8 +1,10 @@
-//! `slowpath scenario check`: the errors of scenario files, as JSON.
+//! `slowpath scenario check`: the errors of scenario files, as JSON and as text.
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use slowpath_model::shown;
 use slowpath_scenario::{Checked, Estimate, Rejected};
+use std::io::{self, Write};
 
 /// The errors of scenario files (schema slowpath/scenario-check/1).
 #[derive(Serialize, JsonSchema)]
@@ -78,4 +80,24 @@ impl<'a> File<'a> {
         let estimate = checked.as_ref().ok().map(|checked| Estimate::of(&checked.scenario));
         Self { file, estimate: estimate.map(Needs::from), errors: errors.collect() }
     }
+}
+
+/// Prints to `out` which files are correct, with what their runs need, and to `errors` what is wrong with the others.
+///
+/// # Errors
+/// The errors of `out` and `errors`.
+pub fn print_check(
+    results: &[(String, Result<Checked, Rejected>)],
+    out: &mut impl Write,
+    errors: &mut impl Write,
+) -> io::Result<()> {
+    results.iter().try_for_each(|(name, checked)| match checked {
+        Ok(checked) => {
+            writeln!(out, "{}: correct; it needs {}", shown::line(name), Estimate::of(&checked.scenario))
+        }
+        Err(rejected) => {
+            out.flush()?;
+            write!(errors, "{rejected}")
+        }
+    })
 }

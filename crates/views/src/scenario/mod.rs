@@ -3,5 +3,5 @@
 mod check;
 mod explain;
 
-pub use check::ScenarioCheckDocument;
+pub use check::{ScenarioCheckDocument, print_check};
 pub use explain::{Explanation, explain};

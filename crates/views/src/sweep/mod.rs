@@ -7,4 +7,4 @@ mod text;
 
 pub use json::SweepDocument;
 pub use plot::{Axes, AxesError};
-pub use text::{comparison, heading, missing, place, print};
+pub use text::{place, print_sweep};

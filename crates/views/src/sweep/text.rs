@@ -10,12 +10,33 @@ use slowpath_runs::sweep::{Number, RATE, RETRANSMITS, Row, case_name, of_tables,
 use slowpath_scenario::{Scenario, SweepCase};
 use std::io::{self, Write};
 
+/// Prints a sweep of `all` runs: in one place, or compared.
+///
+/// # Errors
+///
+/// The errors of `out`.
+pub fn print_sweep(
+    base: &Scenario,
+    rows: &[Row<'_>],
+    (is_compared, all, are_stored): (bool, usize, bool),
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    heading(base, rows, out)?;
+    if is_compared {
+        comparison(rows, look, out)?
+    } else {
+        print(rows, look, out)?
+    }
+    missing(rows, all, are_stored, out)
+}
+
 /// Prints the scenario, and where its runs were done.
 ///
 /// # Errors
 ///
 /// The errors of `out`.
-pub fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
+fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}\n{}, from seed {} on\n", base.heading(), place(rows), base.seed)
 }
 
@@ -24,7 +45,7 @@ pub fn heading(base: &Scenario, rows: &[Row<'_>], out: &mut impl Write) -> io::R
 /// # Errors
 ///
 /// The errors of `out`.
-pub fn missing(rows: &[Row<'_>], all: usize, are_stored: bool, out: &mut impl Write) -> io::Result<()> {
+fn missing(rows: &[Row<'_>], all: usize, are_stored: bool, out: &mut impl Write) -> io::Result<()> {
     let done = rows.iter().flat_map(Row::runs).count();
     if done == all {
         return Ok(());
@@ -49,7 +70,7 @@ pub fn place(rows: &[Row<'_>]) -> String {
 /// # Errors
 ///
 /// The errors of `out`.
-pub fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
+fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
     let is_real = rows.iter().any(|row| !row.kernel.is_empty());
     let is_known = |number: &&Number| rows.iter().any(|row| number.median(row.of(is_real)).is_some());
     let shown: Vec<&Number> = of_tables().filter(is_known).collect();
@@ -77,7 +98,7 @@ pub fn print(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<
 /// # Errors
 ///
 /// The errors of `out`.
-pub fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
+fn comparison(rows: &[Row<'_>], look: &Look, out: &mut impl Write) -> io::Result<()> {
     let columns = [
         "rate, model",
         "kernel",

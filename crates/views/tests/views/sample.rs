@@ -257,6 +257,7 @@ pub fn advise(finding: &Finding, _: &FlowReport) -> Vec<Advice> {
                 needs: Some("root"),
                 persists: None,
                 source: None,
+                change: None,
                 undo: Some("sysctl -w net.ipv4.tcp_rmem='4096 131072 4194304'".to_owned()),
             }],
             caution: Some(
@@ -272,6 +273,7 @@ pub fn advise(finding: &Finding, _: &FlowReport) -> Vec<Advice> {
                 needs: None,
                 persists: None,
                 source: None,
+                change: None,
                 undo: None,
             }],
             caution: None,

@@ -1,18 +1,36 @@
-//! Events on standard output, as far as they are asked for.
+//! Prints the events that are asked for.
 
-use super::Show;
-use crate::console;
+use super::Lines;
 use slowpath_analyses::Label;
 use slowpath_analyses::settled::Labelled;
-use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Sink};
-use slowpath_views::events::Lines;
+use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-pub struct Printer<'a> {
-    args: &'a Show,
+/// The events that are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Of this flow only.
+    pub flow: Option<FlowId>,
+    /// From this time on.
+    pub from: Option<Instant>,
+    /// Up to this time.
+    pub to: Option<Instant>,
+    /// Data with these labels only, if there are any.
+    pub labels: Vec<Label>,
+    /// At most this many.
+    pub limit: Option<u64>,
+    /// As JSON objects.
+    pub json: bool,
+}
+
+/// Prints events as they come.
+pub struct Printer<W> {
+    wanted: Wanted,
     lines: Lines,
-    out: console::Out,
+    out: W,
+    /// Ends the program, since a source cannot be stopped half-way and the rest of the recording may be long.
+    end: fn(io::Result<()>) -> !,
     shown: u64,
     /// The flow asked for is there.
     pub met_flow: bool,
@@ -20,21 +38,22 @@ pub struct Printer<'a> {
     keys: HashMap<FlowId, FlowKey>,
 }
 
-impl<'a> Printer<'a> {
-    pub fn new(args: &'a Show) -> Self {
-        let label_width = args.label.iter().map(|label| label.slug().len()).max().unwrap_or(0);
-        let lines = Lines { json: args.json, with_flow: args.flow.is_none(), label_width };
-        Self { args, lines, out: console::stdout(), shown: 0, met_flow: false, keys: HashMap::new() }
+impl<W: Write> Printer<W> {
+    /// Prints to `out`. When nothing more is to be shown, or `out` fails, it calls `end`.
+    pub fn new(wanted: Wanted, out: W, end: fn(io::Result<()>) -> !) -> Self {
+        let label_width = wanted.labels.iter().map(|label| label.slug().len()).max().unwrap_or(0);
+        let lines = Lines { json: wanted.json, with_flow: wanted.flow.is_none(), label_width };
+        Self { wanted, lines, out, end, shown: 0, met_flow: false, keys: HashMap::new() }
     }
 
     fn takes_flow(&self, flow: FlowId) -> bool {
-        self.args.flow.is_none_or(|id| id == flow)
+        self.wanted.flow.is_none_or(|id| id == flow)
     }
 
     /// Whether an event is asked for, by its flow and its time.
     fn takes(&self, flow: FlowId, event: &Event) -> bool {
-        let early = self.args.from.is_some_and(|from| event.at < from);
-        let late = self.args.to.is_some_and(|to| event.at > to);
+        let early = self.wanted.from.is_some_and(|from| event.at < from);
+        let late = self.wanted.to.is_some_and(|to| event.at > to);
         !early && !late && self.takes_flow(flow)
     }
 
@@ -49,30 +68,27 @@ impl<'a> Printer<'a> {
         self.end_unless(written);
     }
 
-    /// Ends the process where nothing more is to be shown, since a source cannot be stopped half-way and the rest
-    /// of the recording may be long.
     fn end_unless(&mut self, written: io::Result<()>) {
-        let more = self.args.limit.is_none_or(|limit| self.shown < limit);
+        let more = self.wanted.limit.is_none_or(|limit| self.shown < limit);
         let flushed = if more { Ok(()) } else { self.out.flush() };
         match written.and(flushed) {
             Ok(()) if more => {}
-            Ok(()) => std::process::exit(0),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
-            Err(error) => {
-                console::warn(&format!("standard output: {error}"));
-                std::process::exit(2)
-            }
+            ended => (self.end)(ended),
         }
     }
 
     /// Ends the output; how many events were shown.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the output.
     pub fn finish(mut self) -> io::Result<u64> {
         self.out.flush()?;
         Ok(self.shown)
     }
 }
 
-impl Sink for Printer<'_> {
+impl<W: Write> Sink for Printer<W> {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
         if self.takes_flow(flow) {
             self.met_flow = true;
@@ -89,7 +105,7 @@ impl Sink for Printer<'_> {
     fn close(&mut self, _: FlowId, _: FlowEnd) {}
 }
 
-impl Labelled for Printer<'_> {
+impl<W: Write> Labelled for Printer<W> {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
         if self.takes_flow(flow) {
             self.met_flow = true;
@@ -98,7 +114,7 @@ impl Labelled for Printer<'_> {
     }
 
     fn wants(&self, flow: FlowId, event: &Event, label: Label) -> bool {
-        self.args.label.contains(&label) && self.takes(flow, event)
+        self.wanted.labels.contains(&label) && self.takes(flow, event)
     }
 
     fn take(&mut self, flow: FlowId, event: &Event, label: Label) {

@@ -1,0 +1,169 @@
+//! Settings as text, and the lines of changes.
+
+use super::*;
+
+fn change(setting: &str, now: &str, then: &str) -> Change {
+    let setting: Setting = setting.parse().expect("a setting");
+    for value in [now, then] {
+        setting.check(value).expect("a value");
+    }
+    Change { setting, now: Some(now.to_owned()), then: then.to_owned() }
+}
+
+#[test]
+fn each_kind_has_its_line_and_its_undo() {
+    for (setting, now, then, command, undo) in [
+        (
+            "sysctl net.ipv4.tcp_rmem",
+            "4096 131072\t4194304",
+            "4096 131072 20971520",
+            "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 20971520\"",
+            "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 4194304\"",
+        ),
+        (
+            "sysctl net.ipv4.tcp_adv_win_scale",
+            "-2",
+            "1",
+            "sysctl -w net.ipv4.tcp_adv_win_scale=1",
+            "sysctl -w net.ipv4.tcp_adv_win_scale=-2",
+        ),
+        (
+            "link a'b txqueuelen",
+            "5",
+            "1000",
+            r"ip link set 'a'\''b' txqueuelen 1000",
+            r"ip link set 'a'\''b' txqueuelen 5",
+        ),
+        (
+            "link eth0 gso_max",
+            "gso_max_size 65536 gso_max_segs 2",
+            "gso_max_size 65536 gso_max_segs 65535",
+            "ip link set eth0 gso_max_size 65536 gso_max_segs 65535",
+            "ip link set eth0 gso_max_size 65536 gso_max_segs 2",
+        ),
+        ("offload eth0 tso", "off", "on", "ethtool -K eth0 tso on", "ethtool -K eth0 tso off"),
+        (
+            "offload eth0 tso",
+            "tx-tcp-segmentation off tx-tcp6-segmentation on",
+            "on",
+            "ethtool -K eth0 tso on",
+            "ethtool -K eth0 tx-tcp-segmentation off tx-tcp6-segmentation on",
+        ),
+        ("ring eth0 rx", "256", "4096", "ethtool -G eth0 rx 4096", "ethtool -G eth0 rx 256"),
+        (
+            "route 192.0.2.9/32",
+            "none",
+            "via 192.0.2.1 dev eth0 quickack 1",
+            "ip route replace 192.0.2.9/32 via 192.0.2.1 dev eth0 quickack 1",
+            "ip route del 192.0.2.9/32 via 192.0.2.1 dev eth0",
+        ),
+        (
+            "route -6 default",
+            "via fe80::1 dev eth0 initcwnd 2",
+            "via fe80::1 dev eth0",
+            "ip -6 route replace default via fe80::1 dev eth0",
+            "ip -6 route replace default via fe80::1 dev eth0 initcwnd 2",
+        ),
+        (
+            "qdisc eth0 root pfifo limit",
+            "8",
+            "1000",
+            "tc qdisc change dev eth0 root pfifo limit 1000",
+            "tc qdisc change dev eth0 root pfifo limit 8",
+        ),
+        (
+            "qdisc eth0 1:30 bfifo limit",
+            "8",
+            "9",
+            "tc qdisc change dev eth0 parent 1:30 bfifo limit 9",
+            "tc qdisc change dev eth0 parent 1:30 bfifo limit 8",
+        ),
+    ] {
+        let change = change(setting, now, then);
+        assert_eq!((change.command().as_str(), change.undo().as_deref()), (command, Some(undo)));
+        assert_eq!(change.setting.to_string(), setting, "as it was written");
+    }
+}
+
+#[test]
+fn what_is_no_setting_is_refused() {
+    for text in [
+        "",
+        "sysctl",
+        "sysctl kernel.core_pattern",
+        "sysctl net.ipv4/../../kernel/core_pattern",
+        "sysctl net..tcp_rmem",
+        "link eth0 address",
+        "link -all mtu",
+        "link a-name-that-is-too-long mtu",
+        "offload eth0 everything",
+        "ring eth0 tx",
+        "route 192.0.2.9",
+        "route 192.0.2.9/33",
+        "route 2001:db8::/64",
+        "route -6 192.0.2.0/24",
+        "qdisc eth0 root netem limit",
+        "qdisc eth0 here pfifo limit",
+    ] {
+        let error = text.parse::<Setting>().expect_err(text);
+        assert!(error.to_string().contains("write one of"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_value_is_refused() {
+    for (setting, values) in [
+        ("sysctl net.ipv4.tcp_rmem", &["", "1;2", "$(reboot)", "-w"][..]),
+        ("link eth0 mtu", &["", "many", "1500 up", "-1", "4294967296"]),
+        ("offload eth0 tso", &["yes", "rx-gro on", "tx-tcp-segmentation", "tx-tcp-segmentation maybe"]),
+        (
+            "route 192.0.2.9/32",
+            &["dev", "via 192.0.2.1", "dev eth0 nexthop", "dev eth0 table 5", "none dev eth0"],
+        ),
+    ] {
+        let setting: Setting = setting.parse().expect("a setting");
+        for value in values {
+            assert!(setting.check(value).is_err(), "{setting}: {value}");
+        }
+    }
+}
+
+#[test]
+fn routes_are_compared_without_what_is_implied() {
+    let route: Setting = "route 192.0.2.9/32".parse().expect("a setting");
+    let set = route.canonical("dev eth0 rto_min 3000ms initcwnd 2");
+    assert_eq!(set, route.canonical("dev eth0 scope link  initcwnd 2 rto_min lock 3s"));
+    assert_ne!(set, route.canonical("dev eth0 rto_min 200ms initcwnd 2"));
+    assert_ne!(set, route.canonical("dev eth0 proto static rto_min 3000ms initcwnd 2"));
+    assert_ne!(route.canonical("dev eth0 mtu 576"), route.canonical("dev eth0 mtu lock 576"));
+    let v6: Setting = "route -6 default".parse().expect("a setting");
+    assert_eq!(
+        v6.canonical("via fe80::1 dev eth0"),
+        v6.canonical("via fe80::1 dev eth0 metric 1024 pref medium")
+    );
+}
+
+#[test]
+fn two_changes_of_a_route_are_joined() {
+    let now = "dev eth0 initcwnd 2 mtu lock 576 window 20000";
+    let mut first = change("route default", now, "dev eth0 mtu lock 576 window 20000");
+    first.join(&change("route default", now, "dev eth0 initcwnd 2 mtu lock 576"));
+    assert_eq!(first.then, "dev eth0 mtu lock 576");
+    let mut sysctl = change("sysctl net.ipv4.tcp_sack", "0", "1");
+    sysctl.join(&change("sysctl net.ipv4.tcp_sack", "0", "2"));
+    assert_eq!(sysctl.then, "1");
+}
+
+#[test]
+fn a_route_keeps_what_the_advice_does_not_know() {
+    let advised = change("route default", "via 192.0.2.1 dev eth0 initcwnd 2", "via 192.0.2.1 dev eth0");
+    let found = "via 192.0.2.1 dev eth0 proto dhcp src 192.0.2.7 metric 100 initcwnd 2 mtu lock 1400";
+    let then = "via 192.0.2.1 dev eth0 proto dhcp src 192.0.2.7 metric 100 mtu lock 1400";
+    assert_eq!(advised.onto(found).as_deref(), Some(then));
+    assert_eq!(advised.onto("via 192.0.2.1 dev eth0"), None, "it has nothing to remove");
+    assert_eq!(advised.onto("none"), None);
+    let new = change("route 192.0.2.9/32", "none", "dev eth0");
+    assert_eq!((new.onto("none").as_deref(), new.onto("dev eth1")), (Some("dev eth0"), None));
+    let sysctl = change("sysctl net.ipv4.tcp_sack", "0", "1");
+    assert_eq!(sysctl.onto("2").as_deref(), Some("1"));
+}

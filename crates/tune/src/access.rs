@@ -1,0 +1,253 @@
+//! Reads and writes settings, in the network namespace of the calling thread.
+
+use crate::lock::Lock;
+use slowpath_doctor::host::{Interface, Queue};
+use slowpath_doctor::{Files, ReadError, read_interface};
+use slowpath_remedies::Setting;
+use slowpath_remedies::setting::{LinkAttribute, NO_ROUTE, OFFLOADS, matches_pattern};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// Why a setting cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// The kernel has no such file.
+    #[error("this kernel, or this network namespace, has no {0}")]
+    NoSysctl(String),
+    /// The kernel refuses a value, or to say it.
+    #[error("the kernel refuses it ({0})")]
+    Kernel(io::Error),
+    /// A program cannot be started.
+    #[error("{program} cannot be run ({source})")]
+    NoProgram {
+        /// The program.
+        program: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// A program failed.
+    #[error("`{line}` failed: {says}")]
+    Program {
+        /// The shell line.
+        line: String,
+        /// What it printed.
+        says: String,
+    },
+    /// The interface cannot be examined.
+    #[error(transparent)]
+    Interface(#[from] ReadError),
+    /// The interface has no such thing.
+    #[error("{0}")]
+    Absent(String),
+}
+
+/// Access to the settings of a host.
+pub struct Access<'a>(Option<&'a Lock>);
+
+impl Access<'static> {
+    /// Access that only reads.
+    pub const fn reading() -> Self {
+        Self(None)
+    }
+}
+
+impl<'a> Access<'a> {
+    /// Access that also writes, by programs that keep the lock.
+    pub(crate) const fn writing(lock: &'a Lock) -> Self {
+        Self(Some(lock))
+    }
+
+    /// The current value of a setting, in single spaces.
+    ///
+    /// # Errors
+    /// If it does not exist here, or has a form that could not be restored.
+    pub fn read(&self, setting: &Setting) -> Result<String, AccessError> {
+        match setting {
+            Setting::Sysctl(name) => {
+                let text = std::fs::read_to_string(file(name)).map_err(|error| sysctl_error(name, error))?;
+                Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
+            Setting::Link { device, attribute } => {
+                let interface = interface(device)?;
+                let (first, second) = match attribute {
+                    LinkAttribute::QueueLength => (interface.queue_length, None),
+                    LinkAttribute::Mtu => (interface.mtu, None),
+                    LinkAttribute::SuperPackets => {
+                        (interface.gso_max_bytes, Some(interface.gso_max_segments))
+                    }
+                };
+                let absent = || AccessError::Absent(format!("{device} reports no {}", attribute.name()));
+                let first = first.ok_or_else(absent)?;
+                match second {
+                    None => Ok(first.to_string()),
+                    Some(second) => {
+                        Ok(format!("gso_max_size {first} gso_max_segs {}", second.ok_or_else(absent)?))
+                    }
+                }
+            }
+            Setting::Offload { device, option } => offload(&interface(device)?, option),
+            Setting::ReceiveRing { device } => match interface(device)?.receive_ring {
+                Some(ring) => Ok(ring.slots.to_string()),
+                None => Err(AccessError::Absent(format!("the driver of {device} reports no ring"))),
+            },
+            Setting::QueueLimit { device, parent, kind } => queue_limit(device, parent.as_deref(), kind),
+            Setting::Route { is_v6, to } => self.route(*is_v6, to),
+        }
+    }
+
+    /// Gives a setting that has the value `from` the value `to`.
+    ///
+    /// # Errors
+    /// If the kernel refuses it. A sysctl of several numbers may then have some of them.
+    pub fn write(&self, setting: &Setting, from: &str, to: &str) -> Result<(), AccessError> {
+        if let Setting::Sysctl(name) = setting {
+            let opened = OpenOptions::new().write(true).open(file(name));
+            let mut file = opened.map_err(|error| sysctl_error(name, error))?;
+            // Of an unknown congestion control too the kernel says that it does not exist.
+            return file.write_all(to.as_bytes()).map_err(AccessError::Kernel);
+        }
+        self.run(&setting.words(from, to)).map(drop)
+    }
+
+    /// The one route to exactly this prefix in the main table.
+    fn route(&self, is_v6: bool, to: &str) -> Result<String, AccessError> {
+        let (family, any) = if is_v6 { ("-6", "::/0") } else { ("-4", "0.0.0.0/0") };
+        let exact = if to == "default" { any } else { to };
+        let words = ["ip", family, "-o", "route", "show", "exact", exact, "table", "main"];
+        let output = self.run(&words.map(str::to_owned))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let Some(line) = lines.next() else { return Ok(NO_ROUTE.to_owned()) };
+        let mut words = line.split_whitespace();
+        let (first, words) = (words.next().unwrap_or_default(), words.collect::<Vec<_>>());
+        let is_prefix =
+            first == "default" || first.parse::<std::net::IpAddr>().is_ok() || first.contains('/');
+        if lines.next().is_some() || words.contains(&"nexthop") || !is_prefix {
+            let why = format!(
+                "there are several routes to {to}, or one of several next hops or another kind: {line}"
+            );
+            return Err(AccessError::Absent(why));
+        }
+        // `ip route` prints the lock of rto_min, sets it with each rto_min, and does not take the word.
+        Ok(words.join(" ").replace("rto_min lock ", "rto_min "))
+    }
+
+    fn run(&self, words: &[String]) -> Result<Output, AccessError> {
+        let Some((program, arguments)) = words.split_first() else {
+            return Err(AccessError::Absent("there is nothing to run".to_owned()));
+        };
+        let failed = |source| AccessError::NoProgram { program: program.clone(), source };
+        let input = self.0.map_or_else(|| Ok(Stdio::null()), Lock::input).map_err(failed)?;
+        let output =
+            Command::new(program).args(arguments).stdin(input).env("LC_ALL", "C").output().map_err(failed)?;
+        if output.status.success() {
+            return Ok(output);
+        }
+        let says = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        Err(AccessError::Program { line: words.join(" "), says })
+    }
+}
+
+/// The file of a sysctl. As with sysctl(8), a slash in a name is a dot in the file's: `net.ipv4.conf.eth0/5.rp_filter`.
+fn file(name: &str) -> PathBuf {
+    let swapped: String = name
+        .chars()
+        .map(|c| {
+            if c == '.' {
+                '/'
+            } else if c == '/' {
+                '.'
+            } else {
+                c
+            }
+        })
+        .collect();
+    PathBuf::from("/proc/sys").join(swapped)
+}
+
+fn sysctl_error(name: &str, error: io::Error) -> AccessError {
+    match error.kind() {
+        io::ErrorKind::NotFound => AccessError::NoSysctl(name.to_owned()),
+        _ => AccessError::Kernel(error),
+    }
+}
+
+fn interface(device: &str) -> Result<Interface, AccessError> {
+    Ok(read_interface(&Files::default(), device)?)
+}
+
+/// `on` or `off` where all features of an option are, otherwise each feature with its state.
+fn offload(interface: &Interface, option: &str) -> Result<String, AccessError> {
+    let (_, pattern) = OFFLOADS.iter().find(|(known, _)| *known == option).copied().unwrap_or_default();
+    let features: Vec<(&str, bool)> = interface
+        .offloads
+        .iter()
+        .filter(|(name, offload)| offload.can_change && matches_pattern(pattern, name))
+        .map(|(name, offload)| (name.as_str(), offload.on))
+        .collect();
+    let state = |on: bool| if on { "on" } else { "off" };
+    match features[..] {
+        [] => Err(AccessError::Absent(format!("{option} of {} cannot be changed", interface.name))),
+        [(_, first), ref rest @ ..] if rest.iter().all(|(_, on)| *on == first) => Ok(state(first).to_owned()),
+        _ => {
+            let pairs: Vec<String> =
+                features.iter().map(|(name, on)| format!("{name} {}", state(*on))).collect();
+            Ok(pairs.join(" "))
+        }
+    }
+}
+
+fn queue_limit(device: &str, parent: Option<&str>, kind: &str) -> Result<String, AccessError> {
+    let parent = parent.map_or(Some(u32::MAX), handle);
+    let queues = interface(device)?.queues.unwrap_or_default();
+    let is_it = |queue: &&Queue| Some(queue.parent) == parent && queue.kind == kind;
+    let limit = queues.iter().find(is_it).and_then(|queue| queue.limit_packets.or(queue.limit_bytes));
+    limit
+        .map(|limit| limit.to_string())
+        .ok_or_else(|| AccessError::Absent(format!("{device} has no qdisc {kind} with a limit there")))
+}
+
+/// `1:30` as a number, in hexadecimal.
+fn handle(text: &str) -> Option<u32> {
+    let (major, minor) = text.split_once(':').unwrap_or((text, ""));
+    let [major, minor] =
+        [major, minor].map(|part| u16::from_str_radix(if part.is_empty() { "0" } else { part }, 16).ok());
+    Some(u32::from(major?) << 16 | u32::from(minor?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_doctor::host::Offload;
+
+    #[test]
+    fn slashes_in_names_of_sysctls_are_dots() {
+        assert_eq!(
+            file("net.ipv4.conf.eth0/5.rp_filter"),
+            PathBuf::from("/proc/sys/net/ipv4/conf/eth0.5/rp_filter")
+        );
+    }
+
+    #[test]
+    fn features_that_differ_are_listed() {
+        let mut interface = Interface::default();
+        let mut set = |name: &str, on, can_change| {
+            interface.offloads.insert(name.to_owned(), Offload { on, can_change });
+            offload(&interface, "tso").ok()
+        };
+        assert_eq!(set("tx-tcp-segmentation", true, false), None, "it is fixed");
+        assert_eq!(set("tx-tcp6-segmentation", true, true).as_deref(), Some("on"));
+        let both = set("tx-tcp-mangleid-segmentation", false, true);
+        assert_eq!(both.as_deref(), Some("tx-tcp-mangleid-segmentation off tx-tcp6-segmentation on"));
+    }
+
+    #[test]
+    fn handles_are_hexadecimal() {
+        assert_eq!(
+            (handle("1:30"), handle("ffff:"), handle("8001"), handle("x:1")),
+            (Some(0x1_0030), Some(0xffff_0000), Some(0x8001_0000), None)
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! Makes the changes of a plan: all of them, or none.
+
+use crate::access::Access;
+use crate::error::{Different, Error};
+use crate::journal::{Begun, Changed, Journal, Record, Timer, Writer};
+use crate::lock::Lock;
+use crate::plan::{Plan, Planned};
+use crate::{clock, namespace, timer, who};
+use slowpath_remedies::Setting;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is applied, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The name of its file.
+    pub name: &'a str,
+    /// The journal.
+    pub journal: &'a Journal,
+    /// The network namespace, by its name or file; that of the calling thread if not given.
+    pub netns: Option<&'a str>,
+    /// Reverts by itself after this time, in whole seconds.
+    pub lasting: Option<Duration>,
+    /// The folder of a file that keeps sysctls over a reboot: `/etc/sysctl.d`.
+    pub persist: Option<&'a Path>,
+    /// This program, which the timer runs as `PROGRAM tune revert ID`.
+    pub program: &'a Path,
+}
+
+/// What was applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The plan's number in the journal.
+    pub id: u32,
+    /// The changes, verified.
+    pub changes: Vec<Changed>,
+    /// When it reverts by itself, in seconds since 1970.
+    pub ends: Option<u64>,
+    /// What reverts it by itself.
+    pub timer: Option<Timer>,
+    /// The file that keeps the sysctls.
+    pub persisted: Option<PathBuf>,
+    /// With a file, the settings that it does not keep.
+    pub not_persisted: Vec<String>,
+}
+
+/// Applies a plan.
+///
+/// # Errors
+/// If a setting has another value than the plan expects, the kernel refuses one or makes something else of it, or the
+/// journal cannot be written. Then nothing is changed, or what was changed is undone, or the error names what is not.
+pub fn apply(asked: Asked<'_>) -> Result<Applied, Error> {
+    if asked.plan.changes.is_empty() {
+        return Err(Error::NothingPlanned);
+    }
+    if asked.persist.is_some() && asked.netns.is_some() {
+        return Err(Error::PersistInNamespace);
+    }
+    who::need_capabilities(asked.netns.is_some())?;
+    asked.journal.prepare()?;
+    let lock = Lock::take(asked.journal.folder(), "applying a plan", Duration::ZERO)?;
+    namespace::inside(asked.netns, || inside(asked, &Access::writing(&lock)))?
+}
+
+fn inside(asked: Asked<'_>, access: &Access<'_>) -> Result<Applied, Error> {
+    let changes = &asked.plan.changes;
+    let mut different = Vec::new();
+    for planned in changes {
+        let setting = &planned.setting;
+        let found = access.read(setting).map_err(|source| {
+            let setting = setting.to_string();
+            Error::Unreadable { setting, source }
+        })?;
+        different.extend(differs(planned, &found));
+    }
+    if !different.is_empty() {
+        return Err(Error::Differs(different));
+    }
+    let (uid, sudo_user) = who::user()?;
+    let at = clock::now();
+    let ends = asked.lasting.map(|lasting| at + lasting.as_secs());
+    let begun = Begun {
+        version: Begun::version(),
+        plan: asked.name.to_owned(),
+        goal: asked.plan.made.goal.clone(),
+        at,
+        ends,
+        uid,
+        sudo_user,
+        boot: who::boot()?,
+        netns: asked.netns.map(namespace::lasting_name),
+        netns_inode: namespace::inode()?,
+    };
+    let (id, writer) = asked.journal.begin(begun)?;
+    let mut work = Work { access, writer, made: Vec::new(), file: None, timer: None };
+    match work.make(asked, id) {
+        Ok(()) => Ok(Applied {
+            id,
+            changes: work.made.into_iter().map(|(_, changed)| changed).collect(),
+            ends,
+            timer: work.timer,
+            not_persisted: not_persisted(asked),
+            persisted: work.file,
+        }),
+        Err(why) => Err(work.undo(why)),
+    }
+}
+
+fn differs(planned: &Planned, found: &str) -> Option<Different> {
+    let setting = &planned.setting;
+    (setting.canonical(found) != setting.canonical(&planned.now)).then(|| Different {
+        setting: setting.to_string(),
+        expected: planned.now.clone(),
+        found: found.to_owned(),
+    })
+}
+
+fn not_persisted(asked: Asked<'_>) -> Vec<String> {
+    let others = asked.plan.changes.iter().filter(|planned| !matches!(planned.setting, Setting::Sysctl(_)));
+    asked.persist.map_or_else(Vec::new, |_| others.map(|planned| planned.setting.to_string()).collect())
+}
+
+/// A plan that is being applied.
+struct Work<'a> {
+    access: &'a Access<'a>,
+    writer: Writer,
+    made: Vec<(Setting, Changed)>,
+    file: Option<PathBuf>,
+    timer: Option<Timer>,
+}
+
+impl Work<'_> {
+    /// Makes all changes; an error says why one failed.
+    fn make(&mut self, asked: Asked<'_>, id: u32) -> Result<(), String> {
+        if let Some(delay) = asked.lasting {
+            // Before the first change: from here on it reverts even if this program is killed.
+            let folder = fs::canonicalize(asked.journal.folder()).map_err(|error| error.to_string())?;
+            let timer = timer::arm(asked.program, &folder, id, delay);
+            let timer =
+                timer.map_err(|error| format!("nothing could be started that reverts it later: {error}"))?;
+            self.timer = Some(timer.clone());
+            self.journal(&Record::Timer(timer))?;
+        }
+        for planned in &asked.plan.changes {
+            self.change(planned)?;
+        }
+        if let Some(folder) = asked.persist {
+            self.persist(folder, id)?;
+        }
+        self.journal(&Record::Applied)
+    }
+
+    fn journal(&mut self, record: &Record) -> Result<(), String> {
+        self.writer.write(record).map_err(with_causes)
+    }
+
+    /// Announces a change, makes it and verifies it.
+    fn change(&mut self, planned: &Planned) -> Result<(), String> {
+        let setting = &planned.setting;
+        let old = self.access.read(setting).map_err(|error| format!("{setting} cannot be read: {error}"))?;
+        if let Some(different) = differs(planned, &old) {
+            return Err(format!("{setting} was changed to \"{}\" meanwhile", different.found));
+        }
+        let changed = Changed { setting: setting.to_string(), old, new: planned.then.clone() };
+        self.journal(&Record::Change(changed.clone()))?;
+        // A failed write may have changed a part.
+        self.made.push((setting.clone(), changed));
+        self.access
+            .write(setting, &planned.now, &planned.then)
+            .map_err(|error| format!("{setting} cannot be set to \"{}\": {error}", planned.then))?;
+        let became =
+            self.access.read(setting).map_err(|error| format!("{setting} cannot be read back: {error}"))?;
+        if setting.canonical(&became) == setting.canonical(&planned.then) {
+            return Ok(());
+        }
+        Err(format!("{setting} was set to \"{}\", of which the kernel made \"{became}\"", planned.then))
+    }
+
+    /// Keeps the sysctls over a reboot.
+    fn persist(&mut self, folder: &Path, id: u32) -> Result<(), String> {
+        let lines: Vec<String> = self
+            .made
+            .iter()
+            .filter_map(|(setting, changed)| match setting {
+                Setting::Sysctl(name) => Some(format!("{name} = {}\n", changed.new)),
+                _ => None,
+            })
+            .collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let file = folder.join(format!("90-slowpath-{id}.conf"));
+        let text =
+            format!("# Written by slowpath; `slowpath tune revert {id}` removes it.\n{}", lines.concat());
+        self.journal(&Record::Persist { file: file.clone(), text: text.clone() })?;
+        let written = write_new(&file, &text);
+        // What exists is somebody else's.
+        if !written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+            self.file = Some(file.clone());
+        }
+        written.map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    /// Undoes what was made; the error says why, and what could not be undone.
+    fn undo(mut self, why: String) -> Error {
+        let mut left = Vec::new();
+        for (setting, changed) in self.made.iter().rev() {
+            let is_old = |value: &str| setting.canonical(value) == setting.canonical(&changed.old);
+            let current = self.access.read(setting).unwrap_or_default();
+            if is_old(&current) {
+                continue;
+            }
+            let written = self.access.write(setting, &changed.new, &changed.old);
+            if written.is_err() || !self.access.read(setting).is_ok_and(|value| is_old(&value)) {
+                left.push(format!("{setting} (was \"{}\")", changed.old));
+            }
+        }
+        if let Some(file) = &self.file
+            && fs::remove_file(file).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
+        {
+            left.push(file.display().to_string());
+        }
+        if let Some(timer) = &self.timer {
+            timer::disarm(timer);
+        }
+        if left.is_empty() {
+            // On a full disk the next revert finds the old values, and closes the file.
+            let _ = self.writer.write(&Record::Undone { why: why.clone() });
+        }
+        Error::Failed { why, left }
+    }
+}
+
+/// Writes a file that must not exist, on disk when this returns.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// An error with its causes, in one line.
+fn with_causes(error: Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(next) = cause {
+        text += &format!(": {next}");
+        cause = next.source();
+    }
+    text
+}

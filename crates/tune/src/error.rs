@@ -1,0 +1,123 @@
+//! Why nothing was done, or not all.
+
+use crate::access::AccessError;
+use std::io;
+use std::path::PathBuf;
+
+/// A setting that does not have the value that a plan expects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Different {
+    /// The setting.
+    pub setting: String,
+    /// The value that the plan expects.
+    pub expected: String,
+    /// Its value.
+    pub found: String,
+}
+
+/// Why nothing was done, or not all.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Changing the network needs a capability.
+    #[error("this needs {0}; run it as root (sudo)")]
+    NoCapability(&'static str),
+    /// Somebody else is at it.
+    #[error("the journal {} is in use: {holder}; try again when that has ended", folder.display())]
+    Busy {
+        /// The journal.
+        folder: PathBuf,
+        /// Who.
+        holder: String,
+    },
+    /// The journal cannot be read or written.
+    #[error("{}: the journal cannot be {doing}{}", path.display(),
+        if source.kind() == io::ErrorKind::PermissionDenied { " without root (sudo)" } else { "" })]
+    Journal {
+        /// The file or folder.
+        path: PathBuf,
+        /// `written`.
+        doing: &'static str,
+        /// The reason.
+        source: io::Error,
+    },
+    /// Others could write a journal that root obeys.
+    #[error("{}: others than its user may write to this journal; name a folder of your own (chmod go-w)", .0.display())]
+    Writable(PathBuf),
+    /// A journal's file has something else in it.
+    #[error("{}:{line}: is not a record of a journal: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Why not.
+        why: String,
+    },
+    /// The plan was made for another state.
+    #[error("nothing was changed, because not all settings have the values that the plan expects; make a new plan: {}",
+        .0.iter().map(|one| format!("{} is \"{}\", not \"{}\"", one.setting, one.found, one.expected))
+            .collect::<Vec<_>>().join("; "))]
+    Differs(Vec<Different>),
+    /// A setting cannot be read.
+    #[error("nothing was changed, because {setting} cannot be read")]
+    Unreadable {
+        /// The setting.
+        setting: String,
+        /// The reason.
+        source: AccessError,
+    },
+    /// A change failed.
+    #[error("{why}; {}", if left.is_empty() { "what was changed before it is undone".to_owned() } else {
+        format!("these are not undone: {}; try `slowpath tune revert`", left.join(", ")) })]
+    Failed {
+        /// Which, and why.
+        why: String,
+        /// Changes that could not be undone.
+        left: Vec<String>,
+    },
+    /// The plan has no change.
+    #[error("the plan has no [[change]]: there is nothing to apply")]
+    NothingPlanned,
+    /// The namespace cannot be entered.
+    #[error("the network namespace {name} cannot be entered (`ip netns` lists them)")]
+    Namespace {
+        /// Its name or file.
+        name: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The changes were made in a namespace without a name, which is not this one.
+    #[error(
+        "plan {id} was applied in another network namespace (inode {made}, here it is {here}); run it there"
+    )]
+    Elsewhere {
+        /// The plan's number.
+        id: u32,
+        /// The inode of the namespace in which it was applied.
+        made: u64,
+        /// That of this namespace.
+        here: u64,
+    },
+    /// There is no such plan.
+    #[error("the journal {} has no plan {id} (`slowpath tune status` lists them)", folder.display())]
+    NoEntry {
+        /// The journal.
+        folder: PathBuf,
+        /// The number.
+        id: u32,
+    },
+    /// Everything is reverted, or nothing was applied.
+    #[error("the journal {} has no plan that is applied", .0.display())]
+    NoneApplied(PathBuf),
+    /// `sysctl.d` is the host's.
+    #[error("--persist is for the host; a network namespace does not last over a reboot")]
+    PersistInNamespace,
+    /// The process lacks what every process has.
+    #[error("{what} cannot be read; mount /proc (mount -t proc proc /proc)")]
+    NoProc {
+        /// The file.
+        what: &'static str,
+        /// The reason.
+        source: io::Error,
+    },
+}

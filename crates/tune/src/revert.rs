@@ -1,0 +1,260 @@
+//! Takes the changes of a plan back.
+
+use crate::access::Access;
+use crate::error::Error;
+use crate::journal::{Changed, Journal, Record, Written};
+use crate::lock::Lock;
+use crate::{clock, namespace, timer, who};
+use slowpath_remedies::Setting;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{fs, io};
+
+/// How long a timer waits for somebody who is at it when it ends.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// When to revert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Now.
+    Now,
+    /// After a time, if nobody reverts it before.
+    After(Duration),
+}
+
+/// What became of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It has its old value again.
+    Restored,
+    /// It had its old value already.
+    WasBack,
+    /// Somebody else changed it since: it is left alone.
+    Foreign {
+        /// Its value.
+        value: String,
+    },
+    /// It did not last: the host was restarted, or the network namespace is gone.
+    Gone(&'static str),
+    /// It could not be restored.
+    Failed {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// A setting of a plan that is taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The change that was made.
+    pub change: Changed,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What a revert did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reverted {
+    /// The plan's number in the journal.
+    pub id: u32,
+    /// The settings, the last changed first.
+    pub taken: Vec<Taken>,
+    /// The file that kept sysctls over a reboot, and why it is still there if it is.
+    pub file: Option<(PathBuf, Option<String>)>,
+    /// Why the journal does not have it, such as a full disk.
+    pub unwritten: Option<String>,
+}
+
+impl Fate {
+    /// Whether the setting is neither restored nor gone.
+    pub const fn is_left(&self) -> bool {
+        matches!(self, Self::Foreign { .. } | Self::Failed { .. })
+    }
+}
+
+impl Reverted {
+    /// Whether everything is back.
+    pub fn is_whole(&self) -> bool {
+        !self.taken.iter().any(|taken| taken.fate.is_left())
+            && self.file.as_ref().is_none_or(|(_, kept)| kept.is_none())
+    }
+}
+
+/// What to do about a setting with a value, given its change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Restore,
+    Keep,
+    LeaveAlone,
+}
+
+fn decide(setting: &Setting, changed: &Changed, current: &str) -> Decision {
+    let [current, old, new] = [current, &changed.old, &changed.new].map(|value| setting.canonical(value));
+    if current == old {
+        Decision::Keep
+    } else if current == new {
+        Decision::Restore
+    } else {
+        Decision::LeaveAlone
+    }
+}
+
+/// Reverts a plan by its number, or the last one that is not reverted.
+///
+/// # Errors
+/// If there is no such plan, its namespace is another one, or the journal cannot be read. What becomes of single settings is no
+/// error.
+pub fn revert(journal: &Journal, id: Option<u32>, when: When) -> Result<Option<Reverted>, Error> {
+    who::need_capabilities(false)?;
+    journal.need_trusted()?;
+    let mut patience = Duration::ZERO;
+    if let When::After(delay) = when {
+        let id = id.ok_or_else(|| Error::NoneApplied(journal.folder().to_owned()))?;
+        if !timer::wait(journal, id, delay)? {
+            return Ok(None);
+        }
+        patience = PATIENCE;
+    }
+    let find = || match id {
+        Some(id) => {
+            journal.read(id)?.ok_or_else(|| Error::NoEntry { folder: journal.folder().to_owned(), id })
+        }
+        None => last_open(journal),
+    };
+    let netns = find()?.begun.netns;
+    who::need_capabilities(netns.is_some())?;
+    let lock = Lock::take(journal.folder(), "reverting a plan", patience)?;
+    // Only now nobody adds to it.
+    let written = find()?;
+    revert_locked(journal, &written, &Access::writing(&lock)).map(Some)
+}
+
+fn last_open(journal: &Journal) -> Result<Written, Error> {
+    for written in journal.all()?.into_iter().rev() {
+        let written = written?;
+        if !written.is_closed() {
+            return Ok(written);
+        }
+    }
+    Err(Error::NoneApplied(journal.folder().to_owned()))
+}
+
+fn revert_locked(journal: &Journal, written: &Written, access: &Access<'_>) -> Result<Reverted, Error> {
+    let begun = &written.begun;
+    let is_rebooted = who::boot()? != begun.boot;
+    let is_persisted =
+        |change: &Changed| written.persisted().is_some() && change.setting.starts_with("sysctl ");
+    // Where it is: nothing but what a file keeps outlives a boot.
+    let gone = match &begun.netns {
+        _ if is_rebooted => Some("the host was restarted since: it did not last"),
+        Some(name) if namespace::inode_of(name) != Some(begun.netns_inode) => {
+            Some("the network namespace is gone, and it with it")
+        }
+        _ => None,
+    };
+    if begun.netns.is_none() && gone.is_none() {
+        let here = namespace::inode()?;
+        if here != begun.netns_inode {
+            return Err(Error::Elsewhere { id: written.id, made: begun.netns_inode, here });
+        }
+    }
+    let at = clock::now();
+    let mut writer = journal.resume(written.id);
+    let mut note = |record: &Record| {
+        let done = writer
+            .as_mut()
+            .map_err(|error| error.to_string())
+            .and_then(|writer| writer.write(record).map_err(|error| error.to_string()));
+        done.err()
+    };
+    let mut unwritten = note(&Record::Reverting { at, uid: who::user()?.0 });
+    let file = written.persisted().map(|(file, text)| (file.to_owned(), remove(file, text).err()));
+    let changes: Vec<&Changed> = written.changes().rev().collect();
+    let is_here = |change: &&Changed| gone.is_none() || (is_rebooted && is_persisted(change));
+    let netns = begun.netns.as_deref().filter(|_| gone.is_none());
+    let fates = namespace::inside(netns, || {
+        let fate = |change: &&Changed| match gone {
+            Some(why) if !is_here(change) => Fate::Gone(why),
+            _ => restore(access, change),
+        };
+        changes.iter().map(fate).collect::<Vec<_>>()
+    })?;
+    let taken = changes.into_iter().zip(fates).map(|(change, fate)| Taken { change: change.clone(), fate });
+    let mut reverted = Reverted { id: written.id, taken: taken.collect(), file, unwritten: None };
+    let mut left: Vec<String> = reverted
+        .taken
+        .iter()
+        .filter(|taken| taken.fate.is_left())
+        .map(|taken| taken.change.setting.clone())
+        .collect();
+    left.extend(
+        reverted.file.iter().filter(|(_, kept)| kept.is_some()).map(|(file, _)| file.display().to_string()),
+    );
+    unwritten = unwritten.or(note(&Record::Reverted { at, left }));
+    reverted.unwritten = unwritten;
+    if let Some(timer) = written.timer() {
+        timer::disarm(timer);
+    }
+    Ok(reverted)
+}
+
+/// Gives a setting its old value back, if it still has the new one.
+fn restore(access: &Access<'_>, change: &Changed) -> Fate {
+    let failed = |why: String| Fate::Failed { why };
+    let setting: Setting = match change.setting.parse() {
+        Ok(setting) => setting,
+        Err(error) => return failed(format!("{error}")),
+    };
+    let current = match access.read(&setting) {
+        Ok(current) => current,
+        Err(error) => return failed(format!("it cannot be read: {error}")),
+    };
+    match decide(&setting, change, &current) {
+        Decision::Keep => Fate::WasBack,
+        Decision::LeaveAlone => Fate::Foreign { value: current },
+        Decision::Restore => match access.write(&setting, &change.new, &change.old) {
+            Err(error) => failed(error.to_string()),
+            Ok(()) => match access.read(&setting) {
+                Ok(became) if decide(&setting, change, &became) == Decision::Keep => Fate::Restored,
+                Ok(became) => {
+                    failed(format!("it was set to \"{}\", of which the kernel made \"{became}\"", change.old))
+                }
+                Err(error) => failed(format!("it cannot be read back: {error}")),
+            },
+        },
+    }
+}
+
+/// Removes the file that keeps sysctls over a reboot, unless somebody changed it.
+fn remove(file: &std::path::Path, text: &str) -> Result<(), String> {
+    match fs::read_to_string(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.to_string()),
+        // A kill may have left its beginning.
+        Ok(found) if text.starts_with(&found) => fs::remove_file(file).map_err(|error| error.to_string()),
+        Ok(_) => Err("it was edited since: left alone".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_new_value_is_replaced() {
+        let setting: Setting = "sysctl net.ipv4.tcp_rmem".parse().expect("a setting");
+        let changed = Changed {
+            setting: setting.to_string(),
+            old: "4096 131072 6291456".to_owned(),
+            new: "4096 131072 20971520".to_owned(),
+        };
+        for (current, decision) in [
+            ("4096\t131072\t20971520\n", Decision::Restore),
+            ("4096\t131072\t6291456", Decision::Keep),
+            ("4096 131072 20971521", Decision::LeaveAlone),
+            ("", Decision::LeaveAlone),
+        ] {
+            assert_eq!(decide(&setting, &changed, current), decision, "{current}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The JSON of `slowpath tune apply`, `status` and `revert`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use slowpath_tune::journal::{Changed, Timer};
+use slowpath_tune::{Applied, Entry, Error, Fate, Force, Reverted, State};
+
+/// What was applied (schema slowpath/tune-apply/1).
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/tune-apply/1")]
+pub struct ApplyDocument {
+    /// `slowpath/tune-apply/1`.
+    schema: &'static str,
+    /// The plan's number in the journal.
+    id: u32,
+    /// The changes, each read back.
+    changes: Vec<Change>,
+    /// When it reverts by itself, in seconds since 1970; null if it does not.
+    ends: Option<u64>,
+    /// What reverts it by itself; null if nothing does.
+    timer: Option<Watch>,
+    /// The file that keeps the sysctls over a reboot; null without one.
+    persisted: Option<String>,
+    /// The settings that this file does not keep.
+    not_persisted: Vec<String>,
+}
+
+/// A change of a setting.
+#[derive(Serialize, JsonSchema)]
+struct Change {
+    /// The setting, as in the plan: `sysctl net.ipv4.tcp_rmem`.
+    setting: String,
+    /// Its value before.
+    old: String,
+    /// Its value after.
+    new: String,
+}
+
+/// What reverts a plan by itself.
+#[derive(Serialize, JsonSchema)]
+struct Watch {
+    /// `systemd` or `watcher`.
+    kind: &'static str,
+    /// The unit of systemd; null for a process of slowpath.
+    unit: Option<String>,
+    /// The id of the process; null for systemd.
+    pid: Option<u32>,
+}
+
+/// What is applied (schema slowpath/tune-status/1).
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/tune-status/1")]
+pub struct StatusDocument {
+    /// `slowpath/tune-status/1`.
+    schema: &'static str,
+    /// The plans, the last one first.
+    plans: Vec<PlanStatus>,
+    /// Plans whose journal cannot be read, with the reason.
+    unread: Vec<String>,
+}
+
+/// A plan of the journal.
+#[derive(Serialize, JsonSchema)]
+struct PlanStatus {
+    /// Its number.
+    id: u32,
+    /// The name of its file.
+    plan: String,
+    /// What it is for.
+    goal: String,
+    /// `applied`, `busy`, `interrupted`, `undone`, `reverted` or `gone` (with a boot or a network namespace).
+    state: &'static str,
+    /// Why a change failed, for `undone`; who is at it, for `busy`; null otherwise.
+    reason: Option<String>,
+    /// When it was applied, in seconds since 1970.
+    at: u64,
+    /// When it reverts by itself, in seconds since 1970; null if it does not.
+    ends: Option<u64>,
+    /// What reverts it by itself; null if nothing does.
+    timer: Option<Watch>,
+    /// Whether what would revert it by itself is gone.
+    has_lost_timer: bool,
+    /// When it was reverted, in seconds since 1970; null if it was not.
+    reverted_at: Option<u64>,
+    /// The settings that a revert left, with the reason in its output.
+    left: Vec<String>,
+    /// The user's id.
+    uid: u32,
+    /// The user's name before `sudo`.
+    sudo_user: Option<String>,
+    /// The name of the network namespace; null for that of the program.
+    netns: Option<String>,
+    /// The inode of the network namespace.
+    netns_inode: u64,
+    /// The id of the boot.
+    boot: String,
+    /// The file that keeps the sysctls over a reboot; null without one.
+    persisted: Option<String>,
+    /// The changes.
+    changes: Vec<ChangeStatus>,
+}
+
+/// A change of a plan, as it is now.
+#[derive(Serialize, JsonSchema)]
+struct ChangeStatus {
+    /// The setting, as in the plan.
+    setting: String,
+    /// Its value before.
+    old: String,
+    /// Its value after.
+    new: String,
+    /// `in-force`, `back`, `drifted`, `unknown`, or `closed` for a plan that is reverted or undone.
+    force: &'static str,
+    /// Its value, for `drifted`; why it is not known, for `unknown`; null otherwise.
+    detail: Option<String>,
+}
+
+/// What was reverted (schema slowpath/tune-revert/1).
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "slowpath/tune-revert/1")]
+pub struct RevertDocument {
+    /// `slowpath/tune-revert/1`.
+    schema: &'static str,
+    /// The plan's number in the journal.
+    id: u32,
+    /// Whether everything is back.
+    whole: bool,
+    /// The settings, the last changed first.
+    settings: Vec<Taken>,
+    /// The file that kept the sysctls over a reboot; null without one.
+    persisted: Option<String>,
+    /// Why that file is still there; null if it is not.
+    persisted_left: Option<String>,
+    /// Why the journal does not have the revert; null if it has it.
+    unwritten: Option<String>,
+}
+
+/// A setting that was taken back.
+#[derive(Serialize, JsonSchema)]
+struct Taken {
+    /// The setting, as in the plan.
+    setting: String,
+    /// Its value before the plan.
+    old: String,
+    /// Its value by the plan.
+    new: String,
+    /// `restored`, `was-back`, `foreign` (changed by somebody else: left alone), `gone` or `failed`.
+    fate: &'static str,
+    /// The value of somebody else, or the reason; null otherwise.
+    detail: Option<String>,
+}
+
+impl Change {
+    fn of(changed: &Changed) -> Self {
+        let Changed { setting, old, new } = changed.clone();
+        Self { setting, old, new }
+    }
+}
+
+impl Watch {
+    fn of(timer: &Timer) -> Self {
+        match timer {
+            Timer::Systemd { unit } => Self { kind: "systemd", unit: Some(unit.clone()), pid: None },
+            Timer::Watcher { pid } => Self { kind: "watcher", unit: None, pid: Some(*pid) },
+        }
+    }
+}
+
+impl ApplyDocument {
+    /// The document of a plan that was applied.
+    pub fn of(applied: &Applied) -> Self {
+        Self {
+            schema: "slowpath/tune-apply/1",
+            id: applied.id,
+            changes: applied.changes.iter().map(Change::of).collect(),
+            ends: applied.ends,
+            timer: applied.timer.as_ref().map(Watch::of),
+            persisted: applied.persisted.as_ref().map(|file| file.display().to_string()),
+            not_persisted: applied.not_persisted.clone(),
+        }
+    }
+}
+
+impl StatusDocument {
+    /// The document of a journal.
+    pub fn of(status: &[Result<Entry, Error>]) -> Self {
+        Self {
+            schema: "slowpath/tune-status/1",
+            plans: status.iter().flatten().map(PlanStatus::of).collect(),
+            unread: status.iter().filter_map(|entry| entry.as_ref().err()).map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl PlanStatus {
+    fn of(entry: &Entry) -> Self {
+        let (written, begun) = (&entry.written, entry.written.begun.clone());
+        let (state, reason) = match &entry.state {
+            State::Applied => ("applied", None),
+            State::Busy { holder } => ("busy", Some(holder.clone())),
+            State::Interrupted => ("interrupted", None),
+            State::Undone => ("undone", written.undone().map(str::to_owned)),
+            State::Reverted => ("reverted", None),
+            State::Gone => ("gone", None),
+        };
+        let changes = entry.changes.iter().map(|(changed, force)| {
+            let (force, detail) = match force {
+                Force::InForce => ("in-force", None),
+                Force::Back => ("back", None),
+                Force::Closed => ("closed", None),
+                Force::Drifted { value } => ("drifted", Some(value.clone())),
+                Force::Unknown { why } => ("unknown", Some(why.clone())),
+            };
+            let Changed { setting, old, new } = changed.clone();
+            ChangeStatus { setting, old, new, force, detail }
+        });
+        Self {
+            id: written.id,
+            plan: begun.plan,
+            goal: begun.goal,
+            state,
+            reason,
+            at: begun.at,
+            ends: begun.ends,
+            timer: written.timer().map(Watch::of),
+            has_lost_timer: entry.has_lost_timer,
+            reverted_at: written.reverted().map(|(at, _)| at),
+            left: written.reverted().map_or_else(Vec::new, |(_, left)| left.to_vec()),
+            uid: begun.uid,
+            sudo_user: begun.sudo_user,
+            netns: begun.netns,
+            netns_inode: begun.netns_inode,
+            boot: begun.boot,
+            persisted: written.persisted().map(|(file, _)| file.display().to_string()),
+            changes: changes.collect(),
+        }
+    }
+}
+
+impl RevertDocument {
+    /// The document of a plan that was reverted.
+    pub fn of(reverted: &Reverted) -> Self {
+        let settings = reverted.taken.iter().map(|taken| {
+            let (fate, detail) = match &taken.fate {
+                Fate::Restored => ("restored", None),
+                Fate::WasBack => ("was-back", None),
+                Fate::Foreign { value } => ("foreign", Some(value.clone())),
+                Fate::Gone(why) => ("gone", Some((*why).to_owned())),
+                Fate::Failed { why } => ("failed", Some(why.clone())),
+            };
+            let Changed { setting, old, new } = taken.change.clone();
+            Taken { setting, old, new, fate, detail }
+        });
+        Self {
+            schema: "slowpath/tune-revert/1",
+            id: reverted.id,
+            whole: reverted.is_whole(),
+            settings: settings.collect(),
+            persisted: reverted.file.as_ref().map(|(file, _)| file.display().to_string()),
+            persisted_left: reverted.file.as_ref().and_then(|(_, kept)| kept.clone()),
+            unwritten: reverted.unwritten.clone(),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The text of `slowpath tune`.
+
+use crate::terminal::Look;
+use slowpath_model::shown;
+use slowpath_model::units::counted;
+use slowpath_tune::journal::{Changed, Timer};
+use slowpath_tune::{Applied, Entry, Error, Fate, Force, Plan, Reverted, State, utc_text};
+use std::io::{self, Write};
+
+/// Plans that are reverted or undone; further ones are counted.
+const MOST_CLOSED: usize = 5;
+
+fn change_line(changed: &Changed) -> String {
+    format!("{}: {} → {}", changed.setting, changed.old, changed.new)
+}
+
+/// Prints what a plan that was written would change, and what it leaves to a person.
+///
+/// # Errors
+/// The errors of `out`.
+pub fn planned(plan: &Plan, file: &str, look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let goal = &plan.made.goal;
+    if plan.changes.is_empty() {
+        look.strong_paragraph(out, &format!("Nothing to apply for {goal}."))?;
+    } else {
+        let text = format!(
+            "{} planned for {goal}, in {}.",
+            counted(plan.changes.len() as u64, "change"),
+            shown::line(file)
+        );
+        look.strong_paragraph(out, &text)?;
+    }
+    for planned in &plan.changes {
+        writeln!(out, "  {}: {} → {}", planned.setting, planned.now, planned.then)?;
+        look.faint_paragraph(out, "    ", &format!("risk: {}", planned.setting.risk()))?;
+    }
+    for hand in &plan.by_hand {
+        writeln!(out, "  by hand: {}", hand.command)?;
+        look.faint_paragraph(out, "    ", &format!("{} ({})", hand.not_applied, hand.finding))?;
+    }
+    if !plan.changes.is_empty() {
+        writeln!(out, "Read it, then: slowpath tune apply {}", shown::word(file))?;
+    }
+    Ok(())
+}
+
+/// Prints what was applied, and how it is taken back.
+///
+/// # Errors
+/// The errors of `out`.
+pub fn applied(applied: &Applied, look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let number = counted(applied.changes.len() as u64, "setting");
+    look.strong_paragraph(out, &format!("Plan {} is applied: {number} changed and verified.", applied.id))?;
+    for changed in &applied.changes {
+        writeln!(out, "  {}", change_line(changed))?;
+    }
+    if let (Some(ends), Some(timer)) = (applied.ends, &applied.timer) {
+        look.paragraph(out, "", &ending(ends, timer))?;
+    }
+    if let Some(file) = &applied.persisted {
+        look.paragraph(out, "", &format!("{} keeps the sysctls over a reboot.", file.display()))?;
+    }
+    if !applied.not_persisted.is_empty() {
+        look.paragraph(
+            out,
+            "",
+            &format!("These do not last over a reboot: {}.", applied.not_persisted.join(", ")),
+        )?;
+    }
+    writeln!(out, "To take it back: slowpath tune revert {}", applied.id)
+}
+
+fn ending(ends: u64, timer: &Timer) -> String {
+    let by = match timer {
+        Timer::Systemd { unit } => format!("systemd's timer {unit}"),
+        Timer::Watcher { pid } => format!("process {pid} of slowpath"),
+    };
+    format!("It reverts by itself at {}, by {by}.", utc_text(ends))
+}
+
+/// Prints what became of each setting.
+///
+/// # Errors
+/// The errors of `out`.
+pub fn reverted(reverted: &Reverted, look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let left = reverted.taken.iter().filter(|taken| taken.fate.is_left()).count();
+    let verdict = match (reverted.is_whole(), left) {
+        (true, _) => format!("Plan {} is reverted.", reverted.id),
+        (false, 0) => format!("Plan {} is reverted, except for a file.", reverted.id),
+        (false, _) => {
+            format!("Plan {} is reverted, except for {}.", reverted.id, counted(left as u64, "setting"))
+        }
+    };
+    look.strong_paragraph(out, &verdict)?;
+    for taken in &reverted.taken {
+        let Changed { setting, old, .. } = &taken.change;
+        let text = match &taken.fate {
+            Fate::Restored => format!("{setting}: {old} again"),
+            Fate::WasBack => format!("{setting}: was {old} already"),
+            Fate::Foreign { value } => {
+                format!("{setting}: changed by somebody else since, to {value}: left alone (it was {old})")
+            }
+            Fate::Gone(why) => format!("{setting}: {why}"),
+            Fate::Failed { why } => format!("{setting}: not restored to {old}: {why}"),
+        };
+        writeln!(out, "  {}", shown::line(&text))?;
+    }
+    match &reverted.file {
+        Some((file, None)) => writeln!(out, "  {}: removed", file.display())?,
+        Some((file, Some(why))) => writeln!(out, "  {}: {why}", file.display())?,
+        None => {}
+    }
+    if let Some(why) = &reverted.unwritten {
+        look.paragraph(out, "", &format!("The journal does not have this revert: {why}."))?;
+    }
+    Ok(())
+}
+
+/// Prints the plans of a journal.
+///
+/// # Errors
+/// The errors of `out`.
+pub fn status(status: &[Result<Entry, Error>], look: &Look, out: &mut impl Write) -> io::Result<()> {
+    if status.is_empty() {
+        return writeln!(out, "Nothing was applied.");
+    }
+    let mut closed = 0;
+    for (index, entry) in status.iter().enumerate() {
+        if entry.as_ref().is_ok_and(|entry| entry.written.is_closed()) {
+            closed += 1;
+            if closed > MOST_CLOSED {
+                continue;
+            }
+        }
+        if index > 0 {
+            writeln!(out)?;
+        }
+        match entry {
+            Ok(entry) => print_entry(entry, look, out)?,
+            Err(error) => look.paragraph(out, "", &error.to_string())?,
+        }
+    }
+    if closed <= MOST_CLOSED {
+        return Ok(());
+    }
+    let more = counted((closed - MOST_CLOSED) as u64, "older plan");
+    writeln!(out, "\n{more} reverted or undone; --json lists all.")
+}
+
+fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let (written, begun) = (&entry.written, &entry.written.begun);
+    let at = utc_text(begun.at);
+    let state = match &entry.state {
+        State::Applied => format!("is applied since {at}"),
+        State::Busy { holder } => format!("is in use: {holder}"),
+        State::Interrupted => {
+            format!(
+                "was interrupted at {at}; slowpath tune revert {} takes back what was changed",
+                written.id
+            )
+        }
+        State::Undone => format!("failed at {at}, and is undone: {}", written.undone().unwrap_or_default()),
+        State::Reverted => match written.reverted() {
+            Some((at, [])) => format!("was reverted at {}", utc_text(at)),
+            Some((at, left)) => format!("was reverted at {}, except for {}", utc_text(at), left.join(", ")),
+            None => "was reverted".to_owned(),
+        },
+        State::Gone => {
+            format!(
+                "was applied at {at}, and did not last: the host was restarted, or the network namespace is gone"
+            )
+        }
+    };
+    look.strong_paragraph(out, &format!("Plan {} {state}.", written.id))?;
+    let by = begun
+        .sudo_user
+        .as_ref()
+        .map_or_else(|| format!("user {}", begun.uid), |name| format!("{name} (sudo)"));
+    let at =
+        begun.netns.as_ref().map_or_else(String::new, |name| format!(", in the network namespace {name}"));
+    let goal = if begun.goal.is_empty() { String::new() } else { format!(" for {}", begun.goal) };
+    look.faint_paragraph(out, "  ", &format!("{}{goal}, by {by}{at}", begun.plan))?;
+    if matches!(entry.state, State::Reverted | State::Undone) {
+        return Ok(());
+    }
+    if let (Some(ends), Some(timer)) = (begun.ends, written.timer()) {
+        let text = if entry.has_lost_timer {
+            let id = written.id;
+            format!("It was to revert by itself, but what would do so is gone: slowpath tune revert {id}")
+        } else {
+            ending(ends, timer)
+        };
+        look.paragraph(out, "  ", &text)?;
+    }
+    if let Some((file, _)) = written.persisted() {
+        writeln!(out, "  {} keeps the sysctls over a reboot", file.display())?;
+    }
+    for (changed, force) in &entry.changes {
+        let force = match force {
+            Force::InForce => "in force".to_owned(),
+            Force::Back => "has its old value again".to_owned(),
+            Force::Closed => continue,
+            Force::Drifted { value } => format!("changed by somebody else since, to {value}"),
+            Force::Unknown { why } => format!("not known: {why}"),
+        };
+        writeln!(out, "  {}; {}", shown::line(&change_line(changed)), shown::line(&force))?;
+    }
+    Ok(())
+}
+
+/// Whether all that is applied is in force.
+pub fn is_in_order(status: &[Result<Entry, Error>]) -> bool {
+    status.iter().all(|entry| match entry {
+        Ok(entry) => match entry.state {
+            _ if entry.has_lost_timer => false,
+            State::Applied => entry.changes.iter().all(|(_, force)| *force == Force::InForce),
+            State::Interrupted => false,
+            State::Busy { .. } | State::Undone | State::Reverted | State::Gone => true,
+        },
+        Err(_) => false,
+    })
+}
