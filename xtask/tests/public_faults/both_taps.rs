@@ -246,9 +246,21 @@ fn request_that_never_arrives_is_a_peer_gone_in_both_directions() {
                 201 + 2 * n,
             );
         }
-        for (n, at) in [60.0, 60.3, 60.9, 62.1, 64.5, 69.3].iter().enumerate().filter(|_| at_client) {
-            lines +=
-                &format!("{at:.6} > P. 301:401(100) ack 4201 win 502 // frame 0 id {} ttl 64\n", 300 + n);
+        // The client retransmits its request, and the server in the end its FIN, once, each in vain.
+        let tries = [0.0, 0.3, 0.9, 2.1, 4.5, 9.3].iter().enumerate();
+        for (n, after) in tries.filter(|(n, _)| at_client || n % 5 == 0) {
+            lines += &match at_client {
+                true => format!(
+                    "{:.6} > P. 301:401(100) ack 4201 win 502 // frame 0 id {} ttl 64\n",
+                    60.0 + after,
+                    300 + n
+                ),
+                false => format!(
+                    "{:.6} < F. 4201:4201(0) ack 301 win 509 // frame 0 id {} ttl 64\n",
+                    62.0 + after,
+                    60 + n
+                ),
+            };
         }
         script(&lines)
     };

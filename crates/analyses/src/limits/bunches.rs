@@ -29,14 +29,26 @@ const LEAST_SEGMENTS: u64 = 2;
 /// Few programs write more often, in nanoseconds: a tick of most kernels (`CONFIG_HZ`).
 const TIMER: i64 = 4_000_000;
 
+/// A segment of new data.
+#[derive(Clone, Copy, Debug)]
+pub struct New {
+    /// Its payload in bytes.
+    pub len: u32,
+    /// It is no full segment.
+    pub is_short: bool,
+    /// It has the push flag.
+    pub is_pushed: bool,
+}
+
 /// The bunches of one direction, next to its sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bunches {
-    /// The current bunch: its first and last segment, its bytes, and whether no segment was short.
+    /// The current bunch: its first and last segment, its bytes, and whether no segment was short, or one pushed.
     first: Instant,
     last: Instant,
     bytes: u64,
     is_full: bool,
+    is_pushed: bool,
     /// The pace of the last bunches, in bit/s; how many had it since when, and how many of them no ACK triggered.
     pace: f64,
     run: u32,
@@ -55,17 +67,18 @@ pub struct Bunches {
 }
 
 impl Bunches {
-    /// New data was sent after `prompt`: `len` bytes, in full segments of `mss` or with a short one. Returns whether a bunch
-    /// began.
+    /// New data was sent after `prompt`, in full segments of `mss` or with a short one. Returns whether a bunch began.
     #[inline]
-    pub fn on_segment(&mut self, at: Instant, len: u32, is_short: bool, mss: u32, prompt: Prompt) -> bool {
+    pub fn on_segment(&mut self, at: Instant, new: New, mss: u32, prompt: Prompt) -> bool {
+        let New { len, is_short, is_pushed } = new;
         let begins = at.nanos_since(self.last) > PAUSE;
         if begins {
             self.end(at, mss, prompt);
-            (self.first, self.bytes, self.is_full) = (at, 0, true);
+            (self.first, self.bytes, self.is_full, self.is_pushed) = (at, 0, true, false);
         }
         self.bytes += u64::from(len);
         self.is_full &= !is_short;
+        self.is_pushed |= is_pushed;
         self.last = at;
         begins
     }
@@ -76,7 +89,10 @@ impl Bunches {
         self.sent += self.bytes;
         let unprompted = matches!(prompt, Prompt::Nothing | Prompt::Soon);
         let is_bunch = self.is_full && (LEAST_SEGMENTS * u64::from(mss)..=LARGEST).contains(&self.bytes);
-        self.blocks.on_bunch(at, self.bytes, unprompted, is_bunch);
+        // What a shaper takes apart is pushed at the end of a super-packet only, and what a program writes each time.
+        let is_written = self.is_pushed && self.is_full && self.bytes == u64::from(mss);
+        let is_other = !is_bunch && !(self.is_full && self.bytes == u64::from(mss));
+        self.blocks.on_bunch(at, self.bytes, [unprompted, is_other, is_written]);
         if is_bunch && (rate - self.pace).abs() <= thresholds::PACE_SPREAD * self.pace {
             self.run = self.run.saturating_add(1);
             self.unprompted += u32::from(unprompted);
@@ -134,12 +150,13 @@ impl Bunches {
 /// (`bbr_cycle_rand`, 6.18).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blocks {
-    /// The current block: since when, its bunches, those that no ACK triggered and those that are none of a clock, and its
-    /// bytes.
+    /// The current block: since when, its bunches, those that no ACK triggered, that are none of a clock and that a program
+    /// may have written, and its bytes.
     from: Instant,
     bunches: u32,
     unprompted: u32,
     others: u32,
+    written: u32,
     bytes: u64,
     /// The rate in bit/s that blocks have had since then; how many did, and how many, or how many in a row, did not.
     rate: f64,
@@ -151,27 +168,31 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// A bunch of `bytes` was sent, of its own accord and as a clock sends it or not, and the next one begins at `at`.
+    /// A bunch of `bytes` was sent, and the next one begins at `at`: whether no ACK triggered it, whether a clock does not send
+    /// such, and whether a program may have written it.
     #[inline]
-    fn on_bunch(&mut self, at: Instant, bytes: u64, is_own: bool, is_bunch: bool) {
+    fn on_bunch(&mut self, at: Instant, bytes: u64, [is_own, is_other, is_written]: [bool; 3]) {
         if self.bunches == 0 {
             // Its first bunch is that of the block before: a block begins with a bunch.
             self.from = at;
         } else {
             self.bytes += bytes;
             self.unprompted += u32::from(is_own);
-            self.others += u32::from(!is_bunch);
+            self.others += u32::from(is_other);
+            self.written += u32::from(is_written);
         }
         self.bunches += 1;
         if self.bunches > thresholds::BLOCK_BUNCHES {
             self.end(at);
-            (self.from, self.bunches, self.unprompted, self.others, self.bytes) = (at, 1, 0, 0, 0);
+            (self.from, self.bunches, self.unprompted, self.others, self.written, self.bytes) =
+                (at, 1, 0, 0, 0, 0);
         }
     }
 
     fn end(&mut self, at: Instant) {
         let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.from).max(1) as f64;
         let is_own = self.others == 0
+            && self.written * 2 <= thresholds::BLOCK_BUNCHES
             && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(thresholds::BLOCK_BUNCHES);
         if is_own && (rate - self.rate).abs() <= thresholds::BLOCK_SPREAD * self.rate {
             self.run = self.run.saturating_add(1);
@@ -214,7 +235,8 @@ mod tests {
             let segments = sizes[n % 2];
             for nth in 0..segments {
                 let len = if nth + 1 == segments { tail } else { 1000 };
-                bunches.on_segment(at.plus_nanos(nth * US), len, len < 1000, 1000, prompt);
+                let new = New { len, is_short: len < 1000, is_pushed: false };
+                bunches.on_segment(at.plus_nanos(nth * US), new, 1000, prompt);
             }
             at = at.plus_nanos(pause((segments - 1) * 1000 + i64::from(tail)));
         }
@@ -272,12 +294,29 @@ mod tests {
         assert!(bunches.have_one_pace(1000, 8 * MS) && !bunches.have_one_pace(1000, 20 * MS));
     }
 
+    /// Four hundred single segments, pushed or not, each followed by a millisecond.
+    fn singles_have_one_rate(is_pushed: impl Fn(i64) -> bool) -> bool {
+        let (mut bunches, mut at) = (Bunches::default(), Instant::START.plus_nanos(MS));
+        for nth in 0..400 {
+            let new = New { len: 1000, is_short: false, is_pushed: is_pushed(nth) };
+            bunches.on_segment(at, new, 1000, Prompt::Nothing);
+            at = at.plus_nanos(MS);
+        }
+        bunches.blocks().have_one_rate(at, 2 * MS)
+    }
+
+    #[test]
+    fn segments_of_a_program_are_pushed_one_by_one() {
+        assert!(singles_have_one_rate(|nth| nth % 4 == 0), "ends of super-packets");
+        assert!(!singles_have_one_rate(|_| true));
+    }
+
     /// Four hundred bunches of two segments, each followed by the pause that `pause` has it of its number.
     fn have_one_rate(prompt: Prompt, tail: u32, pause: impl Fn(i64) -> i64, rtt: i64) -> bool {
         let (mut bunches, mut at) = (Bunches::default(), Instant::START.plus_nanos(MS));
         for nth in 0..400 {
             for len in [1000, tail] {
-                bunches.on_segment(at, len, len < 1000, 1000, prompt);
+                bunches.on_segment(at, New { len, is_short: len < 1000, is_pushed: false }, 1000, prompt);
             }
             at = at.plus_nanos(pause(nth));
         }

@@ -229,7 +229,7 @@ pub fn is_of_bunches(stretch: &Stretch, overview: &Overview) -> bool {
 
 /// Whether a clock of the host sent `stretch`, at a rate that the sender did not learn from losses.
 pub fn is_clocked(stretch: &Stretch, overview: &Overview) -> bool {
-    stretch.marks.has(Marks::CLOCKED) && is_not_learnt(stretch, overview)
+    stretch.marks.has(Marks::CLOCKED) && stretch.emptied == 0 && is_not_learnt(stretch, overview)
 }
 
 const fn is_not_learnt(stretch: &Stretch, overview: &Overview) -> bool {

@@ -15,7 +15,7 @@ mod unstamped;
 pub use finished::Finished;
 
 use super::answer::Answer;
-use super::bunches::Bunches;
+use super::bunches::{Bunches, New};
 use super::episodes::Episodes;
 use super::other_scale::OtherScale;
 use super::pace::{FromAfar, Reactions};
@@ -28,7 +28,7 @@ use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto, micros};
 use beyond::Beyond;
 use nagle::Nagle;
-use slowpath_model::{Instant, Segment, StreamOffset};
+use slowpath_model::{Flags, Instant, Segment, StreamOffset};
 use std::collections::VecDeque;
 use unstamped::Unstamped;
 
@@ -544,7 +544,8 @@ impl Track {
                 }
                 self.prompt = self.prompted_by(at, near, rto);
                 if near.is_here() {
-                    self.note_bunch(at, segment.len, is_short, rto);
+                    let is_pushed = segment.flags.has(Flags::PSH);
+                    self.note_bunch(at, New { len: segment.len, is_short, is_pushed }, rto);
                     if is_short || !self.nagle.is_idle() {
                         self.note_nagle(at, segment, is_short, rto);
                     }

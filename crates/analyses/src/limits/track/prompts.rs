@@ -1,6 +1,7 @@
 //! What triggered the sender's new data: an ACK, payload of the other end, or neither.
 
 use super::{SHORTEST_WAIT, Track};
+use crate::limits::bunches::New;
 use crate::limits::stretch::{Hold, Marks, Prompt, Stretch};
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
@@ -152,8 +153,8 @@ impl Track {
 
     /// New data was sent next to the tap.
     #[inline]
-    pub(super) fn note_bunch(&mut self, at: Instant, len: u32, is_short: bool, rto: &LinuxRto) {
-        let begins = self.bunches.on_segment(at, len, is_short, self.mss, self.prompt);
+    pub(super) fn note_bunch(&mut self, at: Instant, new: New, rto: &LinuxRto) {
+        let begins = self.bunches.on_segment(at, new, self.mss, self.prompt);
         if !begins {
             return;
         }
