@@ -29,6 +29,33 @@ const LEAST_SEGMENTS: u64 = 2;
 /// Few programs write more often, in nanoseconds: a tick of most kernels (`CONFIG_HZ`).
 const TIMER: i64 = 4_000_000;
 
+/// The bytes of the smallest and the largest of some bunches.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    smallest: u64,
+    largest: u64,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Self { smallest: u64::MAX, largest: 0 }
+    }
+}
+
+impl Sizes {
+    fn add(&mut self, bytes: u64) {
+        (self.smallest, self.largest) = (self.smallest.min(bytes), self.largest.max(bytes));
+    }
+
+    /// Whether a program's timer may have sent them: they are of one size, and no more frequent than that.
+    fn may_be_of_a_timer(&self, lasted: i64, bunches: i64, mss: u32) -> bool {
+        let (part, of) = thresholds::PACE_SIZES;
+        lasted >= TIMER * bunches
+            && self.smallest / part > self.largest / of
+            && self.largest > LEAST_SEGMENTS * u64::from(mss)
+    }
+}
+
 /// A segment of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct New {
@@ -57,7 +84,7 @@ pub struct Bunches {
     sent: u64,
     unprompted: u32,
     /// The bytes of the smallest and the largest of them.
-    sizes: (u64, u64),
+    sizes: Sizes,
     /// How many bunches did not have it, and how many of them in a row.
     missed: u32,
     off: u32,
@@ -90,15 +117,14 @@ impl Bunches {
         let unprompted = matches!(prompt, Prompt::Nothing | Prompt::Soon);
         let is_bunch = self.is_full && (LEAST_SEGMENTS * u64::from(mss)..=LARGEST).contains(&self.bytes);
         // What a shaper takes apart is pushed at the end of a super-packet only, and what a program writes each time.
-        let is_written = self.is_pushed && self.is_full && self.bytes == u64::from(mss);
-        let is_other = !is_bunch && !(self.is_full && self.bytes == u64::from(mss));
-        self.blocks.on_bunch(at, self.bytes, [unprompted, is_other, is_written]);
+        let is_single = self.is_full && self.bytes == u64::from(mss);
+        let is_other = !(is_bunch || is_single);
+        self.blocks.on_bunch(at, self.bytes, [unprompted, is_other, is_single && self.is_pushed]);
         if is_bunch && (rate - self.pace).abs() <= thresholds::PACE_SPREAD * self.pace {
             self.run = self.run.saturating_add(1);
             self.unprompted += u32::from(unprompted);
             self.pace += (rate - self.pace) / 8.0;
-            let (smallest, largest) = self.sizes;
-            self.sizes = (smallest.min(self.bytes), largest.max(self.bytes));
+            self.sizes.add(self.bytes);
             self.off = 0;
             return;
         }
@@ -110,7 +136,7 @@ impl Bunches {
                 pace,
                 since: at,
                 last: self.last,
-                sizes: (self.bytes, self.bytes),
+                sizes: Sizes { smallest: self.bytes, largest: self.bytes },
                 blocks: self.blocks,
                 ..Self::default()
             };
@@ -121,16 +147,11 @@ impl Bunches {
     /// caused it.
     pub fn have_one_pace(&self, mss: u32, rtt: i64) -> bool {
         let lasted = self.last.nanos_since(self.since);
-        let (smallest, largest) = self.sizes;
-        let (part, of) = thresholds::PACE_SIZES;
-        let is_timer = lasted >= TIMER * i64::from(self.run)
-            && smallest / part > largest / of
-            && largest > LEAST_SEGMENTS * u64::from(mss);
         self.run >= thresholds::PACE_BUNCHES
             && lasted >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
             && f64::from(self.missed) <= (1.0 - thresholds::PACE_SHARE) * f64::from(self.run)
             && self.sent as f64 * 8e9 >= thresholds::PACE_KEPT * self.pace * lasted as f64
-            && !is_timer
+            && !self.sizes.may_be_of_a_timer(lasted, self.run.into(), mss)
             && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(self.run)
     }
 
@@ -164,6 +185,8 @@ pub struct Blocks {
     run: u32,
     missed: u32,
     off: u32,
+    /// The bytes of the smallest and the largest bunch since then.
+    sizes: Sizes,
     is_told: bool,
 }
 
@@ -177,6 +200,7 @@ impl Blocks {
             self.from = at;
         } else {
             self.bytes += bytes;
+            self.sizes.add(bytes);
             self.unprompted += u32::from(is_own);
             self.others += u32::from(is_other);
             self.written += u32::from(is_written);
@@ -207,11 +231,13 @@ impl Blocks {
         }
     }
 
-    /// Whether they have had one rate for many RTTs of `rtt` nanoseconds.
-    pub fn have_one_rate(&self, at: Instant, rtt: i64) -> bool {
+    /// Whether they have had one rate for many RTTs of `rtt` nanoseconds, and most likely not by a program's timer.
+    pub fn have_one_rate(&self, at: Instant, mss: u32, rtt: i64) -> bool {
+        let bunches = i64::from((self.run + self.missed) * thresholds::BLOCK_BUNCHES);
         self.run >= thresholds::BLOCKS
             && self.missed * thresholds::BLOCKS_MISSED_PART <= self.run
             && at.nanos_since(self.since) >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
+            && !self.sizes.may_be_of_a_timer(at.nanos_since(self.since), bunches, mss)
     }
 
     /// When the blocks of that rate began; `None` if that was asked before.
@@ -302,7 +328,23 @@ mod tests {
             bunches.on_segment(at, new, 1000, Prompt::Nothing);
             at = at.plus_nanos(MS);
         }
-        bunches.blocks().have_one_rate(at, 2 * MS)
+        bunches.blocks().have_one_rate(at, 1000, 2 * MS)
+    }
+
+    #[test]
+    fn equal_bunches_by_a_slow_clock_may_be_a_programs() {
+        let of = |segments: i64| {
+            let (mut bunches, mut at) = (Bunches::default(), Instant::START.plus_nanos(MS));
+            for _ in 0..200 {
+                for _ in 0..segments {
+                    let new = New { len: 1000, is_short: false, is_pushed: false };
+                    bunches.on_segment(at, new, 1000, Prompt::Nothing);
+                }
+                at = at.plus_nanos(10 * MS);
+            }
+            bunches.blocks().have_one_rate(at, 1000, MS)
+        };
+        assert!(of(2) && !of(20));
     }
 
     #[test]
@@ -320,7 +362,7 @@ mod tests {
             }
             at = at.plus_nanos(pause(nth));
         }
-        bunches.blocks().have_one_rate(at, rtt)
+        bunches.blocks().have_one_rate(at, 1000, rtt)
     }
 
     #[test]

@@ -163,7 +163,7 @@ impl Track {
             let since = self.bunches.take_since();
             self.mark_paced(since, at, Marks::PACED);
         }
-        if self.bunches.blocks().have_one_rate(at, rtt) {
+        if self.bunches.blocks().have_one_rate(at, self.mss, rtt) {
             let since = self.bunches.blocks().take_since();
             self.mark_paced(since, at, Marks::CLOCKED);
         }
