@@ -9,9 +9,7 @@ use crate::outstanding::SpuriousRetransmission;
 use crate::overview::CapturedLate;
 use crate::report::FlowReport;
 use crate::summary;
-use slowpath_model::{
-    End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Segment, Sink, Vantage,
-};
+use slowpath_model::{End, Endpoint, Event, EventKind, FlowEnd, FlowId, FlowKey, Instant, Sink, Vantage};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
@@ -45,8 +43,6 @@ pub struct Analysis<L = ()> {
     #[expect(clippy::vec_box, reason = "they are moved in and out, and large")]
     spare: Vec<Box<FlowState>>,
     not_kept: NotKept,
-    /// The latest time of an event, of any flow.
-    now: Instant,
     labels: L,
 }
 
@@ -143,7 +139,6 @@ impl<L: Labels> Analysis<L> {
             closed: VecDeque::new(),
             spare: Vec::new(),
             not_kept: NotKept::default(),
-            now: Instant::from_nanos(i64::MIN),
             labels,
         }
     }
@@ -189,22 +184,6 @@ impl<L: Labels> Analysis<L> {
         })
     }
 
-    /// One analysis of flows that were shared out among `parts`, of which each has seen the events of its flows and was
-    /// told [when others passed](Self::passes). It reports the same as if it had seen them all.
-    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Option<Self> {
-        parts.into_iter().reduce(|mut all, part| {
-            let flows = all.flows.len().max(part.flows.len());
-            all.flows.resize_with(flows, || None);
-            for (slot, watched) in all.flows.iter_mut().zip(part.flows) {
-                *slot = slot.take().or(watched);
-            }
-            all.kept += part.kept;
-            all.not_kept.flows += part.not_kept.flows;
-            all.not_kept.segments += part.not_kept.segments;
-            all
-        })
-    }
-
     /// Ends the analysis and reports the flows one by one, so that the reports need not all be in memory at once. The
     /// findings have no evidence, which is needed for few of many flows: [`FlowReport::explain`] adds it.
     pub fn finish_each(self, mut each: impl FnMut(FlowReport)) -> (NotKept, L) {
@@ -236,11 +215,6 @@ impl<L: Labels> Analysis<L> {
         AnalysisReport { flows, not_kept }
     }
 
-    /// Counts a flow for which there is no room.
-    pub const fn refuse(&mut self) {
-        self.not_kept.flows += 1;
-    }
-
     fn slot(&mut self, flow: FlowId) -> Option<&mut Option<Watched>> {
         let index = usize::try_from(flow.0.checked_sub(1)?).ok()?;
         self.flows.get_mut(index)
@@ -252,33 +226,15 @@ impl<L: Labels> Analysis<L> {
         self.not_kept.segments += 1;
     }
 
-    /// A segment of a flow that is over. Whether the flow has been summed up yet depends on other flows; what becomes of
-    /// the segment does not.
-    #[cold]
-    fn late(&mut self, flow: FlowId, at: Instant, segment: &Segment) -> Judged {
-        self.sum_up(flow, FlowEnd::EndOfRecording);
-        let label = match self.slot(flow) {
-            Some(Some(Watched::Over(report))) => summary::late(report, at, segment),
-            _ => None,
-        };
-        Judged { label, spurious: 0 }
-    }
-
-    /// Events up to `at` have passed of flows that another analysis is given.
-    #[inline]
-    pub fn passes(&mut self, at: Instant) {
-        self.now = self.now.max(at);
-    }
-
-    /// Sums up a closed flow of which no more segments are expected.
+    /// Sums up a closed flow of which no more segments are expected at `at`.
     #[inline(never)]
-    fn sum_up_closed(&mut self) {
+    fn sum_up_closed(&mut self, at: Instant) {
         if let Some((oldest, closed)) = self.closed.front().copied()
-            && is_over(Some(closed), self.now)
+            && at.nanos_since(closed) > LINGER
         {
             self.closed.pop_front();
             // The receiver may have ignored a RST.
-            if matches!(self.slot(oldest), Some(Some(Watched::Live(live))) if live.closed() == Some(closed)) {
+            if matches!(self.slot(oldest), Some(Some(Watched::Live(live))) if live.is_closed()) {
                 self.sum_up(oldest, FlowEnd::EndOfRecording);
             }
         }
@@ -301,19 +257,14 @@ impl<L: Labels> Analysis<L> {
 /// How long after its close segments of a flow may still come: if the last ACK is lost, the FIN is retransmitted.
 const LINGER: i64 = 1_000_000_000;
 
-/// Whether no more segments are expected at `now` of a flow that closed at that time.
-#[inline(always)]
-fn is_over(closed: Option<Instant>, now: Instant) -> bool {
-    closed.is_some_and(|closed| now.nanos_since(closed) > LINGER)
-}
-
 /// Spare flows kept. Nearly as many flows open as close, so few are ever spare.
 const MOST_SPARE: usize = 256;
 
 impl<L: Labels> Sink for Analysis<L> {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
         if self.kept >= self.options.most_flows {
-            return self.refuse();
+            self.not_kept.flows += 1;
+            return;
         }
         let Some(index) = flow.0.checked_sub(1).map(|index| index as usize) else { return };
         if index >= self.flows.len() {
@@ -334,8 +285,6 @@ impl<L: Labels> Sink for Analysis<L> {
 
     #[inline(always)]
     fn accept(&mut self, flow: FlowId, event: &Event) {
-        let before = self.now;
-        self.passes(event.at);
         let index = flow.0.wrapping_sub(1) as usize;
         let segment = match &event.kind {
             EventKind::Seen(segment) => segment,
@@ -348,24 +297,26 @@ impl<L: Labels> Sink for Analysis<L> {
             _ => return,
         };
         let judged = match self.flows.get_mut(index) {
-            Some(Some(Watched::Live(live))) if !is_over(live.closed(), before) => {
+            Some(Some(Watched::Live(live))) => {
                 let judged = live.segment(event.at, segment);
                 if judged.spurious > 0 {
                     for (from, spurious) in live.take_spurious() {
                         self.labels.found_spurious(flow, from, &spurious);
                     }
                 }
-                if live.has_closed(event.at) {
+                if live.has_closed() {
                     self.closed.push_back((flow, event.at));
                 }
                 judged
             }
-            Some(Some(_)) => self.late(flow, event.at, segment),
+            Some(Some(Watched::Over(report))) => {
+                Judged { label: summary::late(report, event.at, segment), spurious: 0 }
+            }
             _ => return self.not_kept(),
         };
         self.labels.judged(flow, event, judged);
         if !self.closed.is_empty() {
-            self.sum_up_closed();
+            self.sum_up_closed(event.at);
         }
     }
 

@@ -37,8 +37,8 @@ pub struct FlowState {
     pub started: bool,
     /// Another flow shows that the tap is next to the responder's host.
     is_responder_here: bool,
-    /// When it closed.
-    closed: Option<Instant>,
+    /// It has closed.
+    over: bool,
 }
 
 /// The end with this index, and the other.
@@ -62,7 +62,7 @@ impl FlowState {
             ends: [EndState::new(given), EndState::new(given)],
             started: false,
             is_responder_here: false,
-            closed: None,
+            over: false,
         }
     }
 
@@ -186,21 +186,21 @@ impl FlowState {
         }
     }
 
-    /// Whether the connection closed with the segment that passed at `at`.
+    /// Whether the connection has closed since the last call.
     #[inline]
-    pub fn has_closed(&mut self, at: Instant) -> bool {
+    pub fn has_closed(&mut self) -> bool {
         let closing = &self.closing;
         let may = closing.rst[0] | closing.rst[1] | (closing.fin[0] & closing.fin[1]);
-        if !may || self.closed.is_some() || !self.is_over() {
+        if !may || self.over {
             return false;
         }
-        self.closed = Some(at);
-        true
+        self.over = self.is_over();
+        self.over
     }
 
-    /// When it closed, unless it turned out to continue.
-    pub const fn closed(&self) -> Option<Instant> {
-        self.closed
+    /// Whether it had closed at that call, and did not turn out to continue.
+    pub const fn is_closed(&self) -> bool {
+        self.over
     }
 
     /// Whether the connection is closed: both FINs acknowledged, or a reset.

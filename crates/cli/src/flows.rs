@@ -4,7 +4,7 @@ use crate::choice::{Choice, Place};
 use crate::console::{self, Console};
 use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
-use slowpath_runs::input::SharedOut;
+use slowpath_analyses::Analysis;
 use slowpath_views::rank::Selection;
 use slowpath_views::{json, terminal};
 use std::io::Write;
@@ -42,7 +42,7 @@ pub struct Flows {
 
 pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
     let options = recording::options(args.vantage, &args.file);
-    let (read, analysis) = recording::analyse(&args.file, None, console, || SharedOut::over_cpus(options))?;
+    let (read, analysis) = recording::analyse(&args.file, None, console, || Analysis::new(options))?;
     if let Some(flow) = args.choice.flow {
         recording::require(flow, analysis.has(flow), &read)?;
     }

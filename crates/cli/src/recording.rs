@@ -3,9 +3,9 @@
 use crate::console::{self, Console};
 use crate::{Outcome, choice::Place};
 use slowpath_analyses::pairing::Collector;
-use slowpath_analyses::{Analysis, AnalysisOptions};
+use slowpath_analyses::{Analysis, AnalysisOptions, Labels};
 use slowpath_model::{FlowId, Sink};
-use slowpath_runs::input::{self, Analyst, Input, Progress};
+use slowpath_runs::input::{self, Input, Progress};
 use slowpath_views::{Recording, words};
 use std::path::Path;
 
@@ -23,12 +23,12 @@ pub fn read(path: &Path, sink: &mut impl Sink, console: &Console) -> anyhow::Res
 }
 
 /// Reads all of `path` into an analysis that `fresh` makes, and into `collector`.
-pub fn analyse<A: Analyst>(
+pub fn analyse<L: Labels>(
     path: &Path,
     collector: Option<&mut Collector>,
     console: &Console,
-    fresh: impl Fn() -> A,
-) -> anyhow::Result<(Read, Analysis<A::Labels>)> {
+    fresh: impl Fn() -> Analysis<L>,
+) -> anyhow::Result<(Read, Analysis<L>)> {
     let (input, stamps, analysis) = input::analyse(path, collector, &|| progress(path, console), fresh)?;
     Ok((Read { recording: Recording::of(&input, &stamps), input }, analysis))
 }

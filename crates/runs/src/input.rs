@@ -1,11 +1,9 @@
 //! Reads the input at a path into a sink: a capture, a folder of recorded events, or a scenario, which is simulated
 //! while it is read.
 
-mod shared_out;
 mod simulated;
 
 use crate::Error;
-pub use shared_out::SharedOut;
 use simulated::Simulated;
 use slowpath_analyses::clock_steps::{ClockCorrection, ClockStep, ClockWatch, CorrectedTimes};
 use slowpath_analyses::in_order::InOrder;
@@ -121,23 +119,6 @@ pub fn read_as_recorded(
     Ok((input, Stamps { clock_steps: watch.finish(), ..Stamps::default() }))
 }
 
-/// What analyses the events of a recording.
-pub trait Analyst: Sink {
-    /// What is told the label of each segment.
-    type Labels: Labels;
-
-    /// Its analysis, when all events have passed.
-    fn whole(self) -> Analysis<Self::Labels>;
-}
-
-impl<L: Labels> Analyst for Analysis<L> {
-    type Labels = L;
-
-    fn whole(self) -> Self {
-        self
-    }
-}
-
 /// Reads all of `path` into an analysis made by `fresh`, and into `collector`. If the capture's clock was set, the file
 /// is read again without the steps. If data comes after its own acknowledgment, the file is read again in timestamp
 /// order. Also returns the timestamp problems.
@@ -145,32 +126,31 @@ impl<L: Labels> Analyst for Analysis<L> {
 /// # Errors
 ///
 /// If nothing of it can be read.
-pub fn analyse<A: Analyst>(
+pub fn analyse<L: Labels>(
     path: &Path,
     mut collector: Option<&mut Collector>,
     progress: &dyn Fn() -> Progress,
-    fresh: impl Fn() -> A,
-) -> Result<(Input, Stamps, Analysis<A::Labels>), Error> {
-    let mut analyst = fresh();
+    fresh: impl Fn() -> Analysis<L>,
+) -> Result<(Input, Stamps, Analysis<L>), Error> {
+    let mut analysis = fresh();
     let (input, mut stamps) = match &mut collector {
-        Some(collector) => read_as_recorded(path, &mut Both(&mut analyst, *collector), progress())?,
-        None => read_as_recorded(path, &mut analyst, progress())?,
+        Some(collector) => read_as_recorded(path, &mut Both(&mut analysis, *collector), progress())?,
+        None => read_as_recorded(path, &mut analysis, progress())?,
     };
     if !path.is_file() {
-        return Ok((input, stamps, analyst.whole()));
+        return Ok((input, stamps, analysis));
     }
     let steps = stamps.clock_steps.as_slice();
     if !steps.is_empty() {
-        analyst = fresh();
+        analysis = fresh();
         stamps.corrected = match collector {
             Some(collector) => {
                 collector.restart();
-                read_corrected(path, &mut Both(&mut analyst, collector), steps, progress())?
+                read_corrected(path, &mut Both(&mut analysis, collector), steps, progress())?
             }
-            None => read_corrected(path, &mut analyst, steps, progress())?,
+            None => read_corrected(path, &mut analysis, steps, progress())?,
         };
     }
-    let analysis = analyst.whole();
     stamps.late = analysis.stamped_late();
     let largest_back =
         stamps.corrected.map_or_else(|| input.largest_back_ns(), |times| times.largest_back_ns);
@@ -179,11 +159,11 @@ pub fn analyse<A: Analyst>(
     if !in_disorder && stamps.late.is_empty() {
         return Ok((input, stamps, analysis));
     }
-    analyst = fresh();
-    let mut in_order = InOrder::new(&mut analyst, out_of_order.unwrap_or(0)).with_stamped_late(&stamps.late);
+    analysis = fresh();
+    let mut in_order = InOrder::new(&mut analysis, out_of_order.unwrap_or(0)).with_stamped_late(&stamps.late);
     read_corrected(path, &mut in_order, steps, progress())?;
     in_order.finish();
-    Ok((input, stamps, analyst.whole()))
+    Ok((input, stamps, analysis))
 }
 
 /// Reads all of `path` into `sink` as if its clock had not been set at `steps`.

@@ -90,7 +90,7 @@ pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
         // The other end did not accept the RST (RFC 5961, section 3), and the connection continues.
         flow.closing.rst[reset.by.index()] = false;
         flow.closing.reset = None;
-        flow.closed = None;
+        flow.over = false;
     }
 }
 

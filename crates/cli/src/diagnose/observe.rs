@@ -8,7 +8,6 @@ use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions};
-use slowpath_runs::input::SharedOut;
 use slowpath_views::rank::{Ranker, Selection};
 use std::path::Path;
 
@@ -30,7 +29,7 @@ pub fn observe(
 ) -> anyhow::Result<Seen> {
     let (read, not_kept, pictures) = match &args.html {
         None => {
-            let fresh = || SharedOut::over_cpus(options);
+            let fresh = || Analysis::new(options);
             let (read, analysis) = recording::analyse(file, collector, console, fresh)?;
             (read, analysis.finish_each(each).0, None)
         }
