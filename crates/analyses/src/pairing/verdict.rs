@@ -265,15 +265,15 @@ impl View<'_> {
         left.ecn_capable && !arrived.ecn_capable && arrived.labels.new >= thresholds::ECN_SEGMENTS
     }
 
-    /// Whether what happened to `from`'s data within `spell`, or so long before it, is that the receiver did not accept what
-    /// had arrived, more often than that it was lost between the recordings.
-    fn arrived_in_vain(&self, from: End, spell: &Spell, before: Duration) -> bool {
+    /// What became of the data that `from` sent.
+    fn fates(&self, from: End) -> Fates {
         let forth = self.direction(from);
-        let within = |of: usize, tally: &Tally| {
-            let instants = self.instants(of, tally);
-            instants.into_iter().filter(|at| (spell.from - before..=spell.to).contains(at)).count()
+        let in_order = |of: usize, tally: &Tally| {
+            let mut instants = self.instants(of, tally);
+            instants.sort_unstable();
+            instants
         };
-        within(1 - forth.near, &forth.ignored) > within(forth.near, &forth.lost)
+        Fates { lost: in_order(forth.near, &forth.lost), ignored: in_order(1 - forth.near, &forth.ignored) }
     }
 
     /// The receiver's recording decides whether ACKs were late. To the sender, late ACKs look like a delay or a queue
@@ -283,10 +283,10 @@ impl View<'_> {
         let answer = self.direction(direction.from).answer;
         let in_time = answer.is_some_and(|answer| answer.max_ns < thresholds::LATE_ACK_NS);
         let of_receiver = |spell: &&Spell| spell.cause.limit() == Limit::ReceiverProcessing && !in_time;
+        let fates = self.fates(direction.from);
         let spells = &mut direction.spells;
         for late in at_receiver {
-            let in_vain = late.cause == Cause::NotAccepted
-                && self.arrived_in_vain(direction.from, late, Duration::ZERO);
+            let in_vain = late.cause == Cause::NotAccepted && fates.are_in_vain(late.from, late.to);
             if !in_vain && !of_receiver(&late) {
                 continue;
             }
@@ -360,8 +360,9 @@ impl View<'_> {
         }
         let before = lookback(direction);
         if refuses {
+            let fates = self.fates(direction.from);
             for spell in direction.spells.iter_mut().filter(|spell| is_repair(spell.cause)) {
-                if self.arrived_in_vain(direction.from, spell, before) {
+                if fates.are_in_vain(spell.from - before, spell.to) {
                     spell.cause = Cause::NotAccepted;
                 }
             }
@@ -438,6 +439,23 @@ impl View<'_> {
                 _ => {}
             }
         }
+    }
+}
+
+/// When data was lost between the recordings, and when data arrived that the receiver did not accept: on the report's clock,
+/// in order.
+struct Fates {
+    lost: Vec<Instant>,
+    ignored: Vec<Instant>,
+}
+
+impl Fates {
+    /// Whether more was not accepted in this time than was lost.
+    fn are_in_vain(&self, from: Instant, to: Instant) -> bool {
+        let within = |instants: &[Instant]| {
+            instants.partition_point(|at| *at <= to).saturating_sub(instants.partition_point(|at| *at < from))
+        };
+        within(&self.ignored) > within(&self.lost)
     }
 }
 
