@@ -1,47 +1,15 @@
 //! Reads and writes settings, in the network namespace of the calling thread.
 
+use crate::error::AccessError;
 use crate::lock::Lock;
 use slowpath_doctor::host::{Interface, Queue};
-use slowpath_doctor::{Files, ReadError, read_interface};
+use slowpath_doctor::{Files, read_interface};
 use slowpath_remedies::Setting;
 use slowpath_remedies::setting::{LinkAttribute, NO_ROUTE, OFFLOADS, matches_pattern};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-
-/// Why a setting cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum AccessError {
-    /// The kernel has no such file.
-    #[error("this kernel, or this network namespace, has no {0}")]
-    NoSysctl(String),
-    /// The kernel refuses a value, or to say it.
-    #[error("the kernel refuses it ({0})")]
-    Kernel(io::Error),
-    /// A program cannot be started.
-    #[error("{program} cannot be run ({source})")]
-    NoProgram {
-        /// The program.
-        program: String,
-        /// The reason.
-        source: io::Error,
-    },
-    /// A program failed.
-    #[error("`{line}` failed: {says}")]
-    Program {
-        /// The shell line.
-        line: String,
-        /// What it printed.
-        says: String,
-    },
-    /// The interface cannot be examined.
-    #[error(transparent)]
-    Interface(#[from] ReadError),
-    /// The interface has no such thing.
-    #[error("{0}")]
-    Absent(String),
-}
 
 /// Access to the settings of a host.
 pub struct Access<'a>(Option<&'a Lock>);

@@ -1,8 +1,41 @@
 //! Why nothing was done, or not all.
 
-use crate::access::AccessError;
+use slowpath_doctor::ReadError;
 use std::io;
 use std::path::PathBuf;
+
+/// Why a setting cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// The kernel has no such file.
+    #[error("this kernel, or this network namespace, has no {0}")]
+    NoSysctl(String),
+    /// The kernel refuses a value, or to say it.
+    #[error("the kernel refuses it ({0})")]
+    Kernel(io::Error),
+    /// A program cannot be started.
+    #[error("{program} cannot be run ({source})")]
+    NoProgram {
+        /// The program.
+        program: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// A program failed.
+    #[error("`{line}` failed: {says}")]
+    Program {
+        /// The shell line.
+        line: String,
+        /// What it printed.
+        says: String,
+    },
+    /// The interface cannot be examined.
+    #[error(transparent)]
+    Interface(#[from] ReadError),
+    /// The interface has no such thing.
+    #[error("{0}")]
+    Absent(String),
+}
 
 /// A setting that does not have the value that a plan expects.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -34,10 +34,10 @@ mod status;
 mod timer;
 mod who;
 
-pub use access::{Access, AccessError};
+pub use access::Access;
 pub use apply::{Applied, Asked, apply};
 pub use clock::utc_text;
-pub use error::{Different, Error};
+pub use error::{AccessError, Different, Error};
 pub use examine::{ExamineError, examine};
 pub use namespace::inside;
 pub use plan::Plan;
