@@ -285,10 +285,7 @@ impl<'a> Options<'a> {
         let mut rest = bytes;
         self.fault = loop {
             match options::first(rest) {
-                Ok(None) | Err(Broken::Beyond) if cut => {
-                    self.take_cut(rest);
-                    break OptionFault::Cut;
-                }
+                Ok(None) | Err(Broken::Beyond) if cut => break OptionFault::Cut,
                 Ok(None) => break OptionFault::None,
                 Ok(Some(option)) if option.kind == END => break OptionFault::None,
                 Ok(Some(option)) => {
@@ -298,14 +295,6 @@ impl<'a> Options<'a> {
                 Err(Broken::Beyond | Broken::Length) => break OptionFault::Malformed,
             }
         };
-    }
-
-    /// Takes what is left of the option that the snapshot length cut: of SACK blocks, those that are whole.
-    #[cold]
-    fn take_cut(&mut self, option: &'a [u8]) {
-        if let [SACK, _, blocks @ ..] = option {
-            self.sack = &blocks[..blocks.len() / 8 * 8];
-        }
     }
 
     /// An option with an invalid length is skipped, as in Linux.
@@ -385,19 +374,6 @@ mod tests {
             assert_eq!(with(0), Checksum::Unknown);
         }
         assert_eq!(verify(&[0; 19], 0), Checksum::Unknown);
-    }
-
-    #[test]
-    fn whole_sack_blocks_of_a_cut_option_are_kept() {
-        let mut bytes = vec![1, 1, 5, 18];
-        for edge in [10u32, 20, 30, 40] {
-            bytes.extend(edge.to_be_bytes());
-        }
-        for (kept, blocks) in [(20, 2), (19, 1), (12, 1), (11, 0), (4, 0), (3, 0)] {
-            let options = Options::parse(&bytes[..kept], kept < bytes.len());
-            assert_eq!(options.sack_edges().count(), blocks, "{kept} bytes");
-            assert_eq!(options.fault == OptionFault::Cut, kept < bytes.len(), "{kept} bytes");
-        }
     }
 
     #[test]
