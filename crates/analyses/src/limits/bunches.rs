@@ -56,6 +56,59 @@ impl Sizes {
     }
 }
 
+/// A rate that nearly all of a series have, one after the other, in bit/s.
+#[derive(Clone, Copy, Debug, Default)]
+struct OneRate {
+    rate: f64,
+    /// Since when, and how many had it since; how many did not, and how many of them in a row.
+    since: Instant,
+    run: u32,
+    missed: u32,
+    off: u32,
+    /// See [`Self::take_since`].
+    is_told: bool,
+}
+
+/// How alike they have to be: within this part, for so many before one that is not may be passed over, and for so many in a
+/// row that are not.
+struct Alike {
+    within: f64,
+    least: u32,
+    off: u32,
+}
+
+/// What the next rate of a series was.
+enum Next {
+    Same,
+    Another,
+    /// The first of another series.
+    First,
+}
+
+impl OneRate {
+    /// Takes the next rate, which may `count` or not. A series that begins with it begins at `since`.
+    fn take(&mut self, rate: f64, count: bool, since: Instant, alike: &Alike) -> Next {
+        if count && (rate - self.rate).abs() <= alike.within * self.rate {
+            self.run = self.run.saturating_add(1);
+            self.rate += (rate - self.rate) / 8.0;
+            self.off = 0;
+            return Next::Same;
+        }
+        self.missed = self.missed.saturating_add(1);
+        self.off += 1;
+        if self.off > alike.off || self.run < alike.least {
+            *self = Self { rate, since, ..Self::default() };
+            return Next::First;
+        }
+        Next::Another
+    }
+
+    /// When the series began; `None` if that was asked before.
+    fn take_since(&mut self) -> Option<Instant> {
+        (!std::mem::replace(&mut self.is_told, true)).then_some(self.since)
+    }
+}
+
 /// A segment of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct New {
@@ -76,20 +129,13 @@ pub struct Bunches {
     bytes: u64,
     is_full: bool,
     is_pushed: bool,
-    /// The pace of the last bunches, in bit/s; how many had it since when, and how many of them no ACK triggered.
-    pace: f64,
-    run: u32,
-    since: Instant,
-    /// The bytes sent since then, in all bunches.
+    /// The pace of the last bunches; the bytes sent since then, in all bunches; and how many of those at that pace no ACK
+    /// triggered.
+    pace: OneRate,
     sent: u64,
     unprompted: u32,
     /// The bytes of the smallest and the largest of them.
     sizes: Sizes,
-    /// How many bunches did not have it, and how many of them in a row.
-    missed: u32,
-    off: u32,
-    /// See [`Self::take_since`].
-    is_told: bool,
     blocks: Blocks,
 }
 
@@ -112,6 +158,11 @@ impl Bunches {
 
     /// The next bunch begins at `at`.
     fn end(&mut self, at: Instant, mss: u32, prompt: Prompt) {
+        const ALIKE: Alike = Alike {
+            within: thresholds::PACE_SPREAD,
+            least: thresholds::PACE_BUNCHES,
+            off: thresholds::PACE_MISSES,
+        };
         let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.first).max(1) as f64;
         self.sent += self.bytes;
         let unprompted = matches!(prompt, Prompt::Nothing | Prompt::Soon);
@@ -120,44 +171,36 @@ impl Bunches {
         let is_single = self.is_full && self.bytes == u64::from(mss);
         let is_other = !(is_bunch || is_single);
         self.blocks.on_bunch(at, self.bytes, [unprompted, is_other, is_single && self.is_pushed]);
-        if is_bunch && (rate - self.pace).abs() <= thresholds::PACE_SPREAD * self.pace {
-            self.run = self.run.saturating_add(1);
-            self.unprompted += u32::from(unprompted);
-            self.pace += (rate - self.pace) / 8.0;
-            self.sizes.add(self.bytes);
-            self.off = 0;
-            return;
-        }
-        self.missed = self.missed.saturating_add(1);
-        self.off += 1;
-        if self.off > thresholds::PACE_MISSES || self.run < thresholds::PACE_BUNCHES {
-            let pace = if is_bunch { rate } else { 0.0 };
-            *self = Self {
-                pace,
-                since: at,
-                last: self.last,
-                sizes: Sizes { smallest: self.bytes, largest: self.bytes },
-                blocks: self.blocks,
-                ..Self::default()
-            };
+        let rate = if is_bunch { rate } else { 0.0 };
+        match self.pace.take(rate, is_bunch, at, &ALIKE) {
+            Next::Same => {
+                self.unprompted += u32::from(unprompted);
+                self.sizes.add(self.bytes);
+            }
+            Next::Another => {}
+            Next::First => {
+                (self.sent, self.unprompted) = (0, 0);
+                self.sizes = Sizes { smallest: self.bytes, largest: self.bytes };
+            }
         }
     }
 
     /// Whether the last bunches had one pace for many RTTs of `rtt` nanoseconds, and neither ACKs nor, most likely, a timer
     /// caused it.
     pub fn have_one_pace(&self, mss: u32, rtt: i64) -> bool {
-        let lasted = self.last.nanos_since(self.since);
-        self.run >= thresholds::PACE_BUNCHES
+        let OneRate { rate, since, run, missed, .. } = self.pace;
+        let lasted = self.last.nanos_since(since);
+        run >= thresholds::PACE_BUNCHES
             && lasted >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
-            && f64::from(self.missed) <= (1.0 - thresholds::PACE_SHARE) * f64::from(self.run)
-            && self.sent as f64 * 8e9 >= thresholds::PACE_KEPT * self.pace * lasted as f64
-            && !self.sizes.may_be_of_a_timer(lasted, self.run.into(), mss)
-            && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(self.run)
+            && f64::from(missed) <= (1.0 - thresholds::PACE_SHARE) * f64::from(run)
+            && self.sent as f64 * 8e9 >= thresholds::PACE_KEPT * rate * lasted as f64
+            && !self.sizes.may_be_of_a_timer(lasted, run.into(), mss)
+            && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(run)
     }
 
     /// When the bunches of that pace began; `None` if that was asked before.
     pub fn take_since(&mut self) -> Option<Instant> {
-        (!std::mem::replace(&mut self.is_told, true)).then_some(self.since)
+        self.pace.take_since()
     }
 
     /// What a clock of the host shows in the long run.
@@ -171,23 +214,22 @@ impl Bunches {
 /// (`bbr_cycle_rand`, 6.18).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blocks {
-    /// The current block: since when, its bunches, those that no ACK triggered, that are none of a clock and that a program
-    /// may have written, and its bytes.
+    current: Block,
+    /// The rate of the last blocks, and the bytes of their smallest and largest bunch.
+    one: OneRate,
+    sizes: Sizes,
+}
+
+/// A block: when it began, its bunches with the one before it, those that no ACK triggered, that a clock does not send and that
+/// a program may have written, and its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
     from: Instant,
     bunches: u32,
     unprompted: u32,
     others: u32,
     written: u32,
     bytes: u64,
-    /// The rate in bit/s that blocks have had since then; how many did, and how many, or how many in a row, did not.
-    rate: f64,
-    since: Instant,
-    run: u32,
-    missed: u32,
-    off: u32,
-    /// The bytes of the smallest and the largest bunch since then.
-    sizes: Sizes,
-    is_told: bool,
 }
 
 impl Blocks {
@@ -195,54 +237,54 @@ impl Blocks {
     /// such, and whether a program may have written it.
     #[inline]
     fn on_bunch(&mut self, at: Instant, bytes: u64, [is_own, is_other, is_written]: [bool; 3]) {
-        if self.bunches == 0 {
+        let block = &mut self.current;
+        if block.bunches == 0 {
             // Its first bunch is that of the block before: a block begins with a bunch.
-            self.from = at;
+            block.from = at;
         } else {
-            self.bytes += bytes;
+            block.bytes += bytes;
             self.sizes.add(bytes);
-            self.unprompted += u32::from(is_own);
-            self.others += u32::from(is_other);
-            self.written += u32::from(is_written);
+            block.unprompted += u32::from(is_own);
+            block.others += u32::from(is_other);
+            block.written += u32::from(is_written);
         }
-        self.bunches += 1;
-        if self.bunches > thresholds::BLOCK_BUNCHES {
+        block.bunches += 1;
+        if block.bunches > thresholds::BLOCK_BUNCHES {
             self.end(at);
-            (self.from, self.bunches, self.unprompted, self.others, self.written, self.bytes) =
-                (at, 1, 0, 0, 0, 0);
+            self.current = Block { from: at, bunches: 1, ..Block::default() };
         }
     }
 
     fn end(&mut self, at: Instant) {
-        let rate = self.bytes as f64 * 8e9 / at.nanos_since(self.from).max(1) as f64;
-        let is_own = self.others == 0
-            && self.written * 2 <= thresholds::BLOCK_BUNCHES
-            && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(thresholds::BLOCK_BUNCHES);
-        if is_own && (rate - self.rate).abs() <= thresholds::BLOCK_SPREAD * self.rate {
-            self.run = self.run.saturating_add(1);
-            self.rate += (rate - self.rate) / 8.0;
-            self.off = 0;
-            return;
-        }
-        self.missed = self.missed.saturating_add(1);
-        self.off += 1;
-        if self.off > thresholds::BLOCKS_OFF || self.run < thresholds::BLOCKS {
-            *self = Self { rate, since: self.from, ..Self::default() };
+        const ALIKE: Alike = Alike {
+            within: thresholds::BLOCK_SPREAD,
+            least: thresholds::BLOCKS,
+            off: thresholds::BLOCKS_OFF,
+        };
+        let Block { from, unprompted, others, written, bytes, .. } = self.current;
+        let rate = bytes as f64 * 8e9 / at.nanos_since(from).max(1) as f64;
+        let is_own = others == 0
+            && written * 2 <= thresholds::BLOCK_BUNCHES
+            && f64::from(unprompted) >= thresholds::SET_OFF * f64::from(thresholds::BLOCK_BUNCHES);
+        if matches!(self.one.take(rate, is_own, from, &ALIKE), Next::First) {
+            self.sizes = Sizes::default();
         }
     }
 
     /// Whether they have had one rate for many RTTs of `rtt` nanoseconds, and most likely not by a program's timer.
     pub fn have_one_rate(&self, at: Instant, mss: u32, rtt: i64) -> bool {
-        let bunches = i64::from((self.run + self.missed) * thresholds::BLOCK_BUNCHES);
-        self.run >= thresholds::BLOCKS
-            && self.missed * thresholds::BLOCKS_MISSED_PART <= self.run
-            && at.nanos_since(self.since) >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
-            && !self.sizes.may_be_of_a_timer(at.nanos_since(self.since), bunches, mss)
+        let OneRate { since, run, missed, .. } = self.one;
+        let lasted = at.nanos_since(since);
+        let [run, missed, each] = [run, missed, thresholds::BLOCK_BUNCHES].map(i64::from);
+        run >= i64::from(thresholds::BLOCKS)
+            && missed * i64::from(thresholds::BLOCKS_MISSED_PART) <= run
+            && lasted >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
+            && !self.sizes.may_be_of_a_timer(lasted, (run + missed) * each, mss)
     }
 
     /// When the blocks of that rate began; `None` if that was asked before.
     pub fn take_since(&mut self) -> Option<Instant> {
-        (!std::mem::replace(&mut self.is_told, true)).then_some(self.since)
+        self.one.take_since()
     }
 }
 

@@ -52,12 +52,15 @@ pub fn longer_rtt(
             && is_longer(overview, stretch)
             && comes_in_bursts(overview, stretch, thresholds::QUEUE_GAP_PART)
     };
-    let by_bursts = if at_sender { constant(stretches, in_bursts) } else { None };
+    let by_bursts = || {
+        let rtt = if at_sender { constant(stretches, in_bursts) } else { None }?;
+        Some(LongerRtt { rtt, whatever_flight: false })
+    };
     let by_flight = || {
         let rtt = constant(stretches, |stretch| is_longer(overview, stretch))?;
         does_not_depend_on_flight(stretches, rtt).then_some(LongerRtt { rtt, whatever_flight: true })
     };
-    by_flight().or(by_bursts.map(|rtt| LongerRtt { rtt, whatever_flight: false }))
+    by_flight().or_else(by_bursts)
 }
 
 /// Whether the RTT stayed at `rtt` while what was in flight did not: a queue of this flow would have grown and shrunk with it.
