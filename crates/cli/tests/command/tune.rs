@@ -92,12 +92,13 @@ impl Host {
         outcome(&self.tune(args).output().expect("the binary runs"))
     }
 
-    fn apply(&self) -> Vec<String> {
-        ["apply", "plan.toml", "--netns", &self.netns].map(str::to_owned).into()
+    /// The arguments that apply the plan.
+    fn apply<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        ["apply", "plan.toml", "--netns", self.netns.as_str()].iter().chain(more).copied().collect()
     }
 
     fn applied(&self) {
-        let (code, out, err) = self.run(&self.apply().iter().map(String::as_str).collect::<Vec<_>>());
+        let (code, out, err) = self.run(&self.apply(&[]));
         assert_eq!((code, err.as_str()), (0, ""), "{out}");
     }
 
@@ -158,8 +159,7 @@ fn kills() -> u64 {
 fn killed_at_any_instant_everything_can_be_reverted() {
     let host = Host::new();
     let wrong = host.show();
-    let apply = host.apply();
-    let apply: Vec<&str> = apply.iter().map(String::as_str).collect();
+    let apply = host.apply(&[]);
     let begun = Instant::now();
     host.applied();
     let takes = begun.elapsed();
@@ -216,7 +216,7 @@ fn revert_waits_for_a_program_that_outlived_the_kill() {
     Command::new("chmod").arg("755").arg(host.folder.path("bin/ip")).status().expect("chmod runs");
     host.folder.write("plan.toml", plan("", &[("link eth0 txqueuelen", "5", "1000")]).as_bytes());
     let path = format!("{}:{}", host.folder.path("bin").display(), env::var("PATH").expect("a PATH"));
-    let mut apply = host.tune(&host.apply().iter().map(String::as_str).collect::<Vec<_>>());
+    let mut apply = host.tune(&host.apply(&[]));
     let mut apply = apply.env("PATH", path).spawn().expect("it starts");
     thread::sleep(Duration::from_millis(400));
     apply.kill().expect("it waits for ip");
@@ -236,9 +236,7 @@ fn limited_plan_reverts_by_itself_after_a_kill() {
     let wrong = host.show();
     let mut draws = Draws::new();
     for _ in 0..3 {
-        let mut apply = host.apply();
-        apply.extend(["--for", "2s"].map(str::to_owned));
-        let apply: Vec<&str> = apply.iter().map(String::as_str).collect();
+        let apply = host.apply(&["--for", "2s"]);
         host.killed(&apply, Duration::from_millis(30) + draws.below(Duration::from_millis(200)));
         let begun = Instant::now();
         loop {
@@ -260,9 +258,7 @@ fn limited_plan_reverts_by_itself_after_a_kill() {
 #[ignore = "needs root"]
 fn limited_plan_that_is_reverted_by_hand_stays_so() {
     let host = Host::new();
-    let mut apply = host.apply();
-    apply.extend(["--for", "2s", "--json"].map(str::to_owned));
-    let (code, out, err) = host.run(&apply.iter().map(String::as_str).collect::<Vec<_>>());
+    let (code, out, err) = host.run(&host.apply(&["--for", "2s", "--json"]));
     assert_eq!((code, err.as_str()), (0, ""));
     let document = json(&out);
     assert_eq!(
@@ -287,9 +283,7 @@ fn limited_plan_that_is_reverted_by_hand_stays_so() {
 #[ignore = "needs root"]
 fn a_timer_that_is_gone_is_reported() {
     let host = Host::new();
-    let mut apply = host.apply();
-    apply.extend(["--for", "1h", "--json"].map(str::to_owned));
-    let (_, out, _) = host.run(&apply.iter().map(String::as_str).collect::<Vec<_>>());
+    let (_, out, _) = host.run(&host.apply(&["--for", "1h", "--json"]));
     let pid = json(&out)["timer"]["pid"].as_u64().expect("a process");
     assert_eq!(host.run(&["status"]).0, 0);
     // SAFETY: a plain number; the process is the one that was started above.
@@ -361,8 +355,7 @@ fn two_at_once_are_refused_with_who_is_at_it() {
     let mut word = [0; 5];
     std::io::Read::read_exact(holder.stdout.as_mut().expect("a pipe"), &mut word).expect("it holds the lock");
     let wrong = host.show();
-    let apply = host.apply();
-    let (code, _, err) = host.run(&apply.iter().map(String::as_str).collect::<Vec<_>>());
+    let (code, _, err) = host.run(&host.apply(&[]));
     assert_eq!(code, 2);
     assert!(err.contains("is in use: process ") && err.contains("testing since now"), "{err}");
     assert_eq!(host.show(), wrong);
@@ -470,8 +463,7 @@ fn without_privilege_or_with_a_foreign_journal_nothing_is_done() {
     fs::create_dir(host.folder.path("journal")).expect("a folder");
     let folder = host.folder.path("journal");
     Command::new("chmod").arg("777").arg(&folder).status().expect("chmod runs");
-    let apply = host.apply();
-    for args in [apply.iter().map(String::as_str).collect::<Vec<_>>(), vec!["revert"]] {
+    for args in [host.apply(&[]), vec!["revert"]] {
         let (code, _, err) = host.run(&args);
         assert!(code == 2 && err.contains("others than its user may write to this journal"), "{err}");
     }
