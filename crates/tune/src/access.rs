@@ -1,6 +1,6 @@
 //! Reads and writes settings, in the network namespace of the calling thread.
 
-use crate::error::AccessError;
+use crate::error::{AccessError, NotSet};
 use crate::lock::Lock;
 use slowpath_doctor::host::{Interface, Queue};
 use slowpath_doctor::{Files, read_interface};
@@ -65,11 +65,20 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Gives a setting that has the value `from` the value `to`.
-    ///
-    /// # Errors
-    /// If the kernel refuses it. A sysctl of several numbers may then have some of them.
-    pub fn write(&self, setting: &Setting, from: &str, to: &str) -> Result<(), AccessError> {
+    /// Gives a setting that has the value `from` the value `to`, and reads it back.
+    pub(crate) fn set(&self, setting: &Setting, from: &str, to: &str) -> Result<(), NotSet> {
+        let written = self.write(setting, from, to);
+        written.map_err(|source| NotSet::Refused { to: to.to_owned(), source })?;
+        let became = self.read(setting).map_err(NotSet::Unread)?;
+        if setting.canonical(&became) == setting.canonical(to) {
+            return Ok(());
+        }
+        Err(NotSet::Became { to: to.to_owned(), became })
+    }
+
+    /// Gives a setting that has the value `from` the value `to`. If the kernel refuses a sysctl of several numbers, that may have
+    /// some of them.
+    fn write(&self, setting: &Setting, from: &str, to: &str) -> Result<(), AccessError> {
         if let Setting::Sysctl(name) = setting {
             let opened = OpenOptions::new().write(true).open(file(name));
             let mut file = opened.map_err(|error| sysctl_error(name, error))?;

@@ -2,7 +2,7 @@
 
 use crate::access::Access;
 use crate::error::{Different, Error};
-use crate::journal::{Begun, Changed, Journal, Record, Timer, Writer};
+use crate::journal::{Begun, Changed, Journal, Record, Timer, VERSION, Writer};
 use crate::lock::Lock;
 use crate::plan::{Plan, Planned};
 use crate::{clock, namespace, timer, who};
@@ -84,7 +84,7 @@ fn inside(asked: Asked<'_>, access: &Access<'_>) -> Result<Applied, Error> {
     let at = clock::now();
     let ends = asked.lasting.map(|lasting| at + lasting.as_secs());
     let begun = Begun {
-        version: Begun::version(),
+        version: VERSION,
         plan: asked.name.to_owned(),
         goal: asked.plan.made.goal.clone(),
         at,
@@ -169,15 +169,8 @@ impl Work<'_> {
         self.journal(&Record::Change(changed.clone()))?;
         // A failed write may have changed a part.
         self.made.push((setting.clone(), changed));
-        self.access
-            .write(setting, &planned.now, &planned.then)
-            .map_err(|error| format!("{setting} cannot be set to \"{}\": {error}", planned.then))?;
-        let became =
-            self.access.read(setting).map_err(|error| format!("{setting} cannot be read back: {error}"))?;
-        if setting.canonical(&became) == setting.canonical(&planned.then) {
-            return Ok(());
-        }
-        Err(format!("{setting} was set to \"{}\", of which the kernel made \"{became}\"", planned.then))
+        let set = self.access.set(setting, &planned.now, &planned.then);
+        set.map_err(|error| format!("{setting} {error}"))
     }
 
     /// Keeps the sysctls over a reboot.
@@ -209,13 +202,9 @@ impl Work<'_> {
     fn undo(mut self, why: String) -> Error {
         let mut left = Vec::new();
         for (setting, changed) in self.made.iter().rev() {
-            let is_old = |value: &str| setting.canonical(value) == setting.canonical(&changed.old);
             let current = self.access.read(setting).unwrap_or_default();
-            if is_old(&current) {
-                continue;
-            }
-            let written = self.access.write(setting, &changed.new, &changed.old);
-            if written.is_err() || !self.access.read(setting).is_ok_and(|value| is_old(&value)) {
+            let is_old = setting.canonical(&current) == setting.canonical(&changed.old);
+            if !is_old && self.access.set(setting, &changed.new, &changed.old).is_err() {
                 left.push(format!("{setting} (was \"{}\")", changed.old));
             }
         }

@@ -37,6 +37,30 @@ pub enum AccessError {
     Absent(String),
 }
 
+/// Why a setting does not have the value that it was given, as what follows its name.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotSet {
+    /// It was refused.
+    #[error("cannot be set to \"{to}\": {source}")]
+    Refused {
+        /// The value.
+        to: String,
+        /// The reason.
+        source: AccessError,
+    },
+    /// Its value is not known.
+    #[error("cannot be read back: {0}")]
+    Unread(AccessError),
+    /// The kernel chose another value.
+    #[error("was set to \"{to}\", of which the kernel made \"{became}\"")]
+    Became {
+        /// The value.
+        to: String,
+        /// What it has instead.
+        became: String,
+    },
+}
+
 /// A setting that does not have the value that a plan expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Different {

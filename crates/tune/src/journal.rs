@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The journal of a host, unless another folder is given.
 pub const FOLDER: &str = "/var/lib/slowpath/tune";
 /// The version of the records.
-const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 /// The most that is read of a file: a plan has at most 200 changes.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -109,13 +109,6 @@ pub enum Timer {
         /// Its id.
         pid: u32,
     },
-}
-
-impl Begun {
-    /// The current version of the records.
-    pub(crate) const fn version() -> u32 {
-        VERSION
-    }
 }
 
 /// The file of a plan, as it was read.

@@ -1,7 +1,7 @@
 //! Takes the changes of a plan back.
 
 use crate::access::Access;
-use crate::error::Error;
+use crate::error::{Error, NotSet};
 use crate::journal::{Changed, Journal, Record, Written};
 use crate::lock::Lock;
 use crate::{clock, namespace, timer, who};
@@ -212,15 +212,10 @@ fn restore(access: &Access<'_>, change: &Changed) -> Fate {
     match decide(&setting, change, &current) {
         Decision::Keep => Fate::WasBack,
         Decision::LeaveAlone => Fate::Foreign { value: current },
-        Decision::Restore => match access.write(&setting, &change.new, &change.old) {
-            Err(error) => failed(error.to_string()),
-            Ok(()) => match access.read(&setting) {
-                Ok(became) if decide(&setting, change, &became) == Decision::Keep => Fate::Restored,
-                Ok(became) => {
-                    failed(format!("it was set to \"{}\", of which the kernel made \"{became}\"", change.old))
-                }
-                Err(error) => failed(format!("it cannot be read back: {error}")),
-            },
+        Decision::Restore => match access.set(&setting, &change.new, &change.old) {
+            Ok(()) => Fate::Restored,
+            Err(NotSet::Refused { source, .. }) => failed(source.to_string()),
+            Err(error) => failed(format!("it {error}")),
         },
     }
 }

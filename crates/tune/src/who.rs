@@ -1,27 +1,21 @@
 //! Who changes what: the user, the boot, the host.
 
 use crate::error::Error;
+use slowpath_uapi::Capabilities;
+use slowpath_uapi::capabilities::{CAP_NET_ADMIN, CAP_SYS_ADMIN};
 use std::{env, fs};
 
-const CAP_NET_ADMIN: u32 = 12;
-const CAP_SYS_ADMIN: u32 = 21;
+const STATUS: &str = "/proc/thread-self/status";
 
 fn file(path: &'static str) -> Result<String, Error> {
     let text = fs::read_to_string(path).map_err(|source| Error::NoProc { what: path, source })?;
     Ok(text.trim().to_owned())
 }
 
-/// A field of /proc/self/status.
-fn field(name: &str) -> Result<String, Error> {
-    let text = file("/proc/thread-self/status")?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    Ok(line.unwrap_or_default().trim_start_matches(':').trim().to_owned())
-}
-
 /// Refuses without the capabilities that changes need.
 pub(crate) fn need_capabilities(enters_namespace: bool) -> Result<(), Error> {
-    let effective = u64::from_str_radix(&field("CapEff")?, 16).unwrap_or(0);
-    let has = |capability: u32| effective & 1 << capability != 0;
+    let effective = Capabilities::effective(&file(STATUS)?);
+    let has = |capability| effective.is_some_and(|effective| effective.has(capability));
     if !has(CAP_NET_ADMIN) {
         return Err(Error::NoCapability("CAP_NET_ADMIN, to change settings of the network"));
     }
@@ -33,7 +27,9 @@ pub(crate) fn need_capabilities(enters_namespace: bool) -> Result<(), Error> {
 
 /// The user's id, and the name before `sudo`.
 pub(crate) fn user() -> Result<(u32, Option<String>), Error> {
-    let id = field("Uid")?.split_whitespace().next().and_then(|id| id.parse().ok());
+    let status = file(STATUS)?;
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    let id = ids.and_then(|ids| ids.split_whitespace().next()?.parse().ok());
     Ok((id.unwrap_or(u32::MAX), env::var("SUDO_USER").ok().filter(|name| !name.is_empty())))
 }
 

@@ -1,4 +1,5 @@
-//! Structures of the kernel's user API, as bytes and as values: [`TcpInfo`], [`netlink`] messages, [`sock_diag`].
+//! Structures of the kernel's user API, as bytes and as values: [`TcpInfo`], [`netlink`] messages, [`sock_diag`],
+//! [`Capabilities`].
 //!
 //! Pure: the callers open the sockets and send the requests.
 //!
@@ -9,8 +10,10 @@
 //! `netlink-packet-core`, `-route`, `-generic`, `-sock-diag` and `netlink-sys` 20 crates and 14 s. Neither supports
 //! tcp_metrics, and the second's attributes would still be selected one by one.
 
+pub mod capabilities;
 pub mod netlink;
 pub mod sock_diag;
 pub mod tcp_info;
 
+pub use capabilities::Capabilities;
 pub use tcp_info::TcpInfo;

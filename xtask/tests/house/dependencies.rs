@@ -95,12 +95,12 @@ const CRATES: &[Allowed] = &[
     // It examines one host, with the causes, fixes and arithmetic of the advice; its test creates hosts in namespaces.
     allowed(DOCTOR, &[MODEL, UAPI, ANALYSES, REMEDIES], &[LAB]),
     // It applies what doctor advises; its tests change settings of hosts in namespaces.
-    allowed(TUNE, &[MODEL, DOCTOR, REMEDIES], &[LAB]),
+    allowed(TUNE, &[MODEL, UAPI, DOCTOR, REMEDIES], &[LAB]),
     // It measures an emulated path as it does a real one; its tests create both.
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
-    allowed(PROFILE, &[FILES, COST], &[]),
+    allowed(PROFILE, &[FILES, UAPI, COST], &[]),
     // The lab is for `drill --lab`: a script's expectations can be checked on the kernel too. Its tests write files that are
     // not to be trusted.
     allowed(

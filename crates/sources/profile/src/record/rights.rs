@@ -7,12 +7,11 @@
 //! capability.
 
 use super::What;
+use slowpath_uapi::Capabilities;
+use slowpath_uapi::capabilities::{CAP_PERFMON, CAP_SYS_ADMIN};
 use std::fmt;
 use std::fs;
 use std::io::{BufRead, BufReader};
-
-const CAP_SYS_ADMIN: u32 = 21;
-const CAP_PERFMON: u32 = 38;
 
 /// What is to be sampled, as far as permissions matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +75,8 @@ impl Rights {
 }
 
 fn has_capability(status: &str) -> Option<bool> {
-    let hex = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-    let effective = u64::from_str_radix(hex.trim(), 16).ok()?;
-    Some([CAP_SYS_ADMIN, CAP_PERFMON].iter().any(|capability| effective >> capability & 1 == 1))
+    let effective = Capabilities::effective(status)?;
+    Some(effective.has(CAP_SYS_ADMIN) || effective.has(CAP_PERFMON))
 }
 
 /// Whether an error of perf_event_open(2) is a refusal of permission.
