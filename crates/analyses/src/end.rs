@@ -58,8 +58,9 @@ pub struct EndState {
     largest_unpushed: u8,
     /// One of that size followed another.
     is_repeated: bool,
-    /// What all segments too large for Ethernet are multiples of.
+    /// What most segments too large for Ethernet are multiples of, and how many more of them are than are not.
     unit: u32,
+    unit_votes: u8,
     /// A size smaller than that, by how many new segments of it without a push flag there are more than larger ones, and
     /// whether it is that of full segments by now.
     smaller: u32,

@@ -257,6 +257,9 @@ impl Distance {
     /// See [`Self::lately`].
     const SPAN: u8 = 8;
 
+    /// A kernel with data waiting sends it sooner than this, in nanoseconds, after the ACK that lets it.
+    const REACTION: i64 = 200_000;
+
     /// An hour: what takes longer is no answer.
     const FARTHEST: i64 = 3_600_000_000_000;
 
@@ -290,7 +293,8 @@ impl Distance {
     pub fn sample(&mut self, nanos: i64) {
         let nanos = nanos.clamp(0, Self::FARTHEST);
         self.slow = if nanos < MS { 0 } else { self.slow.saturating_add(1) };
-        self.is_away |= self.is_farther && self.slow >= Self::A_QUEUE;
+        let is_beyond = self.of_lately >= Self::SPAN && self.lately() >= Self::REACTION;
+        self.is_away |= self.is_farther && (self.slow >= Self::A_QUEUE || is_beyond);
         match self.min {
             None => (self.min, self.recent, self.lately) = (Some(nanos), nanos, [nanos; 2]),
             Some(min) => {
@@ -323,7 +327,8 @@ impl Distance {
     }
 
     /// Whether the end is so near that what passes the tap and what it knows are the same: within 1 ms. In a local network both
-    /// ends are; then the farther one is not, once a queue has stood on its side.
+    /// ends may be; then the farther one is not, once a queue has stood on its side, or if it takes longer than a kernel takes
+    /// to react.
     pub const fn is_here(&self) -> bool {
         self.is_here
     }

@@ -91,6 +91,12 @@ impl EndState {
         let common = common_divisor(self.unit, len);
         if common >= LEAST_FULL {
             self.unit = common;
+            self.unit_votes = self.unit_votes.saturating_add(1);
+        } else if self.unit_votes > 1 {
+            self.unit_votes -= 1;
+        } else {
+            // The unit so far came from a segment in which a write ended.
+            (self.unit, self.unit_votes) = (len, 1);
         }
     }
 

@@ -198,6 +198,11 @@ impl Bunches {
             && f64::from(self.unprompted) >= thresholds::SET_OFF * f64::from(run)
     }
 
+    /// Whether nearly all of them had that pace: BBR's changes in two RTTs of eight (`bbr_pacing_gain`, 6.18).
+    pub fn keep_pace(&self) -> bool {
+        self.pace.missed * thresholds::PACE_CHANGED_PART <= self.pace.run
+    }
+
     /// When the bunches of that pace began; `None` if that was asked before.
     pub fn take_since(&mut self) -> Option<Instant> {
         self.pace.take_since()

@@ -382,13 +382,13 @@ impl Classifier<'_> {
         let rate = stretch.rate().unwrap_or(0.0);
         // Neither an ACK nor the window made the sender send when it did. If its queue ran empty in between, its
         // application did.
+        let begins_by_acks = pace::begins_by_acks(self.stretches, at);
         let by_itself = if self.context.at_sender {
-            pace::by_itself(self.context, stretch, self.overview.rare().steady.is_some())
+            !begins_by_acks && pace::by_itself(self.context, stretch, self.overview.rare().steady.is_some())
         } else {
             stretch.open_free > stretch.open_clocked.saturating_mul(2)
         };
-        let emptied =
-            stretch.dry_clocked + stretch.dry_free > 0 || self.context.at_sender && stretch.emptied > 0;
+        let emptied = pace::ran_dry(stretch) || self.context.at_sender && stretch.emptied > 0;
         if let Some(cause) = self.refilled(at).filter(|_| send_buffer::waited(self.stretches, at, by_itself))
         {
             return cause;
@@ -396,7 +396,8 @@ impl Classifier<'_> {
         if self.context.at_sender && pace::by_grants(stretch) {
             return self.turns(stretch);
         }
-        if by_itself && (emptied || self.context.at_sender && self.equal_bursts(at)) {
+        let by_program = emptied || self.context.at_sender && self.equal_bursts(at);
+        if by_itself && by_program && !pace::is_clocked(stretch, self.overview) {
             return Cause::SenderIdle;
         }
         let is_steady = |steady: &Steady| pace::is_steady(self.context, stretch, steady, base);
@@ -412,7 +413,8 @@ impl Classifier<'_> {
         if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(goes_on) {
             return self.turns(stretch);
         }
-        if !by_itself && send_buffer::is_ceiling(self.context, self.stretches, at) {
+        let in_bursts = begins_by_acks && self.leaves_in_bursts(stretch);
+        if !by_itself && send_buffer::is_ceiling(self.context, self.stretches, at, in_bursts) {
             return Cause::SendBufferFull;
         }
         // From afar it does not show what triggered a segment, only that everything was sent each time.

@@ -5,7 +5,7 @@
 //! queue on the path.
 
 use super::context::Context;
-use super::stretch::{Hold, Marks, Prompt, Stretch, rate};
+use super::stretch::{Hold, Marks, Prompt, Stretch, around, rate};
 use super::thresholds;
 use crate::overview::{Overview, Steady};
 use slowpath_model::statistics::median;
@@ -79,6 +79,17 @@ pub fn by_itself(context: &Context, stretch: &Stretch, has_clock: bool) -> bool 
         && stretch.part_waited_for(prompts) >= thresholds::SET_OFF
 }
 
+/// Whether the bursts of full segments around the stretch at `at` began with the first ACKs of a burst: pacing spreads what
+/// these let out, so that no ACK comes right before most of it. A program's writes begin at other times, and end in short
+/// segments.
+pub fn begins_by_acks(stretches: &[Stretch], at: usize) -> bool {
+    let around = around(stretches, at, thresholds::REFILL_REACH);
+    let sum = |of: fn(&Stretch) -> u32| around.iter().map(of).sum::<u32>();
+    let bursts = sum(|stretch| stretch.begun_by_acks);
+    let others = sum(|stretch| stretch.begun_alone + stretch.emptied_short);
+    bursts >= thresholds::TELLING_BURSTS && bursts >= others * thresholds::BEGUN_BY_ACKS_TIMES
+}
+
 /// Whether payload of the other end triggered most of the data, and no ACK did. If both ends send much, payload takes
 /// the place of ACKs.
 pub fn by_payload(stretch: &Stretch) -> bool {
@@ -104,6 +115,12 @@ pub fn waited_for_acks(stretch: &Stretch) -> bool {
 /// Whether the sender's queue ran empty again and again: each time, its application wrote what was sent.
 pub fn often_emptied(stretch: &Stretch) -> bool {
     stretch.emptied >= thresholds::OFTEN_EMPTIED
+}
+
+/// Whether the sender's queue was empty for a good part of the time. Where a writer that polls was let in, its buffer was full.
+pub fn ran_dry(stretch: &Stretch) -> bool {
+    let dry = stretch.under(Hold::Dry) + stretch.under(Hold::Idle);
+    stretch.dry_clocked + stretch.dry_free > stretch.let_in && dry >= stretch.lasted() / thresholds::DRY_PART
 }
 
 /// Whether data came or went evenly through the RTT of `base` microseconds.

@@ -1,23 +1,26 @@
 //! Signs of a full send buffer.
 
 use super::context::Context;
-use super::stretch::{Hold, Marks, Part, Stretch};
+use super::stretch::{Hold, Marks, Part, Stretch, around};
 use super::thresholds;
 use crate::cause::{Cause, Limit};
 use slowpath_model::statistics::median;
 
-/// Next to the sender, whether the data in flight in the stretch at `at` was the same to the byte in many around it, while
-/// neither window nor loss held the sender: no congestion window. One that is clamped is a whole number of segments, none
-/// shrinks without a loss, and one that losses keep small was larger before.
-pub fn is_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
+/// Next to the sender, whether the data in flight in the stretch at `at` was the same in many around it, while neither window
+/// nor loss held the sender: no congestion window. One that is clamped is a whole number of segments, none shrinks without a
+/// loss, and one that losses keep small was larger before. The amount is the same to the byte; if ACKs let out bursts with
+/// pauses between them (`in_bursts`), but for a super-packet.
+pub fn is_ceiling(context: &Context, stretches: &[Stretch], at: usize, in_bursts: bool) -> bool {
     let (most, marks) = (stretches[at].flight_max, stretches[at].marks);
     if !context.at_sender || !context.scale.is_known() || most == 0 || marks.has(Marks::AFTER_ECN) {
         return false;
     }
+    let slack = if in_bursts { thresholds::CEILING_SEGMENTS * context.mss } else { 0 };
     let free = |stretch: &&Stretch| matches!(stretch.held_most(), Hold::Open | Hold::Dry);
+    let is_alike = |stretch: &&Stretch| stretch.flight_max.abs_diff(most) <= slack;
     let around = around(stretches, at, thresholds::CEILING_RTTS).iter().filter(free);
-    let alike = around.clone().filter(|stretch| stretch.flight_max == most).count();
-    let had_more = stretches[..at].iter().any(|stretch| stretch.flight_max > most);
+    let alike = around.clone().filter(is_alike).count();
+    let had_more = stretches[..at].iter().any(|stretch| stretch.flight_max > most + slack);
     let is_whole = most.is_multiple_of(context.mss);
     let is_small = most < thresholds::INITIAL_WINDOW_SEGMENTS * context.mss;
     let is_own = if marks.has(Marks::BEFORE_LOSS) {
@@ -28,7 +31,7 @@ pub fn is_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
     is_own
         && alike >= thresholds::CEILING_RTTS
         && alike * 2 >= around.count()
-        && !is_exceeded(stretches, most)
+        && !is_exceeded(stretches, most, slack)
 }
 
 /// Whether ACKs let nothing out until a good part of what was in flight is acknowledged, and then one of them lets out a
@@ -42,7 +45,7 @@ pub fn is_refilled(stretches: &[Stretch], at: usize, at_sender: bool) -> bool {
     let (part, of) = thresholds::REFILLED_PART;
     let is_low = |(near, left): &(usize, u32)| *left > 0 && left / part <= around[*near].flight_max / of;
     let refills = left_after_acks(around).filter(is_low).count() >= thresholds::REFILLS
-        && !is_exceeded(stretches, stretches[at].flight_max);
+        && !is_exceeded(stretches, stretches[at].flight_max, 0);
     let is_refilled = refills || at_sender && wakes_at_one_level(around);
     // Slow start at the beginning is no refill, though some follow.
     let takes_part =
@@ -70,10 +73,12 @@ pub fn is_alike_beside(stretches: &[Stretch], at: usize) -> bool {
     beside.filter_map(|at| stretches.get(at)).any(|stretch| stretch.flight_max == stretches[at].flight_max)
 }
 
-/// Whether about `most` was in flight for several RTTs, and later far more: what holds more is not full with that.
-fn is_exceeded(stretches: &[Stretch], most: u32) -> bool {
+/// Whether about `most` was in flight for several RTTs, and later far more: what holds more is not full with that. If it comes
+/// back to `most`, but for `slack`, again and again and without a loss, that is all it holds: the overhead of segments counts,
+/// and some have less of it.
+fn is_exceeded(stretches: &[Stretch], most: u32, slack: u32) -> bool {
     let mut rtts = 0;
-    stretches.iter().any(|stretch| {
+    let exceeds = |stretch: &Stretch| {
         if rtts < thresholds::EXCEEDED_RTTS {
             let is_alike = stretch.flight_max.abs_diff(most) <= most / thresholds::EXCEEDED_ALIKE_PART;
             rtts = if is_alike { rtts + 1 } else { 0 };
@@ -81,7 +86,10 @@ fn is_exceeded(stretches: &[Stretch], most: u32) -> bool {
         }
         let (more, than) = thresholds::EXCEEDED_PART;
         stretch.flight_max / more > most / than
-    })
+    };
+    let Some(exceeded) = stretches.iter().position(exceeds) else { return false };
+    let later = stretches[exceeded..].iter().take_while(|stretch| stretch.marks.has(Marks::BEFORE_LOSS));
+    later.filter(|stretch| stretch.flight_max.abs_diff(most) <= slack).count() < thresholds::REFILLS
 }
 
 /// The most that was in flight, with the first new segment, after a wait of the stretch at `at`. That segment may begin the
@@ -113,11 +121,7 @@ pub fn may_be_full(stretches: &[Stretch], at: usize) -> bool {
     let waits: u32 = around.iter().map(|stretch| stretch.dry_clocked).sum();
     waits >= thresholds::LEAST_REFILLS
         && stretches[at].flight_max >= most / 2
-        && !is_exceeded(stretches, stretches[at].flight_max)
-}
-
-fn around(stretches: &[Stretch], at: usize, reach: usize) -> &[Stretch] {
-    &stretches[at.saturating_sub(reach)..(at + reach + 1).min(stretches.len())]
+        && !is_exceeded(stretches, stretches[at].flight_max, 0)
 }
 
 /// A writer that waits until part of its buffer is free fills it at once: a burst of a congestion window, whose ACKs

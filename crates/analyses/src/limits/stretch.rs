@@ -146,6 +146,11 @@ pub struct Stretch {
     pub emptied_short: u32,
     /// Bursts of new data that payload of the other end triggered.
     pub bursts_after_payload: u32,
+    /// Bursts of new data after a pause of half an RTT, next to the sender: those that began with a burst of ACKs, at most an
+    /// eighth of an RTT after its first, and those that began at another time.
+    pub begun_by_acks: u32,
+    /// See [`Self::begun_by_acks`].
+    pub begun_alone: u32,
     /// The largest amount outstanding right after a wait while dry ended.
     pub peak_max: u32,
     /// The longest time between two deliveries, in microseconds.
@@ -182,6 +187,8 @@ impl Stretch {
             emptied: 0,
             emptied_short: 0,
             bursts_after_payload: 0,
+            begun_by_acks: 0,
+            begun_alone: 0,
             peak_max: 0,
             gap_max: 0,
             send_gap_max: 0,
@@ -270,6 +277,8 @@ impl Stretch {
         self.emptied += next.emptied;
         self.emptied_short += next.emptied_short;
         self.bursts_after_payload += next.bursts_after_payload;
+        self.begun_by_acks += next.begun_by_acks;
+        self.begun_alone += next.begun_alone;
         self.peak_max = self.peak_max.max(next.peak_max);
         self.gap_max = self.gap_max.max(next.gap_max);
         self.send_gap_max = self.send_gap_max.max(next.send_gap_max);
@@ -284,6 +293,11 @@ pub fn rate<'a>(stretches: impl IntoIterator<Item = &'a Stretch>) -> Option<f64>
         (delivered + stretch.delivered, lasted + stretch.lasted())
     });
     (lasted > 0).then(|| delivered as f64 * 8e9 / lasted as f64)
+}
+
+/// The stretches no farther than `reach` from the one at `at`.
+pub fn around(stretches: &[Stretch], at: usize, reach: usize) -> &[Stretch] {
+    &stretches[at.saturating_sub(reach)..(at + reach + 1).min(stretches.len())]
 }
 
 /// The [`Hold`] with the most time; the last of several.

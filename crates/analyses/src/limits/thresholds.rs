@@ -266,6 +266,9 @@ pub const PACE_SHARE: f64 = 0.8;
 /// ... for so many RTTs: BBR probes for more in one of eight.
 pub const PACE_ROUND_TRIPS: i64 = 16;
 
+/// A clock of the host changes its pace for less than this part of them: BBR's does so for a quarter.
+pub const PACE_CHANGED_PART: u32 = 16;
+
 /// The mean rate of that time is at least this part of the pace: a sender that something else holds pauses.
 pub const PACE_KEPT: f64 = 0.8;
 
@@ -323,6 +326,9 @@ pub const BEYOND_FULL_PART: (u32, u32) = (5, 4);
 /// in so many (RFC 5681, section 3.1).
 pub const CEILING_RTTS: usize = 8;
 
+/// The segments of the shortest super-packet (`tcp_min_tso_segs`, 6.18).
+pub const CEILING_SEGMENTS: u32 = 2;
+
 /// A buffer takes no more than this many times what has filled it: less are other sizes of segments, whose overhead counts.
 pub const EXCEEDED_PART: (u32, u32) = (3, 2);
 
@@ -341,6 +347,16 @@ pub const REFILL_REACH: usize = 4;
 
 /// Fewer waits for ACKs show no full send buffer.
 pub const LEAST_REFILLS: u32 = 3;
+
+/// A sender with a clock of its own, such as pacing, pauses for less than this part of an RTT.
+pub const DRY_PART: i64 = 8;
+
+/// Bursts that show what begins them.
+pub const TELLING_BURSTS: u32 = 4;
+
+/// So many times as many bursts began with a burst of ACKs as at other times: those fall within an eighth of an RTT after its
+/// first ACK by chance, once in eight.
+pub const BEGUN_BY_ACKS_TIMES: u32 = 4;
 
 /// Refills that are no coincidence.
 pub const REFILLS: usize = 4;

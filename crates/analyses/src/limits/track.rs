@@ -84,8 +84,9 @@ pub struct Track {
     asked: bool,
     /// When the sender learnt of the other end's payload, since it last sent data itself.
     spoken: Option<Instant>,
-    /// When the sender last learnt something, and last sent data.
+    /// When the sender last learnt of a delivery, when it learnt of the first of a burst of them, and when it last sent data.
     learnt: Instant,
+    burst_learnt: Instant,
     sent: Instant,
     lost_before: bool,
     /// The receiver has reported a congestion mark since anything was last retransmitted.
@@ -138,6 +139,12 @@ const SHORTEST_WAIT: i64 = 2_000_000;
 /// How late a host may be by itself, in nanoseconds.
 const LATE_BY_ITSELF: i64 = 10_000_000;
 
+/// Bursts are this part of an RTT apart, or more.
+const BURSTS_APART: i64 = 8;
+
+/// Between bursts, a sender pauses longer than this, in nanoseconds.
+const SHORTEST_PAUSE: i64 = 1_000_000;
+
 /// A window field from this on stands at its maximum but for a segment.
 const LARGE_FIELD: u16 = 64_000;
 
@@ -168,6 +175,7 @@ impl Track {
             asked: false,
             spoken: None,
             learnt: from,
+            burst_learnt: from,
             sent: from,
             lost_before: false,
             marked: false,
@@ -423,7 +431,11 @@ impl Track {
         self.unanswered += answer.delivered;
         if answer.delivered > 0 {
             self.acks_unanswered += 1;
-            let gap = u32::try_from(at.nanos_since(self.learnt) / 1000).unwrap_or(u32::MAX);
+            let gap = at.nanos_since(self.learnt);
+            if gap > rto.srtt_nanos().unwrap_or(0) / BURSTS_APART {
+                self.burst_learnt = at;
+            }
+            let gap = u32::try_from(gap / 1000).unwrap_or(u32::MAX);
             self.current.gap_max = self.current.gap_max.max(gap);
             self.learnt = at;
         }
@@ -556,6 +568,9 @@ impl Track {
                 let sent_after = &mut self.current.sent_after[self.prompt as usize];
                 *sent_after = sent_after.saturating_add(segment.len);
                 let since_sent = at.nanos_since(self.sent);
+                if since_sent > SHORTEST_PAUSE && near.is_here() {
+                    self.note_burst(at, since_sent, rto);
+                }
                 self.note_gap(since_sent);
                 let gap = micros(since_sent);
                 let waited_for = &mut self.current.waited_for[self.prompt as usize];

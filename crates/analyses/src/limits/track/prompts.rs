@@ -1,6 +1,6 @@
 //! What triggered the sender's new data: an ACK, payload of the other end, or neither.
 
-use super::{SHORTEST_WAIT, Track};
+use super::{BURSTS_APART, SHORTEST_WAIT, Track};
 use crate::limits::bunches::New;
 use crate::limits::stretch::{Hold, Marks, Prompt, Stretch};
 use crate::outstanding::Placed;
@@ -61,6 +61,21 @@ impl Track {
         const IN_A_BURST: i64 = 50_000;
         if gap > IN_A_BURST {
             self.usual_gap += (gap - self.usual_gap) / 8;
+        }
+    }
+
+    /// A burst of new data begins at `at`, after a pause of `paused` nanoseconds. Where that is half an RTT, notes what began
+    /// it.
+    #[inline(never)]
+    pub(super) fn note_burst(&mut self, at: Instant, paused: i64, rto: &LinuxRto) {
+        let srtt = rto.srtt_nanos().unwrap_or(0);
+        if paused * 2 < srtt {
+            return;
+        }
+        if self.burst_learnt > self.sent && at.nanos_since(self.burst_learnt) <= srtt / BURSTS_APART {
+            self.current.begun_by_acks += 1;
+        } else if self.burst_learnt > self.sent || at.nanos_since(self.learnt) > srtt / BURSTS_APART {
+            self.current.begun_alone += 1;
         }
     }
 
@@ -162,6 +177,9 @@ impl Track {
         if self.bunches.have_one_pace(self.mss, rtt) {
             let since = self.bunches.take_since();
             self.mark_paced(since, at, Marks::PACED);
+            if self.bunches.keep_pace() {
+                self.mark_paced(since, at, Marks::CLOCKED);
+            }
         }
         if self.bunches.blocks().have_one_rate(at, self.mss, rtt) {
             let since = self.bunches.blocks().take_since();
