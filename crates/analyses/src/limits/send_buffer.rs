@@ -74,8 +74,8 @@ pub fn is_alike_beside(stretches: &[Stretch], at: usize) -> bool {
 }
 
 /// Whether about `most` was in flight for several RTTs, and later far more: what holds more is not full with that. If it comes
-/// back to `most`, but for `slack`, again and again and without a loss, that is all it holds: the overhead of segments counts,
-/// and some have less of it.
+/// back to `most`, but for `slack`, again and again, with full segments and without a loss, that is all it holds: the overhead of
+/// segments counts, and some have less of it.
 fn is_exceeded(stretches: &[Stretch], most: u32, slack: u32) -> bool {
     let mut rtts = 0;
     let exceeds = |stretch: &Stretch| {
@@ -89,7 +89,9 @@ fn is_exceeded(stretches: &[Stretch], most: u32, slack: u32) -> bool {
     };
     let Some(exceeded) = stretches.iter().position(exceeds) else { return false };
     let later = stretches[exceeded..].iter().take_while(|stretch| stretch.marks.has(Marks::BEFORE_LOSS));
-    later.filter(|stretch| stretch.flight_max.abs_diff(most) <= slack).count() < thresholds::REFILLS
+    let is_back =
+        |stretch: &&Stretch| stretch.emptied_short == 0 && stretch.flight_max.abs_diff(most) <= slack;
+    later.filter(is_back).count() < thresholds::REFILLS
 }
 
 /// The most that was in flight, with the first new segment, after a wait of the stretch at `at`. That segment may begin the
