@@ -357,6 +357,26 @@ mod tests {
         assert_eq!(rto.rto_nanos(), 250 * MS);
     }
 
+    /// The tap is at one end of a local network; the other end takes so many microseconds.
+    fn far_end_after(micros: i64) -> Distance {
+        let [mut near, mut far] = [Distance::new(None); 2];
+        for _ in 0..20 {
+            near.sample(5_000);
+            far.compare(&near);
+            far.sample(micros * 1_000);
+        }
+        far
+    }
+
+    #[test]
+    fn far_end_of_a_local_network_is_not_here() {
+        assert!(!far_end_after(600).is_here());
+        assert!(far_end_after(100).is_here(), "as soon as a kernel may answer");
+        let mut alone = Distance::new(None);
+        (0..20).for_each(|_| alone.sample(600_000));
+        assert!(alone.is_here(), "a slow host, with no end that is nearer");
+    }
+
     #[test]
     fn tsecr_rtt_starts_at_first_segment_with_that_tsval() {
         let mut watch = EchoWatch::default();

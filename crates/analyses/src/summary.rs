@@ -276,7 +276,7 @@ fn measures(end: &EndState) -> Measures {
         last_data: end.last_data,
         options: end.options,
         window_scale: end.scale,
-        mss_seen: end.mss_seen,
+        mss_seen: end.largest(),
         super_packets: end.super_packets,
         labels: end.labels,
         window_full: end.window_full,

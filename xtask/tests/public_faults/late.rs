@@ -156,3 +156,17 @@ fn windows_of_few_segments_and_unknown_scale_are_no_bounds() {
     }
     expect_mainly(&script(&lines), Cause::ThinkTime);
 }
+
+/// The first super-packet seen is what was left of a program's write; all others hold full segments.
+#[test]
+fn full_segment_is_what_most_super_packets_are_multiples_of() {
+    let (mut lines, mut seq) = (String::new(), 1);
+    let full = [2, 3, 9, 35].map(|segments| segments * MSS);
+    for (nth, len) in [4_096].into_iter().chain(full.into_iter().cycle()).take(50).enumerate() {
+        let (at, end) = (nth as f64 * 0.01, seq + len);
+        writeln!(lines, "{at:.6} > P. {seq}:{end}({len}) ack 1 win 502").expect("a string takes all");
+        writeln!(lines, "{:.6} < . 1:1(0) ack {end} win 8000", at + 0.005).expect("a string takes all");
+        seq = end;
+    }
+    assert_eq!(report(&script(&lines)).main().measures.mss_seen, MSS);
+}

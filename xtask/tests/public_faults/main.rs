@@ -13,6 +13,7 @@ mod in_fragments;
 mod labels;
 mod late;
 mod own_queue;
+mod paced_writers;
 mod pages;
 mod paths;
 mod stacks;

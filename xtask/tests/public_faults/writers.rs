@@ -9,13 +9,13 @@ use slowpath_model::{End, Segment};
 use std::collections::VecDeque;
 
 /// The payload of a full segment: the MSS of [`handshake`].
-const FULL: i64 = 1460;
+pub const FULL: i64 = 1460;
 
 /// Microseconds from a segment to its ACK.
-const RTT: i64 = 40_000;
+pub const RTT: i64 = 40_000;
 
 /// A's stream next to A, with what B sends. Times are in microseconds.
-struct Stream {
+pub struct Stream {
     /// Each with its time.
     lines: Vec<(i64, String)>,
     sent: i64,
@@ -23,7 +23,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self { lines: Vec::new(), sent: 1, spoken: 1 }
     }
 
@@ -31,8 +31,13 @@ impl Stream {
         self.lines.push((at, format!("{}.{:06} {text}", at / 1_000_000, at % 1_000_000)));
     }
 
+    /// The next byte that A sends.
+    pub const fn sent(&self) -> i64 {
+        self.sent
+    }
+
     /// A sends a segment.
-    fn send(&mut self, at: i64, len: i64, pushed: bool) {
+    pub fn send(&mut self, at: i64, len: i64, pushed: bool) {
         let (from, to) = (self.sent, self.sent + len);
         let push = if pushed { "P" } else { "" };
         self.line(at, format!("> {push}. {from}:{to}({len}) ack 1 win 502"));
@@ -40,7 +45,7 @@ impl Stream {
     }
 
     /// A's program writes so much at once.
-    fn write(&mut self, at: i64, bytes: i64) {
+    pub fn write(&mut self, at: i64, bytes: i64) {
         for nth in 0..bytes / FULL {
             self.send(at + nth, FULL, false);
         }
@@ -48,14 +53,14 @@ impl Stream {
     }
 
     /// B acknowledges all before `ack`, with so much payload.
-    fn acknowledge(&mut self, at: i64, ack: i64, payload: i64) {
+    pub fn acknowledge(&mut self, at: i64, ack: i64, payload: i64) {
         let (from, to) = (self.spoken, self.spoken + payload);
         let push = if payload > 0 { "P" } else { "" };
         self.line(at, format!("< {push}. {from}:{to}({payload}) ack {ack} win 8000"));
         self.spoken = to;
     }
 
-    fn passed(mut self) -> Vec<Passed> {
+    pub fn passed(mut self) -> Vec<Passed> {
         self.lines.sort_by_key(|(at, _)| *at);
         let lines: Vec<String> = self.lines.into_iter().map(|(_, line)| line).collect();
         script(&(handshake() + &lines.join("\n")))
@@ -290,10 +295,11 @@ fn even_acks_in_a_senders_pauses_are_a_full_path() {
     assert!(on_path(&idle) < 0.1, "{:#?}", idle.main().findings);
 }
 
-/// What passes a tap at B, of what passes one at A: data 20 ms later, and answers 20 ms before A learns of them.
-fn at_b(passed: Vec<Passed>) -> Vec<Passed> {
+/// What passes a tap at B over `rtt` microseconds, of what passes one at A: data half of that later, and answers as long before
+/// A learns of them.
+pub fn at_b(passed: Vec<Passed>, rtt: i64) -> Vec<Passed> {
     let shift = |(at, segment): Passed| {
-        let by = if segment.from == End::A { RTT / 2 } else { -RTT / 2 };
+        let by = if segment.from == End::A { rtt / 2 } else { -rtt / 2 };
         (at.plus_nanos(by * 1_000), segment)
     };
     let mut passed: Vec<Passed> = passed.into_iter().map(shift).collect();
@@ -305,7 +311,7 @@ fn at_b(passed: Vec<Passed>) -> Vec<Passed> {
 #[test]
 fn refills_seen_from_afar_are_not_an_idle_program() {
     for (len, most) in [(700, 22_400), (300, 10_800), (1_448, 31_856)] {
-        let report = report(&at_b(refilling(len, most, 50)));
+        let report = report(&at_b(refilling(len, most, 50), RTT));
         let cause = main_finding(&report).cause;
         assert!(
             matches!(cause, Cause::Undetermined | Cause::SendBufferFull),
@@ -469,7 +475,7 @@ fn without_a_pause(segments: i64) -> Vec<Passed> {
             stream.acknowledge(at + RTT, all, 0);
         }
     }
-    at_b(stream.passed())
+    at_b(stream.passed(), RTT)
 }
 
 #[test]

@@ -44,6 +44,12 @@ impl EndState {
         }
     }
 
+    /// The largest payload of a segment. Without the SYNs, that of a super-packet is not known to be one.
+    pub fn largest(&self) -> u32 {
+        let is_guessed = self.mss.is_none() && self.unit >= LEAST_FULL;
+        if is_guessed { self.unit.min(self.mss_seen) } else { self.mss_seen }
+    }
+
     /// Payload of a full segment before the path turned out to be narrower.
     pub fn full_size_at_first(&self) -> u32 {
         if self.has_shrunk { self.mss_seen } else { self.full_size() }

@@ -296,6 +296,7 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
     const US: i64 = 1000;
     const MS: i64 = 1_000_000;
 
@@ -314,6 +315,20 @@ mod tests {
             at = at.plus_nanos(pause((segments - 1) * 1000 + i64::from(tail)));
         }
         bunches
+    }
+
+    /// With three bunches in an RTT, BBR probes with every seventh three.
+    #[test]
+    fn clock_of_a_host_keeps_its_pace_and_bbr_does_not() {
+        let probing = |probes: bool| {
+            let bunch = Cell::new(0);
+            of([2, 2], 1000, Prompt::Nothing, move |bytes| {
+                bunch.set(bunch.get() + 1);
+                bytes * if probes && bunch.get() % 21 >= 18 { 160 } else { 200 }
+            })
+        };
+        assert!(probing(false).have_one_pace(1000, MS) && probing(false).keep_pace());
+        assert!(probing(true).have_one_pace(1000, MS) && !probing(true).keep_pace());
     }
 
     #[test]

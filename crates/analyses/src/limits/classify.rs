@@ -264,6 +264,7 @@ impl Classifier<'_> {
             Hold::Idle | Hold::Dry | Hold::Open if self.arrives_at_capacity(at) => Cause::BottleneckFull,
             Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
             Hold::Dry | Hold::Open if self.follows_the_window(at) => self.window(at),
+            Hold::Dry | Hold::Open if self.grants_keep_a_ceiling(at) => Cause::ProtocolWindow,
             // If the sender's distance is unknown, so is what reached it, and when.
             Hold::Idle | Hold::Dry | Hold::Open if self.finished.is_unplaced(stretch.from) => {
                 Cause::Undetermined
@@ -307,6 +308,15 @@ impl Classifier<'_> {
         pace::is_clocked(stretch, self.overview) && !is_queued
             || pace::is_of_bunches(stretch, self.overview)
                 && (hold != Hold::Open || stretch.departure_rate().is_some_and(|rate| rate < below_peak))
+    }
+
+    /// Whether a few bytes of the other end came before burst after burst, and what was in flight had a ceiling to the byte: a
+    /// program writes what it is granted in pieces.
+    fn grants_keep_a_ceiling(&self, at: usize) -> bool {
+        let stretch = &self.stretches[at];
+        stretch.flight_max >= thresholds::CREDIT_SEGMENTS * self.context.mss
+            && pace::has_grants(stretch)
+            && send_buffer::has_ceiling(self.context, self.stretches, at)
     }
 
     /// The cause of a stretch in which a queue stood throughout.
@@ -355,7 +365,14 @@ impl Classifier<'_> {
         if let Some(cause) = self.refilled(at).filter(|_| is_left || !self.context.at_sender) {
             return cause;
         }
-        if stretch.marks.has(Marks::PEER_SPOKE) { Cause::ThinkTime } else { Cause::SenderIdle }
+        if stretch.marks.has(Marks::PEER_SPOKE) {
+            Cause::ThinkTime
+        } else if self.context.at_sender && clocked && stretch.emptied_short * 2 < waits {
+            // ACKs made it go on, and no segment shows the end of a write.
+            Cause::Undetermined
+        } else {
+            Cause::SenderIdle
+        }
     }
 
     /// The sender waited for payload of the other end. A few bytes that let much data out are credit, not a request.

@@ -98,11 +98,16 @@ pub fn by_payload(stretch: &Stretch) -> bool {
     mostly && answers <= stretch.sent_after[Prompt::Payload as usize]
 }
 
+/// Whether a few bytes of the other end came before burst after burst within an RTT.
+pub const fn has_grants(stretch: &Stretch) -> bool {
+    stretch.bursts_after_payload >= thresholds::GRANTS
+        && stretch.prompts <= stretch.bursts_after_payload.saturating_mul(thresholds::CREDIT_BYTES)
+}
+
 /// Whether a few bytes of the other end let out burst after burst within an RTT, though a paced sender sends most of each
 /// burst later by itself: they were waited for, and ACKs were not.
 pub fn by_grants(stretch: &Stretch) -> bool {
-    stretch.bursts_after_payload >= thresholds::GRANTS
-        && stretch.prompts <= stretch.bursts_after_payload.saturating_mul(thresholds::CREDIT_BYTES)
+    has_grants(stretch)
         && stretch.part_waited_for(&[Prompt::Payload]) >= thresholds::GRANTED_TIME
         && stretch.part_waited_for(&[Prompt::Ack]) < thresholds::GRANTED_TIME / 4.0
 }

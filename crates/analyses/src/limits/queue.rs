@@ -37,6 +37,15 @@ pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
         })
 }
 
+/// Whether a queue stood that makes RTTs several times as long, throughout `stretch`, and ACKs came: a link behind which so much
+/// waits is busy, whatever it delivered at other times.
+pub fn is_long(overview: &Overview, stretch: &Stretch) -> bool {
+    let base = overview.base_rtt.unwrap_or(0);
+    stood_throughout(overview, stretch)
+        && stretch.rtt_min > base.saturating_mul(thresholds::LONG_QUEUE_RTTS)
+        && stretch.gap_max < stretch.rtt_min - base
+}
+
 /// The new RTT of the path, if RTTs were long without a queue. They then stayed constant, unlike those of a queue filled by
 /// others. And next to the sender, data arrived with pauses, which a queue of this flow does not leave; or the RTTs did not
 /// change with what was in flight, as those of a queue do. A path becomes longer at once; a queue grows.
@@ -156,6 +165,16 @@ mod tests {
         assert!(!is_longer(&overview, &with(11_200)));
         assert!(is_longer(&overview, &with(14_000)));
         assert!(is_longer(&Overview { segment_time: 0, ..overview }, &with(11_200)));
+    }
+
+    #[test]
+    fn long_queue_is_several_rtts_and_lets_acks_through() {
+        let overview = Overview { base_rtt: Some(16_000), ..Overview::default() };
+        let with = |rtt_min, gap_max| Stretch { rtt_min, gap_max, ..Stretch::at(Instant::START) };
+        assert!(is_long(&overview, &with(120_000, 15_000)));
+        assert!(!is_long(&overview, &with(30_000, 1_000)), "an RTT as long again");
+        assert!(!is_long(&overview, &with(120_000, 110_000)), "nothing came: the timer's wait");
+        assert!(!is_long(&overview, &with(u32::MAX, 1_000)), "no RTT");
     }
 
     /// The RTT becomes six times as long, and afterwards `rtt` of what is in flight.

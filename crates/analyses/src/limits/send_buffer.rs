@@ -34,6 +34,14 @@ pub fn is_ceiling(context: &Context, stretches: &[Stretch], at: usize, in_bursts
         && !is_exceeded(stretches, most, slack)
 }
 
+/// Whether the most that was in flight around the stretch at `at` is a ceiling to the byte.
+pub fn has_ceiling(context: &Context, stretches: &[Stretch], at: usize) -> bool {
+    let from = at.saturating_sub(thresholds::CEILING_RTTS);
+    let near = from..(at + thresholds::CEILING_RTTS + 1).min(stretches.len());
+    let fullest = near.max_by_key(|at| stretches[*at].flight_max).unwrap_or(at);
+    is_ceiling(context, stretches, fullest, false)
+}
+
 /// Whether ACKs let nothing out until a good part of what was in flight is acknowledged, and then one of them lets out a
 /// burst, again and again: a writer wakes when a third of its buffer is free (`sk_stream_write_space`, 6.18). A congestion
 /// window lets out with each ACK what that acknowledges, and a program writes at other times.

@@ -332,6 +332,9 @@ pub const CEILING_SEGMENTS: u32 = 2;
 /// A buffer takes no more than this many times what has filled it: less are other sizes of segments, whose overhead counts.
 pub const EXCEEDED_PART: (u32, u32) = (3, 2);
 
+/// A queue makes the RTT this many times as long while losses are repaired: the link is busy, whatever rate it had before.
+pub const LONG_QUEUE_RTTS: u32 = 3;
+
 /// RTTs in a row with about the same in flight, to one part in [`EXCEEDED_ALIKE_PART`]: more than slow start has.
 pub const EXCEEDED_RTTS: u32 = 3;
 

@@ -2,6 +2,7 @@
 
 use super::Classifier;
 use crate::cause::Cause;
+use crate::limits::queue;
 use crate::limits::stretch::{Hold, Part, Stretch, rate};
 use crate::limits::thresholds;
 use slowpath_model::Instant;
@@ -88,6 +89,9 @@ impl Classifier<'_> {
                 !is_slowed && self.overview.queued > 0 && self.mean_rate(run).is_some_and(is_full_rate);
             for part in run {
                 let stretch = &self.stretches[part.stretch];
+                if part.repairs && of_repair(part.cause) && queue::is_long(self.overview, stretch) {
+                    part.cause = self.queued(stretch);
+                }
                 let at_rate = keeps_rate || stretch.rate().is_some_and(is_full_rate);
                 match (part.cause, on_path) {
                     (cause, Some(path)) if of_repair(cause) && at_rate => part.cause = path,
