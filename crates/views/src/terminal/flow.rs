@@ -12,7 +12,7 @@ use slowpath_analyses::Cause;
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_model::FlowId;
 use slowpath_remedies::{Advice, Host};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// Findings with a smaller share are counted, not shown.
@@ -72,10 +72,16 @@ fn findings(
     writeln!(out, "{}", look.faint("   share       time  sure    limited by"))?;
     let (rows, small): (Vec<&Finding>, Vec<&Finding>) =
         all.iter().partition(|finding| finding.share >= WORTH_A_ROW || finding.spells == 0 || all.len() == 1);
+    // What two findings have as evidence is said once.
+    let mut said = BTreeSet::new();
     for finding in rows {
         row(finding, look, out)?;
         for evidence in &finding.evidence {
-            look.paragraph(out, EVIDENCE, &words::sentence(&words::evidence(evidence)))?;
+            let text = words::sentence(&words::evidence(evidence));
+            if !said.contains(&text) {
+                look.paragraph(out, EVIDENCE, &text)?;
+                said.insert(text);
+            }
         }
         let look_up = command.as_ref().filter(|_| finding.share >= WORTH_A_LOOK || finding.spells == 0);
         if let (Some(command), Some(at)) = (look_up, finding.instants.first()) {

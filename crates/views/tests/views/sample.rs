@@ -215,6 +215,13 @@ pub fn lossy_download() -> FlowReport {
             (9_500, Cause::Undetermined),
         ],
     );
+    let repairs =
+        Evidence::Retransmitted { segments: 222, spurious: 0, lost_share: 0.032, recoveries: 2, timeouts: 2 };
+    for finding in &mut flow.directions[1].findings {
+        if matches!(finding.cause, Cause::AfterLoss | Cause::Timeout) {
+            finding.evidence.push(repairs);
+        }
+    }
     flow
 }
 

@@ -22,6 +22,7 @@ fn diagnosis_in_80_columns() {
         text.lines().filter(|line| !line.contains("sysctl")).all(|line| line.chars().count() <= 80),
         "{text}"
     );
+    assert_eq!(text.matches("222 segments were").count(), 1, "evidence of two findings is said once: {text}");
     insta::assert_snapshot!(text);
 }
 
