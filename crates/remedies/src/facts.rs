@@ -77,13 +77,17 @@ impl<'a> Facts<'a> {
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         let vantage = &self.report.vantage;
         let both_sides = vantage.to_a.zip(vantage.to_b).map(|(a, b)| a.saturating_add(b));
-        let at_sender = matches!(vantage.vantage, Vantage::At(end) if end == self.finding.from);
-        let by_ack = if at_sender { self.sent().rtt_by_ack.min } else { None };
+        let by_ack = if self.is_at_sender() { self.sent().rtt_by_ack.min } else { None };
         [both_sides, self.report.opening.round_trip, by_ack]
             .into_iter()
             .flatten()
             .filter(|time| !time.is_zero())
             .min()
+    }
+
+    /// Whether the tap was at the sender.
+    pub(crate) fn is_at_sender(&self) -> bool {
+        matches!(self.report.vantage.vantage, Vantage::At(end) if end == self.finding.from)
     }
 
     /// The rate reached.

@@ -4,6 +4,7 @@ use crate::arithmetic;
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, time};
 use crate::fix::{NET_ADMIN, NET_RAW, counters, socket, sysctl, way_to};
+use crate::sending_host::shapers;
 use crate::{Advice, Fix, Host};
 use slowpath_model::Rate;
 use std::time::Duration;
@@ -35,17 +36,20 @@ fn pace_to(facts: &Facts<'_>, rate: Rate) -> [Fix; 3] {
 
 pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
     let rate = facts.reached().map_or_else(String::new, |rate| format!(" This flow got {rate} of it."));
-    vec![
-        Advice::new(format!(
-            "The bottleneck was fully used. This is the good case, and no setting of the hosts changes \
-             it.{rate} More needs a faster link at the bottleneck, less competing traffic, or fewer bytes \
-             (compression, or not sending what the other end already has). If this is less than the link \
-             should carry, look for what else uses it, and check the NICs' speeds: a lower one than expected \
-             is a common reason."
-        ))
-        .with(way_to(Host::Either, facts.receiver().address))
-        .with(Fix::look(Host::Either, "ethtool IFACE", "shows the speed that the NIC agreed on")),
-    ]
+    let unseen = if facts.is_at_sender() {
+        ""
+    } else {
+        " Where this was captured, a shaper on the sending host looks like a slow link: look for one there."
+    };
+    let advice = Advice::new(format!(
+        "The bottleneck was fully used. This is the good case, and no setting of the hosts changes it.{rate} More \
+         needs a faster link at the bottleneck, less competing traffic, or fewer bytes (compression, or not sending \
+         what the other end already has). If this is less than the link should carry, look for what else uses it, \
+         and check the NICs' speeds: a lower one than expected is a common reason.{unseen}"
+    ))
+    .with(way_to(Host::Either, facts.receiver().address))
+    .with(Fix::look(Host::Either, "ethtool IFACE", "shows the speed that the NIC agreed on"));
+    vec![if facts.is_at_sender() { advice } else { advice.with(shapers()) }]
 }
 
 pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {

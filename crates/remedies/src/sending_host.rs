@@ -5,6 +5,15 @@ use crate::fix::socket;
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 
+/// Shows what limits a rate on the sending host.
+pub(crate) fn shapers() -> Fix {
+    Fix::look(
+        Host::Sender,
+        "tc -s -d qdisc show dev IFACE; tc -s class show dev IFACE",
+        "shows shapers with their rates, and fq's maxrate; a container or a virtual machine may be shaped by its host",
+    )
+}
+
 pub(crate) fn rate_limit(facts: &Facts<'_>) -> Vec<Advice> {
     let steady = |evidence: &Evidence| match evidence {
         Evidence::SteadyRate { rate, .. } | Evidence::PacedBunches { rate } => Some(*rate),
@@ -24,12 +33,7 @@ pub(crate) fn rate_limit(facts: &Facts<'_>) -> Vec<Advice> {
             format!("ip route get {peer}"),
             "shows the interface (dev) to put in place of IFACE",
         ))
-        .with(Fix::look(
-            Host::Sender,
-            "tc -s -d qdisc show dev IFACE; tc -s class show dev IFACE",
-            "shows shapers with their rates, and fq's maxrate; a container or a virtual machine may be shaped by \
-             its host",
-        ))
+        .with(shapers())
         .with(socket(
             Host::Sender,
             facts.receiver(),

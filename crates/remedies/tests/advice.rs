@@ -319,6 +319,19 @@ fn host_limits_are_not_lowered() {
 }
 
 /// No number is made up: without RTT and goodput there is advice, and it names no rate.
+/// Next to the sender, what a shaper lets out shows as evenly sent; elsewhere, it is a slow link.
+#[test]
+fn full_path_not_seen_from_the_sender_may_be_a_shaper_on_its_host() {
+    let mut report = report();
+    let seen_from = |report: &FlowReport| shown(&advise(&finding(Cause::BottleneckFull), report));
+    report.vantage.vantage = Vantage::At(report.sender);
+    assert!(!seen_from(&report).contains("tc -s -d qdisc"), "{}", seen_from(&report));
+    for vantage in [Vantage::At(!report.sender), Vantage::Between, Vantage::Unknown] {
+        report.vantage.vantage = vantage;
+        assert!(seen_from(&report).contains("tc -s -d qdisc"), "{}", seen_from(&report));
+    }
+}
+
 #[test]
 fn unknown_values_give_no_computed_rates() {
     for cause in Cause::ALL {
