@@ -13,6 +13,7 @@ use slowpath_lab::run::recording_file;
 use slowpath_lab::truth::Truth;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// Changes a recording's clock.
@@ -86,6 +87,30 @@ fn compared(case: &Path, clock: impl Fn(i64) -> i64) -> Pairing {
     pair(&sender, &receiver).unwrap_or_else(|error| panic!("{}: {error}", case.display()))
 }
 
+/// A case with the comparisons of its recordings, whose clocks are unchanged.
+struct Compared {
+    case: PathBuf,
+    truth: Truth,
+    /// The epochs of the sender's and the receiver's recording.
+    epochs: [i64; 2],
+    /// The sender's recording first.
+    pairing: Pairing,
+    /// The receiver's recording first.
+    reversed: Pairing,
+}
+
+static COMPARED: LazyLock<Vec<Compared>> = LazyLock::new(|| {
+    let of = |case: PathBuf| {
+        let taps = [Host::Sender, Host::Receiver].map(|host| tap(&recording(&case, host), |at| at));
+        let [sender, receiver] = &taps;
+        let paired =
+            |one, other| pair(one, other).unwrap_or_else(|error| panic!("{}: {error}", case.display()));
+        let (pairing, reversed) = (paired(sender, receiver), paired(receiver, sender));
+        Compared { truth: truth(&case), epochs: taps.each_ref().map(Tap::epoch_ns), pairing, reversed, case }
+    };
+    cases().into_iter().map(of).collect()
+});
+
 /// What the comparison shows for all packets that passed recording `near` first.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
@@ -149,11 +174,10 @@ fn found(report: &DirectionReport, lost: &[&Tally], epoch: i64) -> usize {
 fn paired_counts_match_the_paths_counters() {
     let mut wrong = Vec::new();
     println!("{:60} {:>4} way  lost/truth twice/truth late/held missed outside ignored by-time", "case", "");
-    for case in cases() {
-        let (truth, pairing) = (truth(&case), compared(&case, |at| at));
+    for Compared { case, truth, pairing, .. } in &*COMPARED {
         let name = case.file_name().unwrap().to_string_lossy().into_owned();
         for (near, way) in [&truth.path.forward, &truth.path.backward].into_iter().enumerate() {
-            let counts = Counts::of(&pairing, near);
+            let counts = Counts::of(pairing, near);
             let totals = &way.report.totals;
             println!(
                 "{name:60} {} {:>6}/{:<6} {:>4}/{:<4} {:>5}/{:<5} {}+{} {} {} {}",
@@ -175,7 +199,7 @@ fn paired_counts_match_the_paths_counters() {
             if !(least..=most).contains(&dropped(totals))
                 || counts.twice != totals.duplicated_packets
                 || counts.missed_far + counts.missed_near > 0
-                || counts.ignored > discarded(&truth, near)
+                || counts.ignored > discarded(truth, near)
             {
                 wrong.push(format!("{name}: {counts:?}"));
             }
@@ -186,10 +210,7 @@ fn paired_counts_match_the_paths_counters() {
 
 #[test]
 fn lost_packets_are_those_that_the_path_dropped() {
-    for case in cases() {
-        let (truth, pairing) = (truth(&case), compared(&case, |at| at));
-        let epochs =
-            [Host::Sender, Host::Receiver].map(|host| tap(&recording(&case, host), |at| at).epoch_ns());
+    for Compared { case, truth, epochs, pairing, .. } in &*COMPARED {
         for (near, way) in [&truth.path.forward, &truth.path.backward].into_iter().enumerate() {
             let directions = pairing.flows.iter().flat_map(|pair| &pair.directions);
             let lost: Vec<_> = directions.filter(|d| d.near == near).map(|d| &d.lost).collect();
@@ -206,9 +227,8 @@ fn all_counts(pairing: &Pairing) -> [Counts; 2] {
 
 #[test]
 fn equal_clocks_are_recognised() {
-    for case in cases() {
-        let pairing = compared(&case, |at| at);
-        let clocks = pairing.clocks.unwrap_or_else(|| panic!("{}", case.display()));
+    for Compared { case, pairing, .. } in &*COMPARED {
+        let clocks = pairing.clocks.as_ref().unwrap_or_else(|| panic!("{}", case.display()));
         assert_eq!(clocks.steps().count(), 0, "{}: {clocks:?}", case.display());
         let stretch = clocks.stretches[0];
         // The path is equally long both ways, and the relay adds up to a few hundred microseconds.
@@ -236,12 +256,11 @@ fn equal_clocks_are_recognised() {
 
 #[test]
 fn clock_offset_and_drift_are_corrected() {
-    for case in cases() {
-        let right = compared(&case, |at| at);
-        let wrong = compared(&case, |at| at + 3_700_000_000 - at / 12_500);
-        assert_eq!(all_counts(&right), all_counts(&wrong), "{}", case.display());
+    for Compared { case, pairing: right, .. } in &*COMPARED {
+        let wrong = compared(case, |at| at + 3_700_000_000 - at / 12_500);
+        assert_eq!(all_counts(right), all_counts(&wrong), "{}", case.display());
         let stretch = |pairing: &Pairing| pairing.clocks.as_ref().unwrap().stretches[0];
-        let (before, after) = (stretch(&right), stretch(&wrong));
+        let (before, after) = (stretch(right), stretch(&wrong));
         assert_eq!(wrong.clocks.as_ref().unwrap().stretches.len(), 1, "{}", case.display());
         let drift = after.drift_ppm - before.drift_ppm;
         let tolerance = 1.0 + before.drift_uncertainty_ppm + after.drift_uncertainty_ppm;
@@ -271,14 +290,10 @@ fn clock_step_during_the_transfer_is_found() {
 
 #[test]
 fn order_of_the_recordings_does_not_matter() {
-    for case in cases() {
-        let [sender, receiver] =
-            [Host::Sender, Host::Receiver].map(|host| tap(&recording(&case, host), |at| at));
-        let one = pair(&sender, &receiver).unwrap();
-        let other = pair(&receiver, &sender).unwrap();
+    for Compared { case, pairing, reversed, .. } in &*COMPARED {
         assert_eq!(
-            all_counts(&one),
-            all_counts(&other).into_iter().rev().collect::<Vec<_>>()[..],
+            all_counts(pairing),
+            all_counts(reversed).into_iter().rev().collect::<Vec<_>>()[..],
             "{}",
             case.display()
         );

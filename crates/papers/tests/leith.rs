@@ -5,14 +5,30 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 use std::thread;
 
-/// One run of each experiment, as long as in the paper's command: its timeouts are several losses apart.
+/// Cases whose drops, throttles and timeouts of four minutes are all in the first 80 s, and how long they run here.
+const QUIET: [&str; 2] = ["SACK by what repeats", "SACK over holes, no throttle"];
+const QUIET_LASTS: &str = "duration=80 s";
+
+/// One run of each experiment, as long as in the paper's command: its timeouts are several losses apart. Those with
+/// figures are traced.
 static FOUND: LazyLock<(Vec<Vec<FlowMeasures>>, Vec<Trace>)> = LazyLock::new(|| {
-    let cases = leith::cases();
-    let (runs, traces): (Vec<_>, Vec<_>) = thread::scope(|scope| {
-        let runs: Vec<_> = cases.iter().map(|case| scope.spawn(|| measure::traced(case, 1))).collect();
-        runs.into_iter().map(|run| run.join().expect("no panic").expect("a scenario")).unzip()
-    });
-    (runs.into_iter().map(|run| vec![run]).collect(), traces)
+    let mut cases = leith::cases();
+    for case in cases.iter_mut().filter(|case| QUIET.contains(&case.name.as_str())) {
+        case.sets.push(QUIET_LASTS.to_owned());
+    }
+    let (with_figures, without) = cases.split_at(leith::TRACED);
+    thread::scope(|scope| {
+        let traced: Vec<_> =
+            with_figures.iter().map(|case| scope.spawn(|| measure::traced(case, 1))).collect();
+        let measured: Vec<_> = without.iter().map(|case| scope.spawn(|| measure::measure(case, 1))).collect();
+        let (mut runs, traces): (Vec<_>, Vec<_>) = traced
+            .into_iter()
+            .map(|run| run.join().expect("no panic").expect("a scenario"))
+            .map(|(run, trace)| (vec![run], trace))
+            .unzip();
+        runs.extend(measured.into_iter().map(|run| vec![run.join().expect("no panic").expect("a scenario")]));
+        (runs, traces)
+    })
 });
 
 static REPORT: LazyLock<Report> = LazyLock::new(|| leith::report(&FOUND.0, &FOUND.1));
@@ -24,10 +40,11 @@ fn case(name: &str) -> usize {
 /// A case, its rate in Mbit/s, ACKs that its sender's backlog dropped, throttles, and timeouts.
 type Values = (&'static str, Range<f64>, RangeInclusive<u64>, RangeInclusive<u64>, RangeInclusive<u16>);
 
-/// What was measured with the first seed, and somewhat more on both sides: 358, 40,422, 24, 4 in the first row.
+/// What was measured with the first seed, and somewhat more on both sides: 358, 40,422, 24, 4 in the first row. The
+/// quiet cases have all drops and throttles of the handbook's four minutes, and the rate of their first 80 s.
 const VALUES: [Values; 25] = [
     ("SACK of 2.4.23", 320.0..395.0, 30_000..=50_000, 18..=30, 3..=6),
-    ("SACK by what repeats", 515.0..532.0, 600..=1300, 1..=4, 0..=0),
+    ("SACK by what repeats", 436.0..450.0, 600..=1300, 1..=4, 0..=0),
     ("SACK over holes", 515.0..532.0, 0..=0, 0..=0, 0..=0),
     ("SACK of 2.4.23, no throttle", 205.0..275.0, 14_000..=25_000, 0..=0, 3..=5),
     ("SACK of 2.4.23, a longer backlog", 205.0..285.0, 6000..=11_000, 3..=8, 7..=13),
@@ -41,7 +58,7 @@ const VALUES: [Values; 25] = [
     ("Dublin to CERN", 715.0..750.0, 3000..=6000, 0..=0, 0..=0),
     ("SACK by what repeats, ACKs lost", 450.0..495.0, 500..=1100, 1..=2, 0..=2),
     ("SACK over holes, ACKs lost", 515.0..532.0, 0..=0, 0..=0, 0..=2),
-    ("SACK over holes, no throttle", 515.0..532.0, 0..=0, 0..=0, 0..=0),
+    ("SACK over holes, no throttle", 436.0..450.0, 0..=0, 0..=0, 0..=0),
     ("Dublin to SLAC, throttle", 485.0..512.0, 300..=1000, 1..=4, 0..=0),
     ("Dublin to CERN, throttle", 715.0..750.0, 2500..=5000, 5..=11, 0..=0),
     ("Reneging as timeout", 215.0..275.0, 600..=2000, 0..=0, 0..=0),
@@ -126,17 +143,23 @@ fn leith_report_has_all_figures() {
     assert_eq!(leith::cases()[leith::TRACED - 1].name, "Dublin to CERN");
 }
 
-/// Undo to three quarters, the cap, and moderation by in-flight data: each lowers the mean cwnd.
+/// Figures 3 to 8, repeated reordering: without one of the changes, the mean cwnd is less and the rate by a factor. An
+/// undo that restores three quarters of cwnd costs a quarter each time; a cwnd cut to what is in flight must be regrown
+/// after a loss and after an undo.
 #[test]
 fn each_leith_change_keeps_more_cwnd() {
-    let mean = |name: &str| {
-        let at = leith::cases().iter().position(|case| case.name == name).expect("a case");
-        FOUND.1[at].window.mean()
-    };
-    let all = mean("Dublin to SLAC");
-    for setting in ["undo", "cap", "moderation"] {
-        let without = format!("Dublin to SLAC, htcp_{setting}=0");
-        assert!(mean(&without) < all, "{without}: {} and {all}", mean(&without));
+    let mean = |name: &str| FOUND.1[case(name)].window.mean();
+    let rate = |name: &str| FOUND.0[case(name)][0].rate();
+    let all = "Dublin to SLAC";
+    for (setting, factor) in [("undo", 1.1), ("cap", 1.3), ("moderation", 1.1)] {
+        let without = format!("{all}, htcp_{setting}=0");
+        assert!(mean(&without) < mean(all), "{without}: {} and {}", mean(&without), mean(all));
+        assert!(
+            rate(all) > factor * rate(&without),
+            "{without}: {} and {} Mbit/s",
+            rate(&without),
+            rate(all)
+        );
     }
     assert!(mean("SACK of 2.4.23") < 0.75 * mean("SACK over holes"));
 }

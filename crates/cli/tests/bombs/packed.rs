@@ -18,7 +18,7 @@ impl Packing {
     pub fn pack(self, bytes: &[u8]) -> Vec<u8> {
         match self {
             Self::Gzip => {
-                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
                 encoder.write_all(bytes).expect("memory");
                 encoder.finish().expect("memory")
             }

@@ -142,7 +142,7 @@ fn functions(folder: &Path) {
 /// Each line is a stack of a hundred thousand frames.
 fn deep(folder: &Path) {
     let packed = Packing::Gzip.counted(b"a;b 1\n", |number, to| {
-        to.extend("a;".repeat(100_000).bytes());
+        to.extend_from_slice("a;".repeat(100_000).as_bytes());
         to.extend(format!("{number:x} 1\n").bytes());
     });
     write(folder, &packed);

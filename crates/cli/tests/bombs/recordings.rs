@@ -18,7 +18,7 @@ pub const BOMBS: &[Bomb] = &[
     bomb(
         "Parquet: pages of text",
         ARGS,
-        |to| table(to, "packets", &Filled { text: 16 << 10, rows: 60_000, ..Filled::NOTHING }),
+        |to| table(to, "packets", &Filled { text: 16 << 10, rows: 40_000, ..Filled::NOTHING }),
         "slowpath writes no more than",
     ),
     bomb(
@@ -30,7 +30,7 @@ pub const BOMBS: &[Bomb] = &[
     bomb(
         "Parquet: a list without end",
         ARGS,
-        |to| table(to, "packets", &Filled { list: 200_000_000, rows: 1, ..Filled::NOTHING }),
+        |to| table(to, "packets", &Filled { list: 80_000_000, rows: 1, ..Filled::NOTHING }),
         "slowpath writes no more than",
     ),
     bomb(
