@@ -355,7 +355,7 @@ mod tests {
     fn pace_must_be_that_of_nearly_all_bunches() {
         // Every third, or every twentieth, comes after half the pause: BBR probes for more in an RTT of eight.
         for (every, is_one) in [(3, false), (20, true)] {
-            let nth = std::cell::Cell::new(0);
+            let nth = Cell::new(0);
             let pause = |bytes: i64| {
                 nth.set(nth.get() + 1);
                 bytes * if nth.get() % every == 0 { 100 } else { 200 }
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn pace_with_pauses_is_that_of_a_sender_held_by_something_else() {
         // BBR with a full send buffer: each twentieth bunch comes after a pause as long as all of theirs.
-        let nth = std::cell::Cell::new(0);
+        let nth = Cell::new(0);
         let pause = |bytes: i64| {
             nth.set(nth.get() + 1);
             bytes * if nth.get() % 20 == 0 { 4_000 } else { 200 }
