@@ -63,7 +63,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         classifier.add_parts(at, &mut parts);
     }
     classifier.repaired_on_a_full_path(&mut parts);
-    growth::full_without_a_queue(stretches, &overview, &mut parts);
+    growth::full_without_a_queue(stretches, &overview, context.mss, &mut parts);
     send_buffer::between_full(stretches.len(), &mut parts);
     // A queue overflows when much is in flight, which is also beyond the unscaled window field.
     let life = context.last.nanos_since(context.first);

@@ -40,13 +40,13 @@ impl Sum {
 
 /// Names the path as the cause where the congestion window seemed to hold the sender, but more data in flight was not
 /// delivered faster: the RTTs do not show the queue if ACKs come in batches, the last of which shows none.
-pub fn full_without_a_queue(stretches: &[Stretch], overview: &Overview, parts: &mut [Part]) {
+pub fn full_without_a_queue(stretches: &[Stretch], overview: &Overview, mss: u32, parts: &mut [Part]) {
     let Some(base) = overview.base_rtt else { return };
     let is_grown = |part: &Part| matches!(part.cause, Cause::AfterLoss | Cause::EarlyExit);
     let mut all = Growth::default();
     for run in parts.chunk_by(|a, b| is_grown(a) == is_grown(b)).filter(|run| is_grown(&run[0])) {
         // The first stretch includes what the loss before it had held back.
-        all.add(run[1..].iter().map(|part| &stretches[part.stretch]), base);
+        all.add(run[1..].iter().map(|part| &stretches[part.stretch]), base, mss);
     }
     if all.shows_a_full_path(overview.peak_rate) {
         for part in parts.iter_mut().filter(|part| is_grown(part)) {
@@ -87,11 +87,15 @@ pub fn doubles(stretches: &[Stretch], at: usize) -> bool {
 
 impl Growth {
     /// Adds a time without loss, if it is long enough to tell.
-    fn add<'a>(&mut self, run: impl Iterator<Item = &'a Stretch> + Clone, base: u32) {
+    fn add<'a>(&mut self, run: impl Iterator<Item = &'a Stretch> + Clone, base: u32, mss: u32) {
         let whole = Sum::of(run.clone());
         let rtts = whole.lasted / (f64::from(base) * 1e3);
         // Of many RTTs, the most that was in flight says little.
         if rtts < thresholds::GROWTH_RTTS || rtts > thresholds::STRETCH_RTTS * run.clone().count() as f64 {
+            return;
+        }
+        // Of few segments, one more or less is as much as a window grows.
+        if whole.flight < thresholds::GROWTH_SEGMENTS * f64::from(mss) * whole.lasted {
             return;
         }
         let mut passed = 0;
@@ -133,7 +137,7 @@ mod tests {
     use slowpath_model::Instant;
 
     /// Parts of so many milliseconds, in which ever more is in flight and as much delivered as before.
-    fn without_more(ms: i64, base: u32) -> Cause {
+    fn without_more(ms: i64, base: u32, mss: u32) -> Cause {
         let (mut stretches, mut parts) = (Vec::new(), Vec::new());
         for nth in 0..40 {
             let from = Instant::from_nanos(nth * ms * 1_000_000);
@@ -145,15 +149,17 @@ mod tests {
             parts.push(Part { stretch: stretch_nth, from, to, cause: Cause::AfterLoss, repairs: false });
         }
         let overview = Overview { base_rtt: Some(base), peak_rate: 40e6, ..Overview::default() };
-        full_without_a_queue(&stretches, &overview, &mut parts);
+        full_without_a_queue(&stretches, &overview, mss, &mut parts);
         parts[20].cause
     }
 
     #[test]
     fn more_in_flight_that_brings_no_more_shows_a_full_path() {
-        assert_eq!(without_more(10, 10_000), Cause::BottleneckFull);
+        assert_eq!(without_more(10, 10_000, 1_448), Cause::BottleneckFull);
+        // A third more is a segment or two.
+        assert_eq!(without_more(10, 10_000, 8_948), Cause::AfterLoss);
         // In a stretch of many RTTs, it was in flight in one of them.
-        assert_eq!(without_more(10, 500), Cause::AfterLoss);
+        assert_eq!(without_more(10, 500, 1_448), Cause::AfterLoss);
     }
 
     #[test]

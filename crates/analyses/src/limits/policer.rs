@@ -15,7 +15,7 @@ pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     if overview.queued > sending / thresholds::POLICER_QUEUED_PART {
         return None;
     }
-    emptied_alike(stretches, overview).or_else(|| lost_alike(stretches))
+    emptied_alike(stretches, overview).or_else(|| lost_alike(stretches, overview))
 }
 
 /// The rate of the fastest stretch, in bit/s.
@@ -63,15 +63,16 @@ fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     let sum = |of: fn(&(f64, f64)) -> f64| between.iter().map(of).sum::<f64>();
     let (delivered, time) = (sum(|cycle| cycle.0), sum(|cycle| cycle.1));
     let rate = delivered / time;
+    let many = (between.len() as f64 / thresholds::POLICER_MANY_CYCLES).min(1.0);
     let deviation: f64 = between.iter().map(|(delivered, time)| (delivered - rate * time).abs()).sum();
     let rate = rate * 8e9;
-    (deviation < thresholds::POLICER_CYCLE_SPREAD * delivered
+    (deviation < thresholds::POLICER_CYCLE_SPREAD * many.sqrt() * delivered
         && overview.peak_rate > thresholds::POLICER_ABOVE_RATE * rate)
         .then_some(rate)
 }
 
 /// With the same window and RTT, a bucket is empty at the same amount in flight each time.
-fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
+fn lost_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     let mut before = Vec::new();
     for pair in stretches.windows(2) {
         if is_lost_between(pair) && pair[0].under(Hold::Open) * 2 > pair[0].lasted() {
@@ -91,7 +92,9 @@ fn lost_alike(stretches: &[Stretch]) -> Option<f64> {
     }
     let variance = mean(later.iter().map(|(f, _)| (f - flight).powi(2)))?;
     let rate = mean(later.iter().map(|(_, rate)| *rate));
-    rate.filter(|_| variance.sqrt() < thresholds::POLICER_SPREAD * flight)
+    // What was in flight before is not that of an RTT if so much was delivered in a moment.
+    rate.filter(|rate| *rate <= thresholds::POLICER_ABOVE_RATE * overview.peak_rate)
+        .filter(|_| variance.sqrt() < thresholds::POLICER_SPREAD * flight)
 }
 
 #[cfg(test)]

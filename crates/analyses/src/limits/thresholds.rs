@@ -115,6 +115,9 @@ pub const BROUGHT: f64 = 0.35;
 /// RTTs needed between two losses: halves of fewer consist of a few bursts each.
 pub const GROWTH_RTTS: f64 = 8.0;
 
+/// Full segments in flight on average whose growth shows: of fewer, one more is an eighth or more.
+pub const GROWTH_SEGMENTS: f64 = 8.0;
+
 /// A flight of slow start is this much larger than the one before: each ACK lets out what it acknowledges and a segment for
 /// each one or two.
 pub const DOUBLED: (f64, f64) = (1.4, 2.2);
@@ -404,6 +407,9 @@ pub const POLICER_CYCLES: usize = 3;
 /// How similar the rates between losses are: mean deviation by mean. On labelled captures policers have up to 0.04,
 /// random loss 0.15 and more, scripted loss 0.08 and more.
 pub const POLICER_CYCLE_SPREAD: f64 = 0.06;
+
+/// Of fewer intervals, the rates are the same by chance more often, and must be more similar: by the square root of how many.
+pub const POLICER_MANY_CYCLES: f64 = 12.0;
 
 /// The peak rate exceeds that rate by this factor at least: 1.2 and more measured at policers, up to 1.11 on full
 /// links.
