@@ -17,7 +17,7 @@ or what was done is undone.
 Examples:
   slowpath tune advise --rate 10Gbit/s --rtt 80ms --streams 4
   slowpath tune plan --doctor --rate 10Gbit/s --rtt 80ms --out plan.toml
-  slowpath tune plan transfer.pcapng --as receiver --out plan.toml
+  slowpath tune plan transfer.pcapng --as receiver --out receiver.toml
   sudo slowpath tune apply plan.toml --for 10min
   sudo slowpath tune apply plan.toml --verify 'scp host:big.iso /dev/null' --keep-if '>=5%'
   sudo slowpath tune status
