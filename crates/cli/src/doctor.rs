@@ -9,26 +9,13 @@ use slowpath_runs::values::{addresses, rate, rtt};
 use slowpath_views::doctor;
 use std::time::Duration;
 
-const HELP: &str = "\
-Before a transfer, doctor reports which settings of this host would limit it. It reads settings and counters and changes nothing: \
-buffers and TCP settings against the bandwidth-delay product, the parameter cache, the route, the qdisc, the NIC with its rings and \
-offloads, the CPU clocks and softirqs, and what TCP has counted since boot. Each finding shows what was seen, what the transfer \
-needs, the command that fixes it and the command that undoes the fix. Run it on both hosts: the limit may be at either end.
-
-A finding limits (the transfer gets about this rate at most), costs (time, CPU, or more expensive losses), or is a hint (harmless \
-perhaps; look again after a transfer). Root is not needed; what only root can see is listed at the end.
-
-Exit codes: 0 nothing limits or costs, 1 something does, 2 nothing could be examined.
-
-Examples:
-  slowpath doctor --rate 1Gbit/s --rtt 40ms
-  slowpath doctor 192.0.2.9 --rate 10Gbit/s --rtt 12ms --streams 4 --as sender
-  slowpath doctor --interface eth0 --json";
-
 /// Arguments of `doctor`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = doctor::HELP)]
 pub struct Doctor {
+    /// The other end, by name or address; the default route if not given
+    #[arg(value_name = "HOST")]
+    host: Option<String>,
     #[command(flatten)]
     transfer: Transfer,
     /// Print JSON (schema slowpath/doctor/1) with everything that was read
@@ -39,9 +26,6 @@ pub struct Doctor {
 /// The transfer that a host is examined for.
 #[derive(Args)]
 pub struct Transfer {
-    /// The other end, by name or address; the default route if not given
-    #[arg(value_name = "HOST")]
-    host: Option<String>,
     /// The rate wanted from all connections together, such as 1Gbit/s; the speed of the link if not given
     #[arg(long, value_name = "RATE", value_parser = rate)]
     rate: Option<Rate>,
@@ -56,12 +40,12 @@ pub struct Transfer {
     interface: Option<String>,
     /// The part this host plays in the transfer
     #[arg(long = "as", value_name = "ROLE", default_value = "both")]
-    role: As,
+    pub role: As,
 }
 
 /// The part this host plays in a transfer.
 #[derive(Clone, Copy, ValueEnum)]
-enum As {
+pub enum As {
     /// It sends the data
     Sender,
     /// It receives the data
@@ -82,12 +66,17 @@ impl From<As> for Role {
 
 impl Transfer {
     /// How its route is selected.
-    pub fn asked(&self) -> anyhow::Result<Asked> {
-        Ok(match (&self.host, &self.interface) {
+    pub fn asked(&self, host: Option<&str>) -> anyhow::Result<Asked> {
+        Ok(match (host, &self.interface) {
             (Some(name), _) => Asked::To(addresses(name, 0)?[0].ip()),
             (None, Some(interface)) => Asked::By(interface.clone()),
             (None, None) => Asked::Default,
         })
+    }
+
+    /// Whether anything but the part of this host is given.
+    pub const fn is_given(&self) -> bool {
+        self.rate.is_some() || self.rtt.is_some() || self.interface.is_some() || self.streams != 1
     }
 
     /// Its goal, on a host.
@@ -97,7 +86,7 @@ impl Transfer {
 }
 
 pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
-    let host = read(&Files::default(), &args.transfer.asked()?)?;
+    let host = read(&Files::default(), &args.transfer.asked(args.host.as_deref())?)?;
     let aim = args.transfer.aim(&host);
     let findings = judge(&host, &aim.goal);
     console::print_result(

@@ -1,6 +1,7 @@
 //! Ctrl-C: the run stops where it is and reports its results so far.
 
 use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,8 +11,17 @@ pub struct Interrupt(Arc<AtomicBool>);
 impl Interrupt {
     /// From here on Ctrl-C is taken notice of; a second one ends the program at once.
     pub fn listen() -> anyhow::Result<Self> {
+        Self::to(&[SIGINT, SIGTERM])
+    }
+
+    /// The loss of the terminal is taken notice of too.
+    pub fn listen_for_hangup() -> anyhow::Result<Self> {
+        Self::to(&[SIGINT, SIGTERM, SIGHUP])
+    }
+
+    fn to(signals: &[i32]) -> anyhow::Result<Self> {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        for signal in signals.iter().copied() {
             let register = |armed: &Arc<AtomicBool>| -> std::io::Result<()> {
                 signal_hook::flag::register_conditional_default(signal, Arc::clone(armed))?;
                 signal_hook::flag::register(signal, Arc::clone(armed))?;

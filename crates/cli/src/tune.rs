@@ -1,38 +1,36 @@
 //! `slowpath tune`: from advice to a change that is applied, verified, and can be taken back.
 
-use crate::Outcome;
+use crate::choice::named;
 use crate::console::{self, Console};
-use crate::doctor::Transfer;
+use crate::doctor::{As, Transfer};
+use crate::interrupt::Interrupt;
 use crate::output::Force;
-use anyhow::Context;
+use crate::{Outcome, recording};
+use anyhow::{Context, bail, ensure};
+use clap::builder::TypedValueParser;
 use clap::{Args, Subcommand, ValueHint};
+use slowpath_analyses::Analysis;
+use slowpath_analyses::report::FlowReport;
 use slowpath_model::units::duration_from_text;
+use slowpath_model::{Bytes, Rate};
 use slowpath_runs::file;
-use slowpath_runs::values::lasting;
+use slowpath_runs::values::{amount, gain, lasting, rate, rtt};
+use slowpath_tune::advice::{self, Numbers};
+use slowpath_tune::gain::{FEWEST_PAIRS, MOST_PAIRS, Measure};
 use slowpath_tune::journal::{FOLDER, Journal};
-use slowpath_tune::{Asked, Plan, When, apply, examine, revert, status};
+use slowpath_tune::plan::{Advised, Here, MOST_FINDINGS_BYTES, findings};
+use slowpath_tune::{
+    Asked, Plan, Trial, When, apply, examine, examine_advised, ignores_hangup, known, revert, status, verify,
+};
+use slowpath_views::rank::{Ranker, Selection};
 use slowpath_views::tune as view;
-use std::path::PathBuf;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-const HELP: &str = "\
-plan writes a file with each setting, its value now and then, why, the risk, and the line that undoes it. Read it, edit it, and \
-apply it. apply first checks that every setting still has the value that the plan expects, writes the old and the new value to a \
-journal on disk, changes one setting after the other, and reads each back. If one fails, those before it are undone. revert takes \
-a plan back, also after `kill -9`, a full disk or a reboot: a setting that somebody else has changed meanwhile is named and left \
-alone. What slowpath cannot take back exactly is in the plan under [[by-hand]] and is not applied.
-
-Exit codes: 0 done; 1 partly: a setting was left alone, or is not as applied; 2 nothing was done, or what was done is undone.
-
-Examples:
-  slowpath tune plan --doctor --rate 10Gbit/s --rtt 80ms --out plan.toml
-  sudo slowpath tune apply plan.toml --for 10min
-  sudo slowpath tune status
-  sudo slowpath tune revert";
 
 /// Arguments of `tune`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = view::HELP)]
 pub struct Tune {
     #[command(subcommand)]
     command: What,
@@ -40,6 +38,8 @@ pub struct Tune {
 
 #[derive(Subcommand)]
 enum What {
+    /// Show the buffers that a transfer needs, by this kernel's arithmetic, what they cost, and when they do harm
+    Advise(Advising),
     /// Write a plan: what to change on this host, from which value to which, and why; changes nothing
     Plan(Planning),
     /// Make the changes of a plan, all or none, and verify them; needs root (CAP_NET_ADMIN)
@@ -65,19 +65,45 @@ struct Written {
     /// The journal
     #[arg(long, value_name = "DIR", default_value = FOLDER, value_hint = ValueHint::DirPath)]
     journal: PathBuf,
-    /// Print JSON (schema slowpath/tune-apply/1, tune-status/1 or tune-revert/1) instead of text
+    /// Print JSON (schema slowpath/tune-apply/1, tune-verify/1, tune-status/1 or tune-revert/1) instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Advising {
+    /// The rate wanted from all connections together, such as 10Gbit/s
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    rate: Rate,
+    /// RTT of the path, such as 80ms
+    #[arg(long, value_name = "TIME", value_parser = rtt)]
+    rtt: Duration,
+    /// Parallel connections
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    streams: u32,
+    /// The memory of the host, such as 16GiB, if it is not this one
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    memory: Option<Bytes>,
+    /// Print JSON (schema slowpath/tune-advise/1) instead of text
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args)]
 struct Planning {
+    /// The capture to diagnose, or what `slowpath diagnose --json` has printed (- for standard input); with --doctor, the other end
+    /// of the transfer
+    #[arg(value_name = "FILE|HOST", required_unless_present = "doctor", value_hint = ValueHint::FilePath)]
+    host: Option<String>,
     /// Plan what `slowpath doctor` advises
-    #[arg(long, required = true)]
+    #[arg(long)]
     doctor: bool,
+    /// The address that this host has in the capture, in place of --as
+    #[arg(long = "host", value_name = "ADDRESS", conflicts_with_all = ["doctor", "role"])]
+    address: Option<IpAddr>,
     #[command(flatten)]
     transfer: Transfer,
-    /// Also plan what doctor calls hints, which may be harmless
+    /// Also plan what may be harmless: doctor's hints; cures of minor and uncertain findings, and alternatives
     #[arg(long)]
     hints: bool,
     /// Examine this network namespace: its name, as `ip netns` has it, or its file; needs root (CAP_SYS_ADMIN)
@@ -89,6 +115,44 @@ struct Planning {
     #[command(flatten)]
     force: Force,
 }
+
+impl Planning {
+    fn plan(&self, console: &Console) -> anyhow::Result<Plan> {
+        let (netns, file) = (self.netns.as_deref(), self.host.as_deref());
+        let Some(file) = file.filter(|_| !self.doctor) else {
+            let asked = self.transfer.asked(file)?;
+            return Ok(examine(netns, &asked, self.hints, |host| self.transfer.aim(host))?);
+        };
+        ensure!(!self.transfer.is_given(), "--rate, --rtt, --streams and --interface go with --doctor");
+        let here = match (self.address, self.transfer.role) {
+            (Some(address), _) => Here::At(address),
+            (None, As::Sender) => Here::Sender,
+            (None, As::Receiver) => Here::Receiver,
+            (None, As::Both) => {
+                bail!("{file}: does not say which of its hosts this is: write --as or --host")
+            }
+        };
+        Ok(examine_advised(netns, file, &advised(Path::new(file), console)?, here, self.hints)?)
+    }
+}
+
+/// The advice of a diagnosis that was printed before, or is made now.
+fn advised(file: &Path, console: &Console) -> anyhow::Result<Vec<Advised>> {
+    if let Some(text) = file::json(file, MOST_FINDINGS_BYTES)? {
+        return Ok(findings(&file.display().to_string(), &text)?);
+    }
+    let options = recording::options(None, file);
+    let (read, analysis) = recording::analyse(file, None, console, || Analysis::new(options))?;
+    recording::warn_of(&read.recording);
+    let mut ranker = Ranker::new(Selection { flow: None, min_bytes: Bytes::ZERO, top: MOST_FLOWS });
+    analysis.finish_each(|flow| ranker.add(flow));
+    let mut flows = ranker.finish().full;
+    flows.iter_mut().for_each(FlowReport::explain);
+    Ok(flows.iter().map(Advised::of).collect())
+}
+
+/// The flows of a capture that are planned for: those that lost most.
+const MOST_FLOWS: usize = 1000;
 
 #[derive(Args)]
 struct Applying {
@@ -106,16 +170,66 @@ struct Applying {
     #[arg(conflicts_with = "lasting", value_hint = ValueHint::DirPath)]
     persist: Option<PathBuf>,
     #[command(flatten)]
+    trial: TrialArguments,
+    #[command(flatten)]
     written: Written,
+}
+
+/// How a plan is verified by measuring.
+#[derive(Args)]
+struct TrialArguments {
+    /// Keep the plan only if this shell command, run with the old and the new values in turn, shows that it helps by more than
+    /// the noise; otherwise take it back
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString)]
+    verify: Option<String>,
+    /// What CMD measures: the time that it takes, or a rate that it prints as its last line, such as 941.5 or "941 Mbit/s"
+    #[arg(long, value_name = "WHAT", requires = "verify", default_value = "time", value_parser = measures())]
+    measure: Measure,
+    /// The smallest gain that is worth keeping: time saved, or rate gained
+    #[arg(long, value_name = "'>=SHARE'", requires = "verify", default_value = ">=0%", value_parser = gain)]
+    keep_if: f64,
+    /// Runs with the old values, and as many with the new ones, after one that does not count; fewer than 6 cannot decide
+    #[arg(long, value_name = "N", requires = "verify", default_value_t = 8, value_parser = number_of_runs())]
+    runs: u32,
+    /// The longest time of a run; what takes longer has failed
+    #[arg(long, value_name = "TIME", requires = "verify", default_value = "10min", value_parser = lasting)]
+    timeout: Duration,
+}
+
+fn measures() -> impl TypedValueParser<Value = Measure> {
+    named([(Measure::Time, "time".to_owned(), None), (Measure::Rate, "rate".to_owned(), None)])
+}
+
+fn number_of_runs() -> impl TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(i64::from(FEWEST_PAIRS)..=i64::from(MOST_PAIRS))
+}
+
+/// Applies a plan if a command shows that it helps.
+fn verified(asked: Asked<'_>, command: &str, args: &Applying, console: &Console) -> anyhow::Result<Outcome> {
+    let TrialArguments { measure, keep_if: wanted, runs, timeout, .. } = args.trial;
+    let interrupt = if ignores_hangup() { Interrupt::listen() } else { Interrupt::listen_for_hangup() }?;
+    let bar = console.steps("run", runs as usize * 2 + 1, 0);
+    let trial = Trial { command, measure, wanted, runs, timeout, stop: interrupt.flag() };
+    let verified = verify(asked, &trial, &mut || bar.step())?;
+    drop(bar);
+    let print = |out: &mut _| view::verified(&verified, &console.look(), out);
+    console::print_result(args.written.json, || view::VerifyDocument::of(&verified), print)?;
+    Ok(if verified.is_kept() { Outcome::Whole } else { Outcome::Partial })
 }
 
 pub fn run(args: &Tune, console: &Console) -> anyhow::Result<Outcome> {
     let look = console.look();
     match &args.command {
+        What::Advise(Advising { rate, rtt, streams, memory, json }) => {
+            let transfer = advice::Transfer { rate: *rate, rtt: *rtt, streams: *streams, memory: *memory };
+            let numbers = Numbers::of(transfer, &known())?;
+            let document = || view::AdviseDocument::of(&numbers);
+            console::print_result(*json, document, |out| view::advice(&numbers, &look, out))?;
+            Ok(Outcome::Whole)
+        }
         What::Plan(args) => {
             args.force.check(args.out.as_deref(), &[], "--out")?;
-            let asked = args.transfer.asked()?;
-            let plan = examine(args.netns.as_deref(), &asked, args.hints, |host| args.transfer.aim(host))?;
+            let plan = args.plan(console)?;
             let Some(out) = &args.out else { return console::print(plan.to_toml().as_bytes()) };
             args.force.write(out, plan.to_toml())?;
             let mut text = Vec::new();
@@ -135,6 +249,9 @@ pub fn run(args: &Tune, console: &Console) -> anyhow::Result<Outcome> {
                 persist: args.persist.as_deref(),
                 program: &program,
             };
+            if let Some(command) = &args.trial.verify {
+                return verified(asked, command, args, console);
+            }
             let applied = apply(asked)?;
             let document = || view::ApplyDocument::of(&applied);
             console::print_result(args.written.json, document, |out| view::applied(&applied, &look, out))?;

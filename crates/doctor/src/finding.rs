@@ -2,7 +2,7 @@
 
 use slowpath_analyses::Cause;
 use slowpath_model::Rate;
-use slowpath_remedies::{self as remedies, Change, Fix, Setting};
+use slowpath_remedies::{self as remedies, Change, Fix, Setting, Target};
 
 /// A check that this host failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,5 +211,6 @@ pub(crate) fn sysctl(name: &str, value: &str, before: &str) -> Fix {
 
 /// A setting of this host with a new value, and its current one.
 pub(crate) fn set(setting: Setting, then: impl ToString, now: impl ToString) -> Fix {
-    Fix::of(remedies::Host::This, Change { setting, now: Some(now.to_string()), then: then.to_string() })
+    let (now, then) = (Some(now.to_string()), then.to_string());
+    Fix::of(remedies::Host::This, Change { setting, now, then, target: Target::Exactly })
 }

@@ -3,7 +3,7 @@
 //! Captures, the live kernel and `doctor` all advise with this type; only this module knows what each kind of command
 //! needs and how it is undone.
 
-use crate::setting::{Change, Setting};
+use crate::setting::{Change, Setting, Target};
 use slowpath_model::Endpoint;
 use std::net::IpAddr;
 
@@ -103,7 +103,14 @@ impl Fix {
     /// A sysctl of a host whose current value is known.
     pub fn sysctl_known(host: Host, name: &str, value: &str, before: &str) -> Self {
         let setting = Setting::Sysctl(name.to_owned());
-        Self::of(host, Change { setting, now: Some(before.to_owned()), then: value.to_owned() })
+        let (now, then) = (Some(before.to_owned()), value.to_owned());
+        Self::of(host, Change { setting, now, then, target: Target::Exactly })
+    }
+
+    /// Whether it changes something; what only shows something may need a privilege as well.
+    pub fn changes(&self) -> bool {
+        let shows = self.effect.starts_with("shows");
+        self.undo.is_some() || self.change.is_some() || self.needs == Some(NET_ADMIN) && !shows
     }
 
     fn changing(mut self, change: Change) -> Self {
@@ -136,15 +143,22 @@ impl Fix {
 ///
 /// A capture does not show how a host is configured, so the old value has to be read there.
 pub(crate) fn sysctl(host: Host, key: &str, value: &str, changes: &str) -> [Fix; 2] {
+    sysctl_meant(host, key, value, Target::of_sysctl(key), changes)
+}
+
+/// As [`sysctl`], for a limit that is to be lowered.
+pub(crate) fn lower(host: Host, key: &str, value: &str, changes: &str) -> [Fix; 2] {
+    sysctl_meant(host, key, value, Target::AtMost, changes)
+}
+
+fn sysctl_meant(host: Host, key: &str, value: &str, target: Target, changes: &str) -> [Fix; 2] {
+    let setting = Setting::Sysctl(key.to_owned());
     let note = format!("{}.before", key.rsplit('.').next().unwrap_or(key));
     [
         Fix::look(host, format!("sysctl {key} | tee {note}"), format!("shows {key} and saves it to {note}")),
         Fix {
             effect: changes.to_owned(),
-            ..Fix::of(
-                host,
-                Change { setting: Setting::Sysctl(key.to_owned()), now: None, then: value.to_owned() },
-            )
+            ..Fix::of(host, Change { setting, now: None, then: value.to_owned(), target })
         }
         .undone_by(format!("sysctl -p {note}")),
     ]
@@ -205,7 +219,13 @@ pub(crate) fn route(host: Host, peer: IpAddr, attribute: &str, changes: &str) ->
                  shown)"
             ),
         )
-        .undone_by(format!("ip{family} route del {peer}/{prefix} via GATEWAY dev IFACE")),
+        .undone_by(format!("ip{family} route del {peer}/{prefix} via GATEWAY dev IFACE"))
+        .changing(Change {
+            setting: Setting::route_to(peer),
+            now: None,
+            then: attribute.to_owned(),
+            target: Target::Added,
+        }),
     ]
 }
 

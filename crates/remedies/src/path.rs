@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, time};
-use crate::fix::{NET_ADMIN, NET_RAW, counters, socket, sysctl, way_to};
+use crate::fix::{NET_ADMIN, NET_RAW, counters, lower, socket, way_to};
 use crate::sending_host::shapers;
 use crate::{Advice, Fix, Host};
 use slowpath_model::Rate;
@@ -120,7 +120,7 @@ fn bounded_by_window(facts: &Facts<'_>, rate: Rate, round_trip: Duration) -> Adv
          to as much as 120 ms and the rate fell."
     ))
     .with(socket(Host::Receiver, facts.sender(), "shows the buffer as rb in skmem"))
-    .with_all(sysctl(
+    .with_all(lower(
         Host::Receiver,
         "net.ipv4.tcp_rmem",
         &format!("4096 131072 {}", buffer.get()),

@@ -7,6 +7,7 @@
 
 use slowpath_model::shown;
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 /// Something that a host keeps until it is changed.
@@ -111,6 +112,97 @@ pub struct Change {
     pub now: Option<String>,
     /// Its new value.
     pub then: String,
+    /// How the new value is meant where the setting has another value than expected.
+    pub target: Target,
+}
+
+/// How the new value of a change is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// As it is.
+    Exactly,
+    /// As a limit: larger numbers stay.
+    AtLeast,
+    /// As a limit: smaller numbers stay.
+    AtMost,
+    /// As attributes that a route gets besides those that it has.
+    Added,
+}
+
+/// Sysctls whose numbers are limits, which advice only raises.
+const LIMITS: &[&str] = &[
+    "net.core.netdev_budget",
+    "net.core.netdev_budget_usecs",
+    "net.core.rmem_max",
+    "net.core.somaxconn",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_max_reordering",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+];
+
+/// The other sysctls that advice about a capture changes.
+const OTHERS: &[&str] = &[
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_abort_on_overflow",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_dsack",
+    "net.ipv4.tcp_early_retrans",
+    "net.ipv4.tcp_ecn",
+    "net.ipv4.tcp_fastopen",
+    "net.ipv4.tcp_fastopen_blackhole_timeout_sec",
+    "net.ipv4.tcp_frto",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.tcp_no_ssthresh_metrics_save",
+    "net.ipv4.tcp_retries2",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_shrink_window",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_syn_retries",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_window_scaling",
+    "net.netfilter.nf_conntrack_tcp_be_liberal",
+    "net.netfilter.nf_conntrack_tcp_timeout_established",
+];
+
+impl Target {
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::Exactly, "exactly"),
+        (Self::AtLeast, "at-least"),
+        (Self::AtMost, "at-most"),
+        (Self::Added, "added"),
+    ];
+
+    /// The name in JSON: `at-least`.
+    pub const fn slug(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// The target of a name.
+    pub fn from_slug(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(_, known)| *known == name).map(|(target, _)| target)
+    }
+
+    /// How advice means the value of a sysctl.
+    pub(crate) fn of_sysctl(name: &str) -> Self {
+        if LIMITS.contains(&name) { Self::AtLeast } else { Self::Exactly }
+    }
+
+    /// The numbers of two values of a limit, one by one; `None` for what is none.
+    fn limit(self, now: &str, then: &str) -> Option<String> {
+        let numbers = |text: &str| text.split_whitespace().map(|word| word.parse::<u64>().ok()).collect();
+        let (now, then): (Option<Vec<u64>>, Option<Vec<u64>>) = (numbers(now), numbers(then));
+        let (now, then) = now.zip(then).filter(|(now, then)| now.len() == then.len())?;
+        let one = |(now, then): (u64, u64)| {
+            if self == Self::AtMost { now.min(then) } else { now.max(then) }.to_string()
+        };
+        Some(now.into_iter().zip(then).map(one).collect::<Vec<_>>().join(" "))
+    }
 }
 
 /// Why a text is no setting, or no value of one, and what to write.
@@ -129,6 +221,12 @@ impl LinkAttribute {
 }
 
 impl Setting {
+    /// The route to one address alone.
+    pub fn route_to(peer: IpAddr) -> Self {
+        let length = if peer.is_ipv6() { 128 } else { 32 };
+        Self::Route { is_v6: peer.is_ipv6(), to: format!("{peer}/{length}") }
+    }
+
     /// What `value` is compared by: values with the same text are the same to the kernel.
     pub fn canonical(&self, value: &str) -> String {
         let words: Vec<&str> = value.split_whitespace().collect();
@@ -364,9 +462,46 @@ impl Change {
         self.now.as_ref().map(|now| self.setting.line(&self.then, now))
     }
 
+    /// Whether advice about a capture changes this setting in this way: a sysctl that it names, or the route to `peer`.
+    pub fn is_advised(&self, peer: IpAddr) -> bool {
+        match &self.setting {
+            Setting::Sysctl(name) => {
+                self.target != Target::Added
+                    && (LIMITS.contains(&&**name) || OTHERS.contains(&&**name))
+                    && self.setting.check(&self.then).is_ok()
+            }
+            setting => {
+                let attributes = pairs(&self.then.split_whitespace().collect::<Vec<_>>());
+                let is_known = |(key, _): &(String, String)| METRICS.contains(&&**key);
+                self.target == Target::Added
+                    && *setting == Setting::route_to(peer)
+                    && attributes.iter().all(is_known)
+                    && setting.check(&format!("dev any {}", self.then)).is_ok()
+            }
+        }
+    }
+
     /// The new value for a setting that has the value `found`, of which [`Change::now`] may be a part: a route keeps
-    /// attributes that the advice does not know. `None` if `found` lacks what the change removes.
+    /// attributes that the advice does not know, and a limit that is large enough stays. `None` if `found` lacks what the
+    /// change removes, or is not of its form.
     pub fn onto(&self, found: &str) -> Option<String> {
+        match self.target {
+            Target::Exactly => self.replace(found),
+            Target::AtLeast | Target::AtMost => self.target.limit(found, &self.then),
+            Target::Added if found == NO_ROUTE => None,
+            Target::Added => {
+                let words = |text: &str| pairs(&text.split_whitespace().collect::<Vec<_>>());
+                let added = words(&self.then);
+                let kept =
+                    words(found).into_iter().filter(|(key, _)| !added.iter().any(|(new, _)| new == key));
+                let all: Vec<String> =
+                    kept.chain(added.clone()).map(|(key, value)| format!("{key} {value}")).collect();
+                Some(words_of(&all.join(" ")))
+            }
+        }
+    }
+
+    fn replace(&self, found: &str) -> Option<String> {
         let words = |text: &str| pairs(&text.split_whitespace().collect::<Vec<_>>());
         let is_route = matches!(self.setting, Setting::Route { .. });
         let now = self.now.as_deref().filter(|now| is_route && *now != NO_ROUTE && found != NO_ROUTE);
@@ -386,11 +521,39 @@ impl Change {
         })
     }
 
-    /// Takes over what another change of the same route removes, so that the second does not bring back what the first
-    /// removed. Of any other setting the first change stays.
-    pub fn join(&mut self, other: &Self) {
-        if !matches!(self.setting, Setting::Route { .. }) || self.setting != other.setting {
-            return;
+    /// Takes over another change of the setting as far as both can be made: what the other removes from a route or adds to it,
+    /// and the higher one of two limits. Otherwise the first change stays. Returns whether the other is contained.
+    pub fn join(&mut self, other: &Self) -> bool {
+        if self.setting != other.setting || self.target != other.target {
+            return false;
+        }
+        match self.target {
+            Target::Exactly => self.join_exactly(other),
+            Target::AtLeast | Target::AtMost => match self.target.limit(&self.then, &other.then) {
+                Some(both) => {
+                    self.then = both;
+                    true
+                }
+                None => false,
+            },
+            Target::Added => {
+                // Of an attribute that both have, the first stays.
+                match other.onto(&self.then).zip(self.onto(&other.then)) {
+                    Some((theirs, ours))
+                        if self.setting.canonical(&theirs) == self.setting.canonical(&ours) =>
+                    {
+                        self.then = ours;
+                        true
+                    }
+                    _ => false,
+                }
+            }
+        }
+    }
+
+    fn join_exactly(&mut self, other: &Self) -> bool {
+        if !matches!(self.setting, Setting::Route { .. }) {
+            return self.setting.canonical(&self.then) == self.setting.canonical(&other.then);
         }
         let words = |text: &str| pairs(&text.split_whitespace().collect::<Vec<_>>());
         let theirs = words(&other.then);
@@ -398,6 +561,7 @@ impl Change {
         let kept: Vec<String> =
             kept.map(|(key, value)| format!("{key} {value}").trim_end().to_owned()).collect();
         self.then = kept.join(" ");
+        true
     }
 }
 
@@ -478,7 +642,7 @@ impl FromStr for Setting {
 fn prefix(to: &str, is_v6: bool) -> Option<Setting> {
     let is_fine = to == "default"
         || to.split_once('/').is_some_and(|(address, length)| {
-            let address: Option<std::net::IpAddr> = address.parse().ok();
+            let address: Option<IpAddr> = address.parse().ok();
             let most = if is_v6 { 128 } else { 32 };
             address.is_some_and(|address| address.is_ipv6() == is_v6)
                 && length.parse::<u8>().is_ok_and(|length| length <= most)

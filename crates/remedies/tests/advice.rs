@@ -232,6 +232,20 @@ fn changing_commands_state_rights_and_undo() {
     }
 }
 
+/// What a findings file may change is held against this list: nothing that is advised may be missing from it.
+#[test]
+fn typed_changes_are_those_that_a_plan_accepts() {
+    let mut seen = 0;
+    for (cause, report, advice) in everything() {
+        for change in advice.iter().flat_map(|one| &one.fixes).filter_map(|fix| fix.change.as_ref()) {
+            let is_advised = [report.key.a, report.key.b].iter().any(|end| change.is_advised(end.address));
+            assert!(is_advised, "{cause}: {change:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "{seen}");
+}
+
 #[test]
 fn sysctl_is_saved_before_it_is_set() {
     for (cause, _, advice) in everything() {

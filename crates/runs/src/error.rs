@@ -6,6 +6,7 @@ use slowpath_files::OutputError;
 use slowpath_lab::error::LabError;
 use slowpath_lab::scenario::Refused;
 use slowpath_live::{LiveError, RawError};
+use slowpath_model::Bytes;
 use slowpath_recording::{Damage, ReadError, WriteError};
 use slowpath_scenario::Rejected;
 use std::io;
@@ -29,6 +30,14 @@ pub enum Error {
     /// A scenario file is not UTF-8.
     #[error("{0}: this is not text (UTF-8)")]
     NotText(String),
+    /// A file is too long to be read whole.
+    #[error("{name}: this is longer than {most}")]
+    TooLong {
+        /// Its name.
+        name: String,
+        /// The longest one that is read.
+        most: Bytes,
+    },
     /// The scenario file to create exists.
     #[error("{} exists already and is not changed; choose another name", .0.display())]
     NotChanged(PathBuf),

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use slowpath_files::{Existing, OutputError, write_output};
+use slowpath_model::Bytes;
 use slowpath_scenario::template::template;
 use slowpath_scenario::{Checked, Override, Rejected, Scenario};
 use std::fs::File;
@@ -43,6 +44,35 @@ pub fn text(file: &Path) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| Error::NotText(name.into_owned()))
 }
 
+/// The text of a file of at most `most` bytes that begins as a JSON document, or of standard input for `-`; `None` for another
+/// file, such as a capture.
+///
+/// # Errors
+///
+/// If it cannot be read, is longer, or is not UTF-8.
+pub fn json(file: &Path, most: u64) -> Result<Option<String>, Error> {
+    let name = file.to_string_lossy();
+    let mut input: Box<dyn Read> = if name == "-" {
+        Box::new(io::stdin())
+    } else if file.is_file() {
+        Box::new(File::open(file).map_err(Error::file(file))?)
+    } else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    input.by_ref().take(1 << 10).read_to_end(&mut bytes).map_err(Error::file(file))?;
+    let begins = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if name != "-" && begins != Some(&b'{') {
+        return Ok(None);
+    }
+    // One byte more, so that a longer file is refused without being read whole.
+    input.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::file(file))?;
+    if bytes.len() as u64 > most {
+        return Err(Error::TooLong { name: name.into_owned(), most: Bytes::new(most) });
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| Error::NotText(name.into_owned()))
+}
+
 /// Creates a commented scenario file to start from.
 ///
 /// # Errors
@@ -82,4 +112,32 @@ pub fn load(file: &Path, changes: &Changes) -> Result<Scenario, Error> {
 pub fn load_text(file: &Path, text: &str, changes: &Changes, more: &[Override]) -> Result<Scenario, Error> {
     let set = [changes.set.as_slice(), more].concat();
     Ok(slowpath_scenario::check(&file.to_string_lossy(), text, &set, changes.seed)?.scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_told_from_captures_and_has_a_bound() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        let read = |text: &[u8]| {
+            std::fs::write(&path, text).expect("there is room");
+            json(&path, 2000)
+        };
+        assert_eq!(read(b" \n{\"a\": 1}").expect("it is read").as_deref(), Some(" \n{\"a\": 1}"));
+        for other in [&b"\xd4\xc3\xb2\xa1"[..], b"", b"[paths]"] {
+            assert!(read(other).expect("it is read").is_none());
+        }
+        assert!(json(folder.path(), 2000).expect("a folder").is_none());
+        let long = format!("{{{}", " ".repeat(1999));
+        assert!(read(long.as_bytes()).is_ok_and(|text| text.is_some()), "2,000 bytes");
+        let error = read(format!("{long} ").as_bytes()).expect_err("too long").to_string();
+        assert!(
+            error.ends_with(": this is longer than 2 kB") || error.contains("longer than 1.95 KiB"),
+            "{error}"
+        );
+        assert!(matches!(read(b"{\xff"), Err(Error::NotText(_))));
+    }
 }

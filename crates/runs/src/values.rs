@@ -92,6 +92,16 @@ pub fn share(text: &str) -> Result<f64, String> {
     })
 }
 
+/// A gain that is asked for, such as `>=5%`, as a part of 1.
+///
+/// # Errors
+///
+/// What to write instead.
+pub fn gain(text: &str) -> Result<f64, String> {
+    let share = text.trim().strip_prefix(">=").map(|text| share(text.trim_start()));
+    share.unwrap_or_else(|| Err("write the smallest gain, such as '>=5%'".to_owned()))
+}
+
 /// A flow's number.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ use slowpath_remedies::Setting;
 use slowpath_remedies::setting::{LinkAttribute, NO_ROUTE, OFFLOADS, matches_pattern};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -99,8 +100,7 @@ impl<'a> Access<'a> {
         let Some(line) = lines.next() else { return Ok(NO_ROUTE.to_owned()) };
         let mut words = line.split_whitespace();
         let (first, words) = (words.next().unwrap_or_default(), words.collect::<Vec<_>>());
-        let is_prefix =
-            first == "default" || first.parse::<std::net::IpAddr>().is_ok() || first.contains('/');
+        let is_prefix = first == "default" || first.parse::<IpAddr>().is_ok() || first.contains('/');
         if lines.next().is_some() || words.contains(&"nexthop") || !is_prefix {
             let why = format!(
                 "there are several routes to {to}, or one of several next hops or another kind: {line}"
@@ -109,6 +109,18 @@ impl<'a> Access<'a> {
         }
         // `ip route` prints the lock of rto_min, sets it with each rto_min, and does not take the word.
         Ok(words.join(" ").replace("rto_min lock ", "rto_min "))
+    }
+
+    /// The next hop and interface by which packets to `peer` leave, as the value of a route.
+    pub(crate) fn way_to(&self, peer: IpAddr) -> Result<String, AccessError> {
+        let family = if peer.is_ipv6() { "-6" } else { "-4" };
+        let words = ["ip", family, "-o", "route", "get", &peer.to_string()].map(str::to_owned);
+        let output = self.run(&words)?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let way = way_of(&text);
+        way.ok_or_else(|| {
+            AccessError::Absent(format!("packets to {peer} leave by no ordinary route: {}", text.trim()))
+        })
     }
 
     fn run(&self, words: &[String]) -> Result<Output, AccessError> {
@@ -125,6 +137,20 @@ impl<'a> Access<'a> {
         let says = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
         Err(AccessError::Program { line: words.join(" "), says })
     }
+}
+
+/// The next hop and interface in a line of `ip route get`.
+fn way_of(line: &str) -> Option<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    // Before the address is the kind of the route, if that is no ordinary one: `local`, `blackhole`.
+    words.first()?.parse::<IpAddr>().ok()?;
+    let after =
+        |key: &str| words.iter().position(|word| *word == key).and_then(|at| words.get(at + 1).copied());
+    let via = match after("via") {
+        Some(hop) => format!("via {} ", hop.parse::<IpAddr>().ok()?),
+        None => String::new(),
+    };
+    after("dev").map(|device| format!("{via}dev {device}"))
 }
 
 /// The file of a sysctl. As with sysctl(8), a slash in a name is a dot in the file's: `net.ipv4.conf.eth0/5.rp_filter`.
@@ -218,6 +244,27 @@ mod tests {
         assert_eq!(set("tx-tcp6-segmentation", true, true).as_deref(), Some("on"));
         let both = set("tx-tcp-mangleid-segmentation", false, true);
         assert_eq!(both.as_deref(), Some("tx-tcp-mangleid-segmentation off tx-tcp6-segmentation on"));
+    }
+
+    #[test]
+    fn the_way_to_a_peer_is_its_next_hop_and_interface() {
+        for (line, way) in [
+            (
+                "192.0.2.9 via 198.51.100.1 dev eth0 src 198.51.100.7 uid 0 \\    cache",
+                Some("via 198.51.100.1 dev eth0"),
+            ),
+            ("192.0.2.9 dev eth0 src 192.0.2.7 uid 0", Some("dev eth0")),
+            (
+                "2001:db8::9 from :: via fe80::1 dev eth0 proto ra src 2001:db8::7 metric 100",
+                Some("via fe80::1 dev eth0"),
+            ),
+            ("192.0.2.9 via inet6 fe80::1 dev eth0 src 192.0.2.7", None),
+            ("local 192.0.2.7 dev lo src 192.0.2.7 uid 0", None),
+            ("broadcast 192.0.2.255 dev eth0", None),
+            ("", None),
+        ] {
+            assert_eq!(way_of(line).as_deref(), way, "{line}");
+        }
     }
 
     #[test]

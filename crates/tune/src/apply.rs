@@ -54,6 +54,23 @@ pub struct Applied {
 /// If a setting has another value than the plan expects, the kernel refuses one or makes something else of it, or the
 /// journal cannot be written. Then nothing is changed, or what was changed is undone, or the error names what is not.
 pub fn apply(asked: Asked<'_>) -> Result<Applied, Error> {
+    need_possible(asked)?;
+    let lock = Lock::take(asked.journal.folder(), "applying a plan", Duration::ZERO)?;
+    asked.journal.need_nothing_verified()?;
+    namespace::inside(asked.netns, || {
+        let access = Access::writing(&lock);
+        need_expected(asked.plan, &access)?;
+        let (begun, mut work) = Work::begin(asked)?;
+        let made = work.make(asked, begun, &access);
+        match made.and_then(|()| work.keep(asked, begun)) {
+            Ok(()) => Ok(work.applied(asked, begun)),
+            Err(why) => Err(work.undo(why, &access)),
+        }
+    })?
+}
+
+/// Refuses what could not be applied in any state of the host.
+pub(crate) fn need_possible(asked: Asked<'_>) -> Result<(), Error> {
     if asked.plan.changes.is_empty() {
         return Err(Error::NothingPlanned);
     }
@@ -61,15 +78,13 @@ pub fn apply(asked: Asked<'_>) -> Result<Applied, Error> {
         return Err(Error::PersistInNamespace);
     }
     who::need_capabilities(asked.netns.is_some())?;
-    asked.journal.prepare()?;
-    let lock = Lock::take(asked.journal.folder(), "applying a plan", Duration::ZERO)?;
-    namespace::inside(asked.netns, || inside(asked, &Access::writing(&lock)))?
+    asked.journal.prepare()
 }
 
-fn inside(asked: Asked<'_>, access: &Access<'_>) -> Result<Applied, Error> {
-    let changes = &asked.plan.changes;
+/// Refuses if a setting has another value than the plan expects.
+pub(crate) fn need_expected(plan: &Plan, access: &Access<'_>) -> Result<(), Error> {
     let mut different = Vec::new();
-    for planned in changes {
+    for planned in &plan.changes {
         let setting = &planned.setting;
         let found = access.read(setting).map_err(|source| {
             let setting = setting.to_string();
@@ -77,37 +92,7 @@ fn inside(asked: Asked<'_>, access: &Access<'_>) -> Result<Applied, Error> {
         })?;
         different.extend(differs(planned, &found));
     }
-    if !different.is_empty() {
-        return Err(Error::Differs(different));
-    }
-    let (uid, sudo_user) = who::user()?;
-    let at = clock::now();
-    let ends = asked.lasting.map(|lasting| at + lasting.as_secs());
-    let begun = Begun {
-        version: VERSION,
-        plan: asked.name.to_owned(),
-        goal: asked.plan.made.goal.clone(),
-        at,
-        ends,
-        uid,
-        sudo_user,
-        boot: who::boot()?,
-        netns: asked.netns.map(namespace::lasting_name),
-        netns_inode: namespace::inode()?,
-    };
-    let (id, writer) = asked.journal.begin(begun)?;
-    let mut work = Work { access, writer, made: Vec::new(), file: None, timer: None };
-    match work.make(asked, id) {
-        Ok(()) => Ok(Applied {
-            id,
-            changes: work.made.into_iter().map(|(_, changed)| changed).collect(),
-            ends,
-            timer: work.timer,
-            not_persisted: not_persisted(asked),
-            persisted: work.file,
-        }),
-        Err(why) => Err(work.undo(why)),
-    }
+    if different.is_empty() { Ok(()) } else { Err(Error::Differs(different)) }
 }
 
 fn differs(planned: &Planned, found: &str) -> Option<Different> {
@@ -124,34 +109,80 @@ fn not_persisted(asked: Asked<'_>) -> Vec<String> {
     asked.persist.map_or_else(Vec::new, |_| others.map(|planned| planned.setting.to_string()).collect())
 }
 
+/// The beginning of a plan that is being applied.
+#[derive(Clone, Copy)]
+pub(crate) struct Start {
+    /// Its number in the journal.
+    pub(crate) id: u32,
+    /// When it reverts by itself, in seconds since 1970.
+    ends: Option<u64>,
+}
+
 /// A plan that is being applied.
-struct Work<'a> {
-    access: &'a Access<'a>,
-    writer: Writer,
-    made: Vec<(Setting, Changed)>,
+pub(crate) struct Work {
+    pub(crate) writer: Writer,
+    pub(crate) made: Vec<(Setting, Changed)>,
     file: Option<PathBuf>,
     timer: Option<Timer>,
 }
 
-impl Work<'_> {
+impl Work {
+    /// Begins the plan's file in the journal. Nothing is changed yet.
+    pub(crate) fn begin(asked: Asked<'_>) -> Result<(Start, Self), Error> {
+        let (uid, sudo_user) = who::user()?;
+        let at = clock::now();
+        let ends = asked.lasting.map(|lasting| at + lasting.as_secs());
+        let begun = Begun {
+            version: VERSION,
+            plan: asked.name.to_owned(),
+            goal: asked.plan.made.goal.clone(),
+            at,
+            ends,
+            uid,
+            sudo_user,
+            boot: who::boot()?,
+            netns: asked.netns.map(namespace::lasting_name),
+            netns_inode: namespace::inode()?,
+        };
+        let (id, writer) = asked.journal.begin(begun)?;
+        Ok((Start { id, ends }, Self { writer, made: Vec::new(), file: None, timer: None }))
+    }
+
     /// Makes all changes; an error says why one failed.
-    fn make(&mut self, asked: Asked<'_>, id: u32) -> Result<(), String> {
+    pub(crate) fn make(&mut self, asked: Asked<'_>, start: Start, access: &Access<'_>) -> Result<(), String> {
         if let Some(delay) = asked.lasting {
             // Before the first change: from here on it reverts even if this program is killed.
             let folder = fs::canonicalize(asked.journal.folder()).map_err(|error| error.to_string())?;
-            let timer = timer::arm(asked.program, &folder, id, delay);
+            let timer = timer::arm(asked.program, &folder, start.id, delay);
             let timer =
                 timer.map_err(|error| format!("nothing could be started that reverts it later: {error}"))?;
             self.timer = Some(timer.clone());
             self.journal(&Record::Timer(timer))?;
         }
         for planned in &asked.plan.changes {
-            self.change(planned)?;
+            self.change(planned, access)?;
         }
+        Ok(())
+    }
+
+    /// Ends it with all changes made.
+    pub(crate) fn keep(&mut self, asked: Asked<'_>, start: Start) -> Result<(), String> {
         if let Some(folder) = asked.persist {
-            self.persist(folder, id)?;
+            self.persist(folder, start.id)?;
         }
         self.journal(&Record::Applied)
+    }
+
+    /// What was applied.
+    pub(crate) fn applied(self, asked: Asked<'_>, start: Start) -> Applied {
+        Applied {
+            id: start.id,
+            changes: self.made.into_iter().map(|(_, changed)| changed).collect(),
+            ends: start.ends,
+            timer: self.timer,
+            not_persisted: not_persisted(asked),
+            persisted: self.file,
+        }
     }
 
     fn journal(&mut self, record: &Record) -> Result<(), String> {
@@ -159,9 +190,9 @@ impl Work<'_> {
     }
 
     /// Announces a change, makes it and verifies it.
-    fn change(&mut self, planned: &Planned) -> Result<(), String> {
+    fn change(&mut self, planned: &Planned, access: &Access<'_>) -> Result<(), String> {
         let setting = &planned.setting;
-        let old = self.access.read(setting).map_err(|error| format!("{setting} cannot be read: {error}"))?;
+        let old = access.read(setting).map_err(|error| format!("{setting} cannot be read: {error}"))?;
         if let Some(different) = differs(planned, &old) {
             return Err(format!("{setting} was changed to \"{}\" meanwhile", different.found));
         }
@@ -169,7 +200,7 @@ impl Work<'_> {
         self.journal(&Record::Change(changed.clone()))?;
         // A failed write may have changed a part.
         self.made.push((setting.clone(), changed));
-        let set = self.access.set(setting, &planned.now, &planned.then);
+        let set = access.set(setting, &planned.now, &planned.then);
         set.map_err(|error| format!("{setting} {error}"))
     }
 
@@ -199,12 +230,12 @@ impl Work<'_> {
     }
 
     /// Undoes what was made; the error says why, and what could not be undone.
-    fn undo(mut self, why: String) -> Error {
+    pub(crate) fn undo(mut self, why: String, access: &Access<'_>) -> Error {
         let mut left = Vec::new();
         for (setting, changed) in self.made.iter().rev() {
-            let current = self.access.read(setting).unwrap_or_default();
+            let current = access.read(setting).unwrap_or_default();
             let is_old = setting.canonical(&current) == setting.canonical(&changed.old);
-            if !is_old && self.access.set(setting, &changed.new, &changed.old).is_err() {
+            if !is_old && access.set(setting, &changed.new, &changed.old).is_err() {
                 left.push(format!("{setting} (was \"{}\")", changed.old));
             }
         }
@@ -233,7 +264,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// An error with its causes, in one line.
-fn with_causes(error: Error) -> String {
+pub(crate) fn with_causes(error: Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);
     while let Some(next) = cause {

@@ -1,8 +1,10 @@
 //! Why nothing was done, or not all.
 
 use slowpath_doctor::ReadError;
+use slowpath_model::units::duration_text;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Why a setting cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -72,9 +74,78 @@ pub struct Different {
     pub found: String,
 }
 
+/// Why a command that measures gave no measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum BadRun {
+    /// The shell cannot be run or watched.
+    #[error("the shell (sh) cannot be run: {0}")]
+    NoShell(io::Error),
+    /// It failed.
+    #[error("the command ended with {how}{}", says.as_ref().map_or(String::new(), |says| format!(": {}", shortened(says))))]
+    Failed {
+        /// `exit code 3`.
+        how: String,
+        /// The last line that it printed.
+        says: Option<String>,
+    },
+    /// It did not end.
+    #[error("the command took longer than {}, and was ended; --timeout gives it longer", duration_text(*.0))]
+    TooLong(Duration),
+    /// It printed no rate.
+    #[error("{}; with --measure rate, print a number above zero as the last line, such as 941.5 or 941 Mbit/s",
+        line.as_ref().map_or("it printed nothing".to_owned(), |line| format!("its last line is \"{}\"", shortened(line))))]
+    NoNumber {
+        /// Its last line.
+        line: Option<String>,
+    },
+    /// It printed another unit than before.
+    #[error("it printed a number with a unit in some runs and without one in others")]
+    OtherUnit,
+    /// Somebody pressed Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What a program printed, not longer than a line of an error.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 200;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    text.chars().take(MOST).chain(['…']).collect()
+}
+
 /// Why nothing was done, or not all.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The command that measures does not work.
+    #[error("nothing was changed, because the command cannot measure: {0}")]
+    CannotMeasure(BadRun),
+    /// Another plan is being verified.
+    #[error(
+        "plan {id} is being verified, and another change would disturb that; wait for its end, or end it with \
+             `slowpath tune revert {id}`"
+    )]
+    BeingVerified {
+        /// Its number in the journal.
+        id: u32,
+    },
+    /// Somebody else reverted the plan that is being verified.
+    #[error("plan {id} was reverted by somebody else while it was verified; nothing of it is left in force")]
+    TakenBack {
+        /// Its number in the journal.
+        id: u32,
+    },
+    /// What was changed for a measurement could not be taken back.
+    #[error("{why}; plan {id} is not taken back: {source}; try `slowpath tune revert {id}`")]
+    NotTakenBack {
+        /// Its number in the journal.
+        id: u32,
+        /// Why it was to be taken back.
+        why: String,
+        /// Why it was not.
+        source: Box<Error>,
+    },
     /// Changing the network needs a capability.
     #[error("this needs {0}; run it as root (sudo)")]
     NoCapability(&'static str),

@@ -4,6 +4,7 @@
 //! of the last line announces a change that was not made, and is removed by the next writer.
 
 use crate::error::Error;
+use crate::lock;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -33,6 +34,17 @@ pub enum Record {
         file: PathBuf,
         /// All of its text.
         text: String,
+    },
+    /// The plan is kept only if it helps: a command measures that, with the old and the new values in turn. The file is
+    /// locked until that has ended.
+    Verifying {
+        /// The command.
+        command: String,
+    },
+    /// The next thing that is done is to give all settings these values.
+    Switch {
+        /// Which.
+        to: Side,
     },
     /// All changes are made and verified.
     Applied,
@@ -81,6 +93,16 @@ pub struct Begun {
     pub netns: Option<String>,
     /// The inode of the network namespace.
     pub netns_inode: u64,
+}
+
+/// The values from before a plan, or those by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// Those from before.
+    Old,
+    /// Those by the plan.
+    New,
 }
 
 /// A change of a setting.
@@ -143,6 +165,14 @@ impl Written {
     pub fn timer(&self) -> Option<&Timer> {
         self.records.iter().find_map(|record| match record {
             Record::Timer(timer) => Some(timer),
+            _ => None,
+        })
+    }
+
+    /// The command that measures whether the plan helps.
+    pub fn verifier(&self) -> Option<&str> {
+        self.records.iter().find_map(|record| match record {
+            Record::Verifying { command } => Some(command.as_str()),
             _ => None,
         })
     }
@@ -256,6 +286,20 @@ impl Journal {
         }
     }
 
+    /// Whether a plan is being verified: its file is locked.
+    pub(crate) fn is_being_verified(&self, written: &Written) -> bool {
+        let may_be = written.verifier().is_some() && !written.is_applied() && !written.is_closed();
+        may_be && File::open(self.path(written.id)).is_ok_and(|file| lock::is_locked(&file))
+    }
+
+    /// Refuses while a plan is being verified.
+    pub(crate) fn need_nothing_verified(&self) -> Result<(), Error> {
+        match self.all()?.into_iter().flatten().find(|written| self.is_being_verified(written)) {
+            Some(Written { id, .. }) => Err(Error::BeingVerified { id }),
+            None => Ok(()),
+        }
+    }
+
     /// Begins the file of a plan, under the next number.
     pub(crate) fn begin(&self, begun: Begun) -> Result<(u32, Writer), Error> {
         let id = self.numbers()?.last().map_or(1, |last| last + 1);
@@ -352,6 +396,11 @@ impl Writer {
             let _ = self.file.set_len(before);
         }
         added
+    }
+
+    /// Locks the file until this is dropped, or its program is gone.
+    pub(crate) fn hold(&self) -> Result<(), Error> {
+        lock::hold(&self.file).map_err(|source| failed(&self.path, "locked", source))
     }
 
     /// Adds a record, on disk when this returns.

@@ -1,9 +1,11 @@
 //! Applies advice to this host, so that it is verified and can be taken back.
 //!
 //! - [`plan`]: which settings change, from which value to which, as a file for people.
+//! - [`advice`]: the buffers that a transfer needs, by the kernel's arithmetic.
 //! - [`journal`]: what was changed, on disk before it is changed.
 //! - [`apply()`] makes the changes of a plan, all of them or none; [`revert()`] takes them back; [`status()`] shows what is in
 //!   force.
+//! - [`verify()`] applies a plan only if a command measures that it helps, by more than the noise ([`gain`]).
 //!
 //! # Decisions
 //!
@@ -17,14 +19,21 @@
 //! **A lock that outlives a kill.** The programs that change settings (`ip`, `tc`, `ethtool`) hold the lock of the journal
 //! too, as their standard input: while one that was started before a kill is still at work, nobody else begins.
 //!
+//! **Measured in turn.** A plan that is verified is switched on and off many times under one entry of the journal, which names
+//! every change before the first one. So a kill at any instant leaves what a revert takes back. The lock is held only while
+//! settings are switched: a revert can come at any time, and the verification then ends. Until then it locks the entry's file,
+//! by which others know that it is at work.
+//!
 //! **Settings of a boot and of a namespace.** The journal has the boot's id and the namespace's inode: after a reboot, or when
 //! the namespace is gone, there is nothing to take back, and nothing is touched.
 
 mod access;
+pub mod advice;
 mod apply;
 mod clock;
 mod error;
 mod examine;
+pub mod gain;
 pub mod journal;
 mod lock;
 mod namespace;
@@ -32,15 +41,17 @@ pub mod plan;
 mod revert;
 mod status;
 mod timer;
+mod verify;
 mod who;
 
 pub use access::Access;
 pub use apply::{Applied, Asked, apply};
 pub use clock::utc_text;
-pub use error::{AccessError, Different, Error};
-pub use examine::{ExamineError, examine};
+pub use error::{AccessError, BadRun, Different, Error};
+pub use examine::{ExamineError, examine, examine_advised, known};
 pub use namespace::inside;
 pub use plan::Plan;
 pub use revert::{Fate, Reverted, Taken, When, revert};
 pub use status::{Entry, Force, State, status};
-pub use who::host_name;
+pub use verify::{Ended, Reading, ReadingUnit, Run, Trial, Verified, verify};
+pub use who::{host_name, ignores_hangup};

@@ -66,6 +66,19 @@ pub(crate) fn held(folder: &Path) -> Option<String> {
     }
 }
 
+/// Locks a file for as long as it is open. Others only look whether it is locked.
+pub(crate) fn hold(file: &File) -> io::Result<()> {
+    while !try_lock(file, libc::LOCK_EX)? {
+        thread::sleep(STEP);
+    }
+    Ok(())
+}
+
+/// Whether somebody has locked a file.
+pub(crate) fn is_locked(file: &File) -> bool {
+    matches!(try_lock(file, libc::LOCK_SH), Ok(false))
+}
+
 /// What the lock's file says, and whether that process still runs.
 fn holder(file: &mut File) -> (String, bool) {
     let mut text = String::new();

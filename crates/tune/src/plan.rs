@@ -3,10 +3,14 @@
 //! A plan names the value that it expects to find, so that it is never applied to another state than the one that it was
 //! made for. Pure: who makes a plan says when and where.
 
+mod advised;
+mod findings;
 mod propose;
 mod read;
 mod write;
 
+pub use advised::{Advised, Here, UnknownHost, propose_advised};
+pub use findings::{BadFindings, MOST_FINDINGS_BYTES, findings};
 pub use propose::{Proposed, propose};
 pub use read::{BadPlan, Fault};
 
@@ -50,7 +54,7 @@ pub struct Planned {
     pub now: String,
     /// Its new value.
     pub then: String,
-    /// The finding that it fixes: `receive-buffer`.
+    /// The finding that it fixes, `receive-buffer`, or several with commas.
     pub finding: String,
     /// Why.
     pub why: String,
@@ -59,9 +63,9 @@ pub struct Planned {
 }
 
 /// Advice that is not applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByHand {
-    /// The shell line.
+    /// The shell line; empty where no command changes anything.
     pub command: String,
     /// The finding that it fixes.
     pub finding: String,

@@ -75,8 +75,17 @@ impl Fate {
 impl Reverted {
     /// Whether everything is back.
     pub fn is_whole(&self) -> bool {
-        !self.taken.iter().any(|taken| taken.fate.is_left())
-            && self.file.as_ref().is_none_or(|(_, kept)| kept.is_none())
+        self.left().is_empty()
+    }
+
+    /// The settings, and the file, that are not back.
+    pub(crate) fn left(&self) -> Vec<String> {
+        let settings = self.taken.iter().filter(|taken| taken.fate.is_left());
+        let file = self.file.iter().filter(|(_, kept)| kept.is_some());
+        settings
+            .map(|taken| taken.change.setting.clone())
+            .chain(file.map(|(file, _)| file.display().to_string()))
+            .collect()
     }
 }
 
@@ -139,7 +148,11 @@ fn last_open(journal: &Journal) -> Result<Written, Error> {
     Err(Error::NoneApplied(journal.folder().to_owned()))
 }
 
-fn revert_locked(journal: &Journal, written: &Written, access: &Access<'_>) -> Result<Reverted, Error> {
+pub(crate) fn revert_locked(
+    journal: &Journal,
+    written: &Written,
+    access: &Access<'_>,
+) -> Result<Reverted, Error> {
     let begun = &written.begun;
     let is_rebooted = who::boot()? != begun.boot;
     let is_persisted =
@@ -181,15 +194,7 @@ fn revert_locked(journal: &Journal, written: &Written, access: &Access<'_>) -> R
     })?;
     let taken = changes.into_iter().zip(fates).map(|(change, fate)| Taken { change: change.clone(), fate });
     let mut reverted = Reverted { id: written.id, taken: taken.collect(), file, unwritten: None };
-    let mut left: Vec<String> = reverted
-        .taken
-        .iter()
-        .filter(|taken| taken.fate.is_left())
-        .map(|taken| taken.change.setting.clone())
-        .collect();
-    left.extend(
-        reverted.file.iter().filter(|(_, kept)| kept.is_some()).map(|(file, _)| file.display().to_string()),
-    );
+    let left = reverted.left();
     unwritten = unwritten.or(note(&Record::Reverted { at, left }));
     reverted.unwritten = unwritten;
     if let Some(timer) = written.timer() {

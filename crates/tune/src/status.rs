@@ -29,6 +29,11 @@ pub enum State {
         /// Who.
         holder: String,
     },
+    /// A command measures whether it helps, with the old and the new values in turn.
+    Verifying {
+        /// The command.
+        command: String,
+    },
     /// It was begun and not ended: the program was killed. A revert takes back what was changed.
     Interrupted,
     /// A change failed, and the others were undone.
@@ -71,12 +76,12 @@ pub fn status(journal: &Journal) -> Result<Vec<Result<Entry, Error>>, Error> {
     for written in journal.all()?.into_iter().rev() {
         // Only the last one can be at work.
         let holder = holder.as_ref().filter(|_| all.is_empty());
-        all.push(written.map(|written| entry(written, holder, &boot)));
+        all.push(written.map(|written| entry(journal, written, holder, &boot)));
     }
     Ok(all)
 }
 
-fn entry(written: Written, holder: Option<&String>, boot: &str) -> Entry {
+fn entry(journal: &Journal, written: Written, holder: Option<&String>, boot: &str) -> Entry {
     let begun = &written.begun;
     let is_gone = begun.boot != boot
         || begun.netns.as_deref().is_some_and(|name| namespace::inode_of(name) != Some(begun.netns_inode));
@@ -84,6 +89,9 @@ fn entry(written: Written, holder: Option<&String>, boot: &str) -> Entry {
         _ if written.reverted().is_some() => State::Reverted,
         _ if written.undone().is_some() => State::Undone,
         _ if is_gone => State::Gone,
+        _ if journal.is_being_verified(&written) => {
+            State::Verifying { command: written.verifier().unwrap_or_default().to_owned() }
+        }
         Some(holder) if !written.is_applied() => State::Busy { holder: holder.clone() },
         _ if written.is_applied() => State::Applied,
         _ => State::Interrupted,

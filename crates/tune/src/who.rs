@@ -33,6 +33,16 @@ pub(crate) fn user() -> Result<(u32, Option<String>), Error> {
     Ok((id.unwrap_or(u32::MAX), env::var("SUDO_USER").ok().filter(|name| !name.is_empty())))
 }
 
+/// Whether this program is to outlive its terminal (nohup(1)): it ignores SIGHUP.
+pub fn ignores_hangup() -> bool {
+    let ignored = file(STATUS).ok().and_then(|status| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    });
+    // Signal 1 is the first bit (proc_pid_status(5)).
+    ignored.is_some_and(|ignored| ignored & 1 != 0)
+}
+
 /// The id of this boot.
 pub(crate) fn boot() -> Result<String, Error> {
     file("/proc/sys/kernel/random/boot_id")

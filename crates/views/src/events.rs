@@ -1,7 +1,9 @@
 //! `slowpath show`: events, one per line.
 
+mod help;
 mod printer;
 
+pub use help::HELP;
 pub use printer::{Printer, Wanted};
 
 use crate::json::{self, EventLine};

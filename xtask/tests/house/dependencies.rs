@@ -94,8 +94,8 @@ const CRATES: &[Allowed] = &[
     allowed(PAPERS, &[MODEL, KERNELS, SCENARIO, SIMULATOR, ANALYSES, COST], &[]),
     // It examines one host, with the causes, fixes and arithmetic of the advice; its test creates hosts in namespaces.
     allowed(DOCTOR, &[MODEL, UAPI, ANALYSES, REMEDIES], &[LAB]),
-    // It applies what doctor advises; its tests change settings of hosts in namespaces.
-    allowed(TUNE, &[MODEL, UAPI, DOCTOR, REMEDIES], &[LAB]),
+    // It applies what doctor or a diagnosis advises; its tests change settings of hosts in namespaces.
+    allowed(TUNE, &[MODEL, UAPI, KERNELS, ANALYSES, DOCTOR, REMEDIES], &[LAB]),
     // It measures an emulated path as it does a real one; its tests create both.
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
@@ -133,6 +133,8 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/probe/src/near_end",
     "crates/probe/src/protocol",
     "crates/probe/src/simulated",
+    "crates/tune/src/advice",
+    "crates/tune/src/gain",
     "crates/tune/src/plan",
 ];
 

@@ -29,6 +29,8 @@ mod simulated;
 mod sweep;
 mod sweep_out;
 mod tune;
+mod tune_plan;
+mod tune_verify;
 mod tunings;
 mod vantage;
 mod width;

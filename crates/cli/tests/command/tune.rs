@@ -45,14 +45,14 @@ const SET_BACK: &str = "ip link set eth0 txqueuelen 5 mtu 576 gso_max_size 65536
 const SHOW: &str = "sysctl net.ipv4.tcp_rmem net.ipv4.tcp_sack net.ipv4.tcp_retries2; ip -d -o link show eth0; ip route; \
                     ethtool -k eth0 | grep -v fixed; tc qdisc show dev eth0";
 
-struct Host {
+pub(super) struct Host {
     made: Namespaces,
-    folder: Captures,
-    netns: String,
+    pub(super) folder: Captures,
+    pub(super) netns: String,
 }
 
 impl Host {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let made = Namespaces::create().expect("namespaces");
         let there = made.path(Place::Receiver);
         made.ip(Place::Sender, &format!("link add eth0 type veth peer name eth0 netns {there}"))
@@ -68,7 +68,7 @@ impl Host {
         host
     }
 
-    fn shell(&self, line: &str) -> String {
+    pub(super) fn shell(&self, line: &str) -> String {
         text(
             &self
                 .made
@@ -77,23 +77,23 @@ impl Host {
         )
     }
 
-    fn show(&self) -> String {
+    pub(super) fn show(&self) -> String {
         self.shell(SHOW)
     }
 
     /// `slowpath tune …` with a journal of its own.
-    fn tune(&self, args: &[&str]) -> Command {
+    pub(super) fn tune(&self, args: &[&str]) -> Command {
         let mut command = slowpath(&self.folder);
         command.arg("tune").args(args).args(["--journal", "journal"]);
         command
     }
 
-    fn run(&self, args: &[&str]) -> (i32, String, String) {
+    pub(super) fn run(&self, args: &[&str]) -> (i32, String, String) {
         outcome(&self.tune(args).output().expect("the binary runs"))
     }
 
     /// The arguments that apply the plan.
-    fn apply<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+    pub(super) fn apply<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
         ["apply", "plan.toml", "--netns", self.netns.as_str()].iter().chain(more).copied().collect()
     }
 
@@ -103,7 +103,7 @@ impl Host {
     }
 
     /// Runs a command and kills it after a while.
-    fn killed(&self, args: &[&str], after: Duration) {
+    pub(super) fn killed(&self, args: &[&str], after: Duration) {
         let mut child =
             self.tune(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         thread::sleep(after);
@@ -114,7 +114,7 @@ impl Host {
 }
 
 /// A plan's file. Values of routes get their interface.
-fn plan(goal: &str, changes: &[(&str, &str, &str)]) -> String {
+pub(super) fn plan(goal: &str, changes: &[(&str, &str, &str)]) -> String {
     let mut text = format!("schema = \"slowpath/plan/1\"\ngoal = \"{goal}\"\n");
     for (setting, now, then) in changes {
         let value = |value: &str| {
@@ -130,10 +130,10 @@ fn plan(goal: &str, changes: &[(&str, &str, &str)]) -> String {
 }
 
 /// A pseudo-random sequence (Marsaglia, xorshift64), from a seed that is printed.
-struct Draws(u64);
+pub(super) struct Draws(u64);
 
 impl Draws {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let time = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
         let seed = env::var("SLOWPATH_SEED")
             .map_or(time.as_nanos() as u64 | 1, |seed| seed.parse().expect("a number"));
@@ -142,7 +142,7 @@ impl Draws {
     }
 
     /// A time below `most`.
-    fn below(&mut self, most: Duration) -> Duration {
+    pub(super) fn below(&mut self, most: Duration) -> Duration {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -150,7 +150,7 @@ impl Draws {
     }
 }
 
-fn kills() -> u64 {
+pub(super) fn kills() -> u64 {
     env::var("SLOWPATH_KILLS").map_or(KILLS, |kills| kills.parse().expect("a number"))
 }
 
@@ -510,15 +510,21 @@ const APART: &str = "mount -t tmpfs none /var/lib && ip link set lo up && ip lin
 
 #[test]
 #[ignore = "needs root"]
-fn handbook_session_matches_the_output() {
-    let folder = Captures::new();
+fn handbook_sessions_match_the_output() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/tune.md");
     let page = fs::read_to_string(page).expect("a page of the handbook");
-    let session =
-        page.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a session");
+    let sessions =
+        page.split("```console\n").skip(1).map(|rest| rest.split("```").next().expect("a session"));
+    let commands: Vec<usize> = sessions.map(matches_the_output).collect();
+    assert_eq!(commands, [4, 1]);
+}
+
+/// Runs the commands of a session, and returns their number.
+fn matches_the_output(session: &str) -> usize {
+    let folder = Captures::new();
     let lines = session.lines().filter_map(|line| line.strip_prefix("$ "));
     let script: Vec<String> = lines.map(|line| format!("echo '$ {line}'; {line}")).collect();
-    assert_eq!(script.len(), 4);
+    let commands = script.len();
     let binary = slowpath(&folder).get_program().to_str().expect("a path").to_owned();
     let script = format!("{APART} && alias slowpath='{binary}' && eval \"{}\"", script.join("; "));
     let mut apart = Command::new("unshare");
@@ -536,6 +542,7 @@ fn handbook_session_matches_the_output() {
         assert!(is_there, "not printed: {line}\n{out}");
         skips = line == "…";
     }
+    commands
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn change(setting: &str, now: &str, then: &str) -> Change {
     for value in [now, then] {
         setting.check(value).expect("a value");
     }
-    Change { setting, now: Some(now.to_owned()), then: then.to_owned() }
+    Change { setting, now: Some(now.to_owned()), then: then.to_owned(), target: Target::Exactly }
 }
 
 #[test]
@@ -166,4 +166,69 @@ fn a_route_keeps_what_the_advice_does_not_know() {
     assert_eq!((new.onto("none").as_deref(), new.onto("dev eth1")), (Some("dev eth0"), None));
     let sysctl = change("sysctl net.ipv4.tcp_sack", "0", "1");
     assert_eq!(sysctl.onto("2").as_deref(), Some("1"));
+}
+
+fn advised(setting: &str, then: &str, target: Target) -> Change {
+    Change { setting: setting.parse().expect(setting), now: None, then: then.to_owned(), target }
+}
+
+#[test]
+fn limits_are_only_raised_or_only_lowered() {
+    let rmem = |target| advised("sysctl net.ipv4.tcp_rmem", "4096 131072 6291456", target);
+    for (found, raised, lowered) in [
+        ("4096 131072 4194304", "4096 131072 6291456", "4096 131072 4194304"),
+        ("8192 87380 33554432", "8192 131072 33554432", "4096 87380 6291456"),
+        ("4096 131072 6291456", "4096 131072 6291456", "4096 131072 6291456"),
+    ] {
+        assert_eq!(rmem(Target::AtLeast).onto(found).as_deref(), Some(raised), "{found}");
+        assert_eq!(rmem(Target::AtMost).onto(found).as_deref(), Some(lowered), "{found}");
+    }
+    assert_eq!(rmem(Target::AtLeast).onto("4096 131072"), None);
+    let mut both = rmem(Target::AtLeast);
+    assert!(both.join(&advised("sysctl net.ipv4.tcp_rmem", "4096 1048576 33554432", Target::AtLeast)));
+    assert_eq!(both.then, "4096 1048576 33554432");
+    assert!(!both.join(&rmem(Target::AtMost)), "one wants more, and one less");
+    assert_eq!(both.then, "4096 1048576 33554432");
+    let mut first = advised("sysctl net.ipv4.tcp_sack", "1", Target::Exactly);
+    assert!(
+        first.join(&first.clone()) && !first.join(&advised("sysctl net.ipv4.tcp_sack", "0", Target::Exactly))
+    );
+}
+
+#[test]
+fn attributes_are_added_to_a_route() {
+    let mut change = advised("route 192.0.2.9/32", "initcwnd 30", Target::Added);
+    assert_eq!(change.onto("none"), None, "there is nothing to add it to");
+    for (found, then) in [
+        ("via 192.0.2.1 dev eth0", "via 192.0.2.1 dev eth0 initcwnd 30"),
+        ("dev eth0 initcwnd 10 mtu lock 1400", "dev eth0 mtu lock 1400 initcwnd 30"),
+    ] {
+        assert_eq!(change.onto(found).as_deref(), Some(then));
+    }
+    assert!(change.join(&advised("route 192.0.2.9/32", "rto_min 50ms", Target::Added)));
+    assert_eq!(change.onto("dev eth0").as_deref(), Some("dev eth0 rto_min 50ms initcwnd 30"));
+    assert!(!change.join(&advised("route 192.0.2.9/32", "initcwnd 20", Target::Added)));
+}
+
+#[test]
+fn only_what_advice_changes_is_advised() {
+    let peer = "192.0.2.9".parse().expect("an address");
+    for (setting, then, target) in [
+        ("sysctl net.ipv4.tcp_rmem", "4096 131072 6291456", Target::AtLeast),
+        ("sysctl net.ipv4.tcp_ecn", "0", Target::Exactly),
+        ("route 192.0.2.9/32", "initcwnd 30", Target::Added),
+    ] {
+        assert!(advised(setting, then, target).is_advised(peer), "{setting}");
+    }
+    for (setting, then, target) in [
+        ("sysctl net.ipv4.ip_forward", "1", Target::Exactly),
+        ("sysctl net.ipv4.tcp_ecn", "0; reboot", Target::Exactly),
+        ("route 192.0.2.8/32", "initcwnd 30", Target::Added),
+        ("route default", "initcwnd 30", Target::Added),
+        ("route 192.0.2.9/32", "via 203.0.113.1", Target::Added),
+        ("route 192.0.2.9/32", "dev eth0 initcwnd 30", Target::Exactly),
+        ("link eth0 mtu", "9000", Target::Exactly),
+    ] {
+        assert!(!advised(setting, then, target).is_advised(peer), "{setting} {then}");
+    }
 }

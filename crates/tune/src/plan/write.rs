@@ -1,7 +1,7 @@
 //! A plan as TOML.
 
 use super::{Plan, SCHEMA};
-use slowpath_remedies::Change;
+use slowpath_remedies::{Change, Target};
 use std::fmt::{self, Write};
 
 const HEAD: &str = "\
@@ -31,6 +31,7 @@ impl Plan {
                 setting: planned.setting.clone(),
                 now: Some(planned.now.clone()),
                 then: planned.then.clone(),
+                target: Target::Exactly,
             };
             writeln!(out, "\n[[change]]")?;
             for (key, value) in [

@@ -22,6 +22,8 @@ pub struct Finding {
     limit: &'static str,
     /// The cause for people.
     title: &'static str,
+    /// The end whose sending it bound, `a` or `b`: the one that advice calls the sender.
+    from: &'static str,
     /// The total duration of its spells.
     lasted_ns: u64,
     /// The share of the flow's life, 0 to 1.
@@ -103,6 +105,20 @@ pub struct Fix {
     persists: Option<String>,
     /// Where it is documented; `null` where the advice around it says so.
     source: Option<&'static str>,
+    /// What the command changes, where `slowpath tune` can make and undo that change; `null` otherwise.
+    change: Option<Change>,
+}
+
+/// A change of one setting.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FixChange")]
+struct Change {
+    /// The setting, as in a plan: `sysctl net.ipv4.tcp_rmem`.
+    setting: String,
+    /// Its new value.
+    then: String,
+    /// How that is meant: `exactly`, `at-least` and `at-most` for limits, `added` for attributes of a route.
+    target: &'static str,
 }
 
 /// A time with one cause.
@@ -147,6 +163,7 @@ impl Finding {
             cause: finding.cause.to_string(),
             limit: finding.cause.limit().slug(),
             title: finding.cause.title(),
+            from: finding.from.letter(),
             lasted_ns: nanos(finding.lasted),
             share: finding.share,
             spell_count: finding.spells,
@@ -190,6 +207,11 @@ impl Fix {
             undo: fix.undo,
             persists: fix.persists,
             source: fix.source,
+            change: fix.change.map(|change| Change {
+                setting: change.setting.to_string(),
+                then: change.then,
+                target: change.target.slug(),
+            }),
         }
     }
 }

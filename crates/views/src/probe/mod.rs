@@ -1,9 +1,11 @@
 //! `slowpath probe`: measurements of a path, as JSON and as text.
 
+mod help;
 mod json;
 mod measured;
 mod text;
 
+pub use help::HELP;
 pub use json::ProbeDocument;
 pub use text::print;
 

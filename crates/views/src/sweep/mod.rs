@@ -1,10 +1,12 @@
 //! `slowpath sweep`: the runs of a sweep, as JSON, as text and as a plot.
 
+mod help;
 mod json;
 mod numbers;
 mod plot;
 mod text;
 
+pub use help::{HELP, VARY};
 pub use json::SweepDocument;
 pub use plot::{Axes, AxesError};
 pub use text::{place, print_sweep};

@@ -27,7 +27,7 @@ pub struct ApplyDocument {
 
 /// A change of a setting.
 #[derive(Serialize, JsonSchema)]
-struct Change {
+pub(super) struct Change {
     /// The setting, as in the plan: `sysctl net.ipv4.tcp_rmem`.
     setting: String,
     /// Its value before.
@@ -38,7 +38,7 @@ struct Change {
 
 /// What reverts a plan by itself.
 #[derive(Serialize, JsonSchema)]
-struct Watch {
+pub(super) struct Watch {
     /// `systemd` or `watcher`.
     kind: &'static str,
     /// The unit of systemd; null for a process of slowpath.
@@ -68,9 +68,9 @@ struct PlanStatus {
     plan: String,
     /// What it is for.
     goal: String,
-    /// `applied`, `busy`, `interrupted`, `undone`, `reverted` or `gone` (with a boot or a network namespace).
+    /// `applied`, `busy`, `verifying`, `interrupted`, `undone`, `reverted` or `gone` (with a boot or a network namespace).
     state: &'static str,
-    /// Why a change failed, for `undone`; who is at it, for `busy`; null otherwise.
+    /// Why a change failed, for `undone`; who is at it, for `busy`; the command that measures, for `verifying`; null otherwise.
     reason: Option<String>,
     /// When it was applied, in seconds since 1970.
     at: u64,
@@ -137,7 +137,7 @@ pub struct RevertDocument {
 
 /// A setting that was taken back.
 #[derive(Serialize, JsonSchema)]
-struct Taken {
+pub(super) struct Taken {
     /// The setting, as in the plan.
     setting: String,
     /// Its value before the plan.
@@ -151,14 +151,14 @@ struct Taken {
 }
 
 impl Change {
-    fn of(changed: &Changed) -> Self {
+    pub(super) fn of(changed: &Changed) -> Self {
         let Changed { setting, old, new } = changed.clone();
         Self { setting, old, new }
     }
 }
 
 impl Watch {
-    fn of(timer: &Timer) -> Self {
+    pub(super) fn of(timer: &Timer) -> Self {
         match timer {
             Timer::Systemd { unit } => Self { kind: "systemd", unit: Some(unit.clone()), pid: None },
             Timer::Watcher { pid } => Self { kind: "watcher", unit: None, pid: Some(*pid) },
@@ -198,6 +198,7 @@ impl PlanStatus {
         let (state, reason) = match &entry.state {
             State::Applied => ("applied", None),
             State::Busy { holder } => ("busy", Some(holder.clone())),
+            State::Verifying { command } => ("verifying", Some(command.clone())),
             State::Interrupted => ("interrupted", None),
             State::Undone => ("undone", written.undone().map(str::to_owned)),
             State::Reverted => ("reverted", None),
@@ -237,25 +238,28 @@ impl PlanStatus {
     }
 }
 
+impl Taken {
+    pub(super) fn of(taken: &slowpath_tune::Taken) -> Self {
+        let (fate, detail) = match &taken.fate {
+            Fate::Restored => ("restored", None),
+            Fate::WasBack => ("was-back", None),
+            Fate::Foreign { value } => ("foreign", Some(value.clone())),
+            Fate::Gone(why) => ("gone", Some((*why).to_owned())),
+            Fate::Failed { why } => ("failed", Some(why.clone())),
+        };
+        let Changed { setting, old, new } = taken.change.clone();
+        Self { setting, old, new, fate, detail }
+    }
+}
+
 impl RevertDocument {
     /// The document of a plan that was reverted.
     pub fn of(reverted: &Reverted) -> Self {
-        let settings = reverted.taken.iter().map(|taken| {
-            let (fate, detail) = match &taken.fate {
-                Fate::Restored => ("restored", None),
-                Fate::WasBack => ("was-back", None),
-                Fate::Foreign { value } => ("foreign", Some(value.clone())),
-                Fate::Gone(why) => ("gone", Some((*why).to_owned())),
-                Fate::Failed { why } => ("failed", Some(why.clone())),
-            };
-            let Changed { setting, old, new } = taken.change.clone();
-            Taken { setting, old, new, fate, detail }
-        });
         Self {
             schema: "slowpath/tune-revert/1",
             id: reverted.id,
             whole: reverted.is_whole(),
-            settings: settings.collect(),
+            settings: reverted.taken.iter().map(Taken::of).collect(),
             persisted: reverted.file.as_ref().map(|(file, _)| file.display().to_string()),
             persisted_left: reverted.file.as_ref().and_then(|(_, kept)| kept.clone()),
             unwritten: reverted.unwritten.clone(),

@@ -1,7 +1,13 @@
-//! `slowpath tune`: plans that are applied and reverted, as JSON and as text.
+//! `slowpath tune`: buffers that a transfer needs; plans that are applied, verified and reverted, as JSON and as text.
 
+mod advice;
+mod help;
 mod json;
 mod text;
+mod verify;
 
+pub use advice::{AdviseDocument, advice};
+pub use help::HELP;
 pub use json::{ApplyDocument, RevertDocument, StatusDocument};
 pub use text::{applied, is_in_order, planned, reverted, status};
+pub use verify::{VerifyDocument, verified};

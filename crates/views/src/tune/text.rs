@@ -35,8 +35,14 @@ pub fn planned(plan: &Plan, file: &str, look: &Look, out: &mut impl Write) -> io
         look.faint_paragraph(out, "    ", &format!("risk: {}", planned.setting.risk()))?;
     }
     for hand in &plan.by_hand {
-        writeln!(out, "  by hand: {}", hand.command)?;
-        look.faint_paragraph(out, "    ", &format!("{} ({})", hand.not_applied, hand.finding))?;
+        // Where no command changes anything, it is what was found.
+        if hand.command.is_empty() {
+            look.paragraph(out, "  ", &format!("{}: {}", hand.finding, hand.why))?;
+            look.faint_paragraph(out, "    ", &hand.not_applied)?;
+        } else {
+            writeln!(out, "  by hand: {}", shown::line(&hand.command))?;
+            look.faint_paragraph(out, "    ", &format!("{} ({})", hand.not_applied, hand.finding))?;
+        }
     }
     if !plan.changes.is_empty() {
         writeln!(out, "Read it, then: slowpath tune apply {}", shown::word(file))?;
@@ -51,6 +57,11 @@ pub fn planned(plan: &Plan, file: &str, look: &Look, out: &mut impl Write) -> io
 pub fn applied(applied: &Applied, look: &Look, out: &mut impl Write) -> io::Result<()> {
     let number = counted(applied.changes.len() as u64, "setting");
     look.strong_paragraph(out, &format!("Plan {} is applied: {number} changed and verified.", applied.id))?;
+    in_force(applied, look, out)
+}
+
+/// Prints the changes that are in force, for how long, and how they are taken back.
+pub(super) fn in_force(applied: &Applied, look: &Look, out: &mut impl Write) -> io::Result<()> {
     for changed in &applied.changes {
         writeln!(out, "  {}", change_line(changed))?;
     }
@@ -92,6 +103,11 @@ pub fn reverted(reverted: &Reverted, look: &Look, out: &mut impl Write) -> io::R
         }
     };
     look.strong_paragraph(out, &verdict)?;
+    fates(reverted, look, out)
+}
+
+/// Prints what became of each setting, without a verdict.
+pub(super) fn fates(reverted: &Reverted, look: &Look, out: &mut impl Write) -> io::Result<()> {
     for taken in &reverted.taken {
         let Changed { setting, old, .. } = &taken.change;
         let text = match &taken.fate {
@@ -153,6 +169,7 @@ fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<(
     let state = match &entry.state {
         State::Applied => format!("is applied since {at}"),
         State::Busy { holder } => format!("is in use: {holder}"),
+        State::Verifying { command } => format!("is being verified since {at}, by: {command}"),
         State::Interrupted => {
             format!(
                 "was interrupted at {at}; slowpath tune revert {} takes back what was changed",
@@ -197,6 +214,7 @@ fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<(
     }
     for (changed, force) in &entry.changes {
         let force = match force {
+            _ if matches!(entry.state, State::Verifying { .. }) => "in turn with the old value".to_owned(),
             Force::InForce => "in force".to_owned(),
             Force::Back => "has its old value again".to_owned(),
             Force::Closed => continue,
@@ -215,7 +233,9 @@ pub fn is_in_order(status: &[Result<Entry, Error>]) -> bool {
             _ if entry.has_lost_timer => false,
             State::Applied => entry.changes.iter().all(|(_, force)| *force == Force::InForce),
             State::Interrupted => false,
-            State::Busy { .. } | State::Undone | State::Reverted | State::Gone => true,
+            State::Busy { .. } | State::Verifying { .. } | State::Undone | State::Reverted | State::Gone => {
+                true
+            }
         },
         Err(_) => false,
     })

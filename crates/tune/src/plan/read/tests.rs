@@ -1,6 +1,7 @@
 //! Plans as they are written, and edited by hand.
 
 use super::super::{ByHand, Made, Plan, Planned};
+use proptest::prelude::*;
 use slowpath_remedies::Setting;
 
 fn plan() -> Plan {
@@ -100,6 +101,89 @@ fn cut_at_each_character_it_is_an_error_or_a_plan() {
     for (length, _) in text.char_indices() {
         if let Ok(plan) = Plan::from_toml("plan.toml", &text[..length]) {
             assert!(plan.changes.len() <= 2);
+        }
+    }
+}
+
+/// A setting with two values that it can have.
+fn change() -> impl Strategy<Value = (Setting, String, String)> {
+    let device = prop::sample::select(vec!["eth0", "wlan0.5", "br-lan", "ü"]);
+    let number = || (0..=u32::MAX).prop_map(|number| number.to_string());
+    let address = any::<[u8; 4]>().prop_map(|octets| std::net::Ipv4Addr::from(octets).to_string());
+    let sysctl = ("[a-z_]{1,12}", prop::collection::vec(any::<i32>(), 1..4), any::<i32>()).prop_map(
+        |(name, now, then)| {
+            let now: Vec<String> = now.iter().map(ToString::to_string).collect();
+            (format!("sysctl net.ipv4.{name}"), now.join("\t"), then.to_string())
+        },
+    );
+    let numbers = (device.clone(), number(), number());
+    let link = numbers.clone().prop_map(|(device, now, then)| (format!("link {device} mtu"), now, then));
+    let queue =
+        numbers.prop_map(|(device, now, then)| (format!("qdisc {device} 1:a fq_codel limit"), now, then));
+    let offload = device.prop_map(|device| {
+        let now = "tx-tcp-segmentation off tx-tcp6-segmentation on";
+        (format!("offload {device} tso"), now.to_owned(), "on".to_owned())
+    });
+    let route = (address.clone(), address, 0..=32_u8, 1..100_u32).prop_map(|(to, via, length, cwnd)| {
+        let then = format!("via {via} dev eth0 mtu lock 1400 initcwnd {cwnd}");
+        (format!("route {to}/{length}"), "none".to_owned(), then)
+    });
+    prop_oneof![sysctl, link, queue, offload, route]
+        .prop_map(|(setting, now, then)| (setting.parse::<Setting>().expect("a setting"), now, then))
+        .prop_filter("a change changes something", |(setting, now, then)| {
+            setting.canonical(now) != setting.canonical(then)
+        })
+}
+
+fn any_plan() -> impl Strategy<Value = Plan> {
+    let text = any::<String>;
+    let planned =
+        (change(), text(), text(), text()).prop_map(|((setting, now, then), finding, why, source)| Planned {
+            setting,
+            now,
+            then,
+            finding,
+            why,
+            source,
+        });
+    let by_hand = (text(), text(), text(), text()).prop_map(|(command, finding, why, not_applied)| ByHand {
+        command,
+        finding,
+        why,
+        not_applied,
+    });
+    let made =
+        (text(), text(), text(), text()).prop_map(|(at, host, kernel, goal)| Made { at, host, kernel, goal });
+    let changes = prop::collection::vec(planned, 0..8);
+    (made, changes, prop::collection::vec(by_hand, 0..4)).prop_map(|(made, mut changes, by_hand)| {
+        // Each setting once.
+        let mut seen = std::collections::HashSet::new();
+        changes.retain(|planned| seen.insert(planned.setting.clone()));
+        Plan { made, changes, by_hand }
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_plan_reads_back_as_written(plan in any_plan()) {
+        let text = plan.to_toml();
+        prop_assert_eq!(Plan::from_toml("plan.toml", &text), Ok(plan), "{}", text);
+    }
+
+    /// What is damaged is a plan, or has faults with lines that the text has.
+    #[test]
+    fn damaged_plans_are_plans_or_have_faults(
+        plan in any_plan(), at in any::<prop::sample::Index>(), with in "\\PC{0,3}|[\\[\\]\"=\n#{}]{1,3}",
+    ) {
+        let mut text = plan.to_toml();
+        let places: Vec<usize> = text.char_indices().map(|(place, _)| place).collect();
+        let place = places[at.index(places.len())];
+        let length = text[place..].chars().next().map_or(0, char::len_utf8);
+        text.replace_range(place..place + length, &with);
+        if let Err(bad) = Plan::from_toml("plan.toml", &text) {
+            let lines = text.lines().count().max(1);
+            prop_assert!(!bad.faults.is_empty());
+            prop_assert!(bad.faults.iter().all(|fault| (1..=lines + 1).contains(&fault.line)), "{}", bad);
         }
     }
 }

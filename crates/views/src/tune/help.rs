@@ -1,0 +1,24 @@
+//! The long help of `slowpath tune`.
+
+/// What `--help` teaches about the command.
+pub const HELP: &str = "\
+plan writes a file with each setting, its value now and then, why, the risk, and the line that undoes it. Read it, edit it, and \
+apply it. apply first checks that every setting still has the value that the plan expects, writes the old and the new value to a \
+journal on disk, changes one setting after the other, and reads each back. If one fails, those before it are undone. revert takes \
+a plan back, also after `kill -9`, a full disk or a reboot: a setting that somebody else has changed meanwhile is named and left \
+alone. What slowpath cannot take back exactly is in the plan under [[by-hand]] and is not applied.
+
+With apply --verify CMD, the plan has to prove itself: CMD runs with the old and the new values in turn, and the plan is kept only if \
+Wilcoxon's signed-rank test shows a gain (95 % confidence). If it does not, or CMD fails, or at Ctrl-C, all of it is taken back.
+
+Exit codes: 0 done; 1 partly: a setting was left alone, or is not as applied, or a plan was verified and not kept; 2 nothing was done, \
+or what was done is undone.
+
+Examples:
+  slowpath tune advise --rate 10Gbit/s --rtt 80ms --streams 4
+  slowpath tune plan --doctor --rate 10Gbit/s --rtt 80ms --out plan.toml
+  slowpath tune plan transfer.pcapng --as receiver --out receiver.toml
+  sudo slowpath tune apply plan.toml --for 10min
+  sudo slowpath tune apply plan.toml --verify 'scp host:big.iso /dev/null' --keep-if '>=5%'
+  sudo slowpath tune status
+  sudo slowpath tune revert";

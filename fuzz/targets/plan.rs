@@ -1,0 +1,33 @@
+//! A plan that somebody edited: it is read back as it is written, and each change is words of a known program; or its faults
+//! have lines.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use slowpath_remedies::Setting;
+use slowpath_tune::Plan;
+
+fuzz_target!(|data: &str| {
+    match Plan::from_toml("fuzz.toml", data) {
+        Ok(plan) => {
+            let text = plan.to_toml();
+            assert_eq!(Plan::from_toml("again.toml", &text).as_ref(), Ok(&plan), "{text}");
+            for planned in &plan.changes {
+                let (setting, now, then) = (&planned.setting, &planned.now, &planned.then);
+                assert_eq!(setting.to_string().parse::<Setting>().as_ref(), Ok(setting));
+                assert_ne!(setting.canonical(now), setting.canonical(then));
+                for (from, to) in [(now, then), (then, now)] {
+                    let words = setting.words(from, to);
+                    let is_option = |word: &String| word.starts_with('-') && !matches!(&**word, "-6" | "-K" | "-G" | "-w");
+                    assert!(["sysctl", "ip", "ethtool", "tc"].contains(&&*words[0]), "{words:?}");
+                    assert!(words.iter().all(|word| !word.is_empty() && !is_option(word)), "{words:?}");
+                    assert!(words.iter().all(|word| !word.contains(['\0', '\n', ';', '$', '`'])), "{words:?}");
+                }
+            }
+        }
+        Err(bad) => {
+            let lines = data.lines().count().max(1);
+            assert!(!bad.faults.is_empty());
+            assert!(bad.faults.iter().all(|fault| (1..=lines + 1).contains(&fault.line)), "{bad}");
+        }
+    }
+});
