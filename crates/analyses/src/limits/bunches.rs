@@ -190,8 +190,10 @@ impl Bunches {
     pub fn have_one_pace(&self, mss: u32, rtt: i64) -> bool {
         let OneRate { rate, since, run, missed, .. } = self.pace;
         let lasted = self.last.nanos_since(since);
+        let is_exact = run >= thresholds::PACE_MANY_BUNCHES && self.keep_pace();
+        let rtts = if is_exact { thresholds::PACE_FEW_ROUND_TRIPS } else { thresholds::PACE_ROUND_TRIPS };
         run >= thresholds::PACE_BUNCHES
-            && lasted >= thresholds::PACE_ROUND_TRIPS.saturating_mul(rtt)
+            && lasted >= rtts.saturating_mul(rtt)
             && f64::from(missed) <= (1.0 - thresholds::PACE_SHARE) * f64::from(run)
             && self.sent as f64 * 8e9 >= thresholds::PACE_KEPT * rate * lasted as f64
             && !self.sizes.may_be_of_a_timer(lasted, run.into(), mss)

@@ -237,7 +237,10 @@ impl Classifier<'_> {
         if held[Hold::Window as usize] >= stretch.lasted() / 10 {
             held[Hold::Window as usize] += std::mem::take(&mut held[Hold::Open as usize]);
         }
-        let most = most(&held);
+        let mut most = most(&held);
+        if most == Hold::Recovery && self.repair(stretch).is_some_and(Episode::costs_nothing) {
+            most = Hold::Dry;
+        }
         match most {
             // The sender did send meanwhile; the capture does not show what and when.
             _ if stretch.marks.has(Marks::MISSED) => Cause::CaptureGap,
@@ -278,15 +281,11 @@ impl Classifier<'_> {
             Hold::Idle | Hold::Dry if stretch.marks.has(Marks::UNPROVEN) => Cause::Undetermined,
             Hold::Idle => Cause::SenderIdle,
             Hold::Window => self.window(at),
-            Hold::Recovery => self
-                .finished
-                .episodes
-                .around(stretch.middle())
-                .map_or(Cause::FastRecovery, |episode| episode.cause()),
+            Hold::Recovery => self.repair(stretch).map_or(Cause::FastRecovery, Episode::cause),
             // If the timer expires meanwhile, the wait was for the timer.
             Hold::Delayed => match self.stretches.get(at + 1) {
                 Some(next) if next.under(Hold::Recovery) * 2 > next.lasted() => {
-                    let cause = self.finished.episodes.around(next.middle()).map(Episode::cause);
+                    let cause = self.repair(next).map(Episode::cause);
                     // ACKs triggered the other repairs.
                     cause
                         .filter(|cause| !matches!(cause, Cause::FastRecovery | Cause::Reordering))
@@ -297,6 +296,11 @@ impl Classifier<'_> {
             Hold::Dry => self.dry(at, before),
             Hold::Open => self.open(at),
         }
+    }
+
+    /// The loss recovery in the middle of `stretch`.
+    fn repair(&self, stretch: &Stretch) -> Option<&Episode> {
+        self.finished.episodes.around(stretch.middle())
     }
 
     /// Whether pacing or a shaper of the sending host let data out.
@@ -414,7 +418,7 @@ impl Classifier<'_> {
             return self.turns(stretch);
         }
         let by_program = emptied || self.context.at_sender && self.equal_bursts(at);
-        if by_itself && by_program && !pace::is_clocked(stretch, self.overview) {
+        if by_itself && by_program && !pace::has_one(stretch) {
             return Cause::SenderIdle;
         }
         let is_steady = |steady: &Steady| pace::is_steady(self.context, stretch, steady, base);

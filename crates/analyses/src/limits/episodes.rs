@@ -22,6 +22,8 @@ pub struct Episode {
     pub repeated: bool,
     /// The first retransmission was of the last data outstanding.
     pub tail: bool,
+    /// The sender had nothing else to send then.
+    dry: bool,
     /// The receiver reneged on data it had SACKed.
     pub reneged: bool,
     /// The receiver took back a part of its window, with data in flight beyond it.
@@ -41,6 +43,11 @@ impl Episode {
     /// Whether half of its retransmissions or more were spurious.
     const fn is_spurious(&self) -> bool {
         self.spurious * 2 >= self.retransmitted
+    }
+
+    /// Whether it took no time from the transfer: a probe timer was too early, and the sender had nothing else to send.
+    pub const fn costs_nothing(&self) -> bool {
+        self.spurious >= self.retransmitted && self.tail && self.dry && !self.timeout
     }
 
     /// Its cause.
@@ -129,15 +136,15 @@ impl Episodes {
             .filter(|(from, to, _)| from < to)
     }
 
-    /// `segment` was retransmitted at `at`; the sender knew of the loss since `since`; `nxt` is the highest offset
-    /// sent.
+    /// `segment` was retransmitted at `at`, by the timer or not, with nothing else to send or not; the sender knew of the loss
+    /// since `since`; `nxt` is the highest offset sent.
     pub fn on_retransmission(
         &mut self,
         at: Instant,
         since: Instant,
         segment: &Segment,
         placed: &Placed,
-        timeout: bool,
+        [timeout, dry]: [bool; 2],
         nxt: StreamOffset,
     ) {
         self.timeouts += u32::from(timeout);
@@ -157,6 +164,7 @@ impl Episodes {
                 timeout: false,
                 repeated: false,
                 tail: placed.tail,
+                dry,
                 reneged: false,
                 taken_back: false,
                 lost_more: false,
@@ -253,7 +261,7 @@ mod tests {
             let segment = Segment::new(End::A, Flags::ACK, StreamOffset(nth * 1_000), 1_000);
             let placed =
                 Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
-            episodes.on_retransmission(at(millis), at(since), &segment, &placed, timeout, nxt);
+            episodes.on_retransmission(at(millis), at(since), &segment, &placed, [timeout, false], nxt);
         };
         retransmit(&mut episodes, 1_000, 600, 0, true);
         episodes.on_spurious(1);
@@ -261,6 +269,22 @@ mod tests {
         (next..next + others).for_each(|nth| retransmit(&mut episodes, 1_042, 1_040, nth, false));
         episodes.reached(at(1_100), StreamOffset(100_000));
         episodes
+    }
+
+    /// The only segment in flight is retransmitted, by the timer or a probe, though it had arrived.
+    #[test]
+    fn early_probe_with_nothing_else_to_send_costs_nothing() {
+        let costs = |timeout, dry| {
+            let segment = Segment::new(End::A, Flags::ACK, StreamOffset(0), 1_000);
+            let placed = Placed { label: Label::Spurious, tail: true, ..Placed::next(0, segment.end()) };
+            let mut episodes = Episodes::default();
+            let [since, at] = [0, 50].map(|millis| Instant::from_nanos(millis * 1_000_000));
+            episodes.on_retransmission(at, since, &segment, &placed, [timeout, dry], segment.end());
+            !episodes.all().next().expect("an episode").costs_nothing()
+        };
+        assert!(!costs(false, true));
+        assert!(costs(false, false), "more was waiting");
+        assert!(costs(true, true), "a timer that expires reduces cwnd");
     }
 
     #[test]

@@ -249,6 +249,11 @@ pub fn is_of_bunches(stretch: &Stretch, overview: &Overview) -> bool {
     stretch.marks.has(Marks::PACED) && is_not_learnt(stretch, overview)
 }
 
+/// Whether full segments left at one pace in `stretch`, whoever set it: no program writes so.
+pub const fn has_one(stretch: &Stretch) -> bool {
+    (stretch.marks.has(Marks::PACED) || stretch.marks.has(Marks::CLOCKED)) && stretch.emptied == 0
+}
+
 /// Whether a clock of the host sent `stretch`, at a rate that the sender did not learn from losses.
 pub fn is_clocked(stretch: &Stretch, overview: &Overview) -> bool {
     stretch.marks.has(Marks::CLOCKED) && stretch.emptied == 0 && is_not_learnt(stretch, overview)
@@ -260,7 +265,9 @@ const fn is_not_learnt(stretch: &Stretch, overview: &Overview) -> bool {
 
 /// The pace in bit/s of the bunches that left at one (see [`bunches`](super::bunches)), if there were such.
 pub fn of_bunches(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    rate(stretches.iter().filter(|stretch| is_of_bunches(stretch, overview) || is_clocked(stretch, overview)))
+    let paced =
+        stretches.iter().filter(|stretch| is_of_bunches(stretch, overview) || is_clocked(stretch, overview));
+    rate(paced).filter(|rate| *rate >= 1.0)
 }
 
 /// Whether `stretch` is sent by the clock that `steady` describes.

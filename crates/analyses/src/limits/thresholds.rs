@@ -115,8 +115,8 @@ pub const BROUGHT: f64 = 0.35;
 /// RTTs needed between two losses: halves of fewer consist of a few bursts each.
 pub const GROWTH_RTTS: f64 = 8.0;
 
-/// Full segments in flight on average whose growth shows: of fewer, one more is an eighth or more.
-pub const GROWTH_SEGMENTS: f64 = 8.0;
+/// Full segments in flight on average whose growth shows: of fewer, one more is a tenth or more.
+pub const GROWTH_SEGMENTS: f64 = 10.0;
 
 /// A flight of slow start is this much larger than the one before: each ACK lets out what it acknowledges and a segment for
 /// each one or two.
@@ -268,6 +268,10 @@ pub const PACE_SHARE: f64 = 0.8;
 
 /// ... for so many RTTs: BBR probes for more in one of eight.
 pub const PACE_ROUND_TRIPS: i64 = 16;
+
+/// Of many bunches, nearly all at one pace, fewer RTTs are enough: BBR's cycle has eight (`CYCLE_LEN`, 6.18).
+pub const PACE_MANY_BUNCHES: u32 = 100;
+pub const PACE_FEW_ROUND_TRIPS: i64 = 10;
 
 /// A clock of the host changes its pace for less than this part of them: BBR's does so for a quarter.
 pub const PACE_CHANGED_PART: u32 = 16;

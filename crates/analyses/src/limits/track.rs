@@ -633,7 +633,8 @@ impl Track {
             self.episodes.taken_back();
         }
         let since = since.map_or(silent_since, |since| since.min(silent_since));
-        self.episodes.on_retransmission(at, since, segment, placed, timeout, self.nxt);
+        let dry = self.ended_short && near.is_here();
+        self.episodes.on_retransmission(at, since, segment, placed, [timeout, dry], self.nxt);
     }
 
     /// Retransmissions of the last episode turned out to be spurious.

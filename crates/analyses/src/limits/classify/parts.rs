@@ -49,7 +49,9 @@ impl Classifier<'_> {
         };
         for (began, ended, episode) in self.finished.episodes.between(stretch.from, stretch.to) {
             add(began, rest, false);
-            add(ended, episode.cause(), true);
+            if !episode.costs_nothing() {
+                add(ended, episode.cause(), true);
+            }
         }
         add(stretch.to, rest, false);
     }
