@@ -17,10 +17,15 @@ fuzz_target!(|data: &str| {
                 assert_ne!(setting.canonical(now), setting.canonical(then));
                 for (from, to) in [(now, then), (then, now)] {
                     let words = setting.words(from, to);
-                    let is_option = |word: &String| word.starts_with('-') && !matches!(&**word, "-6" | "-K" | "-G" | "-w");
+                    let is_option = |word: &String| {
+                        word.starts_with('-') && !matches!(&**word, "-6" | "-K" | "-G" | "-w")
+                    };
                     assert!(["sysctl", "ip", "ethtool", "tc"].contains(&&*words[0]), "{words:?}");
                     assert!(words.iter().all(|word| !word.is_empty() && !is_option(word)), "{words:?}");
-                    assert!(words.iter().all(|word| !word.contains(['\0', '\n', ';', '$', '`'])), "{words:?}");
+                    assert!(
+                        words.iter().all(|word| !word.contains(['\0', '\n', ';', '$', '`'])),
+                        "{words:?}"
+                    );
                 }
             }
         }
