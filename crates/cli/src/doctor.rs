@@ -5,7 +5,7 @@ use crate::console::{self, Console};
 use clap::{Args, ValueEnum};
 use slowpath_doctor::{Aim, Asked, Files, Host, Role, judge, read};
 use slowpath_model::Rate;
-use slowpath_runs::values::{addresses, rate, rtt};
+use slowpath_runs::values::{STREAMS, addresses, rate, rtt};
 use slowpath_views::doctor;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub struct Transfer {
     #[arg(long, value_name = "TIME", value_parser = rtt)]
     rtt: Option<Duration>,
     /// Parallel connections
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(STREAMS))]
     streams: u32,
     /// Examine this interface instead of the one that leads to HOST
     #[arg(long, value_name = "INTERFACE", conflicts_with = "host")]

@@ -14,7 +14,7 @@ use slowpath_analyses::report::FlowReport;
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_runs::file;
-use slowpath_runs::values::{amount, gain, lasting, rate, rtt};
+use slowpath_runs::values::{STREAMS, amount, gain, lasting, rate, rtt};
 use slowpath_tune::advice::{self, Numbers};
 use slowpath_tune::gain::{FEWEST_PAIRS, MOST_PAIRS, Measure};
 use slowpath_tune::journal::{FOLDER, Journal};
@@ -79,7 +79,7 @@ struct Advising {
     #[arg(long, value_name = "TIME", value_parser = rtt)]
     rtt: Duration,
     /// Parallel connections
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(STREAMS))]
     streams: u32,
     /// The memory of the host, such as 16GiB, if it is not this one
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]

@@ -8,7 +8,7 @@ use clap::Args;
 use slowpath_model::{Bytes, Rate};
 use slowpath_papers::tunings::{Path, Technique};
 use slowpath_runs::papers::compare_tunings;
-use slowpath_runs::values::{amount, rate, rtt};
+use slowpath_runs::values::{STREAMS, amount, rate, rtt};
 use slowpath_views::tunings as view;
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub struct CompareTunings {
     #[arg(long, value_name = "TIME", value_parser = rtt)]
     rtt: Duration,
     /// Parallel connections
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(STREAMS))]
     streams: u32,
     /// Memory for the buffers of all connections, on each host, such as 64MiB; by default without a limit
     #[arg(long, value_name = "AMOUNT")]

@@ -5,7 +5,11 @@ use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, FlowId, Rate};
 use slowpath_probe::real::{LOWEST_RATE, SERVED_DURATIONS};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::ops::RangeInclusive;
 use std::time::Duration;
+
+/// How many parallel connections a transfer may have.
+pub const STREAMS: RangeInclusive<i64> = 1..=10_000;
 
 /// A rate from 1 kbit/s to 1 Tbit/s.
 ///

@@ -249,7 +249,8 @@ pub fn is_of_bunches(stretch: &Stretch, overview: &Overview) -> bool {
     stretch.marks.has(Marks::PACED) && is_not_learnt(stretch, overview)
 }
 
-/// Whether full segments left at one pace in `stretch`, whoever set it: no program writes so.
+/// Whether full segments left at one pace in `stretch`: a congestion control or a clock of the host paced them, and not the
+/// writes of a program.
 pub const fn has_one(stretch: &Stretch) -> bool {
     (stretch.marks.has(Marks::PACED) || stretch.marks.has(Marks::CLOCKED)) && stretch.emptied == 0
 }

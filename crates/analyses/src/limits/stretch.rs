@@ -85,7 +85,8 @@ impl Marks {
     pub const UNPROVEN: Self = Self(4096);
     /// Next to the sender: bunches at one pace, which no ACK and no write explains.
     pub const PACED: Self = Self(8192);
-    /// Next to the sender: the rate of many bunches is exact, and no ACK explains them. A clock of the host sends.
+    /// Next to the sender: nearly all of many bunches keep one pace, or their rate is exact, and no ACK explains them. A clock of
+    /// the host sends.
     pub const CLOCKED: Self = Self(16384);
 
     /// Adds `other`.
