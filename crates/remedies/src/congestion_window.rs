@@ -2,7 +2,7 @@
 
 use crate::arithmetic;
 use crate::facts::{Facts, percent, time, times};
-use crate::fix::{NET_ADMIN, counters, route, socket, switch, sysctl};
+use crate::fix::{counters, route, socket, switch, sysctl};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_model::units::counted;
@@ -134,7 +134,7 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
 pub(crate) fn bbr(why: &str) -> Advice {
     Advice::new(why)
         .with(
-            Fix::look(Host::Sender, "modprobe tcp_bbr", "loads BBR where it is not built in")
+            Fix::change(Host::Sender, "modprobe tcp_bbr", "loads BBR where it is not built in")
                 .needs("root (CAP_SYS_MODULE)")
                 .undone_by("modprobe -r tcp_bbr"),
         )
@@ -163,14 +163,11 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
             format!("ip tcp_metrics show {peer}"),
             "shows what is remembered of this peer: an entry with ssthresh or cwnd is the reason",
         ))
-        .with(
-            Fix::look(
-                Host::Sender,
-                format!("ip tcp_metrics delete {peer}"),
-                "forgets this peer's values; new connections learn them again, so there is nothing to undo",
-            )
-            .needs(NET_ADMIN),
-        )
+        .with(Fix::change(
+            Host::Sender,
+            format!("ip tcp_metrics delete {peer}"),
+            "forgets this peer's values; new connections learn them again, so there is nothing to undo",
+        ))
         .with(switch(
             Host::Sender,
             "net.ipv4.tcp_no_ssthresh_metrics_save",
@@ -189,7 +186,7 @@ pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {
             "shows how often HyStart ended slow start, and the sum of the windows at which it did",
         ))
         .with(
-            Fix::look(
+            Fix::change(
                 Host::Sender,
                 "echo 0 > /sys/module/tcp_cubic/parameters/hystart",
                 "turns HyStart off for all CUBIC connections of this host",
@@ -259,12 +256,11 @@ pub(crate) fn ecn_marks(facts: &Facts<'_>) -> Vec<Advice> {
              interval, ce_threshold or min and max",
         ))
         .with(
-            Fix::look(
+            Fix::change(
                 Host::Path,
                 "tc qdisc replace dev IFACE root fq_codel target 5ms interval 100ms ecn",
                 "marks only after packets have waited 5 ms or more for 100 ms",
             )
-            .needs(NET_ADMIN)
             .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
         )
         .with(counters(

@@ -29,6 +29,8 @@ pub struct Fix {
     pub command: String,
     /// What it shows or changes; empty if a finding already states it.
     pub effect: String,
+    /// Whether it changes something. What only shows something may need a capability as well.
+    pub changes: bool,
     /// The capability it needs; `None` if any user may run it.
     pub needs: Option<&'static str>,
     /// The line that restores what it changed; `None` if it changes nothing that can be restored.
@@ -77,6 +79,7 @@ impl Fix {
             host,
             command: command.into(),
             effect: shows.into(),
+            changes: false,
             needs: None,
             undo: None,
             persists: None,
@@ -85,9 +88,9 @@ impl Fix {
         }
     }
 
-    /// A command that changes something, as root.
+    /// A command that changes something, as root with [`NET_ADMIN`] unless it [`needs`](Self::needs) another capability.
     pub fn change(host: Host, command: impl Into<String>, changes: impl Into<String>) -> Self {
-        Self::look(host, command, changes).needs(NET_ADMIN)
+        Self { changes: true, ..Self::look(host, command, changes) }.needs(NET_ADMIN)
     }
 
     /// A change that is typed: its lines follow from it.
@@ -105,12 +108,6 @@ impl Fix {
         let setting = Setting::Sysctl(name.to_owned());
         let (now, then) = (Some(before.to_owned()), value.to_owned());
         Self::of(host, Change { setting, now, then, target: Target::Exactly })
-    }
-
-    /// Whether it changes something; what only shows something may need a privilege as well.
-    pub fn changes(&self) -> bool {
-        let shows = self.effect.starts_with("shows");
-        self.undo.is_some() || self.change.is_some() || self.needs == Some(NET_ADMIN) && !shows
     }
 
     fn changing(mut self, change: Change) -> Self {

@@ -3,7 +3,7 @@
 //! The fixes for a busy receiver are those that restored the rate in the lab's runs of `wu`'s experiment
 //! (`docs/src/lab-measurements.md`, "A busy receiver").
 
-use crate::fix::{NET_ADMIN, OWNER, SYS_NICE, counters, sysctl};
+use crate::fix::{OWNER, SYS_NICE, counters, sysctl};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::{Cause, Evidence, Limit};
 
@@ -46,14 +46,14 @@ pub fn advise_sending(cause: Cause, evidence: &[Evidence], device: Option<&str>)
 
 /// Gives a process priority over all others.
 fn first_in_line() -> Fix {
-    Fix::look(Host::Receiver, "chrt -f -p 1 PID", "runs the process before all that are not real-time")
+    Fix::change(Host::Receiver, "chrt -f -p 1 PID", "runs the process before all that are not real-time")
         .needs(SYS_NICE)
         .undone_by("chrt -o -p 0 PID")
 }
 
 /// Lowers the priority of the other processes.
 fn others_last() -> Fix {
-    Fix::look(
+    Fix::change(
         Host::Receiver,
         "chrt -i -p 0 OTHER_PID",
         "runs another process only when nothing else wants the CPU",
@@ -283,8 +283,7 @@ fn small_packets() -> Advice {
         "shows the route's mtu and advmss, and a learned path MTU",
     ))
     .with(
-        Fix::look(Host::Either, "ip link set dev IFACE mtu 1500", "sets the interface's MTU to Ethernet's")
-            .needs(NET_ADMIN)
+        Fix::change(Host::Either, "ip link set dev IFACE mtu 1500", "sets the interface's MTU to Ethernet's")
             .undone_by("ip link set dev IFACE mtu N, with the mtu that ip link showed"),
     )
 }

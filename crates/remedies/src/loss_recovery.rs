@@ -4,7 +4,7 @@ use crate::application::allows;
 use crate::arithmetic;
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, percent, spread, time, times};
-use crate::fix::{NET_ADMIN, counters, route, socket, switch, sysctl, way_to};
+use crate::fix::{counters, route, socket, switch, sysctl, way_to};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_model::Bytes;
@@ -70,12 +70,11 @@ fn pace() -> Advice {
     )
     .with(Fix::look(Host::Sender, "tc qdisc show dev IFACE", "shows the queueing discipline to go back to"))
     .with(
-        Fix::look(
+        Fix::change(
             Host::Sender,
             "tc qdisc replace dev IFACE root fq",
             "paces every TCP flow that leaves there",
         )
-        .needs(NET_ADMIN)
         .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
     )
     .caution(

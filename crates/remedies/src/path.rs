@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, time};
-use crate::fix::{NET_ADMIN, NET_RAW, counters, lower, socket, way_to};
+use crate::fix::{NET_RAW, counters, lower, socket, way_to};
 use crate::sending_host::shapers;
 use crate::{Advice, Fix, Host};
 use slowpath_model::Rate;
@@ -24,12 +24,11 @@ fn pace_to(facts: &Facts<'_>, rate: Rate) -> [Fix; 3] {
     [
         way_to(Host::Sender, facts.receiver().address),
         Fix::look(Host::Sender, "tc qdisc show dev IFACE", "shows the queueing discipline to go back to"),
-        Fix::look(
+        Fix::change(
             Host::Sender,
             format!("tc qdisc replace dev IFACE root fq maxrate {}", tc_rate(rate)),
             format!("lets no single flow that leaves there exceed {rate}"),
         )
-        .needs(NET_ADMIN)
         .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
     ]
 }
@@ -81,7 +80,7 @@ pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
 fn shaped(managed: Advice, limit: Rate) -> Advice {
     managed
         .with(
-            Fix::look(
+            Fix::change(
                 Host::Path,
                 format!("tc qdisc replace dev IFACE root cake bandwidth {}", tc_rate(limit)),
                 format!(
@@ -89,7 +88,6 @@ fn shaped(managed: Advice, limit: Rate) -> Advice {
                      routes there)"
                 ),
             )
-            .needs(NET_ADMIN)
             .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
         )
         .caution(format!(

@@ -411,9 +411,13 @@ pub(crate) fn off_cpu(text: &str) -> Advice {
             "shows nr_throttled and throttled_usec if the process runs under a CPU limit (a container)",
         ))
         .with(
-            Fix::look(Host::Receiver, "renice -n -5 -p PID", "gives the process a larger share of the CPUs")
-                .needs(crate::fix::SYS_NICE)
-                .undone_by("renice -n 0 -p PID"),
+            Fix::change(
+                Host::Receiver,
+                "renice -n -5 -p PID",
+                "gives the process a larger share of the CPUs",
+            )
+            .needs(crate::fix::SYS_NICE)
+            .undone_by("renice -n 0 -p PID"),
         )
         .caution("A larger share for one process is a smaller one for all others.")
 }
@@ -435,7 +439,7 @@ pub(crate) fn reader_stopped(facts: &Facts<'_>) -> Vec<Advice> {
             "shows the state of the process and where in the kernel it waits",
         ))
         .with(
-            Fix::look(Host::Receiver, "kill -CONT PID", "lets a stopped process run on")
+            Fix::change(Host::Receiver, "kill -CONT PID", "lets a stopped process run on")
                 .by_owner()
                 .undone_by("kill -STOP PID"),
         )

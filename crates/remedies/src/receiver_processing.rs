@@ -2,7 +2,7 @@
 
 use crate::connection::wrong_checksum;
 use crate::facts::{Facts, spread, time};
-use crate::fix::{NET_ADMIN, counters, firewall, sysctl};
+use crate::fix::{counters, firewall, sysctl};
 use crate::receive_window::off_cpu;
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
@@ -136,8 +136,7 @@ pub(crate) fn acks_held_back(facts: &Facts<'_>) -> Vec<Advice> {
              it interrupts",
         ))
         .with(
-            Fix::look(Host::Receiver, "ethtool -G IFACE rx 4096", "gives the ring this many entries")
-                .needs(NET_ADMIN)
+            Fix::change(Host::Receiver, "ethtool -G IFACE rx 4096", "gives the ring this many entries")
                 .undone_by("ethtool -G IFACE rx N, with the N that ethtool -g showed as current"),
         )
         .caution(

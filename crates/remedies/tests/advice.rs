@@ -226,6 +226,7 @@ fn changing_commands_state_rights_and_undo() {
             let sets = SETTERS.iter().any(|setter| command.command.contains(setter));
             let deletes = command.command.contains("tcp_metrics delete");
             assert!(!sets || command.needs.is_some(), "{cause}: {}", command.command);
+            assert_eq!(sets, command.changes, "{cause}: {}", command.command);
             assert_eq!(sets && !deletes, command.undo.is_some(), "{cause}: {}", command.command);
             assert!(!command.effect.is_empty(), "{cause}: {}", command.command);
         }

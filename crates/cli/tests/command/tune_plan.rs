@@ -151,9 +151,9 @@ fn a_captures_advice_is_planned_applied_and_reverted() {
         \"a\": \"192.0.2.2:5201\", \"b\": \"203.0.113.9:40000\", \"directions\": [{\"from\": \"a\", \"findings\": [{\
         \"cause\": \"congestion-window/slow-start\", \"from\": \"a\", \"share\": 0.7, \"spell_count\": 2, \
         \"confidence\": \"high\", \"advice\": [{\"text\": \"A larger window.\", \"caution\": null, \"fixes\": [\
-        {\"host\": \"sender\", \"command\": \"ip route\", \"effect\": \"\", \"needs\": null, \"undo\": \"ip\", \"change\": \
+        {\"host\": \"sender\", \"command\": \"ip route\", \"effect\": \"\", \"changes\": true, \"needs\": null, \"undo\": \"ip\", \"change\": \
         {\"setting\": \"route 203.0.113.9/32\", \"then\": \"initcwnd 30\", \"target\": \"added\"}},\
-        {\"host\": \"either\", \"command\": \"sysctl\", \"effect\": \"\", \"needs\": null, \"undo\": \"sysctl\", \"change\": \
+        {\"host\": \"either\", \"command\": \"sysctl\", \"effect\": \"\", \"changes\": true, \"needs\": null, \"undo\": \"sysctl\", \"change\": \
         {\"setting\": \"sysctl net.ipv4.tcp_rmem\", \"then\": \"4096 131072 1000000\", \"target\": \"at-least\"}}]}]}]}]}]}");
     let args = [
         "tune",

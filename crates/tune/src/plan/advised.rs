@@ -144,9 +144,8 @@ impl Advised {
 impl From<Advice> for Offer {
     fn from(advice: Advice) -> Self {
         let fixes = advice.fixes.into_iter().map(|fix| {
-            let (changes, has_undo) = (fix.changes(), fix.undo.is_some());
-            let Fix { host, command, change, .. } = fix;
-            OfferedFix { host, command, changes, has_undo, change }
+            let Fix { host, command, changes, undo, change, .. } = fix;
+            OfferedFix { host, command, changes, has_undo: undo.is_some(), change }
         });
         Self { text: advice.text, caution: advice.caution, fixes: fixes.collect() }
     }

@@ -5,7 +5,7 @@ use super::advised::{Advised, Found, Offer, OfferedFix};
 use serde::Deserialize;
 use slowpath_analyses::{Cause, Confidence};
 use slowpath_model::End;
-use slowpath_remedies::{Change, Fix, Host, NET_ADMIN, Setting, Target};
+use slowpath_remedies::{Change, Host, Setting, Target};
 use std::net::{IpAddr, SocketAddr};
 
 /// The longest document that is read.
@@ -87,8 +87,7 @@ struct OneAdvice {
 struct OneFix {
     host: Where,
     command: String,
-    effect: String,
-    needs: Option<String>,
+    changes: bool,
     undo: Option<String>,
     change: Option<OneChange>,
 }
@@ -207,13 +206,8 @@ fn offered(fix: OneFix, from: End, addresses: [IpAddr; 2]) -> Result<OfferedFix,
         Where::This => (Host::This, receiver),
     };
     let change = fix.change.map(|change| typed(&change, peer)).transpose()?;
-    let has_undo = fix.undo.is_some();
-    // As of a fix of ours.
-    let needs = fix.needs.filter(|needs| needs == NET_ADMIN).map(|_| NET_ADMIN);
-    let whole = Fix { undo: fix.undo, needs, change, ..Fix::look(host, fix.command, fix.effect) };
-    let changes = whole.changes();
-    let Fix { command, change, .. } = whole;
-    Ok(OfferedFix { host, command, changes, has_undo, change })
+    let OneFix { command, changes, undo, .. } = fix;
+    Ok(OfferedFix { host, command, changes, has_undo: undo.is_some(), change })
 }
 
 fn typed(change: &OneChange, peer: IpAddr) -> Result<Change, String> {

@@ -38,7 +38,7 @@ pub fn propose(findings: &[Finding], with_hints: bool) -> Proposed {
                 Some(change) if with_hints || finding.is_fault() => proposed.want(change, &reason),
                 Some(_) => proposed.leave(&fix.command, &reason, "it is only a hint; --hints plans it"),
                 // A command that only shows something has no place in a plan.
-                None if fix.needs.is_none() => {}
+                None if !fix.changes => {}
                 None => proposed.leave(&fix.command, &reason, not_typed(fix.undo.is_some())),
             }
         }

@@ -96,6 +96,8 @@ pub struct Fix {
     command: String,
     /// What it shows or changes; empty where the finding says it already.
     effect: String,
+    /// Whether it changes something, or only shows it.
+    changes: bool,
     /// The capability it needs; `null` where any user may.
     needs: Option<String>,
     /// The command that undoes it; `null` where nothing can be undone.
@@ -203,6 +205,7 @@ impl Fix {
             host: fix.host.slug(),
             command: fix.command,
             effect: fix.effect,
+            changes: fix.changes,
             needs: fix.needs.map(str::to_owned),
             undo: fix.undo,
             persists: fix.persists,

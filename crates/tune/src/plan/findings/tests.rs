@@ -8,6 +8,7 @@ fn document() -> Value {
         "host": "receiver",
         "command": "sysctl -w net.ipv4.tcp_rmem=\"4096 131072 8388608\"",
         "effect": "",
+        "changes": true,
         "needs": "root (CAP_NET_ADMIN)",
         "undo": "sysctl -p tcp_rmem.before",
         "persists": null,
@@ -15,7 +16,7 @@ fn document() -> Value {
         "change": {"setting": "sysctl net.ipv4.tcp_rmem", "then": "4096 131072 8388608", "target": "at-least"}
     });
     let look = json!({
-        "host": "sender", "command": "ss -ti", "effect": "shows it", "needs": null, "undo": null, "change": null
+        "host": "sender", "command": "ss -ti", "effect": "shows it", "changes": false, "needs": null, "undo": null, "change": null
     });
     let finding = json!({
         "cause": "receive-window/buffer-too-small", "from": "b", "share": 0.6, "spell_count": 3,
