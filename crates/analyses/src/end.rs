@@ -3,8 +3,10 @@
 mod distance;
 mod sack;
 mod size;
+mod trying;
 mod window;
 pub use distance::{measure_distance, note_distance};
+use trying::Trying;
 pub use window::WindowStats;
 
 use crate::copies::Copies;
@@ -13,15 +15,15 @@ use crate::limits::answer::Answer;
 use crate::limits::stretch::Marks;
 use crate::limits::thresholds;
 use crate::limits::track::{Track, least_sent};
+use crate::loss_pattern::Beyond;
 use crate::options::VantageOverride;
 use crate::order::SendOrder;
 use crate::outstanding::{Acked, Missing, Outstanding, Placed, SAME_FRAME_WITHIN, Times};
 use crate::overview::{NotAccepted, ScaleChanged};
-use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unheard, Unusual};
+use crate::report::{LabelCounts, ScaleKnown, SynOptions, Unusual};
 use crate::rtt::{Distance, EchoWatch, LinuxRto, RttStats, TimestampClock};
 use crate::stalls::{Holding, Stalls};
 use slowpath_model::{Checksum, Ecn, Flags, Instant, Segment, StreamOffset};
-use std::time::Duration;
 
 /// A segment is late if it was under way for longer than the one before it by this much, in nanoseconds: more than a
 /// tick of the timestamp clock and a moderate queue explain.
@@ -109,23 +111,8 @@ pub struct EndState {
     pub spare_track: Option<Box<Track>>,
     pub stalls: Stalls,
     last_ack: Option<(StreamOffset, u16)>,
-}
-
-/// An end has sent something and received nothing since.
-#[derive(Clone, Copy, Debug)]
-pub struct Trying {
-    since: Instant,
-    /// How long neither end had sent anything then, in nanoseconds.
-    pause: i64,
-    tries: u32,
-}
-
-impl Trying {
-    /// As it is reported.
-    pub fn unheard(self) -> Unheard {
-        let pause = Duration::from_nanos(self.pause.max(0).unsigned_abs());
-        Unheard { since: self.since, pause, tries: self.tries }
-    }
+    /// The farthest of its ACKs so far, each with its window field.
+    field_edge: Option<StreamOffset>,
 }
 
 impl EndState {
@@ -155,15 +142,6 @@ impl EndState {
         if !segment.flags.has(Flags::SYN) {
             unusual.mark_echoes += u64::from(segment.flags.has(Flags::ECE));
             unusual.window_reductions += u64::from(segment.flags.has(Flags::CWR));
-        }
-    }
-
-    /// It sent a segment that asks for an answer, `silence` after the last one of either end.
-    #[inline]
-    pub fn tries(&mut self, at: Instant, silence: i64, label: Option<Label>) {
-        let trying = self.unheard.get_or_insert(Trying { since: at, pause: silence, tries: 0 });
-        if !matches!(label, None | Some(Label::New)) {
-            trying.tries += 1;
         }
     }
 
@@ -355,16 +333,17 @@ impl EndState {
         judged
     }
 
-    /// Whether `segment` reaches beyond the last window field of `peer`, taken without scaling.
+    /// Whether `segment` reaches beyond the window of `peer`, taken without scaling.
     #[inline]
-    fn is_beyond_field(&self, segment: &Segment, peer: &Self) -> bool {
-        matches!(peer.scale, ScaleKnown::Agreed(1..))
-            && peer.last_ack.is_some_and(|(ack, field)| segment.end() > ack + u32::from(field))
-    }
-
-    /// Since when this end has sent something and received nothing.
-    pub fn unheard(&self) -> Option<Unheard> {
-        self.unheard.map(Trying::unheard)
+    fn is_beyond_field(&self, segment: &Segment, peer: &Self) -> Beyond {
+        if !matches!(peer.scale, ScaleKnown::Agreed(1..)) {
+            return Beyond::default();
+        }
+        let end = segment.end();
+        Beyond {
+            field: peer.last_ack.is_some_and(|(ack, field)| end > ack + u32::from(field)),
+            edge: peer.field_edge.is_some_and(|edge| end > edge),
+        }
     }
 
     /// What this end acknowledged with its last segment.
@@ -504,7 +483,7 @@ impl EndState {
         segment: &Segment,
         me: &mut EndState,
     ) -> u32 {
-        let translated = sack::without_outside(segment, ack, me);
+        let translated = sack::without_outside(segment, ack, self.outstanding.nxt(), me);
         let segment = translated.as_ref().unwrap_or(segment);
         let before = self.outstanding.una().plus(self.outstanding.sacked_total());
         let acked = self.outstanding.ack(at, ack, segment);
@@ -685,5 +664,6 @@ impl EndState {
             self.duplicate_acks += u64::from(same);
         }
         self.last_ack = Some((ack, segment.window));
+        self.field_edge = self.field_edge.max(Some(ack + u32::from(segment.window)));
     }
 }

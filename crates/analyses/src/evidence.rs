@@ -190,6 +190,8 @@ evidence! {
     }
     /// The other end fell silent during a pause.
     SilentAfterPause = "silent-after-pause" { pause: Duration = "How long nobody had sent anything." }
+    /// Everything that got no answer was too large for a path whose MTU has become smaller.
+    OnlyLargeUnanswered = "only-large-unanswered" { smallest: Bytes = "Payload of the smallest segment." }
     /// An ICMP error came back for segments of this direction.
     IcmpErrors = "icmp-errors" {
         times: u64 = "How many.",

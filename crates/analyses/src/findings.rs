@@ -6,7 +6,7 @@ use crate::limits::alternatives::{Alternative, Known};
 use crate::limits::thresholds;
 use crate::overview::ScaleChanged;
 use crate::report::{
-    Closing, EcnAnswer, Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell,
+    Closing, EcnAnswer, Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell, Unheard,
 };
 use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
 use std::time::Duration;
@@ -176,6 +176,10 @@ impl<'a> Material<'a> {
             Cause::NotAccepted => {
                 high_if(self.overview.rare().not_accepted.is_some_and(|seen| seen.damaged + seen.stale > 0))
             }
+            // A path whose MTU has become smaller passes nothing that is large.
+            Cause::PeerGone => {
+                high_if(self.unheard().is_none_or(|unheard| unheard.smallest < thresholds::DEFAULT_MSS))
+            }
             Cause::EcnCleared => Confidence::High,
             // It passed both recordings; the tap next to the responder shows that it reached the host.
             Cause::NotAnswered => high_if(self.vantage == Vantage::At(End::B)),
@@ -295,16 +299,23 @@ impl<'a> Material<'a> {
     fn peer_gone(&self, found: &mut Vec<Evidence>) {
         let fin = self.closing.fin_unanswered[self.from.index()];
         found.extend(fin.map(|(times, lasted)| Evidence::FinUnanswered { times: times.into(), lasted }));
-        let unheard = self.sent.unusual().unheard.or(self.answered.unusual().unheard);
-        let Some(unheard) = unheard.filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES) else {
-            return;
-        };
+        let Some(unheard) = self.unheard() else { return };
         let lasted = self.last.since(unheard.since).unwrap_or_default();
         found.push(Evidence::PeerSilent { lasted, retransmissions: unheard.tries.into() });
         if unheard.pause >= thresholds::PAUSE {
             found.push(Evidence::SilentAfterPause { pause: unheard.pause });
         }
+        if unheard.smallest >= thresholds::DEFAULT_MSS {
+            let smallest = Bytes::new(unheard.smallest.into());
+            found.push(Evidence::OnlyLargeUnanswered { smallest });
+        }
         found.extend(self.icmp_errors());
+    }
+
+    /// What the end sent last that tried often in vain.
+    fn unheard(&self) -> Option<Unheard> {
+        let unheard = self.sent.unusual().unheard.or(self.answered.unusual().unheard);
+        unheard.filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES)
     }
 
     fn icmp_errors(&self) -> Option<Evidence> {

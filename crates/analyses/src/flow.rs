@@ -146,7 +146,7 @@ impl FlowState {
             judged.spurious += peer.is_answered(at, ack, segment, me);
         }
         if takes > 0 || judged.label.is_some() {
-            me.tries(at, silence, judged.label);
+            me.tries(at, silence, segment.len, judged.label);
         }
         if let Some([mine, theirs]) = held {
             let ended = stalls::Ended { at, silence, segment, label: judged.label };

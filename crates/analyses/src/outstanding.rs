@@ -4,7 +4,8 @@
 //! later (DSACK, RFC 2883; the timestamp of an ACK, RFC 3522).
 
 use crate::label::Label;
-use crate::loss_pattern::{Delivered, LossPattern};
+use crate::limits::thresholds;
+use crate::loss_pattern::{Beyond, Delivered, LossPattern};
 use crate::order::SendOrder;
 use crate::overview::CapturedLate;
 use crate::ranges::RangeSet;
@@ -66,8 +67,10 @@ pub struct Outstanding {
     copied: bool,
     /// The window field of the last ACK with SACK blocks, or that came while data was SACKed.
     last_window: u16,
-    /// What is sent now reaches beyond the unscaled window field.
-    beyond: bool,
+    /// Whether what is sent now reaches beyond the unscaled window.
+    beyond: Beyond,
+    /// Payload of a full segment, before a path turned out to be narrower: more is a super-packet.
+    full: u32,
     pattern: LossPattern,
 }
 
@@ -93,10 +96,15 @@ impl Outstanding {
         self.nxt
     }
 
-    /// Sets whether the segment that passes next reaches beyond the unscaled window field.
+    /// Sets whether the segment that passes next reaches beyond the unscaled window.
     #[inline]
-    pub const fn reaches_beyond(&mut self, beyond: bool) {
+    pub const fn reaches_beyond(&mut self, beyond: Beyond) {
         self.beyond = beyond;
+    }
+
+    /// Sets the payload of a full segment.
+    pub const fn set_full_size(&mut self, full: u32) {
+        self.full = full;
     }
 
     /// The byte at `nxt` was sent against a closed window (RFC 9293, section 3.8.6.1). It is outstanding only if the
@@ -380,7 +388,7 @@ impl Outstanding {
         if self.retransmissions.len() == MOST_RETRANSMISSIONS
             && let Some(oldest) = self.retransmissions.pop_front()
         {
-            oldest.count_lost(&mut self.pattern);
+            oldest.count_lost(&mut self.pattern, self.full);
         }
         self.retransmissions.push_back(Retransmission {
             start: new.start,
@@ -528,7 +536,7 @@ impl Outstanding {
             }
             newest = Some(front.at);
             if front.again == 0 {
-                once.add(front.end.distance_from(front.start), front.beyond);
+                once.add(front.end.distance_from(front.start), front.beyond, self.full.into());
             } else {
                 again = true;
                 let front = *front;
@@ -552,7 +560,7 @@ impl Outstanding {
     fn count_delivered(&mut self, record: &Record) {
         let last = self.transmitted_before(record.start).filter(|last| !last.spurious);
         let (len, beyond) = last.map_or((record.len(), record.beyond), |last| (last.len(), last.beyond));
-        self.pattern.delivered(len, beyond);
+        self.pattern.delivered(len, beyond, self.full);
     }
 
     /// The last retransmission that covers `at`; `before` is the outstanding record, if there is one. Most data is lost
@@ -577,20 +585,25 @@ impl Outstanding {
     pub fn replaced_as_lost(&self) -> LossPattern {
         let mut pattern = self.pattern;
         for retransmission in &self.retransmissions {
-            retransmission.count_lost(&mut pattern);
+            retransmission.count_lost(&mut pattern, self.full);
         }
         pattern
     }
 
     /// What the lost and the delivered transmissions have in common, at the end: data that was retransmitted and not
-    /// acknowledged was lost each time.
+    /// acknowledged was lost each time. If nothing came back for the oldest however often, so was all behind it.
     pub fn loss_pattern(&self) -> LossPattern {
         let mut pattern = self.replaced_as_lost();
-        if let Some(left) = self.records.front().filter(|left| left.again > 0)
-            && let Some(last) = self.transmitted_before(left.start)
-        {
-            pattern.lost(last.len(), last.beyond);
+        let Some(left) = self.records.front().filter(|left| left.again > 0) else { return pattern };
+        let is_over = u32::from(left.again) >= thresholds::LEAST_TRIES;
+        let behind = if is_over { self.records.len() } else { 1 };
+        let before = pattern.lost;
+        for record in self.records.range(..behind).filter(|record| !self.sacked.contains(record.start)) {
+            let last = self.retransmission_before(record.start, Some(record));
+            let (len, beyond) = last.map_or((record.len(), record.beyond), |last| (last.len(), last.beyond));
+            pattern.lost(record.at, len, beyond, self.full);
         }
+        pattern.left = (pattern.lost - before).saturating_sub(1);
         pattern
     }
 

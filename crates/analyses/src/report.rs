@@ -374,6 +374,8 @@ pub struct Unheard {
     pub pause: Duration,
     /// Retransmissions and probes since.
     pub tries: u32,
+    /// Payload of the smallest segment sent since, in bytes.
+    pub smallest: u32,
 }
 
 /// Options of a SYN or SYN-ACK.

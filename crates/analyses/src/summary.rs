@@ -75,8 +75,12 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let loss = loss.filter(|loss| loss.lost > 0 || loss.never_passed > 0);
     let not_accepted = (at_receiver && !near.is_here()).then(|| not_accepted(end, flow.first)).flatten();
     let before_tap = loss.filter(|loss| is_nearer && is_lost_before_tap(end, loss));
-    let rule = loss
-        .and_then(|loss| loss.rule(end.full_size_at_first()))
+    let is_narrower = end.full_size() < end.full_size_at_first();
+    let rule_of_all = loss.and_then(|loss| loss.rule(end.full_size_at_first()));
+    context.ruled_until =
+        loss.filter(|_| is_narrower && rule_of_all.is_none()).and_then(|loss| loss.narrowed());
+    let rule = rule_of_all
+        .or(context.ruled_until.map(|_| Cause::MtuBlackHole))
         .or(before_tap.map(|_| Cause::LocalQueue))
         .or(untranslated)
         .or(not_accepted.map(|_| Cause::NotAccepted));
@@ -123,7 +127,7 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         }
         end_with(&mut spells, flow.first, since, last, never_came(end));
     } else if let Some(since) = gone.filter(|_| !spells.is_empty())
-        && !matches!(rule, Some(Cause::MtuBlackHole | Cause::BeyondUnscaledWindow))
+        && !matches!(rule_of_all, Some(Cause::MtuBlackHole | Cause::BeyondUnscaledWindow))
     {
         end_with(&mut spells, flow.first, since, last, Cause::PeerGone);
     }
@@ -249,6 +253,7 @@ fn context(flow: &FlowState, from: End) -> Context {
         established: flow.opening.established,
         opening: flow.opening_cause(),
         ruled_since: flow.first,
+        ruled_until: None,
         scale: peer.scale,
         unscaled_window: (peer.scale == ScaleKnown::Unknown).then_some(peer.window.max),
         scaling: both.map(|(a, b)| a.window_scale.is_some() && b.window_scale.is_some()),

@@ -2,7 +2,7 @@
 
 use crate::facts::{Facts, time, times};
 use crate::fix::{NET_ADMIN, NET_RAW, counters, firewall, hops, switch, sysctl, way_to};
-use crate::{Advice, Fix, Host};
+use crate::{Advice, Fix, Host, loss_recovery};
 use slowpath_analyses::Evidence;
 use slowpath_model::End;
 use slowpath_model::units::{counted, counted_were};
@@ -415,7 +415,12 @@ pub(crate) fn peer_gone(facts: &Facts<'_>) -> Vec<Advice> {
         },
     );
     let device = forgetting_device(facts);
-    match pause {
+    let only_large = facts.evidence(|evidence| match *evidence {
+        Evidence::OnlyLargeUnanswered { smallest } => Some(smallest),
+        _ => None,
+    });
+    let narrower = only_large.map(|smallest| loss_recovery::narrower_path(facts, smallest));
+    let mut advice = match pause {
         Some(pause) => {
             let begin = format!(
                 "{seen} It fell silent during a pause of {} in which neither end sent anything: a NAT, \
@@ -434,7 +439,9 @@ pub(crate) fn peer_gone(facts: &Facts<'_>) -> Vec<Advice> {
                 "Where connections are idle at times, keep the devices on the way from forgetting them.";
             vec![give_up_earlier(&begin), device, keep_alive(idle, 60)]
         }
-    }
+    };
+    advice.splice(1..1, narrower);
+    advice
 }
 
 /// The keepalive time in seconds: half of a pause that was too long, at most a minute.

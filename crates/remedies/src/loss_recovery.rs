@@ -9,6 +9,7 @@ use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_model::Bytes;
 use slowpath_model::units::{counted, counted_were};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// The amount of loss, as a sentence; empty if nothing was retransmitted.
@@ -388,7 +389,8 @@ pub(crate) fn mtu_black_hole(facts: &Facts<'_>) -> Vec<Advice> {
         }
         _ => None,
     });
-    let between = sizes.map_or_else(String::new, |(lost, delivered)| {
+    let got_through = sizes.filter(|(_, delivered)| *delivered > headers);
+    let between = got_through.map_or_else(String::new, |(lost, delivered)| {
         format!(
             " Packets of {delivered} bytes arrived and packets of {lost} bytes did not: the path's MTU is in \
              between."
@@ -413,23 +415,13 @@ pub(crate) fn mtu_black_hole(facts: &Facts<'_>) -> Vec<Advice> {
     };
     vec![
         Advice::new(format!(
-            "Every packet above some size was lost, each time it was sent, and smaller ones were not (a path \
-             MTU black hole, RFC 2923, section 2.1).{between} {errors} No retransmission gets through, \
-             whatever the congestion control. Find the size and where it ends (a tunnel, VPN or PPPoE link \
+            "Every packet above some size was lost, each time it was sent (a path MTU black hole, RFC 2923, section \
+             2.1).{between} {errors} No retransmission of that size gets through, whatever the congestion \
+             control. Find the size and where it ends (a tunnel, VPN or PPPoE link \
              whose headers take room), and have the router in front of it send the errors, and every \
              firewall pass them: ICMP type 3, code 4, and ICMPv6 type 2."
         ))
-        .with(Fix::look(
-            Host::Sender,
-            format!("tracepath -n {peer}"),
-            "shows the path's MTU (pmtu) where the errors come, and the last router before they stop",
-        ))
-        .with(Fix::look(
-            Host::Sender,
-            format!("ping -M do -c 3 -s 1472 {peer}"),
-            "shows whether a packet of 1500 bytes arrives (28 more than -s, 48 in IPv6); lower -s until it \
-             does",
-        ))
+        .with_all(size_of_the_path(peer))
         .with(
             Fix::change(
                 Host::Path,
@@ -481,6 +473,34 @@ pub(crate) fn mtu_black_hole(facts: &Facts<'_>) -> Vec<Advice> {
                  seconds. The route prevents that.",
             ),
     ]
+}
+
+/// What finds the largest packet that reaches `peer`.
+fn size_of_the_path(peer: IpAddr) -> [Fix; 2] {
+    [
+        Fix::look(
+            Host::Sender,
+            format!("tracepath -n {peer}"),
+            "shows the path's MTU (pmtu) where the errors come, and the last router before they stop",
+        ),
+        Fix::look(
+            Host::Sender,
+            format!("ping -M do -c 3 -s 1472 {peer}"),
+            "shows whether a packet of 1500 bytes arrives (28 more than -s, 48 in IPv6); lower -s until it \
+             does",
+        ),
+    ]
+}
+
+/// How to tell an end that is gone from a path whose MTU has become smaller; `smallest` is the payload of the smallest
+/// segment that got no answer.
+pub(crate) fn narrower_path(facts: &Facts<'_>, smallest: Bytes) -> Advice {
+    let packet = smallest.get().saturating_add(headers(facts));
+    Advice::new(format!(
+        "No packet of less than {packet} bytes was tried: if the path's MTU has become smaller meanwhile, as after a \
+         failover to a tunnel, nothing gets through either. Try smaller ones."
+    ))
+    .with_all(size_of_the_path(facts.receiver().address))
 }
 
 /// The difference between an MTU and its MSS (RFC 6691): the headers without options.

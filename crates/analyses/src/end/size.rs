@@ -25,10 +25,20 @@ impl EndState {
     pub(super) fn find_full_size(&mut self) {
         self.full_size = match self.mss {
             Some(_) if self.has_shrunk => self.smaller,
+            Some(mss) if self.is_in_units(mss) => self.unit,
             Some(mss) if self.sends_no_fuller(mss) => self.mss_seen,
             Some(mss) => mss,
             None => self.full_size_seen(),
         };
+        self.outstanding.set_full_size(self.full_size_at_first());
+    }
+
+    /// Whether nearly all segments of an end that may send jumbo frames, with more to send behind them, are multiples of a
+    /// size that fits Ethernet: on the path it sends no larger ones, and the tap sees several at once.
+    fn is_in_units(&self, mss: u32) -> bool {
+        mss > ETHERNET_MSS
+            && (LEAST_FULL..=ETHERNET_MSS).contains(&self.unit)
+            && self.unit_votes >= thresholds::LEAST_UNPUSHED
     }
 
     /// The full size of an end whose SYN was not captured.
@@ -52,7 +62,8 @@ impl EndState {
 
     /// Payload of a full segment before the path turned out to be narrower.
     pub fn full_size_at_first(&self) -> u32 {
-        if self.has_shrunk { self.mss_seen } else { self.full_size() }
+        let is_narrower = self.has_shrunk || self.mss.is_some_and(|mss| self.is_in_units(mss));
+        if is_narrower { self.mss_seen } else { self.full_size() }
     }
 
     /// Notes the size of a segment that is no super-packet, `silence` nanoseconds after the last one with data.
@@ -81,8 +92,12 @@ impl EndState {
                 self.largest_unpushed.saturating_add(u8::from(!pushed && label == Label::New));
         }
         // No write ended in a segment that was not pushed.
-        let may_be_whole = len > ETHERNET_MSS || self.unit > 0 && !pushed && label == Label::New;
-        if self.mss.is_none() && may_be_whole {
+        let has_more_behind = !pushed && label == Label::New;
+        let may_be_whole = match self.mss {
+            None => len > ETHERNET_MSS || self.unit > 0 && has_more_behind,
+            Some(mss) => mss > ETHERNET_MSS && has_more_behind,
+        };
+        if may_be_whole {
             self.note_unit(len);
         }
         if len < self.mss_seen || self.smaller_count > 0 {

@@ -18,6 +18,8 @@ pub struct Context {
     pub opening: Cause,
     /// Since when the losses have one cause in common, if they do.
     pub ruled_since: Instant,
+    /// Until when, if the sender found out then.
+    pub ruled_until: Option<Instant>,
     /// How the receiver's window is scaled, and whether each end offered scaling.
     pub scale: ScaleKnown,
     /// The largest window as it is on the wire, where its scale is not known.

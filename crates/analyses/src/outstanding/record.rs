@@ -1,5 +1,6 @@
 //! One segment between its passing the tap and its acknowledgment.
 
+use crate::loss_pattern::Beyond;
 use slowpath_model::{Instant, Segment, StreamOffset};
 
 /// A segment of data that passed and is not acknowledged.
@@ -13,8 +14,8 @@ pub struct Record {
     pub id: u16,
     /// How often it was retransmitted.
     pub again: u8,
-    /// It reached beyond the unscaled window field when it was first sent.
-    pub beyond: bool,
+    /// Whether it reached beyond the unscaled window when it was first sent.
+    pub beyond: Beyond,
 }
 
 impl Record {
@@ -27,7 +28,7 @@ impl Record {
             tsval: segment.timestamps.map_or(0, |stamps| stamps.val),
             id: segment.ip.id.unwrap_or(0),
             again: 0,
-            beyond: false,
+            beyond: Beyond::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Retransmitted data, until it is known whether the retransmission was needed.
 
-use crate::loss_pattern::LossPattern;
+use crate::loss_pattern::{Beyond, LossPattern};
 use slowpath_model::{Instant, StreamOffset};
 
 /// Retransmitted data, remembered until it is known whether the retransmission was needed.
@@ -11,10 +11,10 @@ pub struct Retransmission {
     pub at: Instant,
     pub frame: u64,
     pub tsval: u32,
-    pub beyond: bool,
-    /// The transmission that was lost: its payload, and whether it reached beyond the unscaled window field; `None` if it
+    pub beyond: Beyond,
+    /// The transmission that was lost: its payload, and whether it reached beyond the unscaled window; `None` if it
     /// had not passed.
-    pub replaced: Option<(u32, bool)>,
+    pub replaced: Option<(u32, Beyond)>,
     pub spurious: bool,
 }
 
@@ -36,11 +36,11 @@ impl Retransmission {
         u32::try_from(self.end.distance_from(self.start)).unwrap_or(u32::MAX)
     }
 
-    /// Counts the replaced transmission as lost, at the tap or before it.
-    pub fn count_lost(&self, pattern: &mut LossPattern) {
+    /// Counts the replaced transmission as lost, at the tap or before it. A full segment has `full` bytes.
+    pub fn count_lost(&self, pattern: &mut LossPattern, full: u32) {
         match self.replaced {
             _ if self.spurious => {}
-            Some((len, beyond)) => pattern.lost(len, beyond),
+            Some((len, beyond)) => pattern.lost(self.at, len, beyond, full),
             None => pattern.never_passed += 1,
         }
     }

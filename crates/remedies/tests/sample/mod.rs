@@ -118,6 +118,7 @@ fn evidence(cause: Cause) -> Vec<Evidence> {
         Cause::PeerGone => vec![
             Evidence::PeerSilent { lasted: 15 * SECOND, retransmissions: 7 },
             Evidence::SilentAfterPause { pause: 360 * SECOND },
+            Evidence::OnlyLargeUnanswered { smallest: Bytes::new(1448) },
         ],
         Cause::NotAccepted => {
             vec![Evidence::NotAccepted { packets: 40 }, Evidence::DamagedOnArrival { segments: 40 }]

@@ -162,6 +162,10 @@ pub fn evidence(evidence: &Evidence) -> String {
         Evidence::SilentAfterPause { pause } => {
             format!("it fell silent during a pause of {} in which nobody sent anything", duration(pause))
         }
+        Evidence::OnlyLargeUnanswered { smallest } => format!(
+            "nothing of less than {} bytes was tried: a path whose MTU has become smaller looks like this, too",
+            smallest.get()
+        ),
         Evidence::DamagedOnArrival { segments } => {
             format!("{} arrived with a wrong TCP checksum", counted(segments, "retransmission"))
         }
@@ -267,6 +271,11 @@ pub fn evidence(evidence: &Evidence) -> String {
             format!("the window's edge moved back {}, by up to {largest}", times(n))
         }
         Evidence::EcnMarked { marked, echoes, reductions } => ecn_marked(marked, echoes, reductions),
+        Evidence::LostAboveSize { lost, smallest, largest_delivered: Bytes::ZERO } => format!(
+            "each of {} of {} bytes or more was lost, and no smaller one was sent",
+            counted(lost, "transmission"),
+            smallest.get(),
+        ),
         Evidence::LostAboveSize { lost, smallest, largest_delivered } => format!(
             "each of {} of {} bytes or more was lost, and none of {} or less",
             counted(lost, "transmission"),
