@@ -27,6 +27,8 @@ pub struct Overview {
     pub read_rate: Option<f64>,
     /// Seen from afar, ACKs do not trigger the sender.
     pub unclocked: bool,
+    /// Many segments show the end of a write.
+    pub short_writes: bool,
     /// Hardly any time went into the repair of losses.
     pub seldom_repaired: bool,
     /// How long Nagle's algorithm held the sender, and how long all lasted, in nanoseconds.

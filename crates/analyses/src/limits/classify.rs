@@ -154,6 +154,9 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
         overview.waits.one_at_a_time += u64::from(stretch.one_at_a_time);
     }
     let sum = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
+    let long_write = i64::from(thresholds::LONG_WRITE_SEGMENTS * context.mss);
+    let ends_of_writes = sum(&|stretch| i64::from(stretch.emptied_short));
+    overview.short_writes = ends_of_writes * long_write > sum(&|stretch| stretch.delivered);
     let repairing = sum(&|stretch| stretch.under(Hold::Recovery));
     overview.nagled = sum(&|stretch| i64::from(stretch.nagled) * 1000);
     overview.lasted = sum(&Stretch::lasted);

@@ -2,6 +2,7 @@
 
 use crate::cause::Cause;
 use crate::label::Label;
+use crate::limits::thresholds;
 use crate::outstanding::Placed;
 use slowpath_model::{Instant, Segment, StreamOffset};
 
@@ -69,7 +70,7 @@ impl Episode {
             Cause::Reordering
         } else if self.repeated && self.spurious == 0 {
             Cause::LostRetransmission
-        } else if self.tail {
+        } else if self.tail && self.retransmitted <= thresholds::TAIL_SEGMENTS {
             Cause::TailLoss
         } else if self.timeout {
             Cause::Timeout

@@ -29,12 +29,23 @@ pub fn outlasts_pauses(context: &Context, overview: &Overview, stretch: &Stretch
 /// Whether a queue stood somewhere throughout `stretch`: not even its shortest RTT was short.
 pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
     is_longer(overview, stretch)
+        && !may_be_waits(overview, stretch)
         && !overview.rare().jitter
         && !overview.rare().longer_rtt.is_some_and(|rtt| {
             let LongerRtt { rtt, whatever_flight } = rtt;
             is_at(stretch, rtt)
                 && (whatever_flight || comes_in_bursts(overview, stretch, thresholds::STILL_GAP_PART))
         })
+}
+
+/// Whether RTTs may be long since the sender had nothing to send, far from it: an echo of its timestamps comes with the next
+/// data. A queue as long as that would have delivered data meanwhile.
+fn may_be_waits(overview: &Overview, stretch: &Stretch) -> bool {
+    let longer = stretch.rtt_min.saturating_sub(overview.base_rtt.unwrap_or(0));
+    overview.unclocked
+        && overview.short_writes
+        && stretch.send_gap_max > longer
+        && stretch.send_gap_max > stretch.rtt_min / thresholds::EVEN_GAP_PART
 }
 
 /// Whether a queue stood that makes RTTs several times as long, throughout `stretch`, and ACKs came: a link behind which so much
