@@ -1,11 +1,16 @@
 //! Reads and writes settings, in the network namespace of the calling thread.
 
+mod sysfs;
+mod threads;
+
 use crate::error::{AccessError, NotSet};
 use crate::lock::Lock;
 use slowpath_doctor::host::{Interface, Queue};
 use slowpath_doctor::{Files, read_interface};
 use slowpath_remedies::Setting;
-use slowpath_remedies::setting::{LinkAttribute, NO_ROUTE, OFFLOADS, matches_pattern};
+use slowpath_remedies::setting::{
+    Cpus, LinkAttribute, NO_ROUTE, OFFLOADS, Scheduling, Steering, Threads, matches_pattern,
+};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -28,7 +33,42 @@ impl<'a> Access<'a> {
         Self(Some(lock))
     }
 
-    /// The current value of a setting, in single spaces.
+    /// The setting as it is kept: a process with its start, so that it is never another one.
+    ///
+    /// # Errors
+    /// If there is no such process.
+    pub fn named(&self, setting: &Setting) -> Result<Setting, AccessError> {
+        Ok(match setting {
+            Setting::Process { process, what } => {
+                Setting::Process { process: threads::named(*process)?, what: *what }
+            }
+            other => other.clone(),
+        })
+    }
+
+    /// Refuses a value that this host cannot have, before anything is changed. The kernel would take some, and make another
+    /// value of them.
+    pub(crate) fn need_possible(&self, setting: &Setting, value: &str) -> Result<(), AccessError> {
+        let lists: Vec<String> = match setting {
+            Setting::Steering { what: Steering::Rps | Steering::Xps, .. } | Setting::Interrupt(_) => {
+                vec![value.to_owned()]
+            }
+            Setting::Process { what: what @ Scheduling::Affinity, .. } => {
+                match Threads::parse(*what, value) {
+                    Ok(Threads::All(value)) => vec![value],
+                    Ok(Threads::Each(each)) => each.into_values().collect(),
+                    Err(_) => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        };
+        lists
+            .iter()
+            .filter_map(|list| list.parse::<Cpus>().ok())
+            .try_for_each(|cpus| sysfs::need_online(&cpus))
+    }
+
+    /// The current value of a setting, in single spaces. That of a process lists each of its threads.
     ///
     /// # Errors
     /// If it does not exist here, or has a form that could not be restored.
@@ -63,6 +103,12 @@ impl<'a> Access<'a> {
             },
             Setting::QueueLimit { device, parent, kind } => queue_limit(device, parent.as_deref(), kind),
             Setting::Route { is_v6, to } => self.route(*is_v6, to),
+            Setting::Steering { device, queue, what } => {
+                interface(device)?;
+                sysfs::steering(device, *queue, *what)
+            }
+            Setting::Interrupt(number) => sysfs::interrupt(*number),
+            Setting::Process { process, what } => Ok(threads::read(*process, *what)?.to_string()),
         }
     }
 
@@ -71,7 +117,7 @@ impl<'a> Access<'a> {
         let written = self.write(setting, from, to);
         written.map_err(|source| NotSet::Refused { to: to.to_owned(), source })?;
         let became = self.read(setting).map_err(NotSet::Unread)?;
-        if setting.canonical(&became) == setting.canonical(to) {
+        if setting.is(&became, to) {
             return Ok(());
         }
         Err(NotSet::Became { to: to.to_owned(), became })
@@ -80,13 +126,23 @@ impl<'a> Access<'a> {
     /// Gives a setting that has the value `from` the value `to`. If the kernel refuses a sysctl of several numbers, that may have
     /// some of them.
     fn write(&self, setting: &Setting, from: &str, to: &str) -> Result<(), AccessError> {
-        if let Setting::Sysctl(name) = setting {
-            let opened = OpenOptions::new().write(true).open(file(name));
-            let mut file = opened.map_err(|error| sysctl_error(name, error))?;
-            // Of an unknown congestion control too the kernel says that it does not exist.
-            return file.write_all(to.as_bytes()).map_err(AccessError::Kernel);
+        match setting {
+            Setting::Sysctl(name) => {
+                let opened = OpenOptions::new().write(true).open(file(name));
+                let mut file = opened.map_err(|error| sysctl_error(name, error))?;
+                // Of an unknown congestion control too the kernel says that it does not exist.
+                file.write_all(to.as_bytes()).map_err(AccessError::Kernel)
+            }
+            Setting::Steering { device, queue, what } => sysfs::steer(device, *queue, *what, to),
+            Setting::Interrupt(number) => sysfs::set_interrupt(*number, to),
+            Setting::Process { process, what } => {
+                let parse = |value: &str| {
+                    Threads::parse(*what, value).map_err(|unfit| AccessError::Absent(unfit.to_string()))
+                };
+                threads::write(*process, *what, &parse(from)?, &parse(to)?)
+            }
+            _ => self.run(&setting.words(from, to)).map(drop),
         }
-        self.run(&setting.words(from, to)).map(drop)
     }
 
     /// The one route to exactly this prefix in the main table.

@@ -87,6 +87,7 @@ fn plan(proposed: Proposed, goal: String) -> Plan {
 /// The value of a setting, and the one that a change applies to.
 fn state(access: &Access<'_>, change: &Change) -> Result<(String, String), String> {
     let now = access.read(&change.setting).map_err(|error| error.to_string())?;
+    let now = change.setting.brief(&now);
     let peer = match &change.setting {
         Setting::Route { to, .. } if change.target == Target::Added && now == NO_ROUTE => {
             to.split('/').next().and_then(|address| address.parse::<IpAddr>().ok())

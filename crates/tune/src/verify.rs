@@ -112,6 +112,8 @@ pub fn verify(
     apply::need_possible(asked)?;
     asked.journal.need_nothing_verified()?;
     namespace::inside(asked.netns, || {
+        let plan = apply::named(asked.plan, &Access::reading())?;
+        let asked = Asked { plan: &plan, ..asked };
         apply::need_expected(asked.plan, &Access::reading())?;
         // One run that does not count shows that the command works, before anything is changed, and fills caches.
         measured(trial, &[]).map_err(Error::CannotMeasure)?;
@@ -253,7 +255,8 @@ impl<'a> Switched<'a> {
         let access = Access::writing(lock);
         for (setting, changed) in &self.work.made {
             let found = access.read(setting).map_err(|error| format!("{setting} cannot be read: {error}"))?;
-            if setting.canonical(&found) != setting.canonical(value(changed, self.at)) {
+            if !setting.is(&found, value(changed, self.at)) {
+                let found = setting.brief(&found);
                 let why = format!("{setting} was changed to \"{found}\" by somebody else meanwhile");
                 return Err(Stop::Failed(why));
             }

@@ -3,6 +3,10 @@
 
 #[path = "../../doctor/tests/misset/mod.rs"]
 mod misset;
+#[path = "namespace/processes.rs"]
+mod processes;
+#[path = "namespace/steering.rs"]
+mod steering;
 
 use misset::{PEER, Testbed, WrongSetting, goal, of_other_kernels, wrong_settings};
 use slowpath_doctor::{Aim, Asked, Finding, Origin};
