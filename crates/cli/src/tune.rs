@@ -101,6 +101,9 @@ struct Planning {
     /// The address that this host has in the capture, in place of --as
     #[arg(long = "host", value_name = "ADDRESS", conflicts_with_all = ["doctor", "role"])]
     address: Option<IpAddr>,
+    /// The process of this host that owns the sockets of the capture, for advice about its scheduling
+    #[arg(long, value_name = "PID", conflicts_with = "doctor")]
+    pid: Option<u32>,
     #[command(flatten)]
     transfer: Transfer,
     /// Also plan what may be harmless: doctor's hints; cures of minor and uncertain findings, and alternatives
@@ -132,7 +135,7 @@ impl Planning {
                 bail!("{file}: does not say which of its hosts this is: write --as or --host")
             }
         };
-        Ok(examine_advised(netns, file, &advised(Path::new(file), console)?, here, self.hints)?)
+        Ok(examine_advised(netns, file, &advised(Path::new(file), console)?, here, self.pid, self.hints)?)
     }
 }
 

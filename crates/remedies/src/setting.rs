@@ -172,6 +172,11 @@ impl Setting {
         values.iter().any(|value| self.canonical(found) == self.canonical(value))
     }
 
+    /// Whether it is of a process whose number is not known: it cannot be read or changed.
+    pub fn is_of_unknown(&self) -> bool {
+        matches!(self, Self::Process { process, .. } if *process == Process::UNKNOWN)
+    }
+
     /// Whether it belongs to a network namespace, and goes with it.
     pub const fn is_of_namespace(&self) -> bool {
         !matches!(self, Self::Interrupt(_) | Self::Process { .. })
@@ -238,7 +243,7 @@ impl Setting {
                 return format!("echo {} > {}", what.written(to), shown::word(&file));
             }
             Self::Interrupt(number) => return format!("echo {to} > /proc/irq/{number}/smp_affinity_list"),
-            Self::Process { process, what } => return what.line(process.pid, to),
+            Self::Process { process, what } => return what.line(*process, to),
             _ => {}
         }
         let words = self.words(from, to);

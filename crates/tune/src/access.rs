@@ -9,7 +9,7 @@ use slowpath_doctor::host::{Interface, Queue};
 use slowpath_doctor::{Files, read_interface};
 use slowpath_remedies::Setting;
 use slowpath_remedies::setting::{
-    Cpus, LinkAttribute, NO_ROUTE, OFFLOADS, Scheduling, Steering, Threads, matches_pattern,
+    Cpus, LinkAttribute, NO_ROUTE, OFFLOADS, Process, Scheduling, Steering, Threads, matches_pattern,
 };
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -44,6 +44,11 @@ impl<'a> Access<'a> {
             }
             other => other.clone(),
         })
+    }
+
+    /// The process with a number, and its start.
+    pub(crate) fn process(&self, pid: u32) -> Result<Process, AccessError> {
+        threads::named(Process { pid, start: None })
     }
 
     /// Refuses a value that this host cannot have, before anything is changed. The kernel would take some, and make another

@@ -1,7 +1,7 @@
 //! A change of a setting, and how its value is meant.
 
 use super::route::{METRICS, pairs};
-use super::{NO_ROUTE, Setting};
+use super::{NO_ROUTE, Process, Scheduling, Setting};
 use std::net::IpAddr;
 
 /// A change of one setting.
@@ -96,10 +96,10 @@ impl Target {
 
     /// The numbers of two values of a limit, one by one; `None` for what is none.
     fn limit(self, now: &str, then: &str) -> Option<String> {
-        let numbers = |text: &str| text.split_whitespace().map(|word| word.parse::<u64>().ok()).collect();
-        let (now, then): (Option<Vec<u64>>, Option<Vec<u64>>) = (numbers(now), numbers(then));
+        let numbers = |text: &str| text.split_whitespace().map(|word| word.parse::<i64>().ok()).collect();
+        let (now, then): (Option<Vec<i64>>, Option<Vec<i64>>) = (numbers(now), numbers(then));
         let (now, then) = now.zip(then).filter(|(now, then)| now.len() == then.len())?;
-        let one = |(now, then): (u64, u64)| {
+        let one = |(now, then): (i64, i64)| {
             if self == Self::AtMost { now.min(then) } else { now.max(then) }.to_string()
         };
         Some(now.into_iter().zip(then).map(one).collect::<Vec<_>>().join(" "))
@@ -117,7 +117,23 @@ impl Change {
         self.now.as_ref().map(|now| self.setting.line(&self.then, now))
     }
 
-    /// Whether advice about a capture changes this setting in this way: a sysctl that it names, or the route to `peer`.
+    /// A larger share of the CPUs for the process that owns the socket.
+    pub(crate) fn larger_share() -> Self {
+        Self::of_owner(Scheduling::Nice, "-5", Target::AtMost)
+    }
+
+    /// The process that owns the socket before all that are not real-time.
+    pub(crate) fn first_in_line() -> Self {
+        Self::of_owner(Scheduling::Policy, "SCHED_FIFO 1", Target::Exactly)
+    }
+
+    fn of_owner(what: Scheduling, then: &str, target: Target) -> Self {
+        let setting = Setting::Process { process: Process::UNKNOWN, what };
+        Self { setting, now: None, then: then.to_owned(), target }
+    }
+
+    /// Whether advice about a capture changes this setting in this way: a sysctl that it names, the route to `peer`, or the process
+    /// that owns the socket.
     pub fn is_advised(&self, peer: IpAddr) -> bool {
         match &self.setting {
             Setting::Sysctl(name) => {
@@ -125,6 +141,7 @@ impl Change {
                     && (LIMITS.contains(&&**name) || OTHERS.contains(&&**name))
                     && self.setting.check(&self.then).is_ok()
             }
+            Setting::Process { .. } => [Self::larger_share(), Self::first_in_line()].contains(self),
             setting => {
                 let attributes = pairs(&self.then.split_whitespace().collect::<Vec<_>>());
                 let is_known = |(key, _): &(String, String)| METRICS.contains(&&**key);

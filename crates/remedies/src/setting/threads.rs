@@ -83,9 +83,18 @@ impl fmt::Display for Policy {
     }
 }
 
+/// In place of a number, in advice that does not know it.
+const UNKNOWN: &str = "PID";
+
 impl Process {
+    /// The process that owns the socket, in advice that does not know its number.
+    pub const UNKNOWN: Self = Self { pid: 0, start: None };
+
     /// `4711`, or `4711@123456` with its start.
     pub(super) fn from_text(text: &str) -> Option<Self> {
+        if text == UNKNOWN {
+            return Some(Self::UNKNOWN);
+        }
         let (pid, start) = match text.split_once('@') {
             Some((pid, start)) if start.bytes().all(|byte| byte.is_ascii_digit()) => {
                 (pid, Some(start.parse().ok()?))
@@ -102,6 +111,7 @@ impl Process {
 impl fmt::Display for Process {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.start {
+            _ if *self == Self::UNKNOWN => out.write_str(UNKNOWN),
             Some(start) => write!(out, "{}@{start}", self.pid),
             None => write!(out, "{}", self.pid),
         }
@@ -145,7 +155,8 @@ impl Scheduling {
     }
 
     /// The shell line that gives the threads of a process a value.
-    pub(super) fn line(self, pid: u32, value: &str) -> String {
+    pub(super) fn line(self, process: Process, value: &str) -> String {
+        let pid = Process { start: None, ..process };
         let Ok(threads) = Threads::parse(self, value) else { return String::new() };
         let policy = |value: &str| {
             let policy = Policy::from_text(value);

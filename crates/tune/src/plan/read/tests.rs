@@ -86,6 +86,11 @@ fn slips_are_refused_with_line_key_and_fix() {
             "rps ../sda rx-0\"",
             "plan.toml:11: setting: \"rps ../sda rx-0\" names no interface; write one of",
         ),
+        (
+            "sysctl net.ipv4.tcp_rmem\"",
+            "process PID nice\"",
+            "plan.toml:11: setting: process PID nice: write the number of the process in place of PID",
+        ),
         ("sysctl net.ipv4.tcp_rmem\"", "irq 7 affinity\"", "is not a list of CPUs; write one such as 0-3,8"),
         ("[[by-hand]]", "[by-hand]", "by-hand: write a table for each, under [[by-hand]]"),
         ("[[by-hand]]", "[[by-foot]]", "\"by-foot\" is not a key of a plan"),
