@@ -7,6 +7,7 @@
 
 mod change;
 mod cpus;
+mod qdisc;
 mod route;
 mod steering;
 mod text;
@@ -14,9 +15,11 @@ mod threads;
 
 pub use change::{Change, Target};
 pub use cpus::Cpus;
+pub use qdisc::DEFAULT as DEFAULT_QDISC;
 pub use steering::Steering;
 pub use threads::{POLICIES, Policy, Process, Scheduling, Threads};
 
+use qdisc::RootQdisc;
 use route::{METRICS, ROUTE_KEYS, pairs};
 use slowpath_model::shown;
 use std::net::IpAddr;
@@ -60,6 +63,11 @@ pub enum Setting {
         parent: Option<String>,
         /// The kind: `pfifo`.
         kind: String,
+    },
+    /// The root qdisc with its options, in tc's words, or [`DEFAULT_QDISC`].
+    RootQdisc {
+        /// The interface.
+        device: String,
     },
     /// What steers the packets of a queue.
     Steering {
@@ -140,6 +148,9 @@ impl Setting {
             Self::Steering { what: Steering::Rps | Steering::Xps, .. } | Self::Interrupt(_) => {
                 value.trim().parse::<Cpus>().map_or_else(|_| words.join(" "), |cpus| cpus.to_string())
             }
+            Self::RootQdisc { .. } => {
+                RootQdisc::parse(value).map_or_else(|_| words.join(" "), |qdisc| qdisc.text())
+            }
             Self::Process { what, .. } => Threads::parse(*what, value)
                 .map_or_else(|_| words.join(" "), |threads| threads.brief().to_string()),
             _ => words.join(" "),
@@ -154,7 +165,8 @@ impl Setting {
         }
     }
 
-    /// Whether the value that was `found` is `value`. Of a process, threads that have ended do not count.
+    /// Whether the value that was `found` is `value`. Of a process, threads that have ended do not count; of a qdisc, options that
+    /// `value` does not name.
     pub fn is(&self, found: &str, value: &str) -> bool {
         self.is_one_of(found, &[value])
     }
@@ -169,7 +181,20 @@ impl Setting {
                 .zip(values)
                 .is_some_and(|(found, values)| found.are(process.pid, &values.iter().collect::<Vec<_>>()));
         }
+        if let Self::RootQdisc { .. } = self {
+            let parse = |text: &str| RootQdisc::parse(text).ok();
+            let is =
+                |value: &&str| parse(found).zip(parse(value)).is_some_and(|(found, value)| found.is(&value));
+            return values.iter().any(is);
+        }
         values.iter().any(|value| self.canonical(found) == self.canonical(value))
+    }
+
+    /// The value to write once more where the kernel rounded `to` to `became`, so that it has `to` itself.
+    pub fn compensated(&self, to: &str, became: &str) -> Option<String> {
+        let Self::RootQdisc { .. } = self else { return None };
+        let [to, became] = [to, became].map(|value| RootQdisc::parse(value).ok());
+        to?.compensated(&became?).map(|again| again.text())
     }
 
     /// Whether it is of a process whose number is not known: it cannot be read or changed.
@@ -185,7 +210,7 @@ impl Setting {
     /// The program that turns `from` into `to`, and its arguments; empty for what no program is needed for. A sysctl can also be
     /// written to its file.
     ///
-    /// Only the removal of a route depends on `from`: its next hop and interface say which route is meant.
+    /// Little depends on `from`: the next hop and interface of a route that is removed, and options of a qdisc that cannot change.
     pub fn words(&self, from: &str, to: &str) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
@@ -223,6 +248,9 @@ impl Setting {
                     return words;
                 }
                 add(&["replace", prefix]);
+            }
+            Self::RootQdisc { device } => {
+                return RootQdisc::parse(to).map_or_else(|_| words, |qdisc| qdisc.command(device, from));
             }
             Self::Steering { .. } | Self::Interrupt(_) | Self::Process { .. } => return words,
         }
@@ -273,6 +301,9 @@ impl Setting {
             Self::ReceiveRing { .. } => "many drivers take the link down for a moment; the ring takes memory",
             Self::Route { .. } => "applies to new connections over this route",
             Self::QueueLimit { .. } => "queued packets stay; a longer queue can delay other traffic",
+            Self::RootQdisc { .. } => {
+                "packets in the old queue are dropped; counters of the qdisc begin at zero"
+            }
             Self::Steering { what: Steering::Rfs, .. } => {
                 "each entry takes memory; does nothing unless net.core.rps_sock_flow_entries is above 0"
             }
@@ -303,6 +334,7 @@ impl Setting {
                 };
             }
             Self::Process { what, .. } => return Threads::parse(*what, value).map(drop),
+            Self::RootQdisc { .. } => return RootQdisc::parse(value).map(drop),
             _ => {}
         }
         let words: Vec<&str> = value.split_whitespace().collect();
@@ -359,7 +391,9 @@ impl Setting {
                 }
             }
             // These were checked above.
-            Self::Steering { .. } | Self::Interrupt(_) | Self::Process { .. } => Ok(()),
+            Self::RootQdisc { .. } | Self::Steering { .. } | Self::Interrupt(_) | Self::Process { .. } => {
+                Ok(())
+            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Reads and writes settings, in the network namespace of the calling thread.
 
+mod qdisc;
 mod sysfs;
 mod threads;
 
 use crate::error::{AccessError, NotSet};
 use crate::lock::Lock;
 use slowpath_doctor::host::{Interface, Queue};
-use slowpath_doctor::{Files, read_interface};
+use slowpath_doctor::{Files, read_interface, read_root_options};
 use slowpath_remedies::Setting;
 use slowpath_remedies::setting::{
     Cpus, LinkAttribute, NO_ROUTE, OFFLOADS, Process, Scheduling, Steering, Threads, matches_pattern,
@@ -108,6 +109,7 @@ impl<'a> Access<'a> {
             },
             Setting::QueueLimit { device, parent, kind } => queue_limit(device, parent.as_deref(), kind),
             Setting::Route { is_v6, to } => self.route(*is_v6, to),
+            Setting::RootQdisc { device } => self.root_qdisc(&interface(device)?),
             Setting::Steering { device, queue, what } => {
                 interface(device)?;
                 sysfs::steering(device, *queue, *what)
@@ -121,7 +123,12 @@ impl<'a> Access<'a> {
     pub(crate) fn set(&self, setting: &Setting, from: &str, to: &str) -> Result<(), NotSet> {
         let written = self.write(setting, from, to);
         written.map_err(|source| NotSet::Refused { to: to.to_owned(), source })?;
-        let became = self.read(setting).map_err(NotSet::Unread)?;
+        let mut became = self.read(setting).map_err(NotSet::Unread)?;
+        if let Some(again) = setting.compensated(to, &became)
+            && self.write(setting, &became, &again).is_ok()
+        {
+            became = self.read(setting).map_err(NotSet::Unread)?;
+        }
         if setting.is(&became, to) {
             return Ok(());
         }
@@ -184,6 +191,19 @@ impl<'a> Access<'a> {
         })
     }
 
+    fn root_qdisc(&self, interface: &Interface) -> Result<String, AccessError> {
+        let value = qdisc::root(interface, &read_root_options(interface.index)?)?;
+        if qdisc::may_have_filters(&value) {
+            let words = ["tc", "filter", "show", "dev", &interface.name, "root"].map(str::to_owned);
+            if !self.run(&words)?.stdout.is_empty() {
+                let why =
+                    format!("the root qdisc of {} has filters; that is left to a person", interface.name);
+                return Err(AccessError::Absent(why));
+            }
+        }
+        Ok(value)
+    }
+
     fn run(&self, words: &[String]) -> Result<Output, AccessError> {
         let Some((program, arguments)) = words.split_first() else {
             return Err(AccessError::Absent("there is nothing to run".to_owned()));
@@ -195,7 +215,11 @@ impl<'a> Access<'a> {
         if output.status.success() {
             return Ok(output);
         }
-        let says = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut says =
+            String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        if says.contains("qdisc kind is unknown") {
+            says += " This kernel has no such qdisc: neither built in nor as a module (CONFIG_NET_SCH_*).";
+        }
         Err(AccessError::Program { line: words.join(" "), says })
     }
 }

@@ -228,7 +228,21 @@ impl Work {
         // A failed write may have changed a part.
         self.made.push((setting.clone(), changed));
         let set = access.set(setting, &old, &planned.then);
-        set.map_err(|error| format!("{setting} {error}"))
+        set.map_err(|error| format!("{setting} {error}"))?;
+        match setting {
+            Setting::RootQdisc { .. } => self.complete(access),
+            _ => Ok(()),
+        }
+    }
+
+    /// Journals the new value of the last change with what the plan did not name: what somebody else changes of that is theirs.
+    fn complete(&mut self, access: &Access<'_>) -> Result<(), String> {
+        let Some((setting, changed)) = self.made.last_mut() else { return Ok(()) };
+        let became =
+            access.read(setting).map_err(|error| format!("{setting} cannot be read back: {error}"))?;
+        changed.new = became;
+        let record = Record::Change(changed.clone());
+        self.journal(&record)
     }
 
     /// Keeps the sysctls over a reboot.

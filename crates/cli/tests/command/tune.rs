@@ -28,6 +28,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("link eth0 gso_max", "gso_max_size 65536 gso_max_segs 2", "gso_max_size 65536 gso_max_segs 65535"),
     ("offload eth0 tso", "off", "on"),
     ("qdisc eth0 root pfifo limit", "8", "1000"),
+    ("qdisc lo root", "handle 5: tbf rate 1mbit burst 10k limit 100k", "default"),
     ("rps eth0 rx-0", "none", "0"),
     ("rfs eth0 rx-1", "0", "256"),
     ("xps eth0 tx-1", "1", "0"),
@@ -46,18 +47,20 @@ const INTERRUPT_FILE: &str = "irq/4000000/smp_affinity_list";
 const SET: &str = "sysctl -qw net.ipv4.tcp_rmem='4096 131072 1048576' net.ipv4.tcp_sack=0 net.ipv4.tcp_retries2=3 && \
                    ip link set eth0 txqueuelen 5 mtu 576 gso_max_size 65536 gso_max_segs 2 && ethtool -K eth0 tso off && \
                    ip route replace 10.77.0.0/24 dev eth0 proto kernel scope link src 10.77.0.1 window 20000 && \
-                   tc qdisc replace dev eth0 root pfifo limit 8 && echo 2 >/sys/class/net/eth0/queues/tx-1/xps_cpus";
+                   tc qdisc replace dev eth0 root pfifo limit 8 && echo 2 >/sys/class/net/eth0/queues/tx-1/xps_cpus && \
+                   tc qdisc replace dev lo root handle 5: tbf rate 1mbit burst 10k limit 100k";
 
 /// Sets those that a file does not keep.
 const SET_BACK: &str = "ip link set eth0 txqueuelen 5 mtu 576 gso_max_size 65536 gso_max_segs 2 && ethtool -K eth0 tso off && \
                         ip route replace 10.77.0.0/24 dev eth0 proto kernel scope link src 10.77.0.1 window 20000 && \
                         ip route del 10.77.0.9/32 && tc qdisc replace dev eth0 root pfifo limit 8 && \
                         cd /sys/class/net/eth0/queues && echo 2 >tx-1/xps_cpus && echo 0 >rx-0/rps_cpus && \
-                        echo 0 >rx-1/rps_flow_cnt";
+                        echo 0 >rx-1/rps_flow_cnt && \
+                        tc qdisc replace dev lo root handle 5: tbf rate 1mbit burst 10k limit 100k";
 
 /// Prints them.
 const SHOW: &str = "sysctl net.ipv4.tcp_rmem net.ipv4.tcp_sack net.ipv4.tcp_retries2; ip -d -o link show eth0; ip route; \
-                    ethtool -k eth0 | grep -v fixed; tc qdisc show dev eth0; \
+                    ethtool -k eth0 | grep -v fixed; tc qdisc show dev eth0; tc qdisc show dev lo; \
                     grep . /sys/class/net/eth0/queues/*/[rx]ps_*";
 
 pub(super) struct Host {

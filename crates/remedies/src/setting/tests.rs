@@ -79,6 +79,20 @@ fn each_kind_has_its_line_and_its_undo() {
             "tc qdisc change dev eth0 parent 1:30 bfifo limit 8",
         ),
         (
+            "qdisc eth0 root",
+            "handle 8001: tbf rate 1mbit burst 10k limit 100k",
+            "fq_codel ecn",
+            "tc qdisc replace dev eth0 root fq_codel ecn",
+            "tc qdisc replace dev eth0 root handle 8001: tbf rate 1000000bit burst 10240 limit 102400",
+        ),
+        (
+            "qdisc eth0 root",
+            "default",
+            "bfifo limit 3000",
+            "tc qdisc replace dev eth0 root bfifo limit 3000",
+            "tc qdisc del dev eth0 root",
+        ),
+        (
             "rps eth0 rx-0",
             "none",
             "0-3,32",

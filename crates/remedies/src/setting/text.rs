@@ -21,6 +21,7 @@ impl fmt::Display for Setting {
             Self::QueueLimit { device, parent: Some(parent), kind } => {
                 write!(out, "qdisc {device} {parent} {kind} limit")
             }
+            Self::RootQdisc { device } => write!(out, "qdisc {device} root"),
             Self::Steering { device, queue, what } => {
                 write!(out, "{} {device} {}-{queue}", what.name(), what.direction())
             }
@@ -32,7 +33,8 @@ impl fmt::Display for Setting {
 
 /// How each kind of setting is written.
 const FORMS: &str = "write one of: sysctl net.NAME; link IFACE txqueuelen, mtu or gso_max; offload IFACE tx, sg, \
-                     tso, gso or gro; ring IFACE rx; route PREFIX; route -6 PREFIX; qdisc IFACE root KIND limit; rps IFACE rx-N; \
+                     tso, gso or gro; ring IFACE rx; route PREFIX; route -6 PREFIX; qdisc IFACE root KIND limit; qdisc IFACE root; \
+                     rps IFACE rx-N; \
                      rfs IFACE rx-N; xps IFACE tx-N; irq N affinity; process PID nice, scheduler or affinity";
 
 impl FromStr for Setting {
@@ -84,6 +86,7 @@ impl FromStr for Setting {
                 let parent = (place != "root").then(|| place.to_owned());
                 Ok(Self::QueueLimit { device: device(name)?, parent, kind: kind.to_owned() })
             }
+            ["qdisc", name, "root"] => Ok(Self::RootQdisc { device: device(name)? }),
             [what @ ("rps" | "rfs" | "xps"), name, queue] => {
                 let what = Steering::from_name(what).ok_or_else(|| unfit("is not a setting"))?;
                 let queue = what.queue(queue).ok_or_else(|| unfit("names no queue"))?;
