@@ -16,6 +16,7 @@ mod threads;
 pub use change::{Change, Target};
 pub use cpus::Cpus;
 pub use qdisc::DEFAULT as DEFAULT_QDISC;
+pub use route::attributes as route_attributes;
 pub use steering::Steering;
 pub use threads::{POLICIES, Policy, Process, Scheduling, Threads};
 

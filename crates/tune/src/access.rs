@@ -135,6 +135,15 @@ impl<'a> Access<'a> {
         Err(NotSet::Became { to: to.to_owned(), became })
     }
 
+    /// Gives a setting the value `to`, whatever it has, and reads it back; an error says what failed.
+    pub(crate) fn put(&self, setting: &Setting, to: &str) -> Result<(), String> {
+        let found = self.read(setting).map_err(|error| format!("{setting} cannot be read: {error}"))?;
+        if setting.is(&found, to) {
+            return Ok(());
+        }
+        self.set(setting, &found, to).map_err(|error| format!("{setting} {error}"))
+    }
+
     /// Gives a setting that has the value `from` the value `to`. If the kernel refuses a sysctl of several numbers, that may have
     /// some of them.
     fn write(&self, setting: &Setting, from: &str, to: &str) -> Result<(), AccessError> {

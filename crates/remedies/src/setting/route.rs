@@ -78,3 +78,10 @@ fn milliseconds(text: &str) -> String {
     let ms = number("ms").or_else(|| number("s").map(|seconds| seconds * 1000.0));
     ms.map_or_else(|| text.to_owned(), |ms| format!("{ms}ms"))
 }
+
+/// The attributes of connections over a route, without its next hop, interface and what else belongs to one host.
+pub fn attributes(value: &str) -> String {
+    let pairs = pairs(&value.split_whitespace().collect::<Vec<_>>());
+    let kept = pairs.into_iter().filter(|(key, _)| METRICS.contains(&&**key));
+    kept.map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>().join(" ")
+}
