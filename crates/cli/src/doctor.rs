@@ -1,8 +1,10 @@
 //! `slowpath doctor`: which settings of this host would limit a transfer.
 
 use crate::Outcome;
+use crate::choice::named;
 use crate::console::{self, Console};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::TypedValueParser;
 use slowpath_doctor::{Aim, Asked, Files, Host, Role, judge, read};
 use slowpath_model::Rate;
 use slowpath_runs::values::{STREAMS, addresses, rate, rtt};
@@ -38,30 +40,14 @@ pub struct Transfer {
     /// Examine this interface instead of the one that leads to HOST
     #[arg(long, value_name = "INTERFACE", conflicts_with = "host")]
     interface: Option<String>,
-    /// The part this host plays in the transfer
-    #[arg(long = "as", value_name = "ROLE", default_value = "both")]
-    pub role: As,
+    /// The part this host plays in the transfer: it sends the data, receives it, or either
+    #[arg(long = "as", value_name = "ROLE", default_value = "both", value_parser = roles())]
+    pub role: Role,
 }
 
-/// The part this host plays in a transfer.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum As {
-    /// It sends the data
-    Sender,
-    /// It receives the data
-    Receiver,
-    /// Either
-    Both,
-}
-
-impl From<As> for Role {
-    fn from(role: As) -> Self {
-        match role {
-            As::Sender => Self::Sender,
-            As::Receiver => Self::Receiver,
-            As::Both => Self::Both,
-        }
-    }
+fn roles() -> impl TypedValueParser<Value = Role> {
+    let all = [(Role::Sender, "sender"), (Role::Receiver, "receiver"), (Role::Both, "both")];
+    named(all.map(|(role, name)| (role, name.to_owned(), None)))
 }
 
 impl Transfer {
@@ -81,7 +67,7 @@ impl Transfer {
 
     /// Its goal, on a host.
     pub fn aim(&self, host: &Host) -> Aim {
-        Aim::new(host, self.rate, self.rtt, self.streams, self.role.into())
+        Aim::new(host, self.rate, self.rtt, self.streams, self.role)
     }
 }
 
@@ -89,11 +75,8 @@ pub fn run(args: &Doctor, console: &Console) -> anyhow::Result<Outcome> {
     let host = read(&Files::default(), &args.transfer.asked(args.host.as_deref())?)?;
     let aim = args.transfer.aim(&host);
     let findings = judge(&host, &aim.goal);
-    console::print_result(
-        args.json,
-        || doctor::DoctorDocument::new(&host, &aim, &findings),
-        |out| doctor::print(&host, &aim, &findings, &console.look(), out),
-    )?;
+    let print = |out: &mut _| doctor::print(&host, &aim, &findings, &console.look(), out);
+    console::print_result(args.json, || doctor::DoctorDocument::new(&host, &aim, &findings), print)?;
     let is_well = !findings.iter().any(slowpath_doctor::Finding::is_fault);
     Ok(if is_well { Outcome::Whole } else { Outcome::Partial })
 }

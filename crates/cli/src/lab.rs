@@ -125,11 +125,8 @@ pub fn run(args: &Lab, console: &Console) -> anyhow::Result<Outcome> {
 fn check(as_json: bool, console: &Console) -> anyhow::Result<Outcome> {
     let abilities = abilities();
     let can_run = !abilities.iter().any(Ability::prevents);
-    console::print_result(
-        as_json,
-        || view::LabCheckDocument::new(&abilities, can_run),
-        |out| view::print_check(&abilities, can_run, &console.look(), out),
-    )?;
+    let print = |out: &mut _| view::print_check(&abilities, can_run, &console.look(), out);
+    console::print_result(as_json, || view::LabCheckDocument::new(&abilities, can_run), print)?;
     Ok(if can_run { Outcome::Whole } else { Outcome::Partial })
 }
 

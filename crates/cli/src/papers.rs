@@ -145,10 +145,7 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
     if let Some(page) = &args.html {
         args.force.write(page, view::page(&report))?;
     }
-    console::print_result(
-        args.json,
-        || view::PaperDocument::from(report.clone()),
-        |out| view::print(&report, out),
-    )?;
+    let print = |out: &mut _| view::print(&report, out);
+    console::print_result(args.json, || view::PaperDocument::from(report.clone()), print)?;
     Ok(Outcome::Whole)
 }

@@ -2,18 +2,21 @@
 
 use crate::choice::named;
 use crate::console::{self, Console};
-use crate::doctor::{As, Transfer};
+use crate::doctor::Transfer;
 use crate::interrupt::Interrupt;
 use crate::output::Force;
 use crate::{Outcome, recording};
 use anyhow::{Context, bail, ensure};
 use clap::builder::TypedValueParser;
-use clap::{Args, Subcommand, ValueHint};
+use clap::{ArgGroup, Args, Subcommand, ValueHint};
 use slowpath_analyses::Analysis;
 use slowpath_analyses::report::FlowReport;
+use slowpath_doctor::Role;
+use slowpath_lab::{host::Host, privilege};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
-use slowpath_runs::file;
+use slowpath_runs::file::{self, Changes};
+use slowpath_runs::in_lab::{self, try_plan};
 use slowpath_runs::values::{STREAMS, amount, gain, lasting, rate, rtt};
 use slowpath_tune::advice::{self, Numbers};
 use slowpath_tune::gain::{FEWEST_PAIRS, MOST_PAIRS, Measure};
@@ -65,7 +68,7 @@ struct Written {
     /// The journal
     #[arg(long, value_name = "DIR", default_value = FOLDER, value_hint = ValueHint::DirPath)]
     journal: PathBuf,
-    /// Print JSON (schema slowpath/tune-apply/1, tune-verify/1, tune-status/1 or tune-revert/1) instead of text
+    /// Print JSON (schema slowpath/tune-apply/1, tune-verify/1, tune-lab/1, tune-status/1 or tune-revert/1) instead of text
     #[arg(long)]
     json: bool,
 }
@@ -101,6 +104,9 @@ struct Planning {
     /// The address that this host has in the capture, in place of --as
     #[arg(long = "host", value_name = "ADDRESS", conflicts_with_all = ["doctor", "role"])]
     address: Option<IpAddr>,
+    /// The process of this host that owns the sockets of the capture, for advice about its scheduling
+    #[arg(long, value_name = "PID", conflicts_with = "doctor")]
+    pid: Option<u32>,
     #[command(flatten)]
     transfer: Transfer,
     /// Also plan what may be harmless: doctor's hints; cures of minor and uncertain findings, and alternatives
@@ -126,13 +132,13 @@ impl Planning {
         ensure!(!self.transfer.is_given(), "--rate, --rtt, --streams and --interface go with --doctor");
         let here = match (self.address, self.transfer.role) {
             (Some(address), _) => Here::At(address),
-            (None, As::Sender) => Here::Sender,
-            (None, As::Receiver) => Here::Receiver,
-            (None, As::Both) => {
+            (None, Role::Sender) => Here::Sender,
+            (None, Role::Receiver) => Here::Receiver,
+            (None, Role::Both) => {
                 bail!("{file}: does not say which of its hosts this is: write --as or --host")
             }
         };
-        Ok(examine_advised(netns, file, &advised(Path::new(file), console)?, here, self.hints)?)
+        Ok(examine_advised(netns, file, &advised(Path::new(file), console)?, here, self.pid, self.hints)?)
     }
 }
 
@@ -155,6 +161,7 @@ fn advised(file: &Path, console: &Console) -> anyhow::Result<Vec<Advised>> {
 const MOST_FLOWS: usize = 1000;
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("measured").args(["verify", "in_lab"])))]
 struct Applying {
     /// The plan, or - for standard input
     #[arg(value_name = "PLAN", value_hint = ValueHint::FilePath)]
@@ -169,6 +176,13 @@ struct Applying {
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "/etc/sysctl.d", require_equals = true)]
     #[arg(conflicts_with = "lasting", value_hint = ValueHint::DirPath)]
     persist: Option<PathBuf>,
+    /// Change nothing here: try it in the lab, where this scenario runs on this machine's kernel with the old and the new values
+    #[arg(long, value_name = "SCENARIO", requires = "end", conflicts_with_all = ["lasting", "netns", "persist"])]
+    #[arg(value_hint = ValueHint::FilePath)]
+    in_lab: Option<PathBuf>,
+    /// The host of the scenario that the plan is for
+    #[arg(long = "as", value_name = "ROLE", requires = "in_lab", value_parser = ends())]
+    end: Option<Host>,
     #[command(flatten)]
     trial: TrialArguments,
     #[command(flatten)]
@@ -186,10 +200,10 @@ struct TrialArguments {
     #[arg(long, value_name = "WHAT", requires = "verify", default_value = "time", value_parser = measures())]
     measure: Measure,
     /// The smallest gain that is worth keeping: time saved, or rate gained
-    #[arg(long, value_name = "'>=SHARE'", requires = "verify", default_value = ">=0%", value_parser = gain)]
+    #[arg(long, value_name = "'>=SHARE'", requires = "measured", default_value = ">=0%", value_parser = gain)]
     keep_if: f64,
-    /// Runs with the old values, and as many with the new ones, after one that does not count; fewer than 6 cannot decide
-    #[arg(long, value_name = "N", requires = "verify", default_value_t = 8, value_parser = number_of_runs())]
+    /// Runs with the old values, and as many with the new ones; fewer than 6 cannot decide
+    #[arg(long, value_name = "N", requires = "measured", default_value_t = 8, value_parser = number_of_runs())]
     runs: u32,
     /// The longest time of a run; what takes longer has failed
     #[arg(long, value_name = "TIME", requires = "verify", default_value = "10min", value_parser = lasting)]
@@ -198,6 +212,10 @@ struct TrialArguments {
 
 fn measures() -> impl TypedValueParser<Value = Measure> {
     named([(Measure::Time, "time".to_owned(), None), (Measure::Rate, "rate".to_owned(), None)])
+}
+
+fn ends() -> impl TypedValueParser<Value = Host> {
+    named([(Host::Sender, "sender".to_owned(), None), (Host::Receiver, "receiver".to_owned(), None)])
 }
 
 fn number_of_runs() -> impl TypedValueParser<Value = u32> {
@@ -215,6 +233,26 @@ fn verified(asked: Asked<'_>, command: &str, args: &Applying, console: &Console)
     let print = |out: &mut _| view::verified(&verified, &console.look(), out);
     console::print_result(args.written.json, || view::VerifyDocument::of(&verified), print)?;
     Ok(if verified.is_kept() { Outcome::Whole } else { Outcome::Partial })
+}
+
+/// Tries a plan in the lab.
+fn tried(
+    plan: &Plan,
+    file: &Path,
+    host: Host,
+    args: &Applying,
+    console: &Console,
+) -> anyhow::Result<Outcome> {
+    // While there is one thread only.
+    privilege::obtain()?;
+    let scenario = file::load(file, &Changes::default())?;
+    let TrialArguments { keep_if: wanted, runs, .. } = args.trial;
+    let bar = console.steps("run", runs as usize * 2, 0);
+    let tried = try_plan(&scenario, &in_lab::Trial { plan, host, runs, wanted }, &mut || bar.step())?;
+    drop(bar);
+    let print = |out: &mut _| view::tried(&tried, &console.look(), out);
+    console::print_result(args.written.json, || view::TuneLabDocument::of(&tried), print)?;
+    Ok(if view::has_helped(&tried) { Outcome::Whole } else { Outcome::Partial })
 }
 
 pub fn run(args: &Tune, console: &Console) -> anyhow::Result<Outcome> {
@@ -239,6 +277,9 @@ pub fn run(args: &Tune, console: &Console) -> anyhow::Result<Outcome> {
         What::Apply(args) => {
             let name = args.plan.display().to_string();
             let plan = Plan::from_toml(&name, &file::text(&args.plan)?)?;
+            if let (Some(scenario), Some(host)) = (&args.in_lab, args.end) {
+                return tried(&plan, scenario, host, args, console);
+            }
             let program = std::env::current_exe().context("this program's file")?;
             let asked = Asked {
                 plan: &plan,

@@ -65,10 +65,7 @@ pub fn run(args: &CompareTunings, console: &Console) -> anyhow::Result<Outcome> 
     let results = compare_tunings(&path, interrupt.flag(), &|| bar.step())?
         .context("interrupted: the techniques are compared together; a smaller --amount takes less time")?;
     drop(bar);
-    console::print_result(
-        args.json,
-        || view::TuningsDocument::new(&path, &results),
-        |out| view::print(&path, &results, &console.look(), out),
-    )?;
+    let print = |out: &mut _| view::print(&path, &results, &console.look(), out);
+    console::print_result(args.json, || view::TuningsDocument::new(&path, &results), print)?;
     Ok(Outcome::Whole)
 }

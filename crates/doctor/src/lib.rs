@@ -27,4 +27,4 @@ pub use finding::{Check, Finding, Severity};
 pub use goal::{Aim, Goal, Origin, Role};
 pub use host::Host;
 pub use judge::{bound, judge};
-pub use read::{Asked, Files, ReadError, read, read_interface};
+pub use read::{Asked, Files, ReadError, read, read_interface, read_root_options};

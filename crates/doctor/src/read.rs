@@ -108,6 +108,15 @@ pub fn read_interface(files: &Files, name: &str) -> Result<Interface, ReadError>
     Ok(interface(files, &mut netlink, link, &mut Host::default()))
 }
 
+/// The options of the root qdisc of an interface, by its number, as the kernel has them: `TCA_OPTIONS`, of a form of each kind.
+///
+/// # Errors
+/// If the kernel does not answer.
+pub fn read_root_options(interface: u32) -> Result<Vec<u8>, ReadError> {
+    let mut netlink = Netlink::open(libc::NETLINK_ROUTE).map_err(ReadError::Netlink)?;
+    queues::root_options(&mut netlink, interface).map_err(ReadError::Netlink)
+}
+
 fn way(netlink: &mut Netlink, links: &[Link], asked: &Asked) -> Result<Route, ReadError> {
     match asked {
         Asked::To(to) => match routes::to(netlink, *to) {

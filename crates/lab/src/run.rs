@@ -99,7 +99,23 @@ pub struct Outcome {
 /// # Errors
 /// If the testbed cannot be set up or the transfer itself fails.
 pub fn run(experiment: &Experiment, folder: &Path, keep: Keep) -> Result<Outcome, LabError> {
-    record(&RunInput::Unlabelled(experiment.clone()), folder, keep)
+    record(&RunInput::Unlabelled(experiment.clone()), folder, keep, &|_| Ok(()))
+}
+
+/// Changes the hosts before the transfer; an error says why that failed.
+pub type Prepare<'a> = &'a dyn Fn(&Namespaces) -> Result<(), String>;
+
+/// As [`run`], on hosts that `prepare` changes once they are set up.
+///
+/// # Errors
+/// If `prepare` fails, the testbed cannot be set up or the transfer itself fails.
+pub fn run_prepared(
+    experiment: &Experiment,
+    folder: &Path,
+    keep: Keep,
+    prepare: Prepare<'_>,
+) -> Result<Outcome, LabError> {
+    record(&RunInput::Unlabelled(experiment.clone()), folder, keep, prepare)
 }
 
 /// Runs a labelled case and, if every check holds, writes its files into `folder`. A run whose checks fail writes
@@ -108,16 +124,22 @@ pub fn run(experiment: &Experiment, folder: &Path, keep: Keep) -> Result<Outcome
 /// # Errors
 /// If the testbed cannot be set up or the transfer itself fails.
 pub fn run_labelled(case: &LabelledCase, folder: &Path, keep: Keep) -> Result<Outcome, LabError> {
-    record(&RunInput::Labelled(case.clone()), folder, keep)
+    record(&RunInput::Labelled(case.clone()), folder, keep, &|_| Ok(()))
 }
 
-fn record(input: &RunInput, folder: &Path, Keep { packing, probe }: Keep) -> Result<Outcome, LabError> {
+fn record(
+    input: &RunInput,
+    folder: &Path,
+    Keep { packing, probe }: Keep,
+    prepare: Prepare<'_>,
+) -> Result<Outcome, LabError> {
     let experiment = input.experiment();
     let scratch = Scratch::create()?;
     let raw = [scratch.file("sender.pcap"), scratch.file("receiver.pcap")];
     let kept_away = KeptAway::from(experiment)?;
     let (namespaces, hosts) = testbed::build(&experiment.settings)?;
     cpus::steer(&namespaces, experiment)?;
+    prepare(&namespaces).map_err(LabError::Unfit)?;
     let bench = Bench { input, experiment, namespaces: &namespaces, hosts: &hosts, seeds: input.seeds() };
     let told = scratch.file("probe.raw");
     let hosts = [namespaces.number(Place::Sender)?, namespaces.number(Place::Receiver)?];

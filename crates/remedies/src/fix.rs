@@ -110,7 +110,7 @@ impl Fix {
         Self::of(host, Change { setting, now, then, target: Target::Exactly })
     }
 
-    fn changing(mut self, change: Change) -> Self {
+    pub(crate) fn changing(mut self, change: Change) -> Self {
         self.change = Some(change);
         self
     }

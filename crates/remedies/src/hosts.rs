@@ -4,7 +4,7 @@
 //! (`docs/src/lab-measurements.md`, "A busy receiver").
 
 use crate::fix::{OWNER, SYS_NICE, counters, sysctl};
-use crate::{Advice, Fix, Host};
+use crate::{Advice, Change, Fix, Host};
 use slowpath_analyses::{Cause, Evidence, Limit};
 
 /// Advice about `cause` on the host that reported it; `None` for causes that only a capture shows.
@@ -49,6 +49,7 @@ fn first_in_line() -> Fix {
     Fix::change(Host::Receiver, "chrt -f -p 1 PID", "runs the process before all that are not real-time")
         .needs(SYS_NICE)
         .undone_by("chrt -o -p 0 PID")
+        .changing(Change::first_in_line())
 }
 
 /// Lowers the priority of the other processes.

@@ -4,7 +4,7 @@ use crate::application::{allows, connections_for};
 use crate::arithmetic;
 use crate::facts::{Facts, percent, time, times};
 use crate::fix::{counters, socket, switch, sysctl};
-use crate::{Advice, Fix, Host};
+use crate::{Advice, Change, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_analyses::report::ScaleKnown;
 use slowpath_model::{Bytes, End, Rate};
@@ -417,7 +417,8 @@ pub(crate) fn off_cpu(text: &str) -> Advice {
                 "gives the process a larger share of the CPUs",
             )
             .needs(crate::fix::SYS_NICE)
-            .undone_by("renice -n 0 -p PID"),
+            .undone_by("renice -n 0 -p PID")
+            .changing(Change::larger_share()),
         )
         .caution("A larger share for one process is a smaller one for all others.")
 }

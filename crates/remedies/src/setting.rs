@@ -5,10 +5,25 @@
 //!
 //! References: ip-link(8), ip-route(8), ethtool(8), tc(8), sysctl(8); `dev_valid_name` (6.18) for names of interfaces.
 
+mod change;
+mod cpus;
+mod qdisc;
+mod route;
+mod steering;
+mod text;
+mod threads;
+
+pub use change::{Change, Target};
+pub use cpus::Cpus;
+pub use qdisc::DEFAULT as DEFAULT_QDISC;
+pub use route::attributes as route_attributes;
+pub use steering::Steering;
+pub use threads::{POLICIES, Policy, Process, Scheduling, Threads};
+
+use qdisc::RootQdisc;
+use route::{METRICS, ROUTE_KEYS, pairs};
 use slowpath_model::shown;
-use std::fmt;
 use std::net::IpAddr;
-use std::str::FromStr;
 
 /// Something that a host keeps until it is changed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +65,29 @@ pub enum Setting {
         /// The kind: `pfifo`.
         kind: String,
     },
+    /// The root qdisc with its options, in tc's words, or [`DEFAULT_QDISC`].
+    RootQdisc {
+        /// The interface.
+        device: String,
+    },
+    /// What steers the packets of a queue.
+    Steering {
+        /// The interface.
+        device: String,
+        /// The queue's number.
+        queue: u32,
+        /// What.
+        what: Steering,
+    },
+    /// The CPUs that may handle an interrupt, by its number.
+    Interrupt(u32),
+    /// How the threads of a process are scheduled.
+    Process {
+        /// The process.
+        process: Process,
+        /// What of it.
+        what: Scheduling,
+    },
 }
 
 /// An attribute of an interface (`IFLA_*`).
@@ -81,130 +119,6 @@ pub const OFFLOADS: &[(&str, &str)] = &[
 pub const LIMITED: &[(&str, bool)] =
     &[("pfifo", false), ("bfifo", true), ("fq", false), ("fq_codel", false), ("codel", false)];
 
-/// Keys of a route's value, besides the attributes of connections ([`METRICS`]).
-const ROUTE_KEYS: &[&str] = &["via", "dev", "proto", "scope", "src", "metric", "pref", "onlink"];
-/// Attributes of connections over a route (`mx_names` of iproute2).
-const METRICS: &[&str] = &[
-    "advmss",
-    "congctl",
-    "cwnd",
-    "fastopen_no_cookie",
-    "features",
-    "hoplimit",
-    "initcwnd",
-    "initrwnd",
-    "mtu",
-    "quickack",
-    "reordering",
-    "rto_min",
-    "rtt",
-    "rttvar",
-    "ssthresh",
-    "window",
-];
-
-/// A change of one setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// What is changed.
-    pub setting: Setting,
-    /// Its current value; `None` if it is not known.
-    pub now: Option<String>,
-    /// Its new value.
-    pub then: String,
-    /// How the new value is meant where the setting has another value than expected.
-    pub target: Target,
-}
-
-/// How the new value of a change is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// As it is.
-    Exactly,
-    /// As a limit: larger numbers stay.
-    AtLeast,
-    /// As a limit: smaller numbers stay.
-    AtMost,
-    /// As attributes that a route gets besides those that it has.
-    Added,
-}
-
-/// Sysctls whose numbers are limits, which advice only raises.
-const LIMITS: &[&str] = &[
-    "net.core.netdev_budget",
-    "net.core.netdev_budget_usecs",
-    "net.core.rmem_max",
-    "net.core.somaxconn",
-    "net.core.wmem_max",
-    "net.ipv4.tcp_max_reordering",
-    "net.ipv4.tcp_max_syn_backlog",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_wmem",
-];
-
-/// The other sysctls that advice about a capture changes.
-const OTHERS: &[&str] = &[
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.tcp_abort_on_overflow",
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_dsack",
-    "net.ipv4.tcp_early_retrans",
-    "net.ipv4.tcp_ecn",
-    "net.ipv4.tcp_fastopen",
-    "net.ipv4.tcp_fastopen_blackhole_timeout_sec",
-    "net.ipv4.tcp_frto",
-    "net.ipv4.tcp_keepalive_intvl",
-    "net.ipv4.tcp_keepalive_probes",
-    "net.ipv4.tcp_keepalive_time",
-    "net.ipv4.tcp_moderate_rcvbuf",
-    "net.ipv4.tcp_mtu_probing",
-    "net.ipv4.tcp_no_ssthresh_metrics_save",
-    "net.ipv4.tcp_retries2",
-    "net.ipv4.tcp_sack",
-    "net.ipv4.tcp_shrink_window",
-    "net.ipv4.tcp_slow_start_after_idle",
-    "net.ipv4.tcp_syn_retries",
-    "net.ipv4.tcp_timestamps",
-    "net.ipv4.tcp_window_scaling",
-    "net.netfilter.nf_conntrack_tcp_be_liberal",
-    "net.netfilter.nf_conntrack_tcp_timeout_established",
-];
-
-impl Target {
-    const ALL: [(Self, &'static str); 4] = [
-        (Self::Exactly, "exactly"),
-        (Self::AtLeast, "at-least"),
-        (Self::AtMost, "at-most"),
-        (Self::Added, "added"),
-    ];
-
-    /// The name in JSON: `at-least`.
-    pub const fn slug(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
-
-    /// The target of a name.
-    pub fn from_slug(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(_, known)| *known == name).map(|(target, _)| target)
-    }
-
-    /// How advice means the value of a sysctl.
-    pub(crate) fn of_sysctl(name: &str) -> Self {
-        if LIMITS.contains(&name) { Self::AtLeast } else { Self::Exactly }
-    }
-
-    /// The numbers of two values of a limit, one by one; `None` for what is none.
-    fn limit(self, now: &str, then: &str) -> Option<String> {
-        let numbers = |text: &str| text.split_whitespace().map(|word| word.parse::<u64>().ok()).collect();
-        let (now, then): (Option<Vec<u64>>, Option<Vec<u64>>) = (numbers(now), numbers(then));
-        let (now, then) = now.zip(then).filter(|(now, then)| now.len() == then.len())?;
-        let one = |(now, then): (u64, u64)| {
-            if self == Self::AtMost { now.min(then) } else { now.max(then) }.to_string()
-        };
-        Some(now.into_iter().zip(then).map(one).collect::<Vec<_>>().join(" "))
-    }
-}
-
 /// Why a text is no setting, or no value of one, and what to write.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -231,14 +145,73 @@ impl Setting {
     pub fn canonical(&self, value: &str) -> String {
         let words: Vec<&str> = value.split_whitespace().collect();
         match self {
-            Self::Route { .. } => canonical_route(&words),
+            Self::Route { .. } => route::canonical(&words),
+            Self::Steering { what: Steering::Rps | Steering::Xps, .. } | Self::Interrupt(_) => {
+                value.trim().parse::<Cpus>().map_or_else(|_| words.join(" "), |cpus| cpus.to_string())
+            }
+            Self::RootQdisc { .. } => {
+                RootQdisc::parse(value).map_or_else(|_| words.join(" "), |qdisc| qdisc.text())
+            }
+            Self::Process { what, .. } => Threads::parse(*what, value)
+                .map_or_else(|_| words.join(" "), |threads| threads.brief().to_string()),
             _ => words.join(" "),
         }
     }
 
-    /// The program that turns `from` into `to`, and its arguments. A sysctl can also be written to its file.
+    /// `value` as a person reads it: one value where all threads of a process have it.
+    pub fn brief(&self, value: &str) -> String {
+        match self {
+            Self::Process { .. } => self.canonical(value),
+            _ => value.to_owned(),
+        }
+    }
+
+    /// Whether the value that was `found` is `value`. Of a process, threads that have ended do not count; of a qdisc, options that
+    /// `value` does not name.
+    pub fn is(&self, found: &str, value: &str) -> bool {
+        self.is_one_of(found, &[value])
+    }
+
+    /// Whether the value that was `found` is one of `values`. Each thread of a process may have another one of them, since they
+    /// are changed one by one.
+    pub fn is_one_of(&self, found: &str, values: &[&str]) -> bool {
+        if let Self::Process { process, what } = self {
+            let parse = |text: &str| Threads::parse(*what, text).ok();
+            let values: Option<Vec<Threads>> = values.iter().map(|value| parse(value)).collect();
+            return parse(found)
+                .zip(values)
+                .is_some_and(|(found, values)| found.are(process.pid, &values.iter().collect::<Vec<_>>()));
+        }
+        if let Self::RootQdisc { .. } = self {
+            let parse = |text: &str| RootQdisc::parse(text).ok();
+            let is =
+                |value: &&str| parse(found).zip(parse(value)).is_some_and(|(found, value)| found.is(&value));
+            return values.iter().any(is);
+        }
+        values.iter().any(|value| self.canonical(found) == self.canonical(value))
+    }
+
+    /// The value to write once more where the kernel rounded `to` to `became`, so that it has `to` itself.
+    pub fn compensated(&self, to: &str, became: &str) -> Option<String> {
+        let Self::RootQdisc { .. } = self else { return None };
+        let [to, became] = [to, became].map(|value| RootQdisc::parse(value).ok());
+        to?.compensated(&became?).map(|again| again.text())
+    }
+
+    /// Whether it is of a process whose number is not known: it cannot be read or changed.
+    pub fn is_of_unknown(&self) -> bool {
+        matches!(self, Self::Process { process, .. } if *process == Process::UNKNOWN)
+    }
+
+    /// Whether it belongs to a network namespace, and goes with it.
+    pub const fn is_of_namespace(&self) -> bool {
+        !matches!(self, Self::Interrupt(_) | Self::Process { .. })
+    }
+
+    /// The program that turns `from` into `to`, and its arguments; empty for what no program is needed for. A sysctl can also be
+    /// written to its file.
     ///
-    /// Only the removal of a route depends on `from`: its next hop and interface say which route is meant.
+    /// Little depends on `from`: the next hop and interface of a route that is removed, and options of a qdisc that cannot change.
     pub fn words(&self, from: &str, to: &str) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut add = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
@@ -277,6 +250,10 @@ impl Setting {
                 }
                 add(&["replace", prefix]);
             }
+            Self::RootQdisc { device } => {
+                return RootQdisc::parse(to).map_or_else(|_| words, |qdisc| qdisc.command(device, from));
+            }
+            Self::Steering { .. } | Self::Interrupt(_) | Self::Process { .. } => return words,
         }
         add(&to.split_whitespace().collect::<Vec<_>>());
         words
@@ -288,6 +265,15 @@ impl Setting {
             let to = self.canonical(to);
             let to = if to.contains(' ') { format!("\"{to}\"") } else { to };
             return format!("sysctl -w {name}={to}");
+        }
+        match self {
+            Self::Steering { device, queue, what } => {
+                let file = format!("/sys/{}", what.file(device, *queue));
+                return format!("echo {} > {}", what.written(to), shown::word(&file));
+            }
+            Self::Interrupt(number) => return format!("echo {to} > /proc/irq/{number}/smp_affinity_list"),
+            Self::Process { process, what } => return what.line(*process, to),
+            _ => {}
         }
         let words = self.words(from, to);
         words.iter().map(|word| shown::word(word)).collect::<Vec<_>>().join(" ")
@@ -316,6 +302,20 @@ impl Setting {
             Self::ReceiveRing { .. } => "many drivers take the link down for a moment; the ring takes memory",
             Self::Route { .. } => "applies to new connections over this route",
             Self::QueueLimit { .. } => "queued packets stay; a longer queue can delay other traffic",
+            Self::RootQdisc { .. } => {
+                "packets in the old queue are dropped; counters of the qdisc begin at zero"
+            }
+            Self::Steering { what: Steering::Rfs, .. } => {
+                "each entry takes memory; does nothing unless net.core.rps_sock_flow_entries is above 0"
+            }
+            Self::Steering { .. } => "other CPUs take over work; packets of a flow may be reordered once",
+            Self::Interrupt(_) => "lasts until irqbalance, if it runs, moves the interrupt again",
+            Self::Process { what: Scheduling::Policy, .. } => {
+                "a real-time process that never sleeps starves all others on its CPU"
+            }
+            Self::Process { .. } => {
+                "a larger share of the CPUs for one process is a smaller one for all others"
+            }
         }
     }
 
@@ -324,6 +324,20 @@ impl Setting {
     /// # Errors
     /// What to write instead.
     pub fn check(&self, value: &str) -> Result<(), Unfit> {
+        match self {
+            Self::Steering { what, .. } => return what.check(value),
+            Self::Interrupt(_) => {
+                return match value.parse::<Cpus>()? {
+                    none if none.is_empty() => {
+                        Err(Unfit("an interrupt needs a CPU; write a list such as 0-3,8".to_owned()))
+                    }
+                    _ => Ok(()),
+                };
+            }
+            Self::Process { what, .. } => return Threads::parse(*what, value).map(drop),
+            Self::RootQdisc { .. } => return RootQdisc::parse(value).map(drop),
+            _ => {}
+        }
         let words: Vec<&str> = value.split_whitespace().collect();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+:/,".contains(c);
         let number = || match words[..] {
@@ -377,13 +391,12 @@ impl Setting {
                     None => Ok(()),
                 }
             }
+            // These were checked above.
+            Self::RootQdisc { .. } | Self::Steering { .. } | Self::Interrupt(_) | Self::Process { .. } => {
+                Ok(())
+            }
         }
     }
-}
-
-/// Text in single spaces.
-fn words_of(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a feature's name fits a pattern with at most one asterisk.
@@ -394,260 +407,6 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
         }
         None => pattern == name,
     }
-}
-
-/// Keys and values of a route's words: `mtu lock 1400` has the value `lock 1400`.
-fn pairs(words: &[&str]) -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    let mut rest = words.iter().copied().peekable();
-    while let Some(key) = rest.next() {
-        if key == "onlink" {
-            found.push((key.to_owned(), String::new()));
-            continue;
-        }
-        let mut value = rest.next().unwrap_or_default().to_owned();
-        if value == "lock" {
-            value = format!("lock {}", rest.next().unwrap_or_default());
-        }
-        found.push((key.to_owned(), value));
-    }
-    found
-}
-
-/// A route's words in one order, without what `ip route` prints but nobody set (`print_route`, iproute2 6.15).
-fn canonical_route(words: &[&str]) -> String {
-    if words == [NO_ROUTE] {
-        return NO_ROUTE.to_owned();
-    }
-    // Flags of the moment.
-    let words: Vec<&str> = words
-        .iter()
-        .copied()
-        .filter(|word| !matches!(*word, "linkdown" | "dead" | "offload" | "rt_trap"))
-        .collect();
-    let implied = |key: &str, value: &str| {
-        matches!(
-            (key, value),
-            ("proto", "boot") | ("scope", "link" | "global") | ("metric", "0" | "1024") | ("pref", "medium")
-        )
-    };
-    let mut pairs = pairs(&words);
-    pairs.retain(|(key, value)| !implied(key, value));
-    for (key, value) in &mut pairs {
-        if matches!(&**key, "rto_min" | "rtt" | "rttvar") {
-            // Setting rto_min locks it, and the kernel prints the lock.
-            *value = milliseconds(value.trim_start_matches("lock "));
-        }
-    }
-    pairs.sort();
-    let words: Vec<String> = pairs.into_iter().map(|(key, value)| format!("{key} {value}")).collect();
-    words.join(" ").trim_end().to_owned()
-}
-
-/// A time as `ip route` takes or prints it, in milliseconds where it is one.
-fn milliseconds(text: &str) -> String {
-    let number = |unit: &str| text.strip_suffix(unit).and_then(|number| number.parse::<f64>().ok());
-    let ms = number("ms").or_else(|| number("s").map(|seconds| seconds * 1000.0));
-    ms.map_or_else(|| text.to_owned(), |ms| format!("{ms}ms"))
-}
-
-impl Change {
-    /// The shell line that makes it.
-    pub fn command(&self) -> String {
-        self.setting.line(self.now.as_deref().unwrap_or_default(), &self.then)
-    }
-
-    /// The shell line that takes it back; `None` if the old value is not known.
-    pub fn undo(&self) -> Option<String> {
-        self.now.as_ref().map(|now| self.setting.line(&self.then, now))
-    }
-
-    /// Whether advice about a capture changes this setting in this way: a sysctl that it names, or the route to `peer`.
-    pub fn is_advised(&self, peer: IpAddr) -> bool {
-        match &self.setting {
-            Setting::Sysctl(name) => {
-                self.target != Target::Added
-                    && (LIMITS.contains(&&**name) || OTHERS.contains(&&**name))
-                    && self.setting.check(&self.then).is_ok()
-            }
-            setting => {
-                let attributes = pairs(&self.then.split_whitespace().collect::<Vec<_>>());
-                let is_known = |(key, _): &(String, String)| METRICS.contains(&&**key);
-                self.target == Target::Added
-                    && *setting == Setting::route_to(peer)
-                    && attributes.iter().all(is_known)
-                    && setting.check(&format!("dev any {}", self.then)).is_ok()
-            }
-        }
-    }
-
-    /// The new value for a setting that has the value `found`, of which [`Change::now`] may be a part: a route keeps
-    /// attributes that the advice does not know, and a limit that is large enough stays. `None` if `found` lacks what the
-    /// change removes, or is not of its form.
-    pub fn onto(&self, found: &str) -> Option<String> {
-        match self.target {
-            Target::Exactly => self.replace(found),
-            Target::AtLeast | Target::AtMost => self.target.limit(found, &self.then),
-            Target::Added if found == NO_ROUTE => None,
-            Target::Added => {
-                let words = |text: &str| pairs(&text.split_whitespace().collect::<Vec<_>>());
-                let added = words(&self.then);
-                let kept =
-                    words(found).into_iter().filter(|(key, _)| !added.iter().any(|(new, _)| new == key));
-                let all: Vec<String> =
-                    kept.chain(added.clone()).map(|(key, value)| format!("{key} {value}")).collect();
-                Some(words_of(&all.join(" ")))
-            }
-        }
-    }
-
-    fn replace(&self, found: &str) -> Option<String> {
-        let words = |text: &str| pairs(&text.split_whitespace().collect::<Vec<_>>());
-        let is_route = matches!(self.setting, Setting::Route { .. });
-        let now = self.now.as_deref().filter(|now| is_route && *now != NO_ROUTE && found != NO_ROUTE);
-        let Some(now) = now else {
-            let is_same = !is_route || self.now.as_deref().is_none_or(|now| now == found);
-            return is_same.then(|| words_of(&self.then));
-        };
-        let keeps = words(&self.then);
-        let mut removes: Vec<String> = words(now).into_iter().map(|(key, _)| key).collect();
-        removes.retain(|key| !keeps.iter().any(|(kept, _)| kept == key));
-        let found = words(found);
-        let has = |key: &String| found.iter().any(|(known, _)| known == key);
-        let keeps = || found.iter().filter(|(key, _)| !removes.contains(key));
-        removes.iter().all(has).then(|| {
-            let kept: Vec<String> = keeps().map(|(key, value)| format!("{key} {value}")).collect();
-            words_of(&kept.join(" "))
-        })
-    }
-
-    /// Takes over another change of the setting as far as both can be made: what the other removes from a route or adds to it,
-    /// and the higher one of two limits. Otherwise the first change stays. Returns whether the other is contained.
-    pub fn join(&mut self, other: &Self) -> bool {
-        if self.setting != other.setting || self.target != other.target {
-            return false;
-        }
-        match self.target {
-            Target::Exactly => self.join_exactly(other),
-            Target::AtLeast | Target::AtMost => match self.target.limit(&self.then, &other.then) {
-                Some(both) => {
-                    self.then = both;
-                    true
-                }
-                None => false,
-            },
-            Target::Added => {
-                // Of an attribute that both have, the first stays.
-                match other.onto(&self.then).zip(self.onto(&other.then)) {
-                    Some((theirs, ours))
-                        if self.setting.canonical(&theirs) == self.setting.canonical(&ours) =>
-                    {
-                        self.then = ours;
-                        true
-                    }
-                    _ => false,
-                }
-            }
-        }
-    }
-
-    fn join_exactly(&mut self, other: &Self) -> bool {
-        if !matches!(self.setting, Setting::Route { .. }) {
-            return self.setting.canonical(&self.then) == self.setting.canonical(&other.then);
-        }
-        let words = |text: &str| pairs(&text.split_whitespace().collect::<Vec<_>>());
-        let theirs = words(&other.then);
-        let kept = words(&self.then).into_iter().filter(|pair| theirs.contains(pair));
-        let kept: Vec<String> =
-            kept.map(|(key, value)| format!("{key} {value}").trim_end().to_owned()).collect();
-        self.then = kept.join(" ");
-        true
-    }
-}
-
-impl fmt::Display for Setting {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sysctl(name) => write!(out, "sysctl {name}"),
-            Self::Link { device, attribute } => write!(out, "link {device} {}", attribute.name()),
-            Self::Offload { device, option } => write!(out, "offload {device} {option}"),
-            Self::ReceiveRing { device } => write!(out, "ring {device} rx"),
-            Self::Route { is_v6: false, to } => write!(out, "route {to}"),
-            Self::Route { is_v6: true, to } => write!(out, "route -6 {to}"),
-            Self::QueueLimit { device, parent: None, kind } => {
-                write!(out, "qdisc {device} root {kind} limit")
-            }
-            Self::QueueLimit { device, parent: Some(parent), kind } => {
-                write!(out, "qdisc {device} {parent} {kind} limit")
-            }
-        }
-    }
-}
-
-/// How each kind of setting is written.
-const FORMS: &str = "write one of: sysctl net.NAME; link IFACE txqueuelen, mtu or gso_max; offload IFACE tx, sg, \
-                     tso, gso or gro; ring IFACE rx; route PREFIX; route -6 PREFIX; qdisc IFACE root KIND limit";
-
-impl FromStr for Setting {
-    type Err = Unfit;
-
-    fn from_str(text: &str) -> Result<Self, Unfit> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let unfit = |why: &str| Unfit(format!("\"{text}\" {why}; {FORMS}"));
-        let device = |name: &str| {
-            // A leading hyphen would be an option, and IFNAMSIZ is 16 with the NUL.
-            let fits = (1..16).contains(&name.len()) && !name.contains(['/', ':']) && !name.starts_with('-');
-            if fits { Ok(name.to_owned()) } else { Err(unfit("names no interface")) }
-        };
-        match words[..] {
-            ["sysctl", name] => {
-                let is_part = |part: &str| !matches!(part, "" | "." | "..") && !part.starts_with('-');
-                let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/@".contains(c);
-                if name.starts_with("net.")
-                    && name.chars().all(is_plain)
-                    && name.split(['.', '/']).all(is_part)
-                {
-                    Ok(Self::Sysctl(name.to_owned()))
-                } else {
-                    Err(unfit("names no setting below net."))
-                }
-            }
-            ["link", name, attribute] => {
-                let known = LinkAttribute::ALL.into_iter().find(|(_, known)| *known == attribute);
-                let (attribute, _) = known.ok_or_else(|| unfit("has an unknown attribute"))?;
-                Ok(Self::Link { device: device(name)?, attribute })
-            }
-            ["offload", name, option] if OFFLOADS.iter().any(|(known, _)| *known == option) => {
-                Ok(Self::Offload { device: device(name)?, option: option.to_owned() })
-            }
-            ["ring", name, "rx"] => Ok(Self::ReceiveRing { device: device(name)? }),
-            ["route", to] => prefix(to, false).ok_or_else(|| unfit("names no IPv4 prefix")),
-            ["route", "-6", to] => prefix(to, true).ok_or_else(|| unfit("names no IPv6 prefix")),
-            ["qdisc", name, place, kind, "limit"] if LIMITED.iter().any(|(known, _)| *known == kind) => {
-                let is_handle = place.split_once(':').is_some_and(|(major, minor)| {
-                    [major, minor].iter().all(|part| u16::from_str_radix(part, 16).is_ok() || part.is_empty())
-                });
-                if place != "root" && !is_handle {
-                    return Err(unfit("names no parent"));
-                }
-                let parent = (place != "root").then(|| place.to_owned());
-                Ok(Self::QueueLimit { device: device(name)?, parent, kind: kind.to_owned() })
-            }
-            _ => Err(unfit("is not a setting")),
-        }
-    }
-}
-
-/// A route to a prefix with its length, or the default route.
-fn prefix(to: &str, is_v6: bool) -> Option<Setting> {
-    let is_fine = to == "default"
-        || to.split_once('/').is_some_and(|(address, length)| {
-            let address: Option<IpAddr> = address.parse().ok();
-            let most = if is_v6 { 128 } else { 32 };
-            address.is_some_and(|address| address.is_ipv6() == is_v6)
-                && length.parse::<u8>().is_ok_and(|length| length <= most)
-        });
-    is_fine.then(|| Setting::Route { is_v6, to: to.to_owned() })
 }
 
 #[cfg(test)]

@@ -12,14 +12,16 @@ use std::time::Duration;
 
 /// The sysctls that may be named, from `Documentation/networking/ip-sysctl.rst`,
 /// `Documentation/networking/nf_conntrack-sysctl.rst` and `Documentation/admin-guide/sysctl/net.rst` of Linux 6.18.
-const SYSCTLS: [&str; 52] = [
+const SYSCTLS: [&str; 54] = [
     "net.core.busy_poll",
     "net.core.busy_read",
+    "net.core.default_qdisc",
     "net.core.netdev_budget",
     "net.core.netdev_budget_usecs",
     "net.core.netdev_max_backlog",
     "net.core.netdev_tstamp_prequeue",
     "net.core.rmem_max",
+    "net.core.rps_sock_flow_entries",
     "net.core.somaxconn",
     "net.core.wmem_max",
     "net.ipv4.conf.all.rp_filter",

@@ -139,7 +139,7 @@ fn total_by_capture(flow: &FlowReport) -> Total {
     }
 }
 
-fn totals(scenario: &Scenario, truth: &Truth) -> Vec<Total> {
+pub(crate) fn totals(scenario: &Scenario, truth: &Truth) -> Vec<Total> {
     let flows = scenario.flow_of_streams();
     let mut totals = vec![Total::default(); scenario.flows.len()];
     for connection in &truth.connections {
@@ -219,7 +219,7 @@ fn failures(truth: &Truth) -> impl Iterator<Item = String> {
 }
 
 /// Why a run does not count.
-fn invalid(truth: &Truth) -> Vec<String> {
+pub(crate) fn invalid(truth: &Truth) -> Vec<String> {
     let failed = failures(truth);
     let late = ways(truth).into_iter().filter_map(|(name, way)| {
         let (late, allowed) = (Duration::from_nanos(way.report.lateness.p99_ns), allowed_lateness(way));

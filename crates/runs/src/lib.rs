@@ -5,6 +5,7 @@
 //! - [`mod@file`]: a scenario file with the changes from the command line.
 //! - [`simulated`]: a run in the simulator, with the recordings that it writes.
 //! - [`kernel`]: a run on this machine's kernel, in the lab.
+//! - [`in_lab`]: a plan of settings, tried with a scenario in the lab.
 //! - [`measured`]: the results common to both.
 //! - [`waits`]: how long packets, data and processes waited, by flow and host.
 //! - [`probe`]: the path of a scenario, to be measured.
@@ -18,6 +19,7 @@ pub mod cookbook;
 pub mod drill;
 mod error;
 pub mod file;
+pub mod in_lab;
 pub mod input;
 pub mod kernel;
 mod lines;

@@ -1,11 +1,17 @@
 //! Reads and writes settings, in the network namespace of the calling thread.
 
+mod qdisc;
+mod sysfs;
+mod threads;
+
 use crate::error::{AccessError, NotSet};
 use crate::lock::Lock;
 use slowpath_doctor::host::{Interface, Queue};
-use slowpath_doctor::{Files, read_interface};
+use slowpath_doctor::{Files, read_interface, read_root_options};
 use slowpath_remedies::Setting;
-use slowpath_remedies::setting::{LinkAttribute, NO_ROUTE, OFFLOADS, matches_pattern};
+use slowpath_remedies::setting::{
+    Cpus, LinkAttribute, NO_ROUTE, OFFLOADS, Process, Scheduling, Steering, Threads, matches_pattern,
+};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -28,7 +34,47 @@ impl<'a> Access<'a> {
         Self(Some(lock))
     }
 
-    /// The current value of a setting, in single spaces.
+    /// The setting as it is kept: a process with its start, so that it is never another one.
+    ///
+    /// # Errors
+    /// If there is no such process.
+    pub fn named(&self, setting: &Setting) -> Result<Setting, AccessError> {
+        Ok(match setting {
+            Setting::Process { process, what } => {
+                Setting::Process { process: threads::named(*process)?, what: *what }
+            }
+            other => other.clone(),
+        })
+    }
+
+    /// The process with a number, and its start.
+    pub(crate) fn process(&self, pid: u32) -> Result<Process, AccessError> {
+        threads::named(Process { pid, start: None })
+    }
+
+    /// Refuses a value that this host cannot have, before anything is changed. The kernel would take some, and make another
+    /// value of them.
+    pub(crate) fn need_possible(&self, setting: &Setting, value: &str) -> Result<(), AccessError> {
+        let lists: Vec<String> = match setting {
+            Setting::Steering { what: Steering::Rps | Steering::Xps, .. } | Setting::Interrupt(_) => {
+                vec![value.to_owned()]
+            }
+            Setting::Process { what: what @ Scheduling::Affinity, .. } => {
+                match Threads::parse(*what, value) {
+                    Ok(Threads::All(value)) => vec![value],
+                    Ok(Threads::Each(each)) => each.into_values().collect(),
+                    Err(_) => Vec::new(),
+                }
+            }
+            _ => Vec::new(),
+        };
+        lists
+            .iter()
+            .filter_map(|list| list.parse::<Cpus>().ok())
+            .try_for_each(|cpus| sysfs::need_online(&cpus))
+    }
+
+    /// The current value of a setting, in single spaces. That of a process lists each of its threads.
     ///
     /// # Errors
     /// If it does not exist here, or has a form that could not be restored.
@@ -63,6 +109,13 @@ impl<'a> Access<'a> {
             },
             Setting::QueueLimit { device, parent, kind } => queue_limit(device, parent.as_deref(), kind),
             Setting::Route { is_v6, to } => self.route(*is_v6, to),
+            Setting::RootQdisc { device } => self.root_qdisc(&interface(device)?),
+            Setting::Steering { device, queue, what } => {
+                interface(device)?;
+                sysfs::steering(device, *queue, *what)
+            }
+            Setting::Interrupt(number) => sysfs::interrupt(*number),
+            Setting::Process { process, what } => Ok(threads::read(*process, *what)?.to_string()),
         }
     }
 
@@ -70,23 +123,47 @@ impl<'a> Access<'a> {
     pub(crate) fn set(&self, setting: &Setting, from: &str, to: &str) -> Result<(), NotSet> {
         let written = self.write(setting, from, to);
         written.map_err(|source| NotSet::Refused { to: to.to_owned(), source })?;
-        let became = self.read(setting).map_err(NotSet::Unread)?;
-        if setting.canonical(&became) == setting.canonical(to) {
+        let mut became = self.read(setting).map_err(NotSet::Unread)?;
+        if let Some(again) = setting.compensated(to, &became)
+            && self.write(setting, &became, &again).is_ok()
+        {
+            became = self.read(setting).map_err(NotSet::Unread)?;
+        }
+        if setting.is(&became, to) {
             return Ok(());
         }
         Err(NotSet::Became { to: to.to_owned(), became })
     }
 
+    /// Gives a setting the value `to`, whatever it has, and reads it back; an error says what failed.
+    pub(crate) fn put(&self, setting: &Setting, to: &str) -> Result<(), String> {
+        let found = self.read(setting).map_err(|error| format!("{setting} cannot be read: {error}"))?;
+        if setting.is(&found, to) {
+            return Ok(());
+        }
+        self.set(setting, &found, to).map_err(|error| format!("{setting} {error}"))
+    }
+
     /// Gives a setting that has the value `from` the value `to`. If the kernel refuses a sysctl of several numbers, that may have
     /// some of them.
     fn write(&self, setting: &Setting, from: &str, to: &str) -> Result<(), AccessError> {
-        if let Setting::Sysctl(name) = setting {
-            let opened = OpenOptions::new().write(true).open(file(name));
-            let mut file = opened.map_err(|error| sysctl_error(name, error))?;
-            // Of an unknown congestion control too the kernel says that it does not exist.
-            return file.write_all(to.as_bytes()).map_err(AccessError::Kernel);
+        match setting {
+            Setting::Sysctl(name) => {
+                let opened = OpenOptions::new().write(true).open(file(name));
+                let mut file = opened.map_err(|error| sysctl_error(name, error))?;
+                // Of an unknown congestion control too the kernel says that it does not exist.
+                file.write_all(to.as_bytes()).map_err(AccessError::Kernel)
+            }
+            Setting::Steering { device, queue, what } => sysfs::steer(device, *queue, *what, to),
+            Setting::Interrupt(number) => sysfs::set_interrupt(*number, to),
+            Setting::Process { process, what } => {
+                let parse = |value: &str| {
+                    Threads::parse(*what, value).map_err(|unfit| AccessError::Absent(unfit.to_string()))
+                };
+                threads::write(*process, *what, &parse(from)?, &parse(to)?)
+            }
+            _ => self.run(&setting.words(from, to)).map(drop),
         }
-        self.run(&setting.words(from, to)).map(drop)
     }
 
     /// The one route to exactly this prefix in the main table.
@@ -123,6 +200,19 @@ impl<'a> Access<'a> {
         })
     }
 
+    fn root_qdisc(&self, interface: &Interface) -> Result<String, AccessError> {
+        let value = qdisc::root(interface, &read_root_options(interface.index)?)?;
+        if qdisc::may_have_filters(&value) {
+            let words = ["tc", "filter", "show", "dev", &interface.name, "root"].map(str::to_owned);
+            if !self.run(&words)?.stdout.is_empty() {
+                let why =
+                    format!("the root qdisc of {} has filters; that is left to a person", interface.name);
+                return Err(AccessError::Absent(why));
+            }
+        }
+        Ok(value)
+    }
+
     fn run(&self, words: &[String]) -> Result<Output, AccessError> {
         let Some((program, arguments)) = words.split_first() else {
             return Err(AccessError::Absent("there is nothing to run".to_owned()));
@@ -134,7 +224,11 @@ impl<'a> Access<'a> {
         if output.status.success() {
             return Ok(output);
         }
-        let says = String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut says =
+            String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+        if says.contains("qdisc kind is unknown") {
+            says += " This kernel has no such qdisc: neither built in nor as a module (CONFIG_NET_SCH_*).";
+        }
         Err(AccessError::Program { line: words.join(" "), says })
     }
 }

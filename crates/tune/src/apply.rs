@@ -7,6 +7,7 @@ use crate::lock::Lock;
 use crate::plan::{Plan, Planned};
 use crate::{clock, namespace, timer, who};
 use slowpath_remedies::Setting;
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -59,6 +60,8 @@ pub fn apply(asked: Asked<'_>) -> Result<Applied, Error> {
     asked.journal.need_nothing_verified()?;
     namespace::inside(asked.netns, || {
         let access = Access::writing(&lock);
+        let plan = named(asked.plan, &access)?;
+        let asked = Asked { plan: &plan, ..asked };
         need_expected(asked.plan, &access)?;
         let (begun, mut work) = Work::begin(asked)?;
         let made = work.make(asked, begun, &access);
@@ -78,7 +81,25 @@ pub(crate) fn need_possible(asked: Asked<'_>) -> Result<(), Error> {
         return Err(Error::PersistInNamespace);
     }
     who::need_capabilities(asked.netns.is_some())?;
+    if asked.plan.changes.iter().any(|planned| matches!(planned.setting, Setting::Process { .. })) {
+        who::need_nice()?;
+    }
     asked.journal.prepare()
+}
+
+/// The plan with the start of each process, by which the journal knows it.
+pub(crate) fn named(plan: &Plan, access: &Access<'_>) -> Result<Plan, Error> {
+    let mut plan = plan.clone();
+    let mut seen = HashSet::new();
+    for planned in &mut plan.changes {
+        planned.setting = access
+            .named(&planned.setting)
+            .map_err(|source| Error::Unreadable { setting: planned.setting.to_string(), source })?;
+        if !seen.insert(planned.setting.clone()) {
+            return Err(Error::Twice(planned.setting.to_string()));
+        }
+    }
+    Ok(plan)
 }
 
 /// Refuses if a setting has another value than the plan expects.
@@ -92,15 +113,21 @@ pub(crate) fn need_expected(plan: &Plan, access: &Access<'_>) -> Result<(), Erro
         })?;
         different.extend(differs(planned, &found));
     }
-    if different.is_empty() { Ok(()) } else { Err(Error::Differs(different)) }
+    if !different.is_empty() {
+        return Err(Error::Differs(different));
+    }
+    plan.changes.iter().try_for_each(|Planned { setting, then, .. }| {
+        let (name, to) = (setting.to_string(), then.clone());
+        access.need_possible(setting, then).map_err(|source| Error::Impossible { setting: name, to, source })
+    })
 }
 
 fn differs(planned: &Planned, found: &str) -> Option<Different> {
     let setting = &planned.setting;
-    (setting.canonical(found) != setting.canonical(&planned.now)).then(|| Different {
+    (!setting.is(found, &planned.now)).then(|| Different {
         setting: setting.to_string(),
         expected: planned.now.clone(),
-        found: found.to_owned(),
+        found: setting.brief(found),
     })
 }
 
@@ -196,12 +223,26 @@ impl Work {
         if let Some(different) = differs(planned, &old) {
             return Err(format!("{setting} was changed to \"{}\" meanwhile", different.found));
         }
-        let changed = Changed { setting: setting.to_string(), old, new: planned.then.clone() };
+        let changed = Changed { setting: setting.to_string(), old: old.clone(), new: planned.then.clone() };
         self.journal(&Record::Change(changed.clone()))?;
         // A failed write may have changed a part.
         self.made.push((setting.clone(), changed));
-        let set = access.set(setting, &planned.now, &planned.then);
-        set.map_err(|error| format!("{setting} {error}"))
+        let set = access.set(setting, &old, &planned.then);
+        set.map_err(|error| format!("{setting} {error}"))?;
+        match setting {
+            Setting::RootQdisc { .. } => self.complete(access),
+            _ => Ok(()),
+        }
+    }
+
+    /// Journals the new value of the last change with what the plan did not name: what somebody else changes of that is theirs.
+    fn complete(&mut self, access: &Access<'_>) -> Result<(), String> {
+        let Some((setting, changed)) = self.made.last_mut() else { return Ok(()) };
+        let became =
+            access.read(setting).map_err(|error| format!("{setting} cannot be read back: {error}"))?;
+        changed.new = became;
+        let record = Record::Change(changed.clone());
+        self.journal(&record)
     }
 
     /// Keeps the sysctls over a reboot.
@@ -233,8 +274,10 @@ impl Work {
     pub(crate) fn undo(mut self, why: String, access: &Access<'_>) -> Error {
         let mut left = Vec::new();
         for (setting, changed) in self.made.iter().rev() {
-            let current = access.read(setting).unwrap_or_default();
-            let is_old = setting.canonical(&current) == setting.canonical(&changed.old);
+            let is_old = match access.read(setting) {
+                Ok(current) => setting.is(&current, &changed.old),
+                Err(error) => error.is_gone(),
+            };
             if !is_old && access.set(setting, &changed.new, &changed.old).is_err() {
                 left.push(format!("{setting} (was \"{}\")", changed.old));
             }

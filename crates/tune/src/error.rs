@@ -34,9 +34,22 @@ pub enum AccessError {
     /// The interface cannot be examined.
     #[error(transparent)]
     Interface(#[from] ReadError),
-    /// The interface has no such thing.
+    /// The interface has no such thing, or the kernel refuses it for a reason that is known.
     #[error("{0}")]
     Absent(String),
+    /// There is no such process, or it has ended.
+    #[error("there is no process {0}: it has ended, and its scheduling with it")]
+    NoProcess(u32),
+    /// Another process has the number by now.
+    #[error("process {0} is another one now: the one that is meant has ended, and its scheduling with it")]
+    OtherProcess(u32),
+}
+
+impl AccessError {
+    /// Whether the setting is gone for good.
+    pub(crate) const fn is_gone(&self) -> bool {
+        matches!(self, Self::NoProcess(_) | Self::OtherProcess(_))
+    }
 }
 
 /// Why a setting does not have the value that it was given, as what follows its name.
@@ -192,6 +205,20 @@ pub enum Error {
         /// The setting.
         setting: String,
         /// The reason.
+        source: AccessError,
+    },
+    /// Two names of one process.
+    #[error("nothing was changed, because the plan changes {0} twice; keep one of the two")]
+    Twice(String),
+    /// A value that this host cannot have.
+    #[error("nothing was changed, because {setting} cannot be set to \"{to}\": {source}")]
+    Impossible {
+        /// The setting.
+        setting: String,
+        /// The value.
+        to: String,
+        /// The reason.
+        #[source]
         source: AccessError,
     },
     /// A change failed.

@@ -2,7 +2,7 @@
 
 use crate::access::Access;
 use crate::advice::{Known, READ};
-use crate::error::Error;
+use crate::error::{AccessError, Error};
 use crate::plan::{Advised, Here, Made, Plan, Proposed, UnknownHost, propose, propose_advised};
 use crate::{clock, namespace, who};
 use slowpath_doctor::{Aim, Asked, Files, Host, ReadError, judge, read};
@@ -20,6 +20,9 @@ pub enum ExamineError {
     /// The host cannot be examined.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// There is no such process.
+    #[error(transparent)]
+    Process(#[from] AccessError),
     /// It is not known which advice is for this host.
     #[error(transparent)]
     Unknown(#[from] UnknownHost),
@@ -46,19 +49,24 @@ pub fn examine(
     })?
 }
 
-/// The plan for the advice of a diagnosis, for the end of its flows that this host is. `name` is the file of the diagnosis.
-/// `with_hints` also plans what cures minor and uncertain findings, and alternatives.
+/// The plan for the advice of a diagnosis, for the end of its flows that this host is. `name` is the file of the diagnosis, `pid`
+/// the process of this host that owns the sockets. `with_hints` also plans what cures minor and uncertain findings, and
+/// alternatives.
 ///
 /// # Errors
-/// If it is not clear which end this host is, or there is no such namespace.
+/// If it is not clear which end this host is, or there is no such namespace or process.
 pub fn examine_advised(
     netns: Option<&str>,
     name: &str,
     flows: &[Advised],
     here: Here,
+    pid: Option<u32>,
     with_hints: bool,
 ) -> Result<Plan, ExamineError> {
-    let of = propose_advised(flows, here, with_hints)?;
+    let mut of = propose_advised(flows, here, with_hints)?;
+    if let Some(pid) = pid {
+        of.proposed.know(Access::reading().process(pid)?);
+    }
     let others = match of.others {
         0 => String::new(),
         others => format!(", without {} of others", counted(others as u64, "flow")),
@@ -86,7 +94,11 @@ fn plan(proposed: Proposed, goal: String) -> Plan {
 
 /// The value of a setting, and the one that a change applies to.
 fn state(access: &Access<'_>, change: &Change) -> Result<(String, String), String> {
+    if change.setting.is_of_unknown() {
+        return Err("the process is not known: `ss -tnp` shows it, and --pid names it".to_owned());
+    }
     let now = access.read(&change.setting).map_err(|error| error.to_string())?;
+    let now = change.setting.brief(&now);
     let peer = match &change.setting {
         Setting::Route { to, .. } if change.target == Target::Added && now == NO_ROUTE => {
             to.split('/').next().and_then(|address| address.parse::<IpAddr>().ok())

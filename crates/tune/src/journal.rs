@@ -145,12 +145,18 @@ pub struct Written {
 }
 
 impl Written {
-    /// The changes that were announced, in their order.
+    /// The changes that were announced, in their order. Of a setting, the last record counts: it has what the kernel made of the
+    /// value.
     pub fn changes(&self) -> impl DoubleEndedIterator<Item = &Changed> {
-        self.records.iter().filter_map(|record| match record {
-            Record::Change(change) => Some(change),
-            _ => None,
-        })
+        let mut changes: Vec<&Changed> = Vec::new();
+        for record in &self.records {
+            let Record::Change(change) = record else { continue };
+            match changes.iter_mut().find(|known| known.setting == change.setting) {
+                Some(known) => *known = change,
+                None => changes.push(change),
+            }
+        }
+        changes.into_iter()
     }
 
     /// The file that keeps the changes over a reboot, and its text.

@@ -5,6 +5,7 @@
 //! - [`journal`]: what was changed, on disk before it is changed.
 //! - [`apply()`] makes the changes of a plan, all of them or none; [`revert()`] takes them back; [`status()`] shows what is in
 //!   force.
+//! - [`rehearsal`]: the changes of a plan that can be made on a host of the lab, before this one is touched.
 //! - [`verify()`] applies a plan only if a command measures that it helps, by more than the noise ([`gain`]).
 //!
 //! # Decisions
@@ -38,6 +39,7 @@ pub mod journal;
 mod lock;
 mod namespace;
 pub mod plan;
+pub mod rehearsal;
 mod revert;
 mod status;
 mod timer;
@@ -53,5 +55,5 @@ pub use namespace::inside;
 pub use plan::Plan;
 pub use revert::{Fate, Reverted, Taken, When, revert};
 pub use status::{Entry, Force, State, status};
-pub use verify::{Ended, Reading, ReadingUnit, Run, Trial, Verified, verify};
+pub use verify::{Ended, Reading, ReadingUnit, Run, Trial, Verified, gain_of, order, spread, verify};
 pub use who::{host_name, ignores_hangup};

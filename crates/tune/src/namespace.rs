@@ -43,6 +43,20 @@ pub fn inside<T: Send>(name: Option<&str>, work: impl FnOnce() -> T + Send) -> R
     })
 }
 
+/// Runs `work` in a network namespace of its own, which ends with it.
+pub(crate) fn in_new_one<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            // SAFETY: a plain value; the call concerns the calling thread only.
+            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(work())
+        });
+        thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic))
+    })
+}
+
 /// The inode of the calling thread's namespace, which distinguishes it from all others that exist.
 pub(crate) fn inode() -> Result<u64, Error> {
     const OWN: &str = "/proc/thread-self/ns/net";

@@ -13,6 +13,11 @@ use std::{fs, io};
 /// How long a timer waits for somebody who is at it when it ends.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Why there is nothing to take back of a process.
+pub(crate) const PROCESS_GONE: &str = "the process has ended, and its scheduling with it";
+const HOST_GONE: &str = "the host was restarted since: it did not last";
+pub(crate) const NAMESPACE_GONE: &str = "the network namespace is gone, and it with it";
+
 /// When to revert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
@@ -34,7 +39,7 @@ pub enum Fate {
         /// Its value.
         value: String,
     },
-    /// It did not last: the host was restarted, or the network namespace is gone.
+    /// It did not last: the host was restarted, or the network namespace or the process is gone.
     Gone(&'static str),
     /// It could not be restored.
     Failed {
@@ -98,10 +103,10 @@ enum Decision {
 }
 
 fn decide(setting: &Setting, changed: &Changed, current: &str) -> Decision {
-    let [current, old, new] = [current, &changed.old, &changed.new].map(|value| setting.canonical(value));
-    if current == old {
+    if setting.is(current, &changed.old) {
         Decision::Keep
-    } else if current == new {
+    } else if setting.is_one_of(current, &[&changed.old, &changed.new]) {
+        // A kill may have left the threads of a process with either.
         Decision::Restore
     } else {
         Decision::LeaveAlone
@@ -157,15 +162,20 @@ pub(crate) fn revert_locked(
     let is_rebooted = who::boot()? != begun.boot;
     let is_persisted =
         |change: &Changed| written.persisted().is_some() && change.setting.starts_with("sysctl ");
-    // Where it is: nothing but what a file keeps outlives a boot.
-    let gone = match &begun.netns {
-        _ if is_rebooted => Some("the host was restarted since: it did not last"),
-        Some(name) if namespace::inode_of(name) != Some(begun.netns_inode) => {
-            Some("the network namespace is gone, and it with it")
-        }
-        _ => None,
+    let has_lost_namespace =
+        begun.netns.as_deref().is_some_and(|name| namespace::inode_of(name) != Some(begun.netns_inode));
+    let is_of_namespace = |change: &Changed| {
+        change.setting.parse::<Setting>().map_or(true, |setting| setting.is_of_namespace())
     };
-    if begun.netns.is_none() && gone.is_none() {
+    // Of a boot, nothing but what a file keeps is left; a process or an interrupt outlives a namespace.
+    let gone = |change: &Changed| {
+        if is_rebooted {
+            (!is_persisted(change)).then_some(HOST_GONE)
+        } else {
+            (has_lost_namespace && is_of_namespace(change)).then_some(NAMESPACE_GONE)
+        }
+    };
+    if begun.netns.is_none() && !is_rebooted && written.changes().any(is_of_namespace) {
         let here = namespace::inode()?;
         if here != begun.netns_inode {
             return Err(Error::Elsewhere { id: written.id, made: begun.netns_inode, here });
@@ -183,13 +193,9 @@ pub(crate) fn revert_locked(
     let mut unwritten = note(&Record::Reverting { at, uid: who::user()?.0 });
     let file = written.persisted().map(|(file, text)| (file.to_owned(), remove(file, text).err()));
     let changes: Vec<&Changed> = written.changes().rev().collect();
-    let is_here = |change: &&Changed| gone.is_none() || (is_rebooted && is_persisted(change));
-    let netns = begun.netns.as_deref().filter(|_| gone.is_none());
+    let netns = begun.netns.as_deref().filter(|_| !is_rebooted && !has_lost_namespace);
     let fates = namespace::inside(netns, || {
-        let fate = |change: &&Changed| match gone {
-            Some(why) if !is_here(change) => Fate::Gone(why),
-            _ => restore(access, change),
-        };
+        let fate = |change: &&Changed| gone(change).map_or_else(|| restore(access, change), Fate::Gone);
         changes.iter().map(fate).collect::<Vec<_>>()
     })?;
     let taken = changes.into_iter().zip(fates).map(|(change, fate)| Taken { change: change.clone(), fate });
@@ -212,11 +218,20 @@ fn restore(access: &Access<'_>, change: &Changed) -> Fate {
     };
     let current = match access.read(&setting) {
         Ok(current) => current,
+        Err(error) if error.is_gone() => return Fate::Gone(PROCESS_GONE),
         Err(error) => return failed(format!("it cannot be read: {error}")),
     };
     match decide(&setting, change, &current) {
         Decision::Keep => Fate::WasBack,
-        Decision::LeaveAlone => Fate::Foreign { value: current },
+        Decision::LeaveAlone => {
+            let mut value = current;
+            if matches!(setting, Setting::Process { .. }) {
+                // The threads that nobody else has changed get their old values.
+                let _ = access.set(&setting, &change.new, &change.old);
+                value = access.read(&setting).unwrap_or(value);
+            }
+            Fate::Foreign { value: setting.brief(&value) }
+        }
         Decision::Restore => match access.set(&setting, &change.new, &change.old) {
             Ok(()) => Fate::Restored,
             Err(NotSet::Refused { source, .. }) => failed(source.to_string()),

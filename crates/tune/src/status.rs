@@ -3,6 +3,7 @@
 use crate::access::Access;
 use crate::error::Error;
 use crate::journal::{Changed, Journal, Written};
+use crate::revert::{NAMESPACE_GONE, PROCESS_GONE};
 use crate::{lock, namespace, timer, who};
 use slowpath_remedies::Setting;
 
@@ -56,6 +57,8 @@ pub enum Force {
         /// Its value.
         value: String,
     },
+    /// It went with its process, or its network namespace.
+    Gone(&'static str),
     /// It was reverted or undone; what has become of the setting since is not of interest.
     Closed,
     /// It cannot be said: the host was restarted, or the setting is elsewhere or not readable.
@@ -83,8 +86,12 @@ pub fn status(journal: &Journal) -> Result<Vec<Result<Entry, Error>>, Error> {
 
 fn entry(journal: &Journal, written: Written, holder: Option<&String>, boot: &str) -> Entry {
     let begun = &written.begun;
-    let is_gone = begun.boot != boot
-        || begun.netns.as_deref().is_some_and(|name| namespace::inode_of(name) != Some(begun.netns_inode));
+    let is_rebooted = begun.boot != boot;
+    let has_lost_namespace =
+        begun.netns.as_deref().is_some_and(|name| namespace::inode_of(name) != Some(begun.netns_inode));
+    let goes_with_namespace =
+        |change: &Changed| change.setting.parse::<Setting>().is_ok_and(|setting| setting.is_of_namespace());
+    let is_gone = is_rebooted || has_lost_namespace && written.changes().all(goes_with_namespace);
     let state = match holder {
         _ if written.reverted().is_some() => State::Reverted,
         _ if written.undone().is_some() => State::Undone,
@@ -99,8 +106,10 @@ fn entry(journal: &Journal, written: Written, holder: Option<&String>, boot: &st
     let unknown = |why: &str| Force::Unknown { why: why.to_owned() };
     let look = || {
         let is_here = begun.netns.is_some() || namespace::inode().is_ok_and(|here| here == begun.netns_inode);
-        let look = |change: &Changed| {
-            if is_here { look(change) } else { unknown("it is in another network namespace") }
+        let look = |change: &Changed| match goes_with_namespace(change) {
+            true if has_lost_namespace => Force::Gone(NAMESPACE_GONE),
+            true if !is_here => unknown("it is in another network namespace"),
+            _ => look(change),
         };
         written.changes().map(|change| (change.clone(), look(change))).collect::<Vec<_>>()
     };
@@ -110,7 +119,7 @@ fn entry(journal: &Journal, written: Written, holder: Option<&String>, boot: &st
     } else if is_gone {
         all(unknown("the host was restarted since, or the network namespace is gone"))
     } else {
-        namespace::inside(begun.netns.as_deref(), look)
+        namespace::inside(begun.netns.as_deref().filter(|_| !has_lost_namespace), look)
             .unwrap_or_else(|error| all(unknown(&error.to_string())))
     };
     let is_open = matches!(state, State::Applied | State::Interrupted);
@@ -124,14 +133,14 @@ fn look(change: &Changed) -> Force {
     };
     let value = match Access::reading().read(&setting) {
         Ok(value) => value,
+        Err(error) if error.is_gone() => return Force::Gone(PROCESS_GONE),
         Err(error) => return Force::Unknown { why: error.to_string() },
     };
-    let is = |other: &str| setting.canonical(other) == setting.canonical(&value);
-    if is(&change.new) {
+    if setting.is(&value, &change.new) {
         Force::InForce
-    } else if is(&change.old) {
+    } else if setting.is(&value, &change.old) {
         Force::Back
     } else {
-        Force::Drifted { value }
+        Force::Drifted { value: setting.brief(&value) }
     }
 }

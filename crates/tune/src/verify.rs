@@ -89,11 +89,15 @@ impl Verified {
 
     /// Median, smallest and largest measurement of a side.
     pub fn spread(&self, side: Side) -> Option<[f64; 3]> {
-        let values: Vec<f64> =
-            self.runs.iter().filter(|run| run.side == side).map(|run| run.reading.value).collect();
-        let smallest = values.iter().copied().reduce(f64::min)?;
-        Some([median(values.iter().copied())?, smallest, values.iter().copied().reduce(f64::max)?])
+        spread(&self.runs, side)
     }
+}
+
+/// Median, smallest and largest measurement of a side; `None` without one.
+pub fn spread(runs: &[Run], side: Side) -> Option<[f64; 3]> {
+    let values: Vec<f64> = runs.iter().filter(|run| run.side == side).map(|run| run.reading.value).collect();
+    let smallest = values.iter().copied().reduce(f64::min)?;
+    Some([median(values.iter().copied())?, smallest, values.iter().copied().reduce(f64::max)?])
 }
 
 /// Measures with the old and the new values of a plan in turn, and keeps the plan if it helped. `each` is called after each run.
@@ -112,6 +116,8 @@ pub fn verify(
     apply::need_possible(asked)?;
     asked.journal.need_nothing_verified()?;
     namespace::inside(asked.netns, || {
+        let plan = apply::named(asked.plan, &Access::reading())?;
+        let asked = Asked { plan: &plan, ..asked };
         apply::need_expected(asked.plan, &Access::reading())?;
         // One run that does not count shows that the command works, before anything is changed, and fills caches.
         measured(trial, &[]).map_err(Error::CannotMeasure)?;
@@ -138,14 +144,18 @@ fn measured(trial: &Trial<'_>, before: &[Run]) -> Result<Reading, BadRun> {
 }
 
 /// The sides of all runs. In each pair, chance decides which one is first.
-fn order(pairs: u32) -> io::Result<Vec<Side>> {
+///
+/// # Errors
+/// If there are no random numbers.
+pub fn order(pairs: u32) -> io::Result<Vec<Side>> {
     let mut chance = vec![0_u8; pairs as usize];
     File::open("/dev/urandom")?.read_exact(&mut chance)?;
     let pair = |byte: u8| if byte & 1 == 0 { [Side::Old, Side::New] } else { [Side::New, Side::Old] };
     Ok(chance.into_iter().flat_map(pair).collect())
 }
 
-fn gain_of(measure: Measure, runs: &[Run]) -> Option<Gain> {
+/// The gain of runs of which two in a row are a pair; `None` without pairs.
+pub fn gain_of(measure: Measure, runs: &[Run]) -> Option<Gain> {
     let pairs: Vec<(f64, f64)> = runs
         .chunks_exact(2)
         .map(|pair| {
@@ -253,7 +263,8 @@ impl<'a> Switched<'a> {
         let access = Access::writing(lock);
         for (setting, changed) in &self.work.made {
             let found = access.read(setting).map_err(|error| format!("{setting} cannot be read: {error}"))?;
-            if setting.canonical(&found) != setting.canonical(value(changed, self.at)) {
+            if !setting.is(&found, value(changed, self.at)) {
+                let found = setting.brief(&found);
                 let why = format!("{setting} was changed to \"{found}\" by somebody else meanwhile");
                 return Err(Stop::Failed(why));
             }

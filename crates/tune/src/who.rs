@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use slowpath_uapi::Capabilities;
-use slowpath_uapi::capabilities::{CAP_NET_ADMIN, CAP_SYS_ADMIN};
+use slowpath_uapi::capabilities::{CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_NICE};
 use std::{env, fs};
 
 const STATUS: &str = "/proc/thread-self/status";
@@ -23,6 +23,12 @@ pub(crate) fn need_capabilities(enters_namespace: bool) -> Result<(), Error> {
         return Err(Error::NoCapability("CAP_SYS_ADMIN, to enter a network namespace"));
     }
     Ok(())
+}
+
+/// Refuses without the capability that changes of processes need.
+pub(crate) fn need_nice() -> Result<(), Error> {
+    let has = Capabilities::effective(&file(STATUS)?).is_some_and(|effective| effective.has(CAP_SYS_NICE));
+    if has { Ok(()) } else { Err(Error::NoCapability("CAP_SYS_NICE, to schedule processes")) }
 }
 
 /// The user's id, and the name before `sudo`.

@@ -4,6 +4,8 @@
 pub const CAP_NET_ADMIN: u32 = 12;
 /// Enters namespaces, among much else.
 pub const CAP_SYS_ADMIN: u32 = 21;
+/// Changes how processes of others are scheduled.
+pub const CAP_SYS_NICE: u32 = 23;
 /// Measures performance (since 5.8).
 pub const CAP_PERFMON: u32 = 38;
 

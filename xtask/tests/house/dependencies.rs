@@ -75,7 +75,7 @@ const CRATES: &[Allowed] = &[
         RUNS,
         &[
             MODEL, FILES, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL,
-            PROBE, PAPERS, COST, PROFILE,
+            PROBE, PAPERS, COST, PROFILE, TUNE,
         ],
         &[],
     ),

@@ -127,11 +127,8 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
         ensure!(!args.changes.are_any(), "--set and --seed are for scenario files; {target} is a host");
         real(args, target, console)?
     };
-    console::print_result(
-        args.json,
-        || view::ProbeDocument::new(target, &found),
-        |out| view::print(target, &found, &console.look(), out),
-    )?;
+    let print = |out: &mut _| view::print(target, &found, &console.look(), out);
+    console::print_result(args.json, || view::ProbeDocument::new(target, &found), print)?;
     Ok(if found.is_whole() { Outcome::Whole } else { Outcome::Partial })
 }
 

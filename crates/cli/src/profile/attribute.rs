@@ -75,10 +75,7 @@ pub fn run(args: &Attribute, console: &Console) -> anyhow::Result<Outcome> {
         args.force.write(svg, drawn)?;
     }
     let shown = &Shown { top: args.top, with_callees: args.with_callees };
-    console::print_result(
-        args.json,
-        || view::document(&loaded, &attribution, shown),
-        |out| view::print(&loaded, &attribution, shown, out),
-    )?;
+    let print = |out: &mut _| view::print(&loaded, &attribution, shown, out);
+    console::print_result(args.json, || view::document(&loaded, &attribution, shown), print)?;
     Ok(load::outcome(&loaded))
 }

@@ -43,10 +43,7 @@ pub fn run(args: &Descendants, console: &Console) -> anyhow::Result<Outcome> {
         let functions = loaded.all_named(&args.of)?;
         loaded.edges.greatest_descendants_of(&functions, args.greatest)
     };
-    console::print_result(
-        args.json,
-        || view::document(&loaded, &families),
-        |out| view::print(&loaded, &families, out),
-    )?;
+    let print = |out: &mut _| view::print(&loaded, &families, out);
+    console::print_result(args.json, || view::document(&loaded, &families), print)?;
     Ok(load::outcome(&loaded))
 }

@@ -29,6 +29,7 @@ mod simulated;
 mod sweep;
 mod sweep_out;
 mod tune;
+mod tune_lab;
 mod tune_plan;
 mod tune_verify;
 mod tunings;

@@ -4,8 +4,9 @@
 use crate::captures::Captures;
 use crate::{flat, json, outcome, run, slowpath, text};
 use slowpath_lab::namespaces::{Namespaces, Place};
+use std::io::{self, BufRead};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, fs, thread};
 
@@ -27,45 +28,128 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("link eth0 gso_max", "gso_max_size 65536 gso_max_segs 2", "gso_max_size 65536 gso_max_segs 65535"),
     ("offload eth0 tso", "off", "on"),
     ("qdisc eth0 root pfifo limit", "8", "1000"),
+    ("qdisc lo root", "handle 5: tbf rate 1mbit burst 10k limit 100k", "default"),
+    ("rps eth0 rx-0", "none", "0"),
+    ("rfs eth0 rx-1", "0", "256"),
+    ("xps eth0 tx-1", "1", "0"),
     ("sysctl net.ipv4.tcp_retries2", "3", "15"),
 ];
+
+/// How a process is scheduled: a wrong value and a right one.
+const SCHEDULED: &[(&str, &str, &str)] =
+    &[("nice", "5", "-3"), ("scheduler", "SCHED_BATCH", "SCHED_RR 1"), ("affinity", "0-1", "0")];
+
+/// An interrupt that no machine has, in a folder that is mounted over the machine's.
+const INTERRUPT: (&str, &str, &str) = ("irq 4000000 affinity", "0", "1");
+const INTERRUPT_FILE: &str = "irq/4000000/smp_affinity_list";
 
 /// Sets the wrong values.
 const SET: &str = "sysctl -qw net.ipv4.tcp_rmem='4096 131072 1048576' net.ipv4.tcp_sack=0 net.ipv4.tcp_retries2=3 && \
                    ip link set eth0 txqueuelen 5 mtu 576 gso_max_size 65536 gso_max_segs 2 && ethtool -K eth0 tso off && \
                    ip route replace 10.77.0.0/24 dev eth0 proto kernel scope link src 10.77.0.1 window 20000 && \
-                   tc qdisc replace dev eth0 root pfifo limit 8";
+                   tc qdisc replace dev eth0 root pfifo limit 8 && echo 2 >/sys/class/net/eth0/queues/tx-1/xps_cpus && \
+                   tc qdisc replace dev lo root handle 5: tbf rate 1mbit burst 10k limit 100k";
 
 /// Sets those that a file does not keep.
 const SET_BACK: &str = "ip link set eth0 txqueuelen 5 mtu 576 gso_max_size 65536 gso_max_segs 2 && ethtool -K eth0 tso off && \
                         ip route replace 10.77.0.0/24 dev eth0 proto kernel scope link src 10.77.0.1 window 20000 && \
-                        ip route del 10.77.0.9/32 && tc qdisc replace dev eth0 root pfifo limit 8";
+                        ip route del 10.77.0.9/32 && tc qdisc replace dev eth0 root pfifo limit 8 && \
+                        cd /sys/class/net/eth0/queues && echo 2 >tx-1/xps_cpus && echo 0 >rx-0/rps_cpus && \
+                        echo 0 >rx-1/rps_flow_cnt && \
+                        tc qdisc replace dev lo root handle 5: tbf rate 1mbit burst 10k limit 100k";
 
 /// Prints them.
 const SHOW: &str = "sysctl net.ipv4.tcp_rmem net.ipv4.tcp_sack net.ipv4.tcp_retries2; ip -d -o link show eth0; ip route; \
-                    ethtool -k eth0 | grep -v fixed; tc qdisc show dev eth0";
+                    ethtool -k eth0 | grep -v fixed; tc qdisc show dev eth0; tc qdisc show dev lo; \
+                    grep . /sys/class/net/eth0/queues/*/[rx]ps_*";
 
 pub(super) struct Host {
     made: Namespaces,
     pub(super) folder: Captures,
     pub(super) netns: String,
+    /// A process with threads, which waits.
+    process: Child,
+    has_interrupt: bool,
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // It is this test's own.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Threads of the process of a [`Host`].
+const THREADS: usize = 6;
+
+/// Not a test, but that process.
+#[test]
+fn a_process_with_threads() {
+    if env::var_os("SLOWPATH_THREADS").is_some() {
+        (0..THREADS).for_each(|_| drop(thread::spawn(thread::park)));
+        println!("started");
+        thread::park();
+    }
+}
+
+fn process_with_threads() -> Child {
+    let mut command = Command::new(env::current_exe().expect("this test"));
+    command.args(["--exact", "tune::a_process_with_threads", "--nocapture"]).env("SLOWPATH_THREADS", "");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = io::BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert!(lines.any(|line| line.is_ok_and(|line| line.contains("started"))), "it ended");
+    child
 }
 
 impl Host {
     pub(super) fn new() -> Self {
         let made = Namespaces::create().expect("namespaces");
         let there = made.path(Place::Receiver);
-        made.ip(Place::Sender, &format!("link add eth0 type veth peer name eth0 netns {there}"))
-            .expect("a veth");
+        let link =
+            "link add eth0 numrxqueues 2 numtxqueues 2 type veth peer name eth0 numrxqueues 2 numtxqueues 2";
+        made.ip(Place::Sender, &format!("{link} netns {there}")).expect("a veth");
         for (place, address) in [(Place::Sender, "10.77.0.1/24"), (Place::Receiver, "10.77.0.2/24")] {
             made.ip(place, &format!("addr add {address} dev eth0")).expect("an address");
             made.ip(place, "link set eth0 up").expect("up");
         }
         let netns = made.path(Place::Sender);
-        let host = Self { made, folder: Captures::new(), netns };
+        let process = process_with_threads();
+        let host = Self { made, folder: Captures::new(), netns, process, has_interrupt: false };
         host.shell(SET);
-        host.folder.write("plan.toml", plan("", CHANGES).as_bytes());
+        host.schedule();
+        host.write_plan(&[]);
         host
+    }
+
+    /// Adds an interrupt to the plan.
+    pub(super) fn with_interrupt(mut self) -> Self {
+        let file = self.folder.path(INTERRUPT_FILE);
+        fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+        fs::write(file, "0\n").expect("there is room");
+        self.has_interrupt = true;
+        self.write_plan(&[INTERRUPT]);
+        self
+    }
+
+    fn write_plan(&self, more: &[(&str, &str, &str)]) {
+        let pid = self.process.id();
+        let scheduled: Vec<(String, &str, &str)> = SCHEDULED
+            .iter()
+            .map(|(what, now, then)| (format!("process {pid} {what}"), *now, *then))
+            .collect();
+        let scheduled = scheduled.iter().map(|(setting, now, then)| (setting.as_str(), *now, *then));
+        let changes: Vec<(&str, &str, &str)> =
+            CHANGES.iter().copied().chain(scheduled).chain(more.iter().copied()).collect();
+        self.folder.write("plan.toml", plan("", &changes).as_bytes());
+    }
+
+    /// Gives all threads of the process the wrong values.
+    fn schedule(&self) {
+        let pid = self.process.id();
+        self.shell(&format!(
+            "renice -n 5 -p $(ls /proc/{pid}/task) >&2 && chrt -a -b -p 0 {pid} && taskset -a -c -p 0-1 {pid}"
+        ));
     }
 
     pub(super) fn shell(&self, line: &str) -> String {
@@ -78,12 +162,24 @@ impl Host {
     }
 
     pub(super) fn show(&self) -> String {
-        self.shell(SHOW)
+        let pid = self.process.id();
+        let threads = format!(
+            "cut -d')' -f2 /proc/{pid}/task/*/stat | cut -d' ' -f18; chrt -a -p {pid}; taskset -a -c -p {pid}"
+        );
+        let interrupt = fs::read_to_string(self.folder.path(INTERRUPT_FILE)).unwrap_or_default();
+        self.shell(&format!("{SHOW}; {threads}")) + &interrupt
     }
 
     /// `slowpath tune …` with a journal of its own.
     pub(super) fn tune(&self, args: &[&str]) -> Command {
         let mut command = slowpath(&self.folder);
+        if self.has_interrupt {
+            let script = "mount --bind irq /proc/irq && exec \"$0\" \"$@\"";
+            let mut apart = Command::new("unshare");
+            apart.args(["-m", "sh", "-c", script]).arg(command.get_program());
+            apart.current_dir(self.folder.path("")).env("NO_COLOR", "1").stdin(Stdio::null());
+            command = apart;
+        }
         command.arg("tune").args(args).args(["--journal", "journal"]);
         command
     }
@@ -157,7 +253,7 @@ pub(super) fn kills() -> u64 {
 #[test]
 #[ignore = "needs root"]
 fn killed_at_any_instant_everything_can_be_reverted() {
-    let host = Host::new();
+    let host = Host::new().with_interrupt();
     let wrong = host.show();
     let apply = host.apply(&[]);
     let begun = Instant::now();
@@ -353,7 +449,7 @@ fn two_at_once_are_refused_with_who_is_at_it() {
     holder.args(["-c", line]).arg(&lock).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut holder = holder.spawn().expect("a shell");
     let mut word = [0; 5];
-    std::io::Read::read_exact(holder.stdout.as_mut().expect("a pipe"), &mut word).expect("it holds the lock");
+    io::Read::read_exact(holder.stdout.as_mut().expect("a pipe"), &mut word).expect("it holds the lock");
     let wrong = host.show();
     let (code, _, err) = host.run(&host.apply(&[]));
     assert_eq!(code, 2);
@@ -395,6 +491,7 @@ fn persisted_sysctls_are_in_a_file_until_reverted() {
     let (code, out, _) = inside(&["tune", "revert"]);
     assert!(out.contains("tcp_sack: 0 again") && out.contains("mtu: the host was restarted since"), "{out}");
     host.shell(SET_BACK);
+    host.schedule();
     assert!(code == 0 && out.contains("90-slowpath-1.conf: removed") && !file.exists(), "{out}");
     // A file that is edited is somebody else's.
     assert_eq!(inside(&["tune", "apply", "plan.toml", "--persist=sysctl.d"]).0, 0);

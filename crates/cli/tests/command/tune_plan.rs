@@ -48,6 +48,26 @@ fn a_capture_and_its_diagnosis_give_the_same_plan() {
     assert!(out.contains("goal = \"1 flow of 192.0.2.2 in -\""), "{out}");
 }
 
+/// A capture does not say which process has read too slowly.
+#[test]
+fn a_larger_share_is_planned_for_the_process_that_is_named() {
+    let folder = Captures::new();
+    let capture = shipped("slow-reader-20mbit-40ms-64k-every-200ms", "receiver");
+    let of = |more: &[&str]| run(&folder, &[&["tune", "plan", &capture, "--as", "receiver"], more].concat());
+    let (code, out, _) = outcome(&of(&[]));
+    assert!(
+        code == 0 && out.contains("the process is not known: `ss -tnp` shows it, and --pid names it"),
+        "{out}"
+    );
+    let pid = std::process::id();
+    let (code, out, err) = outcome(&of(&["--pid", &pid.to_string()]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let setting = out.lines().find(|line| line.starts_with(&format!("setting = \"process {pid}@")));
+    assert!(setting.is_some_and(|line| line.ends_with(" nice\"")) && out.contains("then = \"-5\""), "{out}");
+    let (code, _, err) = outcome(&of(&["--pid", "4194304"]));
+    assert!(code == 2 && err.contains("there is no process 4194304"), "{err}");
+}
+
 /// Of every finding with advice, the plans of both ends say what is done about it, or why nothing is.
 #[test]
 fn no_finding_is_dropped_in_silence() {

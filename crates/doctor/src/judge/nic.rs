@@ -4,8 +4,8 @@ use super::{Examination, FRAMING, HEADERS, percent, together};
 use crate::finding::{Check, Finding, Severity, change, look, set};
 use crate::host::{Interface, Ring};
 use slowpath_model::{Rate, shown};
-use slowpath_remedies::Setting;
-use slowpath_remedies::setting::LinkAttribute;
+use slowpath_remedies::setting::{Cpus, LinkAttribute, Steering};
+use slowpath_remedies::{Change, Fix, Host, Setting, Target};
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     found.extend(exam.host.outgoing().and_then(down));
@@ -265,20 +265,26 @@ fn one_queue(exam: &Examination<'_>, interface: &Interface) -> Option<Finding> {
     let one = interface.receive_queues? == 1 && interface.steered_queues? == 0;
     (asked && one && interface.is_wired() && exam.host.softnet.len() > 1).then_some(())?;
     let name = shown::word(&interface.name);
-    let mask = format!("/sys/class/net/{name}/queues/rx-0/rps_cpus");
+    let cpus = u32::try_from(exam.host.softnet.len()).ok()?;
+    let steer = Change {
+        setting: Setting::Steering { device: interface.name.clone(), queue: 0, what: Steering::Rps },
+        now: Some(Cpus::default().to_string()),
+        then: Cpus::first(cpus).to_string(),
+        target: Target::Exactly,
+    };
     Some(
         Finding::new(
             Check::OneQueue,
             Severity::Hint,
             format!("one CPU handles all packets received on {name}"),
         )
-        .seen(format!("one receive queue, no CPUs in {mask}"))
+        .seen(format!("one receive queue, no CPUs in /sys/class/net/{name}/queues/rx-0/rps_cpus"))
         .because(
             format!("{} in {} connections is much for one CPU.", exam.goal.rate, exam.goal.streams),
             "scaling.rst (RSS, RPS)",
         )
-        .fixed_by(change(format!("ethtool -L {name} combined {}", exam.host.softnet.len())))
-        .fixed_by(change(format!("echo ff > {mask}")).undone_by(format!("echo 0 > {mask}"))),
+        .fixed_by(change(format!("ethtool -L {name} combined {cpus}")))
+        .fixed_by(Fix::of(Host::This, steer)),
     )
 }
 

@@ -5,8 +5,8 @@ use crate::finding::{Check, Finding, Severity, change, look, set};
 use crate::host::{Interface, Queue};
 use slowpath_model::units::duration_text;
 use slowpath_model::{Bytes, Rate, shown};
-use slowpath_remedies::setting::{LIMITED, LinkAttribute};
-use slowpath_remedies::{Fix, Setting};
+use slowpath_remedies::setting::{DEFAULT_QDISC, LIMITED, LinkAttribute};
+use slowpath_remedies::{Change, Fix, Host, Setting, Target};
 use std::time::Duration;
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
@@ -117,7 +117,7 @@ fn shaper(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Optio
                 format!("It sends no faster, and the goal is {}.", exam.goal.rate),
                 "tc-tbf(8), tc-htb(8), tc-cake(8), tc-netem(8)",
             )
-            .fixed_by(change(format!("tc qdisc del dev {name} root"))),
+            .fixed_by(default_root(interface)),
     )
 }
 
@@ -139,8 +139,22 @@ fn flow_rate(exam: &Examination<'_>, interface: &Interface, queue: &Queue) -> Op
             format!("The goal is {} on each of {} connections.", exam.goal.rate_of_each(), exam.goal.streams),
             "tc-fq(8), maxrate",
         )
-        .fixed_by(change(format!("tc qdisc del dev {name} {}", at(queue)))),
+        .fixed_by(removed(interface, queue)),
     )
+}
+
+/// Takes a qdisc away, so that the kernel puts its default in the place.
+fn removed(interface: &Interface, queue: &Queue) -> Fix {
+    match at(queue) {
+        root if root == "root" => default_root(interface),
+        other => change(format!("tc qdisc del dev {} {other}", shown::word(&interface.name))),
+    }
+}
+
+fn default_root(interface: &Interface) -> Fix {
+    let setting = Setting::RootQdisc { device: interface.name.clone() };
+    let (then, target) = (DEFAULT_QDISC.to_owned(), Target::Exactly);
+    Fix::of(Host::This, Change { setting, now: None, then, target })
 }
 
 /// A leftover path emulator.
@@ -157,7 +171,7 @@ fn emulator(interface: &Interface, queue: &Queue) -> Option<Finding> {
         Finding::new(Check::Emulator, Severity::Costs, format!("netem is active on {name}"))
             .seen(format!("qdisc netem on {name}"))
             .because(format!("It {does}: it emulates a path for tests."), "tc-netem(8)")
-            .fixed_by(change(format!("tc qdisc del dev {name} {}", at(queue)))),
+            .fixed_by(removed(interface, queue)),
     )
 }
 

@@ -33,6 +33,20 @@ pub fn of(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<Queue>> {
     Ok(found)
 }
 
+/// The options of an interface's root qdisc as the kernel has them, of a form of each kind (`TCA_OPTIONS`).
+pub fn root_options(netlink: &mut Netlink, interface: u32) -> io::Result<Vec<u8>> {
+    let mut question = vec![0; FIXED_BYTES];
+    question[4..8].copy_from_slice(&interface.to_ne_bytes());
+    let mut found = Vec::new();
+    netlink.dump(RTM_GETQDISC, &question, |message| {
+        if queue(message, interface).is_some_and(|(queue, _)| queue.parent == u32::MAX) {
+            let options = attributes(&message[FIXED_BYTES..]).find(|(kind, _)| *kind == 2);
+            found = options.map_or_else(Vec::new, |(_, options)| options.to_owned());
+        }
+    })?;
+    Ok(found)
+}
+
 /// An HTB class: its number, its parent, and its ceiling in bit/s.
 struct Class {
     handle: u32,

@@ -78,6 +78,69 @@ fn each_kind_has_its_line_and_its_undo() {
             "tc qdisc change dev eth0 parent 1:30 bfifo limit 9",
             "tc qdisc change dev eth0 parent 1:30 bfifo limit 8",
         ),
+        (
+            "qdisc eth0 root",
+            "handle 8001: tbf rate 1mbit burst 10k limit 100k",
+            "fq_codel ecn",
+            "tc qdisc replace dev eth0 root fq_codel ecn",
+            "tc qdisc replace dev eth0 root handle 8001: tbf rate 1000000bit burst 10240 limit 102400",
+        ),
+        (
+            "qdisc eth0 root",
+            "default",
+            "bfifo limit 3000",
+            "tc qdisc replace dev eth0 root bfifo limit 3000",
+            "tc qdisc del dev eth0 root",
+        ),
+        (
+            "rps eth0 rx-0",
+            "none",
+            "0-3,32",
+            "echo 1,0000000f > /sys/class/net/eth0/queues/rx-0/rps_cpus",
+            "echo 0 > /sys/class/net/eth0/queues/rx-0/rps_cpus",
+        ),
+        (
+            "rfs a'b rx-12",
+            "0",
+            "4096",
+            r"echo 4096 > '/sys/class/net/a'\''b/queues/rx-12/rps_flow_cnt'",
+            r"echo 0 > '/sys/class/net/a'\''b/queues/rx-12/rps_flow_cnt'",
+        ),
+        (
+            "xps eth0 tx-1",
+            "1",
+            "none",
+            "echo 0 > /sys/class/net/eth0/queues/tx-1/xps_cpus",
+            "echo 2 > /sys/class/net/eth0/queues/tx-1/xps_cpus",
+        ),
+        (
+            "irq 24 affinity",
+            "0-3",
+            "1",
+            "echo 1 > /proc/irq/24/smp_affinity_list",
+            "echo 0-3 > /proc/irq/24/smp_affinity_list",
+        ),
+        (
+            "process 4711@123 nice",
+            "4711=0 4712=5",
+            "-5",
+            "renice -n -5 -p $(ls /proc/4711/task)",
+            "renice -n 0 -p 4711; renice -n 5 -p 4712",
+        ),
+        (
+            "process 4711 scheduler",
+            "4711=SCHED_OTHER 4712=SCHED_FIFO:7 4713=SCHED_BATCH|SCHED_RESET_ON_FORK",
+            "SCHED_RR 1",
+            "chrt -a -r -p 1 4711",
+            "chrt -o -p 0 4711; chrt -f -p 7 4712; chrt -b -R -p 0 4713",
+        ),
+        (
+            "process 4711 affinity",
+            "0-3",
+            "4711=0 4712=1",
+            "taskset -c -p 0 4711; taskset -c -p 1 4712",
+            "taskset -a -c -p 0-3 4711",
+        ),
     ] {
         let change = change(setting, now, then);
         assert_eq!((change.command().as_str(), change.undo().as_deref()), (command, Some(undo)));
@@ -104,6 +167,22 @@ fn what_is_no_setting_is_refused() {
         "route -6 192.0.2.0/24",
         "qdisc eth0 root netem limit",
         "qdisc eth0 here pfifo limit",
+        "link .. mtu",
+        "rps . rx-0",
+        "rps ../eth0 rx-0",
+        "rps eth0 tx-0",
+        "rps eth0 rx-+1",
+        "rps eth0 rx-../../rx-0",
+        "xps eth0 rx-0",
+        "irq ../24 affinity",
+        "irq -1 affinity",
+        "irq 24 smp_affinity",
+        "process 0 nice",
+        "process self nice",
+        "process 1@ nice",
+        "process 1@+5 nice",
+        "process 1@5@6 nice",
+        "process 1 priority",
     ] {
         let error = text.parse::<Setting>().expect_err(text);
         assert!(error.to_string().contains("write one of"), "{error}");
@@ -120,6 +199,15 @@ fn what_is_no_value_is_refused() {
             "route 192.0.2.9/32",
             &["dev", "via 192.0.2.1", "dev eth0 nexthop", "dev eth0 table 5", "none dev eth0"],
         ),
+        ("rps eth0 rx-0", &["", "ff,", "0-", "3-1", "0; reboot"]),
+        ("rfs eth0 rx-0", &["", "100", "-1", "none"]),
+        ("irq 24 affinity", &["", "none", "0 1"]),
+        ("process 1 nice", &["", "20", "-21", "+5", "1=", "=5", "1=5 2", "0=5", "1=5;reboot"]),
+        (
+            "process 1 scheduler",
+            &["", "other", "SCHED_FIFO", "SCHED_FIFO 0", "SCHED_FIFO 100", "SCHED_OTHER 1", "SCHED_DEADLINE"],
+        ),
+        ("process 1 affinity", &["", "none", "1=none", "0-3 4"]),
     ] {
         let setting: Setting = setting.parse().expect("a setting");
         for value in values {
@@ -231,4 +319,29 @@ fn only_what_advice_changes_is_advised() {
     ] {
         assert!(!advised(setting, then, target).is_advised(peer), "{setting} {then}");
     }
+}
+
+#[test]
+fn threads_are_compared_one_by_one() {
+    let nice: Setting = "process 10@5 nice".parse().expect("a setting");
+    let (old, new) = ("10=0 11=5", "-5");
+    for (found, is_old, is_new, is_either) in [
+        ("10=0 11=5", true, false, true),
+        ("10=-5 11=-5", false, true, true),
+        // A kill in the middle.
+        ("10=-5 11=5", false, false, true),
+        // 11 has ended.
+        ("10=0", true, false, true),
+        // 12 was started later, and inherited from the first.
+        ("10=0 11=5 12=0", true, false, true),
+        ("10=0 11=5 12=-5", false, false, true),
+        ("10=0 11=9", false, false, false),
+    ] {
+        let found_is = |value: &str| nice.is(found, value);
+        assert_eq!((found_is(old), found_is(new)), (is_old, is_new), "{found}");
+        assert_eq!(nice.is_one_of(found, &[old, new]), is_either, "{found}");
+    }
+    assert_eq!((nice.brief("10=0 11=0"), nice.brief("10=0 11=5")), ("0".to_owned(), "10=0 11=5".to_owned()));
+    let rps: Setting = "rps eth0 rx-0".parse().expect("a setting");
+    assert!(rps.is("0-2", "0,1,2") && !rps.is("none", "0"));
 }

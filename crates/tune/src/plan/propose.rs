@@ -2,7 +2,8 @@
 
 use super::{ByHand, MOST_CHANGES, Made, Plan, Planned};
 use slowpath_doctor::Finding;
-use slowpath_remedies::{Change, Target};
+use slowpath_remedies::setting::Process;
+use slowpath_remedies::{Change, Setting, Target};
 
 /// The advice of findings, sorted: what to change, and what to leave to a person.
 #[derive(Default)]
@@ -67,6 +68,17 @@ impl Proposed {
             }
             None if has_room => self.wanted.push((change.clone(), reason.clone())),
             None => self.leave(&change.command(), reason, "a plan has no room for more changes"),
+        }
+    }
+
+    /// Says which process owns the sockets that the advice is about.
+    pub fn know(&mut self, process: Process) {
+        for (change, _) in &mut self.wanted {
+            if let Setting::Process { process: known, .. } = &mut change.setting
+                && *known == Process::UNKNOWN
+            {
+                *known = process;
+            }
         }
     }
 

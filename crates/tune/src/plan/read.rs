@@ -200,6 +200,10 @@ impl Reader<'_> {
                 return None;
             }
         };
+        if setting.is_of_unknown() {
+            self.fault(place, format!("setting: {setting}: write the number of the process in place of PID"));
+            return None;
+        }
         if others.iter().any(|other| other.setting == setting) {
             self.fault(place, format!("setting: {setting} is changed above already; keep one of the two"));
             return None;

@@ -11,7 +11,10 @@ alone. What slowpath cannot take back exactly is in the plan under [[by-hand]] a
 With apply --verify CMD, the plan has to prove itself: CMD runs with the old and the new values in turn, and the plan is kept only if \
 Wilcoxon's signed-rank test shows a gain (95 % confidence). If it does not, or CMD fails, or at Ctrl-C, all of it is taken back.
 
-Exit codes: 0 done; 1 partly: a setting was left alone, or is not as applied, or a plan was verified and not kept; 2 nothing was done, \
+apply --in-lab SCENARIO changes nothing on this host: it runs a scenario of the lab with the old and the new values in turn, and shows \
+by how much the rate differs. Settings that a network namespace does not have are named.
+
+Exit codes: 0 done; 1 partly: a setting was left alone, or is not as applied, or a plan was verified or tried and did not help; 2 nothing was done, \
 or what was done is undone.
 
 Examples:
@@ -20,5 +23,6 @@ Examples:
   slowpath tune plan transfer.pcapng --as receiver --out receiver.toml
   sudo slowpath tune apply plan.toml --for 10min
   sudo slowpath tune apply plan.toml --verify 'scp host:big.iso /dev/null' --keep-if '>=5%'
+  sudo slowpath tune apply plan.toml --in-lab scenario.toml --as receiver
   sudo slowpath tune status
   sudo slowpath tune revert";

@@ -109,9 +109,10 @@ struct ChangeStatus {
     old: String,
     /// Its value after.
     new: String,
-    /// `in-force`, `back`, `drifted`, `unknown`, or `closed` for a plan that is reverted or undone.
+    /// `in-force`, `back`, `drifted`, `unknown`, `gone` (with a process or a network namespace), or `closed` for a plan that is
+    /// reverted or undone.
     force: &'static str,
-    /// Its value, for `drifted`; why it is not known, for `unknown`; null otherwise.
+    /// Its value, for `drifted`; why it is not known, for `unknown`, or gone; null otherwise.
     detail: Option<String>,
 }
 
@@ -208,6 +209,7 @@ impl PlanStatus {
             let (force, detail) = match force {
                 Force::InForce => ("in-force", None),
                 Force::Back => ("back", None),
+                Force::Gone(why) => ("gone", Some((*why).to_owned())),
                 Force::Closed => ("closed", None),
                 Force::Drifted { value } => ("drifted", Some(value.clone())),
                 Force::Unknown { why } => ("unknown", Some(why.clone())),

@@ -3,6 +3,7 @@
 use crate::terminal::Look;
 use slowpath_model::shown;
 use slowpath_model::units::counted;
+use slowpath_remedies::Setting;
 use slowpath_tune::journal::{Changed, Timer};
 use slowpath_tune::{Applied, Entry, Error, Fate, Force, Plan, Reverted, State, utc_text};
 use std::io::{self, Write};
@@ -11,7 +12,12 @@ use std::io::{self, Write};
 const MOST_CLOSED: usize = 5;
 
 fn change_line(changed: &Changed) -> String {
-    format!("{}: {} → {}", changed.setting, changed.old, changed.new)
+    format!("{}: {} → {}", changed.setting, brief(&changed.setting, &changed.old), changed.new)
+}
+
+/// A value as a person reads it: not of each thread, where all have the same.
+fn brief(setting: &str, value: &str) -> String {
+    setting.parse::<Setting>().map_or_else(|_| value.to_owned(), |setting| setting.brief(value))
 }
 
 /// Prints what a plan that was written would change, and what it leaves to a person.
@@ -110,6 +116,7 @@ pub fn reverted(reverted: &Reverted, look: &Look, out: &mut impl Write) -> io::R
 pub(super) fn fates(reverted: &Reverted, look: &Look, out: &mut impl Write) -> io::Result<()> {
     for taken in &reverted.taken {
         let Changed { setting, old, .. } = &taken.change;
+        let old = brief(setting, old);
         let text = match &taken.fate {
             Fate::Restored => format!("{setting}: {old} again"),
             Fate::WasBack => format!("{setting}: was {old} already"),
@@ -217,6 +224,7 @@ fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<(
             _ if matches!(entry.state, State::Verifying { .. }) => "in turn with the old value".to_owned(),
             Force::InForce => "in force".to_owned(),
             Force::Back => "has its old value again".to_owned(),
+            Force::Gone(why) => (*why).to_owned(),
             Force::Closed => continue,
             Force::Drifted { value } => format!("changed by somebody else since, to {value}"),
             Force::Unknown { why } => format!("not known: {why}"),
@@ -231,7 +239,9 @@ pub fn is_in_order(status: &[Result<Entry, Error>]) -> bool {
     status.iter().all(|entry| match entry {
         Ok(entry) => match entry.state {
             _ if entry.has_lost_timer => false,
-            State::Applied => entry.changes.iter().all(|(_, force)| *force == Force::InForce),
+            State::Applied => {
+                entry.changes.iter().all(|(_, force)| matches!(force, Force::InForce | Force::Gone(_)))
+            }
             State::Interrupted => false,
             State::Busy { .. } | State::Verifying { .. } | State::Undone | State::Reverted | State::Gone => {
                 true

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_model::Rate;
 use slowpath_model::units::counted;
-use slowpath_tune::gain::{CONFIDENCE, Measure, Verdict};
+use slowpath_tune::gain::{CONFIDENCE, Gain, Measure, Verdict};
 use slowpath_tune::journal::Side;
-use slowpath_tune::{Ended, ReadingUnit, Verified};
+use slowpath_tune::{Ended, ReadingUnit, Run, Verified, spread};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ pub struct VerifyDocument {
 
 /// A run of the command.
 #[derive(Serialize, JsonSchema)]
-struct MeasuredRun {
+pub(super) struct MeasuredRun {
     /// The values that the settings had: `old` or `new`.
     side: &'static str,
     /// The measurement.
@@ -67,7 +67,7 @@ struct MeasuredRun {
 
 /// The measurements of a side.
 #[derive(Serialize, JsonSchema)]
-struct Summary {
+pub(super) struct Summary {
     /// The number of runs.
     runs: usize,
     /// The median.
@@ -80,7 +80,7 @@ struct Summary {
 
 /// A gain with its interval of confidence.
 #[derive(Serialize, JsonSchema)]
-struct Interval {
+pub(super) struct Interval {
     /// The estimate (Hodges and Lehmann).
     estimate: f64,
     /// The lower end; null with too few runs.
@@ -112,26 +112,12 @@ impl VerifyDocument {
                 ReadingUnit::BitsPerSecond => Some("bit/s"),
                 ReadingUnit::Plain => None,
             },
-            runs: verified
-                .runs
-                .iter()
-                .map(|run| MeasuredRun { side: name(run.side), value: run.reading.value })
-                .collect(),
-            old: Summary::of(verified, Side::Old),
-            new: Summary::of(verified, Side::New),
-            gain: Interval {
-                estimate: verified.gain.estimate,
-                lower: verified.gain.lower,
-                upper: verified.gain.upper,
-                confidence: CONFIDENCE,
-            },
+            runs: verified.runs.iter().map(MeasuredRun::of).collect(),
+            old: Summary::of(&verified.runs, Side::Old),
+            new: Summary::of(&verified.runs, Side::New),
+            gain: Interval::of(&verified.gain),
             wanted: verified.wanted,
-            verdict: match verified.verdict {
-                Verdict::Helped => "helped",
-                Verdict::TooLittle => "too-little",
-                Verdict::Harmed => "harmed",
-                Verdict::CannotTell => "cannot-tell",
-            },
+            verdict: slug(verified.verdict),
             kept: kept.is_some(),
             changes: kept.map_or_else(Vec::new, |kept| kept.changes.iter().map(Change::of).collect()),
             ends: kept.and_then(|kept| kept.ends),
@@ -143,11 +129,33 @@ impl VerifyDocument {
     }
 }
 
+impl MeasuredRun {
+    pub(super) fn of(run: &Run) -> Self {
+        Self { side: name(run.side), value: run.reading.value }
+    }
+}
+
 impl Summary {
-    fn of(verified: &Verified, side: Side) -> Self {
-        let runs = verified.runs.iter().filter(|run| run.side == side).count();
-        let [median, smallest, largest] = verified.spread(side).unwrap_or_default();
+    pub(super) fn of(all: &[Run], side: Side) -> Self {
+        let runs = all.iter().filter(|run| run.side == side).count();
+        let [median, smallest, largest] = spread(all, side).unwrap_or_default();
         Self { runs, median, smallest, largest }
+    }
+}
+
+impl Interval {
+    pub(super) fn of(gain: &Gain) -> Self {
+        Self { estimate: gain.estimate, lower: gain.lower, upper: gain.upper, confidence: CONFIDENCE }
+    }
+}
+
+/// The name of a verdict in JSON.
+pub(super) const fn slug(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Helped => "helped",
+        Verdict::TooLittle => "too-little",
+        Verdict::Harmed => "harmed",
+        Verdict::CannotTell => "cannot-tell",
     }
 }
 
@@ -164,46 +172,57 @@ const fn name(side: Side) -> &'static str {
 /// The errors of `out`.
 pub fn verified(verified: &Verified, look: &Look, out: &mut impl Write) -> io::Result<()> {
     look.strong_paragraph(out, &verdict(verified))?;
-    for side in [Side::Old, Side::New] {
-        let Some(spread) = verified.spread(side) else { continue };
-        let [median, smallest, largest] = spread.map(|value| reading(value, verified.unit()));
-        let runs = verified.runs.iter().filter(|run| run.side == side).count();
-        let runs = counted(runs as u64, "run");
-        writeln!(out, "  {}: median {median}, from {smallest} to {largest} in {runs}", name(side))?;
-    }
+    sides(&verified.runs, out)?;
     match &verified.ended {
         Ended::Kept(applied) => in_force(applied, look, out),
         Ended::TakenBack(reverted) => fates(reverted, look, out),
     }
 }
 
-/// The verdict in a sentence or two.
-fn verdict(verified: &Verified) -> String {
-    let gain = &verified.gain;
+/// Prints each side with its spread.
+pub(super) fn sides(runs: &[Run], out: &mut impl Write) -> io::Result<()> {
+    for side in [Side::Old, Side::New] {
+        let Some(spread) = spread(runs, side) else { continue };
+        let unit = runs.first().map_or(ReadingUnit::Seconds, |run| run.reading.unit);
+        let [median, smallest, largest] = spread.map(|value| reading(value, unit));
+        let runs = runs.iter().filter(|run| run.side == side).count();
+        let runs = counted(runs as u64, "run");
+        writeln!(out, "  {}: median {median}, from {smallest} to {largest} in {runs}", name(side))?;
+    }
+    Ok(())
+}
+
+/// Whether it helped, and by how much.
+pub(super) fn helped(gain: &Gain, verdict: Verdict, measure: Measure, wanted: f64) -> String {
     let between = match gain.lower.zip(gain.upper) {
         Some((lower, upper)) => {
-            let ends = [lower, upper].map(|end| change(end, verified.measure));
+            let ends = [lower, upper].map(|end| change(end, measure));
             format!("{:.0} % confidence: {} to {}", CONFIDENCE * 100.0, ends[0], ends[1])
         }
         None => "too few runs for an interval".to_owned(),
     };
-    let measured = format!("{} ({between})", change(gain.estimate, verified.measure));
-    let (id, kept) = match &verified.ended {
-        Ended::Kept(applied) => (applied.id, "is kept"),
-        Ended::TakenBack(reverted) if reverted.is_whole() => (reverted.id, "is taken back"),
-        Ended::TakenBack(reverted) => (reverted.id, "is taken back, except for what is named below"),
-    };
-    let why = match verified.verdict {
+    let measured = format!("{} ({between})", change(gain.estimate, measure));
+    match verdict {
         Verdict::Helped => format!("it helped: {measured}."),
         Verdict::Harmed => format!("it made things worse: {measured}."),
-        Verdict::TooLittle if verified.wanted > 0.0 => {
-            format!("it helped less than the {} that are wanted: {measured}.", percent(verified.wanted))
+        Verdict::TooLittle if wanted > 0.0 => {
+            format!("it helped less than the {} that are wanted: {measured}.", percent(wanted))
         }
         Verdict::TooLittle => format!("it did not help: {measured}."),
         Verdict::CannotTell => format!(
             "the runs differ too much to tell whether it helps: {measured}. More runs show smaller differences (--runs)."
         ),
+    }
+}
+
+/// The verdict in a sentence or two.
+fn verdict(verified: &Verified) -> String {
+    let (id, kept) = match &verified.ended {
+        Ended::Kept(applied) => (applied.id, "is kept"),
+        Ended::TakenBack(reverted) if reverted.is_whole() => (reverted.id, "is taken back"),
+        Ended::TakenBack(reverted) => (reverted.id, "is taken back, except for what is named below"),
     };
+    let why = helped(&verified.gain, verified.verdict, verified.measure, verified.wanted);
     format!("Plan {id} {kept}: {why}")
 }
 

@@ -76,6 +76,22 @@ fn slips_are_refused_with_line_key_and_fix() {
             "setting = \"sysctl net.ipv4.tcp_rmem\"",
             "is changed above already",
         ),
+        (
+            "sysctl net.ipv4.tcp_rmem\"",
+            "process 1 scheduler\"",
+            "plan.toml:13: then: \"4096 131072 20971520\" is not a policy; write SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, or",
+        ),
+        (
+            "sysctl net.ipv4.tcp_rmem\"",
+            "rps ../sda rx-0\"",
+            "plan.toml:11: setting: \"rps ../sda rx-0\" names no interface; write one of",
+        ),
+        (
+            "sysctl net.ipv4.tcp_rmem\"",
+            "process PID nice\"",
+            "plan.toml:11: setting: process PID nice: write the number of the process in place of PID",
+        ),
+        ("sysctl net.ipv4.tcp_rmem\"", "irq 7 affinity\"", "is not a list of CPUs; write one such as 0-3,8"),
         ("[[by-hand]]", "[by-hand]", "by-hand: write a table for each, under [[by-hand]]"),
         ("[[by-hand]]", "[[by-foot]]", "\"by-foot\" is not a key of a plan"),
         ("[[change]]", "[[change]", "plan.toml:10: "),
@@ -128,7 +144,17 @@ fn change() -> impl Strategy<Value = (Setting, String, String)> {
         let then = format!("via {via} dev eth0 mtu lock 1400 initcwnd {cwnd}");
         (format!("route {to}/{length}"), "none".to_owned(), then)
     });
-    prop_oneof![sysctl, link, queue, offload, route]
+    let cpus = || prop::collection::btree_set(0..300_u32, 1..5);
+    let list =
+        |cpus: std::collections::BTreeSet<u32>| cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let steering = (cpus(), 0..64_u32)
+        .prop_map(move |(cpus, queue)| (format!("rps eth0 rx-{queue}"), "none".to_owned(), list(cpus)));
+    let interrupt = (cpus(), cpus(), 0..500_u32)
+        .prop_map(move |(now, then, number)| (format!("irq {number} affinity"), list(now), list(then)));
+    let process = (1..4_000_000_u32, any::<u64>(), -20..=19_i32).prop_map(|(pid, start, nice)| {
+        (format!("process {pid}@{start} nice"), format!("{pid}=0 {}=5", pid + 1), nice.to_string())
+    });
+    prop_oneof![sysctl, link, queue, offload, route, steering, interrupt, process]
         .prop_map(|(setting, now, then)| (setting.parse::<Setting>().expect("a setting"), now, then))
         .prop_filter("a change changes something", |(setting, now, then)| {
             setting.canonical(now) != setting.canonical(then)
