@@ -480,7 +480,10 @@ impl<'a> Material<'a> {
         if self.overview.queue_shows {
             found.extend(self.no_queue());
         }
-        found.extend(self.retransmitted());
+        // Slow start ends with the first loss.
+        if cause != Cause::SlowStart {
+            found.extend(self.retransmitted());
+        }
     }
 
     /// The most data in flight. If the capture lost ACKs, it can seem to be above the window; then it is unknown.

@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::facts::{Facts, percent, time, times};
 use crate::fix::{counters, route, socket, switch, sysctl};
-use crate::{Advice, Fix, Host};
+use crate::{Advice, Fix, Host, loss_recovery};
 use slowpath_analyses::Evidence;
 use slowpath_model::units::counted;
 
@@ -71,6 +71,16 @@ pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
+    let sent = facts.sent();
+    // Nothing was lost: there is no loss to be removed.
+    if sent.labels.spurious > 0 && sent.labels.retransmission == 0 {
+        let by_timer = sent.timeouts > 0 && sent.timeouts >= sent.recoveries;
+        return if by_timer {
+            loss_recovery::spurious_timeout(facts)
+        } else {
+            loss_recovery::reordering(facts)
+        };
+    }
     let mss = facts.mss();
     let bound = match (facts.loss(), facts.round_trip()) {
         (Some(loss), Some(round_trip)) => {
