@@ -531,7 +531,13 @@ impl Outstanding {
             }
             if front.end > ack {
                 // The rest of it is still under way: its ACK does not show when it arrived.
+                let whole = *front;
                 front.start = ack;
+                if whole.again > 0 && self.transmitted_before(whole.start).is_some_and(|last| last.end <= ack)
+                {
+                    // It was repaired in pieces, of which the first has arrived.
+                    self.count_delivered(&whole);
+                }
                 break;
             }
             newest = Some(front.at);
@@ -603,7 +609,10 @@ impl Outstanding {
             let (len, beyond) = last.map_or((record.len(), record.beyond), |last| (last.len(), last.beyond));
             pattern.lost(record.at, len, beyond, self.full);
         }
-        pattern.left = (pattern.lost - before).saturating_sub(1);
+        // Those of the oldest, one after the other, were lost for one reason, too.
+        let again = if is_over { left.again.into() } else { 0 };
+        pattern.left = (pattern.lost - before).saturating_sub(1) + again;
+        pattern.left = pattern.left.min(pattern.lost.saturating_sub(1));
         pattern
     }
 

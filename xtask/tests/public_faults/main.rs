@@ -12,6 +12,7 @@ mod host_refuses;
 mod in_fragments;
 mod labels;
 mod late;
+mod loss_rules;
 mod own_queue;
 mod paced_writers;
 mod pages;

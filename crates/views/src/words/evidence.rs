@@ -461,4 +461,20 @@ mod tests {
             "the two captures show no packet lost between them in these times or within an RTT before"
         );
     }
+
+    #[test]
+    fn black_hole_through_which_nothing_came_names_no_size_that_arrived() {
+        let lost = |largest_delivered| {
+            let smallest = Bytes::new(1448);
+            evidence(&Evidence::LostAboveSize { lost: 9, smallest, largest_delivered })
+        };
+        assert_eq!(
+            lost(Bytes::ZERO),
+            "each of 9 transmissions of 1448 bytes or more was lost, and no smaller one was sent"
+        );
+        assert_eq!(
+            lost(Bytes::new(300)),
+            "each of 9 transmissions of 1448 bytes or more was lost, and none of 300 or less"
+        );
+    }
 }
