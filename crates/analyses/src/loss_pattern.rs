@@ -37,7 +37,7 @@ pub struct Sides {
 pub struct LossPattern {
     /// Transmissions that were lost.
     pub lost: u32,
-    /// Those of them behind the oldest one, at the end: they may have been lost together.
+    /// Those of them that may have one reason: at the end, nothing that was sent came through any more.
     pub left: u32,
     /// The payload of the smallest of them.
     pub lost_smallest: Option<u32>,

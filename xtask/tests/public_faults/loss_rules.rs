@@ -326,7 +326,7 @@ fn joined(passed: &[Passed]) -> Vec<Passed> {
 fn jumbo_sender_that_fills_the_path_with_smaller_segments_is_not_idle() {
     let taps =
         transfer(Setup { amount: 6_000 * MSS, send_buffer: 300 * MSS, rate: 2_500, ..Setup::default() });
-    for (n, passed) in [&taps.a, &taps.b, &joined(&taps.a), &joined(&taps.b)].into_iter().enumerate() {
+    for passed in [&taps.a, &taps.b, &joined(&taps.a), &joined(&taps.b)] {
         let report = report(&with_jumbo_mss(passed));
         // Until a few flights have shown the size of its segments.
         let idle = share_of(&report, |cause| cause == Cause::SenderIdle);
