@@ -531,13 +531,7 @@ impl Outstanding {
             }
             if front.end > ack {
                 // The rest of it is still under way: its ACK does not show when it arrived.
-                let whole = *front;
                 front.start = ack;
-                if whole.again > 0 && self.transmitted_before(whole.start).is_some_and(|last| last.end <= ack)
-                {
-                    // It was repaired in pieces, of which the first has arrived.
-                    self.count_delivered(&whole);
-                }
                 break;
             }
             newest = Some(front.at);
