@@ -288,6 +288,27 @@ mod tests {
         assert!(costs(true, true), "a timer that expires reduces cwnd");
     }
 
+    /// A probe of the last segment is the first retransmission; so many follow.
+    #[test]
+    fn tail_loss_is_of_few_segments() {
+        let cause = |retransmitted: u32| {
+            let mut episodes = Episodes::default();
+            let [since, at] = [0, 50].map(|millis| Instant::from_nanos(millis * 1_000_000));
+            let nxt = StreamOffset(1_000_000);
+            for nth in 0..retransmitted {
+                let segment =
+                    Segment::new(End::A, Flags::ACK, StreamOffset(999_000 - i64::from(nth) * 1_000), 1_000);
+                let label = Label::Retransmission;
+                let placed = Placed { label, tail: nth == 0, ..Placed::next(0, segment.end()) };
+                episodes.on_retransmission(at, since, &segment, &placed, [false, false], nxt);
+            }
+            episodes.all().next().expect("an episode").cause()
+        };
+        assert_eq!(cause(1), Cause::TailLoss);
+        assert_eq!(cause(thresholds::TAIL_SEGMENTS), Cause::TailLoss);
+        assert_eq!(cause(thresholds::TAIL_SEGMENTS + 1), Cause::FastRecovery, "most of a flight");
+    }
+
     #[test]
     fn timeout_is_not_spurious_if_the_rest_of_the_flight_was_lost() {
         let cause = |episodes: &Episodes| episodes.all().next().expect("an episode").cause();

@@ -188,6 +188,23 @@ mod tests {
         assert!(!is_long(&overview, &with(u32::MAX, 1_000)), "no RTT");
     }
 
+    #[test]
+    fn wait_of_a_program_far_from_the_tap_is_no_queue() {
+        let overview = |unclocked, short_writes| Overview {
+            base_rtt: Some(30_000),
+            unclocked,
+            short_writes,
+            ..Overview::default()
+        };
+        let with = |rtt_min, send_gap_max| Stretch { rtt_min, send_gap_max, ..Stretch::at(Instant::START) };
+        let waits = overview(true, true);
+        assert!(!stood_throughout(&waits, &with(38_000, 20_000)));
+        assert!(stood_throughout(&waits, &with(58_000, 20_000)), "a queue that is longer than the pause");
+        assert!(stood_throughout(&waits, &with(38_000, 5_000)), "no pause");
+        assert!(stood_throughout(&overview(false, true), &with(38_000, 20_000)), "ACKs trigger the sender");
+        assert!(stood_throughout(&overview(true, false), &with(38_000, 20_000)), "long writes");
+    }
+
     /// The RTT becomes six times as long, and afterwards `rtt` of what is in flight.
     fn longer(rtt: impl Fn(u32) -> u32) -> Option<u32> {
         let overview = Overview { base_rtt: Some(20_000), peak_rate: 1e9, ..Overview::default() };
