@@ -340,10 +340,9 @@ impl EndState {
             return Beyond::default();
         }
         let end = segment.end();
-        Beyond {
-            field: peer.last_ack.is_some_and(|(ack, field)| end > ack + u32::from(field)),
-            edge: peer.field_edge.is_some_and(|edge| end > edge),
-        }
+        let field = peer.last_ack.is_some_and(|(ack, field)| end > ack + u32::from(field));
+        // The farthest edge is that of the last ACK or beyond it.
+        Beyond { field, edge: field && peer.field_edge.is_some_and(|edge| end > edge) }
     }
 
     /// What this end acknowledged with its last segment.

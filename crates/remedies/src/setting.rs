@@ -85,7 +85,7 @@ pub enum Setting {
     Process {
         /// The process.
         process: Process,
-        /// What of it.
+        /// Which of its attributes.
         what: Scheduling,
     },
 }

@@ -70,9 +70,9 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let crowded = overview.queued > life / thresholds::POLICER_QUEUED_PART;
     if let Some(rule) = rule.filter(|rule| *rule != Cause::BeyondUnscaledWindow || !crowded) {
         // A sender that has made its segments smaller still has to repair what it sent before.
+        let until = context.ruled_until.unwrap_or(context.last);
         let mut repairing = true;
         for part in &mut parts {
-            let until = context.ruled_until.unwrap_or(context.last);
             repairing &= part.from <= until || is_of_loss(part.cause) && part.cause != Cause::AfterLoss;
             if is_of_loss(part.cause) && part.to >= context.ruled_since && repairing {
                 part.cause = rule;

@@ -481,9 +481,9 @@ pub const RULE_CHANCE: f64 = 1e-4;
 /// this many for each that it drops.
 pub const RULE_LET_THROUGH: u32 = 3;
 
-/// Segments that the tail of a flight has at most, an initial window (RFC 6928): where more are retransmitted behind a probe
-/// of the last one, much more than the tail was lost.
-pub const TAIL_SEGMENTS: u32 = 10;
+/// Segments that the tail of a flight has at most: where more are retransmitted behind a probe of the last one, much more than
+/// the tail was lost.
+pub const TAIL_SEGMENTS: u32 = INITIAL_WINDOW_SEGMENTS;
 
 /// The MSS that every host and path takes (RFC 9293, section 3.7.1): what is smaller fits every MTU.
 pub const DEFAULT_MSS: u32 = 536;

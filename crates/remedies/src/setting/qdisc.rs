@@ -177,9 +177,10 @@ impl RootQdisc {
     /// The words of tc that change `from` into this qdisc.
     fn words(&self, from: Option<&Self>) -> Vec<String> {
         let units = KINDS.iter().find(|(kind, _)| *kind == self.kind).map_or(&[][..], |(_, units)| *units);
-        let handle = self.handle.map(|handle| format!("handle {handle:x}:"));
-        let mut words: Vec<String> =
-            handle.iter().flat_map(|handle| handle.split(' ')).map(str::to_owned).collect();
+        let mut words = Vec::new();
+        if let Some(handle) = self.handle {
+            words.extend(["handle".to_owned(), format!("{handle:x}:")]);
+        }
         words.push(self.kind.to_owned());
         // In the order of the table.
         for (name, unit) in units {

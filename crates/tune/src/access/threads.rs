@@ -109,7 +109,8 @@ fn refused(what: Scheduling, error: io::Error) -> AccessError {
 /// Calls by their numbers: not every libc has them, and some have them do nothing.
 fn call(number: libc::c_long, arguments: [usize; 3]) -> io::Result<usize> {
     let [first, second, third] = arguments;
-    // SAFETY: numbers, and pointers to values of the caller that live until the call returns and are as large as it is told.
+    // SAFETY: the arguments are numbers, or pointers to values of the caller. Those live until the call returns, and have the size
+    // that the call is given.
     let returned = unsafe { libc::syscall(number, first, second, third) };
     usize::try_from(returned).map_err(|_| io::Error::last_os_error())
 }
