@@ -32,7 +32,7 @@ pub const STOPPED_NS: i64 = 400_000_000;
 pub const STOPPED_SHARE: f64 = 0.9;
 
 /// From this part of the time that a queue adds to RTTs, ACKs waited in it alone: if data waits too, its own link is full.
-pub const ACKS_WAY_PART: (u32, u32) = (7, 8);
+pub const ACKS_WAY_PART: (u32, u32) = (4, 5);
 
 /// Below this part of the time that a queue adds to RTTs, data was punctual: it did not wait in that queue.
 pub const PUNCTUAL_PART: u32 = 4;

@@ -69,9 +69,9 @@ fn ack_path_queue(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, RTT in ms, link of the ACKs in kbit/s, packets of its queue.
     let rows = rows(
         set,
-        &[(40, 40, 250, 200, "cubic", PACKETS), (30, 20, 200, 100, "reno", PACKETS)],
+        &[(40, 40, 250, 200, "cubic", PACKETS), (30, 20, 280, 1000, "reno", SUPER)],
         &[(35, 50, 300, 150, "cubic", PACKETS)],
-        &[(45, 30, 220, 250, "reno", PACKETS)],
+        &[(45, 60, 320, 200, "cubic", SUPER)],
     );
     let case = |(rate, rtt, back, packets, cc, offload): (u64, u64, u64, _, _, _)| {
         LabelledCase::new(set, "ack-path-queue", "path/ack-path-queue", mbit(rate), ms(rtt), bulk(5))
