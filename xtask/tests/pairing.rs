@@ -266,7 +266,10 @@ fn clock_offset_and_drift_are_corrected() {
         let tolerance = 1.0 + before.drift_uncertainty_ppm + after.drift_uncertainty_ppm;
         assert!((drift + 80.0).abs() < tolerance, "{}: {before:?} {after:?}", case.display());
         let offset = after.offset_ns - before.offset_ns - 3_700_000_000;
-        assert!(offset.abs() < 500_000, "{}: {offset} ns; {before:?} {after:?}", case.display());
+        // A slow link of the ACKs takes a millisecond or two for each, so that both ways are not alike.
+        let is_alike = !case.to_string_lossy().contains("ack-path-queue");
+        let off = if is_alike { 500_000 } else { 1_000_000 };
+        assert!(offset.abs() < off, "{}: {offset} ns; {before:?} {after:?}", case.display());
         println!(
             "{:60} drift {drift:8.2} offset off by {offset} ns",
             case.file_name().unwrap().to_string_lossy()

@@ -113,6 +113,7 @@ pub struct EndState {
     pub spare_track: Option<Box<Track>>,
     pub stalls: Stalls,
     last_ack: Option<(StreamOffset, u16)>,
+    sack_edges: Option<Box<sack::Edges>>,
     /// The farthest of its ACKs so far, each with its window field.
     field_edge: Option<StreamOffset>,
 }
@@ -484,7 +485,8 @@ impl EndState {
         segment: &Segment,
         me: &mut EndState,
     ) -> u32 {
-        let translated = sack::without_outside(segment, ack, self.outstanding.nxt(), me);
+        let full = self.full_size();
+        let translated = sack::without_outside(segment, ack, self.outstanding.nxt(), full, me);
         let segment = translated.as_ref().unwrap_or(segment);
         let before = self.outstanding.una().plus(self.outstanding.sacked_total());
         let acked = self.outstanding.ack(at, ack, segment);

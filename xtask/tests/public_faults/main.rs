@@ -565,6 +565,19 @@ fn untranslated_sack_blocks_are_reported() {
     }
 }
 
+/// Blocks that stay within what was sent, and begin within segments.
+#[test]
+fn sack_blocks_shifted_within_the_window_are_reported_as_untranslated() {
+    for one_way in DELAYS {
+        for shift in [99, 77_777] {
+            let reported = report(&captures::untranslated(one_way, shift).a);
+            let share = share_of(&reported, |cause| cause == Cause::SackUntranslated);
+            assert!(share > 0.7, "{shift}: {:#?}", reported.main().findings);
+            expect_none(&reported, Cause::SackReneging);
+        }
+    }
+}
+
 #[test]
 fn sack_blocks_of_sent_data_are_not_reported_as_untranslated() {
     let fate = Box::new(losing(at_random(100)));

@@ -43,6 +43,35 @@ fn page(request: Option<i64>, begin: i64) -> Vec<Passed> {
     lines.passed(&handshake())
 }
 
+/// A response of a short header and nine full segments, which fill the initial window, and an RTT later the rest: first a full
+/// segment, then a short one. At the server, or 20 ms from it.
+fn response(at_server: bool) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let later = if at_server { 0 } else { 20_000 };
+    lines.add(60_000 - later, "> P. 1:101(100) ack 1 win 502");
+    let mut flight = |at: i64, start: i64, sizes: &[i64]| {
+        let mut start = start;
+        for (nth, size) in (0i64..).zip(sizes) {
+            let (end, push) = (start + size, if *size < 1_460 { "P" } else { "" });
+            lines.add(at + later + nth, format!("< {push}. {start}:{end}({size}) ack 101 win 509"));
+            start = end;
+        }
+        lines.add(at + 40_000 - later, format!("> . 101:101(0) ack {start} win 502"));
+        start
+    };
+    let next = flight(60_100, 1, &[242, 1_460, 1_460, 1_460, 1_460, 1_460, 1_460, 1_460, 1_460, 1_460]);
+    flight(100_110, next, &[1_460, 520]);
+    lines.passed(&if at_server { handshake_from_afar() } else { handshake() })
+}
+
+/// What the initial window held back is more than a segment: Nagle's algorithm holds back less.
+#[test]
+fn rest_of_a_short_response_does_not_wait_for_nagle() {
+    for at_server in [true, false] {
+        expect_none(&report(&response(at_server)), Cause::NagleDelayedAck);
+    }
+}
+
 #[test]
 fn wait_for_the_first_answer_is_think_time() {
     let answered = report(&page(Some(41_000), 2_600_000));

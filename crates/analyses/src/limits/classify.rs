@@ -73,7 +73,9 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         let mut repairing = true;
         for part in &mut parts {
             repairing &= part.from <= until || is_of_loss(part.cause) && part.cause != Cause::AfterLoss;
-            if is_of_loss(part.cause) && part.to >= context.ruled_since && repairing {
+            // Blocks that fit nothing look like data that was discarded.
+            let is_misread = rule == Cause::SackUntranslated && part.cause == Cause::SackReneging;
+            if (is_of_loss(part.cause) || is_misread) && part.to >= context.ruled_since && repairing {
                 part.cause = rule;
             }
         }
@@ -174,8 +176,9 @@ fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
     overview.never_full = stretches.iter().any(|stretch| pace::never_full(context, stretch));
     overview.unproven = stretches.iter().any(|stretch| stretch.marks.has(Marks::UNPROVEN));
     // A copy and the next segment may be in flight together for a moment.
-    let several = |stretch: &Stretch| if stretch.flight_max > context.mss { stretch.delivered } else { 0 };
-    overview.one_segment = sum(&several) <= sum(&|stretch| stretch.delivered) / thresholds::SELDOM_PART;
+    let sent = |stretch: &Stretch| i64::try_from(stretch.sent()).unwrap_or(i64::MAX);
+    let several = |stretch: &Stretch| if stretch.flight_max > context.mss { sent(stretch) } else { 0 };
+    overview.one_segment = sum(&several) <= sum(&sent) / thresholds::SELDOM_PART;
     overview.one_at_once =
         overview.one_segment && base_rtt.is_some_and(|base| one_at_once(context, stretches, base));
     let read = || stretches.iter().filter(|stretch| stretch.marks.has(Marks::READ));

@@ -24,14 +24,15 @@ pub fn fastest(stretches: &[Stretch]) -> f64 {
     long.filter_map(Stretch::rate).fold(0.0, f64::max)
 }
 
-/// Whether a policer of `policed` bit/s let `stretch` through: at that rate and without a queue, though a full bucket
-/// let the `fastest` through with more. No full link does that.
+/// Whether a policer of `policed` bit/s let `stretch` through, and no full link did: without a queue, and with pauses, or at that
+/// rate though a full bucket let the `fastest` through with more.
 pub fn lets_through(policed: f64, stretch: &Stretch, fastest: f64, overview: &Overview) -> bool {
     let is_policed = |rate: f64| {
         (rate - policed).abs() <= thresholds::STEADY_SPREAD * policed
             && fastest > thresholds::POLICER_ABOVE_RATE * rate
     };
-    stretch.rate().is_some_and(is_policed) && !queue::stood_throughout(overview, stretch)
+    let had_room = queue::pauses(stretch, thresholds::QUEUE_GAP_PART);
+    (had_room || stretch.rate().is_some_and(is_policed)) && !queue::stood_throughout(overview, stretch)
 }
 
 /// Whether the second of two stretches begins to repair a loss.
@@ -47,28 +48,43 @@ fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     if under(|stretch| stretch.under(Hold::Open)) * 2 < under(Stretch::lasted) {
         return None;
     }
-    let mut between: Vec<(f64, f64)> = Vec::new();
-    let mut now = None;
+    let mut between: Vec<Cycle> = Vec::new();
+    let mut now: Option<Cycle> = None;
     for pair in stretches.windows(2) {
-        if let Some((delivered, time)) = &mut now {
-            *delivered += pair[0].delivered as f64;
-            *time += pair[0].lasted() as f64;
+        if let Some(cycle) = &mut now {
+            cycle.delivered += pair[0].delivered as f64;
+            cycle.time += pair[0].lasted() as f64;
         }
         if is_lost_between(pair) {
-            between.extend(now.replace((0.0, 0.0)));
+            let paused = queue::pauses(&pair[0], thresholds::QUEUE_GAP_PART);
+            between.extend(now.replace(Cycle::default()).map(|cycle| Cycle { paused, ..cycle }));
         }
     }
     // The first loss is slow start's, which had a full bucket.
     let between = between.get(1..).filter(|between| between.len() >= thresholds::POLICER_CYCLES)?;
-    let sum = |of: fn(&(f64, f64)) -> f64| between.iter().map(of).sum::<f64>();
-    let (delivered, time) = (sum(|cycle| cycle.0), sum(|cycle| cycle.1));
+    let sum = |of: fn(&Cycle) -> f64| between.iter().map(of).sum::<f64>();
+    let (delivered, time) = (sum(|cycle| cycle.delivered), sum(|cycle| cycle.time));
     let rate = delivered / time;
-    let many = (between.len() as f64 / thresholds::POLICER_MANY_CYCLES).min(1.0);
-    let deviation: f64 = between.iter().map(|(delivered, time)| (delivered - rate * time).abs()).sum();
+    let many = (between.len() as f64 / thresholds::POLICER_MANY_CYCLES).min(1.0).sqrt();
+    let deviation: f64 = between.iter().map(|cycle| (cycle.delivered - rate * cycle.time).abs()).sum();
     let rate = rate * 8e9;
-    (deviation < thresholds::POLICER_CYCLE_SPREAD * many.sqrt() * delivered
-        && overview.peak_rate > thresholds::POLICER_ABOVE_RATE * rate)
-        .then_some(rate)
+    let paused = between.iter().filter(|cycle| cycle.paused).count();
+    // The link has room: it lets more through, or all that was in flight before a loss with a pause.
+    let has_room = overview.peak_rate > thresholds::POLICER_ABOVE_RATE * rate
+        || between.len() >= thresholds::POLICER_PAUSED_CYCLES
+            && paused as f64 >= thresholds::POLICER_PAUSED * between.len() as f64;
+    (deviation < thresholds::POLICER_CYCLE_SPREAD * many * delivered && has_room).then_some(rate)
+}
+
+/// From the repair of one loss to the next loss.
+#[derive(Clone, Copy, Default)]
+struct Cycle {
+    /// In bytes.
+    delivered: f64,
+    /// In nanoseconds.
+    time: f64,
+    /// Whether what was in flight before the loss left a pause in its RTT.
+    paused: bool,
 }
 
 /// With the same window and RTT, a bucket is empty at the same amount in flight each time.
@@ -148,6 +164,19 @@ mod tests {
         assert_eq!(rate(&stretches, &overview(8.4e6, 0)), None, "never more than that rate");
         let life = 20_000_000 * stretches.len() as i64;
         assert_eq!(rate(&stretches, &overview(12e6, life / 2)), None, "behind a queue");
+    }
+
+    #[test]
+    fn losses_on_a_link_with_room_are_a_policer_even_without_a_burst() {
+        let paused = |pause: u32, times: usize| {
+            let of: Vec<&[i64]> = EMPTIED[1..].iter().copied().cycle().take(times).collect();
+            let mut stretches = cycles(&of);
+            stretches.iter_mut().for_each(|stretch| (stretch.rtt_min, stretch.gap_max) = (20_000, pause));
+            rate(&stretches, &overview(8.4e6, 0))
+        };
+        assert!(paused(12_000, 18).is_some());
+        assert_eq!(paused(2_000, 18), None, "as a full link delivers");
+        assert_eq!(paused(12_000, 6), None, "few losses");
     }
 
     #[test]

@@ -421,6 +421,12 @@ pub const POLICER_CYCLES: usize = 3;
 /// random loss 0.15 and more, scripted loss 0.08 and more.
 pub const POLICER_CYCLE_SPREAD: f64 = 0.06;
 
+/// From this part of the losses, what was in flight before each arrived with a pause, so that the link had room.
+pub const POLICER_PAUSED: f64 = 0.75;
+
+/// Intervals between losses needed for that: a radio link leaves pauses too.
+pub const POLICER_PAUSED_CYCLES: usize = 8;
+
 /// Of fewer intervals, the rates are the same by chance more often, and must be more similar: by the square root of how many.
 pub const POLICER_MANY_CYCLES: f64 = 12.0;
 

@@ -256,7 +256,7 @@ pub fn evidence(evidence: &Evidence) -> String {
             format!("RTTs were longer than the shortest by a queue for {} of that time", share(part))
         }
         Evidence::SackOutside { blocks, all } => format!(
-            "{} of the receiver's {} were of data that was never sent",
+            "{} of the receiver's {} fit no data that was sent",
             count(blocks),
             counted(all, "SACK block")
         ),

@@ -41,7 +41,9 @@ impl Track {
         let nagle = &mut self.nagle;
         let is_first = self.acked >= self.sent;
         if is_first {
-            let lets_out = self.prompt == Prompt::Ack && nagle.acked == Some(self.acked);
+            // A full segment is never held back, so that what was begins with a short one.
+            let lets_out =
+                segment.len < self.mss && self.prompt == Prompt::Ack && nagle.acked == Some(self.acked);
             nagle.burst = lets_out.then_some((at, self.sent));
         }
         if !is_short {
