@@ -4,8 +4,9 @@
 
 use crate::entry::{Entry, MOST_TIME, Measure, Pair, Source};
 use serde::{Deserialize, Serialize};
-use slowpath_model::Rate;
+use slowpath_model::{Bytes, Rate};
 use slowpath_tune::advice::{Known, NoNumbers, Numbers, Transfer};
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -86,6 +87,39 @@ pub struct Buffers {
     pub ask_send_bytes: Option<u64>,
 }
 
+/// Computes buffers for the kernel of a host, and remembers them: paths are asked about again and again, with the same values.
+#[derive(Clone, Debug, Default)]
+pub struct Advisor {
+    known: Known,
+    computed: HashMap<(u64, u64, u32), Result<Buffers, NoNumbers>>,
+}
+
+/// The answers that an advisor remembers; then it begins anew.
+const MOST_COMPUTED: usize = 16_384;
+
+impl Advisor {
+    /// Computes for this kernel.
+    pub fn new(known: Known) -> Self {
+        Self { known, computed: HashMap::new() }
+    }
+
+    /// The buffers of `slowpath tune advise` for this rate, RTT and number of connections.
+    fn buffers(&mut self, rate: ExpectedRate, rtt_ns: u64, streams: u32) -> Result<Buffers, NoNumbers> {
+        let key = (rate.bit_per_s, rtt_ns, streams);
+        if let Some(buffers) = self.computed.get(&key) {
+            return buffers.clone();
+        }
+        if self.computed.len() >= MOST_COMPUTED {
+            self.computed.clear();
+        }
+        let (rate, rtt) = (Rate::bits_per_second(rate.bit_per_s), Duration::from_nanos(rtt_ns));
+        let numbers = Numbers::of(Transfer { rate, rtt, streams, memory: None }, &self.known);
+        let buffers = numbers.map(|numbers| Buffers::of(&numbers));
+        self.computed.insert(key, buffers.clone());
+        buffers
+    }
+}
+
 /// Why an answer is not believed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAnswer {
@@ -163,14 +197,14 @@ fn rtt_ns(values: &[Value]) -> Option<u64> {
 }
 
 impl Answer {
-    /// The answer for a path, from all that is known of it. `known` is the kernel whose buffers these will be.
-    pub fn of(pair: Pair, entries: &[Entry], streams: u32, known: &Known, now: u64) -> Self {
+    /// The answer for a path, from all that is known of it.
+    pub fn of(pair: Pair, entries: &[Entry], streams: u32, advisor: &mut Advisor, now: u64) -> Self {
         let values = best(entries, now);
         let streams = streams.clamp(1, MOST_STREAMS);
         let (rate, rtt_ns) = (rate(&values), rtt_ns(&values));
-        let numbers = rate.zip(rtt_ns).map(|(rate, rtt_ns)| numbers(rate, rtt_ns, streams, known));
-        let (buffers, no_buffers) = match numbers {
-            Some(Ok(numbers)) => (Some(Buffers::of(&numbers)), None),
+        let computed = rate.zip(rtt_ns).map(|(rate, rtt_ns)| advisor.buffers(rate, rtt_ns, streams));
+        let (buffers, no_buffers) = match computed {
+            Some(Ok(buffers)) => (Some(buffers), None),
             Some(Err(why)) => (None, Some(why.to_string())),
             None => (None, None),
         };
@@ -255,12 +289,6 @@ impl Answer {
     }
 }
 
-/// The numbers of `slowpath tune advise` for this rate and RTT.
-fn numbers(rate: ExpectedRate, rtt_ns: u64, streams: u32, known: &Known) -> Result<Numbers, NoNumbers> {
-    let rate = Rate::bits_per_second(rate.bit_per_s);
-    Numbers::of(Transfer { rate, rtt: Duration::from_nanos(rtt_ns), streams, memory: None }, known)
-}
-
 impl Buffers {
     fn of(numbers: &Numbers) -> Self {
         Self {
@@ -269,8 +297,8 @@ impl Buffers {
             window_bytes: numbers.window.get(),
             receive_bytes: numbers.receive.limit.get(),
             send_bytes: numbers.send.limit.get(),
-            ask_receive_bytes: numbers.receive.ask.map(slowpath_model::Bytes::get),
-            ask_send_bytes: numbers.send.ask.map(slowpath_model::Bytes::get),
+            ask_receive_bytes: numbers.receive.ask.map(Bytes::get),
+            ask_send_bytes: numbers.send.ask.map(Bytes::get),
         }
     }
 }
@@ -294,7 +322,7 @@ mod tests {
     }
 
     fn answer(entries: &[Entry]) -> Answer {
-        Answer::of(pair(), entries, 1, &known(), NOW)
+        Answer::of(pair(), entries, 1, &mut Advisor::new(known()), NOW)
     }
 
     #[test]
@@ -360,9 +388,25 @@ mod tests {
         let entries =
             [entry(NOW, Measure::RttMin, 40_000_000), entry(NOW, Measure::Available, 1_000_000_000)];
         let old = Known { release: "2.0.36".to_owned(), ..known() };
-        let answer = Answer::of(pair(), &entries, 1, &old, NOW);
+        let answer = Answer::of(pair(), &entries, 1, &mut Advisor::new(old), NOW);
         assert!(answer.no_buffers.is_some_and(|why| why.contains("2.0.36")));
         assert_eq!(answer.buffers, None);
+    }
+
+    #[test]
+    fn remembered_buffers_are_those_of_their_numbers() {
+        let mut advisor = Advisor::new(known());
+        let mut buffers = |rate, rtt, streams| {
+            let entries = [entry(NOW, Measure::RttMin, rtt), entry(NOW, Measure::Available, rate)];
+            let answer = Answer::of(pair(), &entries, streams, &mut advisor, NOW);
+            let fresh = Answer::of(pair(), &entries, streams, &mut Advisor::new(known()), NOW);
+            assert_eq!(answer, fresh);
+            answer.buffers.expect("buffers").product_bytes
+        };
+        let first = buffers(100_000_000, 10_000_000, 1);
+        assert_eq!(buffers(200_000_000, 10_000_000, 1), 2 * first);
+        assert_eq!(buffers(100_000_000, 30_000_000, 3), 3 * first);
+        assert_eq!(buffers(100_000_000, 10_000_000, 1), first);
     }
 
     #[test]

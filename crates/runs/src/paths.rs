@@ -4,7 +4,7 @@ use crate::input::{self, Input, Progress};
 use crate::values::addresses;
 use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_model::Bytes;
-use slowpath_paths::answer::Answer;
+use slowpath_paths::answer::{Advisor, Answer};
 use slowpath_paths::client::{AskError, Place, ask};
 use slowpath_paths::entry::{Entry, Pair, Source};
 use slowpath_paths::learned;
@@ -98,7 +98,7 @@ pub fn answers(
     from: Option<&str>,
     streams: u32,
 ) -> Result<Vec<Answer>, PathsError> {
-    let (store, known, now) = (Store::open_existing(file)?, known(), now());
+    let (store, mut advisor, now) = (Store::open_existing(file)?, Advisor::new(known()), now());
     let pairs = match host {
         Some(host) => {
             let pairs = store.pairs(&question(host, from, streams)?)?;
@@ -109,7 +109,7 @@ pub fn answers(
         }
         None => store.all()?,
     };
-    let answer = |pair| Ok(Answer::of(pair, &store.entries(pair)?, streams, &known, now));
+    let answer = |pair| Ok(Answer::of(pair, &store.entries(pair)?, streams, &mut advisor, now));
     pairs.into_iter().map(answer).collect()
 }
 
@@ -272,7 +272,7 @@ fn one(
         return Err(ended_by.unwrap_or(ProbeError::Silent).into());
     }
     store.record(&entries, now)?;
-    let answer = Answer::of(pair, &store.entries(pair)?, 1, &known(), now);
+    let answer = Answer::of(pair, &store.entries(pair)?, 1, &mut Advisor::new(known()), now);
     Ok(MeasuredPath { entries, answer, cost, left, ended_by })
 }
 

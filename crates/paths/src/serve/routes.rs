@@ -1,6 +1,7 @@
 //! What can be asked. `openapi.json` describes it, and `tests/api.rs` compares the two.
 
 use super::access::{Denied, Does, Peer, Token, decide};
+use crate::answer::Advisor;
 use crate::client::Report;
 use crate::entry::Entry;
 use crate::store::{Question, Store, StoreError};
@@ -31,8 +32,8 @@ const MOST_LISTED: usize = 1000;
 struct Shared {
     reader: Mutex<Store>,
     writer: Mutex<Store>,
+    advisor: Mutex<Advisor>,
     token: Option<Token>,
-    known: Known,
 }
 
 /// Why a request fails.
@@ -74,7 +75,8 @@ impl From<JsonRejection> for Failure {
 /// All routes.
 pub fn router(reader: Store, writer: Store, token: Option<Token>, known: Known) -> Router {
     let (reader, writer) = (Mutex::new(reader), Mutex::new(writer));
-    let shared = Arc::new(Shared { reader, writer, token, known });
+    let advisor = Mutex::new(Advisor::new(known));
+    let shared = Arc::new(Shared { reader, writer, advisor, token });
     Router::new()
         .route("/v1/answer", get(answer))
         .route("/v1/paths", get(paths))
@@ -172,7 +174,10 @@ fn read<T>(shared: &Shared, what: impl FnOnce(&Store) -> Result<T, StoreError>) 
 
 async fn answer(State(shared): State<Arc<Shared>>, query: Query_) -> Result<Response, Failure> {
     let question = query?.question()?;
-    let answer = read(&shared, |store| store.answer(&question, &shared.known, now()))?;
+    let answer = read(&shared, |store| {
+        let mut advisor = shared.advisor.lock().unwrap_or_else(PoisonError::into_inner);
+        store.answer(&question, &mut advisor, now())
+    })?;
     Ok(Json(answer.ok_or_else(nothing)?).into_response())
 }
 

@@ -10,10 +10,9 @@ mod tests;
 
 pub use spending::Spent;
 
-use crate::answer::Answer;
+use crate::answer::{Advisor, Answer};
 use crate::entry::{BadEntry, Entry, Measure, Pair, Source};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior, params};
-use slowpath_tune::advice::Known;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -231,9 +230,14 @@ impl Store {
     ///
     /// # Errors
     /// If the database cannot be read, or is damaged.
-    pub fn answer(&self, question: &Question, known: &Known, now: u64) -> Result<Option<Answer>, StoreError> {
+    pub fn answer(
+        &self,
+        question: &Question,
+        advisor: &mut Advisor,
+        now: u64,
+    ) -> Result<Option<Answer>, StoreError> {
         let Some(pair) = self.pairs(question)?.first().copied() else { return Ok(None) };
-        Ok(Some(Answer::of(pair, &self.entries(pair)?, question.streams, known, now)))
+        Ok(Some(Answer::of(pair, &self.entries(pair)?, question.streams, advisor, now)))
     }
 
     /// Forgets these paths, and returns how many were there.

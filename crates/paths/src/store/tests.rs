@@ -1,6 +1,7 @@
 //! The store against a simple map, and what it does with a bad file.
 
 use super::{Limits, Question, Spent, Store, StoreError};
+use crate::answer::Advisor;
 use crate::entry::{Entry, Measure, Pair, Source};
 use proptest::prelude::*;
 use slowpath_model::Bytes;
@@ -158,7 +159,7 @@ fn newest_path_answers_unless_an_address_is_asked_for() {
     let to = vec![pair(1, 1).to, pair(1, 9).to];
     let mut question = Question { to, ..Question::default() };
     let from = |store: &Store, question: &Question| {
-        let answer = store.answer(question, &Default::default(), NOW).expect("read");
+        let answer = store.answer(question, &mut Advisor::default(), NOW).expect("read");
         answer.map(|answer| answer.from)
     };
     assert_eq!(from(&store, &question), Some(pair(1, 1).from));
@@ -196,7 +197,7 @@ fn values_that_somebody_else_wrote_are_reported_as_damage() {
         let other = rusqlite::Connection::open(folder.path().join("paths.db")).expect("the database");
         other.execute(change, []).expect("changed");
         let question = Question { to: vec![entry.to], ..Question::default() };
-        let error = store.answer(&question, &Default::default(), NOW).expect_err("it is damaged");
+        let error = store.answer(&question, &mut Advisor::default(), NOW).expect_err("it is damaged");
         assert!(matches!(&error, StoreError::Damaged(why) if why.contains(what)), "{error}");
         other.execute("DELETE FROM pair", []).expect("emptied");
         other.execute("DELETE FROM entry", []).expect("emptied");

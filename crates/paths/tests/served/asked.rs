@@ -2,7 +2,7 @@
 
 use crate::{Server, TOKEN, known, measured, now, pair};
 use slowpath_paths::Token;
-use slowpath_paths::answer::Answer;
+use slowpath_paths::answer::{Advisor, Answer};
 use slowpath_paths::client::{AskError, MOST_ANSWER, PATIENCE, Place, Report, ask, report};
 use slowpath_paths::entry::Measure;
 use slowpath_paths::store::Question;
@@ -21,7 +21,7 @@ fn client_gets_what_the_store_computes() {
     let server = Server::start(&entries, None);
     for place in server.places() {
         let answer = ask(&place, &question(7), None).expect("an answer").expect("it is known");
-        assert_eq!(answer, Answer::of(pair(7), &entries, 2, &known(), answer.at));
+        assert_eq!(answer, Answer::of(pair(7), &entries, 2, &mut Advisor::new(known()), answer.at));
         assert_eq!(answer.rtt(), Some(Duration::from_millis(40)));
         assert_eq!(answer.expected_rate().map(|rate| rate.get()), Some(95_000_000));
         assert!(answer.buffers.is_some_and(|buffers| buffers.window_bytes > 95_000_000 / 8 / 25 / 2));
@@ -89,7 +89,7 @@ fn http(body: &str) -> Vec<u8> {
 #[test]
 fn hostile_server_is_refused_in_bounded_time_and_memory() {
     let entries = measured(pair(7), now());
-    let good = Answer::of(pair(7), &entries, 2, &known(), now());
+    let good = Answer::of(pair(7), &entries, 2, &mut Advisor::new(known()), now());
     let text = serde_json::to_string(&good).expect("JSON");
     assert_eq!(faced(&http(&text), false).expect("an answer"), Some(good.clone()));
     let bad = |text: &str| matches!(faced(&http(text), false), Err(AskError::Bad { .. }));
@@ -131,7 +131,7 @@ fn server_that_stalls_is_left_in_time() {
 }
 
 #[test]
-fn loss_and_rtt_of_a_path_are_found_by_measure() {
+fn rate_of_the_link_is_trusted_longer_than_what_traffic_leaves() {
     let server = Server::start(&measured(pair(7), now() - 7200), None);
     let [unix, _] = server.places();
     let answer = ask(&unix, &question(7), None).expect("an answer").expect("it is known");
