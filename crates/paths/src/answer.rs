@@ -233,11 +233,6 @@ impl Answer {
         self.rtt_ns.map(Duration::from_nanos)
     }
 
-    /// Whether nothing of it is trusted any more.
-    pub fn is_old(&self) -> bool {
-        !self.values.iter().any(|value| value.trusted)
-    }
-
     /// Refuses an answer that nobody would compute: a store may lie. What is believed is in the range of real paths and kernels, about
     /// a host that was asked for, and does not contradict itself.
     ///
@@ -359,7 +354,7 @@ mod tests {
             entry(NOW - 3600, Measure::Available, 100_000_000),
         ];
         let answer = answer(&entries);
-        assert!(answer.is_old());
+        assert!(!answer.values.iter().any(|value| value.trusted));
         assert_eq!(
             (answer.values.len(), answer.rate, answer.rtt_ns, &answer.buffers),
             (2, None, None, &None)

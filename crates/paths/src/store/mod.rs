@@ -37,7 +37,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 4,096 paths with 32 values of each measure, of 90 days: 42 MB if all of them are there (`tests/speed.rs`).
+    /// 4,096 paths with 32 values of each measure, of 90 days: 62 MB if all of them are there (`tests/served/speed.rs`).
     fn default() -> Self {
         Self { pairs: 4096, history: 32, age: crate::entry::MOST_TRUST }
     }

@@ -222,3 +222,27 @@ fn budget_is_taken_before_it_is_spent_and_is_new_each_day() {
     store.give_back(path, budget, noon).expect("given back");
     assert_eq!(store.take(path, budget, noon + 43_200).expect("nothing"), Spent::default());
 }
+
+#[test]
+fn two_writers_lose_nothing() {
+    const EACH: u64 = 100;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("paths.db");
+    // Both create it, or find the other's.
+    let write = |number: u8| {
+        let mut store = Store::open(&file).expect("the store");
+        for time in 0..EACH {
+            let path = pair(number, u8::try_from(time).expect("few"));
+            let entry = Entry::new(path, NOW - time, Source::Probe, Measure::Mtu, 1500);
+            assert_eq!(store.record(&[entry], NOW).expect("recorded"), 1);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| write(1));
+        scope.spawn(|| write(2));
+    });
+    let store = Store::open_existing(&file).expect("the store");
+    let pairs = store.all().expect("paths");
+    assert_eq!(pairs.len() as u64, 2 * EACH);
+    assert!(pairs.iter().all(|pair| store.entries(*pair).is_ok_and(|all| all.len() == 1)));
+}

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// How long look-ups are counted.
 const TIME: Duration = Duration::from_secs(3);
-/// Look-ups a second that the server gives at the least, also in an unoptimised build.
-const LEAST: f64 = 1000.0;
+/// Look-ups a second that the server gives at the least, also in an unoptimised build and next to other tests.
+const LEAST: f64 = 500.0;
 
 /// Asks on one connection again and again; returns how often it was answered.
 fn lookups(mut stream: impl Read + Write, until: Instant) -> u64 {

@@ -85,20 +85,17 @@ fn print_answer(answer: &Answer, look: &Look, out: &mut impl Write) -> io::Resul
         (Some(rate), Some(rtt)) => format!("expect {rate} over {}", duration(rtt)),
         (Some(rate), None) => format!("expect {rate}; no RTT is known"),
         (None, Some(rtt)) => format!("RTT {}; no rate is known", duration(rtt)),
-        (None, None) if answer.is_old() => "nothing that is known is trusted any more".to_owned(),
+        (None, None) if answer.values.iter().any(|value| value.measure < Measure::Loss) => {
+            "neither rate nor RTT is trusted any more".to_owned()
+        }
         (None, None) => "neither rate nor RTT is known".to_owned(),
     };
     look.strong_paragraph(out, &format!("{}: {expects}.", answer.pair()))?;
-    let rows: Vec<Vec<String>> = answer
-        .values
-        .iter()
-        .map(|one| {
-            let old = if one.trusted { "" } else { ", no longer trusted" };
-            let from = format!("{}, {}{old}", one.source.slug(), age(one.at, answer.at));
-            vec![format!("  {}", name(one.measure)), value(one.measure, one.value), from]
-        })
-        .collect();
-    align(&rows, out)?;
+    for one in &answer.values {
+        let (name, value, source) = (name(one.measure), value(one.measure, one.value), one.source.slug());
+        let old = if one.trusted { "" } else { ", no longer trusted" };
+        writeln!(out, "  {name:<11}  {value:>11}  {source}, {}{old}", age(one.at, answer.at))?;
+    }
     if let Some(buffers) = &answer.buffers {
         print_buffers(buffers, answer.streams, look, out)?;
     }
