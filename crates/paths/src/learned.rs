@@ -6,9 +6,11 @@
 use crate::entry::{Entry, Measure, PARTS, Pair, Source};
 use slowpath_analyses::Cause;
 use slowpath_analyses::report::FlowReport;
-use slowpath_model::{Rate, Vantage, nanos};
+use slowpath_model::{IcmpKind, Instant, Rate, Vantage, nanos};
 use slowpath_probe::findings::Found;
 use slowpath_probe::measure::{Bound, Direction};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// The part of a flow's life that the path has to be its limit for its rate to be what the path leaves.
@@ -75,31 +77,107 @@ pub fn of_probe(found: &Found, here: IpAddr, there: IpAddr, at: u64) -> Vec<Entr
     learned.entries
 }
 
-/// What a flow shows of the path from its sender to its receiver. `epoch` is the start of the recording, in seconds since 1970.
-pub fn of_flow(flow: &FlowReport, epoch: u64, source: Source) -> Vec<Entry> {
-    let [from, to] = [flow.sender, !flow.sender].map(|end| flow.key.endpoint(end).address);
-    let after = u64::try_from(flow.last.nanos()).unwrap_or_default() / 1_000_000_000;
-    let at = epoch.saturating_add(after);
-    let mut learned = Learned { pair: Pair::new(from, to), at, source, entries: Vec::new() };
-    let (main, measures) = (flow.main(), &flow.main().measures);
-    let both = flow.vantage.to_a.zip(flow.vantage.to_b).map(|(a, b)| a + b);
-    learned.learn_both_ways(Measure::RttMin, both.map(nanos));
-    // Next to the sender, from a segment to its ACK is the whole path.
-    let is_at_sender = flow.vantage.vantage == Vantage::At(flow.sender);
-    learned.learn_both_ways(Measure::Rtt, measures.rtt_by_ack.mean.filter(|_| is_at_sender).map(nanos));
-    if measures.unique_bytes.get() >= LEAST_BYTES {
-        let by_path = main.findings.iter().filter(|finding| PATH_RATES.contains(&finding.cause));
-        let share: f64 = by_path.map(|finding| finding.share).sum();
-        let measure = if share >= PATH_LIMITED { Measure::Available } else { Measure::Delivered };
-        learned.learn(measure, measures.goodput.map(Rate::get));
+/// What the flows of a recording show of their paths.
+pub struct Transfers {
+    /// The start of the recording, in seconds since 1970.
+    epoch: u64,
+    source: Source,
+    entries: Vec<Entry>,
+    /// The rates of large flows: those of one path share it while they overlap.
+    rates: BTreeMap<Pair, Vec<FlowRate>>,
+}
+
+/// A flow's rate, and when it had it.
+#[derive(Clone, Copy)]
+struct FlowRate {
+    first: Instant,
+    last: Instant,
+    bit_per_s: u64,
+    /// Whether the path was its limit.
+    is_of_path: bool,
+}
+
+/// Of more flows of one path, those with the highest rates count.
+const MOST_TOGETHER: usize = 256;
+
+impl Transfers {
+    /// None so far.
+    pub fn new(epoch: u64, source: Source) -> Self {
+        Self { epoch, source, entries: Vec::new(), rates: BTreeMap::new() }
     }
-    // What the capture missed may be what was lost.
-    if measures.data_segments() >= LEAST_SEGMENTS && measures.unseen_gaps == 0 {
-        let share = measures.lost_share().unwrap_or(0.0);
-        learned.learn(Measure::Loss, Some((share * PARTS as f64).round() as u64));
+
+    /// Adds what a flow shows of the path from its sender to its receiver.
+    pub fn add(&mut self, flow: &FlowReport) {
+        let [from, to] = [flow.sender, !flow.sender].map(|end| flow.key.endpoint(end).address);
+        let (pair, at) = (Pair::new(from, to), self.at(flow.last));
+        let mut learned = Learned { pair, at, source: self.source, entries: Vec::new() };
+        let (main, measures) = (flow.main(), &flow.main().measures);
+        let has = |cause| main.findings.iter().any(|finding| finding.cause == cause);
+        let both = flow.vantage.to_a.zip(flow.vantage.to_b).map(|(a, b)| a + b);
+        learned.learn_both_ways(Measure::RttMin, both.map(nanos));
+        // Next to the sender, from a segment to its ACK is the whole path.
+        let is_at_sender = flow.vantage.vantage == Vantage::At(flow.sender);
+        learned.learn_both_ways(Measure::Rtt, measures.rtt_by_ack.mean.filter(|_| is_at_sender).map(nanos));
+        // What the capture missed may be what was lost, and a receiver that reneges has data sent again that arrived.
+        let is_seen = measures.unseen_gaps == 0 && !has(Cause::SackReneging);
+        if measures.data_segments() >= LEAST_SEGMENTS && is_seen {
+            let share = measures.lost_share().unwrap_or(0.0);
+            learned.learn(Measure::Loss, Some((share * PARTS as f64).round() as u64));
+        }
+        learned.learn(Measure::Mtu, packet_bytes(flow).filter(|_| !has(Cause::MtuBlackHole)));
+        self.entries.append(&mut learned.entries);
+        if let Some(goodput) = measures.goodput.filter(|_| measures.unique_bytes.get() >= LEAST_BYTES) {
+            let by_path = main.findings.iter().filter(|finding| PATH_RATES.contains(&finding.cause));
+            let share: f64 = by_path.map(|finding| finding.share).sum();
+            let (first, last, bit_per_s) = (flow.first, flow.last, goodput.get());
+            let rates = self.rates.entry(pair).or_default();
+            rates.push(FlowRate { first, last, bit_per_s, is_of_path: share >= PATH_LIMITED });
+            if rates.len() >= 2 * MOST_TOGETHER {
+                keep_fastest(rates);
+            }
+        }
     }
-    learned.learn(Measure::Mtu, packet_bytes(flow));
-    learned.entries
+
+    /// All that the flows show.
+    pub fn finish(mut self) -> Vec<Entry> {
+        for (pair, mut rates) in std::mem::take(&mut self.rates) {
+            keep_fastest(&mut rates);
+            let mut learned = Learned { pair, at: 0, source: self.source, entries: Vec::new() };
+            for rate in &rates {
+                learned.at = self.at(rate.last);
+                if rate.is_of_path {
+                    learned.learn(Measure::Available, together(rate, &rates));
+                } else {
+                    learned.learn(Measure::Delivered, Some(rate.bit_per_s));
+                }
+            }
+            // Of those that ended in one second, the one with the highest rate counts.
+            learned.entries.sort_by_key(|entry| (entry.at, entry.value));
+            self.entries.append(&mut learned.entries);
+        }
+        self.entries
+    }
+
+    /// Seconds since 1970.
+    fn at(&self, last: Instant) -> u64 {
+        self.epoch.saturating_add(u64::try_from(last.nanos()).unwrap_or_default() / 1_000_000_000)
+    }
+}
+
+fn keep_fastest(rates: &mut Vec<FlowRate>) {
+    rates.sort_by_key(|rate| (Reverse(rate.bit_per_s), rate.first, rate.last));
+    rates.truncate(MOST_TOGETHER);
+}
+
+/// What all flows of a path carried while this one lasted, if each had the same rate all the time.
+fn together(of: &FlowRate, all: &[FlowRate]) -> Option<u64> {
+    let lasted = of.last.since(of.first).map(nanos)?;
+    let carried = all.iter().filter_map(|other| {
+        let overlap = other.last.min(of.last).since(other.first.max(of.first)).map(nanos)?;
+        Some(u128::from(other.bit_per_s) * u128::from(overlap))
+    });
+    let rate = carried.sum::<u128>().checked_div(u128::from(lasted))?;
+    u64::try_from(rate).ok()
 }
 
 /// The length of the flow's full packets, where they are known not to be super-packets.
@@ -108,9 +186,13 @@ fn packet_bytes(flow: &FlowReport) -> Option<u64> {
     let [a, b] = [&flow.directions[0], &flow.directions[1]].map(|direction| direction.measures.options);
     let (a, b) = a.zip(b)?;
     let mss = a.mss?.min(b.mss?);
-    let is_known = measures.data_packets >= LEAST_PACKETS && measures.mss_seen <= mss.into();
+    let options = if a.timestamps && b.timestamps { 12 } else { 0 };
+    // Shorter ones are those of an application that writes little at a time. Where a path takes less, what was sent at first did not
+    // pass.
+    let is_full = measures.mss_seen <= mss.into() && measures.mss_seen + options >= mss.into();
+    let is_too_big = matches!(measures.unusual().icmp_kind, Some(IcmpKind::PacketTooBig { .. }));
     // IPv4 20 or IPv6 40, TCP 20, timestamps 12 (RFC 7323, appendix A).
     let ip = if flow.key.a.address.is_ipv4() { 20 } else { 40 };
-    let headers = ip + 20 + if a.timestamps && b.timestamps { 12 } else { 0 };
-    is_known.then(|| u64::from(measures.mss_seen) + headers)
+    let is_known = is_full && !is_too_big && measures.data_packets >= LEAST_PACKETS;
+    is_known.then(|| u64::from(measures.mss_seen + options + 20 + ip))
 }

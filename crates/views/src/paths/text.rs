@@ -118,7 +118,8 @@ fn print_buffers(buffers: &Buffers, streams: u32, look: &Look, out: &mut impl Wr
         Bytes::new(buffers.send_bytes),
     );
     look.paragraph(out, "", &text)?;
-    if let (Some(receive), Some(send)) = (buffers.ask_receive_bytes, buffers.ask_send_bytes) {
+    let asks = buffers.ask_receive_bytes.zip(buffers.ask_send_bytes);
+    if let Some((receive, send)) = asks.filter(|(receive, send)| receive.min(send) > &0) {
         let text = format!(
             "A program that sets its buffers itself asks for SO_RCVBUF {receive} and SO_SNDBUF {send}."
         );
