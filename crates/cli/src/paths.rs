@@ -71,7 +71,7 @@ enum What {
     },
     /// Learn from the transfers of captures and recordings
     Import {
-        /// The captures, or folders from `slowpath run --record`
+        /// The captures, files from `slowpath diagnose --live --raw`, or folders from `slowpath run --record`
         #[arg(required = true, value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,
     },
@@ -149,6 +149,7 @@ pub fn run(Paths { what, store, json }: &Paths, console: &Console) -> anyhow::Re
             )?;
         }
         What::Serve { listen, socket, token } => {
+            anyhow::ensure!(!json, "--json: a server has no result");
             let interrupt = Interrupt::listen()?;
             let serving = ServingStore { store, listen: *listen, socket, token: token.as_deref() };
             // A closed standard output does not stop the server.

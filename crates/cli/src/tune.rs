@@ -15,7 +15,7 @@ use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_runs::file::{self, Changes};
 use slowpath_runs::in_lab::{self, try_plan};
-use slowpath_runs::planning::advised;
+use slowpath_runs::planning::{Diagnosed, advised};
 use slowpath_runs::values::{STREAMS, amount, gain, lasting, rate, rtt};
 use slowpath_tune::advice::{self, Numbers};
 use slowpath_tune::gain::{FEWEST_PAIRS, MOST_PAIRS, Measure};
@@ -137,7 +137,7 @@ impl Planning {
             }
         };
         let path = Path::new(file);
-        let (flows, read) = advised(path, &|| recording::progress(path, console))?;
+        let Diagnosed { flows, read } = advised(path, &|| recording::progress(path, console))?;
         read.iter().for_each(|(input, stamps)| recording::warn_of(&Recording::of(input, stamps)));
         Ok(examine_advised(netns, file, &flows, here, self.pid, self.hints)?)
     }

@@ -2,7 +2,7 @@
 //!
 //! Buffers are computed by [`slowpath_tune::advice`], as `slowpath tune advise` does.
 
-use crate::entry::{Entry, MOST_TIME, Measure, Pair, Source};
+use crate::entry::{Entry, MOST_TIME, Measure, Pair, Question, Source};
 use serde::{Deserialize, Serialize};
 use slowpath_model::{Bytes, Rate};
 use slowpath_tune::advice::{Known, NoNumbers, Numbers, Transfer};
@@ -126,9 +126,12 @@ pub enum BadAnswer {
     /// Its form is another.
     #[error("its form is {0:?}, not {FORM:?}")]
     Form(String),
-    /// It is about another host.
+    /// It is about other hosts.
     #[error("it is about {0}, which was not asked for")]
-    OtherHost(IpAddr),
+    OtherPath(Pair),
+    /// It is for another number of connections.
+    #[error("it is for {0} connections, which were not asked for")]
+    OtherStreams(u32),
     /// A number is not one that a path or a kernel has.
     #[error("its {what} is {value}")]
     Number {
@@ -233,24 +236,28 @@ impl Answer {
         self.rtt_ns.map(Duration::from_nanos)
     }
 
-    /// Refuses an answer that nobody would compute: a store may lie. What is believed is in the range of real paths and kernels, about
-    /// a host that was asked for, and does not contradict itself.
+    /// Refuses an answer that nobody would compute: a store may lie. What is believed is in the range of real paths and kernels, of what
+    /// was asked for, and does not contradict itself.
     ///
     /// # Errors
     /// What is wrong.
-    pub fn check(&self, asked: &[IpAddr]) -> Result<(), BadAnswer> {
+    pub fn check(&self, question: &Question) -> Result<(), BadAnswer> {
         if self.schema != FORM {
             return Err(BadAnswer::Form(self.schema.chars().take(40).collect()));
         }
-        if !asked.iter().any(|address| address.to_canonical() == self.to.to_canonical()) {
-            return Err(BadAnswer::OtherHost(self.to));
+        let has = |asked: &[IpAddr], address: IpAddr| asked.iter().any(|one| one.to_canonical() == address);
+        let pair = self.pair();
+        if !has(&question.to, pair.to) || !(question.from.is_empty() || has(&question.from, pair.from)) {
+            return Err(BadAnswer::OtherPath(pair));
+        }
+        if self.streams != question.streams.max(1) {
+            return Err(BadAnswer::OtherStreams(self.streams));
         }
         let number = |what, value, is_right| match is_right {
             true => Ok(()),
             false => Err(BadAnswer::Number { what, value }),
         };
         number("time", self.at, self.at <= MOST_TIME)?;
-        number("number of connections", self.streams.into(), (1..=MOST_STREAMS).contains(&self.streams))?;
         for (index, value) in self.values.iter().enumerate() {
             let measure = value.measure;
             if self.values[..index].iter().any(|other| other.measure == measure) {
@@ -268,8 +275,16 @@ impl Answer {
             return Err(BadAnswer::Contradiction("RTT"));
         }
         let Some(buffers) = &self.buffers else { return Ok(()) };
-        if self.rate.is_none() || self.rtt_ns.is_none() {
+        let Some((rate, rtt_ns)) = self.rate.zip(self.rtt_ns) else {
             return Err(BadAnswer::Contradiction("buffers"));
+        };
+        // Rounded one way or the other, and the window with a margin.
+        let product = u128::from(rate.bit_per_s) * u128::from(rtt_ns) / 8_000_000_000;
+        let (least, most) = (product / u128::from(self.streams), product + product / 4 + 8);
+        if u128::from(buffers.product_bytes).abs_diff(product) > 8
+            || !(least..=most).contains(&buffers.window_bytes.into())
+        {
+            return Err(BadAnswer::Contradiction("window"));
         }
         let limits = [("receive buffer", buffers.receive_bytes), ("send buffer", buffers.send_bytes)];
         for (what, value) in limits {
@@ -405,7 +420,7 @@ mod tests {
 
     #[test]
     fn hostile_answers_are_refused() {
-        let asked = [pair().to];
+        let asked = Question { to: vec![pair().to], ..Question::default() };
         let entries =
             [entry(NOW, Measure::RttMin, 40_000_000), entry(NOW, Measure::Available, 1_000_000_000)];
         let good = answer(&entries);
@@ -427,7 +442,13 @@ mod tests {
         assert_eq!(refused(&|bad| bad.values.push(bad.values[0])), "it has two values of rtt-min");
         assert_eq!(refused(&|bad| bad.rtt_ns = Some(1)), "its values do not give its RTT");
         assert_eq!(refused(&|bad| bad.rate = None), "its values do not give its rate");
-        assert_eq!(refused(&|bad| bad.streams = 0), "its number of connections is 0");
+        assert_eq!(refused(&|bad| bad.streams = 2), "it is for 2 connections, which were not asked for");
+        let window =
+            |bytes| refused(&|bad: &mut Answer| bad.buffers.as_mut().expect("buffers").window_bytes = bytes);
+        assert_eq!(window(4_999_999), "its values do not give its window");
+        assert_eq!(window(10_000_000), "its values do not give its window");
+        let elsewhere = Question { from: vec![[192, 0, 2, 9].into()], ..asked.clone() };
+        assert_eq!(good.check(&elsewhere), Err(BadAnswer::OtherPath(pair())));
         assert_eq!(
             refused(&|bad| bad.buffers.as_mut().expect("buffers").receive_bytes = 1 << 40),
             "its receive buffer is 1099511627776"

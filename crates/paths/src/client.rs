@@ -165,7 +165,7 @@ pub fn ask(at: &Place, question: &Question, token: Option<&Token>) -> Result<Opt
     let Some(body) = exchange(at, &path, None, token)? else { return Ok(None) };
     let answer: Answer =
         serde_json::from_slice(&body).map_err(|source| AskError::Form { at: at.clone(), source })?;
-    answer.check(&question.to).map_err(|source| AskError::Bad { at: at.clone(), source })?;
+    answer.check(question).map_err(|source| AskError::Bad { at: at.clone(), source })?;
     Ok(Some(answer))
 }
 

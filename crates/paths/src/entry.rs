@@ -31,6 +31,17 @@ impl fmt::Display for Pair {
     }
 }
 
+/// What is asked about a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// The addresses of the host that receives.
+    pub to: Vec<IpAddr>,
+    /// The addresses of the host that sends; any host if empty.
+    pub from: Vec<IpAddr>,
+    /// Parallel connections; 0 counts as 1.
+    pub streams: u32,
+}
+
 /// Where a value is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

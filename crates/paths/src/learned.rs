@@ -5,6 +5,7 @@
 
 use crate::entry::{Entry, Measure, PARTS, Pair, Source};
 use slowpath_analyses::Cause;
+use slowpath_analyses::hosts::Account;
 use slowpath_analyses::report::FlowReport;
 use slowpath_model::{IcmpKind, Instant, Rate, Vantage, nanos};
 use slowpath_probe::findings::Found;
@@ -92,7 +93,7 @@ pub struct Transfers {
 struct FlowRate {
     first: Instant,
     last: Instant,
-    bit_per_s: u64,
+    rate: Rate,
     /// Whether the path was its limit.
     is_of_path: bool,
 }
@@ -128,13 +129,39 @@ impl Transfers {
         self.entries.append(&mut learned.entries);
         if let Some(goodput) = measures.goodput.filter(|_| measures.unique_bytes.get() >= LEAST_BYTES) {
             let by_path = main.findings.iter().filter(|finding| PATH_RATES.contains(&finding.cause));
-            let share: f64 = by_path.map(|finding| finding.share).sum();
-            let (first, last, bit_per_s) = (flow.first, flow.last, goodput.get());
-            let rates = self.rates.entry(pair).or_default();
-            rates.push(FlowRate { first, last, bit_per_s, is_of_path: share >= PATH_LIMITED });
-            if rates.len() >= 2 * MOST_TOGETHER {
-                keep_fastest(rates);
-            }
+            let is_of_path = by_path.map(|finding| finding.share).sum::<f64>() >= PATH_LIMITED;
+            self.add_rate(pair, FlowRate { first: flow.first, last: flow.last, rate: goodput, is_of_path });
+        }
+    }
+
+    /// Adds what the hosts of a connection reported while they were watched. Only the sender's knows the RTT and what held it.
+    pub fn add_account(&mut self, account: &Account) {
+        let sender = account.sender();
+        let [from, to] = [sender, !sender].map(|end| account.key.endpoint(end).address);
+        let Some([first, last]) = account.told else { return };
+        let pair = Pair::new(from, to);
+        let mut learned = Learned { pair, at: self.at(last), source: self.source, entries: Vec::new() };
+        let own = account.ends[sender.index()].as_ref();
+        if let Some([_, sample]) = own.and_then(|own| own.samples) {
+            let nanos = |micros: Option<u32>| micros.map(|micros| u64::from(micros) * 1000);
+            learned.learn_both_ways(Measure::RttMin, nanos(sample.min_rtt));
+            learned.learn_both_ways(Measure::Rtt, nanos(sample.srtt));
+        }
+        self.entries.append(&mut learned.entries);
+        let carried = account.carried();
+        if let Some(rate) = Rate::of(carried, account.lasted()).filter(|_| carried.get() >= LEAST_BYTES) {
+            let bounds = account.bounds();
+            let by_path = bounds.iter().filter(|bound| PATH_RATES.contains(&bound.cause));
+            let is_of_path = by_path.map(|bound| bound.share).sum::<f64>() >= PATH_LIMITED;
+            self.add_rate(pair, FlowRate { first, last, rate, is_of_path });
+        }
+    }
+
+    fn add_rate(&mut self, pair: Pair, rate: FlowRate) {
+        let rates = self.rates.entry(pair).or_default();
+        rates.push(rate);
+        if rates.len() >= 2 * MOST_TOGETHER {
+            keep_fastest(rates);
         }
     }
 
@@ -148,7 +175,7 @@ impl Transfers {
                 if rate.is_of_path {
                     learned.learn(Measure::Available, together(rate, &rates));
                 } else {
-                    learned.learn(Measure::Delivered, Some(rate.bit_per_s));
+                    learned.learn(Measure::Delivered, Some(rate.rate.get()));
                 }
             }
             // Of those that ended in one second, the one with the highest rate counts.
@@ -165,7 +192,7 @@ impl Transfers {
 }
 
 fn keep_fastest(rates: &mut Vec<FlowRate>) {
-    rates.sort_by_key(|rate| (Reverse(rate.bit_per_s), rate.first, rate.last));
+    rates.sort_by_key(|rate| (Reverse(rate.rate.get()), rate.first, rate.last));
     rates.truncate(MOST_TOGETHER);
 }
 
@@ -174,7 +201,7 @@ fn together(of: &FlowRate, all: &[FlowRate]) -> Option<u64> {
     let lasted = of.last.since(of.first).map(nanos)?;
     let carried = all.iter().filter_map(|other| {
         let overlap = other.last.min(of.last).since(other.first.max(of.first)).map(nanos)?;
-        Some(u128::from(other.bit_per_s) * u128::from(overlap))
+        Some(u128::from(other.rate.get()) * u128::from(overlap))
     });
     let rate = carried.sum::<u128>().checked_div(u128::from(lasted))?;
     u64::try_from(rate).ok()
@@ -195,4 +222,55 @@ fn packet_bytes(flow: &FlowReport) -> Option<u64> {
     let ip = if flow.key.a.address.is_ipv4() { 20 } else { 40 };
     let is_known = is_full && !is_too_big && measures.data_packets >= LEAST_PACKETS;
     is_known.then(|| u64::from(measures.mss_seen + options + 20 + ip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slowpath_analyses::hosts::Hosts;
+    use slowpath_model::{End, Endpoint, Event, FlowId, FlowKey, Sink};
+    use std::time::Duration;
+
+    const PAIR: Pair = Pair {
+        from: IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)),
+        to: IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2)),
+    };
+
+    fn rate(first: u64, last: u64, mbit: u64) -> FlowRate {
+        let at = |seconds| Instant::START + Duration::from_secs(seconds);
+        FlowRate { first: at(first), last: at(last), rate: Rate::mbit(mbit), is_of_path: true }
+    }
+
+    #[test]
+    fn flows_of_a_path_add_up_while_they_overlap() {
+        let flows = [rate(0, 10, 30), rate(5, 15, 50), rate(20, 30, 90)];
+        let sums = flows.map(|flow| together(&flow, &flows).map(|rate| rate / 1_000_000));
+        assert_eq!(sums, [Some(30 + 25), Some(50 + 15), Some(90)]);
+        assert_eq!(together(&rate(3, 3, 10), &flows), None);
+    }
+
+    #[test]
+    fn watched_sender_shows_rtt_and_rate() {
+        let mut hosts = Hosts::default();
+        let end = |address, port| Endpoint { address, port };
+        let key = FlowKey { a: end(PAIR.from, 40_000), b: end(PAIR.to, 443), occurrence: 0 };
+        hosts.open(FlowId(1), &key);
+        for line in ["0 A wrote 4000000", "2 A sampled srtt 20100 min_rtt 20000"] {
+            hosts.accept(FlowId(1), &line.parse::<Event>().expect("an event"));
+        }
+        let (accounts, _) = hosts.finish();
+        assert_eq!(accounts[0].sender(), End::A);
+        let mut transfers = Transfers::new(1_000_000, Source::Live);
+        accounts.iter().for_each(|account| transfers.add_account(account));
+        let of = |pair, measure, value| Entry::new(pair, 1_000_002, Source::Live, measure, value);
+        let back = Pair { from: PAIR.to, to: PAIR.from };
+        let wanted = [
+            of(PAIR, Measure::RttMin, 20_000_000),
+            of(back, Measure::RttMin, 20_000_000),
+            of(PAIR, Measure::Rtt, 20_100_000),
+            of(back, Measure::Rtt, 20_100_000),
+            of(PAIR, Measure::Delivered, 16_000_000),
+        ];
+        assert_eq!(transfers.finish(), wanted);
+    }
 }

@@ -1,7 +1,7 @@
 //! What is known of each path: kept on disk, answered to programs, measured on a budget.
 //!
-//! Enable (Tierney, Gunter, Lee, Stoufer and Evans, HPDC 2001; one of the techniques that weigle compares) is a service that measures
-//! paths and tells programs which buffers to use. This is that service for today's kernels.
+//! Enable (Tierney, Gunter, Lee, Stoufer and Evans, *Enabling Network-Aware Applications*, HPDC 2001; one of the techniques that weigle
+//! compares) is a service that measures paths and tells programs which buffers to use. This is that service for today's kernels.
 //!
 //! - [`entry`]: a value of a path. [`learned`]: what a measurement or a transfer shows. [`answer`]: what follows from
 //!   all values of a path, and the check of an answer that somebody else gives. All pure.

@@ -2,6 +2,7 @@
 
 use crate::input::{self, Input, Progress};
 use crate::values::addresses;
+use crate::watch;
 use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_model::Bytes;
 use slowpath_paths::answer::{Advisor, Answer};
@@ -298,8 +299,8 @@ pub struct Imported {
     pub kept: usize,
 }
 
-/// Learns from captures, and from folders of recorded events. The date of a capture is that of its packets; that of a recording, when
-/// its folder was written.
+/// Learns from captures, folders of recorded events, and what `diagnose --live --raw` stored. The date of a capture is that of its packets;
+/// that of the others, when they were written.
 ///
 /// # Errors
 /// If one cannot be read, or has no date: those before it are learned from. If the store cannot be used.
@@ -320,22 +321,16 @@ fn import_one(
     if file.extension().is_some_and(|extension| extension == "toml") {
         return Err(PathsError::Scenario(file.to_owned()));
     }
-    let options = AnalysisOptions { vantage: input::vantage(file), ..AnalysisOptions::default() };
-    let (read, _, analysis) = input::analyse(file, None, progress, || Analysis::new(options))?;
-    let no_date = || PathsError::NoDate(file.to_owned());
-    let (epoch, source) = match &read {
-        Input::Capture(_) => {
-            let epoch = read.epoch_ns().and_then(|epoch| u64::try_from(epoch).ok());
-            (epoch.map(|epoch| epoch / 1_000_000_000), Source::Capture)
+    let (flows, transfers) = match watch::replay(file)? {
+        Some(watched) => {
+            let epoch = written(file).and_then(|written| written.checked_sub(watched.lasted.as_secs()));
+            let mut transfers = Transfers::new(dated(epoch, file)?, Source::Live);
+            watched.accounts.iter().for_each(|account| transfers.add_account(account));
+            (watched.accounts.len() as u64, transfers)
         }
-        Input::Recording(_) => {
-            let written = file.metadata().and_then(|about| about.modified());
-            (written.ok().map(seconds), Source::Recording)
-        }
+        None => of_packets(file, progress)?,
     };
-    let epoch = epoch.filter(|epoch| *epoch > 0).ok_or_else(no_date)?;
-    let (now, mut transfers) = (now(), Transfers::new(epoch, source));
-    analysis.finish_each(|flow| transfers.add(&flow));
+    let now = now();
     let mut entries = transfers.finish();
     // A recording's clock may not be that of its folder.
     entries.retain(|entry| entry.at <= now);
@@ -343,5 +338,29 @@ fn import_one(
     for part in entries.chunks(MOST_AT_ONCE) {
         kept += store.record(part, now)?;
     }
-    Ok(Imported { file: file.to_owned(), flows: read.flows(), values, kept })
+    Ok(Imported { file: file.to_owned(), flows, values, kept })
+}
+
+fn of_packets(file: &Path, progress: &dyn Fn() -> Progress) -> Result<(u64, Transfers), PathsError> {
+    let options = AnalysisOptions { vantage: input::vantage(file), ..AnalysisOptions::default() };
+    let (read, _, analysis) = input::analyse(file, None, progress, || Analysis::new(options))?;
+    let (epoch, source) = match &read {
+        Input::Capture(_) => {
+            let epoch = read.epoch_ns().and_then(|epoch| u64::try_from(epoch).ok());
+            (epoch.map(|epoch| epoch / 1_000_000_000), Source::Capture)
+        }
+        Input::Recording(_) => (written(file), Source::Recording),
+    };
+    let mut transfers = Transfers::new(dated(epoch, file)?, source);
+    analysis.finish_each(|flow| transfers.add(&flow));
+    Ok((read.flows(), transfers))
+}
+
+/// When a file or folder was last written, in seconds since 1970.
+fn written(file: &Path) -> Option<u64> {
+    file.metadata().and_then(|about| about.modified()).ok().map(seconds)
+}
+
+fn dated(epoch: Option<u64>, file: &Path) -> Result<u64, PathsError> {
+    epoch.filter(|epoch| *epoch > 0).ok_or_else(|| PathsError::NoDate(file.to_owned()))
 }

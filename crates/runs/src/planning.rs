@@ -23,16 +23,22 @@ pub enum NoAdvice {
     Findings(#[from] BadFindings),
 }
 
-/// The advice of a diagnosis that was printed before, or is made now; and what was read for it.
+/// The advice of a diagnosis.
+pub struct Diagnosed {
+    /// Of each flow.
+    pub flows: Vec<Advised>,
+    /// The capture; `None` for a diagnosis that was printed before.
+    pub read: Option<(Input, Stamps)>,
+}
+
+/// The advice of a diagnosis that was printed before, or is made now.
 ///
 /// # Errors
 /// If it is neither a diagnosis nor a capture.
-pub fn advised(
-    path: &Path,
-    progress: &dyn Fn() -> Progress,
-) -> Result<(Vec<Advised>, Option<(Input, Stamps)>), NoAdvice> {
+pub fn advised(path: &Path, progress: &dyn Fn() -> Progress) -> Result<Diagnosed, NoAdvice> {
     if let Some(text) = file::json(path, MOST_FINDINGS_BYTES)? {
-        return Ok((findings(&path.display().to_string(), &text)?, None));
+        let flows = findings(&path.display().to_string(), &text)?;
+        return Ok(Diagnosed { flows, read: None });
     }
     let options = AnalysisOptions { vantage: input::vantage(path), ..AnalysisOptions::default() };
     let (read, stamps, analysis) = input::analyse(path, None, progress, || Analysis::new(options))?;
@@ -45,7 +51,7 @@ pub fn advised(
     });
     keep_worst(&mut flows);
     flows.iter_mut().for_each(FlowReport::explain);
-    Ok((flows.iter().map(Advised::of).collect(), Some((read, stamps))))
+    Ok(Diagnosed { flows: flows.iter().map(Advised::of).collect(), read: Some((read, stamps)) })
 }
 
 fn keep_worst(flows: &mut Vec<FlowReport>) {

@@ -8,6 +8,7 @@ mod spending;
 #[cfg(test)]
 mod tests;
 
+pub use crate::entry::Question;
 pub use spending::Spent;
 
 use crate::answer::{Advisor, Answer};
@@ -88,17 +89,6 @@ pub enum StoreError {
     /// SQLite reports an error.
     #[error(transparent)]
     Database(#[from] rusqlite::Error),
-}
-
-/// What is asked about a path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Question {
-    /// The addresses of the host that receives.
-    pub to: Vec<IpAddr>,
-    /// The addresses of the host that sends; any host if empty.
-    pub from: Vec<IpAddr>,
-    /// Parallel connections; 0 counts as 1.
-    pub streams: u32,
 }
 
 /// A store.
