@@ -110,9 +110,9 @@ fn print_buffers(buffers: &Buffers, streams: u32, look: &Look, out: &mut impl Wr
         1 => "A connection needs".to_owned(),
         streams => format!("Each of {} needs", counted(streams.into(), "connection")),
     };
+    look.paragraph(out, "", &format!("{each} a window of {}.", Bytes::new(buffers.window_bytes)))?;
     let text = format!(
-        "{each} a window of {}. On {}: tcp_rmem up to {} at the receiver, tcp_wmem up to {} at the sender.",
-        Bytes::new(buffers.window_bytes),
+        "On {}: tcp_rmem up to {} at the receiver, tcp_wmem up to {} at the sender.",
         shown::line(&buffers.kernel),
         Bytes::new(buffers.receive_bytes),
         Bytes::new(buffers.send_bytes),
