@@ -21,5 +21,5 @@ Examples:
   sudo slowpath paths import transfer.pcapng
   sudo slowpath paths show data.example.org --streams 4
   sudo slowpath paths serve
-  slowpath paths show data.example.org --ask /run/slowpath-paths/paths.sock
+  curl --unix-socket /run/slowpath-paths/paths.sock 'http://localhost/v1/answer?to=192.0.2.2'
   sudo slowpath paths forget data.example.org";
