@@ -281,6 +281,9 @@ macro_rules! catalogue {
             /// The bottleneck was busy behind a queue longer than the path itself.
             StandingQueue = Path / "standing-queue": "bottleneck fully used, behind a standing queue",
                 "path/standing-queue.md", [Capture];
+            /// ACKs waited in a queue on their way back, so that every RTT was long, whatever the way of the data could carry.
+            AckPathQueue = Path / "ack-path-queue": "ACKs held up by a queue on their way back",
+                "path/ack-path-queue.md", [Capture];
             /// Data or its ACKs were in flight for far longer than usual, and arrived.
             DelaySpike = Path / "delay-spike": "delay spike on the path",
                 "path/delay-spike.md", [Capture, Live];

@@ -11,6 +11,7 @@ pub use window::WindowStats;
 
 use crate::copies::Copies;
 use crate::label::{Judged, Label};
+use crate::lateness::Lateness;
 use crate::limits::answer::Answer;
 use crate::limits::stretch::Marks;
 use crate::limits::thresholds;
@@ -102,6 +103,7 @@ pub struct EndState {
     /// When its last segment with timestamps passed.
     last_stamped: Option<Instant>,
     pub clock: TimestampClock,
+    pub lateness: Lateness,
 
     pub order: SendOrder,
     pub copies: Copies,

@@ -336,6 +336,16 @@ evidence! {
         p95: Duration = "95th percentile.",
         longest: Duration = "The longest.",
     }
+    /// By the receiver's timestamps, its ACKs waited on their way.
+    AcksLate = "acks-late" {
+        acks: Duration = "How much later than the most punctual one they came, at least, on average.",
+        queue: Duration = "By how much RTTs exceeded the shortest meanwhile, on average.",
+    }
+    /// By the sender's timestamps, its data did not wait on its way to the receiver.
+    DataPunctual = "data-punctual" {
+        data: Duration = "How much later than the most punctual segment it came, at most, on average.",
+        queue: Duration = "By how much RTTs exceeded the shortest meanwhile, on average.",
+    }
     /// Queueing delay between two captures.
     QueueingBetween = "queueing-between" {
         forward_p95: Duration = "95th percentile on the way of the data.",

@@ -541,6 +541,7 @@ impl<'a> Material<'a> {
             (Cause::DelaySpike, _) => {
                 found.push(Evidence::LateButNotLost { longest: self.longest_spell(cause) });
             }
+            (Cause::AckPathQueue, _) => self.ack_queue(found),
             (Cause::Policer, Some(rate)) => {
                 let rate = Rate::bits_per_second(rate as u64);
                 if rate.get() > 0 {
@@ -556,6 +557,17 @@ impl<'a> Material<'a> {
                 found.extend(self.rtt_spread());
             }
         }
+    }
+
+    fn ack_queue(&self, found: &mut Vec<Evidence>) {
+        let Some(seen) = self.overview.rare().ack_queue else { return };
+        let time = |micros: u32| Duration::from_micros(micros.into());
+        let queue = time(seen.queue);
+        let (part, of) = thresholds::ACKS_WAY_PART;
+        let acks = seen.acks.filter(|acks| acks / part >= seen.queue / of);
+        found.extend(acks.map(|acks| Evidence::AcksLate { acks: time(acks), queue }));
+        let data = seen.data.filter(|data| *data < seen.queue / thresholds::PUNCTUAL_SURELY_PART);
+        found.extend(data.map(|data| Evidence::DataPunctual { data: time(data), queue }));
     }
 
     /// Only next to the sender does the time from data to ACK span the whole path.

@@ -23,6 +23,7 @@ mod flow;
 pub mod hosts;
 pub mod in_order;
 pub mod label;
+mod lateness;
 mod limits;
 pub mod loss_pattern;
 mod options;

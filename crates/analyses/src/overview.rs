@@ -84,6 +84,8 @@ pub struct Rare {
     pub scale_changed: Option<ScaleChanged>,
     /// The RTT that the path had become, where it changed.
     pub longer_rtt: Option<LongerRtt>,
+    /// What shows that ACKs waited in a queue on their way, where they did.
+    pub ack_queue: Option<AckQueue>,
     /// RTTs were long by jitter, not by a queue (`limits/jitter.rs`).
     pub jitter: bool,
     /// The sender's recording shows ECN-capable segments, and the receiver's none.
@@ -122,10 +124,23 @@ impl Rare {
         taken_back: TakenBack { times: 0, largest: 0 },
         scale_changed: None,
         longer_rtt: None,
+        ack_queue: None,
         jitter: false,
         ecn_cleared: false,
         captured_late: CapturedLate::NONE,
     };
+}
+
+/// A queue on the way of the ACKs, on average over its time, in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct AckQueue {
+    /// By how much RTTs exceeded the shortest.
+    pub queue: u32,
+    /// By how much ACKs were later than the most punctual one, at least, if the receiver's timestamps tell.
+    pub acks: Option<u32>,
+    /// By how much data was later than the most punctual segment, at most, if the sender's timestamps tell and the tap is next to
+    /// the receiver.
+    pub data: Option<u32>,
 }
 
 /// A device on the path changed the window scale in a SYN.

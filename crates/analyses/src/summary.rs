@@ -60,6 +60,7 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let gone = gone(flow);
     let untranslated = untranslated(&flow.ends[(!from).index()]);
     let answering = *flow.ends[(!from).index()].distance.answering();
+    let acks = flow.ends[(!from).index()].lateness.punctual();
     let at_receiver = answering.is_here();
     let end = &mut flow.ends[from.index()];
     let near = *end.distance.sending();
@@ -88,7 +89,9 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         context.ruled_since = seen.since;
     }
     if let Some(track) = &mut end.track {
-        let finished = track.finish(last, &near, &end.rto);
+        // Elsewhere, data may still have waited behind the tap.
+        let data = end.lateness.punctual().filter(|_| at_receiver && !near.is_here());
+        let finished = track.finish(last, &near, &end.rto, acks, data);
         (spells, overview) = classify::spells(&context, &finished, rule);
         measures.flight_max = finished.flight_max;
         let until = acked.max(finished.in_flight_until);

@@ -106,6 +106,7 @@ pub fn advise(finding: &Finding, report: &FlowReport) -> Vec<Advice> {
         Cause::SackUntranslated => loss_recovery::sack_untranslated(&facts),
         Cause::BottleneckFull => path::bottleneck_full(&facts),
         Cause::StandingQueue => path::standing_queue(&facts),
+        Cause::AckPathQueue => path::ack_path_queue(&facts),
         Cause::EcnCleared => path::ecn_cleared(&facts),
         Cause::DelaySpike => path::delay_spike(&facts),
         Cause::Policer => path::policer(&facts),

@@ -77,6 +77,39 @@ pub(crate) fn standing_queue(facts: &Facts<'_>) -> Vec<Advice> {
     advice
 }
 
+pub(crate) fn ack_path_queue(facts: &Facts<'_>) -> Vec<Advice> {
+    let receiver = facts.receiver().address;
+    vec![
+        Advice::new(
+            "ACKs waited in a queue on their way back, and data can only follow them. Either the link in that direction is \
+             full of other traffic, such as an upload or a backup of the receiver's network, or it is so much slower than \
+             the other direction that the ACKs alone fill it (RFC 3449). Look in the receiver's network for what else is \
+             sent that way, and limit or reschedule it.",
+        )
+        .with(way_to(Host::Receiver, facts.sender().address))
+        .with(Fix::look(Host::Receiver, "ss -tin", "lists the receiver's own transfers, with their rates"))
+        .with(Fix::look(
+            Host::Receiver,
+            "ip -s link show dev IFACE",
+            "counts what the receiver sends: run it twice",
+        )),
+        Advice::new(format!(
+            "On the device in front of that link, manage the queue so that ACKs to {} need not wait behind bulk data: \
+             CAKE or fq_codel, shaped to slightly less than the link's rate in the direction of the ACKs. Where the ACKs \
+             alone fill the link, CAKE's ack-filter drops those that a later one replaces.",
+            facts.sender().address
+        ))
+        .with(
+            Fix::change(
+                Host::Path,
+                "tc qdisc replace dev IFACE root cake bandwidth RATE ack-filter",
+                format!("lets ACKs from {receiver} pass other traffic; RATE is 95 % of the link's rate"),
+            )
+            .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
+        ),
+    ]
+}
+
 fn shaped(managed: Advice, limit: Rate) -> Advice {
     managed
         .with(

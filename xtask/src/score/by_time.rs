@@ -232,11 +232,12 @@ fn accepts(held: Held, said: Cause, also: &[Cause]) -> bool {
     }
 }
 
-/// Whether a device on the path causes it by dropping packets.
+/// Whether something on the path causes it by what it drops or delays.
 const fn is_fault_of_path(cause: Cause) -> bool {
     matches!(
         cause,
         Cause::Policer
+            | Cause::AckPathQueue
             | Cause::PeerGone
             | Cause::MtuBlackHole
             | Cause::SuperPacketsDropped

@@ -31,6 +31,7 @@ pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut End
         }
     }
     me.last_stamped = Some(at);
+    me.lateness.saw(stamps.val, at);
     // Only an end that has more to send answers a pure ACK at once.
     if takes > 0 || peer.outstanding.flight() > 0 {
         peer.echo.on_timestamp_sent(stamps.val, at);

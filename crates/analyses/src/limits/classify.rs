@@ -26,7 +26,7 @@ use slowpath_model::statistics::median;
 /// Splits a direction's time into spells of one cause each. `rule` is the cause that all its losses have in common, if
 /// there is one ([`LossPattern::rule`](crate::loss_pattern::LossPattern::rule)).
 pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -> (Vec<Spell>, Overview) {
-    let mut overview = overview(context, finished.log.as_slice());
+    let mut overview = overview(context, finished);
     overview.near_known =
         !finished.is_unplaced(context.first.plus_nanos(context.last.nanos_since(context.first) / 2));
     overview.queue_shows = context.queue_shows;
@@ -39,7 +39,6 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     } else if context.scale_changed.is_some() {
         overview.rare_mut().scale_changed = context.scale_changed;
     }
-    overview.unclocked = finished.from_afar.shows_no_clock();
     let refilled = |at: usize| send_buffer::is_refilled(finished.log.as_slice(), at, context.at_sender);
     overview.like_refills = !context.at_sender && (0..finished.log.as_slice().len()).any(refilled);
     if overview.rare().steady.is_some() && !context.at_sender && finished.trains.are_pushed() {
@@ -96,6 +95,10 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     }
     let of = parts.iter().map(|part| (&stretches[part.stretch], part));
     overview.tallies = Tally::of(of, |stretch| queue::stood_throughout(&overview, stretch));
+    let with_ack_queue = parts.iter().filter(|part| part.cause == Cause::AckPathQueue);
+    if let Some(found) = queue::of_acks(&overview, with_ack_queue.map(|part| &stretches[part.stretch])) {
+        overview.rare_mut().ack_queue = Some(found);
+    }
     for part in &parts {
         spells.add(part.from.max(begin), part.to, part.cause);
     }
@@ -124,7 +127,8 @@ impl Spells {
     }
 }
 
-fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
+fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
+    let stretches = finished.log.as_slice();
     // Far from the sender, at a distance not known yet, an RTT is measured in part only.
     let measured = stretches.iter().map(|stretch| stretch.rtt_min).min().filter(|rtt| *rtt != u32::MAX);
     let base_rtt = context.base_rtt.or(measured);
@@ -147,7 +151,13 @@ fn overview(context: &Context, stretches: &[Stretch]) -> Overview {
     let peak_rate = peak.map_or(0.0, |(rate, _)| *rate);
     let longer = measured.zip(base_rtt).map_or(0, |(measured, base)| measured.saturating_sub(base));
     let segment_time = longer.min((f64::from(context.mss) * 8e6 / peak_rate.max(1.0)) as u32);
-    let mut overview = Overview { base_rtt, segment_time, peak_rate, ..Overview::default() };
+    let mut overview = Overview {
+        base_rtt,
+        segment_time,
+        peak_rate,
+        unclocked: finished.from_afar.shows_no_clock(),
+        ..Overview::default()
+    };
     for stretch in stretches {
         overview.waits.prompted += u64::from(stretch.prompted.max(stretch.bursts_after_payload));
         overview.waits.clocked += u64::from(stretch.dry_clocked);
@@ -332,6 +342,9 @@ impl Classifier<'_> {
 
     /// The cause of a stretch in which a queue stood throughout.
     fn queued(&self, stretch: &Stretch) -> Cause {
+        if queue::is_of_acks(self.overview, stretch) {
+            return Cause::AckPathQueue;
+        }
         let base = self.overview.base_rtt.unwrap_or(0);
         queue::cause(stretch.rtt_min - base, base).unwrap_or(Cause::BottleneckFull)
     }
@@ -526,11 +539,9 @@ impl Classifier<'_> {
 
     /// The cause, if the send buffer was full. Where it holds enough to keep the path full, the path is the limit.
     fn full_buffer(&self, stretch: &Stretch) -> Cause {
-        let base = self.overview.base_rtt.unwrap_or(0);
         let is_full =
             queue::stood_throughout(self.overview, stretch) && pace::is_even(stretch, stretch.rtt_min);
-        let cause = if is_full { queue::cause(stretch.rtt_min - base, base) } else { None };
-        cause.unwrap_or(Cause::SendBufferFull)
+        if is_full { self.queued(stretch) } else { Cause::SendBufferFull }
     }
 
     /// Whether a queue in `stretch` would show.

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::stretch::{Hold, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
-use crate::overview::LongerRtt;
+use crate::overview::{AckQueue, LongerRtt};
 use crate::report::Overview;
 
 /// The cause of a queue that lengthens RTTs by `queue` beyond `base`, in microseconds; `None` if it is no queue.
@@ -26,9 +26,48 @@ pub fn outlasts_pauses(context: &Context, overview: &Overview, stretch: &Stretch
         && stretch.rate().is_some_and(at_peak)
 }
 
+/// Whether most of the queue that `stretch` shows stood on the way of the ACKs.
+pub fn is_of_acks(overview: &Overview, stretch: &Stretch) -> bool {
+    let queue = stretch.rtt_min.saturating_sub(overview.base_rtt.unwrap_or(0));
+    let (part, of) = thresholds::ACKS_WAY_PART;
+    let by_acks = stretch.acks_late.is_some_and(|late| late / part >= queue / of);
+    // Next to the receiver, ACKs have their way before them. Data echoes the last timestamp that reached its sender, so that
+    // segments which come often leave only that way.
+    by_acks
+        || stretch.data_late.is_some_and(|data| {
+            data.late < queue / thresholds::PUNCTUAL_SURELY_PART && data.pause < queue / 2
+        })
+}
+
+/// What the stretches with a queue on the way of the ACKs show of it.
+pub fn of_acks<'a>(overview: &Overview, stretches: impl Iterator<Item = &'a Stretch>) -> Option<AckQueue> {
+    let mut sums = [(0i64, 0i64); 3];
+    for stretch in stretches {
+        let queue = stretch.rtt_min.saturating_sub(overview.base_rtt.unwrap_or(0));
+        for (sum, value) in
+            sums.iter_mut().zip([Some(queue), stretch.acks_late, stretch.data_late.map(|data| data.late)])
+        {
+            if let Some(value) = value {
+                let lasted = stretch.lasted() / 1000;
+                *sum = (sum.0 + lasted.saturating_mul(value.into()), sum.1 + lasted);
+            }
+        }
+    }
+    let mean = |(sum, lasted): (i64, i64)| u32::try_from(sum.checked_div(lasted)?).ok();
+    let [queue, acks, data] = sums.map(mean);
+    Some(AckQueue { queue: queue?, acks, data })
+}
+
+/// Whether data arrived at the receiver's tap as punctually as ever, so that it had not waited in a queue.
+fn is_punctual(overview: &Overview, stretch: &Stretch) -> bool {
+    let queue = stretch.rtt_min.saturating_sub(overview.base_rtt.unwrap_or(0));
+    stretch.data_late.is_some_and(|data| data.late < queue / thresholds::PUNCTUAL_PART)
+}
+
 /// Whether a queue stood somewhere throughout `stretch`: not even its shortest RTT was short.
 pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
     is_longer(overview, stretch)
+        && (!is_punctual(overview, stretch) || is_of_acks(overview, stretch))
         && !may_be_waits(overview, stretch)
         && !overview.rare().jitter
         && !overview.rare().longer_rtt.is_some_and(|rtt| {
@@ -167,6 +206,7 @@ pub fn least_flight_at_peak(stretches: &[Stretch], base: u32, peak: f64) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::stretch::DataLate;
     use slowpath_model::Instant;
 
     #[test]
@@ -203,6 +243,29 @@ mod tests {
         assert!(stood_throughout(&waits, &with(38_000, 5_000)), "no pause");
         assert!(stood_throughout(&overview(false, true), &with(38_000, 20_000)), "ACKs trigger the sender");
         assert!(stood_throughout(&overview(true, false), &with(38_000, 20_000)), "long writes");
+    }
+
+    #[test]
+    fn way_of_a_queue_shows_in_the_timestamps_of_either_end() {
+        let overview = Overview { base_rtt: Some(30_000), ..Overview::default() };
+        let with = |acks_late, late, pause| Stretch {
+            rtt_min: 130_000,
+            acks_late,
+            data_late: Option::map(late, |late| DataLate { late, pause }),
+            ..Stretch::at(Instant::START)
+        };
+        let seen =
+            |stretch: Stretch| (stood_throughout(&overview, &stretch), is_of_acks(&overview, &stretch));
+        assert_eq!(seen(with(None, None, 0)), (true, false), "no timestamps");
+        assert_eq!(seen(with(Some(95_000), None, 0)), (true, true));
+        assert_eq!(seen(with(Some(60_000), None, 0)), (true, false), "both ways");
+        assert_eq!(
+            seen(with(Some(0), Some(2_000), 3_000)),
+            (true, true),
+            "data was punctual, and came often"
+        );
+        assert_eq!(seen(with(Some(0), Some(2_000), 80_000)), (false, false), "the sender paused");
+        assert_eq!(seen(with(Some(0), Some(90_000), 3_000)), (true, false), "data waited");
     }
 
     /// The RTT becomes six times as long, and afterwards `rtt` of what is in flight.

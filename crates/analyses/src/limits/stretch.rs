@@ -1,6 +1,7 @@
 //! The time of one direction, cut into stretches of about an RTT, each with what happened in it.
 
 use crate::cause::Cause;
+use crate::lateness::{self, Mean, Punctual};
 use slowpath_model::Instant;
 
 /// What held the sender back between two events.
@@ -100,6 +101,21 @@ impl Marks {
     }
 }
 
+/// How late data segments were on their way to the tap, in a stretch and those before it that a smoothed RTT remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DataLate {
+    /// The largest mean of a stretch, at most, in microseconds.
+    pub late: u32,
+    /// The longest time between two new segments, in microseconds.
+    pub pause: u32,
+}
+
+impl DataLate {
+    fn or_worse(self, other: Self) -> Self {
+        Self { late: self.late.max(other.late), pause: self.pause.max(other.pause) }
+    }
+}
+
 /// A stretch of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch {
@@ -119,6 +135,12 @@ pub struct Stretch {
     pub window_min: u32,
     /// Shortest RTT in microseconds; `u32::MAX` if none was measured.
     pub rtt_min: u32,
+    /// How late the most punctual ACK was on its way to the tap, at least, in microseconds: see [`Log::date`].
+    pub acks_late: Option<u32>,
+    /// How late data segments were on their way to the tap.
+    pub data: Mean,
+    /// How late once their zero is known: see [`Log::date`].
+    pub data_late: Option<DataLate>,
     /// Waits while dry that an ACK ended: as if a full buffer let the writer continue.
     pub dry_clocked: u32,
     /// Those of them behind a full segment, in which several ACKs let nothing out: what waited was a program that polls.
@@ -174,6 +196,9 @@ impl Stretch {
             window_max: 0,
             window_min: u32::MAX,
             rtt_min: u32::MAX,
+            acks_late: None,
+            data: Mean::NONE,
+            data_late: None,
             dry_clocked: 0,
             let_in: 0,
             dry_free: 0,
@@ -238,6 +263,18 @@ impl Stretch {
         part(self.waited_for, prompts)
     }
 
+    /// An ACK passed, `late` by [`unplaced`](crate::lateness::unplaced).
+    #[inline]
+    pub fn note_ack(&mut self, late: u32) {
+        note(&mut self.acks_late, late);
+    }
+
+    /// A data segment passed, `late` by [`unplaced`](crate::lateness::unplaced).
+    #[inline]
+    pub fn note_data(&mut self, late: u32) {
+        self.data.take(late);
+    }
+
     /// Delivered bits per second; `None` for an empty stretch.
     pub fn rate(&self) -> Option<f64> {
         rate([self])
@@ -260,6 +297,8 @@ impl Stretch {
         self.window_max = self.window_max.max(next.window_max);
         self.window_min = self.window_min.min(next.window_min);
         self.rtt_min = self.rtt_min.min(next.rtt_min);
+        next.acks_late.into_iter().for_each(|late| note(&mut self.acks_late, late));
+        self.data.absorb(next.data);
         self.dry_clocked += next.dry_clocked;
         self.let_in += next.let_in;
         self.dry_free += next.dry_free;
@@ -286,6 +325,12 @@ impl Stretch {
         let before_loss = self.marks.0 & next.marks.0 & Marks::BEFORE_LOSS.0;
         self.marks.0 = (self.marks.0 | next.marks.0) & !Marks::BEFORE_LOSS.0 | before_loss;
     }
+}
+
+/// Keeps the earlier of two.
+#[inline]
+fn note(kept: &mut Option<u32>, late: u32) {
+    *kept = Some(kept.map_or(late, |kept| lateness::earlier(kept, late)));
 }
 
 /// Delivered bits per second over all of `stretches`; `None` where they take no time.
@@ -345,6 +390,9 @@ impl Log {
     /// flow is a two-thousandth of its life or better.
     pub const MOST: usize = 4096;
 
+    /// Stretches that the smoothed RTT of a tap far from the sender remembers: of each sample, it takes a quarter.
+    const REMEMBERED: usize = 8;
+
     /// Appends the stretch that follows the last.
     pub fn push(&mut self, stretch: Stretch) {
         if stretch.to <= stretch.from && stretch.delivered == 0 {
@@ -383,6 +431,23 @@ impl Log {
                 let soon = std::mem::take(&mut of[Prompt::Soon as usize]);
                 of[Prompt::Nothing as usize] = of[Prompt::Nothing as usize].saturating_add(soon);
             }
+        }
+    }
+
+    /// Once the direction's time is over: how late ACKs and data were, compared with the most punctual packet of the end that
+    /// sent them. Before, their zero is not known.
+    pub fn date(&mut self, acks: Option<Punctual>, data: Option<Punctual>) {
+        for stretch in &mut self.stretches {
+            let at = stretch.middle();
+            let bounds = |late: Option<u32>, than: Option<Punctual>| Some(than?.bounds(late?, at));
+            stretch.acks_late = bounds(stretch.acks_late, acks).map(|(least, _)| least);
+            let late = bounds(stretch.data.get(), data).map(|(_, most)| most);
+            stretch.data_late = late.map(|late| DataLate { late, pause: stretch.send_gap_max });
+        }
+        for at in (0..self.stretches.len()).rev() {
+            let lately = &self.stretches[at.saturating_sub(Self::REMEMBERED)..=at];
+            let lately = lately.iter().filter_map(|stretch| stretch.data_late);
+            self.stretches[at].data_late = lately.reduce(DataLate::or_worse);
         }
     }
 

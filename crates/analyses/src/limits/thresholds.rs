@@ -31,6 +31,15 @@ pub const STOPPED_NS: i64 = 400_000_000;
 /// The part of a stretch that a closed window has to fill for the reader to have stopped.
 pub const STOPPED_SHARE: f64 = 0.9;
 
+/// From this part of the time that a queue adds to RTTs, ACKs waited in it alone: if data waits too, its own link is full.
+pub const ACKS_WAY_PART: (u32, u32) = (7, 8);
+
+/// Below this part of the time that a queue adds to RTTs, data was punctual: it did not wait in that queue.
+pub const PUNCTUAL_PART: u32 = 4;
+
+/// Below this part, only the way of the ACKs is left.
+pub const PUNCTUAL_SURELY_PART: u32 = 8;
+
 /// A window below this part of the largest one before has shrunk; below this part of the largest one after, it will
 /// grow.
 pub const SHRUNK: f64 = 0.75;

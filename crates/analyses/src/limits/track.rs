@@ -22,6 +22,7 @@ use super::pace::{FromAfar, Reactions};
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use super::trains::Trains;
 use crate::label::Label;
+use crate::lateness;
 use crate::outstanding::Placed;
 use crate::overview::TakenBack;
 use crate::report::ScaleKnown;
@@ -481,6 +482,9 @@ impl Track {
         current.marks.set(answer.marks);
         current.window_max = current.window_max.max(answer.window);
         current.window_min = current.window_min.min(answer.window);
+        if let Some(tsval) = answer.tsval {
+            current.note_ack(lateness::unplaced(tsval, answer.at));
+        }
         // A delayed ACK shows nothing about a queue.
         if let Some(round_trip) = answer.round_trip.filter(|_| !answer.alone) {
             current.rtt_min = current.rtt_min.min(micros(round_trip));
@@ -582,6 +586,9 @@ impl Track {
                     self.round_end = placed.end;
                 }
             }
+        }
+        if let Some(stamps) = segment.timestamps {
+            self.current.note_data(lateness::unplaced(stamps.val, at));
         }
         self.nxt = self.nxt.max(placed.end);
         self.sent = at;

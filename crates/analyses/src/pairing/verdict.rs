@@ -12,6 +12,7 @@ use crate::findings;
 use crate::limits::{queue, thresholds};
 use crate::report::{DirectionReport, FlowReport, Opening, Spell};
 use crate::spells::{join_alike, overlay, overlay_all};
+use slowpath_model::statistics::median;
 use slowpath_model::{End, Instant};
 use std::collections::HashMap;
 use std::mem;
@@ -92,6 +93,7 @@ pub fn merge(
             |theirs: &DirectionReport| theirs.spells.iter().any(|spell| spell.cause == Cause::NotAccepted);
         let refuses = theirs.is_some_and(refused) || refused(&report.directions[end.index()]);
         view.correct_repairs(&mut report.directions[end.index()], refuses);
+        view.decide_way_of_queues(&mut report.directions[end.index()]);
         if theirs.is_some_and(|theirs| view.clears_ecn(end, &report, theirs)) {
             report.directions[end.index()].overview.rare_mut().ecn_cleared = true;
         }
@@ -310,23 +312,54 @@ impl View<'_> {
         overlay_all(spells, &in_time, |cause| cause == Cause::AcksHeldBack);
     }
 
-    /// Where packets were late between the sender and the receiver's ACK, if not at the receiver: in a queue between
-    /// the two recordings, or unknown.
-    fn what_held_packets(&self, from: End, since: Instant, until: Instant) -> Cause {
-        let direction = self.direction(from);
-        let Some(way) = &direction.delay else { return Cause::Undetermined };
-        let bins = &way.queueing;
-        let start = |bin: &Queueing| self.here(direction.near, bin.from);
-        let first = bins.partition_point(|bin| start(bin) <= since).saturating_sub(1);
-        let within = bins[first..].iter().take_while(|bin| start(bin) < until);
-        let least: Vec<_> = within.map(|bin| bin.min).collect();
-        let Some(mean) = least.iter().sum::<Duration>().checked_div(least.len() as u32) else {
-            return Cause::Undetermined;
-        };
+    /// On which way a queue stood does not show in RTTs, and in timestamps only now and then.
+    fn decide_way_of_queues(&self, direction: &mut DirectionReport) {
+        let (forth, back) = (self.direction(direction.from), self.direction(!direction.from));
+        for spell in &mut direction.spells {
+            let is_queue =
+                matches!(spell.cause, Cause::BottleneckFull | Cause::StandingQueue | Cause::AckPathQueue);
+            if !is_queue {
+                continue;
+            }
+            let queued = |of: &DirectionPair| self.least_queued(of, spell.from, spell.to);
+            let Some((data, acks)) = queued(forth).zip(queued(back)) else { continue };
+            let (part, of) = thresholds::ACKS_WAY_PART;
+            let queue = data + acks;
+            if self.cause_of(queue).is_none() {
+                continue;
+            }
+            if acks / part >= queue / of {
+                spell.cause = Cause::AckPathQueue;
+            } else if spell.cause == Cause::AckPathQueue {
+                spell.cause = self.what_held_packets(direction.from, spell.from, spell.to);
+            }
+        }
+        join_alike(&mut direction.spells);
+    }
+
+    /// The cause of a `queue` between the recordings, if it is one.
+    fn cause_of(&self, queue: Duration) -> Option<Cause> {
         let shortest = self.pairing.clocks.as_ref().and_then(|clocks| clocks.stretches.first());
         let shortest = shortest.map_or(Duration::ZERO, |stretch| stretch.round_trip);
         let micros = |time: Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
-        queue::cause(micros(mean), micros(shortest)).unwrap_or(Cause::Undetermined)
+        queue::cause(micros(queue), micros(shortest))
+    }
+
+    /// How long packets of `direction` waited between the recordings in this time: the median of short times' least, so that a
+    /// stall does not count as a queue.
+    fn least_queued(&self, direction: &DirectionPair, since: Instant, until: Instant) -> Option<Duration> {
+        let bins = &direction.delay.as_ref()?.queueing;
+        let start = |bin: &Queueing| self.here(direction.near, bin.from);
+        let first = bins.partition_point(|bin| start(bin) <= since).saturating_sub(1);
+        let within = bins[first..].iter().take_while(|bin| start(bin) < until);
+        median(within.map(|bin| bin.min.as_secs_f64())).map(Duration::from_secs_f64)
+    }
+
+    /// Where packets were late between the sender and the receiver's ACK, if not at the receiver: in a queue between
+    /// the two recordings, or unknown.
+    fn what_held_packets(&self, from: End, since: Instant, until: Instant) -> Cause {
+        let queued = self.least_queued(self.direction(from), since, until);
+        queued.and_then(|queue| self.cause_of(queue)).unwrap_or(Cause::Undetermined)
     }
 
     /// When data that the sender had to retransmit was lost, or the ACK for it: on the report's clock. `None` if not

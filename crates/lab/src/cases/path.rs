@@ -3,12 +3,21 @@
 use super::{PACKETS, SUPER, bulk, mbit, ms, rows, suffix};
 use crate::case::{Check, LabelledCase, Set};
 use crate::path::ReorderConfig;
+use crate::path::link::{LinkConfig, QueueLimit};
 use crate::path::policer::PolicerConfig;
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
-    [full_link(set), bufferbloat(set), policer(set), duplicates(set), reordering_harmless(set)].concat()
+    [
+        full_link(set),
+        bufferbloat(set),
+        ack_path_queue(set),
+        policer(set),
+        duplicates(set),
+        reordering_harmless(set),
+    ]
+    .concat()
 }
 
 fn full_link(set: Set) -> Vec<LabelledCase> {
@@ -52,6 +61,32 @@ fn bufferbloat(set: Set) -> Vec<LabelledCase> {
             .offload(offload)
             .check(Check::LinkUsed(0.8))
             .check(Check::QueueReached(5.0 * rtt as f64))
+    };
+    rows.into_iter().map(case).collect()
+}
+
+fn ack_path_queue(set: Set) -> Vec<LabelledCase> {
+    // Link in Mbit/s, RTT in ms, link of the ACKs in kbit/s, packets of its queue.
+    let rows = rows(
+        set,
+        &[(40, 40, 250, 200, "cubic", PACKETS), (30, 20, 200, 100, "reno", PACKETS)],
+        &[(35, 50, 300, 150, "cubic", PACKETS)],
+        &[(45, 30, 220, 250, "reno", PACKETS)],
+    );
+    let case = |(rate, rtt, back, packets, cc, offload): (u64, u64, u64, _, _, _)| {
+        LabelledCase::new(set, "ack-path-queue", "path/ack-path-queue", mbit(rate), ms(rtt), bulk(5))
+            .variant(format!("{rate}mbit-{rtt}ms-back-{back}kbit-{packets}packets-{cc}{}", suffix(offload)))
+            .about("The link of the ACKs is so slow that they fill it, and wait in its queue.")
+            .congestion_control(cc)
+            .offload(offload)
+            .backward(|p| {
+                p.link = Some(LinkConfig {
+                    rate: Rate::bits_per_second(1000 * back),
+                    queue: QueueLimit::Packets(packets),
+                    stalls: Vec::new(),
+                });
+            })
+            .check(Check::LinkUsedAtMost(0.6))
     };
     rows.into_iter().map(case).collect()
 }

@@ -316,6 +316,18 @@ pub fn evidence(evidence: &Evidence) -> String {
             millis(p95),
             millis(longest)
         ),
+        Evidence::AcksLate { acks, queue } => format!(
+            "RTTs were {} longer than the shortest, on average, of which ACKs spent at least {} on their way back, by \
+             the receiver's timestamps",
+            millis(queue),
+            millis(acks)
+        ),
+        Evidence::DataPunctual { data, queue } => format!(
+            "RTTs were {} longer than the shortest, on average, but data waited at most {} on its way, by the sender's \
+             timestamps",
+            millis(queue),
+            millis(data)
+        ),
         Evidence::QueueingBetween { forward_p95, backward_p95 } => format!(
             "at the 95th percentile, queues held packets for {} on the way of the data and {} on the way back",
             millis(forward_p95),

@@ -1,6 +1,7 @@
 //! What is left of a direction's time when it is over.
 
 use super::Track;
+use crate::lateness::Punctual;
 use crate::limits::episodes::Episodes;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::limits::pace::FromAfar;
@@ -50,8 +51,16 @@ impl Finished<'_> {
 }
 
 impl Track {
-    /// Ends the direction's time at `at` and gives its stretches.
-    pub fn finish(&mut self, at: Instant, near: &Distance, rto: &LinuxRto) -> Finished<'_> {
+    /// Ends the direction's time at `at` and gives its stretches. `acks` and `data` are the most punctual packets of the receiver
+    /// and of the sender, if those tell how late others were.
+    pub fn finish(
+        &mut self,
+        at: Instant,
+        near: &Distance,
+        rto: &LinuxRto,
+        acks: Option<Punctual>,
+        data: Option<Punctual>,
+    ) -> Finished<'_> {
         self.catch_up(at, None, near, rto);
         let hold = self.hold();
         if matches!(hold, Hold::Idle | Hold::Dry) && !near.is_here() {
@@ -64,6 +73,7 @@ impl Track {
         if !self.reactions.are_to_acks() {
             self.log.soon_is_chance();
         }
+        self.log.date(acks, data);
         Finished {
             log: &self.log,
             episodes: &self.episodes,
