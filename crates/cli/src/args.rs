@@ -12,6 +12,7 @@ use crate::kernels::Kernels;
 use crate::lab::Lab;
 use crate::man::Manual;
 use crate::papers::Papers;
+use crate::paths::Paths;
 use crate::probe::Probe;
 use crate::profile::Profile;
 use crate::run::Run;
@@ -92,6 +93,8 @@ pub enum Command {
     Doctor(Doctor),
     /// Apply what doctor advises, verified and journaled, and take it back
     Tune(Tune),
+    /// Keep what is known of paths, and answer which buffers and rate a transfer needs
+    Paths(Paths),
     /// Measure a path: RTT, capacity, available bandwidth, where loss begins
     Probe(Probe),
     /// Show where CPU time went, and for whom, from a profile

@@ -7,20 +7,9 @@ use slowpath_runs::cookbook::{self, Entry};
 use slowpath_views::cookbook as view;
 use std::path::PathBuf;
 
-const HELP: &str = "\
-A case is a folder with an anonymised recording of a transfer, its verdict, and what helped. Addresses become documentation \
-addresses; MAC addresses, payload, names and comments are left out; times, ports, sequence numbers and TCP options stay, so that the \
-verdict is the same, which is checked. A case below captures/cookbook of slowpath's repository is checked by its tests.
-
-Exit codes: 0 the case is written, or no verdict changed; 1 a verdict changed; 2 no case: no such capture, no flow in it, the folder exists.
-
-Examples:
-  slowpath cookbook add transfer.pcap --title 'scp stays at 10 Mbit/s' --what-helped 'dropbear -W 2097152' --out scp-window
-  slowpath cookbook check captures/cookbook";
-
 /// Arguments of `cookbook`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = view::HELP)]
 pub struct Cookbook {
     #[command(subcommand)]
     command: What,

@@ -19,6 +19,7 @@ mod live;
 mod man;
 mod output;
 mod papers;
+mod paths;
 mod probe;
 mod profile;
 mod recording;
@@ -73,6 +74,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::CompareTunings(args) => tunings::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),
         Command::Tune(args) => tune::run(&args, console),
+        Command::Paths(args) => paths::run(&args, console),
         Command::Probe(args) => probe::run(&args, console),
         Command::Profile(args) => profile::run(&args, console),
         Command::Drill(args) => drill::run(&args),

@@ -12,34 +12,9 @@ use slowpath_runs::papers::ubik;
 use slowpath_views::papers as view;
 use std::path::PathBuf;
 
-const HELP: &str = "\
-Each experiment is a scenario, run in the simulator with several seeds. The tables show the median, and the lowest and highest \
-value. Where a paper does not give its machines' cost per packet, one of its own cells is used to find it, and marked as \
-fitted; all other numbers are predictions. Below the tables are the commands that run each experiment alone. Figures over \
-time are from the first seed; --html draws them, and --json has their points.
-
-lavoie is about the CPU time of a busy web server. It is not simulated but measured on this machine's kernel: wrk loads nginx, \
-Apache or HAProxy, in two network namespaces with one CPU each, while perf samples the server's CPU. It needs root, takes \
-about five minutes, and shows for each of the paper's claims whether it still holds. --html draws the call graphs (figures \
-14 to 19). --compare compares two kernels or settings function by function (figures 20 to 22).
-
-ubik --lab copies files with scp and rsync over ssh, by real programs over a long path in the lab, with small and large windows of \
-the ssh channel, and shows each rate next to window ÷ RTT. It needs root, OpenSSH, Dropbear and rsync, and takes about a minute.
-
-Examples:
-  slowpath papers wu
-  slowpath papers wu --html wu.html
-  slowpath papers weigle --html weigle.html
-  slowpath papers ubik
-  sudo slowpath papers ubik --lab --only 'scp dropbear'
-  slowpath papers wu --seeds 1 --json
-  sudo slowpath papers lavoie --html lavoie.html --keep profiles
-  sudo slowpath papers lavoie --only '64K one sendfile'
-  slowpath papers lavoie --from profiles-6.18 --compare profiles-6.12";
-
 /// Arguments of `papers`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = view::HELP)]
 pub struct Papers {
     /// Which paper
     #[arg(value_name = "PAPER")]

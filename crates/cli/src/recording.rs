@@ -33,7 +33,8 @@ pub fn analyse<L: Labels>(
     Ok((Read { recording: Recording::of(&input, &stamps), input }, analysis))
 }
 
-fn progress(path: &Path, console: &Console) -> Progress {
+/// Shows how much of `path` is read.
+pub fn progress(path: &Path, console: &Console) -> Progress {
     let bar = console.reading(path);
     Box::new(move |done, total| bar.at_bytes(done, total))
 }

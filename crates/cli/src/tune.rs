@@ -9,24 +9,22 @@ use crate::{Outcome, recording};
 use anyhow::{Context, bail, ensure};
 use clap::builder::TypedValueParser;
 use clap::{ArgGroup, Args, Subcommand, ValueHint};
-use slowpath_analyses::Analysis;
-use slowpath_analyses::report::FlowReport;
 use slowpath_doctor::Role;
 use slowpath_lab::{host::Host, privilege};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_runs::file::{self, Changes};
 use slowpath_runs::in_lab::{self, try_plan};
+use slowpath_runs::planning::{Diagnosed, advised};
 use slowpath_runs::values::{STREAMS, amount, gain, lasting, rate, rtt};
 use slowpath_tune::advice::{self, Numbers};
 use slowpath_tune::gain::{FEWEST_PAIRS, MOST_PAIRS, Measure};
 use slowpath_tune::journal::{FOLDER, Journal};
-use slowpath_tune::plan::{Advised, Here, MOST_FINDINGS_BYTES, findings};
+use slowpath_tune::plan::Here;
 use slowpath_tune::{
     Asked, Plan, Trial, When, apply, examine, examine_advised, ignores_hangup, known, revert, status, verify,
 };
-use slowpath_views::rank::{Ranker, Selection};
-use slowpath_views::tune as view;
+use slowpath_views::{Recording, tune as view};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -138,27 +136,12 @@ impl Planning {
                 bail!("{file}: does not say which of its hosts this is: write --as or --host")
             }
         };
-        Ok(examine_advised(netns, file, &advised(Path::new(file), console)?, here, self.pid, self.hints)?)
+        let path = Path::new(file);
+        let Diagnosed { flows, read } = advised(path, &|| recording::progress(path, console))?;
+        read.iter().for_each(|(input, stamps)| recording::warn_of(&Recording::of(input, stamps)));
+        Ok(examine_advised(netns, file, &flows, here, self.pid, self.hints)?)
     }
 }
-
-/// The advice of a diagnosis that was printed before, or is made now.
-fn advised(file: &Path, console: &Console) -> anyhow::Result<Vec<Advised>> {
-    if let Some(text) = file::json(file, MOST_FINDINGS_BYTES)? {
-        return Ok(findings(&file.display().to_string(), &text)?);
-    }
-    let options = recording::options(None, file);
-    let (read, analysis) = recording::analyse(file, None, console, || Analysis::new(options))?;
-    recording::warn_of(&read.recording);
-    let mut ranker = Ranker::new(Selection { flow: None, min_bytes: Bytes::ZERO, top: MOST_FLOWS });
-    analysis.finish_each(|flow| ranker.add(flow));
-    let mut flows = ranker.finish().full;
-    flows.iter_mut().for_each(FlowReport::explain);
-    Ok(flows.iter().map(Advised::of).collect())
-}
-
-/// The flows of a capture that are planned for: those that lost most.
-const MOST_FLOWS: usize = 1000;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("measured").args(["verify", "in_lab"])))]

@@ -10,6 +10,8 @@
 //! - [`waits`]: how long packets, data and processes waited, by flow and host.
 //! - [`probe`]: the path of a scenario, to be measured.
 //! - [`drill`]: packetdrill scripts, on the model or on the kernel.
+//! - [`planning`]: the advice of a capture, to be planned for a host.
+//! - [`paths`]: the path store: asked, measured, and fed from captures.
 //! - [`watch`]: this host's connections, as its kernel reports them.
 //! - [`sweep`]: many runs: planned, run on all CPUs, stored as a data set and read back.
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
@@ -26,6 +28,8 @@ mod lines;
 pub mod measured;
 pub mod papers;
 pub mod parallel;
+pub mod paths;
+pub mod planning;
 pub mod probe;
 pub mod simulated;
 pub mod sweep;

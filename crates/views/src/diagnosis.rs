@@ -6,6 +6,27 @@ use slowpath_analyses::pairing::Pairing;
 use slowpath_analyses::report::{Finding, FlowReport};
 use slowpath_remedies::Advice;
 
+/// What `diagnose --help` teaches about the command.
+pub const HELP: &str = "\
+Where a capture was made (its vantage point) decides what it shows:
+  sender    The best place. It shows all that the sender does, and when the
+            sender learns of a loss. It does not show what the receiver does
+            with the data.
+  receiver  It shows what arrives and how it is acknowledged. Why the sender
+            pauses can be unclear.
+  between   It shows both ends from a distance.
+slowpath infers the place from how fast each end answers, and prints its
+confidence. --vantage overrides it.
+
+Examples:
+  slowpath diagnose transfer.pcapng
+  slowpath diagnose transfer.pcapng --html report.html
+  slowpath diagnose transfer.pcapng --flow 1 --json
+  slowpath diagnose sender.pcapng receiver.pcapng
+  tcpdump -i any -s 128 -w - tcp port 443 | slowpath diagnose -
+  sudo slowpath diagnose --live --for 20s
+  sudo slowpath diagnose --live --port 5201";
+
 /// The result of a diagnosis: the recordings, the flows, and the source of advice.
 pub struct Diagnosis<'a> {
     /// The recordings, one per file.

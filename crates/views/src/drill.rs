@@ -6,6 +6,33 @@ use slowpath_drill::{Failure, Outcome, ScriptReport};
 use slowpath_model::shown;
 use std::io::{self, Write};
 
+/// What `--help` teaches about the command.
+pub const HELP: &str = "\
+A script gives, at exact times, the packets that arrive from the network (<), the system calls that an application makes, \
+and the packets that the kernel must send (>):
+  0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+  +0  bind(3, ..., ...) = 0
+  +0  listen(3, 1) = 0
+  +0  < S 0:0(0) win 32792 <mss 1000,nop,wscale 7>
+  +0  > S. 0:0(0) ack 1 <mss 1460,nop,wscale 10>
+  +.1 < . 1:1(0) ack 1 win 257
+  +0  accept(3, ..., ...) = 4
+
+A time is absolute (.1), relative (+.1), a range (+.1~+.2) or any (*); a call that blocks has the time at which it \
+returns (+0...0.2). An event may be 4 ms from its time, or an eighth of the time since the one before. The handbook's \
+page on scripts has the rest.
+
+Examples:
+  slowpath drill handshake.pkt
+  slowpath drill scripts/ --kernel linux-2.6.14
+  slowpath drill slow-start.pkt --verbose
+  sudo slowpath drill scripts/ --lab
+
+Exit codes:
+  0  every script passed
+  1  a script failed
+  2  a script cannot be read, or --lab cannot be done here";
+
 /// The result of a script (schema slowpath/drill/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "Document")]

@@ -8,6 +8,7 @@
 //! - [`papers`]: published experiments compared with measurements made here.
 //! - [`profile`]: where the CPU went.
 //! - [`probe`]: measurements of a path.
+//! - [`paths`]: what is known of paths.
 //! - [`explain`]: the arithmetic behind a cause.
 //! - [`doctor`]: which settings of a host would limit a transfer.
 //! - [`chart`]: line charts, as SVG.
@@ -49,6 +50,7 @@ pub mod live;
 mod mirror;
 pub mod page;
 pub mod papers;
+pub mod paths;
 pub mod probe;
 pub mod profile;
 pub mod quantity;

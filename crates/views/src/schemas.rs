@@ -1,8 +1,8 @@
 //! The schemas of all documents.
 
 use crate::{
-    cookbook, doctor, drill, explain, json, kernels, lab, live, page, papers, probe, profile, run, sweep,
-    tune, tunings,
+    cookbook, doctor, drill, explain, json, kernels, lab, live, page, papers, paths, probe, profile, run,
+    sweep, tune, tunings,
 };
 
 /// The schema of every document, with the name of its file.
@@ -26,6 +26,11 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("profile-comparison-1", schemars::schema_for!(profile::compare::ProfileComparisonDocument<'static>)),
         ("work-1", schemars::schema_for!(slowpath_profile::work::WorkDocument<'static>)),
         ("paper-1", schemars::schema_for!(papers::PaperDocument)),
+        ("paths-forget-1", schemars::schema_for!(paths::ForgetDocument)),
+        ("paths-history-1", schemars::schema_for!(paths::HistoryDocument)),
+        ("paths-import-1", schemars::schema_for!(paths::ImportDocument)),
+        ("paths-measure-1", schemars::schema_for!(paths::MeasureDocument)),
+        ("paths-show-1", schemars::schema_for!(paths::ShowDocument)),
         ("doctor-1", schemars::schema_for!(doctor::DoctorDocument)),
         ("drill-1", schemars::schema_for!(drill::DrillDocument<'static>)),
         ("lab-check-1", schemars::schema_for!(lab::LabCheckDocument<'static>)),

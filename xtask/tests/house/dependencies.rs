@@ -43,6 +43,7 @@ pub const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
 const TUNE: &str = "slowpath-tune";
+pub const PATHS: &str = "slowpath-paths";
 const PROBE: &str = "slowpath-probe";
 const COST: &str = "slowpath-cost";
 pub const PROFILE: &str = "slowpath-profile";
@@ -75,7 +76,7 @@ const CRATES: &[Allowed] = &[
         RUNS,
         &[
             MODEL, FILES, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL,
-            PROBE, PAPERS, COST, PROFILE, TUNE,
+            PROBE, PAPERS, COST, PROFILE, TUNE, PATHS,
         ],
         &[],
     ),
@@ -83,7 +84,7 @@ const CRATES: &[Allowed] = &[
         VIEWS,
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE,
-            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE,
+            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, PATHS,
         ],
         &[],
     ),
@@ -96,6 +97,8 @@ const CRATES: &[Allowed] = &[
     allowed(DOCTOR, &[MODEL, UAPI, ANALYSES, REMEDIES], &[LAB]),
     // It applies what doctor or a diagnosis advises; its tests change settings of hosts in namespaces.
     allowed(TUNE, &[MODEL, UAPI, KERNELS, ANALYSES, DOCTOR, REMEDIES], &[LAB]),
+    // It keeps what probe measures and analyses find, and answers with tune's arithmetic.
+    allowed(PATHS, &[MODEL, FILES, ANALYSES, PROBE, TUNE], &[]),
     // It measures an emulated path as it does a real one; its tests create both.
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
@@ -107,7 +110,7 @@ const CRATES: &[Allowed] = &[
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
-            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, PATHS,
         ],
         &[],
     ),
@@ -128,6 +131,9 @@ pub const PURE: &[&str] = &[
 /// Folders that do not touch the system, in crates that do: what they judge is data.
 pub const PURE_PARTS: &[&str] = &[
     "crates/doctor/src/judge",
+    "crates/paths/src/answer",
+    "crates/paths/src/entry",
+    "crates/paths/src/learned",
     "crates/probe/src/far_end",
     "crates/probe/src/measure",
     "crates/probe/src/near_end",
@@ -148,6 +154,7 @@ const REACHING_OUT: &[&str] = &[
     "nix",
     "rand",
     "rayon",
+    "rusqlite",
     "rustix",
     "socket2",
     "tempfile",

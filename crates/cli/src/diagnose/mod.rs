@@ -17,29 +17,9 @@ use slowpath_analyses::report::FlowReport;
 use slowpath_runs::watch;
 use std::path::PathBuf;
 
-const HELP: &str = "\
-Where a capture was made (its vantage point) decides what it shows:
-  sender    The best place. It shows all that the sender does, and when the
-            sender learns of a loss. It does not show what the receiver does
-            with the data.
-  receiver  It shows what arrives and how it is acknowledged. Why the sender
-            pauses can be unclear.
-  between   It shows both ends from a distance.
-slowpath infers the place from how fast each end answers, and prints its
-confidence. --vantage overrides it.
-
-Examples:
-  slowpath diagnose transfer.pcapng
-  slowpath diagnose transfer.pcapng --html report.html
-  slowpath diagnose transfer.pcapng --flow 1 --json
-  slowpath diagnose sender.pcapng receiver.pcapng
-  tcpdump -i any -s 128 -w - tcp port 443 | slowpath diagnose -
-  sudo slowpath diagnose --live --for 20s
-  sudo slowpath diagnose --live --port 5201";
-
 /// Arguments of `diagnose`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = slowpath_views::diagnosis::HELP)]
 pub struct Diagnose {
     /// The capture (pcap or pcapng, plain, gzip or zstd; a folder from `slowpath run --record`; a file from --raw; a
     /// scenario), or - for standard input; two files for both ends of the same transfer

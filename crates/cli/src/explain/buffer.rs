@@ -11,24 +11,9 @@ use slowpath_scenario::sysctl;
 use slowpath_views::explain::{self, BufferQuestion};
 use std::time::Duration;
 
-const HELP: &str = "\
-Shows every step with the kernel's function, its formula, inputs and result: the buffer after SO_RCVBUF or SO_SNDBUF, the value of \
-getsockopt, the share used as window, the window scale in the SYN, the first and the largest window, and how much a send \
-buffer allows in flight. Without SIZE, the buffers are autotuned. The values are those of the simulator: a connection on \
-each kernel is taken through its handshake and as many full segments as it needs.
-
-With --rtt, windows are also shown as rates. With --rate too, it shows whether the buffers suffice for the path, and which \
-size would.
-
-Examples:
-  slowpath explain buffer 4MiB --kernel 2.2.20,2.4.17,2.6.14,6.18
-  slowpath explain buffer 4MiB --kernel 2.4.17 --sysctl rmem_max=16777216 --rtt 40ms
-  slowpath explain buffer --rate 1Gbit/s --rtt 40ms
-  slowpath explain buffer --kernel 6.18 --sysctl tcp_rmem='4096 131072 67108864' --json";
-
 /// Arguments of `explain buffer`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = explain::BUFFER_HELP)]
 pub struct Buffer {
     /// The size that the program sets with SO_RCVBUF and SO_SNDBUF, such as 4MiB; default: none is set
     #[arg(value_name = "SIZE", value_parser = size)]

@@ -10,20 +10,9 @@ use slowpath_runs::values::chance;
 use slowpath_views::explain::{self, WaitQuestion};
 use std::time::Duration;
 
-const HELP: &str = "\
-Under the scheduler of Linux 2.6.0 to 2.6.22, a process that has used up its time slice runs again only after all others \
-have used up theirs. If it was in the middle of a read, its socket is locked, and packets wait until it runs again. The \
-result is a lower bound: it assumes that every task uses its whole slice.
-
-Give tasks by their nice values, such as 0,0,-5, or as a number of tasks with one nice value, such as 10x0.
-
-Examples:
-  slowpath explain wait --active 6x0 --expired 4x0 --rtt 1ms
-  slowpath explain wait --woken -10,-5 --rtt 40ms --rttvar 2ms --loss 0.0001";
-
 /// Arguments of `explain wait`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = explain::WAIT_HELP)]
 pub struct Wait {
     /// Tasks left in the active array when the reader's time slice ends
     #[arg(

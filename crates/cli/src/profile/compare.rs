@@ -8,18 +8,9 @@ use slowpath_cost::compare::{categories, functions};
 use slowpath_views::profile::{compare as view, head};
 use std::path::PathBuf;
 
-const HELP: &str = "\
-Functions are matched by name, including names that changed between kernels. For each difference, the probability is shown that chance \
-alone makes one as large for any function (Fisher's exact test, Holm's correction). It does not cover differences in workload. The cost \
-per TCP segment is shown if both profiles come from `slowpath profile record`; with --work, the cost per unit of other work.
-
-Examples:
-  slowpath profile compare before.perf.data after.perf.data
-  slowpath profile compare a.perf.data b.perf.data --work 120000,180000";
-
 /// Arguments of `profile compare`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = view::HELP)]
 pub struct Compare {
     /// The first profile
     #[arg(value_name = "BEFORE", value_hint = ValueHint::FilePath)]

@@ -3,13 +3,14 @@
 use crate::captures::Captures;
 use crate::{outcome, run};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "diagnose",
     "show",
     "flows",
     "causes",
     "doctor",
     "tune",
+    "paths",
     "probe",
     "drill",
     "run",

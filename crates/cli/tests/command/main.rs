@@ -17,6 +17,7 @@ mod load;
 mod names;
 mod outputs;
 mod papers;
+mod paths;
 mod probe;
 mod profile;
 mod profiled;

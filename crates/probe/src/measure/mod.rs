@@ -12,6 +12,7 @@
 pub mod available;
 pub mod capacity;
 pub mod channel;
+pub mod metered;
 pub mod ramp;
 pub mod round_trip;
 pub mod statistics;

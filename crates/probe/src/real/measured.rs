@@ -2,7 +2,9 @@
 
 use super::{Client, ProbeError, Stop};
 use crate::findings::{Found, Wanted};
+use crate::measure::metered::{Metered, Refusal};
 use crate::measure::{Direction, Progress};
+use slowpath_model::Bytes;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -48,6 +50,43 @@ pub fn measure(
         return Ok(Measured { found, ended_by });
     }
     Err(last)
+}
+
+/// The results of a measurement with a budget.
+pub struct Within {
+    /// The results, or why no far end answered.
+    pub measured: Result<Measured, ProbeError>,
+    /// IP bytes of the trains, in both directions.
+    pub bytes: Bytes,
+}
+
+/// Measures the path to this address with trains of at most `most` IP bytes in all, without a transfer. What was measured when the
+/// budget ended stays.
+pub fn measure_within(
+    to: SocketAddr,
+    wanted: Wanted,
+    most: Bytes,
+    stop: Stop<'_>,
+    on_progress: &mut dyn FnMut(Progress),
+) -> Within {
+    let (mut client, connected) = match Client::connect(to, stop) {
+        Ok(connected) => connected,
+        Err(error) => return Within { measured: Err(error), bytes: Bytes::ZERO },
+    };
+    let mut found = Found::new(wanted, connected.packet_bytes);
+    found.far_end = Some(connected.to);
+    let mut metered = Metered::new(&mut client, most.get());
+    let filled = found.fill(&mut metered, on_progress);
+    let bytes = most.saturating_sub(Bytes::new(metered.left()));
+    let ended_by = filled.err().map(|refusal| match refusal {
+        Refusal::Spent => ProbeError::Spent,
+        Refusal::Channel(error) => error,
+    });
+    if matches!(ended_by, None | Some(ProbeError::Spent)) {
+        // What was measured is there, even if closing the session fails.
+        let _ = client.close();
+    }
+    Within { measured: Ok(Measured { found, ended_by }), bytes }
 }
 
 fn transfer(

@@ -17,7 +17,7 @@ mod stream;
 mod udp;
 
 pub use client::{Client, Connected};
-pub use measured::{Measured, measure};
+pub use measured::{Measured, Within, measure, measure_within};
 pub use server::{Happened, Server};
 
 // What the command sets and checks.
@@ -101,6 +101,9 @@ pub enum ProbeError {
     /// A stop was requested.
     #[error("stopped")]
     Stopped,
+    /// The next train is more than the budget has left.
+    #[error("the next packets are more than the budget has left")]
+    Spent,
 }
 
 impl ProbeError {

@@ -2,7 +2,9 @@
 
 mod buffer;
 mod buffer_text;
+mod help;
 mod wait;
 
 pub use buffer::{Buffer, BufferQuestion};
+pub use help::{BUFFER_HELP, WAIT_HELP};
 pub use wait::{Wait, WaitQuestion};

@@ -2,9 +2,11 @@
 
 mod compared;
 mod graphs;
+mod help;
 mod json;
 mod page;
 
+pub use help::HELP;
 pub use json::PaperDocument;
 pub use page::page;
 

@@ -1,0 +1,162 @@
+//! `slowpath paths`: what is known of each path: measured, learned, served and asked.
+
+use crate::console::{self, Console};
+use crate::interrupt::Interrupt;
+use crate::{Outcome, recording};
+use clap::{Args, Subcommand, ValueHint};
+use slowpath_model::{Bytes, shown};
+use slowpath_paths::client::Place;
+use slowpath_paths::store::{FILE, Spent};
+use slowpath_paths::{PORT, SOCKET};
+use slowpath_runs::paths::{self as runs, BUDGET, Measuring, ServingStore};
+use slowpath_runs::values::{STREAMS, amount, lasting};
+use slowpath_views::paths as view;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `paths`.
+#[derive(Args)]
+#[command(after_long_help = view::HELP)]
+pub struct Paths {
+    #[command(subcommand)]
+    what: What,
+    /// The store
+    #[arg(long, global = true, value_name = "FILE", default_value = FILE, value_hint = ValueHint::FilePath)]
+    store: PathBuf,
+    /// Print JSON (schema slowpath/paths-show/1, paths-history/1, paths-measure/1, paths-import/1, paths-forget/1) instead of text
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Show RTT, rate, loss and MTU to a host, how old they are, and the buffers they need; without HOST, of all paths
+    Show {
+        /// The host that receives, by name or address
+        #[arg(value_name = "HOST", value_hint = ValueHint::Hostname)]
+        host: Option<String>,
+        /// The host that sends, if not any
+        #[arg(long, value_name = "HOST", requires = "host", value_hint = ValueHint::Hostname)]
+        from: Option<String>,
+        /// Parallel connections
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(STREAMS))]
+        streams: u32,
+        /// Ask this server in place of the store: http://HOST:PORT, or the path of its Unix socket
+        #[arg(long, value_name = "SERVER", requires = "host", conflicts_with = "store")]
+        ask: Option<Place>,
+        /// The file of the server's token
+        #[arg(long, value_name = "FILE", requires = "ask", value_hint = ValueHint::FilePath)]
+        token: Option<PathBuf>,
+    },
+    /// List every value that is kept of the paths to a host
+    History(To),
+    /// Measure the path to a host where `slowpath probe --serve` runs, within a daily budget
+    Measure {
+        /// The far end, by name or address
+        #[arg(value_name = "HOST", value_hint = ValueHint::Hostname)]
+        host: String,
+        /// The far end's port
+        #[arg(long, value_name = "PORT", default_value_t = slowpath_probe::real::PORT)]
+        port: u16,
+        /// Measure from the far end to this host
+        #[arg(long)]
+        reverse: bool,
+        /// What measuring this path may send and receive in a day (UTC)
+        #[arg(long, value_name = "AMOUNT", default_value_t = BUDGET.bytes, value_parser = amount)]
+        bytes: Bytes,
+        /// How long measuring this path may take in a day
+        #[arg(long, value_name = "TIME", default_value = "5min", value_parser = lasting)]
+        time: Duration,
+    },
+    /// Learn from the transfers of captures and recordings
+    Import {
+        /// The captures, files from `slowpath diagnose --live --raw`, or folders from `slowpath run --record`
+        #[arg(required = true, value_name = "CAPTURE", value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
+    },
+    /// Forget the paths to a host
+    Forget(To),
+    /// Answer programs over HTTP and a Unix socket, until Ctrl-C
+    Serve {
+        /// The address and port for HTTP; any but loopback needs --token
+        #[arg(long, value_name = "ADDRESS:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], PORT)))]
+        listen: SocketAddr,
+        /// The Unix socket
+        #[arg(long, value_name = "FILE", default_value = SOCKET, value_hint = ValueHint::FilePath)]
+        socket: PathBuf,
+        /// The file of the token for clients from elsewhere, and for those that write over TCP
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        token: Option<PathBuf>,
+    },
+}
+
+/// The paths to a host.
+#[derive(Args)]
+struct To {
+    /// The host that receives, by name or address
+    #[arg(value_name = "HOST", value_hint = ValueHint::Hostname)]
+    host: String,
+    /// The host that sends, if not any
+    #[arg(long, value_name = "HOST", value_hint = ValueHint::Hostname)]
+    from: Option<String>,
+}
+
+pub fn run(Paths { what, store, json }: &Paths, console: &Console) -> anyhow::Result<Outcome> {
+    let look = console.look();
+    match what {
+        What::Show { host, from, streams, ask, token } => {
+            let (host, from) = (host.as_deref(), from.as_deref());
+            let answers = match ask.as_ref().zip(host) {
+                Some((at, host)) => vec![runs::ask_server(at, token.as_deref(), host, from, *streams)?],
+                None => runs::answers(store, host, from, *streams)?,
+            };
+            console::print_result(
+                *json,
+                || view::ShowDocument::of(&answers),
+                |out| view::show(&answers, &look, out),
+            )?;
+        }
+        What::History(To { host, from }) => {
+            let (paths, now) = runs::history(store, host, from.as_deref())?;
+            let document = || view::HistoryDocument::of(&paths, now);
+            console::print_result(*json, document, |out| {
+                view::history(&paths, now, &console.table_look(), out)
+            })?;
+        }
+        What::Measure { host, port, reverse, bytes, time } => {
+            let budget = Spent { bytes: *bytes, time: *time };
+            let asked = Measuring { host, port: *port, is_reversed: *reverse, budget };
+            let interrupt = Interrupt::listen()?;
+            let bar = console.working(&format!("measuring the path to {host}"));
+            let measured = runs::measure(store, asked, &|| interrupt.has_come(), &mut |_| ())?;
+            drop(bar);
+            let document = || view::MeasureDocument::of(&measured);
+            console::print_result(*json, document, |out| view::measured(&measured, &look, out))?;
+            return Ok(if measured.ended_by.is_none() { Outcome::Whole } else { Outcome::Partial });
+        }
+        What::Import { files } => {
+            let imported = runs::import(store, files, &|file| recording::progress(file, console))?;
+            let document = || view::ImportDocument::of(&imported);
+            console::print_result(*json, document, |out| view::imported(&imported, out))?;
+        }
+        What::Forget(To { host, from }) => {
+            let gone = runs::forget(store, host, from.as_deref())?;
+            console::print_result(
+                *json,
+                || view::ForgetDocument::of(&gone),
+                |out| view::forgotten(&gone, out),
+            )?;
+        }
+        What::Serve { listen, socket, token } => {
+            anyhow::ensure!(!json, "--json: a server has no result");
+            let interrupt = Interrupt::listen()?;
+            let serving = ServingStore { store, listen: *listen, socket, token: token.as_deref() };
+            // A closed standard output does not stop the server.
+            runs::serve_store(&serving, &|| interrupt.has_come(), &|line| {
+                let _ = console::print(format!("{}\n", shown::line(line)).as_bytes());
+            })?;
+        }
+    }
+    Ok(Outcome::Whole)
+}

@@ -1,0 +1,256 @@
+//! Who may do what.
+
+use slowpath_files::open_regular;
+use std::fs;
+use std::hint::black_box;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The length of a token: 32 characters of base64 have 192 bits.
+const LENGTHS: std::ops::RangeInclusive<usize> = 32..=512;
+
+/// What a client has to present (RFC 6750).
+#[derive(Clone)]
+pub struct Token(String);
+
+/// Why a file is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenError {
+    /// It cannot be read.
+    #[error("{}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel reported.
+        source: io::Error,
+    },
+    /// Others may read it.
+    #[error("{}: others may read or write it; `chmod 600` it", .0.display())]
+    Open(PathBuf),
+    /// It is not ours.
+    #[error("{}: belongs to user {owner}, who could change it", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The user's id.
+        owner: u32,
+    },
+    /// It is too short, too long, or has characters that no header has.
+    #[error(
+        "{}: a token is one line of {} to {} letters, digits and -._~+/=; `openssl rand -base64 33` makes one",
+        .0.display(), LENGTHS.start(), LENGTHS.end()
+    )]
+    Form(PathBuf),
+}
+
+impl Token {
+    /// The token in a file that only its owner, this user or root, may read.
+    ///
+    /// # Errors
+    /// If there is none, or somebody else may read or change it.
+    pub fn read(path: &Path) -> Result<Self, TokenError> {
+        let failed = |source| TokenError::File { path: path.to_owned(), source };
+        let file = open_regular(path).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
+        if about.mode() & 0o077 != 0 {
+            return Err(TokenError::Open(path.to_owned()));
+        }
+        let owner = about.uid();
+        if owner != 0 && owner != own_uid().map_err(failed)? {
+            return Err(TokenError::Foreign { path: path.to_owned(), owner });
+        }
+        let mut text = String::new();
+        let most = *LENGTHS.end() as u64 + 2;
+        let form = || TokenError::Form(path.to_owned());
+        file.take(most).read_to_string(&mut text).map_err(|_| form())?;
+        Self::of(text.trim_end_matches(['\r', '\n'])).ok_or_else(form)
+    }
+
+    /// A token of this text, if it is one (RFC 6750, section 2.1).
+    pub fn of(text: &str) -> Option<Self> {
+        let is_token = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte));
+        (is_token && LENGTHS.contains(&text.len())).then(|| Self(text.to_owned()))
+    }
+
+    /// The value of the header `Authorization`.
+    pub fn header(&self) -> String {
+        format!("Bearer {}", self.0)
+    }
+
+    /// Whether this is the value of the header. Takes equally long wherever the two differ.
+    fn is_in(&self, header: &[u8]) -> bool {
+        let Some(given) = header.strip_prefix(b"Bearer ") else { return false };
+        let own = self.0.as_bytes();
+        let mut differs = u8::from(given.len() != own.len());
+        for (index, byte) in own.iter().enumerate() {
+            differs |= black_box(byte ^ given.get(index).unwrap_or(&0));
+        }
+        black_box(differs) == 0
+    }
+}
+
+/// The user that this program runs as.
+pub fn own_uid() -> io::Result<u32> {
+    Ok(fs::metadata("/proc/self")?.uid())
+}
+
+/// Where a request comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A socket that only this host reaches.
+    Loopback,
+    /// A socket that other hosts reach.
+    Network,
+    /// The Unix socket: a process of this user. `is_trusted` if that is the server's user, or root.
+    Unix {
+        /// Whether it may write.
+        is_trusted: bool,
+    },
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// It reads what is known.
+    Read,
+    /// It adds to it.
+    Write,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// It needs the token.
+    Token,
+    /// There is no token, so nobody may do it this way.
+    Closed,
+    /// Its header `Host` is a name: a browser's page may have made it, with a name that its owner points here.
+    Host,
+}
+
+/// Decides on a request, by its headers `Authorization` and `Host`.
+pub fn decide(
+    peer: Peer,
+    does: Does,
+    token: Option<&Token>,
+    authorization: Option<&[u8]>,
+    host: Option<&str>,
+) -> Result<(), Denied> {
+    let has_token = token.zip(authorization).is_some_and(|(token, given)| token.is_in(given));
+    match (peer, does) {
+        _ if has_token => Ok(()),
+        (Peer::Unix { .. }, Does::Read) | (Peer::Unix { is_trusted: true }, Does::Write) => Ok(()),
+        (Peer::Loopback, Does::Read) => {
+            if is_address(host) {
+                Ok(())
+            } else {
+                Err(Denied::Host)
+            }
+        }
+        _ if token.is_some() => Err(Denied::Token),
+        _ => Err(Denied::Closed),
+    }
+}
+
+/// Whether a header `Host` names this host by address, or as every host names itself.
+fn is_address(host: Option<&str>) -> bool {
+    let Some(host) = host else { return true };
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    bare == "localhost" || bare.parse::<std::net::IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    const TEXT: &str = "0123456789abcdefghijABCDEFGHIJ-._~+/==";
+
+    fn token() -> Token {
+        Token::of(TEXT).expect("a token")
+    }
+
+    #[test]
+    fn only_the_whole_token_is_right() {
+        let token = token();
+        assert!(token.is_in(token.header().as_bytes()));
+        let wrong = [
+            String::new(),
+            TEXT.to_owned(),
+            format!("Bearer {TEXT}x"),
+            format!("Bearer {}", &TEXT[1..]),
+            format!("Bearer {}", &TEXT[..TEXT.len() - 1]),
+            format!("Bearer x{}", &TEXT[1..]),
+            format!("Bearer  {TEXT}"),
+            "Bearer ".to_owned(),
+        ];
+        for wrong in wrong {
+            assert!(!token.is_in(wrong.as_bytes()), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn table_of_rights() {
+        let token = token();
+        let right = token.header();
+        let decided = |peer, does, token: Option<&Token>, header: Option<&str>| {
+            decide(peer, does, token, header.map(str::as_bytes), Some("127.0.0.1:5718"))
+        };
+        use {Denied as No, Does::Read, Does::Write, Peer::Loopback, Peer::Network};
+        let stranger = Peer::Unix { is_trusted: false };
+        let own = Peer::Unix { is_trusted: true };
+        for (peer, does, without, wrong) in [
+            (Loopback, Read, Ok(()), Ok(())),
+            (Loopback, Write, Err(No::Closed), Err(No::Token)),
+            (Network, Read, Err(No::Closed), Err(No::Token)),
+            (Network, Write, Err(No::Closed), Err(No::Token)),
+            (stranger, Read, Ok(()), Ok(())),
+            (stranger, Write, Err(No::Closed), Err(No::Token)),
+            (own, Read, Ok(()), Ok(())),
+            (own, Write, Ok(()), Ok(())),
+        ] {
+            assert_eq!(decided(peer, does, None, Some(&right)), without, "{peer:?} {does:?}");
+            assert_eq!(decided(peer, does, Some(&token), Some("Bearer x")), wrong, "{peer:?} {does:?}");
+            assert_eq!(decided(peer, does, Some(&token), None), wrong, "{peer:?} {does:?}");
+            assert_eq!(decided(peer, does, Some(&token), Some(&right)), Ok(()), "{peer:?} {does:?}");
+        }
+    }
+
+    #[test]
+    fn page_of_a_browser_with_a_name_for_loopback_is_refused() {
+        let read = |host| decide(Peer::Loopback, Does::Read, None, None, host);
+        for host in ["127.0.0.1:5718", "[::1]:5718", "[::1]", "localhost:5718", "localhost"] {
+            assert_eq!(read(Some(host)), Ok(()), "{host}");
+        }
+        for host in ["evil.example:5718", "localhost.evil.example", "127.0.0.1.evil.example", "a:b", ""] {
+            assert_eq!(read(Some(host)), Err(Denied::Host), "{host}");
+        }
+        assert_eq!(read(None), Ok(()));
+    }
+
+    #[test]
+    fn token_that_others_may_read_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("token");
+        let with = |text: &str, mode| {
+            fs::write(&file, text).expect("a file");
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("its mode");
+            Token::read(&file).err().map(|error| error.to_string())
+        };
+        let line = format!("{TEXT}\n");
+        assert_eq!(with(&line, 0o600), None);
+        assert_eq!(with(&line, 0o400), None);
+        for mode in [0o640, 0o604, 0o620] {
+            assert!(with(&line, mode).is_some_and(|error| error.contains("chmod 600")), "{mode:o}");
+        }
+        for text in ["short", "", &"x".repeat(513), &format!("{TEXT}\nsecond"), &format!("{TEXT} ")] {
+            assert!(with(text, 0o600).is_some_and(|error| error.contains("32 to 512")), "{text}");
+        }
+        assert!(Token::read(folder.path()).is_err());
+    }
+}

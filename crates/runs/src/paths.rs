@@ -1,0 +1,366 @@
+//! The path store's work: what is asked, measured within a budget, and learned from captures.
+
+use crate::input::{self, Input, Progress};
+use crate::values::addresses;
+use crate::watch;
+use slowpath_analyses::{Analysis, AnalysisOptions};
+use slowpath_model::Bytes;
+use slowpath_paths::answer::{Advisor, Answer};
+use slowpath_paths::client::{AskError, Place, ask};
+use slowpath_paths::entry::{Entry, Pair, Source};
+use slowpath_paths::learned::{self, Transfers};
+use slowpath_paths::store::{MOST_AT_ONCE, Question, Spent, Store, StoreError};
+use slowpath_paths::{ServeError, Serving, Token, TokenError, serve};
+use slowpath_probe::findings::Wanted;
+use slowpath_probe::measure::{self, Direction};
+use slowpath_probe::real::{Measured, ProbeError, Within, measure_within};
+use slowpath_tune::known;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What measuring one path may cost on a day, unless something else is asked for. Each rate that is tried for the available bandwidth
+/// takes 30 MB at 1 Gbit/s (12 streams of 20 ms), and at most 16 are tried.
+pub const BUDGET: Spent = Spent { bytes: Bytes::new(512 << 20), time: Duration::from_secs(300) };
+
+/// Why the path store cannot do what is asked.
+#[derive(Debug, thiserror::Error)]
+pub enum PathsError {
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The server cannot be asked.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// The server cannot be started.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// A file is no token.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// A name has no address, or a capture cannot be read.
+    #[error(transparent)]
+    Run(#[from] crate::Error),
+    /// A path that is not known.
+    #[error("nothing is known of a path to {0}; `slowpath paths measure` or `import` change that")]
+    Unknown(String),
+    /// A file has no date.
+    #[error("{}: does not say when it was made, so its values have no date", .0.display())]
+    NoDate(PathBuf),
+    /// A scenario.
+    #[error("{}: a scenario is no path of this host", .0.display())]
+    Scenario(PathBuf),
+    /// There is no route.
+    #[error("{to}: no route")]
+    NoRoute {
+        /// The address.
+        to: IpAddr,
+        /// What the kernel reported.
+        source: io::Error,
+    },
+    /// The budget is used up.
+    #[error("{pair}: today's budget of {} and {} s is used up; it begins anew at 00:00 UTC", budget.bytes, budget.time.as_secs())]
+    NoBudget {
+        /// The path.
+        pair: Pair,
+        /// The budget of a day.
+        budget: Spent,
+    },
+    /// The far end cannot be measured to.
+    #[error("nothing was measured")]
+    Probe(#[from] ProbeError),
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    seconds(SystemTime::now())
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Which path is asked about, by names or addresses of its hosts.
+fn question(host: &str, from: Option<&str>, streams: u32) -> Result<Question, PathsError> {
+    let all = |name| -> Result<Vec<IpAddr>, PathsError> {
+        Ok(addresses(name, 0)?.iter().map(SocketAddr::ip).collect())
+    };
+    Ok(Question { to: all(host)?, from: from.map_or_else(|| Ok(Vec::new()), all)?, streams })
+}
+
+/// The answers of a store: of the path to a host, or of all paths.
+///
+/// # Errors
+/// If there is no store, or nothing is known of that path.
+pub fn answers(
+    file: &Path,
+    host: Option<&str>,
+    from: Option<&str>,
+    streams: u32,
+) -> Result<Vec<Answer>, PathsError> {
+    let (store, mut advisor, now) = (Store::open_existing(file)?, Advisor::new(known()), now());
+    let pairs = match host {
+        Some(host) => {
+            let pairs = store.pairs(&question(host, from, streams)?)?;
+            if pairs.is_empty() {
+                return Err(PathsError::Unknown(host.to_owned()));
+            }
+            pairs
+        }
+        None => store.all()?,
+    };
+    let answer = |pair| Ok(Answer::of(pair, &store.entries(pair)?, streams, &mut advisor, now));
+    pairs.into_iter().map(answer).collect()
+}
+
+/// The answer of a server.
+///
+/// # Errors
+/// If it cannot be asked, is not believed, or knows nothing of that path.
+pub fn ask_server(
+    at: &Place,
+    token: Option<&Path>,
+    host: &str,
+    from: Option<&str>,
+    streams: u32,
+) -> Result<Answer, PathsError> {
+    let token = token.map(Token::read).transpose()?;
+    let answer = ask(at, &question(host, from, streams)?, token.as_ref())?;
+    answer.ok_or_else(|| PathsError::Unknown(host.to_owned()))
+}
+
+/// A path and its values.
+pub type PathHistory = (Pair, Vec<Entry>);
+
+/// The values of the paths to a host, the path with the newest one first; and the time, in seconds since 1970.
+///
+/// # Errors
+/// If there is no store, or nothing is known of that path.
+pub fn history(file: &Path, host: &str, from: Option<&str>) -> Result<(Vec<PathHistory>, u64), PathsError> {
+    let store = Store::open_existing(file)?;
+    let pairs = store.pairs(&question(host, from, 1)?)?;
+    if pairs.is_empty() {
+        return Err(PathsError::Unknown(host.to_owned()));
+    }
+    let paths = pairs.into_iter().map(|pair| Ok((pair, store.entries(pair)?)));
+    Ok((paths.collect::<Result<_, StoreError>>()?, now()))
+}
+
+/// Forgets the paths to a host, and returns them.
+///
+/// # Errors
+/// If there is no store, or no such path.
+pub fn forget(file: &Path, host: &str, from: Option<&str>) -> Result<Vec<Pair>, PathsError> {
+    let mut store = Store::open_existing(file)?;
+    let pairs = store.pairs(&question(host, from, 1)?)?;
+    if store.forget(&pairs)? == 0 {
+        return Err(PathsError::Unknown(host.to_owned()));
+    }
+    Ok(pairs)
+}
+
+/// A store that is served.
+#[derive(Clone, Copy, Debug)]
+pub struct ServingStore<'a> {
+    /// Its file.
+    pub store: &'a Path,
+    /// The address for HTTP.
+    pub listen: SocketAddr,
+    /// The Unix socket.
+    pub socket: &'a Path,
+    /// The file of a token.
+    pub token: Option<&'a Path>,
+}
+
+/// Serves a store until `has_ended`; `say` gets a line for each address.
+///
+/// # Errors
+/// If the store cannot be used, or it cannot listen there.
+pub fn serve_store(
+    asked: &ServingStore<'_>,
+    has_ended: &dyn Fn() -> bool,
+    say: &dyn Fn(&str),
+) -> Result<(), PathsError> {
+    let token = asked.token.map(Token::read).transpose()?;
+    let (listen, socket) = (Some(asked.listen), Some(asked.socket));
+    Ok(serve(Serving { store: asked.store, listen, socket, token, known: known() }, has_ended, say)?)
+}
+
+/// A path to be measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Measuring<'a> {
+    /// The far end, by name or address.
+    pub host: &'a str,
+    /// Its port.
+    pub port: u16,
+    /// From the far end to this host.
+    pub is_reversed: bool,
+    /// What it may cost on a day.
+    pub budget: Spent,
+}
+
+/// A path that was measured.
+pub struct MeasuredPath {
+    /// The values that were learned of it.
+    pub entries: Vec<Entry>,
+    /// What is known of it now.
+    pub answer: Answer,
+    /// What measuring cost.
+    pub cost: Spent,
+    /// What is left of the day's budget.
+    pub left: Spent,
+    /// Why it ended early; `None` if everything was measured.
+    pub ended_by: Option<ProbeError>,
+}
+
+/// Measures the path to a host on which `slowpath probe --serve` runs, within the day's budget, and records it.
+///
+/// # Errors
+/// If the store cannot be used, the budget is used up, or nothing is measured.
+pub fn measure(
+    file: &Path,
+    asked: Measuring<'_>,
+    stop: &(dyn Fn() -> bool + Sync),
+    on_progress: &mut dyn FnMut(measure::Progress),
+) -> Result<MeasuredPath, PathsError> {
+    let mut store = Store::open(file)?;
+    let mut last = ProbeError::NoAddress;
+    for to in addresses(asked.host, asked.port)? {
+        let here = own_address(to)?;
+        match one(&mut store, asked, here, to, stop, on_progress) {
+            // Another address of the host may be the one on which it listens.
+            Err(PathsError::Probe(error @ ProbeError::NoServer { .. })) => last = error,
+            result => return result,
+        }
+    }
+    Err(last.into())
+}
+
+fn one(
+    store: &mut Store,
+    asked: Measuring<'_>,
+    here: IpAddr,
+    to: SocketAddr,
+    stop: &(dyn Fn() -> bool + Sync),
+    on_progress: &mut dyn FnMut(measure::Progress),
+) -> Result<MeasuredPath, PathsError> {
+    let (direction, pair) = match asked.is_reversed {
+        false => (Direction::There, Pair::new(here, to.ip())),
+        true => (Direction::Back, Pair::new(to.ip(), here)),
+    };
+    let (taken_at, begun) = (now(), Instant::now());
+    let taken = store.take(pair, asked.budget, taken_at)?;
+    if taken.bytes == Bytes::ZERO || taken.time == Duration::ZERO {
+        store.give_back(pair, taken, taken_at)?;
+        return Err(PathsError::NoBudget { pair, budget: asked.budget });
+    }
+    let wanted = Wanted { direction, capacity: true, available: true, ramp: false, rates: None, steps: 0 };
+    let is_late = || begun.elapsed() >= taken.time;
+    let Within { measured, bytes } =
+        measure_within(to, wanted, taken.bytes, &|| stop() || is_late(), on_progress);
+    let cost = Spent { bytes, time: begun.elapsed().min(taken.time) };
+    let left = cost.left_of(taken);
+    store.give_back(pair, left, taken_at)?;
+    let Measured { found, ended_by } = measured?;
+    let ended_by = ended_by.map(|error| match error {
+        ProbeError::Stopped if is_late() && !stop() => ProbeError::Spent,
+        error => error,
+    });
+    let now = now();
+    let entries = learned::of_probe(&found, here, to.ip(), now);
+    if entries.is_empty() {
+        return Err(ended_by.unwrap_or(ProbeError::Silent).into());
+    }
+    store.record(&entries, now)?;
+    let answer = Answer::of(pair, &store.entries(pair)?, 1, &mut Advisor::new(known()), now);
+    Ok(MeasuredPath { entries, answer, cost, left, ended_by })
+}
+
+/// The address of this host from which packets to `to` leave. Sends nothing.
+fn own_address(to: SocketAddr) -> Result<IpAddr, PathsError> {
+    let any: IpAddr = if to.is_ipv4() { [0, 0, 0, 0].into() } else { [0_u16; 8].into() };
+    let own = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect(to)?;
+        socket.local_addr()
+    });
+    Ok(own.map_err(|source| PathsError::NoRoute { to: to.ip(), source })?.ip())
+}
+
+/// What was learned from a file.
+pub struct Imported {
+    /// The file.
+    pub file: PathBuf,
+    /// Its flows.
+    pub flows: u64,
+    /// Values that they show.
+    pub values: usize,
+    /// Of these, the values that the store keeps: not those that are too old, or of which it has newer ones enough.
+    pub kept: usize,
+}
+
+/// Learns from captures, folders of recorded events, and what `diagnose --live --raw` stored. The date of a capture is that of its packets;
+/// that of the others, when they were written.
+///
+/// # Errors
+/// If one cannot be read, or has no date: those before it are learned from. If the store cannot be used.
+pub fn import(
+    store: &Path,
+    files: &[PathBuf],
+    progress: &dyn Fn(&Path) -> Progress,
+) -> Result<Vec<Imported>, PathsError> {
+    let mut store = Store::open(store)?;
+    files.iter().map(|file| import_one(&mut store, file, &|| progress(file))).collect()
+}
+
+fn import_one(
+    store: &mut Store,
+    file: &Path,
+    progress: &dyn Fn() -> Progress,
+) -> Result<Imported, PathsError> {
+    if file.extension().is_some_and(|extension| extension == "toml") {
+        return Err(PathsError::Scenario(file.to_owned()));
+    }
+    let (flows, transfers) = match watch::replay(file)? {
+        Some(watched) => {
+            let epoch = written(file).and_then(|written| written.checked_sub(watched.lasted.as_secs()));
+            let mut transfers = Transfers::new(dated(epoch, file)?, Source::Live);
+            watched.accounts.iter().for_each(|account| transfers.add_account(account));
+            (watched.accounts.len() as u64, transfers)
+        }
+        None => of_packets(file, progress)?,
+    };
+    let now = now();
+    let mut entries = transfers.finish();
+    // A recording's clock may not be that of its folder.
+    entries.retain(|entry| entry.at <= now);
+    let (values, mut kept) = (entries.len(), 0);
+    for part in entries.chunks(MOST_AT_ONCE) {
+        kept += store.record(part, now)?;
+    }
+    Ok(Imported { file: file.to_owned(), flows, values, kept })
+}
+
+fn of_packets(file: &Path, progress: &dyn Fn() -> Progress) -> Result<(u64, Transfers), PathsError> {
+    let options = AnalysisOptions { vantage: input::vantage(file), ..AnalysisOptions::default() };
+    let (read, _, analysis) = input::analyse(file, None, progress, || Analysis::new(options))?;
+    let (epoch, source) = match &read {
+        Input::Capture(_) => {
+            let epoch = read.epoch_ns().and_then(|epoch| u64::try_from(epoch).ok());
+            (epoch.map(|epoch| epoch / 1_000_000_000), Source::Capture)
+        }
+        Input::Recording(_) => (written(file), Source::Recording),
+    };
+    let mut transfers = Transfers::new(dated(epoch, file)?, source);
+    analysis.finish_each(|flow| transfers.add(&flow));
+    Ok((read.flows(), transfers))
+}
+
+/// When a file or folder was last written, in seconds since 1970.
+fn written(file: &Path) -> Option<u64> {
+    file.metadata().and_then(|about| about.modified()).ok().map(seconds)
+}
+
+fn dated(epoch: Option<u64>, file: &Path) -> Result<u64, PathsError> {
+    epoch.filter(|epoch| *epoch > 0).ok_or_else(|| PathsError::NoDate(file.to_owned()))
+}
