@@ -6,8 +6,8 @@
 //! - what the kernel counts as limited by the receive window (`tcpi_rwnd_limited`) is the receive window's, or the
 //!   destination disk's or CPU's, if the destination's threads spent that time there;
 //! - what it counts as limited by the send buffer (`tcpi_sndbuf_limited`) is the send buffer's;
-//! - the rest of the time with data in flight (`tcpi_busy_time`) is loss recovery's, if the connection recovers; the path's,
-//!   if its RTT shows a queue; and otherwise the congestion window's;
+//! - the rest of the time with data in flight (`tcpi_busy_time`) is the path's, if the RTT shows a queue, also while losses of
+//!   that queue are repaired; without one, loss recovery's, if the connection recovers, and otherwise the congestion window's;
 //! - the time without data in flight is the source disk's, or the sending host's CPU's, whichever the thread was busy with
 //!   for longer.
 
@@ -146,8 +146,8 @@ pub fn divide(
     let (rtt, least) = (u64::from(now.rtt), u64::from(now.min_rtt));
     let has_queue = least > 0 && rtt * 100 > least * QUEUE_PERCENT && rtt > least + QUEUE_US;
     let network = match () {
-        () if now.ca_state >= RECOVERS_FROM => Limit::LossRecovery,
         () if has_queue => Limit::Path,
+        () if now.ca_state >= RECOVERS_FROM => Limit::LossRecovery,
         () => Limit::CongestionWindow,
     };
     shares.add(Bound::Limit(network), busy_ns - window_ns - buffer_ns);
@@ -206,10 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn queue_is_the_paths_and_recovery_is_loss() {
+    fn queue_is_the_paths_and_recovery_without_one_is_loss() {
         let queued = TcpInfo { rtt: 30_000, ..info(1000, 0, 0) };
         assert_eq!(of(&queued, Spent::default(), Spent::default()), [(Bound::Limit(Limit::Path), 1000)]);
-        let recovers = TcpInfo { ca_state: 3, ..queued };
+        let overflowed = TcpInfo { ca_state: 3, ..queued };
+        assert_eq!(of(&overflowed, Spent::default(), Spent::default()), [(Bound::Limit(Limit::Path), 1000)]);
+        let recovers = TcpInfo { ca_state: 3, ..info(1000, 0, 0) };
         assert_eq!(
             of(&recovers, Spent::default(), Spent::default()),
             [(Bound::Limit(Limit::LossRecovery), 1000)]

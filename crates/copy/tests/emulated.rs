@@ -19,12 +19,19 @@ fn copy_fills_an_emulated_path() {
 }
 
 /// The table of the handbook's page. `SLOWPATH_COPIES` is the number of runs of each; without it, nothing is run.
+/// `SLOWPATH_COPY_PROGRAMS` names some of the programs, separated by commas.
 #[test]
 #[ignore = "needs root"]
 fn table_of_copies() {
     let Some(runs) = std::env::var("SLOWPATH_COPIES").ok().and_then(|text| text.parse().ok()) else { return };
     let programs =
         [Program::Copy, Program::CopyDrs, Program::CopyOne, Program::Iperf3, Program::Iperf3Many, Program::Scp, Program::Rsync];
+    let only = std::env::var("SLOWPATH_COPY_PROGRAMS").unwrap_or_default();
+    let programs: Vec<Program> = programs
+        .into_iter()
+        .filter(|program| only.is_empty() || only.split(',').any(|name| name == program.to_string()))
+        .collect();
+    let place = |program| programs.iter().position(|one| *one == program);
     let names: Vec<String> = programs.iter().map(ToString::to_string).collect();
     println!("| path | {} | copy / iperf3 |", names.join(" | "));
     println!("| --- | {}--- |", "--- | ".repeat(names.len()));
@@ -35,8 +42,9 @@ fn table_of_copies() {
             let rates = cell.rates(&programs, runs).expect("as root");
             let medians: Vec<f64> = rates.iter().map(|rates| median(rates)).collect();
             let shown: Vec<String> = medians.iter().map(|rate| format!("{rate:.0}")).collect();
-            let ratio = medians[0] / medians[3] * 100.0;
-            println!("| {cell} | {} | {ratio:.0} % |", shown.join(" | "));
+            let ratio = place(Program::Copy).zip(place(Program::Iperf3)).map(|(copy, iperf3)| medians[copy] / medians[iperf3]);
+            let ratio = ratio.map_or_else(String::new, |ratio| format!("{:.0} %", ratio * 100.0));
+            println!("| {cell} | {} | {ratio} |", shown.join(" | "));
         }
     }
 }

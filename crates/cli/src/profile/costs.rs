@@ -7,26 +7,13 @@ use anyhow::Context;
 use clap::{Args, ValueHint};
 use slowpath_cost::each::costs;
 use slowpath_runs::values::host_name;
-use slowpath_views::profile::costs as view;
+use slowpath_runs::work::{work_beside, work_in};
+use slowpath_views::profile::{costs as view, help};
 use std::path::PathBuf;
-
-const HELP: &str = "\
-A sample belongs to the innermost kernel function on its stack that does a known kind of work. The time of each kind is divided by how \
-often the work was done, as counted by the kernel during `slowpath profile record --system`. A cost is unknown if its work is not counted, \
-or was seen in fewer than 25 samples. The error shown is the sampling error alone.
-
---as-cost-table prints a host's costs for a scenario, each with its origin. Unknown costs are taken from server-2020.
-
-A cpu-clock profile is in ns. Cycles become time by the CPU's frequency, which the work file has on x86; elsewhere give --cpu-mhz.
-
-Examples:
-  slowpath profile record --system 10s
-  slowpath profile costs perf.data
-  slowpath profile costs perf.data --as-cost-table --host sender >> transfer.toml";
 
 /// Arguments of `profile costs`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help::COSTS)]
 pub struct Costs {
     #[command(flatten)]
     source: Source,
@@ -50,8 +37,8 @@ pub struct Costs {
 pub fn run(args: &Costs, console: &Console) -> anyhow::Result<Outcome> {
     let loaded = load::open(&args.source, console)?;
     let work = match &args.work {
-        Some(file) => load::work_in(file)?,
-        None => load::work_beside(&args.source.file).with_context(|| {
+        Some(file) => work_in(file, &warn)?,
+        None => work_beside(&args.source.file, &warn).with_context(|| {
             format!(
                 "{}: there is no work file next to it; record with `slowpath profile record --system 10s`, or give --work",
                 loaded.name()

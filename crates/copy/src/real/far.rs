@@ -232,7 +232,7 @@ fn moved(
     control.say(&Message::Ready { port, address })?;
     let mut link = Link { control, streams, stop, more: None, progress: None };
     match source {
-        Some(source) => sender::run(&mut link, &source).map(drop),
+        Some(source) => sender::run(&mut link, &source, request.tuning).map(drop),
         None => receiver::run(&mut link, base, path, &request.name, request).map(drop),
     }
 }
@@ -314,6 +314,7 @@ impl Server {
 
     /// The key agreement.
     fn greet<'a>(&self, tcp: TcpStream, until: Instant, stop: Stop<'a>) -> Result<Control<'a>, CopyError> {
+        tcp.set_nodelay(true).map_err(CopyError::system("set TCP_NODELAY"))?;
         let mut head = [0; 34];
         read_exact(&tcp, &mut head, until, stop)?;
         let (version, public) = head.split_first_chunk::<2>().ok_or(CopyError::Forged)?;

@@ -124,6 +124,8 @@ impl<'a> Near<'a, '_> {
     /// The key agreement with a far end that serves.
     fn agree(&self, tcp: std::net::TcpStream) -> Result<Control<'a>, CopyError> {
         let until = Instant::now() + HANDSHAKE;
+        // Messages are short and the other end waits for them.
+        tcp.set_nodelay(true).map_err(CopyError::system("set TCP_NODELAY"))?;
         tcp.set_read_timeout(Some(LOOK)).map_err(CopyError::system("set a time-out"))?;
         tcp.set_write_timeout(Some(LOOK)).map_err(CopyError::system("set a time-out"))?;
         let own = Agreement::new()?;
@@ -186,8 +188,6 @@ impl<'a> Near<'a, '_> {
         peers: &[IpAddr],
     ) -> Result<Report, CopyError> {
         let session = Session { id: random()?, key: random()? };
-        control.say(&Message::Hello).map_err(no_token)?;
-        let Message::Welcome = control.wait().map_err(no_token)? else { return Err(CopyError::OutOfTurn) };
         let request = Request {
             direction: self.direction,
             path: path.to_vec(),
@@ -199,7 +199,10 @@ impl<'a> Near<'a, '_> {
             session: session.id,
             key: session.key,
         };
-        control.say(&Message::Request(request.clone()))?;
+        // In one go: it saves an RTT.
+        control.say(&Message::Hello).map_err(no_token)?;
+        control.say(&Message::Request(request.clone())).map_err(no_token)?;
+        let Message::Welcome = control.wait().map_err(no_token)? else { return Err(CopyError::OutOfTurn) };
         let Message::Ready { port, address } = control.wait()? else { return Err(CopyError::OutOfTurn) };
         // Where ssh reached it first: a name may be an alias of ssh's configuration.
         let mut to: Vec<SocketAddr> = address.iter().chain(peers).map(|ip| SocketAddr::new(*ip, port)).collect();
@@ -265,7 +268,7 @@ fn copied(
     request: &Request,
 ) -> Result<Copied, CopyError> {
     if let Some(source) = source {
-        let sender::Outcome { sent, arrived, files, changed, skipped } = sender::run(link, &source)?;
+        let sender::Outcome { sent, arrived, files, changed, skipped } = sender::run(link, &source, request.tuning)?;
         return Ok(Copied { sent, arrived, files, total: source.bytes(), changed, skipped });
     }
     // The name is what the user wrote, not what the far end says.
@@ -367,7 +370,11 @@ impl Opening<'_> {
     fn first(&self, over: Stop<'_>, opened: &Opened) -> Option<(Stream, SocketAddr)> {
         let mut last = None;
         for to in &self.to {
-            match Stream::open(*to, 0, &self.session, &self.options, over) {
+            let proven = |mut stream: Stream| {
+                // Another host may have that address here.
+                if self.to.len() > 1 { stream.prove(over).map(|()| stream) } else { Ok(stream) }
+            };
+            match Stream::open(*to, 0, &self.session, &self.options, over).and_then(proven) {
                 Ok(stream) => {
                     self.next.store(1, Ordering::Relaxed);
                     return Some((stream, *to));

@@ -67,6 +67,7 @@ impl Work<'_> {
         let mut buffer = Vec::with_capacity(4 + MOST_RECORD);
         let mut open: Option<(u32, File)> = None;
         let mut behind = 0;
+        stream.prove(&stop)?;
         loop {
             let waits_before = clock.spent().socket_ns;
             let began = Instant::now();
@@ -159,6 +160,7 @@ pub fn run(link: &mut Link<'_, '_, '_>, base: &Base, path: &Path, name: &[u8], r
         moving: Movement::new(),
     };
     link.control.say(&Message::Go)?;
+    link.show(Progress { phase: Phase::Moves, done: 0, total, rate: 0, bound: None, streams: 0 });
     std::thread::scope(|scope| {
         let _ends = Ends(&work.board);
         receiving.run(link, scope)

@@ -2,13 +2,13 @@
 
 use super::link::Link;
 use super::source::Source;
-use super::stream::{Stream, send_buffer, tcp_info, write_patiently};
+use super::stream::{Stream, larger_send_buffer, send_buffer, tcp_info, write_patiently};
 use super::threads::{Board, Clock, Ends, Movement, Watched, stops};
 use super::{INTERVAL, Phase, Progress, Stop};
 use crate::account::{Bound, Shares, Spent, divide};
 use crate::error::CopyError;
 use crate::protocol::block::{self, BLOCK, HEADER, Record, TAG, blocks};
-use crate::protocol::{Arrived, Digest, Message, Sent};
+use crate::protocol::{Arrived, Digest, Message, Sent, Tuning};
 use rustix::net::sockopt;
 use std::collections::HashMap;
 use std::fs::File;
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 
 /// How long a write may make no progress at all.
 const WRITE: Duration = Duration::from_secs(120);
+/// A send buffer that limited its connection for a tenth of an interval is made larger.
+const BUFFER_SHARE: u128 = 10;
 /// Between two looks at the messages.
 const TURN: Duration = Duration::from_millis(20);
 
@@ -126,6 +128,7 @@ impl Work<'_> {
             clock.socket(|| write_patiently(&stream.tcp, &buffer, WRITE, &stop))?;
             clock.moved(length as u64);
         }
+        stream.prove(&stop)?;
         // The other end reads to here; the connection may be gone by then.
         let _ = stream.tcp.shutdown(Shutdown::Write);
         Ok(())
@@ -133,7 +136,7 @@ impl Work<'_> {
 }
 
 /// Sends the source to the other end.
-pub fn run(link: &mut Link<'_, '_, '_>, source: &Source) -> Result<Outcome, CopyError> {
+pub fn run(link: &mut Link<'_, '_, '_>, source: &Source, tuning: Tuning) -> Result<Outcome, CopyError> {
     let total = source.bytes();
     let mut skipped = source.skipped.clone();
     offer(link, source)?;
@@ -146,9 +149,10 @@ pub fn run(link: &mut Link<'_, '_, '_>, source: &Source) -> Result<Outcome, Copy
         board: Board::default(),
         stop: link.stop,
     };
+    link.show(Progress { phase: Phase::Moves, done: 0, total, rate: 0, bound: None, streams: 0 });
     let (sent, mut arrived) = std::thread::scope(|scope| {
         let _ends = Ends(&work.board);
-        Sending::new(&work, total).run(link, scope)
+        Sending::new(&work, tuning, total).run(link, scope)
     })?;
     let lost = work.lost.into_inner().unwrap_or_else(PoisonError::into_inner);
     if source.is_file()
@@ -243,6 +247,7 @@ fn answered(
 /// The state of a source's session while blocks move.
 struct Sending<'a, 'w> {
     work: &'a Work<'w>,
+    tuning: Tuning,
     total: u64,
     streams: Vec<Watched>,
     arrived: Arrived,
@@ -255,9 +260,10 @@ struct Sending<'a, 'w> {
 }
 
 impl<'a, 'w> Sending<'a, 'w> {
-    fn new(work: &'a Work<'w>, total: u64) -> Self {
+    fn new(work: &'a Work<'w>, tuning: Tuning, total: u64) -> Self {
         Self {
             work,
+            tuning,
             total,
             streams: Vec::new(),
             arrived: Arrived::default(),
@@ -359,6 +365,10 @@ impl<'a, 'w> Sending<'a, 'w> {
             // A connection that has nothing more to send is not limited by anything.
             let lasted_ns = if own.clock.has_ended() { lasted_ns.min(busy_ns) } else { lasted_ns };
             interval.extend(divide(lasted_ns, [info_before, &info], spent.since(*spent_before), there));
+            let limited_us = info.sndbuf_limited.saturating_sub(info_before.sndbuf_limited);
+            if self.tuning == Tuning::Kernel && u128::from(limited_us) * BUFFER_SHARE >= (now - *before).as_micros() {
+                larger_send_buffer(&own.tcp);
+            }
             own.before = (info, spent, now);
             sent.bytes += own.clock.bytes();
             sent.read_ns += spent.disk_ns;

@@ -83,6 +83,26 @@ pub fn send_buffer(socket: &impl AsFd, bytes: u64) {
     }
 }
 
+/// No send buffer is made larger than this: what is in flight on 10 Gbit/s over 50 ms.
+const MOST_SEND_BUFFER: usize = 64 << 20;
+
+/// Doubles a send buffer that holds the sender up, if the host allows more than its autotuning takes: an administrator may
+/// have any (`SO_SNDBUFFORCE`), others twice `net.core.wmem_max` (socket(7)). Memory is taken only for what is in flight
+/// and the little that [`UNSENT`] lets wait.
+pub fn larger_send_buffer(socket: &impl AsFd) {
+    let Ok(now) = sockopt::socket_send_buffer_size(socket) else { return };
+    // The kernel doubles what it is given.
+    if now >= MOST_SEND_BUFFER || sockopt::set_socket_send_buffer_size_force(socket, now).is_ok() {
+        return;
+    }
+    let most = std::fs::read_to_string("/proc/sys/net/core/wmem_max").ok();
+    let most: usize = most.and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+    // Asked for less than it has, the kernel would make it smaller.
+    if now.min(most).saturating_mul(2) > now {
+        let _ = sockopt::set_socket_send_buffer_size(socket, now.min(most));
+    }
+}
+
 fn set_number(stream: &TcpStream, name: i32, number: u32) -> io::Result<()> {
     let length = size_of_val(&number) as libc::socklen_t;
     // SAFETY: the value is live and has the stated size.
@@ -114,6 +134,8 @@ pub struct Stream {
     pub seal: Seal,
     /// For what is read from it.
     pub unseal: Unseal,
+    /// Whether the other end's first record is still to come, which shows that it has the key.
+    pub is_unproven: bool,
 }
 
 /// What names a session's data connections and what they are protected with.
@@ -124,7 +146,7 @@ pub struct Session {
 }
 
 impl Stream {
-    /// Opens a data connection from the near end.
+    /// Opens a data connection from the near end. It can be used at once: without the key, nobody can read what is sent.
     pub fn open(
         to: SocketAddr,
         number: u16,
@@ -138,13 +160,20 @@ impl Stream {
             other => other,
         })?;
         options.after(&tcp)?;
-        let (mut seal, mut unseal) = of_stream(&session.key, number, Side::Near)?;
+        let (mut seal, unseal) = of_stream(&session.key, number, Side::Near)?;
         let mut hello = [&DATA_MAGIC[..], &session.id, &number.to_be_bytes()].concat();
         hello.extend(seal.bare(&Record::Hello)?);
-        let until = Instant::now() + HANDSHAKE;
-        write_all(&tcp, &hello, until, stop)?;
-        expect_hello(&tcp, &mut unseal, until, stop)?;
-        Ok(Self { number, tcp, seal, unseal })
+        write_all(&tcp, &hello, Instant::now() + HANDSHAKE, stop)?;
+        Ok(Self { number, tcp, seal, unseal, is_unproven: true })
+    }
+
+    /// Waits for the other end to show that it has the key, unless it has.
+    pub fn prove(&mut self, stop: Stop<'_>) -> Result<(), CopyError> {
+        if self.is_unproven {
+            expect_hello(&self.tcp, &mut self.unseal, Instant::now() + HANDSHAKE, stop)?;
+            self.is_unproven = false;
+        }
+        Ok(())
     }
 
     /// Completes a data connection at the far end; its first bytes were read.
@@ -161,7 +190,7 @@ impl Stream {
         let until = Instant::now() + HANDSHAKE;
         expect_hello(&tcp, &mut unseal, until, stop)?;
         write_all(&tcp, &seal.bare(&Record::Hello)?, until, stop)?;
-        Ok(Self { number, tcp, seal, unseal })
+        Ok(Self { number, tcp, seal, unseal, is_unproven: false })
     }
 }
 
