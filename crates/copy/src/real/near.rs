@@ -1,6 +1,6 @@
 //! The near end: what the user runs.
 
-use super::control::{Control, LOOK};
+use super::control::{Control, LOOK, is_ready};
 use super::crypt::{Agreement, Side, random};
 use super::link::{Link, now};
 use super::source::Source;
@@ -14,12 +14,13 @@ use crate::hints::Hints;
 use crate::place::Place;
 use crate::protocol::{Arrived, Direction, MAGIC, MOST_STREAMS, Message, NotAMessage, Request, Sent, Tuning, VERSION};
 use crate::report::{Report, Spent};
+use rustix::event::PollFlags;
 use slowpath_model::{Bytes, Rate};
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -160,9 +161,11 @@ impl<'a> Near<'a, '_> {
         let (input, output) = (child.0.stdout.take(), child.0.stdin.take());
         let (Some(input), Some(output)) = (input, output) else { return Err(CopyError::Closed) };
         let errors = child.0.stderr.take();
+        let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             if let Some(errors) = errors {
-                scope.spawn(move || pass_on(errors, say));
+                let is_over = &is_over;
+                scope.spawn(move || pass_on(errors, is_over, say));
             }
             let mut control = Control::plain(input.into(), output.into(), self.stop);
             let mut result = self.session(&mut control, source, path, &addresses_of(host));
@@ -173,6 +176,7 @@ impl<'a> Near<'a, '_> {
             // The far end sees that its standard input ends.
             drop(control);
             let status = child.end();
+            is_over.store(true, Ordering::Release);
             if let (Err(CopyError::Closed), false, Some(status)) = (&result, has_heard, status) {
                 result = Err(CopyError::SshEnded { command: program.to_owned(), status });
             }
@@ -397,18 +401,41 @@ fn addresses_of(host: &str) -> Vec<IpAddr> {
 
 /// Lines of ssh's standard error, and the longest of them.
 const MOST_LINES: usize = 100;
-const MOST_LINE: u64 = 1000;
+const MOST_LINE: usize = 1000;
 
-/// Passes lines on: what a far host writes must not reach a terminal as it is.
-fn pass_on(errors: impl Read, say: &(dyn Fn(&str) + Sync)) {
-    let mut errors = BufReader::new(errors);
-    for count in 0.. {
-        let mut line = Vec::new();
-        match errors.by_ref().take(MOST_LINE).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return,
-            // The rest is read, so that ssh is not held up.
-            Ok(_) if count < MOST_LINES => say(String::from_utf8_lossy(&line).trim_end()),
-            Ok(_) => {}
+/// Passes lines on: what a far host writes must not reach a terminal as it is. A process that ssh leaves in the background
+/// (`ControlPersist`) may keep the descriptor open, so that its end is not waited for.
+fn pass_on(mut errors: ChildStderr, is_over: &AtomicBool, say: &(dyn Fn(&str) + Sync)) {
+    let (mut count, mut line) = (0, Vec::new());
+    let mut tell = |line: &mut Vec<u8>| {
+        // The rest is read, so that ssh is not held up.
+        if count < MOST_LINES {
+            say(String::from_utf8_lossy(line).trim_end());
+        }
+        count += 1;
+        line.clear();
+    };
+    loop {
+        // Before the look: what was written by then is read.
+        let was_over = is_over.load(Ordering::Acquire);
+        let mut piece = [0; 4096];
+        let read = match is_ready(&errors, PollFlags::IN, LOOK) {
+            Ok(true) => errors.read(&mut piece).unwrap_or(0),
+            Ok(false) if !was_over => continue,
+            _ => 0,
+        };
+        for byte in &piece[..read] {
+            match byte {
+                b'\n' => tell(&mut line),
+                byte if line.len() < MOST_LINE => line.push(*byte),
+                _ => {}
+            }
+        }
+        if read == 0 {
+            if !line.is_empty() {
+                tell(&mut line);
+            }
+            return;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Both ends of a copy, on loopback.
 
 mod ends;
+mod hostile;
 
 use ends::{Ends, contents, listing, run};
 use slowpath_copy::CopyError;
