@@ -124,12 +124,7 @@ impl Shares {
 
 /// Divides the time of one interval of a connection: `lasted_ns` between two looks at its `TCP_INFO`, in which the source's
 /// thread and those of the destination spent so much.
-pub fn divide(
-    lasted_ns: u64,
-    [before, now]: [&TcpInfo; 2],
-    source: Spent,
-    destination: Spent,
-) -> Shares {
+pub fn divide(lasted_ns: u64, [before, now]: [&TcpInfo; 2], source: Spent, destination: Spent) -> Shares {
     let mut shares = Shares::default();
     let since = |now: u64, before: u64| now.saturating_sub(before).saturating_mul(1000);
     let busy_ns = since(now.busy_time, before.busy_time).min(lasted_ns);
@@ -151,7 +146,8 @@ pub fn divide(
         () => Limit::CongestionWindow,
     };
     shares.add(Bound::Limit(network), busy_ns - window_ns - buffer_ns);
-    let idle = if source.disk_ns >= source.cpu_ns { Bound::SourceDisk } else { Bound::Limit(Limit::SendingHost) };
+    let idle =
+        if source.disk_ns >= source.cpu_ns { Bound::SourceDisk } else { Bound::Limit(Limit::SendingHost) };
     shares.add(idle, lasted_ns - busy_ns);
     shares
 }
@@ -192,7 +188,8 @@ mod tests {
             ]
         );
         // Counters that exceed the interval, as the kernel's granularity makes them.
-        let sum: u64 = divide(SECOND, [&TcpInfo::default(), &info(2000, 1500, 900)], reads, network).0.iter().sum();
+        let sum: u64 =
+            divide(SECOND, [&TcpInfo::default(), &info(2000, 1500, 900)], reads, network).0.iter().sum();
         assert_eq!(sum, SECOND);
     }
 

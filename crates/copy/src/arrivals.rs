@@ -116,7 +116,10 @@ impl Arrivals {
 
     /// Whether a file is to get its name: all of it is here.
     pub fn is_whole(&self, file: usize) -> bool {
-        self.files.get(file).and_then(Option::as_ref).is_some_and(|filled| filled.missing == 0 && !filled.is_lost)
+        self.files
+            .get(file)
+            .and_then(Option::as_ref)
+            .is_some_and(|filled| filled.missing == 0 && !filled.is_lost)
     }
 
     /// Whether nothing is missing, except for what was given up.

@@ -70,7 +70,11 @@ mod tests {
         for (n, in_rtt) in [100_000, 200_000, 400_000, 800_000, 100_000, 800_000].into_iter().enumerate() {
             arrived += in_rtt;
             let now = Instant::from_nanos((n as i64 + 1) * 50 * MS);
-            assert_eq!(sizer.arrived(arrived, rtt, Instant::from_nanos(now.nanos() - MS)), None, "within an RTT");
+            assert_eq!(
+                sizer.arrived(arrived, rtt, Instant::from_nanos(now.nanos() - MS)),
+                None,
+                "within an RTT"
+            );
             asked.extend(sizer.arrived(arrived, rtt, now));
         }
         assert_eq!(asked, [200_000, 400_000, 800_000, 1_600_000]);

@@ -61,7 +61,9 @@ pub enum CopyError {
         left: Bytes,
     },
     /// Nobody listens.
-    #[error("{to}: no answer: {source}; is `slowpath copy --serve` running there, and does it listen on that address?")]
+    #[error(
+        "{to}: no answer: {source}; is `slowpath copy --serve` running there, and does it listen on that address?"
+    )]
     NoServer {
         /// The address.
         to: SocketAddr,
@@ -95,7 +97,9 @@ pub enum CopyError {
         source: io::Error,
     },
     /// That command ended before a copy began.
-    #[error("{command}: ended with {status} before slowpath answered; is slowpath installed there? (--far-program names it)")]
+    #[error(
+        "{command}: ended with {status} before slowpath answered; is slowpath installed there? (--far-program names it)"
+    )]
     SshEnded {
         /// The command.
         command: String,

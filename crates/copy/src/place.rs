@@ -103,6 +103,8 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Here(path) => write!(f, "{}", path.display()),
+            // The home directory, as it was written.
+            Self::Ssh { host, path } if path == "." => write!(f, "{host}:"),
             Self::Ssh { host, path } => write!(f, "{host}:{}", path.display()),
             Self::Served { host, port, path } if host.contains(':') => {
                 write!(f, "{SERVED}[{host}]:{port}/{}", path.display())
@@ -149,7 +151,9 @@ mod tests {
         for text in ["-oProxyCommand=x:y", "-l@host:y", "me@-oX:y"] {
             assert!(matches!(place(text.as_ref()), Err(NoPlace::Dash(_))), "{text}");
         }
-        for text in ["", ":x", "me@:x", "slowpath://", "slowpath:///x", "slowpath://h:0/x", "slowpath://h:x/y"] {
+        for text in
+            ["", ":x", "me@:x", "slowpath://", "slowpath:///x", "slowpath://h:0/x", "slowpath://h:x/y"]
+        {
             assert!(place(text.as_ref()).is_err(), "{text}");
         }
     }

@@ -24,8 +24,15 @@ fn copy_fills_an_emulated_path() {
 #[ignore = "needs root"]
 fn table_of_copies() {
     let Some(runs) = std::env::var("SLOWPATH_COPIES").ok().and_then(|text| text.parse().ok()) else { return };
-    let programs =
-        [Program::Copy, Program::CopyDrs, Program::CopyOne, Program::Iperf3, Program::Iperf3Many, Program::Scp, Program::Rsync];
+    let programs = [
+        Program::Copy,
+        Program::CopyDrs,
+        Program::CopyOne,
+        Program::Iperf3,
+        Program::Iperf3Many,
+        Program::Scp,
+        Program::Rsync,
+    ];
     let only = std::env::var("SLOWPATH_COPY_PROGRAMS").unwrap_or_default();
     let programs: Vec<Program> = programs
         .into_iter()
@@ -42,7 +49,9 @@ fn table_of_copies() {
             let rates = cell.rates(&programs, runs).expect("as root");
             let medians: Vec<f64> = rates.iter().map(|rates| median(rates)).collect();
             let shown: Vec<String> = medians.iter().map(|rate| format!("{rate:.0}")).collect();
-            let ratio = place(Program::Copy).zip(place(Program::Iperf3)).map(|(copy, iperf3)| medians[copy] / medians[iperf3]);
+            let ratio = place(Program::Copy)
+                .zip(place(Program::Iperf3))
+                .map(|(copy, iperf3)| medians[copy] / medians[iperf3]);
             let ratio = ratio.map_or_else(String::new, |ratio| format!("{:.0} %", ratio * 100.0));
             println!("| {cell} | {} | {ratio} |", shown.join(" | "));
         }

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use slowpath_copy::arrivals::Arrivals;
 use slowpath_copy::protocol::block::{self, BLOCK, Record, blocks, header, length};
 use slowpath_copy::protocol::{
-    Arrived, Direction, Entry, MOST_DIGESTS, MOST_FILE_BYTES, MOST_MESSAGE, Message, NotAMessage, Request, Sent, Tuning,
-    names,
+    Arrived, Direction, Entry, MOST_DIGESTS, MOST_FILE_BYTES, MOST_MESSAGE, Message, NotAMessage, Request,
+    Sent, Tuning, names,
 };
 use std::collections::HashSet;
 
@@ -20,7 +20,8 @@ fn path() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn request() -> impl Strategy<Value = Request> {
-    let tuning = prop_oneof![Just(Tuning::Kernel), Just(Tuning::Drs), (1_u64..1 << 31).prop_map(Tuning::Fixed)];
+    let tuning =
+        prop_oneof![Just(Tuning::Kernel), Just(Tuning::Drs), (1_u64..1 << 31).prop_map(Tuning::Fixed)];
     let ends = (any::<bool>(), vec(1_u8.., 0..300), prop_oneof![Just(vec![]), name()], any::<bool>());
     (ends, tuning, "[a-z]{0,15}", any::<u16>(), any::<[u8; 16]>(), any::<[u8; 32]>()).prop_map(
         |((puts, path, name, force), tuning, congestion, port, session, key)| {
@@ -36,12 +37,33 @@ fn message() -> impl Strategy<Value = Message> {
     let entry = entry.prop_map(|(path, size, mode, modified_s, modified_ns)| {
         Message::Entry(Entry { path, size, mode, modified_s, modified_ns })
     });
-    let sent = (any::<[u64; 9]>(), any::<[u64; 9]>(), any::<u8>()).prop_map(|(numbers, bound_ns, now)| {
-        let [bytes, kept_bytes, read_ns, cpu_ns, socket_ns, retransmitted, min_rtt_us, streams, buffer_bytes] = numbers;
-        Sent {
-            bytes, kept_bytes, read_ns, cpu_ns, socket_ns, retransmitted, min_rtt_us, streams, buffer_bytes, bound_ns, now,
-        }
-    });
+    let sent =
+        (any::<[u64; 9]>(), any::<[u64; 9]>(), any::<u8>()).prop_map(|(numbers, bound_ns, now)| {
+            let [
+                bytes,
+                kept_bytes,
+                read_ns,
+                cpu_ns,
+                socket_ns,
+                retransmitted,
+                min_rtt_us,
+                streams,
+                buffer_bytes,
+            ] = numbers;
+            Sent {
+                bytes,
+                kept_bytes,
+                read_ns,
+                cpu_ns,
+                socket_ns,
+                retransmitted,
+                min_rtt_us,
+                streams,
+                buffer_bytes,
+                bound_ns,
+                now,
+            }
+        });
     let arrived = any::<[u64; 8]>().prop_map(|numbers| {
         let [bytes, kept_bytes, socket_ns, cpu_ns, write_ns, sync_ns, buffer_bytes, examined_bytes] = numbers;
         Arrived { bytes, kept_bytes, socket_ns, cpu_ns, write_ns, sync_ns, buffer_bytes, examined_bytes }
@@ -50,8 +72,10 @@ fn message() -> impl Strategy<Value = Message> {
         Just(Message::Hello),
         Just(Message::Welcome),
         request().prop_map(Message::Request),
-        (any::<u16>(), proptest::option::of(any::<[u8; 4]>()))
-            .prop_map(|(port, address)| Message::Ready { port, address: address.map(|ip| std::net::Ipv4Addr::from(ip).into()) }),
+        (any::<u16>(), proptest::option::of(any::<[u8; 4]>())).prop_map(|(port, address)| Message::Ready {
+            port,
+            address: address.map(|ip| std::net::Ipv4Addr::from(ip).into())
+        }),
         "[ -~]{0,400}".prop_map(Message::Failed),
         name().prop_map(Message::Root),
         entry,

@@ -1,8 +1,8 @@
 //! The schemas of all documents.
 
 use crate::{
-    cookbook, copy, doctor, drill, explain, json, kernels, lab, live, page, papers, probe, profile, run, sweep,
-    tune, tunings,
+    cookbook, copy, doctor, drill, explain, json, kernels, lab, live, page, papers, probe, profile, run,
+    sweep, tune, tunings,
 };
 
 /// The schema of every document, with the name of its file.

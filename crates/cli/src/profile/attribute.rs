@@ -7,8 +7,11 @@ use crate::output::Force;
 use clap::{Args, ValueHint};
 use slowpath_cost::{Attribution, Count};
 use slowpath_runs::values::share;
-use slowpath_views::profile::{attribute::{self as view, Shown}, help};
 use slowpath_views::profile::graph;
+use slowpath_views::profile::{
+    attribute::{self as view, Shown},
+    help,
+};
 use std::path::PathBuf;
 use std::slice;
 

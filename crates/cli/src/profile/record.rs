@@ -9,7 +9,7 @@ use slowpath_files::{Existing, check_output};
 use slowpath_model::units::duration_from_text;
 use slowpath_profile::record::Counted;
 use slowpath_profile::{Recorded, Recorder, Unwinding, What, work};
-use slowpath_views::profile::{record as view, help};
+use slowpath_views::profile::{help, record as view};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;

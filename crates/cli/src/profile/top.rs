@@ -4,7 +4,7 @@ use super::{Source, load};
 use crate::Outcome;
 use crate::console::{self, Console};
 use clap::Args;
-use slowpath_views::profile::{top, help};
+use slowpath_views::profile::{help, top};
 
 /// Arguments of `profile top`.
 #[derive(Args)]

@@ -36,7 +36,9 @@ impl Hosts {
 
     /// What is done before the far end starts; it has the other host's folder as its working directory.
     fn ssh(&self, first: &str) {
-        let script = format!("#!/bin/sh\n[ \"$1 $2\" = '-- host' ] || exit 9\nshift 2\ncd there || exit 9\n{first}\nexec \"$@\"\n");
+        let script = format!(
+            "#!/bin/sh\n[ \"$1 $2\" = '-- host' ] || exit 9\nshift 2\ncd there || exit 9\n{first}\nexec \"$@\"\n"
+        );
         fs::write(self.here("ssh"), script).expect("a file");
         fs::set_permissions(self.here("ssh"), Permissions::from_mode(0o755)).expect("its mode");
     }
@@ -69,7 +71,8 @@ impl Hosts {
     /// What the other host's folder has.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.there("")).expect("a folder").flatten();
-        let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
     }
@@ -99,7 +102,7 @@ fn file_goes_to_the_other_host_and_back() {
     let bytes = hosts.write("file", 5_000_000);
     let (code, out, err) = hosts.copy(&["file", "host:"]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.starts_with("Copied 1 file, 4.77 MiB, to host:. in "), "{out}");
+    assert!(out.starts_with("Copied 1 file, 4.77 MiB, to host: in "), "{out}");
     assert!(out.contains("\n  Time: ") && out.contains(" streams, buffers up to "), "{out}");
     assert!(fs::read(hosts.there("file")).expect("the copy") == bytes);
     let (code, out, err) = hosts.copy(&["host:file", "back", "--json"]);
@@ -113,7 +116,10 @@ fn file_goes_to_the_other_host_and_back() {
     assert!((990..=1000).contains(&sum), "{out}");
     let (code, _, err) = hosts.copy(&["host:file", "back"]);
     assert_eq!(code, 2);
-    assert!(flat(&err).contains("back: exists already; name another destination, or replace it with --force"), "{err}");
+    assert!(
+        flat(&err).contains("back: exists already; name another destination, or replace it with --force"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -217,7 +223,9 @@ fn full_disk_is_known_before_anything_moves() {
     hosts.write("file", 20_000_000);
     hosts.write("small", 5_000_000);
     let mount = "mount --make-rprivate / && mount -t tmpfs -o size=8m tmpfs . && cd .";
-    let script = format!("#!/bin/sh\nshift 2\ncd there\nexec unshare --mount sh -c '{mount} && exec \"$@\"' sh \"$@\"\n");
+    let script = format!(
+        "#!/bin/sh\nshift 2\ncd there\nexec unshare --mount sh -c '{mount} && exec \"$@\"' sh \"$@\"\n"
+    );
     fs::write(hosts.here("ssh"), script).expect("a file");
     let (code, _, err) = hosts.copy(&["file", "host:copy"]);
     assert_eq!(code, 2, "{err}");
@@ -316,7 +324,13 @@ fn served_folder_needs_the_token_that_it_prints() {
     let mut server = server.spawn().expect("the binary runs");
     let mut out = BufReader::new(server.stdout.take().expect("it was asked for")).lines();
     let first = out.next().expect("a line").expect("text");
-    let port: String = first.split_once("127.0.0.1:").expect("an address").1.chars().take_while(char::is_ascii_digit).collect();
+    let port: String = first
+        .split_once("127.0.0.1:")
+        .expect("an address")
+        .1
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
     let token = out.next().expect("a line").expect("text");
     let token = token.strip_prefix("Token: ").expect("a token");
     let to = format!("slowpath://127.0.0.1:{port}/copy");

@@ -460,9 +460,9 @@ impl Sent {
     fn write(&self, to: &mut Vec<u8>) {
         let Self { bytes, kept_bytes, read_ns, cpu_ns, socket_ns, retransmitted, .. } = *self;
         let Self { min_rtt_us, streams, buffer_bytes, .. } = *self;
-        for number in [
-            bytes, kept_bytes, read_ns, cpu_ns, socket_ns, retransmitted, min_rtt_us, streams, buffer_bytes,
-        ] {
+        for number in
+            [bytes, kept_bytes, read_ns, cpu_ns, socket_ns, retransmitted, min_rtt_us, streams, buffer_bytes]
+        {
             to.extend(number.to_be_bytes());
         }
         self.bound_ns.iter().for_each(|number| to.extend(number.to_be_bytes()));
@@ -491,11 +491,15 @@ impl Sent {
 }
 
 impl Arrived {
+    /// Bytes that the destination has. A peer may say anything.
+    pub const fn done(&self) -> u64 {
+        self.bytes.saturating_add(self.kept_bytes)
+    }
+
     fn write(&self, to: &mut Vec<u8>) {
         let Self { bytes, kept_bytes, socket_ns, cpu_ns, write_ns, sync_ns, buffer_bytes, examined_bytes } =
             *self;
-        for number in
-            [bytes, kept_bytes, socket_ns, cpu_ns, write_ns, sync_ns, buffer_bytes, examined_bytes]
+        for number in [bytes, kept_bytes, socket_ns, cpu_ns, write_ns, sync_ns, buffer_bytes, examined_bytes]
         {
             to.extend(number.to_be_bytes());
         }

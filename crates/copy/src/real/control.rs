@@ -4,7 +4,7 @@ use super::Stop;
 use super::crypt::{Seal, Unseal};
 use crate::error::CopyError;
 use crate::protocol::block::TAG;
-use crate::protocol::{MOST_MESSAGE, Message, NotAMessage};
+use crate::protocol::{Arrived, MOST_MESSAGE, Message, NotAMessage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use slowpath_model::shown;
 use std::fs::File;
@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// An end that says nothing for this long is gone: both report their progress several times a second.
 pub const SILENCE: Duration = Duration::from_secs(30);
+/// How often an end that is busy says that it is there.
+const ALIVE: Duration = Duration::from_secs(2);
 /// How long to wait between checks whether to stop.
 pub const LOOK: Duration = Duration::from_millis(50);
 /// A pipe that poll(2) calls writable has room for this much (`PIPE_BUF`), so that write(2) does not wait.
@@ -146,7 +148,11 @@ impl<'a> Control<'a> {
             }
             if !is_ready(&self.input, PollFlags::IN, most.min(LOOK))? {
                 let is_late = !self.has_heard && self.first_by.is_some_and(|by| Instant::now() > by);
-                return if is_late || self.heard.elapsed() > SILENCE { Err(CopyError::Silent) } else { Ok(None) };
+                return if is_late || self.heard.elapsed() > SILENCE {
+                    Err(CopyError::Silent)
+                } else {
+                    Ok(None)
+                };
             }
             self.take()?;
         }
@@ -159,6 +165,23 @@ impl<'a> Control<'a> {
                 return Ok(message);
             }
         }
+    }
+
+    /// Does something that takes its time, and tells the other end meanwhile that this one is there.
+    pub fn busy<T: Send>(&mut self, work: impl FnOnce() -> T + Send) -> Result<T, CopyError> {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(work);
+            let mut told = Instant::now();
+            while !thread.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+                if told.elapsed() > ALIVE {
+                    told = Instant::now();
+                    self.say(&Message::Arrived(Arrived::default()))?;
+                }
+            }
+            self.excuse();
+            thread.join().map_err(|_| CopyError::Incomplete)
+        })
     }
 
     /// Time that this end took for itself is no silence of the other.

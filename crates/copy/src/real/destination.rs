@@ -10,9 +10,8 @@ use crate::error::CopyError;
 use crate::protocol::names::name;
 use crate::protocol::{Entry, MOST_ENTRIES};
 use rustix::fs::{
-    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, fchmod,
-    flock, fstat, fstatvfs, fsync, ftruncate, futimens, mkdirat, openat, renameat, renameat_with, statat,
-    syncfs,
+    AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, fchmod, flock,
+    fstat, fstatvfs, fsync, ftruncate, futimens, mkdirat, openat, renameat, renameat_with, statat, syncfs,
 };
 use rustix::io::Errno;
 use slowpath_model::Bytes;
@@ -94,9 +93,13 @@ impl Destination {
         match statat(&self.folder, OsStr::from_bytes(&self.name), AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(CopyError::file(&self.shown)(error)),
-            Ok(about) if kind(&about) == FileType::Directory => Err(CopyError::ExistsFolder(self.shown.clone())),
+            Ok(about) if kind(&about) == FileType::Directory => {
+                Err(CopyError::ExistsFolder(self.shown.clone()))
+            }
             // A link is replaced itself, and never followed.
-            Ok(about) if self.force && matches!(kind(&about), FileType::RegularFile | FileType::Symlink) => Ok(()),
+            Ok(about) if self.force && matches!(kind(&about), FileType::RegularFile | FileType::Symlink) => {
+                Ok(())
+            }
             Ok(_) => Err(CopyError::Exists(self.shown.clone())),
         }
     }
@@ -336,7 +339,8 @@ impl Destination {
         }
         if let Some(Root::Folder(root)) = &self.root {
             // The inner ones first: an outer one may not be entered afterwards.
-            for (at, entry) in self.entries.iter().enumerate().rev().filter(|(_, entry)| entry.size.is_none()) {
+            for (at, entry) in self.entries.iter().enumerate().rev().filter(|(_, entry)| entry.size.is_none())
+            {
                 let failed = |error| self.file_error(at)(error);
                 let folder = open_below(root, &entry.path, FOLDER, Mode::empty()).map_err(failed)?;
                 attributes(&folder, entry, umask).map_err(failed)?;
@@ -401,7 +405,10 @@ fn umask() -> u32 {
 pub fn full(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            io::Error::new(error.kind(), format!("{error}; what arrived is kept, and the same command continues there"))
+            io::Error::new(
+                error.kind(),
+                format!("{error}; what arrived is kept, and the same command continues there"),
+            )
         }
         _ => error,
     }

@@ -8,7 +8,7 @@ use super::stream::{DATA_MAGIC, HANDSHAKE, Options, Session, Stream, read_exact,
 use super::tree::Base;
 use super::{Stop, receiver, sender};
 use crate::error::CopyError;
-use crate::protocol::{Direction, MAGIC, Message, Request, MOST_STREAMS, VERSION};
+use crate::protocol::{Direction, MAGIC, MOST_STREAMS, Message, Request, VERSION};
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -78,11 +78,8 @@ impl Door {
 }
 
 /// Runs a connection's first steps in a thread of their own, unless there are too many such.
-fn pending<'s, 'e>(
-    door: &'e Door,
-    scope: &'s std::thread::Scope<'s, 'e>,
-    work: impl FnOnce() + Send + 's,
-) where
+fn pending<'s, 'e>(door: &'e Door, scope: &'s std::thread::Scope<'s, 'e>, work: impl FnOnce() + Send + 's)
+where
     'e: 's,
 {
     if door.pending.fetch_add(1, Ordering::AcqRel) >= MOST_PENDING {
@@ -200,12 +197,19 @@ fn session(
     };
     let (sender, streams) = channel();
     let session = Session { id: request.session, key: request.key };
-    let options = Options { tuning: request.tuning, congestion: request.congestion.clone() };
+    // Only the end that sends has a congestion window.
+    let congestion = match request.direction {
+        Direction::Put => String::new(),
+        Direction::Get => request.congestion.clone(),
+    };
+    let options = Options { tuning: request.tuning, congestion };
     let taking = Taking { session, options, used: HashSet::new(), streams: sender };
     {
         let mut sessions = door.sessions();
         if sessions.len() >= MOST_SESSIONS || sessions.contains_key(&request.session) {
-            return Err(CopyError::Refused(format!("it has {MOST_SESSIONS} copies at once; try again later")));
+            return Err(CopyError::Refused(format!(
+                "it has {MOST_SESSIONS} copies at once; try again later"
+            )));
         }
         sessions.insert(request.session, taking);
     }
@@ -227,7 +231,7 @@ fn moved(
     // Listed before anything is opened: a source that does not exist is refused at once.
     let source = match request.direction {
         Direction::Put => None,
-        Direction::Get => Some(Source::list(base, path)?),
+        Direction::Get => Some(control.busy(|| Source::list(base, path))??),
     };
     control.say(&Message::Ready { port, address })?;
     let mut link = Link { control, streams, stop, more: None, progress: None };

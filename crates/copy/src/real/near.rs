@@ -12,7 +12,9 @@ use crate::error::CopyError;
 use crate::growth::{FIRST, Growth, MOST};
 use crate::hints::Hints;
 use crate::place::Place;
-use crate::protocol::{Arrived, Direction, MAGIC, MOST_STREAMS, Message, NotAMessage, Request, Sent, Tuning, VERSION};
+use crate::protocol::{
+    Arrived, Direction, MAGIC, MOST_STREAMS, Message, NotAMessage, Request, Sent, Tuning, VERSION,
+};
 use crate::report::{Report, Spent};
 use rustix::event::PollFlags;
 use slowpath_model::{Bytes, Rate};
@@ -66,8 +68,12 @@ pub fn copy(
 ) -> Result<Report, CopyError> {
     let began = Instant::now();
     let (direction, here, there) = match (&wanted.source, &wanted.destination) {
-        (Place::Here(here), there @ (Place::Ssh { .. } | Place::Served { .. })) => (Direction::Put, here, there),
-        (there @ (Place::Ssh { .. } | Place::Served { .. }), Place::Here(here)) => (Direction::Get, here, there),
+        (Place::Here(here), there @ (Place::Ssh { .. } | Place::Served { .. })) => {
+            (Direction::Put, here, there)
+        }
+        (there @ (Place::Ssh { .. } | Place::Served { .. }), Place::Here(here)) => {
+            (Direction::Get, here, there)
+        }
         _ => return Err(CopyError::Ends),
     };
     let streams = wanted.streams.or(wanted.hints.streams().map(|streams| streams.min(MOST)));
@@ -148,7 +154,12 @@ impl<'a> Near<'a, '_> {
         Ok(Control::encrypted(tcp.into(), output.into(), keys, self.stop))
     }
 
-    fn over_ssh(&mut self, host: &str, path: &[u8], say: &(dyn Fn(&str) + Sync)) -> Result<Report, CopyError> {
+    fn over_ssh(
+        &mut self,
+        host: &str,
+        path: &[u8],
+        say: &(dyn Fn(&str) + Sync),
+    ) -> Result<Report, CopyError> {
         let source = self.source()?;
         let mut words = self.wanted.ssh.split_whitespace();
         let program = words.next().unwrap_or("ssh");
@@ -207,16 +218,29 @@ impl<'a> Near<'a, '_> {
         control.say(&Message::Hello).map_err(no_token)?;
         control.say(&Message::Request(request.clone())).map_err(no_token)?;
         let Message::Welcome = control.wait().map_err(no_token)? else { return Err(CopyError::OutOfTurn) };
-        let Message::Ready { port, address } = control.wait()? else { return Err(CopyError::OutOfTurn) };
+        let (port, address) = loop {
+            match control.wait()? {
+                Message::Ready { port, address } => break (port, address),
+                // It lists its files.
+                Message::Arrived(_) => {}
+                _ => return Err(CopyError::OutOfTurn),
+            }
+        };
         // Where ssh reached it first: a name may be an alias of ssh's configuration.
-        let mut to: Vec<SocketAddr> = address.iter().chain(peers).map(|ip| SocketAddr::new(*ip, port)).collect();
+        let mut to: Vec<SocketAddr> =
+            address.iter().chain(peers).map(|ip| SocketAddr::new(*ip, port)).collect();
         to.dedup();
         let first = self.streams.unwrap_or(FIRST).clamp(1, MOST_STREAMS);
         let most = if self.streams.is_some() { first } else { MOST };
+        // Only the end that sends has a congestion window.
+        let congestion = match self.direction {
+            Direction::Put => self.wanted.congestion.clone(),
+            Direction::Get => String::new(),
+        };
         let opening = Opening {
             to,
             session,
-            options: Options { tuning: self.wanted.tuning, congestion: self.wanted.congestion.clone() },
+            options: Options { tuning: self.wanted.tuning, congestion },
             next: AtomicU16::new(0),
             is_over: AtomicBool::new(false),
             stop: self.stop,
@@ -236,7 +260,13 @@ impl<'a> Near<'a, '_> {
                 }
                 progress(progress_now);
             };
-            let mut link = Link { control, streams, stop: self.stop, more: Some((growth, more)), progress: Some(&mut watch) };
+            let mut link = Link {
+                control,
+                streams,
+                stop: self.stop,
+                more: Some((growth, more)),
+                progress: Some(&mut watch),
+            };
             let result = copied(&mut link, source, self.here, path, &request);
             drop(link);
             opening.is_over.store(true, Ordering::Release);
@@ -272,7 +302,8 @@ fn copied(
     request: &Request,
 ) -> Result<Copied, CopyError> {
     if let Some(source) = source {
-        let sender::Outcome { sent, arrived, files, changed, skipped } = sender::run(link, &source, request.tuning)?;
+        let sender::Outcome { sent, arrived, files, changed, skipped } =
+            sender::run(link, &source, request.tuning)?;
         return Ok(Copied { sent, arrived, files, total: source.bytes(), changed, skipped });
     }
     // The name is what the user wrote, not what the far end says.
@@ -363,7 +394,8 @@ impl Opening<'_> {
                 let number = self.next.fetch_add(1, Ordering::Relaxed);
                 let opened = opened.clone();
                 scope.spawn(move || {
-                    let stream = Stream::open(to, number, &self.session, &self.options, &move || self.is_over());
+                    let stream =
+                        Stream::open(to, number, &self.session, &self.options, &move || self.is_over());
                     let _ = opened.send(stream);
                 });
             }
@@ -386,7 +418,10 @@ impl Opening<'_> {
                 Err(error) => last = Some(error),
             }
         }
-        let none = || CopyError::NoData { to: "the far end".to_owned(), source: std::io::Error::other("no address") };
+        let none = || CopyError::NoData {
+            to: "the far end".to_owned(),
+            source: std::io::Error::other("no address"),
+        };
         let _ = opened.send(Err(last.unwrap_or_else(none)));
         None
     }

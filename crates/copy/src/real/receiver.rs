@@ -71,7 +71,8 @@ impl Work<'_> {
         loop {
             let waits_before = clock.spent().socket_ns;
             let began = Instant::now();
-            let read = record(&stream.tcp, &mut buffer, &mut stream.unseal, &stop, &|time| clock.waited(time))?;
+            let read =
+                record(&stream.tcp, &mut buffer, &mut stream.unseal, &stop, &|time| clock.waited(time))?;
             // What was not waiting was decryption.
             let waited = Duration::from_nanos(clock.spent().socket_ns - waits_before);
             clock.computed(began.elapsed().saturating_sub(waited));
@@ -118,7 +119,8 @@ impl Work<'_> {
             *behind = 0;
         }
         let Some((_, to)) = open else { return Ok(()) };
-        let failed = |error| CopyError::File { path: self.destination.path_of(file as usize), source: full(error) };
+        let failed =
+            |error| CopyError::File { path: self.destination.path_of(file as usize), source: full(error) };
         to.write_all_at(data, block * BLOCK).map_err(failed)?;
         *behind += 1;
         if *behind >= WRITE_BEHIND {
@@ -131,10 +133,16 @@ impl Work<'_> {
 }
 
 /// Receives a copy.
-pub fn run(link: &mut Link<'_, '_, '_>, base: &Base, path: &Path, name: &[u8], request: &Request) -> Result<Outcome, CopyError> {
+pub fn run(
+    link: &mut Link<'_, '_, '_>,
+    base: &Base,
+    path: &Path,
+    name: &[u8],
+    request: &Request,
+) -> Result<Outcome, CopyError> {
     let (destination, skipped) = listed(link, base, path, name, request.force)?;
     let files = destination.entries.iter().filter(|entry| entry.size.is_some()).count() as u64;
-    let total = destination.entries.iter().filter_map(|entry| entry.size).sum();
+    let total = destination.entries.iter().filter_map(|entry| entry.size).fold(0, u64::saturating_add);
     let examined = examine(link, &destination, total)?;
     let mut arrivals = Arrivals::default();
     destination.entries.iter().for_each(|entry| arrivals.add(entry.size));
@@ -201,7 +209,7 @@ fn listed(
             _ => return Err(CopyError::OutOfTurn),
         }
     }
-    destination.begin()?;
+    link.control.busy(|| destination.begin())??;
     Ok((destination, skipped))
 }
 
@@ -231,7 +239,8 @@ fn examine(link: &mut Link<'_, '_, '_>, destination: &Destination, total: u64) -
             }
             if told.elapsed() >= INTERVAL {
                 told = Instant::now();
-                link.control.say(&Message::Arrived(Arrived { examined_bytes: examined, ..Arrived::default() }))?;
+                link.control
+                    .say(&Message::Arrived(Arrived { examined_bytes: examined, ..Arrived::default() }))?;
                 let phase = Phase::Begins;
                 link.show(Progress { phase, done: examined, total, rate: 0, bound: None, streams: 0 });
                 if (link.stop)() {
@@ -246,7 +255,12 @@ fn examine(link: &mut Link<'_, '_, '_>, destination: &Destination, total: u64) -
 }
 
 /// Gives the copy its name, and tells the source meanwhile that this end is there.
-fn sync(link: &mut Link<'_, '_, '_>, work: &Work<'_>, arrived: &mut Arrived, total: u64) -> Result<(), CopyError> {
+fn sync(
+    link: &mut Link<'_, '_, '_>,
+    work: &Work<'_>,
+    arrived: &mut Arrived,
+    total: u64,
+) -> Result<(), CopyError> {
     let began = Instant::now();
     let streams = link.streams.try_iter().count() as u16;
     std::thread::scope(|scope| {
@@ -258,7 +272,7 @@ fn sync(link: &mut Link<'_, '_, '_>, work: &Work<'_>, arrived: &mut Arrived, tot
                 told = Instant::now();
                 arrived.sync_ns = began.elapsed().as_nanos() as u64;
                 link.control.say(&Message::Arrived(*arrived))?;
-                let done = arrived.bytes + arrived.kept_bytes;
+                let done = arrived.done();
                 link.show(Progress { phase: Phase::Syncs, done, total, rate: 0, bound: None, streams });
             }
         }
@@ -337,7 +351,9 @@ impl<'a, 'w> Receiving<'a, 'w> {
     fn hear(&mut self, message: Message) -> Result<(), CopyError> {
         match message {
             Message::Sent(sent) if self.done.is_none() => self.sent = sent,
-            Message::Changed(file) if self.done.is_none() && self.changed.len() < self.work.destination.entries.len() => {
+            Message::Changed(file)
+                if self.done.is_none() && self.changed.len() < self.work.destination.entries.len() =>
+            {
                 self.changed.push(file);
             }
             Message::Done(sent) if self.done.is_none() => {
@@ -385,7 +401,7 @@ impl<'a, 'w> Receiving<'a, 'w> {
             arrived.buffer_bytes = arrived.buffer_bytes.max(buffer);
         }
         self.arrived = arrived;
-        self.moving.check(arrived.bytes + arrived.kept_bytes + self.sent.read_ns)?;
+        self.moving.check(arrived.done().wrapping_add(self.sent.read_ns))?;
         link.control.say(&Message::Arrived(arrived))?;
         let (before, at) = self.before;
         let passed = at.elapsed().as_nanos().max(1);
@@ -395,7 +411,7 @@ impl<'a, 'w> Receiving<'a, 'w> {
         link.grow(arrived.bytes, self.sent.min_rtt_us, bound)?;
         link.show(Progress {
             phase: Phase::Moves,
-            done: arrived.bytes + arrived.kept_bytes,
+            done: arrived.done(),
             total: self.total,
             rate: u64::try_from(rate).unwrap_or(u64::MAX),
             bound,

@@ -173,10 +173,10 @@ pub fn run(link: &mut Link<'_, '_, '_>, source: &Source, tuning: Tuning) -> Resu
         match link.control.wait()? {
             Message::Arrived(now) => {
                 arrived = now;
-                moving.check(now.bytes + now.kept_bytes + now.sync_ns)?;
+                moving.check(now.done().wrapping_add(now.sync_ns))?;
                 link.show(Progress {
                     phase: Phase::Syncs,
-                    done: now.bytes + now.kept_bytes,
+                    done: now.done(),
                     total,
                     rate: 0,
                     bound: None,
@@ -366,7 +366,9 @@ impl<'a, 'w> Sending<'a, 'w> {
             let lasted_ns = if own.clock.has_ended() { lasted_ns.min(busy_ns) } else { lasted_ns };
             interval.extend(divide(lasted_ns, [info_before, &info], spent.since(*spent_before), there));
             let limited_us = info.sndbuf_limited.saturating_sub(info_before.sndbuf_limited);
-            if self.tuning == Tuning::Kernel && u128::from(limited_us) * BUFFER_SHARE >= (now - *before).as_micros() {
+            if self.tuning == Tuning::Kernel
+                && u128::from(limited_us) * BUFFER_SHARE >= (now - *before).as_micros()
+            {
                 larger_send_buffer(&own.tcp);
             }
             own.before = (info, spent, now);
@@ -390,11 +392,11 @@ impl<'a, 'w> Sending<'a, 'w> {
         self.looked = Instant::now();
         let moved = sent.bytes.saturating_sub(self.moved_before);
         self.moved_before = sent.bytes;
-        self.moving.check(sent.bytes + self.arrived.bytes + self.arrived.kept_bytes + sent.read_ns)?;
+        self.moving.check(sent.bytes.wrapping_add(self.arrived.done()).wrapping_add(sent.read_ns))?;
         link.grow(self.arrived.bytes, sent.min_rtt_us, bound)?;
         link.show(Progress {
             phase: Phase::Moves,
-            done: self.arrived.bytes + self.arrived.kept_bytes,
+            done: self.arrived.done(),
             total: self.total,
             rate: (u128::from(moved) * 1_000_000_000 / passed.as_nanos().max(1)) as u64,
             bound,

@@ -3,7 +3,7 @@
 use super::tree::{Base, FOLDER, join, kind, names, open_below, open_file};
 use crate::error::CopyError;
 use crate::protocol::names::MOST_DEEP;
-use crate::protocol::{Entry, MOST_ENTRIES};
+use crate::protocol::{Entry, MOST_ENTRIES, MOST_FILE_BYTES};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, statat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -71,6 +71,9 @@ impl Source {
             skipped: Vec::new(),
         };
         match kind(&about) {
+            FileType::RegularFile if about.st_size as u64 > MOST_FILE_BYTES => {
+                return Err(CopyError::Unfit { path: source.path, what: TOO_LARGE });
+            }
             FileType::RegularFile => source.add(Vec::new(), &about),
             FileType::Directory => {
                 source.add(Vec::new(), &about);
@@ -115,6 +118,9 @@ impl Source {
                 }
             };
             match kind(&about) {
+                FileType::RegularFile if about.st_size as u64 > MOST_FILE_BYTES => {
+                    self.skipped.push((path, TOO_LARGE.to_owned()));
+                }
                 FileType::RegularFile => self.add(path, &about),
                 FileType::Directory if deep + 1 >= MOST_DEEP => {
                     self.skipped.push((path, "too many folders inside each other".to_owned()));
@@ -138,7 +144,7 @@ impl Source {
 
     /// All bytes of its files.
     pub fn bytes(&self) -> u64 {
-        self.entries.iter().filter_map(|entry| entry.size).sum()
+        self.entries.iter().filter_map(|entry| entry.size).fold(0, u64::saturating_add)
     }
 
     /// Whether it is one file.
@@ -165,6 +171,8 @@ impl Source {
         about.map(|about| State::of(&about)).ok() != Some(self.states[file])
     }
 }
+
+const TOO_LARGE: &str = "larger than 1 PiB";
 
 /// Why a kind of file is not copied.
 fn what(kind: FileType) -> &'static str {

@@ -60,7 +60,8 @@ impl Options {
         sockopt::set_tcp_user_timeout(stream, USER_TIMEOUT_MS)
             .map_err(io::Error::from)
             .map_err(CopyError::system("set TCP_USER_TIMEOUT"))?;
-        set_number(stream, libc::TCP_NOTSENT_LOWAT, UNSENT).map_err(CopyError::system("set TCP_NOTSENT_LOWAT"))?;
+        set_number(stream, libc::TCP_NOTSENT_LOWAT, UNSENT)
+            .map_err(CopyError::system("set TCP_NOTSENT_LOWAT"))?;
         stream.set_nonblocking(false).map_err(CopyError::system("wait for a connection"))?;
         stream.set_read_timeout(Some(LOOK)).map_err(CopyError::system("set a time-out"))?;
         stream.set_write_timeout(Some(LOOK)).map_err(CopyError::system("set a time-out"))
@@ -194,7 +195,12 @@ impl Stream {
     }
 }
 
-fn expect_hello(tcp: &TcpStream, unseal: &mut Unseal, until: Instant, stop: Stop<'_>) -> Result<(), CopyError> {
+fn expect_hello(
+    tcp: &TcpStream,
+    unseal: &mut Unseal,
+    until: Instant,
+    stop: Stop<'_>,
+) -> Result<(), CopyError> {
     let mut length = [0; 4];
     read_exact(tcp, &mut length, until, stop)?;
     let length = u32::from_be_bytes(length) as usize;
@@ -242,7 +248,12 @@ pub fn connected(to: SocketAddr, options: &Options, stop: Stop<'_>) -> Result<Tc
 }
 
 /// Reads all of it by a deadline.
-pub fn read_exact(mut from: &TcpStream, to: &mut [u8], until: Instant, stop: Stop<'_>) -> Result<(), CopyError> {
+pub fn read_exact(
+    mut from: &TcpStream,
+    to: &mut [u8],
+    until: Instant,
+    stop: Stop<'_>,
+) -> Result<(), CopyError> {
     let mut filled = 0;
     while filled < to.len() {
         match from.read(&mut to[filled..]) {

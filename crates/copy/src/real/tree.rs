@@ -116,7 +116,8 @@ pub fn remove_all(folder: &impl AsFd, name: &[u8]) -> Result<(), Errno> {
         Ok(()) | Err(Errno::NOENT) => return Ok(()),
         Err(Errno::ISDIR) => {}
         // A file system may answer so for a folder (unlink(2)).
-        Err(Errno::PERM) if kind(&statat(folder, path, AtFlags::SYMLINK_NOFOLLOW)?) == FileType::Directory => {}
+        Err(Errno::PERM)
+            if kind(&statat(folder, path, AtFlags::SYMLINK_NOFOLLOW)?) == FileType::Directory => {}
         Err(error) => return Err(error),
     }
     let inner = open_below(folder, name, FOLDER, Mode::empty())?;

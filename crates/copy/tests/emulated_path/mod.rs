@@ -140,7 +140,10 @@ impl Cell {
         let settings = self.settings(program);
         let (namespaces, _) = testbed::build(&settings)?;
         let [there, back] = self.ways();
-        let relay = Relay::open(&namespaces, testbed::ways(&settings, [&there, &back], [seed * 2 + 1, seed * 2 + 2]))?;
+        let relay = Relay::open(
+            &namespaces,
+            testbed::ways(&settings, [&there, &back], [seed * 2 + 1, seed * 2 + 2]),
+        )?;
         let scratch = Scratch::create()?;
         let relay_stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -149,7 +152,9 @@ impl Cell {
                 relay.run(&relay_stop)
             });
             let lasted = match program {
-                Program::Copy | Program::CopyDrs | Program::CopyOne => self.copy(program, &namespaces, &scratch),
+                Program::Copy | Program::CopyDrs | Program::CopyOne => {
+                    self.copy(program, &namespaces, &scratch)
+                }
                 Program::Iperf3 => self.iperf3(&namespaces, &[]),
                 Program::Iperf3Many => self.iperf3(&namespaces, &["-P", "8"]),
                 Program::Scp => self.ssh(Client::Scp, &namespaces, &scratch),
@@ -160,12 +165,18 @@ impl Cell {
         })
     }
 
-    fn copy(&self, program: Program, namespaces: &Namespaces, scratch: &Scratch) -> Result<Duration, LabError> {
+    fn copy(
+        &self,
+        program: Program,
+        namespaces: &Namespaces,
+        scratch: &Scratch,
+    ) -> Result<Duration, LabError> {
         let (source, folder) = (scratch.file("source"), scratch.file("there"));
         fill(&source, self.amount);
         fs::create_dir(&folder).expect("a folder");
         let to = SocketAddr::new(testbed::address(slowpath_lab::settings::Family::V4, Host::Receiver), 5718);
-        let server = namespaces.inside(At::Receiver, || Ok(Server::bind(to, &folder, TOKEN)))?.expect("it listens");
+        let server =
+            namespaces.inside(At::Receiver, || Ok(Server::bind(to, &folder, TOKEN)))?.expect("it listens");
         let stop = AtomicBool::new(false);
         let stops = || stop.load(Ordering::Relaxed);
         let wanted = Wanted {
@@ -204,7 +215,8 @@ impl Cell {
     fn iperf3(&self, namespaces: &Namespaces, more: &[&str]) -> Result<Duration, LabError> {
         let to = testbed::address(slowpath_lab::settings::Family::V4, Host::Receiver).to_string();
         let mut server = namespaces.command(At::Receiver, "iperf3");
-        let mut server = server.args(["-s", "-1"]).stdout(Stdio::null()).spawn().expect("iperf3 is installed");
+        let mut server =
+            server.args(["-s", "-1"]).stdout(Stdio::null()).spawn().expect("iperf3 is installed");
         std::thread::sleep(Duration::from_millis(300));
         // Of all streams together.
         let amount = self.amount.to_string();
@@ -229,7 +241,8 @@ impl Cell {
             text.replace("{server}", &address(Host::Receiver)).replace("{client}", &address(Host::Sender))
         };
         let mut server = namespaces.command(At::Receiver, "sh");
-        let mut server = server.args(["-c", &line(&programs.server)]).stderr(Stdio::null()).spawn().expect("sh");
+        let mut server =
+            server.args(["-c", &line(&programs.server)]).stderr(Stdio::null()).spawn().expect("sh");
         std::thread::sleep(Duration::from_millis(500));
         let began = Instant::now();
         let copied = namespaces.output(At::Sender, &["sh", "-c", &line(&programs.client)]);

@@ -29,7 +29,8 @@ pub struct Ends {
 impl Ends {
     pub fn new() -> Self {
         let (near, far) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-        let server = Server::bind(([127, 0, 0, 1], 0).into(), far.path(), TOKEN.as_bytes()).expect("it listens");
+        let server =
+            Server::bind(([127, 0, 0, 1], 0).into(), far.path(), TOKEN.as_bytes()).expect("it listens");
         let address = server.address().expect("an address");
         let stop = Arc::new(AtomicBool::new(false));
         let stops = Arc::clone(&stop);

@@ -26,7 +26,10 @@ fn said(messages: &[Message]) -> Vec<u8> {
 }
 
 fn ready(listener: &TcpListener) -> Message {
-    Message::Ready { port: listener.local_addr().expect("an address").port(), address: Some(Ipv4Addr::LOCALHOST.into()) }
+    Message::Ready {
+        port: listener.local_addr().expect("an address").port(),
+        address: Some(Ipv4Addr::LOCALHOST.into()),
+    }
 }
 
 fn entry(path: &[u8], size: Option<u64>) -> Message {
@@ -57,8 +60,16 @@ fn far_end_that_is_no_slowpath_is_named() {
         (b"Welcome to host!\nLast login: today\n", "exec sleep 20", "it says \"Welcome to host!\""),
         (b"", "exit 127", "ended with exit status: 127 before slowpath answered"),
         (&said(&[Message::Hello]), "exec sleep 20", "said what was not asked"),
-        (&[0, 0, 0, 11, 2, b's', b'l', b'o', b'w', b'c', b'o', b'p', b'y', 0, 7], "exec sleep 20", "version 7"),
-        (&said(&[Message::Welcome, Message::Failed("no\x1b[2J".to_owned())]), "", "the far end: no\\u{1b}[2J"),
+        (
+            &[0, 0, 0, 11, 2, b's', b'l', b'o', b'w', b'c', b'o', b'p', b'y', 0, 7],
+            "exec sleep 20",
+            "version 7",
+        ),
+        (
+            &said(&[Message::Welcome, Message::Failed("no\x1b[2J".to_owned())]),
+            "",
+            "the far end: no\\u{1b}[2J",
+        ),
     ];
     for (says, then, part) in cases {
         let error = get(says, then);
@@ -91,7 +102,13 @@ fn lying_source_writes_nothing_outside_the_destination() {
 #[test]
 fn data_connection_of_somebody_else_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
-    let begin = [Message::Welcome, ready(&listener), Message::Root(b"data".to_vec()), entry(b"", Some(5)), Message::Listed];
+    let begin = [
+        Message::Welcome,
+        ready(&listener),
+        Message::Root(b"data".to_vec()),
+        entry(b"", Some(5)),
+        Message::Listed,
+    ];
     let stranger = std::thread::spawn(move || {
         let (mut tcp, _) = listener.accept().expect("it connects");
         // As long as a record, and none.
@@ -107,7 +124,13 @@ fn data_connection_of_somebody_else_is_refused() {
 #[test]
 fn closed_port_is_an_error_that_names_it() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
-    let begin = [Message::Welcome, ready(&listener), Message::Root(b"data".to_vec()), entry(b"", Some(5)), Message::Listed];
+    let begin = [
+        Message::Welcome,
+        ready(&listener),
+        Message::Root(b"data".to_vec()),
+        entry(b"", Some(5)),
+        Message::Listed,
+    ];
     drop(listener);
     let error = get(&said(&begin), "exec sleep 20");
     assert!(error.contains("no data connection") && error.contains("--port"), "{error}");
@@ -120,7 +143,9 @@ fn lying_destination_is_an_error() {
     fs::write(ends.here("file"), contents(3 << 20, 1)).expect("a file");
     let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
     let have = |file, first, count| Message::Have { file, first, digests: vec![[0; 32]; count] };
-    for lie in [have(1, 0, 1), have(0, 1, 1), have(0, 0, 4), Message::Finished(Default::default()), Message::Listed] {
+    for lie in
+        [have(1, 0, 1), have(0, 1, 1), have(0, 0, 4), Message::Finished(Default::default()), Message::Listed]
+    {
         let mut wanted = ends.wanted(Place::Here(ends.here("file")), ssh("copy"));
         let says = said(&[Message::Welcome, ready(&listener), lie.clone()]);
         wanted.ssh = far_end(scripts.path(), &says, "exec sleep 20");

@@ -26,8 +26,12 @@ fn file_is_copied_in_both_directions() {
         assert!(fs::read(ends.there(&copy)).expect("the copy") == bytes, "{size}");
         ends.get(&copy, &back).expect("it is fetched");
         assert!(fs::read(ends.here(&back)).expect("the copy") == bytes, "{size}");
-        let (own, copied) = (ends.here(&name).metadata().expect("it"), ends.here(&back).metadata().expect("it"));
-        assert_eq!((own.mode(), own.mtime(), own.mtime_nsec()), (copied.mode(), copied.mtime(), copied.mtime_nsec()));
+        let (own, copied) =
+            (ends.here(&name).metadata().expect("it"), ends.here(&back).metadata().expect("it"));
+        assert_eq!(
+            (own.mode(), own.mtime(), own.mtime_nsec()),
+            (copied.mode(), copied.mtime(), copied.mtime_nsec())
+        );
     }
     assert_eq!(listing(ends.far.path()).len(), 6, "nothing partial is left");
 }
@@ -61,7 +65,8 @@ fn links_and_special_files_are_skipped_and_reported() {
     let made = std::process::Command::new("mkfifo").arg(folder.join("fifo")).status().expect("mkfifo");
     assert!(made.success());
     let report = ends.put("tree", "copy").expect("it is sent");
-    let why: Vec<String> = report.skipped.iter().map(|(path, why)| format!("{}: {why}", path.display())).collect();
+    let why: Vec<String> =
+        report.skipped.iter().map(|(path, why)| format!("{}: {why}", path.display())).collect();
     assert_eq!(why, ["fifo: a FIFO, which is not copied", "link: a symbolic link, which is not copied"]);
     assert!(!report.is_whole());
     assert_eq!(listing(&ends.there("copy")).len(), 1);
@@ -194,7 +199,9 @@ fn tunings_and_stream_counts_copy_the_same() {
     let bytes = contents(6 * MIB, 2);
     fs::write(ends.here("file"), &bytes).expect("a file");
     for (n, (tuning, streams)) in
-        [(Tuning::Drs, None), (Tuning::Fixed(1 << 20), Some(1)), (Tuning::Kernel, Some(9))].into_iter().enumerate()
+        [(Tuning::Drs, None), (Tuning::Fixed(1 << 20), Some(1)), (Tuning::Kernel, Some(9))]
+            .into_iter()
+            .enumerate()
     {
         let copy = format!("copy{n}");
         let mut wanted = ends.wanted(Place::Here(ends.here("file")), ends.served(&copy));

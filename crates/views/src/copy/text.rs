@@ -98,17 +98,14 @@ fn lines(report: &Report) -> Vec<String> {
         "{streams}, buffers up to {} to send and {} to receive{rtt}, {retransmitted}.",
         report.send_buffer, report.receive_buffer
     ));
-    let disks = [("the source's disk", report.source_spent.disk), ("the destination's", report.destination_spent.disk)];
-    let disks = disks.map(|(what, time)| format!("{what} for {}", duration_text(time)));
-    lines.push(format!("The streams waited for {}, of {} of their time.", disks.join(" and "), of(report)));
+    let spent = report.source_spent;
+    let [whole, source, destination] =
+        [spent.disk + spent.cpu + spent.socket, spent.disk, report.destination_spent.disk].map(duration_text);
+    lines.push(format!(
+        "Of {whole} of all streams, the source's disk took {source} and the destination's {destination}."
+    ));
     lines.extend(report.bound.first().and_then(|(bound, _)| advice(*bound)).map(str::to_owned));
     lines
-}
-
-/// The time of all streams of an end.
-fn of(report: &Report) -> String {
-    let spent = report.source_spent;
-    duration_text(spent.disk + spent.cpu + spent.socket)
 }
 
 /// What would make the next copy faster.
