@@ -192,7 +192,10 @@ fn what_is_skipped_is_reported_with_its_name_escaped() {
     symlink("/etc/passwd", hosts.here("tree/\x1b[2Jlink\n")).expect("a link");
     let (code, out, err) = hosts.copy(&["tree", "host:"]);
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
-    assert!(out.contains("Not copied\n  \\u{1b}[2Jlink\\n: a symbolic link, which is not copied\n"), "{out}");
+    assert!(
+        out.contains("Not copied\n  \\u{1b}[2Jlink\\u{a}: a symbolic link, which is not copied\n"),
+        "{out}"
+    );
     assert_eq!(fs::read(hosts.there("tree/file")).expect("the copy"), b"file");
 }
 

@@ -382,6 +382,25 @@ impl Destination {
     }
 }
 
+impl Drop for Destination {
+    /// A copy that ended before anything arrived leaves nothing to continue.
+    fn drop(&mut self) {
+        let (about, flags) = match &self.root {
+            Some(Root::File(own)) => (fstat(own), AtFlags::empty()),
+            // One that is not empty stays.
+            Some(Root::Folder(own)) => (fstat(own), AtFlags::REMOVEDIR),
+            None => return,
+        };
+        let is_left = |about: &Stat| kind(about) == FileType::Directory || about.st_size == 0;
+        if let Ok(about) = about
+            && is_left(&about)
+            && self.is_current(&about) == Ok(true)
+        {
+            let _ = rustix::fs::unlinkat(&self.folder, &self.partial, flags);
+        }
+    }
+}
+
 /// Permissions of the source less the umask, and its time of change.
 fn attributes(file: &impl AsFd, entry: &Entry, umask: u32) -> Result<(), Errno> {
     let time = Timespec { tv_sec: entry.modified_s, tv_nsec: i64::from(entry.modified_ns) };

@@ -137,7 +137,8 @@ fn one_copy(control: &mut Control<'_>, stop: Stop<'_>) -> Result<(), CopyError> 
     let request = greeted(control)?;
     let address = reached_at();
     // Without ssh's word on it, only programs of this host may connect.
-    let at = SocketAddr::new(address.unwrap_or(Ipv4Addr::LOCALHOST.into()), request.port);
+    let address = address.unwrap_or(Ipv4Addr::LOCALHOST.into());
+    let at = SocketAddr::new(address, request.port);
     let listener = TcpListener::bind(at).map_err(CopyError::system("listen for data connections"))?;
     listener.set_nonblocking(true).map_err(CopyError::system("listen for data connections"))?;
     let port = listener.local_addr().map_err(CopyError::system("listen for data connections"))?.port();
@@ -145,7 +146,7 @@ fn one_copy(control: &mut Control<'_>, stop: Stop<'_>) -> Result<(), CopyError> 
     let over = || is_over.load(Ordering::Acquire) || stop();
     std::thread::scope(|scope| {
         let (door, over) = (&door, &over);
-        let result = session(control, &Base::Here, door, &request, (port, address), stop, || {
+        let result = session(control, &Base::Here, door, &request, (port, Some(address)), stop, || {
             scope.spawn(move || {
                 while !over() {
                     let Some(tcp) = accepted(&listener) else { continue };

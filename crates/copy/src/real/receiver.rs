@@ -34,6 +34,9 @@ const WRITE_BEHIND: u64 = 8;
 /// How much later than the source's last word a data connection may be handed over here.
 const LATE: Duration = Duration::from_secs(10);
 
+/// Paths that are not copied, and why.
+type Skipped = Vec<(Vec<u8>, String)>;
+
 /// What the destination's end knows when the copy has its name.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -193,7 +196,7 @@ fn listed(
     path: &Path,
     name: &[u8],
     force: bool,
-) -> Result<(Destination, Vec<(Vec<u8>, String)>), CopyError> {
+) -> Result<(Destination, Skipped), CopyError> {
     // First, so that a destination that cannot be is known before a large folder is listed.
     let mut destination = Destination::find(base, path, name, force)?;
     let mut skipped = Vec::new();

@@ -25,8 +25,8 @@ impl State {
     fn of(about: &Stat) -> Self {
         Self {
             size: about.st_size,
-            modified: (about.st_mtime, about.st_mtime_nsec as u64),
-            changed: (about.st_ctime, about.st_ctime_nsec as u64),
+            modified: (about.st_mtime, about.st_mtime_nsec),
+            changed: (about.st_ctime, about.st_ctime_nsec),
             inode: about.st_ino,
         }
     }

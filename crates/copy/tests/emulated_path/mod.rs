@@ -102,7 +102,7 @@ impl Cell {
         let queue = rate.amount_in((self.rtt / 2).max(Duration::from_millis(5)));
         let link = LinkConfig { rate, queue: QueueLimit::Bytes(queue), stalls: vec![] };
         let back = PathConfig { link: Some(link), delay: self.rtt / 2, ..PathConfig::default() };
-        let loss = (self.loss_ppm > 0).then(|| LossConfig::Random { probability_ppm: self.loss_ppm });
+        let loss = (self.loss_ppm > 0).then_some(LossConfig::Random { probability_ppm: self.loss_ppm });
         [PathConfig { loss: loss.into_iter().collect(), ..back.clone() }, back]
     }
 

@@ -4,8 +4,8 @@ use crate::terminal::Look;
 use slowpath_analyses::Limit;
 use slowpath_copy::account::Bound;
 use slowpath_copy::report::Report;
-use slowpath_model::shown;
 use slowpath_model::units::{counted, duration_text};
+use slowpath_model::{Bytes, shown};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -14,6 +14,8 @@ use std::time::Duration;
 const LEAST_SHARE: u32 = 10;
 /// Names that are listed; further ones are counted.
 const MOST_NAMES: usize = 20;
+/// What limited a copy, and its rate, are shown from this amount on: less does not last long enough to tell.
+const LEAST_MOVED: Bytes = Bytes::kib(1024);
 /// Times below this are not shown.
 const LEAST_TIME: Duration = Duration::from_millis(1);
 
@@ -58,7 +60,8 @@ fn headline(report: &Report) -> String {
     let files = counted(report.files, "file");
     let (amount, lasted) = (report.amount, duration_text(report.lasted));
     let destination = shown::line(&report.destination);
-    let rate = report.rate.map_or_else(String::new, |rate| format!(", {rate} while it moved"));
+    let rate = report.rate.filter(|_| report.moved >= LEAST_MOVED);
+    let rate = rate.map_or_else(String::new, |rate| format!(", {rate} while it moved"));
     format!("Copied {files}, {amount}, to {destination} in {lasted}{rate}.")
 }
 
@@ -76,7 +79,7 @@ fn lines(report: &Report) -> Vec<String> {
     if report.kept.get() > 0 {
         lines.push(format!("{} had arrived before and were kept.", report.kept));
     }
-    if report.moved.get() == 0 {
+    if report.moved < LEAST_MOVED {
         return lines;
     }
     let limits: Vec<String> = report
