@@ -19,7 +19,7 @@ fn copy_fills_an_emulated_path() {
 }
 
 /// The table of the handbook's page. `SLOWPATH_COPIES` is the number of runs of each; without it, nothing is run.
-/// `SLOWPATH_COPY_PROGRAMS` names some of the programs, separated by commas.
+/// `SLOWPATH_COPY_PROGRAMS` names some of the programs, separated by semicolons.
 #[test]
 #[ignore = "needs root"]
 fn table_of_copies() {
@@ -36,7 +36,7 @@ fn table_of_copies() {
     let only = std::env::var("SLOWPATH_COPY_PROGRAMS").unwrap_or_default();
     let programs: Vec<Program> = programs
         .into_iter()
-        .filter(|program| only.is_empty() || only.split(',').any(|name| name == program.to_string()))
+        .filter(|program| only.is_empty() || only.split(';').any(|name| name == program.to_string()))
         .collect();
     let place = |program| programs.iter().position(|one| *one == program);
     let names: Vec<String> = programs.iter().map(ToString::to_string).collect();

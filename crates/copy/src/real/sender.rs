@@ -22,8 +22,11 @@ use std::time::{Duration, Instant};
 
 /// How long a write may make no progress at all.
 const WRITE: Duration = Duration::from_secs(120);
-/// A send buffer that limited its connection for a tenth of an interval is made larger.
+/// A send buffer limits its connection if it does so for a tenth of an interval.
 const BUFFER_SHARE: u128 = 10;
+/// It is made larger at once if there is one connection, and after so many intervals (5 s) if there are several: more
+/// connections help as much, and do not overflow the path's queue as far.
+const BUFFER_LOOKS: u32 = 25;
 /// Between two looks at the messages.
 const TURN: Duration = Duration::from_millis(20);
 
@@ -357,6 +360,7 @@ impl<'a, 'w> Sending<'a, 'w> {
         };
         let there = whole(self.arrived).since(whole(self.arrived_before));
         self.arrived_before = self.arrived;
+        let count = self.streams.len();
         for own in &mut self.streams {
             let (info, spent, now) = (tcp_info(&own.tcp), own.clock.spent(), Instant::now());
             let (info_before, spent_before, before) = &own.before;
@@ -366,10 +370,12 @@ impl<'a, 'w> Sending<'a, 'w> {
             let lasted_ns = if own.clock.has_ended() { lasted_ns.min(busy_ns) } else { lasted_ns };
             interval.extend(divide(lasted_ns, [info_before, &info], spent.since(*spent_before), there));
             let limited_us = info.sndbuf_limited.saturating_sub(info_before.sndbuf_limited);
-            if self.tuning == Tuning::Kernel
-                && u128::from(limited_us) * BUFFER_SHARE >= (now - *before).as_micros()
-            {
+            let is_limited = u128::from(limited_us) * BUFFER_SHARE >= (now - *before).as_micros();
+            own.limited = if is_limited { own.limited + 1 } else { 0 };
+            let patience = if count == 1 { 1 } else { BUFFER_LOOKS };
+            if self.tuning == Tuning::Kernel && own.limited >= patience {
                 larger_send_buffer(&own.tcp);
+                own.limited = 0;
             }
             own.before = (info, spent, now);
             sent.bytes += own.clock.bytes();

@@ -97,6 +97,8 @@ pub struct Watched {
     pub clock: Arc<Clock>,
     /// At the last look.
     pub before: (TcpInfo, Spent, Instant),
+    /// For how many intervals its send buffer has limited it.
+    pub limited: u32,
 }
 
 impl Watched {
@@ -104,7 +106,7 @@ impl Watched {
     pub fn new(stream: &Stream) -> Result<Self, CopyError> {
         let tcp = stream.tcp.try_clone().map_err(CopyError::system("duplicate a socket"))?;
         let before = (tcp_info(&tcp), Spent::default(), Instant::now());
-        Ok(Self { number: stream.number, tcp, clock: Arc::default(), before })
+        Ok(Self { number: stream.number, tcp, clock: Arc::default(), before, limited: 0 })
     }
 }
 
