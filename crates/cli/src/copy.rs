@@ -11,7 +11,6 @@ use slowpath_copy::real::near::{self, Wanted};
 use slowpath_copy::real::{Progress, far};
 use slowpath_model::shown;
 use slowpath_runs::copy;
-use slowpath_runs::values::size;
 use slowpath_views::copy as view;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -37,7 +36,7 @@ pub struct Copy {
     #[arg(long, value_name = "WHO", default_value = "kernel", value_parser = copy::tuning)]
     tuning: Tuning,
     /// Give both buffers of each data connection this size, such as 16MiB
-    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "tuning")]
+    #[arg(long, value_name = "SIZE", value_parser = copy::buffer, conflicts_with = "tuning")]
     buffer: Option<u32>,
     /// The congestion control of the data connections, such as bbr; default: the sending host's own
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]

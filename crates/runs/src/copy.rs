@@ -1,6 +1,7 @@
 //! A copy between two hosts: its options as text, and the far end that serves.
 
 use crate::Lines;
+use crate::values::size;
 use slowpath_copy::CopyError;
 use slowpath_copy::protocol::Tuning;
 use slowpath_copy::real::far::Server;
@@ -43,6 +44,17 @@ pub fn tuning(text: &str) -> Result<Tuning, String> {
         "kernel" => Ok(Tuning::Kernel),
         "drs" => Ok(Tuning::Drs),
         _ => Err("write kernel or drs".to_owned()),
+    }
+}
+
+/// The size of both buffers.
+///
+/// # Errors
+/// What to write instead.
+pub fn buffer(text: &str) -> Result<u32, String> {
+    match size(text)? {
+        0 => Err("write a size of at least 1B".to_owned()),
+        bytes => Ok(bytes),
     }
 }
 

@@ -2,6 +2,12 @@
 
 use crate::captures::Captures;
 use crate::{flat, json, outcome, send_signal, slowpath, text};
+use slowpath_lab::namespaces::Place;
+use slowpath_lab::scratch::Scratch;
+use slowpath_lab::settings::Settings;
+use slowpath_lab::ssh::{self, Client, Server, Setup};
+use slowpath_lab::{testbed, wire};
+use slowpath_model::Bytes;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -27,7 +33,7 @@ impl Hosts {
     }
 
     fn here(&self, name: &str) -> PathBuf {
-        self.0.path(name).into()
+        self.0.path(name)
     }
 
     fn there(&self, name: &str) -> PathBuf {
@@ -281,7 +287,7 @@ fn kill_of_either_end_at_any_time_leaves_the_destination_absent_or_whole() {
     let (mut state, mut interrupted) = (0x51a7, 0);
     for kill in 0..kills {
         let after = whole.mul_f64((next(&mut state) % 1000) as f64 / 1000.0);
-        let kills_far = next(&mut state) % 2 == 0;
+        let kills_far = next(&mut state).is_multiple_of(2);
         let mut child = hosts.start(&["file", "host:copy"]);
         sleep(after);
         let far = child_of(child.id());
@@ -354,6 +360,44 @@ fn served_folder_needs_the_token_that_it_prints() {
     assert!(server.wait().expect("it ends").success());
     let rest: Vec<String> = out.map_while(Result::ok).collect();
     assert_eq!(rest.last().map(String::as_str), Some("127.0.0.1: copied"), "{rest:?}");
+}
+
+/// OpenSSH's client and server, each in a network namespace: the far end listens where ssh has reached it.
+#[test]
+#[ignore = "needs root"]
+fn copy_over_openssh_between_two_hosts() {
+    let hosts = Hosts::new();
+    let bytes = hosts.write("file", 8_000_000);
+    let (namespaces, _) = testbed::build(&Settings::plain()).expect("as root");
+    wire::bridge(&namespaces).expect("a bridge");
+    let scratch = Scratch::create().expect("a folder");
+    let setup = Setup::create(&scratch).expect("keys");
+    let copy = ssh::Copy { client: Client::Scp, server: Server::OpenSsh, amount: Bytes::new(1) };
+    let serves = setup.programs(copy).expect("a file").server;
+    let mut sshd = namespaces.command(Place::Receiver, "sh");
+    let mut sshd = sshd.args(["-c", &serves]).stderr(Stdio::null()).spawn().expect("sh");
+    let config = scratch.file("ssh").join("ssh.conf");
+    let to = format!("192.0.2.2:{}", hosts.there("copy").display());
+    let program = slowpath(&hosts.0).get_program().to_owned();
+    let copies = || {
+        let mut near = namespaces.command(Place::Sender, program.to_str().expect("text"));
+        near.current_dir(hosts.here("")).args(["copy", "--ssh", &format!("ssh -F {}", config.display())]);
+        near.arg("--far-program").arg(&program).args(["file", &to]).output().expect("the binary runs")
+    };
+    // The server may not listen yet.
+    let until = Instant::now() + PATIENCE;
+    let output = loop {
+        let output = copies();
+        if output.status.success() || Instant::now() > until {
+            break output;
+        }
+        sleep(Duration::from_millis(200));
+    };
+    sshd.kill().expect("it runs");
+    sshd.wait().expect("it ends");
+    let (code, out, err) = outcome(&output);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(fs::read(hosts.there("copy")).expect("the copy") == bytes);
 }
 
 #[test]
