@@ -44,8 +44,7 @@ fn table_of_copies() {
     println!("| --- | {}--- |", "--- | ".repeat(names.len()));
     for loss_ppm in [0, 100] {
         for rtt in [10, 50, 100] {
-            let amount = if loss_ppm > 0 { 512 << 20 } else { 1 << 30 };
-            let cell = Cell { rate_mbit: 1000, rtt: ms(rtt), loss_ppm, amount };
+            let cell = Cell { rate_mbit: 1000, rtt: ms(rtt), loss_ppm, amount: 1 << 30 };
             let rates = cell.rates(&programs, runs).expect("as root");
             let medians: Vec<f64> = rates.iter().map(|rates| median(rates)).collect();
             let shown: Vec<String> = medians.iter().map(|rate| format!("{rate:.0}")).collect();
