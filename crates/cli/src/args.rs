@@ -3,6 +3,7 @@
 use crate::causes::Causes;
 use crate::console::{self, Output};
 use crate::cookbook::Cookbook;
+use crate::copy::Copy;
 use crate::diagnose::Diagnose;
 use crate::doctor::Doctor;
 use crate::drill::Drill;
@@ -97,6 +98,8 @@ pub enum Command {
     Paths(Paths),
     /// Measure a path: RTT, capacity, available bandwidth, where loss begins
     Probe(Probe),
+    /// Copy files to or from another host, fast, and show what limited it
+    Copy(Copy),
     /// Show where CPU time went, and for whom, from a profile
     Profile(Profile),
     /// Run packetdrill scripts, on the model or on this kernel

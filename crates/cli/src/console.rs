@@ -166,6 +166,14 @@ impl Bar {
         }
     }
 
+    /// What is going on now, and how many of all bytes are done.
+    pub fn now(&self, text: &str, done: u64, total: u64) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(shown::shortened(&shown::line(text), MOST_MESSAGE).into_owned());
+        }
+        self.at_bytes(done, Some(total));
+    }
+
     /// So much of the time is over.
     pub fn at_time(&self, over: Duration) {
         if let Some(bar) = &self.0 {

@@ -7,6 +7,7 @@ mod causes;
 mod choice;
 mod console;
 mod cookbook;
+mod copy;
 mod diagnose;
 mod doctor;
 mod drill;
@@ -76,6 +77,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Tune(args) => tune::run(&args, console),
         Command::Paths(args) => paths::run(&args, console),
         Command::Probe(args) => probe::run(&args, console),
+        Command::Copy(args) => copy::run(&args, console),
         Command::Profile(args) => profile::run(&args, console),
         Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),

@@ -14,22 +14,9 @@ use slowpath_views::{Diagnosis, Recording, json, run as view, terminal};
 use std::io::Write;
 use std::path::PathBuf;
 
-const HELP: &str = "\
-Simulates hosts with their CPUs, interrupts, schedulers, queues and the TCP of their kernel, and the paths between them. \
-The same scenario and seed give the same run, byte by byte. The tables are followed by the diagnosis of a recording made \
-on the sending host, as `slowpath diagnose` prints it.
-
-Ctrl-C ends the run early: its results so far are printed, and the files that it wrote can be read.
-
-Examples:
-  slowpath run scenarios/bulk-wan.toml
-  slowpath run scenarios/bulk-wan.toml --set path.delay=50ms --seed 7
-  slowpath run scenarios/bulk-wan.toml --pcap out/
-  slowpath run scenarios/slow-reader.toml --record recorded/";
-
 /// Arguments of `run`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = view::HELP)]
 pub struct Run {
     /// The scenario file, or - for standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -7,18 +7,9 @@ use slowpath_model::shown;
 use slowpath_runs::file;
 use slowpath_scenario::Override;
 use slowpath_scenario::template::template;
-use slowpath_views::scenario::{Explanation, ScenarioCheckDocument, explain, print_check};
+use slowpath_views::scenario::{Explanation, HELP, ScenarioCheckDocument, explain, print_check};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-const HELP: &str = "\
-A scenario file describes a run: hosts with their kernels, CPUs and NICs, the paths between them, and the transfers. \
-Everything has a default. docs/src/scenario-reference.md lists every key; scenarios/ has files to start from.
-
-Examples:
-  slowpath scenario new my-path.toml
-  slowpath scenario check my-path.toml
-  slowpath scenario explain my-path.toml --set path.delay=50ms";
 
 /// Arguments of `scenario`.
 #[derive(Args)]

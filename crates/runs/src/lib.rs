@@ -9,15 +9,18 @@
 //! - [`measured`]: the results common to both.
 //! - [`waits`]: how long packets, data and processes waited, by flow and host.
 //! - [`probe`]: the path of a scenario, to be measured.
+//! - [`copy`]: a copy between two hosts: its token, and the far end that serves.
 //! - [`drill`]: packetdrill scripts, on the model or on the kernel.
 //! - [`planning`]: the advice of a capture, to be planned for a host.
 //! - [`paths`]: the path store: asked, measured, and fed from captures.
+//! - [`work`]: the work files next to profiles.
 //! - [`watch`]: this host's connections, as its kernel reports them.
 //! - [`sweep`]: many runs: planned, run on all CPUs, stored as a data set and read back.
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
 //! - [`parallel`]: independent jobs on all CPUs.
 
 pub mod cookbook;
+pub mod copy;
 pub mod drill;
 mod error;
 pub mod file;
@@ -36,6 +39,7 @@ pub mod sweep;
 pub mod values;
 pub mod waits;
 pub mod watch;
+pub mod work;
 
 pub use error::Error;
 use lines::Lines;

@@ -7,7 +7,7 @@
 //! - [`live`]: this host's connections while they were watched.
 //! - [`papers`]: published experiments compared with measurements made here.
 //! - [`profile`]: where the CPU went.
-//! - [`probe`]: measurements of a path.
+//! - [`probe`]: measurements of a path. [`copy`]: a copy between two hosts.
 //! - [`paths`]: what is known of paths.
 //! - [`explain`]: the arithmetic behind a cause.
 //! - [`doctor`]: which settings of a host would limit a transfer.
@@ -34,6 +34,7 @@
 
 pub mod chart;
 pub mod cookbook;
+pub mod copy;
 mod counts;
 pub mod diagnosis;
 pub mod doctor;

@@ -1,8 +1,8 @@
 //! The schemas of all documents.
 
 use crate::{
-    cookbook, doctor, drill, explain, json, kernels, lab, live, page, papers, paths, probe, profile, run,
-    sweep, tune, tunings,
+    cookbook, copy, doctor, drill, explain, json, kernels, lab, live, page, papers, paths, probe, profile,
+    run, sweep, tune, tunings,
 };
 
 /// The schema of every document, with the name of its file.
@@ -17,6 +17,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("explain-buffer-1", schemars::schema_for!(explain::Buffer)),
         ("explain-wait-1", schemars::schema_for!(explain::Wait)),
         ("probe-1", schemars::schema_for!(probe::ProbeDocument<'static>)),
+        ("copy-1", schemars::schema_for!(copy::CopyDocument<'static>)),
         ("profile-record-1", schemars::schema_for!(profile::record::ProfileRecordDocument<'static>)),
         ("profile-top-1", schemars::schema_for!(profile::top::TopDocument<'static>)),
         ("profile-descendants-1", schemars::schema_for!(profile::descendants::DescendantsDocument<'static>)),

@@ -45,6 +45,7 @@ const DOCTOR: &str = "slowpath-doctor";
 const TUNE: &str = "slowpath-tune";
 pub const PATHS: &str = "slowpath-paths";
 const PROBE: &str = "slowpath-probe";
+const COPY: &str = "slowpath-copy";
 const COST: &str = "slowpath-cost";
 pub const PROFILE: &str = "slowpath-profile";
 
@@ -76,7 +77,7 @@ const CRATES: &[Allowed] = &[
         RUNS,
         &[
             MODEL, FILES, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL,
-            PROBE, PAPERS, COST, PROFILE, TUNE, PATHS,
+            PROBE, PAPERS, COST, PROFILE, TUNE, PATHS, COPY,
         ],
         &[],
     ),
@@ -84,7 +85,7 @@ const CRATES: &[Allowed] = &[
         VIEWS,
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE,
-            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, PATHS,
+            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, PATHS, COPY,
         ],
         &[],
     ),
@@ -101,6 +102,8 @@ const CRATES: &[Allowed] = &[
     allowed(PATHS, &[MODEL, FILES, ANALYSES, PROBE, TUNE], &[]),
     // It measures an emulated path as it does a real one; its tests create both.
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
+    // It reports what limited a copy in the words of the analyses; its test copies over the emulated path.
+    allowed(COPY, &[MODEL, UAPI, ANALYSES], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
     allowed(PROFILE, &[FILES, UAPI, COST], &[]),
@@ -110,7 +113,7 @@ const CRATES: &[Allowed] = &[
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
-            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, PATHS,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, PATHS, COPY,
         ],
         &[],
     ),
@@ -130,6 +133,14 @@ pub const PURE: &[&str] = &[
 
 /// Folders that do not touch the system, in crates that do: what they judge is data.
 pub const PURE_PARTS: &[&str] = &[
+    "crates/copy/src/account",
+    "crates/copy/src/arrivals",
+    "crates/copy/src/drs",
+    "crates/copy/src/growth",
+    "crates/copy/src/hints",
+    "crates/copy/src/place",
+    "crates/copy/src/protocol",
+    "crates/copy/src/report",
     "crates/doctor/src/judge",
     "crates/paths/src/answer",
     "crates/paths/src/entry",

@@ -7,14 +7,17 @@ use crate::output::Force;
 use clap::{Args, ValueHint};
 use slowpath_cost::{Attribution, Count};
 use slowpath_runs::values::share;
-use slowpath_views::profile::attribute::{self as view, Shown};
 use slowpath_views::profile::graph;
+use slowpath_views::profile::{
+    attribute::{self as view, Shown},
+    help,
+};
 use std::path::PathBuf;
 use std::slice;
 
 /// Arguments of `profile attribute`.
 #[derive(Args)]
-#[command(after_long_help = view::HELP)]
+#[command(after_long_help = help::ATTRIBUTE)]
 pub struct Attribute {
     #[command(flatten)]
     source: Source,

@@ -6,21 +6,11 @@ use crate::console::{self, Console};
 use anyhow::bail;
 use clap::Args;
 use slowpath_runs::values::share;
-use slowpath_views::profile::calltree::Climbed;
-
-const HELP: &str = "\
-Starts at the given functions and goes up through their callers. A caller is followed if it made more than the threshold of a function's \
-calls by cost (lavoie, section 3.1.3). Shares are of all callers, including those below the threshold. With --until it stops at the given \
-functions, and shows how much of each function below belongs to them: the product of the shares along a path, summed over all paths. \
-Interrupts and softirqs have no callers.
-
-Examples:
-  slowpath profile calltree perf.data --of kmem_cache_free
-  slowpath profile calltree perf.data --of kmem_cache_free,skb_clone --until tcp_v4_rcv --threshold 2%";
+use slowpath_views::profile::{calltree::Climbed, help};
 
 /// Arguments of `profile calltree`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help::CALLTREE)]
 pub struct Calltree {
     #[command(flatten)]
     source: Source,

@@ -2,15 +2,16 @@
 
 use super::{Names, load};
 use crate::Outcome;
-use crate::console::{self, Console};
+use crate::console::{self, Console, warn};
 use clap::{Args, ValueHint};
 use slowpath_cost::compare::{categories, functions};
-use slowpath_views::profile::{compare as view, head};
+use slowpath_runs::work::work_beside;
+use slowpath_views::profile::{compare as view, head, help};
 use std::path::PathBuf;
 
 /// Arguments of `profile compare`.
 #[derive(Args)]
-#[command(after_long_help = view::HELP)]
+#[command(after_long_help = help::COMPARE)]
 pub struct Compare {
     /// The first profile
     #[arg(value_name = "BEFORE", value_hint = ValueHint::FilePath)]
@@ -64,7 +65,7 @@ fn work(args: &Compare) -> (Option<&'static str>, Option<[f64; 2]>) {
     if let [before, after] = args.work[..] {
         return (Some("--work"), Some([before, after]));
     }
-    let segments = |file| Some(load::work_beside(file)?.segments().filter(|segments| *segments > 0)? as f64);
+    let segments = |file| Some(work_beside(file, &warn)?.segments().filter(|segments| *segments > 0)? as f64);
     let both = segments(&args.before).zip(segments(&args.after));
     both.map_or((None, None), |(before, after)| (Some("TCP segment"), Some([before, after])))
 }

@@ -7,12 +7,13 @@ use anyhow::Context;
 use clap::{Args, ValueHint};
 use slowpath_cost::each::costs;
 use slowpath_runs::values::host_name;
-use slowpath_views::profile::costs as view;
+use slowpath_runs::work::{work_beside, work_in};
+use slowpath_views::profile::{costs as view, help};
 use std::path::PathBuf;
 
 /// Arguments of `profile costs`.
 #[derive(Args)]
-#[command(after_long_help = view::HELP)]
+#[command(after_long_help = help::COSTS)]
 pub struct Costs {
     #[command(flatten)]
     source: Source,
@@ -36,8 +37,8 @@ pub struct Costs {
 pub fn run(args: &Costs, console: &Console) -> anyhow::Result<Outcome> {
     let loaded = load::open(&args.source, console)?;
     let work = match &args.work {
-        Some(file) => load::work_in(file)?,
-        None => load::work_beside(&args.source.file).with_context(|| {
+        Some(file) => work_in(file, &warn)?,
+        None => work_beside(&args.source.file, &warn).with_context(|| {
             format!(
                 "{}: there is no work file next to it; record with `slowpath profile record --system 10s`, or give --work",
                 loaded.name()

@@ -4,20 +4,11 @@ use super::{Source, load};
 use crate::Outcome;
 use crate::console::{self, Console};
 use clap::Args;
-use slowpath_views::profile::descendants as view;
-
-const HELP: &str = "\
-For each of the functions with the highest cost of their own, lists the most expensive functions below it, at any depth (lavoie, section \
-3.1.2). The cost of a descendant is its whole cost, under all its callers; `slowpath profile attribute` divides it among them. \
-Interrupts and softirqs are not descendants of the function that they interrupt.
-
-Examples:
-  slowpath profile descendants perf.data
-  slowpath profile descendants perf.data --of tcp_v4_rcv --greatest 20";
+use slowpath_views::profile::{descendants as view, help};
 
 /// Arguments of `profile descendants`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help::DESCENDANTS)]
 pub struct Descendants {
     #[command(flatten)]
     source: Source,

@@ -8,20 +8,14 @@ use anyhow::Context;
 use clap::{Args, ValueEnum, ValueHint};
 use slowpath_files::Output;
 use slowpath_profile::{Measure, write_folded, write_pprof};
+use slowpath_views::profile::help;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::slice;
 
-const HELP: &str = "\
-Functions have the names that the other commands show. Neither format can mark a truncated stack.
-
-Examples:
-  slowpath profile export perf.data --as folded --out perf.folded
-  slowpath profile export perf.data --as pprof --out perf.pb.gz";
-
 /// Arguments of `profile export`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help::EXPORT)]
 pub struct Export {
     #[command(flatten)]
     source: Source,

@@ -5,21 +5,13 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::output::Force;
 use clap::{Args, ValueHint};
-use slowpath_views::profile::flame;
+use slowpath_views::profile::{flame, help};
 use std::path::PathBuf;
 use std::slice;
 
-const HELP: &str = "\
-Each function is a box on top of its caller, as wide as its share of all samples. Tooltips have the full names. Orange is the kernel, \
-blue a program.
-
-Examples:
-  slowpath profile flame perf.data --out flame.svg
-  slowpath profile flame perf.data --of tcp_v4_rcv --icicle --out receive.svg";
-
 /// Arguments of `profile flame`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help::FLAME)]
 pub struct Flame {
     #[command(flatten)]
     source: Source,

@@ -14,22 +14,12 @@ pub mod top;
 use crate::Outcome;
 use crate::console::Console;
 use clap::{Args, Subcommand, ValueHint};
+use slowpath_views::profile::help;
 use std::path::PathBuf;
-
-const HELP: &str = "\
-Reads a profile and shows where CPU time went, and for whom. The format is detected: perf.data (from `perf record -g`), the output \
-of `perf script`, folded stacks, pprof, or the output of `opreport --callgraph`.
-
-Record a profile on the busy host, with perf:
-  slowpath profile record --system 10s
-
-Then list what costs most, and for whom it ran:
-  slowpath profile top perf.data
-  slowpath profile attribute perf.data";
 
 /// Arguments of `profile`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help::PROFILE)]
 pub struct Profile {
     #[command(subcommand)]
     what: What,

@@ -9,7 +9,7 @@ use slowpath_files::{Existing, check_output};
 use slowpath_model::units::duration_from_text;
 use slowpath_profile::record::Counted;
 use slowpath_profile::{Recorded, Recorder, Unwinding, What, work};
-use slowpath_views::profile::record as view;
+use slowpath_views::profile::{help, record as view};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Arguments of `profile record`.
 #[derive(Args)]
-#[command(after_long_help = view::HELP)]
+#[command(after_long_help = help::RECORD)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["system", "pid", "command"])))]
 pub struct Record {
     /// Sample the whole host for this time, such as 10s

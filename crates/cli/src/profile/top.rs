@@ -4,19 +4,11 @@ use super::{Source, load};
 use crate::Outcome;
 use crate::console::{self, Console};
 use clap::Args;
-use slowpath_views::profile::top;
-
-const HELP: &str = "\
-The cost of a function is its own, without its callees. Categories are those of lavoie's figure 1 and some more. A kernel function is \
-put into a category by its name in Linux 2.4, 2.6 and 6.x; the rest is shown as \"in no category\".
-
-Examples:
-  slowpath profile top perf.data
-  slowpath profile top perf.data --top 40 --json";
+use slowpath_views::profile::{help, top};
 
 /// Arguments of `profile top`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help::TOP)]
 pub struct Top {
     #[command(flatten)]
     source: Source,

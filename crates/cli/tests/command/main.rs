@@ -5,6 +5,7 @@ mod buffers;
 mod captures;
 mod clock_steps;
 mod cookbook;
+mod copy;
 mod doctor;
 mod drill;
 mod explain;

@@ -8,26 +8,6 @@ use slowpath_cost::{Attributed, Attribution, Root};
 use slowpath_profile::Loaded;
 use std::io::{self, Write};
 
-/// What `--help` teaches about the command.
-pub const HELP: &str = "\
-A function such as kmem_cache_free works for several others. For each function, shows which share of its cost belongs to each of the \
-high-level functions given by --to (lavoie, section 3.1.3, and figures 14 to 19): a sample belongs to the innermost of them on its stack. \
-A stack starts anew at an interrupt or a softirq, because the interrupted function did not call it.
-
-With whole stacks, samples are counted. The paper knew only who calls whom, and multiplied shares along the calls; that estimate is shown \
-next to the count, with its error. A truncated stack without any of these functions is not attributed.
-
-Names are those of functions, or of the paper's operations in any kernel: \"TCP receive\", \"TCP send message\", \"TCP send pages\", \
-\"interrupt\" and \"softirq\", which are the default.
-
---svg draws the call graph below each of these functions, as the paper does: who calls whom, each function's share of all CPU time, and \
-how much of it belongs to the function at the top.
-
-Examples:
-  slowpath profile attribute perf.data
-  slowpath profile attribute perf.data --to tcp_v4_rcv,tcp_sendmsg_locked --top 40
-  slowpath profile attribute perf.data --to \"TCP receive\" --svg receive.svg --threshold 2%";
-
 /// The high-level functions that functions worked for (schema slowpath/profile-attribution/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-attribution/1")]

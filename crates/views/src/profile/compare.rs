@@ -11,16 +11,6 @@ use slowpath_cost::names::Known;
 use slowpath_profile::Loaded;
 use std::io::{self, Write};
 
-/// What `--help` teaches about the command.
-pub const HELP: &str = "\
-Functions are matched by name, including names that changed between kernels. For each difference, the probability is shown that chance \
-alone makes one as large for any function (Fisher's exact test, Holm's correction). It does not cover differences in workload. The cost \
-per TCP segment is shown if both profiles come from `slowpath profile record`; with --work, the cost per unit of other work.
-
-Examples:
-  slowpath profile compare before.perf.data after.perf.data
-  slowpath profile compare a.perf.data b.perf.data --work 120000,180000";
-
 /// Two profiles (schema slowpath/profile-comparison/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-comparison/1")]

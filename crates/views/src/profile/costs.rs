@@ -12,21 +12,6 @@ use slowpath_scenario::costs::{COSTS, Cost};
 use slowpath_scenario::machines::machine;
 use std::io::{self, Write};
 
-/// What `--help` teaches about the command.
-pub const HELP: &str = "\
-A sample belongs to the innermost kernel function on its stack that does a known kind of work. The time of each kind is divided by how \
-often the work was done, as counted by the kernel during `slowpath profile record --system`. A cost is unknown if its work is not counted, \
-or was seen in fewer than 25 samples. The error shown is the sampling error alone.
-
---as-cost-table prints a host's costs for a scenario, each with its origin. Unknown costs are taken from server-2020.
-
-A cpu-clock profile is in ns. Cycles become time by the CPU's frequency, which the work file has on x86; elsewhere give --cpu-mhz.
-
-Examples:
-  slowpath profile record --system 10s
-  slowpath profile costs perf.data
-  slowpath profile costs perf.data --as-cost-table --host sender >> transfer.toml";
-
 /// The machine that provides the costs that were not measured.
 const KEPT_FROM: &str = "server-2020";
 /// The limit of a cost in a scenario.

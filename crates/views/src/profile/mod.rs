@@ -7,6 +7,7 @@ pub mod costs;
 pub mod descendants;
 pub mod flame;
 pub mod graph;
+pub mod help;
 pub mod record;
 pub mod top;
 

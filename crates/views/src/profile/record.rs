@@ -13,25 +13,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// What `--help` teaches about the command.
-pub const HELP: &str = "\
-perf (package linux-perf, linux-tools or perf) takes the samples, with call graphs. The event is CPU cycles if they can be counted, else \
-cpu-clock; the output names it. Sampling the whole host takes root, CAP_PERFMON or kernel.perf_event_paranoid at 0. Sampling a command and \
-the kernel's work for it takes kernel.perf_event_paranoid at 1.
-
-An existing FILE is renamed to FILE.old. FILE.work.json, next to FILE, counts the packets, ACKs and bytes of this network namespace during \
-the recording. `profile compare` and `profile costs` use it for costs per packet.
-
-Ctrl-C ends the recording and keeps what was recorded. With a command, standard output belongs to the command, and the summary goes to \
-standard error.
-
-Exit codes: 0 success; 1 the command failed, samples were lost, or the recording was ended early; 2 no profile.
-
-Examples:
-  slowpath profile record --system 10s
-  slowpath profile record --system 30s --cpus 2,3 --out receive.perf.data
-  slowpath profile record -- iperf3 -c 192.0.2.1 -t 10";
-
 /// A recording that was made (schema slowpath/profile-record/1).
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "slowpath/profile-record/1")]

@@ -2,6 +2,8 @@
 
 mod check;
 mod explain;
+mod help;
 
 pub use check::{ScenarioCheckDocument, print_check};
 pub use explain::{Explanation, explain};
+pub use help::HELP;

@@ -1,8 +1,10 @@
 //! `slowpath compare-tunings`: the results of buffer tuning techniques on a path, as JSON and as text.
 
+mod help;
 mod json;
 mod text;
 
+pub use help::HELP;
 pub use json::TuningsDocument;
 pub use text::print;
 

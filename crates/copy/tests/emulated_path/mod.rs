@@ -1,0 +1,267 @@
+//! The path, and the programs that are compared on it.
+//!
+//! The hosts have Linux's defaults, except for iperf3: its buffers are set by hand, by sysctls of its host that allow twice
+//! the bandwidth-delay product and more. All move one amount, but for scp and rsync, which move a quarter
+//! of it; the time of each is that of its whole command. Files come from
+//! and go to a tmpfs where the temporary folder is one, and fsync is part of a copy.
+
+use slowpath_copy::hints::Hints;
+use slowpath_copy::place::Place;
+use slowpath_copy::protocol::Tuning;
+use slowpath_copy::real::far::Server;
+use slowpath_copy::real::near::{Wanted, copy};
+use slowpath_lab::clock;
+use slowpath_lab::error::LabError;
+use slowpath_lab::host::Host;
+use slowpath_lab::namespaces::{Namespaces, Place as At};
+use slowpath_lab::path::PathConfig;
+use slowpath_lab::path::link::{LinkConfig, QueueLimit};
+use slowpath_lab::path::loss::LossConfig;
+use slowpath_lab::relay::Relay;
+use slowpath_lab::scratch::Scratch;
+use slowpath_lab::settings::{Offload, Settings};
+use slowpath_lab::ssh::{Client, Copy as SshCopy, Server as SshServer, Setup};
+use slowpath_lab::testbed;
+use slowpath_model::{Bytes, Rate};
+use std::fmt;
+use std::fs;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The relay has priority over everything else: it is not what is measured.
+const RELAY_PRIORITY: i32 = 20;
+const TOKEN: &[u8] = b"0123456789abcdef0123456789abcdef";
+
+/// What moves the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// `slowpath copy` with its defaults.
+    Copy,
+    /// With `--tuning drs`.
+    CopyDrs,
+    /// With one connection.
+    CopyOne,
+    /// One connection, buffers set by hand.
+    Iperf3,
+    /// Eight of them.
+    Iperf3Many,
+    Scp,
+    Rsync,
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Copy => "copy",
+            Self::CopyDrs => "copy, DRS",
+            Self::CopyOne => "copy, 1 stream",
+            Self::Iperf3 => "iperf3",
+            Self::Iperf3Many => "iperf3 -P 8",
+            Self::Scp => "scp",
+            Self::Rsync => "rsync",
+        })
+    }
+}
+
+/// A path, and how much is moved over it.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    pub rate_mbit: u64,
+    /// Both directions together, without queues.
+    pub rtt: Duration,
+    /// Random loss towards the receiver, in millionths.
+    pub loss_ppm: u32,
+    pub amount: u64,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ms", self.rtt.as_millis())?;
+        if self.loss_ppm > 0 {
+            write!(f, ", {} % loss", f64::from(self.loss_ppm) / 10_000.0)?;
+        }
+        Ok(())
+    }
+}
+
+/// The middle one, or the mean of the two in the middle.
+pub fn median(numbers: &[f64]) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[half] } else { (sorted[half - 1] + sorted[half]) / 2.0 }
+}
+
+impl Cell {
+    fn ways(&self) -> [PathConfig; 2] {
+        let rate = Rate::mbit(self.rate_mbit);
+        // A queue of half an RTT, and never less than 5 ms.
+        let queue = rate.amount_in((self.rtt / 2).max(Duration::from_millis(5)));
+        let link = LinkConfig { rate, queue: QueueLimit::Bytes(queue), stalls: vec![] };
+        let back = PathConfig { link: Some(link), delay: self.rtt / 2, ..PathConfig::default() };
+        let loss = (self.loss_ppm > 0).then_some(LossConfig::Random { probability_ppm: self.loss_ppm });
+        [PathConfig { loss: loss.into_iter().collect(), ..back.clone() }, back]
+    }
+
+    fn settings(&self, program: Program) -> Settings {
+        let mut settings = Settings::plain();
+        settings.offload = Offload::SuperPackets;
+        if matches!(program, Program::Iperf3 | Program::Iperf3Many) {
+            let most = 64 << 20;
+            let by_hand = |name: &str| vec![(name.to_owned(), format!("4096 {} {most}", 1 << 20))];
+            settings.sender_sysctls = by_hand("net.ipv4.tcp_wmem");
+            settings.receiver_sysctls = by_hand("net.ipv4.tcp_rmem");
+        }
+        settings
+    }
+
+    /// Mbit/s of each run of each program. The programs take turns, so that what else the machine does meets all of them.
+    pub fn rates(&self, programs: &[Program], runs: usize) -> Result<Vec<Vec<f64>>, LabError> {
+        let mut rates = vec![Vec::new(); programs.len()];
+        for run in 0..runs {
+            for (program, rates) in programs.iter().zip(&mut rates) {
+                let amount = match program {
+                    // Their rate is the same from beginning to end, and low.
+                    Program::Scp | Program::Rsync => self.amount / 4,
+                    _ => self.amount,
+                };
+                let lasted = Self { amount, ..*self }.run(*program, run as u64)?;
+                rates.push(amount as f64 * 8.0 / 1e6 / lasted.as_secs_f64());
+            }
+        }
+        Ok(rates)
+    }
+
+    /// How long one run takes.
+    fn run(&self, program: Program, seed: u64) -> Result<Duration, LabError> {
+        let settings = self.settings(program);
+        let (namespaces, _) = testbed::build(&settings)?;
+        let [there, back] = self.ways();
+        let relay = Relay::open(
+            &namespaces,
+            testbed::ways(&settings, [&there, &back], [seed * 2 + 1, seed * 2 + 2]),
+        )?;
+        let scratch = Scratch::create()?;
+        let relay_stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                clock::make_thread_punctual(RELAY_PRIORITY);
+                relay.run(&relay_stop)
+            });
+            let lasted = match program {
+                Program::Copy | Program::CopyDrs | Program::CopyOne => {
+                    self.copy(program, &namespaces, &scratch)
+                }
+                Program::Iperf3 => self.iperf3(&namespaces, &[]),
+                Program::Iperf3Many => self.iperf3(&namespaces, &["-P", "8"]),
+                Program::Scp => self.ssh(Client::Scp, &namespaces, &scratch),
+                Program::Rsync => self.ssh(Client::Rsync, &namespaces, &scratch),
+            };
+            relay_stop.store(true, Ordering::Relaxed);
+            lasted
+        })
+    }
+
+    fn copy(
+        &self,
+        program: Program,
+        namespaces: &Namespaces,
+        scratch: &Scratch,
+    ) -> Result<Duration, LabError> {
+        let (source, folder) = (scratch.file("source"), scratch.file("there"));
+        fill(&source, self.amount);
+        fs::create_dir(&folder).expect("a folder");
+        let to = SocketAddr::new(testbed::address(slowpath_lab::settings::Family::V4, Host::Receiver), 5718);
+        let server =
+            namespaces.inside(At::Receiver, || Ok(Server::bind(to, &folder, TOKEN)))?.expect("it listens");
+        let stop = AtomicBool::new(false);
+        let stops = || stop.load(Ordering::Relaxed);
+        let wanted = Wanted {
+            source: Place::Here(source),
+            destination: Place::Served { host: to.ip().to_string(), port: to.port(), path: "copy".into() },
+            force: false,
+            tuning: if program == Program::CopyDrs { Tuning::Drs } else { Tuning::Kernel },
+            congestion: String::new(),
+            streams: (program == Program::CopyOne).then_some(1),
+            port: 0,
+            ssh: String::new(),
+            far_program: String::new(),
+            token: TOKEN.to_vec(),
+            hints: Hints::default(),
+        };
+        std::thread::scope(|scope| {
+            let serving = scope.spawn(|| {
+                namespaces.inside(At::Receiver, || {
+                    server.run(&stops, &|_, why| assert!(why.is_none(), "{why:?}"));
+                    Ok(())
+                })
+            });
+            let report = namespaces.inside(At::Sender, || Ok(copy(&wanted, &|| false, &mut |_| (), &|_| ())));
+            stop.store(true, Ordering::Relaxed);
+            serving.join().expect("it ends")?;
+            let report = report?.expect("it is copied");
+            if std::env::var_os("SLOWPATH_COPIES_VERBOSE").is_some() {
+                println!("{program}: {report:?}");
+            }
+            let copied = fs::metadata(folder.join("copy")).expect("the copy").len();
+            assert_eq!(copied, self.amount);
+            Ok(report.lasted)
+        })
+    }
+
+    fn iperf3(&self, namespaces: &Namespaces, more: &[&str]) -> Result<Duration, LabError> {
+        let to = testbed::address(slowpath_lab::settings::Family::V4, Host::Receiver).to_string();
+        let mut server = namespaces.command(At::Receiver, "iperf3");
+        let mut server =
+            server.args(["-s", "-1"]).stdout(Stdio::null()).spawn().expect("iperf3 is installed");
+        std::thread::sleep(Duration::from_millis(300));
+        // Of all streams together.
+        let amount = self.amount.to_string();
+        let mut words = vec!["iperf3", "-c", &to, "-n", &amount];
+        words.extend(more);
+        let began = Instant::now();
+        let ended = namespaces.output(At::Sender, &words);
+        let lasted = began.elapsed();
+        if ended.is_err() {
+            let _ = server.kill();
+        }
+        let _ = server.wait();
+        ended.map(|_| lasted)
+    }
+
+    fn ssh(&self, client: Client, namespaces: &Namespaces, scratch: &Scratch) -> Result<Duration, LabError> {
+        let setup = Setup::create(scratch)?;
+        let amount = Bytes::new(self.amount);
+        let programs = setup.programs(SshCopy { client, server: SshServer::OpenSsh, amount })?;
+        let address = |host| testbed::address(slowpath_lab::settings::Family::V4, host).to_string();
+        let line = |text: &str| {
+            text.replace("{server}", &address(Host::Receiver)).replace("{client}", &address(Host::Sender))
+        };
+        let mut server = namespaces.command(At::Receiver, "sh");
+        let mut server =
+            server.args(["-c", &line(&programs.server)]).stderr(Stdio::null()).spawn().expect("sh");
+        std::thread::sleep(Duration::from_millis(500));
+        let began = Instant::now();
+        let copied = namespaces.output(At::Sender, &["sh", "-c", &line(&programs.client)]);
+        let lasted = began.elapsed();
+        let _ = server.kill();
+        let _ = server.wait();
+        copied?;
+        assert_eq!(setup.copied(), Some(amount));
+        Ok(lasted)
+    }
+}
+
+fn fill(path: &std::path::Path, amount: u64) {
+    let mut file = fs::File::create(path).expect("a file");
+    let piece: Vec<u8> = (0..1 << 20).map(|at| (at % 251) as u8).collect();
+    let mut left = amount;
+    while left > 0 {
+        let length = left.min(piece.len() as u64) as usize;
+        file.write_all(&piece[..length]).expect("room");
+        left -= length as u64;
+    }
+}
