@@ -89,7 +89,8 @@ pub fn evidence(evidence: &Evidence) -> String {
             format!("ACKs for several segments came more than {} after them", duration(beyond))
         }
         Evidence::FlightBound { flight_max } => {
-            format!("up to {flight_max} were in flight, with more to send and room in the receiver's window")
+            // Far from the sender, whether it had more to send does not show.
+            format!("up to {flight_max} were in flight, with room in the receiver's window")
         }
         Evidence::NoQueue { shortest } => {
             format!("RTTs were near their shortest, {}, so no queue was in the way", duration(shortest))
