@@ -102,8 +102,11 @@ pub(crate) fn ack_path_queue(facts: &Facts<'_>) -> Vec<Advice> {
         .with(
             Fix::change(
                 Host::Path,
-                "tc qdisc replace dev IFACE root cake bandwidth RATE ack-filter",
-                format!("lets ACKs from {receiver} pass other traffic; RATE is 95 % of the link's rate"),
+                "tc qdisc replace dev IFACE root cake ack-filter",
+                format!(
+                    "lets ACKs from {receiver} pass other traffic, once it has the queue: append bandwidth and 95 % of \
+                     the link's rate"
+                ),
             )
             .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
         ),

@@ -2,6 +2,7 @@
 
 use slowpath_cost::Work;
 use slowpath_profile::work::{self, WorkError, WorkRead};
+use std::error::Error;
 use std::path::Path;
 
 /// Whom to tell about values that were skipped.
@@ -13,7 +14,17 @@ pub fn work_beside(profile: &Path, say: Say<'_>) -> Option<Work> {
     if !file.exists() {
         return None;
     }
-    read(&file, work::open_beside(&file), say).inspect_err(|error| say(&error.to_string())).ok()
+    read(&file, work::open_beside(&file), say).inspect_err(|error| say(&with_reasons(error))).ok()
+}
+
+/// An error, and what caused it.
+fn with_reasons(error: &WorkError) -> String {
+    let (mut text, mut reason) = (error.to_string(), error.source());
+    while let Some(next) = reason {
+        text.push_str(&format!(": {next}"));
+        reason = next.source();
+    }
+    text
 }
 
 /// Reads a work file.
