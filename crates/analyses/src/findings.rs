@@ -3,7 +3,7 @@
 use crate::cause::{Cause, Confidence, Limit};
 use crate::evidence::Evidence;
 use crate::limits::alternatives::{Alternative, Known};
-use crate::limits::thresholds;
+use crate::limits::{queue, thresholds};
 use crate::overview::ScaleChanged;
 use crate::report::{
     Closing, EcnAnswer, Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell, Unheard,
@@ -562,12 +562,11 @@ impl<'a> Material<'a> {
     fn ack_queue(&self, found: &mut Vec<Evidence>) {
         let Some(seen) = self.overview.rare().ack_queue else { return };
         let time = |micros: u32| Duration::from_micros(micros.into());
-        let queue = time(seen.queue);
-        let (part, of) = thresholds::ACKS_WAY_PART;
-        let acks = seen.acks.filter(|acks| acks / part >= seen.queue / of);
-        found.extend(acks.map(|acks| Evidence::AcksLate { acks: time(acks), queue }));
-        let data = seen.data.filter(|data| *data < seen.queue / thresholds::PUNCTUAL_SURELY_PART);
-        found.extend(data.map(|data| Evidence::DataPunctual { data: time(data), queue }));
+        let all = time(seen.queue);
+        let acks = seen.acks.filter(|acks| queue::is_all_acks(*acks, seen.queue));
+        found.extend(acks.map(|acks| Evidence::AcksLate { acks: time(acks), queue: all }));
+        let data = seen.data.filter(|data| queue::is_no_data(*data, seen.queue));
+        found.extend(data.map(|data| Evidence::DataPunctual { data: time(data), queue: all }));
     }
 
     /// Only next to the sender does the time from data to ACK span the whole path.

@@ -6,7 +6,7 @@
 
 use slowpath_model::Instant;
 
-/// Microseconds in a tick, of Linux since 4.13 and most others. With another tick, nothing is told.
+/// Microseconds in a tick, of Linux since 4.13 and most others. With another tick, lateness is unknown.
 const TICK_US: u32 = 1000;
 
 /// Two quartz clocks drift apart by less than a 5,000th of the time.
@@ -28,7 +28,7 @@ pub const fn earlier(one: u32, other: u32) -> u32 {
 }
 
 /// How late packets were on average, from a zero that is not known.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Mean {
     /// Of the first.
     first: u32,

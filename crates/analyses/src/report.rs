@@ -9,7 +9,11 @@ pub use crate::overview::Overview;
 use slowpath_model::{
     Bytes, End, FlowEnd, FlowId, FlowKey, IcmpKind, Instant, Rate, Segment, StreamOffset, Vantage,
 };
+use std::cmp::Reverse;
 use std::time::Duration;
+
+/// A flow's place among others: most lost time first, then most data, then the earliest.
+pub type Rank = (Reverse<Duration>, Reverse<Bytes>, FlowId);
 
 /// One flow.
 #[derive(Clone, Debug)]
@@ -51,6 +55,11 @@ impl FlowReport {
     pub fn time_lost(&self) -> Duration {
         let lost = self.main().findings.iter().filter(|finding| finding.cause.is_loss());
         lost.map(|finding| finding.lasted).sum()
+    }
+
+    /// Its place among flows.
+    pub fn rank(&self) -> Rank {
+        (Reverse(self.time_lost()), Reverse(self.main().measures.unique_bytes), self.id)
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Copy {
     /// The token of a far end that serves, in a file that nobody else may read; with --serve, its token [default: a new one]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// Serve a folder to whoever has the token, until Ctrl-C
+    /// Serve a folder to clients that have the token, until Ctrl-C
     #[arg(long, conflicts_with_all = ["source", "json", "far_end"])]
     serve: bool,
     /// With --serve: the address and port to listen on
@@ -76,7 +76,7 @@ pub fn run(args: &Copy, console: &Console) -> anyhow::Result<Outcome> {
     let token = args.token_file.as_deref().map(copy::token).transpose()?;
     let (Some(source), Some(destination)) = (&args.source, &args.destination) else {
         if args.far_end {
-            // The near end is told why, and tells the user.
+            // The near end gets the reason, and prints it.
             return Ok(far::over_ssh(&stop).map_or(Outcome::Partial, |()| Outcome::Whole));
         }
         // A closed standard output does not stop the server.

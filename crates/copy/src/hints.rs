@@ -3,8 +3,7 @@
 use slowpath_model::{Bytes, Rate};
 use std::time::Duration;
 
-/// Initial values from whoever knows the path: a path store, or a measurement with `slowpath probe`. Whatever is unknown
-/// is left to the copy.
+/// Initial values from a path store, or from a measurement with `slowpath probe`. The copy finds out what is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// The RTT of the path without queues.

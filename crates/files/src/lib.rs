@@ -23,6 +23,6 @@ pub use output::{
     Existing, Output, OutputError, check as check_output, create as create_output, is_unfinished,
     remove_unfinished, write as write_output,
 };
-pub use regular::{allocated, open_regular};
+pub use regular::{allocated, is_private, open_regular};
 pub use root::Root;
 pub use unpack::{Bound, Packing, TooMuch, Unpacked};

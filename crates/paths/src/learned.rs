@@ -119,7 +119,7 @@ impl Transfers {
         // Next to the sender, from a segment to its ACK is the whole path.
         let is_at_sender = flow.vantage.vantage == Vantage::At(flow.sender);
         learned.learn_both_ways(Measure::Rtt, measures.rtt_by_ack.mean.filter(|_| is_at_sender).map(nanos));
-        // What the capture missed may be what was lost, and a receiver that reneges has data sent again that arrived.
+        // What the capture missed may be what was lost, and reneging makes a sender retransmit data that had arrived.
         let is_seen = measures.unseen_gaps == 0 && !has(Cause::SackReneging);
         if measures.data_segments() >= LEAST_SEGMENTS && is_seen {
             let share = measures.lost_share().unwrap_or(0.0);

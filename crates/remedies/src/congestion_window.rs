@@ -2,7 +2,7 @@
 
 use crate::arithmetic;
 use crate::facts::{Facts, percent, time, times};
-use crate::fix::{counters, route, socket, switch, sysctl};
+use crate::fix::{DEFAULT_QDISC, counters, route, socket, switch, sysctl};
 use crate::{Advice, Fix, Host, loss_recovery};
 use slowpath_analyses::Evidence;
 use slowpath_model::units::counted;
@@ -271,7 +271,7 @@ pub(crate) fn ecn_marks(facts: &Facts<'_>) -> Vec<Advice> {
                 "tc qdisc replace dev IFACE root fq_codel target 5ms interval 100ms ecn",
                 "marks only after packets have waited 5 ms or more for 100 ms",
             )
-            .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
+            .undone_by(DEFAULT_QDISC),
         )
         .with(counters(
             Host::Sender,

@@ -176,6 +176,9 @@ pub(crate) fn counters(host: Host, names: &str, shows: &str) -> Fix {
     Fix::look(host, format!("nstat -az {names}"), shows)
 }
 
+/// What undoes `tc qdisc replace dev IFACE root …`.
+pub(crate) const DEFAULT_QDISC: &str = "tc qdisc del dev IFACE root, which brings back the default one";
+
 /// Shows interface and next hop towards `peer`.
 pub(crate) fn way_to(host: Host, peer: IpAddr) -> Fix {
     Fix::look(

@@ -4,7 +4,7 @@ use crate::application::allows;
 use crate::arithmetic;
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, percent, spread, time, times};
-use crate::fix::{counters, route, socket, switch, sysctl, way_to};
+use crate::fix::{DEFAULT_QDISC, counters, route, socket, switch, sysctl, way_to};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_model::Bytes;
@@ -76,7 +76,7 @@ fn pace() -> Advice {
             "tc qdisc replace dev IFACE root fq",
             "paces every TCP flow that leaves there",
         )
-        .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
+        .undone_by(DEFAULT_QDISC),
     )
     .caution(
         "On an interface with several queues the default is mq: replace the disciplines below it, one per \

@@ -3,7 +3,7 @@
 use crate::arithmetic;
 use crate::congestion_window::bbr;
 use crate::facts::{Facts, time};
-use crate::fix::{NET_RAW, counters, lower, socket, way_to};
+use crate::fix::{DEFAULT_QDISC, NET_RAW, counters, lower, socket, way_to};
 use crate::sending_host::shapers;
 use crate::{Advice, Fix, Host};
 use slowpath_model::Rate;
@@ -29,7 +29,7 @@ fn pace_to(facts: &Facts<'_>, rate: Rate) -> [Fix; 3] {
             format!("tc qdisc replace dev IFACE root fq maxrate {}", tc_rate(rate)),
             format!("lets no single flow that leaves there exceed {rate}"),
         )
-        .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
+        .undone_by(DEFAULT_QDISC),
     ]
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn ack_path_queue(facts: &Facts<'_>) -> Vec<Advice> {
                      the link's rate"
                 ),
             )
-            .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
+            .undone_by(DEFAULT_QDISC),
         ),
     ]
 }
@@ -124,7 +124,7 @@ fn shaped(managed: Advice, limit: Rate) -> Advice {
                      routes there)"
                 ),
             )
-            .undone_by("tc qdisc del dev IFACE root, which brings back the default one"),
+            .undone_by(DEFAULT_QDISC),
         )
         .caution(format!(
             "{limit} is computed from this flow alone: with other traffic on the link take 95 % of the \

@@ -1,6 +1,6 @@
 //! A copy between two hosts: its options as text, and the far end that serves.
 
-use crate::Lines;
+use crate::lines::{Log, listening};
 use crate::values::size;
 use slowpath_copy::CopyError;
 use slowpath_copy::protocol::Tuning;
@@ -9,8 +9,6 @@ use std::fs;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// The longest token file: what is longer is some other file.
 const MOST_TOKEN: u64 = 4096;
@@ -20,11 +18,10 @@ const MOST_TOKEN: u64 = 4096;
 /// # Errors
 /// If it cannot be read, others may read it, or it has no token.
 pub fn token(file: &Path) -> Result<Vec<u8>, CopyError> {
-    use std::os::unix::fs::MetadataExt;
     let failed = |source| CopyError::File { path: file.to_owned(), source };
     let unfit = |what| CopyError::Unfit { path: file.to_owned(), what };
     let opened = slowpath_files::open_regular(file).map_err(failed)?;
-    if opened.metadata().map_err(failed)?.mode() & 0o077 != 0 {
+    if !slowpath_files::is_private(&opened.metadata().map_err(failed)?) {
         return Err(unfit("others may read this token; chmod 600 it"));
     }
     let mut text = Vec::new();
@@ -77,25 +74,15 @@ pub fn serve(
     let server = Server::bind(listen, folder, &token)?;
     let at = server.address()?;
     let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    let whom = if at.ip().is_loopback() { " (this host only; --listen takes another address)" } else { "" };
-    say(&format!("Serving {} on {at}{whom}, to whoever has the token. Ctrl-C stops it.", folder.display()));
+    let at = listening(at);
+    say(&format!("Serving {} on {at}, to clients that have the token. Ctrl-C stops it.", folder.display()));
     if is_new {
         say(&format!("Token: {}", String::from_utf8_lossy(&token)));
     }
-    let lines = Mutex::new(Lines::default());
+    let log = Log::new(say);
     server.run(has_ended, &|client, why| {
-        // A thread that panicked has left only counts.
-        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = lines.summary(Instant::now()) {
-            say(&line);
-        }
-        match why {
-            _ if !lines.shows() => {}
-            None => say(&format!("{client}: copied")),
-            Some(why) => say(&format!("{client}: {why}")),
-        }
+        log.line(|| why.map_or_else(|| format!("{client}: copied"), |why| format!("{client}: {why}")));
     });
-    let rest = lines.lock().unwrap_or_else(PoisonError::into_inner).rest();
-    rest.into_iter().for_each(|line| say(&line));
+    log.end();
     Ok(())
 }

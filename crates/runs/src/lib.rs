@@ -42,5 +42,4 @@ pub mod watch;
 pub mod work;
 
 pub use error::Error;
-use lines::Lines;
 pub use measured::{Measured, Shares};

@@ -1,6 +1,8 @@
 //! A log that a flood of events does not flood.
 
 use slowpath_model::units::counted;
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Lines in a second. Further ones are counted.
@@ -35,6 +37,52 @@ impl Lines {
         let more = std::mem::take(&mut self.count).saturating_sub(MOST_LINES);
         (more > 0).then(|| format!("… and {} about clients within a second", counted(more, "more line")))
     }
+}
+
+/// The lines of a server, whose threads report at once.
+pub struct Log<'a> {
+    lines: Mutex<Lines>,
+    say: &'a (dyn Fn(&str) + Sync),
+}
+
+impl<'a> Log<'a> {
+    /// An empty log, of which `say` gets the lines.
+    pub fn new(say: &'a (dyn Fn(&str) + Sync)) -> Self {
+        Self { lines: Mutex::default(), say }
+    }
+
+    /// Nobody waits for this lock until a line is printed.
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        // A thread that panicked has left only counts.
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Prints how many lines the last second left out, once it is over.
+    pub fn summary(&self) {
+        let summary = self.lines().summary(Instant::now());
+        summary.into_iter().for_each(|line| (self.say)(&line));
+    }
+
+    /// Prints a line, unless there are too many.
+    pub fn line(&self, line: impl FnOnce() -> String) {
+        self.summary();
+        let is_shown = self.lines().shows();
+        if is_shown {
+            (self.say)(&line());
+        }
+    }
+
+    /// Prints how many lines were left out at the end.
+    pub fn end(&self) {
+        let rest = self.lines().rest();
+        rest.into_iter().for_each(|line| (self.say)(&line));
+    }
+}
+
+/// Where a server listens, in words.
+pub fn listening(at: SocketAddr) -> String {
+    let whom = if at.ip().is_loopback() { " (this host only; --listen takes another address)" } else { "" };
+    format!("{at}{whom}")
 }
 
 #[cfg(test)]

@@ -14,11 +14,11 @@ use slowpath_paths::{ServeError, Serving, Token, TokenError, serve};
 use slowpath_probe::findings::Wanted;
 use slowpath_probe::measure::{self, Direction};
 use slowpath_probe::real::{Measured, ProbeError, Within, measure_within};
-use slowpath_tune::known;
+use slowpath_tune::{known, now};
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// What measuring one path may cost on a day, unless something else is asked for. Each rate that is tried for the available bandwidth
 /// takes 30 MB at 1 Gbit/s (12 streams of 20 ms), and at most 16 are tried.
@@ -70,15 +70,6 @@ pub enum PathsError {
     /// The far end cannot be measured to.
     #[error("nothing was measured")]
     Probe(#[from] ProbeError),
-}
-
-/// Seconds since 1970.
-fn now() -> u64 {
-    seconds(SystemTime::now())
-}
-
-fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// Which path is asked about, by names or addresses of its hosts.
@@ -358,7 +349,8 @@ fn of_packets(file: &Path, progress: &dyn Fn() -> Progress) -> Result<(u64, Tran
 
 /// When a file or folder was last written, in seconds since 1970.
 fn written(file: &Path) -> Option<u64> {
-    file.metadata().and_then(|about| about.modified()).ok().map(seconds)
+    let written = file.metadata().and_then(|about| about.modified()).ok()?;
+    Some(written.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()))
 }
 
 fn dated(epoch: Option<u64>, file: &Path) -> Result<u64, PathsError> {

@@ -6,7 +6,6 @@ use crate::input::{self, Input, Progress, Stamps};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_tune::plan::{Advised, BadFindings, MOST_FINDINGS_BYTES, findings};
-use std::cmp::Reverse;
 use std::path::Path;
 
 /// The flows of a capture that are planned for: those that lost most.
@@ -55,8 +54,6 @@ pub fn advised(path: &Path, progress: &dyn Fn() -> Progress) -> Result<Diagnosed
 }
 
 fn keep_worst(flows: &mut Vec<FlowReport>) {
-    // As `diagnose` ranks them.
-    flows
-        .sort_by_key(|flow| (Reverse(flow.time_lost()), Reverse(flow.main().measures.unique_bytes), flow.id));
+    flows.sort_by_key(FlowReport::rank);
     flows.truncate(MOST_FLOWS);
 }

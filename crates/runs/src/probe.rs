@@ -1,14 +1,12 @@
 //! The path of a scenario, to be measured like a real one; and the far end of a real one.
 
-use crate::Lines;
+use crate::lines::{Log, listening};
 use slowpath_model::nanos;
 use slowpath_model::units::duration_text;
 use slowpath_probe::real::{Caps, Happened, ProbeError, Server};
 use slowpath_probe::simulated::{Ends, Simulated};
 use slowpath_scenario::Scenario;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// The path of a scenario's first flow, starting at its sender, and the length of its packets. With `is_reversed`, the
 /// direction to its sender. `None` if the flow's path does not end at its hosts.
@@ -44,33 +42,21 @@ pub fn serve(
 ) -> Result<(), ProbeError> {
     let server = Server::bind(listen, caps)?;
     let at = server.address()?;
-    let whom = if at.ip().is_loopback() { " (this host only; --listen takes another address)" } else { "" };
-    let (rate, time) = (caps.rate, duration_text(caps.duration));
-    say(&format!("Listening on {at}{whom}, up to {rate} for {time}. Ctrl-C stops it."));
-    let lines = Mutex::new(Lines::default());
-    // A thread that panicked has left only counts.
-    let lines = || lines.lock().unwrap_or_else(PoisonError::into_inner);
-    // Nobody waits for this lock until a line is printed.
-    let summary = || {
-        let summary = lines().summary(Instant::now());
-        summary.into_iter().for_each(|line| say(&line));
-    };
+    let (at, rate, time) = (listening(at), caps.rate, duration_text(caps.duration));
+    say(&format!("Listening on {at}, up to {rate} for {time}. Ctrl-C stops it."));
+    let log = Log::new(say);
     let report = |happened: Happened<'_>| {
-        summary();
-        let is_shown = lines().shows();
-        match happened {
-            _ if !is_shown => {}
-            Happened::Began(client) => say(&format!("{client}: session started")),
-            Happened::Ended(client) => say(&format!("{client}: session ended")),
-            Happened::Broke(client, error) => say(&format!("{client}: {error}")),
-        }
+        log.line(|| match happened {
+            Happened::Began(client) => format!("{client}: session started"),
+            Happened::Ended(client) => format!("{client}: session ended"),
+            Happened::Broke(client, error) => format!("{client}: {error}"),
+        });
     };
     let stop = || {
-        summary();
+        log.summary();
         has_ended()
     };
     server.run(&stop, &report)?;
-    let rest = lines().rest();
-    rest.into_iter().for_each(|line| say(&line));
+    log.end();
     Ok(())
 }

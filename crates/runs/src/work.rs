@@ -5,10 +5,10 @@ use slowpath_profile::work::{self, WorkError, WorkRead};
 use std::error::Error;
 use std::path::Path;
 
-/// Whom to tell about values that were skipped.
+/// Gets a line about values that were skipped.
 pub type Say<'a> = &'a dyn Fn(&str);
 
-/// The work file next to a profile, if there is one. One that cannot be read is told about.
+/// The work file next to a profile, if there is one. Reports one that cannot be read.
 pub fn work_beside(profile: &Path, say: Say<'_>) -> Option<Work> {
     let file = work::beside(profile);
     if !file.exists() {

@@ -48,7 +48,7 @@ mod who;
 
 pub use access::Access;
 pub use apply::{Applied, Asked, apply};
-pub use clock::utc_text;
+pub use clock::{now, utc_text};
 pub use error::{AccessError, BadRun, Different, Error};
 pub use examine::{ExamineError, examine, examine_advised, known};
 pub use namespace::inside;

@@ -4,7 +4,7 @@ use crate::headline::main_finding;
 use crate::quantity::{counted, duration};
 use crate::words;
 use slowpath_analyses::Cause;
-use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::report::{FlowReport, Rank};
 use slowpath_model::statistics::lower_median;
 use slowpath_model::{Bytes, End, Endpoint, FlowId};
 use std::cmp::Reverse;
@@ -158,9 +158,6 @@ pub struct Ranker {
     left_out: u64,
 }
 
-/// Most lost time first, then most data, then the earliest.
-type Rank = (Reverse<Duration>, Reverse<Bytes>, FlowId);
-
 impl Ranker {
     /// Starts a ranking.
     pub fn new(selection: Selection) -> Self {
@@ -174,7 +171,7 @@ impl Ranker {
             self.left_out += 1;
             return;
         }
-        let rank = (Reverse(flow.time_lost()), Reverse(flow.main().measures.unique_bytes), flow.id);
+        let rank = flow.rank();
         self.candidates.push((rank, Box::new(flow)));
         // Twice as many as wanted, so that sorting is rare.
         if self.candidates.len() > self.selection.top.saturating_mul(2).saturating_add(64) {

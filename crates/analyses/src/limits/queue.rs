@@ -1,11 +1,12 @@
 //! Whether a queue made RTTs long, or the path itself.
 
 use super::context::Context;
-use super::stretch::{Hold, Stretch};
+use super::stretch::{DataLate, Hold, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
 use crate::overview::{AckQueue, LongerRtt};
 use crate::report::Overview;
+use std::ops::Div;
 
 /// The cause of a queue that lengthens RTTs by `queue` beyond `base`, in microseconds; `None` if it is no queue.
 pub fn cause(queue: u32, base: u32) -> Option<Cause> {
@@ -26,29 +27,39 @@ pub fn outlasts_pauses(context: &Context, overview: &Overview, stretch: &Stretch
         && stretch.rate().is_some_and(at_peak)
 }
 
+/// By how much the shortest RTT of `stretch` exceeds the path's, in microseconds.
+fn excess(overview: &Overview, stretch: &Stretch) -> u32 {
+    stretch.rtt_min.saturating_sub(overview.base_rtt.unwrap_or(0))
+}
+
+/// Whether ACKs that are so late are why RTTs are longer by `queue`.
+pub fn is_all_acks<T: Copy + PartialOrd + Div<u32, Output = T>>(acks: T, queue: T) -> bool {
+    let (part, of) = thresholds::ACKS_WAY_PART;
+    acks / part >= queue / of
+}
+
+/// Whether data that is so late has no part in why RTTs are longer by `queue`.
+pub const fn is_no_data(data: u32, queue: u32) -> bool {
+    data < queue / thresholds::PUNCTUAL_SURELY_PART
+}
+
 /// Whether most of the queue that `stretch` shows stood on the way of the ACKs.
 pub fn is_of_acks(overview: &Overview, stretch: &Stretch) -> bool {
-    let queue = stretch.rtt_min.saturating_sub(overview.base_rtt.unwrap_or(0));
-    let (part, of) = thresholds::ACKS_WAY_PART;
-    let by_acks = stretch.acks_late.is_some_and(|late| late / part >= queue / of);
+    let queue = excess(overview, stretch);
     // Next to the receiver, ACKs have their way before them. Data echoes the last timestamp that reached its sender, so that
     // segments which come often leave only that way.
-    by_acks
-        || stretch.data_late.is_some_and(|data| {
-            data.late < queue / thresholds::PUNCTUAL_SURELY_PART && data.pause < queue / 2
-        })
+    let by_data = |data: DataLate| is_no_data(data.late, queue) && data.pause < queue / 2;
+    stretch.acks_late.is_some_and(|late| is_all_acks(late, queue)) || stretch.data_late.is_some_and(by_data)
 }
 
 /// What the stretches with a queue on the way of the ACKs show of it.
 pub fn of_acks<'a>(overview: &Overview, stretches: impl Iterator<Item = &'a Stretch>) -> Option<AckQueue> {
     let mut sums = [(0i64, 0i64); 3];
     for stretch in stretches {
-        let queue = stretch.rtt_min.saturating_sub(overview.base_rtt.unwrap_or(0));
-        for (sum, value) in
-            sums.iter_mut().zip([Some(queue), stretch.acks_late, stretch.data_late.map(|data| data.late)])
-        {
+        let lasted = stretch.lasted() / 1000;
+        let data = stretch.data_late.map(|data| data.late);
+        for (sum, value) in sums.iter_mut().zip([Some(excess(overview, stretch)), stretch.acks_late, data]) {
             if let Some(value) = value {
-                let lasted = stretch.lasted() / 1000;
                 *sum = (sum.0 + lasted.saturating_mul(value.into()), sum.1 + lasted);
             }
         }
@@ -60,7 +71,7 @@ pub fn of_acks<'a>(overview: &Overview, stretches: impl Iterator<Item = &'a Stre
 
 /// Whether data arrived at the receiver's tap as punctually as ever, so that it had not waited in a queue.
 fn is_punctual(overview: &Overview, stretch: &Stretch) -> bool {
-    let queue = stretch.rtt_min.saturating_sub(overview.base_rtt.unwrap_or(0));
+    let queue = excess(overview, stretch);
     stretch.data_late.is_some_and(|data| data.late < queue / thresholds::PUNCTUAL_PART)
 }
 
@@ -80,7 +91,7 @@ pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
 /// Whether RTTs may be long since the sender had nothing to send, far from it: an echo of its timestamps comes with the next
 /// data. A queue as long as that would have delivered data meanwhile.
 fn may_be_waits(overview: &Overview, stretch: &Stretch) -> bool {
-    let longer = stretch.rtt_min.saturating_sub(overview.base_rtt.unwrap_or(0));
+    let longer = excess(overview, stretch);
     overview.unclocked
         && overview.short_writes
         && stretch.send_gap_max > longer
@@ -206,7 +217,6 @@ pub fn least_flight_at_peak(stretches: &[Stretch], base: u32, peak: f64) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::stretch::DataLate;
     use slowpath_model::Instant;
 
     #[test]

@@ -323,15 +323,13 @@ impl View<'_> {
             }
             let queued = |of: &DirectionPair| self.least_queued(of, spell.from, spell.to);
             let Some((data, acks)) = queued(forth).zip(queued(back)) else { continue };
-            let (part, of) = thresholds::ACKS_WAY_PART;
-            let queue = data + acks;
-            if self.cause_of(queue).is_none() {
+            if self.cause_of(data + acks).is_none() {
                 continue;
             }
-            if acks / part >= queue / of {
+            if queue::is_all_acks(acks, data + acks) {
                 spell.cause = Cause::AckPathQueue;
             } else if spell.cause == Cause::AckPathQueue {
-                spell.cause = self.what_held_packets(direction.from, spell.from, spell.to);
+                spell.cause = self.cause_of(data).unwrap_or(Cause::Undetermined);
             }
         }
         join_alike(&mut direction.spells);

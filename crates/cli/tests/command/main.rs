@@ -97,6 +97,22 @@ fn handbook_example(page: &str) -> (Vec<String>, String) {
     (command.split(' ').map(str::to_owned).collect(), output.to_owned())
 }
 
+/// Asserts that `printed` has the lines of `wanted`, one after the other; `…` stands for any number of others.
+#[track_caller]
+fn expect_lines(wanted: &str, printed: &str) {
+    let mut lines = printed.lines();
+    let mut skips = false;
+    for line in wanted.lines() {
+        let is_there = match line {
+            "…" => true,
+            _ if skips => lines.any(|one| one == line),
+            _ => lines.next() == Some(line),
+        };
+        assert!(is_there, "not printed: {line}\n{printed}");
+        skips = line == "…";
+    }
+}
+
 #[test]
 fn verdict_is_printed_in_words() {
     let folder = Captures::new();

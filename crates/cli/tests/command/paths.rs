@@ -1,7 +1,7 @@
 //! `slowpath paths`: the store from the command line, its server under `kill -9`, and a path of the lab that is measured.
 
 use crate::captures::{Captures, transfer};
-use crate::{handbook_example, json, outcome, run, slowpath, text};
+use crate::{expect_lines, handbook_example, json, outcome, run, slowpath, text};
 use serde_json::Value;
 use slowpath_paths::client::{Place, Report, ask, report};
 use slowpath_paths::entry::{Entry, Measure, Pair, Source};
@@ -51,17 +51,7 @@ fn handbook_example_matches_the_output() {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let (code, out, err) = outcome(&run(&folder, &args));
     assert_eq!((code, err.as_str()), (0, ""));
-    let mut printed = out.lines();
-    let mut skips = false;
-    for line in wanted.lines() {
-        let is_there = match line {
-            "…" => true,
-            _ if skips => printed.any(|one| one == line),
-            _ => printed.next() == Some(line),
-        };
-        assert!(is_there, "not printed: {line}\n{out}");
-        skips = line == "…";
-    }
+    expect_lines(&wanted, &out);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! disk, and by themselves.
 
 use crate::captures::Captures;
-use crate::{flat, json, outcome, run, slowpath, text};
+use crate::{expect_lines, flat, json, outcome, run, slowpath, text};
 use slowpath_lab::namespaces::{Namespaces, Place};
 use std::io::{self, BufRead};
 use std::os::unix::process::CommandExt;
@@ -628,17 +628,7 @@ fn matches_the_output(session: &str) -> usize {
     apart.args(["-n", "-m", "sh", "-ec", &script]).current_dir(folder.path("")).env("NO_COLOR", "1");
     let (code, out, err) = outcome(&apart.output().expect("unshare runs"));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let mut printed = out.lines();
-    let mut skips = false;
-    for line in session.lines() {
-        let is_there = match line {
-            "…" => true,
-            _ if skips => printed.any(|one| one == line),
-            _ => printed.next() == Some(line),
-        };
-        assert!(is_there, "not printed: {line}\n{out}");
-        skips = line == "…";
-    }
+    expect_lines(session, &out);
     commands
 }
 

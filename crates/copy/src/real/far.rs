@@ -242,7 +242,7 @@ fn moved(
     }
 }
 
-/// A far end that serves one folder to whoever has the token.
+/// A far end that serves one folder to clients that have the token.
 pub struct Server {
     listener: TcpListener,
     base: Base,

@@ -21,7 +21,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
@@ -309,7 +309,9 @@ impl<'a, 'w> Receiving<'a, 'w> {
     {
         loop {
             while let Ok(stream) = link.streams.try_recv() {
-                self.begin(stream?, scope)?;
+                let work = self.work;
+                let begin = move |stream, clock: &Clock| work.receive(stream, clock);
+                self.streams.push(Watched::begin(stream?, scope, &work.board, begin)?);
             }
             if let Some(message) = link.control.next(TURN)? {
                 self.hear(message)?;
@@ -331,24 +333,6 @@ impl<'a, 'w> Receiving<'a, 'w> {
                 return Err(CopyError::Incomplete);
             }
         }
-    }
-
-    fn begin<'s>(&mut self, stream: Stream, scope: &'s Scope<'s, '_>) -> Result<(), CopyError>
-    where
-        'a: 's,
-        'w: 's,
-    {
-        let watched = Watched::new(&stream)?;
-        let clock = Arc::clone(&watched.clock);
-        let work = self.work;
-        self.streams.push(watched);
-        scope.spawn(move || {
-            if let Err(error) = work.receive(stream, &clock) {
-                work.board.fail(error);
-            }
-            clock.end();
-        });
-        Ok(())
     }
 
     fn hear(&mut self, message: Message) -> Result<(), CopyError> {

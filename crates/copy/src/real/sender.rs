@@ -289,7 +289,9 @@ impl<'a, 'w> Sending<'a, 'w> {
     {
         loop {
             while let Ok(stream) = link.streams.try_recv() {
-                self.begin(stream?, scope)?;
+                let work = self.work;
+                let begin = move |stream, clock: &Clock| work.send(stream, clock);
+                self.streams.push(Watched::begin(stream?, scope, &work.board, begin)?);
             }
             if let Some(message) = link.control.next(TURN)? {
                 self.hear(message)?;
@@ -306,24 +308,6 @@ impl<'a, 'w> Sending<'a, 'w> {
                 }
             }
         }
-    }
-
-    fn begin<'s>(&mut self, stream: Stream, scope: &'s Scope<'s, '_>) -> Result<(), CopyError>
-    where
-        'a: 's,
-        'w: 's,
-    {
-        let watched = Watched::new(&stream)?;
-        let clock = std::sync::Arc::clone(&watched.clock);
-        let work = self.work;
-        self.streams.push(watched);
-        scope.spawn(move || {
-            if let Err(error) = work.send(stream, &clock) {
-                work.board.fail(error);
-            }
-            clock.end();
-        });
-        Ok(())
     }
 
     fn hear(&mut self, message: Message) -> Result<(), CopyError> {

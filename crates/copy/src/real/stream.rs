@@ -247,6 +247,19 @@ pub fn connected(to: SocketAddr, options: &Options, stop: Stop<'_>) -> Result<Tc
     }
 }
 
+const READ: &str = "read from the other end";
+const WRITE: &str = "write to the other end";
+
+/// How much was read or written; `None` if it is to be tried again.
+fn tried(what: &'static str, result: io::Result<usize>) -> Result<Option<usize>, CopyError> {
+    match result {
+        Ok(count) => Ok(Some(count)),
+        Err(error) if is_passing(&error) => Ok(None),
+        Err(error) if is_end(&error) => Err(CopyError::Closed),
+        Err(source) => Err(CopyError::System { what, source }),
+    }
+}
+
 /// Reads all of it by a deadline.
 pub fn read_exact(
     mut from: &TcpStream,
@@ -256,12 +269,9 @@ pub fn read_exact(
 ) -> Result<(), CopyError> {
     let mut filled = 0;
     while filled < to.len() {
-        match from.read(&mut to[filled..]) {
-            Ok(0) => return Err(CopyError::Closed),
-            Ok(count) => filled += count,
-            Err(error) if is_passing(&error) => {}
-            Err(error) if is_end(&error) => return Err(CopyError::Closed),
-            Err(source) => return Err(CopyError::System { what: "read from the other end", source }),
+        match tried(READ, from.read(&mut to[filled..]))? {
+            Some(0) => return Err(CopyError::Closed),
+            count => filled += count.unwrap_or(0),
         }
         goes_on(filled < to.len(), until, stop)?;
     }
@@ -272,12 +282,7 @@ pub fn read_exact(
 pub fn write_all(mut to: &TcpStream, bytes: &[u8], until: Instant, stop: Stop<'_>) -> Result<(), CopyError> {
     let mut left = bytes;
     while !left.is_empty() {
-        match to.write(left) {
-            Ok(count) => left = &left[count..],
-            Err(error) if is_passing(&error) => {}
-            Err(error) if is_end(&error) => return Err(CopyError::Closed),
-            Err(source) => return Err(CopyError::System { what: "write to the other end", source }),
-        }
+        left = &left[tried(WRITE, to.write(left))?.unwrap_or(0)..];
         goes_on(!left.is_empty(), until, stop)?;
     }
     Ok(())
@@ -295,12 +300,7 @@ pub fn write_patiently(
         let until = Instant::now() + patience;
         let before = left.len();
         while left.len() == before {
-            match to.write(left) {
-                Ok(count) => left = &left[count..],
-                Err(error) if is_passing(&error) => {}
-                Err(error) if is_end(&error) => return Err(CopyError::Closed),
-                Err(source) => return Err(CopyError::System { what: "write to the other end", source }),
-            }
+            left = &left[tried(WRITE, to.write(left))?.unwrap_or(0)..];
             goes_on(left.len() == before, until, stop)?;
         }
         if stop() {
@@ -334,13 +334,10 @@ pub fn record<'b>(
         let began = Instant::now();
         let read = from.read(&mut buffer[filled..needed]);
         waited(began.elapsed());
-        match read {
-            Ok(0) if filled == 0 => return Ok(None),
-            Ok(0) => return Err(CopyError::Closed),
-            Ok(count) => filled += count,
-            Err(error) if is_passing(&error) => {}
-            Err(error) if is_end(&error) => return Err(CopyError::Closed),
-            Err(source) => return Err(CopyError::System { what: "read from the other end", source }),
+        match tried(READ, read)? {
+            Some(0) if filled == 0 => return Ok(None),
+            Some(0) => return Err(CopyError::Closed),
+            count => filled += count.unwrap_or(0),
         }
         if stop() {
             return Err(CopyError::Stopped);

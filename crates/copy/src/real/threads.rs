@@ -8,6 +8,7 @@ use slowpath_uapi::TcpInfo;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 /// Time of one thread, and what it moved.
@@ -102,11 +103,24 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Of a connection whose thread is about to begin.
-    pub fn new(stream: &Stream) -> Result<Self, CopyError> {
+    /// Begins the thread of a connection, which reports to `board` if its `work` fails.
+    pub fn begin<'s>(
+        stream: Stream,
+        scope: &'s Scope<'s, '_>,
+        board: &'s Board,
+        work: impl FnOnce(Stream, &Clock) -> Result<(), CopyError> + Send + 's,
+    ) -> Result<Self, CopyError> {
         let tcp = stream.tcp.try_clone().map_err(CopyError::system("duplicate a socket"))?;
         let before = (tcp_info(&tcp), Spent::default(), Instant::now());
-        Ok(Self { number: stream.number, tcp, clock: Arc::default(), before, limited: 0 })
+        let (number, clock) = (stream.number, Arc::<Clock>::default());
+        let own = Arc::clone(&clock);
+        scope.spawn(move || {
+            if let Err(error) = work(stream, &own) {
+                board.fail(error);
+            }
+            own.end();
+        });
+        Ok(Self { number, tcp, clock, before, limited: 0 })
     }
 }
 

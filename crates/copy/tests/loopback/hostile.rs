@@ -99,16 +99,16 @@ fn lying_source_writes_nothing_outside_the_destination() {
     }
 }
 
+/// What a source says that has one file, before the blocks.
+fn one_file(listener: &TcpListener) -> [Message; 5] {
+    let root = Message::Root(b"data".to_vec());
+    [Message::Welcome, ready(listener), root, entry(b"", Some(5)), Message::Listed]
+}
+
 #[test]
 fn data_connection_of_somebody_else_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
-    let begin = [
-        Message::Welcome,
-        ready(&listener),
-        Message::Root(b"data".to_vec()),
-        entry(b"", Some(5)),
-        Message::Listed,
-    ];
+    let begin = one_file(&listener);
     let stranger = std::thread::spawn(move || {
         let (mut tcp, _) = listener.accept().expect("it connects");
         // As long as a record, and none.
@@ -124,13 +124,7 @@ fn data_connection_of_somebody_else_is_refused() {
 #[test]
 fn closed_port_is_an_error_that_names_it() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("it listens");
-    let begin = [
-        Message::Welcome,
-        ready(&listener),
-        Message::Root(b"data".to_vec()),
-        entry(b"", Some(5)),
-        Message::Listed,
-    ];
+    let begin = one_file(&listener);
     drop(listener);
     let error = get(&said(&begin), "exec sleep 20");
     assert!(error.contains("no data connection") && error.contains("--port"), "{error}");

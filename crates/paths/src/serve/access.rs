@@ -1,6 +1,6 @@
 //! Who may do what.
 
-use slowpath_files::open_regular;
+use slowpath_files::{is_private, open_regular};
 use std::fs;
 use std::hint::black_box;
 use std::io::{self, Read};
@@ -53,7 +53,7 @@ impl Token {
         let failed = |source| TokenError::File { path: path.to_owned(), source };
         let file = open_regular(path).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;
-        if about.mode() & 0o077 != 0 {
+        if !is_private(&about) {
             return Err(TokenError::Open(path.to_owned()));
         }
         let owner = about.uid();

@@ -15,9 +15,10 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use slowpath_tune::advice::Known;
+use slowpath_tune::now;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The longest body of a request: some 300 values.
 pub const MOST_BODY: usize = 64 << 10;
@@ -116,11 +117,6 @@ async fn guard(
     let late =
         |_| Failure(StatusCode::REQUEST_TIMEOUT, "the request took too long".to_owned()).into_response();
     tokio::time::timeout(REQUEST_TIME, next.run(request)).await.unwrap_or_else(late)
-}
-
-/// Seconds since 1970.
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// What is asked about.

@@ -66,7 +66,7 @@ impl Store {
         taken
     }
 
-    /// Returns what of a taken budget was not spent, on the day on which it was taken.
+    /// Returns the unspent part of a budget, to the day on which it was taken.
     ///
     /// # Errors
     /// If the database cannot be written.
