@@ -1,16 +1,16 @@
 //! Asks a server, and believes nothing that it says unchecked.
 
 use crate::answer::{Answer, BadAnswer};
-use crate::entry::Entry;
-use crate::serve::Token;
+pub use crate::entry::Report;
 use crate::store::Question;
+use crate::token::Token;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -129,14 +129,6 @@ pub enum AskError {
     /// The request cannot be written.
     #[error("cannot write the request")]
     Request(#[source] hyper::http::Error),
-}
-
-/// Values to record.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Report {
-    /// The values.
-    pub entries: Vec<Entry>,
 }
 
 #[derive(Deserialize)]

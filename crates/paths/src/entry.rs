@@ -238,6 +238,14 @@ impl Entry {
     }
 }
 
+/// Values to record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// The values.
+    pub entries: Vec<Entry>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -37,5 +37,7 @@ pub mod entry;
 pub mod learned;
 mod serve;
 pub mod store;
+mod token;
 
-pub use serve::{MOST_BODY, PORT, SOCKET, ServeError, Serving, Token, TokenError, serve};
+pub use serve::{MOST_BODY, PORT, SOCKET, ServeError, Serving, serve};
+pub use token::{Token, TokenError};

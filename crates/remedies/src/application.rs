@@ -1,9 +1,9 @@
 //! The sender's application gave TCP nothing to send. No setting of TCP makes a program write more.
 
 use crate::arithmetic;
-use crate::congestion_window::keep_over_pauses;
-use crate::facts::{Facts, time, times};
-use crate::fix::{route, socket};
+
+use crate::facts::{Facts, allows, time, times};
+use crate::fix::{keep_over_pauses, route, socket};
 use crate::{Advice, Fix, Host};
 
 pub(crate) fn sender_idle(facts: &Facts<'_>) -> Vec<Advice> {
@@ -177,11 +177,4 @@ pub(crate) fn protocol_window(facts: &Facts<'_>) -> Vec<Advice> {
 /// setting of ours can raise.
 pub(crate) fn connections_for(target: slowpath_model::Rate, each: slowpath_model::Rate) -> Option<u64> {
     (each.get() > 0).then(|| target.get().div_ceil(each.get()))
-}
-
-/// The rate that a window of `window` allows, as a clause: `at most 13.1 Mbit/s over 40 ms`.
-pub(crate) fn allows(facts: &Facts<'_>, window: slowpath_model::Bytes) -> Option<String> {
-    let round_trip = facts.round_trip()?;
-    let rate = arithmetic::largest_rate(window, round_trip)?;
-    Some(format!("{window} per RTT of {} allow at most {rate}", time(round_trip)))
 }

@@ -2,21 +2,10 @@
 
 use crate::arithmetic;
 use crate::facts::{Facts, percent, time, times};
-use crate::fix::{DEFAULT_QDISC, counters, route, socket, switch, sysctl};
+use crate::fix::{DEFAULT_QDISC, bbr, counters, keep_over_pauses, route, socket, switch, sysctl};
 use crate::{Advice, Fix, Host, loss_recovery};
 use slowpath_analyses::Evidence;
 use slowpath_model::units::counted;
-
-/// Makes Linux keep the congestion window over a pause (tcp_cwnd_restart, 6.18).
-pub(crate) fn keep_over_pauses() -> Fix {
-    switch(
-        Host::Sender,
-        "net.ipv4.tcp_slow_start_after_idle",
-        "0",
-        "1",
-        "keeps the congestion window over pauses, for all connections of this host",
-    )
-}
 
 pub(crate) fn slow_start(facts: &Facts<'_>) -> Vec<Advice> {
     let rounds = facts.outstanding();
@@ -138,26 +127,6 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
             "shows the largest packet that the path carries (pmtu)",
         )),
     ]
-}
-
-/// Use BBR.
-pub(crate) fn bbr(why: &str) -> Advice {
-    Advice::new(why)
-        .with(
-            Fix::change(Host::Sender, "modprobe tcp_bbr", "loads BBR where it is not built in")
-                .needs("root (CAP_SYS_MODULE)")
-                .undone_by("modprobe -r tcp_bbr"),
-        )
-        .with_all(sysctl(
-            Host::Sender,
-            "net.ipv4.tcp_congestion_control",
-            "bbr",
-            "uses BBR for connections from now on; a program may choose another with TCP_CONGESTION",
-        ))
-        .caution(
-            "BBR and CUBIC do not always share a path evenly, and BBR's first version can cause much loss \
-             where buffers are shallow. Measure before and after.",
-        )
 }
 
 pub(crate) fn early_exit(facts: &Facts<'_>) -> Vec<Advice> {

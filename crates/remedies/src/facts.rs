@@ -179,6 +179,13 @@ pub fn percent(share: f64) -> String {
     format!("{text} %")
 }
 
+/// The rate that a window of `window` allows, as a clause: `at most 13.1 Mbit/s over 40 ms`.
+pub(crate) fn allows(facts: &Facts<'_>, window: Bytes) -> Option<String> {
+    let round_trip = facts.round_trip()?;
+    let rate = arithmetic::largest_rate(window, round_trip)?;
+    Some(format!("{window} per RTT of {} allow at most {rate}", time(round_trip)))
+}
+
 /// `1 time`, `7 times`.
 pub(crate) fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }

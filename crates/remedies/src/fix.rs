@@ -3,6 +3,7 @@
 //! Captures, the live kernel and `doctor` all advise with this type; only this module knows what each kind of command
 //! needs and how it is undone.
 
+use crate::Advice;
 use crate::setting::{Change, Setting, Target};
 use slowpath_model::Endpoint;
 use std::net::IpAddr;
@@ -174,6 +175,37 @@ pub(crate) fn socket(host: Host, peer: &Endpoint, shows: &str) -> Fix {
 /// Shows counters of the kernel's TCP since boot.
 pub(crate) fn counters(host: Host, names: &str, shows: &str) -> Fix {
     Fix::look(host, format!("nstat -az {names}"), shows)
+}
+
+/// Makes Linux keep the congestion window over a pause (tcp_cwnd_restart, 6.18).
+pub(crate) fn keep_over_pauses() -> Fix {
+    switch(
+        Host::Sender,
+        "net.ipv4.tcp_slow_start_after_idle",
+        "0",
+        "1",
+        "keeps the congestion window over pauses, for all connections of this host",
+    )
+}
+
+/// Use BBR.
+pub(crate) fn bbr(why: &str) -> Advice {
+    Advice::new(why)
+        .with(
+            Fix::change(Host::Sender, "modprobe tcp_bbr", "loads BBR where it is not built in")
+                .needs("root (CAP_SYS_MODULE)")
+                .undone_by("modprobe -r tcp_bbr"),
+        )
+        .with_all(sysctl(
+            Host::Sender,
+            "net.ipv4.tcp_congestion_control",
+            "bbr",
+            "uses BBR for connections from now on; a program may choose another with TCP_CONGESTION",
+        ))
+        .caution(
+            "BBR and CUBIC do not always share a path evenly, and BBR's first version can cause much loss \
+             where buffers are shallow. Measure before and after.",
+        )
 }
 
 /// What undoes `tc qdisc replace dev IFACE root …`.

@@ -1,10 +1,8 @@
 //! Loss, real or presumed, and loss recovery.
 
-use crate::application::allows;
 use crate::arithmetic;
-use crate::congestion_window::bbr;
-use crate::facts::{Facts, percent, spread, time, times};
-use crate::fix::{DEFAULT_QDISC, counters, route, socket, switch, sysctl, way_to};
+use crate::facts::{Facts, allows, percent, spread, time, times};
+use crate::fix::{DEFAULT_QDISC, bbr, counters, route, socket, switch, sysctl, way_to};
 use crate::{Advice, Fix, Host};
 use slowpath_analyses::Evidence;
 use slowpath_model::Bytes;

@@ -1,9 +1,8 @@
 //! The path was the limit. No host setting makes it faster.
 
 use crate::arithmetic;
-use crate::congestion_window::bbr;
 use crate::facts::{Facts, time};
-use crate::fix::{DEFAULT_QDISC, NET_RAW, counters, lower, socket, way_to};
+use crate::fix::{DEFAULT_QDISC, NET_RAW, bbr, counters, lower, socket, way_to};
 use crate::sending_host::shapers;
 use crate::{Advice, Fix, Host};
 use slowpath_model::Rate;

@@ -1,8 +1,8 @@
 //! The window that the receiver advertised.
 
-use crate::application::{allows, connections_for};
+use crate::application::connections_for;
 use crate::arithmetic;
-use crate::facts::{Facts, percent, time, times};
+use crate::facts::{Facts, allows, percent, time, times};
 use crate::fix::{counters, socket, switch, sysctl};
 use crate::{Advice, Change, Fix, Host};
 use slowpath_analyses::Evidence;

@@ -1,8 +1,7 @@
 //! The sender's socket buffer.
 
-use crate::application::allows;
 use crate::arithmetic;
-use crate::facts::Facts;
+use crate::facts::{Facts, allows};
 use crate::fix::{socket, sysctl};
 use crate::{Advice, Fix, Host};
 

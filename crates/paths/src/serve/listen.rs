@@ -1,7 +1,8 @@
 //! Connections: accepted, bounded in number and time, and handed to the router.
 
 use super::ServeError;
-use super::access::{Peer, own_uid};
+use super::access::Peer;
+use crate::token::own_uid;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};

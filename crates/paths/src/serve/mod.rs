@@ -4,10 +4,10 @@ mod access;
 mod listen;
 mod routes;
 
-pub use access::{Token, TokenError};
 pub use routes::MOST_BODY;
 
 use crate::store::{Store, StoreError};
+use crate::token::Token;
 use listen::{Listener, Listening};
 use slowpath_tune::advice::Known;
 use std::io;

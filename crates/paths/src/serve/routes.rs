@@ -1,10 +1,10 @@
 //! What can be asked. `openapi.json` describes it, and `tests/api.rs` compares the two.
 
-use super::access::{Denied, Does, Peer, Token, decide};
+use super::access::{Denied, Does, Peer, decide};
 use crate::answer::Advisor;
-use crate::client::Report;
-use crate::entry::Entry;
+use crate::entry::{Entry, Report};
 use crate::store::{Question, Store, StoreError};
+use crate::token::Token;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Extension, Query, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
