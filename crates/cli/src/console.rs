@@ -166,11 +166,16 @@ impl Bar {
         }
     }
 
-    /// What is going on now, and how many of all bytes are done.
-    pub fn now(&self, text: &str, done: u64, total: u64) {
+    /// What is going on now.
+    pub fn tell(&self, text: &str) {
         if let Some(bar) = &self.0 {
             bar.set_message(shown::shortened(&shown::line(text), MOST_MESSAGE).into_owned());
         }
+    }
+
+    /// What is going on now, and how many of all bytes are done.
+    pub fn now(&self, text: &str, done: u64, total: u64) {
+        self.tell(text);
         self.at_bytes(done, Some(total));
     }
 

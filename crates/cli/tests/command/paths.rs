@@ -112,8 +112,8 @@ fn unknown_paths_stores_and_servers_are_errors() {
         (&["import", "scenario.toml"], "a scenario is no path"),
         (&["measure", "127.0.0.1", "--port", "1"], "no answer"),
         (&["measure", "127.0.0.1", "--bytes", "0B"], "at least 1B"),
-        (&["serve", "--listen", "0.0.0.0:0", "--socket", "s"], "--token"),
-        (&["serve", "--token", "missing"], "missing"),
+        (&["serve", "--listen", "0.0.0.0:0", "--socket", "s"], "--token-file"),
+        (&["serve", "--token-file", "missing"], "missing"),
     ] {
         let args = [&["paths"], args, &["--store", "paths.db"]].concat();
         let (code, out, err) = outcome(&run(&folder, &args));

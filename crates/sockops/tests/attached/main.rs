@@ -1,6 +1,8 @@
 //! The program on this machine's kernel, in a control group and network namespaces of the test's own.
 
 mod connection;
+mod cost;
+mod emulated;
 mod group;
 
 use connection::{Connection, congestion, connect, option, receive_buffer, send_buffer, set_option, socket};
@@ -9,6 +11,7 @@ use slowpath_lab::namespaces::{Namespaces, Place};
 use slowpath_model::{Bytes, Rate};
 use slowpath_sockops::{Config, Counts, Fate, Most, Prefix, Setting, Target, Targets, Tuner};
 use std::fs;
+use std::time::Duration;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 const MIB: u64 = 1 << 20;
@@ -272,4 +275,50 @@ fn a_connection_that_is_not_accepted_frees_what_it_was_granted() {
         assert_eq!(counts(tuner).tuned, 1);
         assert_eq!(tuner.granted().expect("the kernel answers").connections, 0);
     });
+}
+
+fn median(numbers: &[f64]) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_program_that_knows_nothing_of_it_gets_the_rate_of_a_tuned_host() {
+    let cell = emulated::Cell { rate_mbit: 100, rtt: Duration::from_millis(40), amount: 128 << 20 };
+    let [untuned, sockops, by_hand] = cell.rates(1);
+    let text = format!("untuned {untuned:.1}, sockops {sockops:.1}, by hand {by_hand:.1} Mbit/s");
+    assert!(sockops > 0.9 * by_hand && sockops > 2.0 * untuned, "{text}");
+}
+
+/// The tables of the handbook's page. `SLOWPATH_SOCKOPS` is the number of runs of each; without it, nothing is run.
+#[test]
+#[ignore = "needs root"]
+fn tables_of_the_handbook() {
+    let Some(runs) = std::env::var("SLOWPATH_SOCKOPS").ok().and_then(|text| text.parse().ok()) else { return };
+    println!("| path | untuned | sockops | by hand | sockops / by hand |\n| --- | --- | --- | --- | --- |");
+    for (rate_mbit, rtt) in [(1000, 10), (500, 50), (1000, 50), (1000, 100)] {
+        let cell = emulated::Cell { rate_mbit, rtt: Duration::from_millis(rtt), amount: 512 << 20 };
+        let [untuned, sockops, by_hand] = cell.rates(runs);
+        let share = sockops / by_hand * 100.0;
+        println!("| {rate_mbit} Mbit/s, {rtt} ms | {untuned:.1} | {sockops:.0} | {by_hand:.0} | {share:.0} % |");
+    }
+    println!("| destination | program, each end | connection | core at 1,000 a second |\n| --- | --- | --- | --- |");
+    for (name, is_known) in [("known", true), ("unknown", false)] {
+        let costs: Vec<_> = (0..runs).map(|_| cost::of(10_000, is_known)).collect();
+        let micros = |of: fn(&cost::Cost) -> Duration| {
+            median(&costs.iter().map(|cost| of(cost).as_secs_f64() * 1e6).collect::<Vec<_>>())
+        };
+        let (program, connection) = (micros(|cost| cost.program), micros(|cost| cost.connection));
+        println!("| {name} | {program:.2} µs | {connection:.0} µs | {:.2} % |", program / 10.0);
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_program_takes_less_than_a_hundredth_of_a_core() {
+    let cost = cost::of(2000, true);
+    // At 1,000 connections a second.
+    assert!(cost.program < Duration::from_micros(10), "{:?} for each", cost.program);
 }
