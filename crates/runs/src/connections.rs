@@ -171,9 +171,8 @@ pub fn tune(
 
 /// What a prefix gets: the buffers of `slowpath tune advise` for a rate and an RTT, and what is asked for by itself.
 fn target(wanted: &Wanted, known: &Known) -> Result<(Prefix, Target), NoNumbers> {
-    let numbers = wanted.path.map(|(rate, rtt)| {
-        Numbers::of(Transfer { rate, rtt, streams: 1, memory: None }, known)
-    });
+    let numbers =
+        wanted.path.map(|(rate, rtt)| Numbers::of(Transfer { rate, rtt, streams: 1, memory: None }, known));
     let numbers = numbers.transpose()?;
     let target = Target {
         send: wanted.send.or(numbers.as_ref().map(|numbers| numbers.send.limit)),
@@ -253,9 +252,8 @@ impl Limits {
             let mut pages = text.split_whitespace().map(|number| number.parse::<u64>().ok());
             Some([pages.next()??, pages.next()??])
         });
-        let most = pages.map_or(Bytes::new(u64::MAX), |[_, pressure]| {
-            Bytes::new(pressure.saturating_mul(known.page))
-        });
+        let most = pages
+            .map_or(Bytes::new(u64::MAX), |[_, pressure]| Bytes::new(pressure.saturating_mul(known.page)));
         let memory = asked.memory.unwrap_or(Bytes::new(most.get() / PART_OF_MEMORY));
         if memory > most {
             return Err(ConnectionsError::Memory { most });
@@ -306,9 +304,10 @@ mod tests {
         assert_eq!(used_pages(sockets), Some(120));
         assert_eq!(used_pages(""), None);
         let pressed = |before, used| is_pressed(before, Some([100, 200]), Some(used));
-        assert_eq!([pressed(false, 150), pressed(false, 201), pressed(true, 150), pressed(true, 100)], [
-            false, true, true, false
-        ]);
+        assert_eq!(
+            [pressed(false, 150), pressed(false, 201), pressed(true, 150), pressed(true, 100)],
+            [false, true, true, false]
+        );
     }
 
     #[test]

@@ -64,9 +64,9 @@ pub fn hints(store: Option<&PathStore>, source: &Place, destination: &Place) -> 
     let Some(Ok(Some(answer))) = asked else { return Hints::default() };
     let rate = answer.rate.map(|rate| Rate::bits_per_second(rate.bit_per_s));
     let rtt = answer.rtt_ns.map(Duration::from_nanos);
-    let numbers = rate.zip(rtt).and_then(|(rate, rtt)| {
-        Numbers::of(Transfer { rate, rtt, streams: 1, memory: None }, &known()).ok()
-    });
+    let numbers = rate
+        .zip(rtt)
+        .and_then(|(rate, rtt)| Numbers::of(Transfer { rate, rtt, streams: 1, memory: None }, &known()).ok());
     let buffer = numbers.map(|numbers| if is_from_here { numbers.send } else { numbers.receive });
     Hints { rtt, rate, window: buffer.and_then(|buffer| buffer.allows_now) }
 }

@@ -59,15 +59,8 @@ pub enum Fate {
 
 impl Fate {
     /// All, in the order of their counters.
-    pub const ALL: [Self; 7] = [
-        Self::Set,
-        Self::Cut,
-        Self::Suffices,
-        Self::Short,
-        Self::Own,
-        Self::Changed,
-        Self::Refused,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Set, Self::Cut, Self::Suffices, Self::Short, Self::Own, Self::Changed, Self::Refused];
 }
 
 /// A prefix as the trie has it: bits that count, and an IPv6 address.
@@ -131,8 +124,10 @@ pub struct Counts {
     pub over_memory: u64,
     /// Left alone, since TCP was under memory pressure.
     pub pressed: u64,
-    settings: [[u64; Fate::ALL.len()]; Setting::ALL.len()],
-    refused: [u64; ERRNOS],
+    /// What became of each setting, in the order of [`Setting::ALL`] and [`Fate::ALL`].
+    pub settings: [[u64; Fate::ALL.len()]; Setting::ALL.len()],
+    /// The kernel's refusals, by the number of the error.
+    pub refused: [u64; ERRNOS],
 }
 
 impl Default for Counts {
@@ -153,7 +148,7 @@ impl Counts {
     }
 
     /// The kernel's refusals: errno, and how often.
-    pub fn refused(&self) -> impl Iterator<Item = (i32, u64)> + '_ {
+    pub fn refusals(&self) -> impl Iterator<Item = (i32, u64)> + '_ {
         (0..).zip(self.refused).filter(|(_, count)| *count > 0)
     }
 
@@ -171,12 +166,6 @@ impl Counts {
         self.settings[setting as usize][fate as usize] = count;
         self
     }
-
-    /// Counts of refusals with this errno: for tests.
-    pub fn with_refused(mut self, errno: usize, count: u64) -> Self {
-        self.refused[errno] = count;
-        self
-    }
 }
 
 #[cfg(test)]
@@ -186,14 +175,16 @@ mod tests {
     #[test]
     fn counts_of_cpus_are_added() {
         let one = Counts { seen: 3, tuned: 1, ..Counts::default() }.with(Setting::Send, Fate::Set, 2);
-        let other = Counts { seen: 4, ..Counts::default() }
-            .with(Setting::Send, Fate::Cut, 5)
-            .with(Setting::Congestion, Fate::Refused, 6)
-            .with_refused(2, 6);
+        let mut other = Counts { seen: 4, ..Counts::default() }.with(Setting::Send, Fate::Cut, 5).with(
+            Setting::Congestion,
+            Fate::Refused,
+            6,
+        );
+        other.refused[2] = 6;
         let both = one.add(&other);
         assert_eq!((both.seen, both.tuned, both.set(Setting::Send)), (7, 1, 7));
         assert_eq!(both.of(Setting::Congestion, Fate::Refused), 6);
-        assert_eq!(both.refused().collect::<Vec<_>>(), [(2, 6)]);
+        assert_eq!(both.refusals().collect::<Vec<_>>(), [(2, 6)]);
     }
 
     #[test]

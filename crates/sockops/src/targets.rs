@@ -223,8 +223,11 @@ mod tests {
             (prefix("192.0.2.0/24"), Target { congestion: Some("bbr".to_owned()), ..Target::default() }),
             (prefix("192.0.2.7"), Target { send: Some(Bytes::new(1 << 20)), ..Target::default() }),
         ];
-        let both =
-            Target { send: Some(Bytes::new(8 << 20)), receive: Some(Bytes::new(9 << 20)), ..Target::default() };
+        let both = Target {
+            send: Some(Bytes::new(8 << 20)),
+            receive: Some(Bytes::new(9 << 20)),
+            ..Target::default()
+        };
         let known = [7, 8].map(|last| (IpAddr::from([192, 0, 2, last]), both.clone()));
         let targets = Targets::of(&asked, &known);
         assert_eq!(targets.len(), 3);

@@ -36,9 +36,14 @@ impl Tuner {
     ///
     /// # Errors
     /// If this process may not, it is no control group of version 2, or the kernel lacks what it needs.
-    pub fn attach(group: &Path, most: Most, config: &Config, targets: &Targets) -> Result<Self, SockopsError> {
-        let file = File::open(group)
-            .map_err(|source| SockopsError::Group { path: group.to_owned(), source })?;
+    pub fn attach(
+        group: &Path,
+        most: Most,
+        config: &Config,
+        targets: &Targets,
+    ) -> Result<Self, SockopsError> {
+        let file =
+            File::open(group).map_err(|source| SockopsError::Group { path: group.to_owned(), source })?;
         // Each one has it, and none of version 1.
         if !group.join("cgroup.controllers").exists() {
             return Err(SockopsError::NotUnified(group.to_owned()));

@@ -65,7 +65,11 @@ fn rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
     // What the option takes in BPF: a 32-bit number of bytes per second, of which the largest means no limit.
     let known = 8_000..=(u64::from(u32::MAX) - 1) * 8;
-    if known.contains(&rate.get()) { Ok(rate) } else { Err("write a rate from 8kbit/s to 34Gbit/s".to_owned()) }
+    if known.contains(&rate.get()) {
+        Ok(rate)
+    } else {
+        Err("write a rate from 8kbit/s to 34Gbit/s".to_owned())
+    }
 }
 
 fn path_rate(text: &str) -> Result<Rate, String> {

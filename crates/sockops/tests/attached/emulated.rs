@@ -76,8 +76,9 @@ impl Cell {
         let target = buffers(product.get() * 2, product.get() * 4);
         let hosts = [Host::Sender, Host::Receiver].map(|host| testbed::address(Family::V4, host));
         let targets = Targets::of(&hosts.map(|address| (Prefix::of(address), target.clone())), &[]);
-        let tuner = (tuning == Tuning::Sockops)
-            .then(|| Tuner::attach(group.path(), Most { prefixes: 2 }, &config(), &targets).expect("it is attached"));
+        let tuner = (tuning == Tuning::Sockops).then(|| {
+            Tuner::attach(group.path(), Most { prefixes: 2 }, &config(), &targets).expect("it is attached")
+        });
         let stop = AtomicBool::new(false);
         let lasted = std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -4,6 +4,7 @@ mod connection;
 mod cost;
 mod emulated;
 mod group;
+mod killed;
 
 use connection::{Connection, congestion, connect, option, receive_buffer, send_buffer, set_option, socket};
 use group::Group;
@@ -11,8 +12,8 @@ use slowpath_lab::namespaces::{Namespaces, Place};
 use slowpath_model::{Bytes, Rate};
 use slowpath_sockops::{Config, Counts, Fate, Most, Prefix, Setting, Target, Targets, Tuner};
 use std::fs;
-use std::time::Duration;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -81,7 +82,8 @@ fn tuned<T: Send>(
     namespaces.sysctl(Place::Sender, "net.ipv4.tcp_rmem", "4096 65536 131072").expect("a sysctl");
     namespaces.sysctl(Place::Sender, "net.ipv4.tcp_congestion_control", "reno").expect("a sysctl");
     namespaces.ip(Place::Sender, "link set lo up").expect("ip");
-    let mut tuner = Tuner::attach(group.path(), Most { prefixes: 16 }, config, targets).expect("it is attached");
+    let mut tuner =
+        Tuner::attach(group.path(), Most { prefixes: 16 }, config, targets).expect("it is attached");
     let (tuner, spaces) = (&mut Moved(&mut tuner), &namespaces);
     namespaces.inside(Place::Sender, move || Ok(what(tuner.get(), spaces))).expect("it runs")
 }
@@ -117,14 +119,17 @@ fn buffers_are_set_where_the_kernels_own_tuning_is_limited() {
             assert_eq!(receive_buffer(end), granted(2 * MIB, "rmem_max"));
         }
         let now = tuner.granted().expect("the kernel answers");
-        assert_eq!((now.connections, now.memory_bytes), (2, 2 * (granted(3 * MIB, "wmem_max") + granted(2 * MIB, "rmem_max"))));
+        assert_eq!(
+            (now.connections, now.memory_bytes),
+            (2, 2 * (granted(3 * MIB, "wmem_max") + granted(2 * MIB, "rmem_max")))
+        );
         connection.close();
         let after = tuner.granted().expect("the kernel answers");
         assert_eq!((after.connections, after.memory_bytes), (0, 0), "what is closed is free again");
         let counts = counts(tuner);
         assert_eq!((counts.seen, counts.known, counts.tuned), (2, 2, 2));
         assert_eq!((counts.set(Setting::Send), counts.set(Setting::Receive)), (2, 2));
-        assert_eq!(counts.refused().count(), 0);
+        assert_eq!(counts.refusals().count(), 0);
     });
 }
 
@@ -135,7 +140,9 @@ fn a_buffer_that_would_be_smaller_than_the_kernels_own_is_not_set() {
     tuned("slower", &config(), &target, |tuner, namespaces| {
         // More than SO_SNDBUF can get, and as much as SO_RCVBUF would.
         let more = (2 * most("wmem_max")).to_string();
-        namespaces.sysctl(Place::Sender, "net.ipv4.tcp_wmem", &format!("4096 16384 {more}")).expect("a sysctl");
+        namespaces
+            .sysctl(Place::Sender, "net.ipv4.tcp_wmem", &format!("4096 16384 {more}"))
+            .expect("a sysctl");
         namespaces.sysctl(Place::Sender, "net.ipv4.tcp_rmem", "4096 65536 1048576").expect("a sysctl");
         let connection = Connection::to(HERE, |_| ());
         let counts = counts(tuner);
@@ -215,7 +222,7 @@ fn refusals_of_the_kernel_are_counted_by_errno() {
         let connection = Connection::to(HERE, |_| ());
         let counts = counts(tuner);
         assert_eq!(counts.of(Setting::Congestion, Fate::Refused), 2);
-        assert_eq!(counts.refused().collect::<Vec<_>>(), [(libc::ENOENT, 2)]);
+        assert_eq!(counts.refusals().collect::<Vec<_>>(), [(libc::ENOENT, 2)]);
         assert_eq!(counts.tuned, 0);
         connection.close();
     });
@@ -247,11 +254,8 @@ fn limits_of_memory_and_connections_hold() {
 #[test]
 #[ignore = "needs root"]
 fn the_longest_prefix_counts_in_both_families() {
-    let asked = [
-        (prefix("0.0.0.0/0"), paced(10)),
-        (prefix("127.0.0.2"), paced(20)),
-        (prefix("::1"), paced(30)),
-    ];
+    let asked =
+        [(prefix("0.0.0.0/0"), paced(10)), (prefix("127.0.0.2"), paced(20)), (prefix("::1"), paced(30))];
     tuned("prefixes", &config(), &Targets::of(&asked, &[]), |tuner, _| {
         let of = |address: &str| pacing(&Connection::to(address.parse().expect("an address"), |_| ()).opened);
         assert_eq!([of("127.0.0.1"), of("127.0.0.2"), of("::1")], [10, 20, 30]);
@@ -296,15 +300,21 @@ fn a_program_that_knows_nothing_of_it_gets_the_rate_of_a_tuned_host() {
 #[test]
 #[ignore = "needs root"]
 fn tables_of_the_handbook() {
-    let Some(runs) = std::env::var("SLOWPATH_SOCKOPS").ok().and_then(|text| text.parse().ok()) else { return };
+    let Some(runs) = std::env::var("SLOWPATH_SOCKOPS").ok().and_then(|text| text.parse().ok()) else {
+        return;
+    };
     println!("| path | untuned | sockops | by hand | sockops / by hand |\n| --- | --- | --- | --- | --- |");
     for (rate_mbit, rtt) in [(1000, 10), (500, 50), (1000, 50), (1000, 100)] {
         let cell = emulated::Cell { rate_mbit, rtt: Duration::from_millis(rtt), amount: 512 << 20 };
         let [untuned, sockops, by_hand] = cell.rates(runs);
         let share = sockops / by_hand * 100.0;
-        println!("| {rate_mbit} Mbit/s, {rtt} ms | {untuned:.1} | {sockops:.0} | {by_hand:.0} | {share:.0} % |");
+        println!(
+            "| {rate_mbit} Mbit/s, {rtt} ms | {untuned:.1} | {sockops:.0} | {by_hand:.0} | {share:.0} % |"
+        );
     }
-    println!("| destination | program, each end | connection | core at 1,000 a second |\n| --- | --- | --- | --- |");
+    println!(
+        "| destination | program, each end | connection | core at 1,000 a second |\n| --- | --- | --- | --- |"
+    );
     for (name, is_known) in [("known", true), ("unknown", false)] {
         let costs: Vec<_> = (0..runs).map(|_| cost::of(10_000, is_known)).collect();
         let micros = |of: fn(&cost::Cost) -> Duration| {

@@ -113,7 +113,7 @@ impl ConnectionsDocument {
             known: counts.known,
             tuned: counts.tuned,
             settings: Setting::ALL.into_iter().map(setting).collect(),
-            refused: counts.refused().map(|(errno, count)| Refusal { errno, count }).collect(),
+            refused: counts.refusals().map(|(errno, count)| Refusal { errno, count }).collect(),
             over_connections: counts.over_connections,
             over_memory: counts.over_memory,
             under_pressure: counts.pressed,
@@ -148,7 +148,9 @@ pub fn connections(tuned: &Tuned, look: &Look, out: &mut impl Write) -> io::Resu
     );
     look.strong_paragraph(out, &headline)?;
     let learned = match &tuned.store {
-        Some(store) => format!(", {} of them from the path store at {}", count(tuned.known as u64), shown::line(store)),
+        Some(store) => {
+            format!(", {} of them from the path store at {}", count(tuned.known as u64), shown::line(store))
+        }
         None => String::new(),
     };
     let to = counted(known, "connection");
@@ -159,7 +161,7 @@ pub fn connections(tuned: &Tuned, look: &Look, out: &mut impl Write) -> io::Resu
             look.paragraph(out, "  ", &line)?;
         }
     }
-    for (errno, times) in tuned.counts.refused() {
+    for (errno, times) in tuned.counts.refusals() {
         let error = io::Error::from_raw_os_error(errno);
         look.paragraph(out, "  ", &format!("Refused {}: {error}.", counted(times, "time")))?;
     }
@@ -186,7 +188,9 @@ fn line(counts: &Counts, setting: Setting) -> Option<String> {
     match (counts.set(setting), cut) {
         (0, _) => {}
         (set, 0) => parts.push(format!("{} set", count(set))),
-        (set, cut) => parts.push(format!("{} set, {} of them to less than the path needs", count(set), count(cut))),
+        (set, cut) => {
+            parts.push(format!("{} set, {} of them to less than the path needs", count(set), count(cut)))
+        }
     }
     for fate in [Fate::Suffices, Fate::Short, Fate::Own, Fate::Changed, Fate::Refused] {
         let number = counts.of(setting, fate);
