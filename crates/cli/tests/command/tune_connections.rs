@@ -57,14 +57,14 @@ impl Group {
     /// Runs the program that connects in the group.
     fn connect(&self, namespaces: &Namespaces, addresses: &str) {
         let procs = self.0.join("cgroup.procs");
-        let mut shell = namespaces.command(Place::Sender, "sh");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "echo $$ >\"$0\" && exec nsenter \"$@\""]).arg(procs);
         shell
-            .args(["-c", "echo $$ >\"$0\" && exec \"$@\""])
-            .arg(procs)
+            .arg(format!("--net={}", namespaces.path(Place::Sender)))
             .arg(env::current_exe().expect("this test"));
         shell.args(["--exact", "tune_connections::a_program_that_connects"]).env(CONNECTS, addresses);
         let output = shell.output().expect("it runs");
-        assert!(output.status.success(), "{}", text(&output.stdout));
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     }
 }
 
@@ -199,7 +199,7 @@ fn what_cannot_be_tuned_is_refused_before_anything_is_loaded() {
         (&["--to", "192.0.2.0/24,rate=1Gbit/s"], "rtt=TIME"),
         (&["--paths", "/nonexistent/socket"], "/nonexistent/socket"),
         (&["--token-file", "token"], "--paths"),
-        (&["--to", "192.0.2.0/24,send=1MiB", "--memory", "1EiB"], "memory pressure"),
+        (&["--to", "192.0.2.0/24,send=1MiB", "--memory", "1000000GiB"], "memory pressure"),
         (&["--to", "192.0.2.0/24,send=1MiB", "--cgroup", "/nonexistent"], "/nonexistent"),
         (&["--to", "192.0.2.0/24,send=1MiB", "--cgroup", "/proc"], "no control group of version 2"),
     ] {
