@@ -1,30 +1,14 @@
 //! The commands: `--help`, the man pages and the completions are made from them. The arguments of each are in its file.
 
-use crate::causes::Causes;
 use crate::console::{self, Output};
-use crate::cookbook::Cookbook;
-use crate::copy::Copy;
-use crate::diagnose::Diagnose;
-use crate::doctor::Doctor;
-use crate::drill::Drill;
-use crate::explain::Explain;
-use crate::flows::Flows;
-use crate::kernels::Kernels;
-use crate::lab::Lab;
-use crate::man::Manual;
-use crate::papers::Papers;
-use crate::paths::Paths;
-use crate::probe::Probe;
-use crate::profile::Profile;
-use crate::run::Run;
-use crate::scenario::Scenario;
-use crate::show::Show;
-use crate::sweep::Sweep;
-use crate::tune::Tune;
-use crate::tunings::CompareTunings;
+use crate::{
+    causes, cookbook, copy, diagnose, doctor, drill, explain, flows, kernels, lab, man, papers, paths, probe,
+    profile, run, scenario, show, sweep, tune, tunings,
+};
 use clap::builder::Styles;
 use clap::{CommandFactory, Parser, Subcommand};
 use slowpath_model::shown;
+use slowpath_views::help;
 use std::ffi::OsString;
 use std::io::Write;
 use std::{env, process};
@@ -35,8 +19,8 @@ use std::{env, process};
     name = "slowpath",
     version,
     about = "Where does a TCP transfer lose its time, and what would give it back?",
-    long_about = LONG_ABOUT,
-    after_long_help = AFTER_HELP,
+    long_about = help::ABOUT,
+    after_long_help = help::FIRST_STEPS,
     max_term_width = 100
 )]
 pub struct Cli {
@@ -46,78 +30,57 @@ pub struct Cli {
     pub output: Output,
 }
 
-const LONG_ABOUT: &str = "\
-Where does a TCP transfer lose its time, and what would give it back?
-
-slowpath reads a capture of a transfer (pcap or pcapng from tcpdump or Wireshark, also gzip or zstd) and shows what \
-limited each flow at each moment: the application, a socket buffer, the receive window, the congestion window, loss \
-recovery, or the path itself. Each verdict comes with its evidence, its confidence, and the commands that would fix it.";
-
-const AFTER_HELP: &str = "\
-Capture a transfer, preferably on the sending host:
-  tcpdump -i any -s 128 -B 65536 -w transfer.pcap tcp port 443
-
-Then ask:
-  slowpath diagnose transfer.pcap
-
-Exit codes:
-  0  there is a result
-  1  there is a result, but the capture was damaged or something relevant was skipped
-  2  there is no result: no such file, not a capture, wrong arguments";
-
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
     /// Show what limited each flow, the slowest first, and how to fix it
-    Diagnose(Diagnose),
+    Diagnose(diagnose::Diagnose),
     /// Print the packets of a capture, one per line
-    Show(Show),
+    Show(show::Show),
     /// List the flows of a capture with their measures
-    Flows(Flows),
+    Flows(flows::Flows),
     /// Explain the causes that a verdict can name
-    Causes(Causes),
+    Causes(causes::Causes),
     /// Write or check cases: anonymised recordings, their verdicts, and what helped
-    Cookbook(Cookbook),
+    Cookbook(cookbook::Cookbook),
     /// Show the arithmetic behind a cause, step by step
-    Explain(Explain),
+    Explain(explain::Explain),
     /// Simulate a scenario, and show what limited its flows
-    Run(Run),
+    Run(run::Run),
     /// Run a scenario with many values, one row per run
-    Sweep(Sweep),
+    Sweep(sweep::Sweep),
     /// Run scenarios on this machine's kernel, in network namespaces
-    Lab(Lab),
+    Lab(lab::Lab),
     /// Reproduce a paper's experiments, and compare its tables with the results
-    Papers(Papers),
+    Papers(papers::Papers),
     /// Compare buffer-tuning techniques on a path: throughput, and memory
-    CompareTunings(CompareTunings),
+    CompareTunings(tunings::CompareTunings),
     /// Check which host settings would limit a transfer, and how to fix them
-    Doctor(Doctor),
+    Doctor(doctor::Doctor),
     /// Apply what doctor advises, verified and journaled, and take it back
-    Tune(Tune),
+    Tune(tune::Tune),
     /// Keep what is known of paths, and answer which buffers and rate a transfer needs
-    Paths(Paths),
+    Paths(paths::Paths),
     /// Measure a path: RTT, capacity, available bandwidth, where loss begins
-    Probe(Probe),
+    Probe(probe::Probe),
     /// Copy files to or from another host, fast, and show what limited it
-    Copy(Copy),
+    Copy(copy::Copy),
     /// Show where CPU time went, and for whom, from a profile
-    Profile(Profile),
+    Profile(profile::Profile),
     /// Run packetdrill scripts, on the model or on this kernel
-    Drill(Drill),
+    Drill(drill::Drill),
     /// Check, explain or create a scenario file
-    Scenario(Scenario),
+    Scenario(scenario::Scenario),
     /// Show the kernels that a scenario can name, and how they differ
-    Kernels(Kernels),
+    Kernels(kernels::Kernels),
     /// Print completions for a shell
-    #[command(
-        after_help = "Example:\n  slowpath completions bash > ~/.local/share/bash-completion/completions/slowpath"
-    )]
+    #[command(after_help = help::COMPLETIONS)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Print a man page, or write all of them to a folder
-    Man(Manual),
+    Man(man::Manual),
 }
 
 /// Prints the help, or why the command line is refused, and ends.
@@ -129,8 +92,8 @@ pub fn refuse(error: &clap::Error) -> ! {
     // What is said quotes arguments as they are. Without styles, all of it can be escaped.
     let plain = Cli::command().styles(Styles::plain()).try_get_matches().err();
     let text = plain.as_ref().unwrap_or(error).render().ansi().to_string();
-    let text =
-        env::args_os().fold(text, |text, argument| without_breaks_of(&text, &argument.to_string_lossy()));
+    let text = env::args_os()
+        .fold(text, |text, argument| shown::without_breaks_of(&text, &argument.to_string_lossy()));
     // Where nobody reads it, there is nobody to tell.
     let _ = if error.use_stderr() {
         console::stderr().write_all(text.as_bytes()).map_err(anyhow::Error::from)
@@ -138,14 +101,6 @@ pub fn refuse(error: &clap::Error) -> ! {
         console::print(text.as_bytes()).map(|_| ())
     };
     process::exit(error.exit_code())
-}
-
-/// `text` without the line breaks of an argument that it quotes, as a whole or in part: an option, its value, or one of
-/// several values.
-fn without_breaks_of(text: &str, argument: &str) -> String {
-    let parts = argument.split(['=', ',']).filter(|part| shown::line(part) != *part);
-    let whole = text.replace(argument, &shown::line(argument));
-    parts.fold(whole, |text, part| text.replace(part, &shown::line(part)))
 }
 
 #[cfg(test)]

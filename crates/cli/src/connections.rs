@@ -3,11 +3,10 @@
 use crate::Outcome;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
+use crate::paths::StoreArguments;
 use clap::{Args, ValueHint};
 use slowpath_model::Bytes;
-use slowpath_paths::client::Place;
 use slowpath_runs::connections::{self as runs, Asked};
-use slowpath_runs::paths::PathStore;
 use slowpath_runs::values::{amount, lasting};
 use slowpath_sockops::Wanted;
 use slowpath_views::tune as view;
@@ -23,12 +22,8 @@ pub struct Connections {
     /// What connections to a prefix get, such as 192.0.2.0/24,rate=1Gbit/s,rtt=80ms; see --help
     #[arg(long, value_name = "PREFIX,KEY=VALUE")]
     to: Vec<Wanted>,
-    /// The path store: http://HOST:PORT, or its Unix socket [default: the one of this host, if it is served]
-    #[arg(long, value_name = "SERVER")]
-    paths: Option<Place>,
-    /// The token of the path store, in a file that nobody else may read
-    #[arg(long, value_name = "FILE", requires = "paths", value_hint = ValueHint::FilePath)]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArguments,
     /// How often the path store is asked
     #[arg(long, value_name = "TIME", default_value = "1min", value_parser = lasting)]
     every: Duration,
@@ -51,7 +46,7 @@ pub struct Connections {
 
 pub fn run(args: &Connections, console: &Console) -> anyhow::Result<Outcome> {
     let interrupt = Interrupt::listen()?;
-    let store = PathStore::named_or_local(args.paths.as_ref(), args.token_file.as_deref())?;
+    let store = args.store.store()?;
     let asked = Asked {
         group: &args.cgroup,
         to: &args.to,

@@ -252,6 +252,11 @@ pub fn print(text: &[u8]) -> anyhow::Result<Outcome> {
     Ok(Outcome::Whole)
 }
 
+/// Prints a line of a server, which a closed standard output does not stop.
+pub fn say(line: &str) {
+    let _ = print(format!("{}\n", shown::line(line)).as_bytes());
+}
+
 /// Says something on standard error that is not part of the result, on one line.
 pub fn warn(text: &str) {
     tell(&shown::line(text));

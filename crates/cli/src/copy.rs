@@ -3,15 +3,13 @@
 use crate::Outcome;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
+use crate::paths::StoreArguments;
 use clap::{Args, ValueHint};
 use slowpath_copy::place::{PORT, place};
 use slowpath_copy::protocol::Tuning;
 use slowpath_copy::real::near::{self, Wanted};
 use slowpath_copy::real::{Progress, far};
-use slowpath_model::shown;
-use slowpath_paths::client::Place;
 use slowpath_runs::copy;
-use slowpath_runs::paths::PathStore;
 use slowpath_views::copy as view;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -54,12 +52,8 @@ pub struct Copy {
     /// The token of a far end that serves, in a file that nobody else may read; with --serve, its token [default: a new one]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// The path store that knows RTT and rate: http://HOST:PORT, or its Unix socket [default: the one of this host, if it is served]
-    #[arg(long, value_name = "SERVER", conflicts_with_all = ["serve", "far_end"])]
-    paths: Option<Place>,
-    /// The token of the path store, in a file that nobody else may read
-    #[arg(long, value_name = "FILE", requires = "paths", value_hint = ValueHint::FilePath)]
-    paths_token_file: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArguments,
     /// Serve a folder to clients that have the token, until Ctrl-C
     #[arg(long, conflicts_with_all = ["source", "json", "far_end"])]
     serve: bool,
@@ -86,13 +80,11 @@ pub fn run(args: &Copy, console: &Console) -> anyhow::Result<Outcome> {
             // The near end gets the reason, and prints it.
             return Ok(far::over_ssh(&stop).map_or(Outcome::Partial, |()| Outcome::Whole));
         }
-        // A closed standard output does not stop the server.
-        let say = |line: &str| drop(console::print(format!("{}\n", shown::line(line)).as_bytes()));
-        copy::serve(args.listen, &args.folder, token, &stop, &say)?;
+        copy::serve(args.listen, &args.folder, token, &stop, &console::say)?;
         return Ok(Outcome::Whole);
     };
     let (from, to) = (place(source)?, place(destination)?);
-    let store = PathStore::named_or_local(args.paths.as_ref(), args.paths_token_file.as_deref())?;
+    let store = args.store.store()?;
     let wanted = Wanted {
         hints: copy::hints(store.as_ref(), &from, &to),
         source: from,

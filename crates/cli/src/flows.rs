@@ -10,19 +10,9 @@ use slowpath_views::{json, terminal};
 use std::io::Write;
 use std::path::PathBuf;
 
-const HELP: &str = "\
-Columns: start in seconds since the first packet; unique payload bytes and their rate (goodput) in the direction that \
-carried more; the shortest RTT from the place of the capture; retransmitted segments; what limited the flow for most of \
-its time.
-
-Examples:
-  slowpath flows transfer.pcapng
-  slowpath flows transfer.pcapng --long --flow 1
-  slowpath flows transfer.pcapng --json";
-
 /// Arguments of `flows`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = slowpath_views::help::FLOWS)]
 pub struct Flows {
     /// The capture, or - for standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]

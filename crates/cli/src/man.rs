@@ -8,16 +8,9 @@ use clap_mangen::Man;
 use std::fs;
 use std::path::PathBuf;
 
-const HELP: &str = "\
-Examples:
-  slowpath man | man -l -
-  slowpath man diagnose | man -l -
-  slowpath man profile top | man -l -
-  slowpath man --out ~/.local/share/man/man1";
-
 /// Arguments of `man`.
 #[derive(Args)]
-#[command(after_help = HELP)]
+#[command(after_help = slowpath_views::help::MAN)]
 pub struct Manual {
     /// The command whose page to print, such as diagnose or profile top; slowpath itself if none is given
     #[arg(value_name = "COMMAND")]

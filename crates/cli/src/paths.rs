@@ -4,11 +4,11 @@ use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
 use crate::{Outcome, recording};
 use clap::{Args, Subcommand, ValueHint};
-use slowpath_model::{Bytes, shown};
+use slowpath_model::Bytes;
 use slowpath_paths::client::Place;
 use slowpath_paths::store::{FILE, Spent};
-use slowpath_paths::{PORT, SOCKET};
-use slowpath_runs::paths::{self as runs, BUDGET, Measuring, ServingStore};
+use slowpath_paths::{PORT, SOCKET, TokenError};
+use slowpath_runs::paths::{self as runs, BUDGET, Measuring, PathStore, ServingStore};
 use slowpath_runs::values::{STREAMS, amount, lasting};
 use slowpath_views::paths as view;
 use std::net::SocketAddr;
@@ -91,6 +91,23 @@ enum What {
     },
 }
 
+/// The path store that a command asks.
+#[derive(Args)]
+pub struct StoreArguments {
+    /// The path store: http://HOST:PORT, or its Unix socket [default: the one of this host, if it is served]
+    #[arg(long, value_name = "SERVER")]
+    paths: Option<Place>,
+    /// The token of the path store, in a file that nobody else may read
+    #[arg(long, value_name = "FILE", requires = "paths", value_hint = ValueHint::FilePath)]
+    paths_token_file: Option<PathBuf>,
+}
+
+impl StoreArguments {
+    pub fn store(&self) -> Result<Option<PathStore>, TokenError> {
+        PathStore::named_or_local(self.paths.as_ref(), self.paths_token_file.as_deref())
+    }
+}
+
 /// The paths to a host.
 #[derive(Args)]
 struct To {
@@ -152,10 +169,7 @@ pub fn run(Paths { what, store, json }: &Paths, console: &Console) -> anyhow::Re
             anyhow::ensure!(!json, "--json: a server has no result");
             let interrupt = Interrupt::listen()?;
             let serving = ServingStore { store, listen: *listen, socket, token: token_file.as_deref() };
-            // A closed standard output does not stop the server.
-            runs::serve_store(&serving, &|| interrupt.has_come(), &|line| {
-                let _ = console::print(format!("{}\n", shown::line(line)).as_bytes());
-            })?;
+            runs::serve_store(&serving, &|| interrupt.has_come(), &console::say)?;
         }
     }
     Ok(Outcome::Whole)

@@ -7,10 +7,9 @@ use crate::doctor::Transfer;
 use crate::interrupt::Interrupt;
 use crate::output::Force;
 use crate::{Outcome, recording};
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::builder::TypedValueParser;
 use clap::{ArgGroup, Args, Subcommand, ValueHint};
-use slowpath_doctor::Role;
 use slowpath_lab::{host::Host, privilege};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
@@ -132,14 +131,9 @@ impl Planning {
             return Ok(examine(netns, &asked, self.hints, |host| self.transfer.aim(host))?);
         };
         ensure!(!self.transfer.is_given(), "--rate, --rtt, --streams and --interface go with --doctor");
-        let here = match (self.address, self.transfer.role) {
-            (Some(address), _) => Here::At(address),
-            (None, Role::Sender) => Here::Sender,
-            (None, Role::Receiver) => Here::Receiver,
-            (None, Role::Both) => {
-                bail!("{file}: does not say which of its hosts this is: write --as or --host")
-            }
-        };
+        let here = Here::of(self.address, self.transfer.role).with_context(|| {
+            format!("{file}: does not say which of its hosts this is: write --as or --host")
+        })?;
         let path = Path::new(file);
         let Diagnosed { flows, read } = advised(path, &|| recording::progress(path, console))?;
         read.iter().for_each(|(input, stamps)| recording::warn_of(&Recording::of(input, stamps)));

@@ -43,6 +43,7 @@ pub mod events;
 pub mod explain;
 pub mod flame;
 pub mod headline;
+pub mod help;
 pub mod json;
 pub mod kernels;
 pub mod lab;

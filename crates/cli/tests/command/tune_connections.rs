@@ -198,7 +198,7 @@ fn what_cannot_be_tuned_is_refused_before_anything_is_loaded() {
         (&["--to", "192.0.2.0/24,sned=1MiB"], "sned=1MiB"),
         (&["--to", "192.0.2.0/24,rate=1Gbit/s"], "rtt=TIME"),
         (&["--paths", "/nonexistent/socket"], "/nonexistent/socket"),
-        (&["--token-file", "token"], "--paths"),
+        (&["--paths-token-file", "token"], "--paths"),
         (&["--to", "192.0.2.0/24,send=1MiB", "--memory", "1000000GiB"], "memory pressure"),
         (&["--to", "192.0.2.0/24,send=1MiB", "--cgroup", "/nonexistent"], "/nonexistent"),
         (&["--to", "192.0.2.0/24,send=1MiB", "--cgroup", "/proc"], "no control group of version 2"),

@@ -7,6 +7,7 @@ use super::Proposed;
 use super::propose::{Reason, not_typed};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Cause, Confidence};
+use slowpath_doctor::Role;
 use slowpath_model::End;
 use slowpath_remedies::{Advice, Change, Fix, Host, advise, percent};
 use std::collections::BTreeSet;
@@ -71,6 +72,18 @@ pub enum Here {
     Receiver,
     /// The one with this address.
     At(IpAddr),
+}
+
+impl Here {
+    /// The end with this address, or else in this role; `None` if neither tells the ends apart.
+    pub const fn of(address: Option<IpAddr>, role: Role) -> Option<Self> {
+        match (address, role) {
+            (Some(address), _) => Some(Self::At(address)),
+            (None, Role::Sender) => Some(Self::Sender),
+            (None, Role::Receiver) => Some(Self::Receiver),
+            (None, Role::Both) => None,
+        }
+    }
 }
 
 /// Why it is not known which advice is for this host.

@@ -1,7 +1,5 @@
 //! `slowpath probe`: measures a path with its own packets, and is the far end that answers them.
 
-mod serve;
-
 use crate::Outcome;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
@@ -117,7 +115,10 @@ impl Probe {
 
 pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
     let Some(target) = &args.target else {
-        return serve::run(args.listen, Caps { rate: args.max_rate, duration: args.max_duration });
+        let (interrupt, caps) =
+            (Interrupt::listen()?, Caps { rate: args.max_rate, duration: args.max_duration });
+        slowpath_runs::probe::serve(args.listen, caps, &|| interrupt.has_come(), &console::say)?;
+        return Ok(Outcome::Whole);
     };
     args.check()?;
     let found = if Path::new(target).extension().is_some_and(|extension| extension == "toml") {
