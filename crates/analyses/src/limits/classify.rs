@@ -81,7 +81,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         }
     }
     // A full queue that does not show in the RTTs drops packets as a policer does.
-    let policed = policer::rate(stretches, &overview).filter(|_| context.queue_shows);
+    let policed = policer::rate(stretches, finished.episodes, &overview).filter(|_| context.queue_shows);
     if let Some(policed) = policed.or(overview.rare().policed) {
         overview.rare_mut().policed = Some(policed);
         let fastest = policer::fastest(stretches);

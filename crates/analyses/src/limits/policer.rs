@@ -1,21 +1,23 @@
 //! Whether a policer dropped the lost packets: a token bucket that drops packets when it is empty, and delays none
 //! (Flach et al., *An Internet-wide analysis of traffic policing*, SIGCOMM 2016).
 
+use super::episodes::{Arrived, Episodes};
 use super::queue;
 use super::stretch::{Hold, Marks, Stretch};
 use super::thresholds;
 use crate::report::Overview;
+use slowpath_model::Instant;
 use slowpath_model::statistics::mean;
 
 /// The rate of a policer in bit/s, if the losses look like one's: they come without a queue, when a bucket is empty.
-pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
+pub fn rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview) -> Option<f64> {
     // In other times, neither a policer nor a queue can hold the sender.
     let elsewhere = |stretch: &Stretch| stretch.under(Hold::Window) + stretch.under(Hold::Idle);
     let sending: i64 = stretches.iter().map(|stretch| stretch.lasted() - elsewhere(stretch)).sum();
     if overview.queued > sending / thresholds::POLICER_QUEUED_PART {
         return None;
     }
-    emptied_alike(stretches, overview).or_else(|| lost_alike(stretches, overview))
+    emptied_alike(stretches, episodes, overview).or_else(|| lost_alike(stretches, overview))
 }
 
 /// The rate of the fastest stretch, in bit/s.
@@ -42,24 +44,27 @@ const fn is_lost_between(pair: &[Stretch]) -> bool {
 
 /// From one loss to the next, a bucket lets through what flows into it: always the same rate. Random losses come after
 /// any amount. A bottleneck has one rate as well, but never lets more through; a bucket does until it is empty.
-fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    // The losses of a sender that pauses, or waits for its timer, depend on what it had to send.
+fn emptied_alike(stretches: &[Stretch], episodes: &Episodes, overview: &Overview) -> Option<f64> {
+    // The losses of a sender that pauses depend on what it had to send.
     let under = |of: fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
-    if under(|stretch| stretch.under(Hold::Open)) * 2 < under(Stretch::lasted) {
+    let sending = |stretch: &Stretch| stretch.under(Hold::Open) + stretch.under(Hold::Recovery);
+    if under(sending) * 2 < under(Stretch::lasted) {
         return None;
     }
-    let mut between: Vec<Cycle> = Vec::new();
-    let mut now: Option<Cycle> = None;
-    for pair in stretches.windows(2) {
-        if let Some(cycle) = &mut now {
-            cycle.delivered += pair[0].delivered as f64;
-            cycle.time += pair[0].lasted() as f64;
-        }
-        if is_lost_between(pair) {
-            let paused = queue::pauses(&pair[0], thresholds::QUEUE_GAP_PART);
-            between.extend(now.replace(Cycle::default()).map(|cycle| Cycle { paused, ..cycle }));
-        }
-    }
+    let pauses = |at: Instant| {
+        let next = stretches.partition_point(|stretch| stretch.to < at);
+        stretches.get(next).is_some_and(|stretch| queue::pauses(stretch, thresholds::QUEUE_GAP_PART))
+    };
+    let losses = losses(episodes, overview);
+    let cycle = |pair: &[Lost]| {
+        let (from, to) = (pair[0].after?, pair[1].after?);
+        (!pair[0].waited && to.at > from.at).then(|| Cycle {
+            delivered: (to.bytes - from.bytes) as f64,
+            time: to.at.nanos_since(from.at) as f64,
+            paused: pauses(to.at),
+        })
+    };
+    let between: Vec<Cycle> = losses.windows(2).filter_map(cycle).collect();
     // The first loss is slow start's, which had a full bucket.
     let between = between.get(1..).filter(|between| between.len() >= thresholds::POLICER_CYCLES)?;
     let sum = |of: fn(&Cycle) -> f64| between.iter().map(of).sum::<f64>();
@@ -69,11 +74,49 @@ fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
     let deviation: f64 = between.iter().map(|cycle| (cycle.delivered - rate * cycle.time).abs()).sum();
     let rate = rate * 8e9;
     let paused = between.iter().filter(|cycle| cycle.paused).count();
-    // The link has room: it lets more through, or all that was in flight before a loss with a pause.
-    let has_room = overview.peak_rate > thresholds::POLICER_ABOVE_RATE * rate
-        || between.len() >= thresholds::POLICER_PAUSED_CYCLES
-            && paused as f64 >= thresholds::POLICER_PAUSED * between.len() as f64;
+    let many_cycles = between.len() >= thresholds::POLICER_ROOM_CYCLES;
+    // The link has room: it lets more through, or did until the first loss, or all that was in flight before a loss with a pause.
+    let above = |peak: f64| peak > thresholds::POLICER_ABOVE_RATE * rate;
+    let has_room = above(overview.peak_rate)
+        || many_cycles && above(fastest_before_loss(stretches, overview))
+        || many_cycles && paused as f64 >= thresholds::POLICER_PAUSED * between.len() as f64;
     (deviation < thresholds::POLICER_CYCLE_SPREAD * many * delivered && has_room).then_some(rate)
+}
+
+/// A loss that a policer may have caused.
+#[derive(Clone, Copy)]
+struct Lost {
+    /// What had arrived before, if that is known.
+    after: Option<Arrived>,
+    /// The sender waited for a timer, while a bucket fills up.
+    waited: bool,
+}
+
+/// The losses, those of one flight as one. Next to the receiver, what was lost of a flight shows over an RTT.
+fn losses(episodes: &Episodes, overview: &Overview) -> Vec<Lost> {
+    let (part, of) = thresholds::POLICER_ONE_FLIGHT;
+    let apart = i64::from(overview.base_rtt.unwrap_or(0)) * 1000 * part / of;
+    let mut losses: Vec<Lost> = Vec::new();
+    for episode in episodes.all().filter(|episode| !episode.is_spurious()) {
+        let now = Lost { after: episode.after, waited: episode.timeout || episode.tail };
+        let begun = losses.last_mut().filter(|last| {
+            let times = last.after.zip(now.after);
+            times.is_some_and(|(last, now)| now.at.nanos_since(last.at) < apart)
+        });
+        match begun {
+            Some(last) => last.waited |= now.waited,
+            None => losses.push(now),
+        }
+    }
+    losses
+}
+
+/// The rate, in bit/s, of the fastest RTT without a queue before anything was lost.
+fn fastest_before_loss(stretches: &[Stretch], overview: &Overview) -> f64 {
+    let least = i64::from(overview.base_rtt.unwrap_or(0)) * 1000 / 10 * 9;
+    let before = stretches.iter().take_while(|stretch| stretch.marks.has(Marks::BEFORE_LOSS));
+    let whole = before.filter(|stretch| stretch.lasted() >= least && !queue::is_longer(overview, stretch));
+    whole.filter_map(Stretch::rate).fold(0.0, f64::max)
 }
 
 /// From the repair of one loss to the next loss.

@@ -424,8 +424,12 @@ pub const POLICER_CYCLE_SPREAD: f64 = 0.06;
 /// From this part of the losses, what was in flight before each arrived with a pause, so that the link had room.
 pub const POLICER_PAUSED: f64 = 0.75;
 
-/// Intervals between losses needed for that: a radio link leaves pauses too.
-pub const POLICER_PAUSED_CYCLES: usize = 8;
+/// Intervals between losses needed for that, or to compare their rate with that before the first loss: a radio link leaves
+/// pauses too, and its rate varies.
+pub const POLICER_ROOM_CYCLES: usize = 8;
+
+/// Losses less than this many RTTs apart are of one flight.
+pub const POLICER_ONE_FLIGHT: (i64, i64) = (7, 2);
 
 /// Of fewer intervals, the rates are the same by chance more often, and must be more similar: by the square root of how many.
 pub const POLICER_MANY_CYCLES: f64 = 12.0;
