@@ -3,84 +3,98 @@
 
 use super::episodes::{Arrived, Episodes};
 use super::queue;
-use super::stretch::{Hold, Marks, Stretch};
+use super::stretch::{Hold, Marks, Part, Stretch};
 use super::thresholds;
+use crate::cause::Cause;
 use crate::report::Overview;
 use slowpath_model::Instant;
-use slowpath_model::statistics::mean;
 
-/// The rate of a policer in bit/s, if the losses look like one's: they come without a queue, when a bucket is empty.
-pub fn rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview) -> Option<f64> {
+/// What delivers at one rate between losses, in bit/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OneRate {
+    /// A policer.
+    Policer(f64),
+    /// A link that is always full, with a queue too short to show in the RTTs.
+    Link(f64),
+}
+
+/// What delivers at one rate between losses that come without a queue. From one loss to the next, a bucket lets through what
+/// flows into it. Random losses come after any amount. A link has one rate as well, but lets no burst through faster.
+pub fn one_rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview) -> Option<OneRate> {
     // In other times, neither a policer nor a queue can hold the sender.
     let elsewhere = |stretch: &Stretch| stretch.under(Hold::Window) + stretch.under(Hold::Idle);
-    let sending: i64 = stretches.iter().map(|stretch| stretch.lasted() - elsewhere(stretch)).sum();
-    if overview.queued > sending / thresholds::POLICER_QUEUED_PART {
+    let under = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
+    let lasted = under(&Stretch::lasted);
+    if overview.queued > (lasted - under(&elsewhere)) / thresholds::POLICER_QUEUED_PART {
         return None;
     }
-    emptied_alike(stretches, episodes, overview).or_else(|| lost_alike(stretches, overview))
+    // The losses of a sender that pauses depend on what it had to send.
+    let sending = |stretch: &Stretch| stretch.under(Hold::Open) + stretch.under(Hold::Recovery);
+    if under(&sending) * 2 < lasted {
+        return None;
+    }
+    let cycles = cycles(stretches, &losses(episodes, overview));
+    // The first loss is slow start's, which had a full bucket.
+    let cycles = cycles.get(1..).filter(|cycles| cycles.len() >= thresholds::POLICER_CYCLES)?;
+    let sum = |of: fn(&Cycle) -> f64| cycles.iter().map(of).sum::<f64>();
+    let (delivered, time) = (sum(|cycle| cycle.delivered), sum(|cycle| cycle.time));
+    let rate = delivered / time;
+    let many = (cycles.len() as f64 / thresholds::POLICER_MANY_CYCLES).min(1.0).sqrt();
+    let deviation: f64 = cycles.iter().map(|cycle| (cycle.delivered - rate * cycle.time).abs()).sum();
+    if deviation >= thresholds::POLICER_CYCLE_SPREAD * many * delivered {
+        return None;
+    }
+    let rate = rate * 8e9;
+    let above = |peak: f64| peak > thresholds::POLICER_ABOVE_RATE * rate;
+    let exceeded = above(overview.peak_rate);
+    let paused = cycles.iter().filter(|cycle| cycle.paused).count();
+    let paused = paused as f64 >= thresholds::POLICER_PAUSED * cycles.len() as f64;
+    let many = cycles.len() >= thresholds::POLICER_ROOM_CYCLES;
+    let has_room = paused && (many || exceeded) || many && above(fastest_before_loss(stretches, overview));
+    if has_room {
+        Some(OneRate::Policer(rate))
+    } else {
+        (many && !exceeded).then_some(OneRate::Link(rate))
+    }
+}
+
+/// Whether time with this cause may have been spent at a policer, or on a full link: losses were repaired in it.
+pub const fn may_be_one(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout
+    )
+}
+
+/// Names the policer of `policed` bit/s where it held the sender.
+pub fn take_over(policed: f64, stretches: &[Stretch], overview: &Overview, parts: &mut [Part]) {
+    let fastest = fastest(stretches);
+    for Part { cause, stretch, .. } in parts {
+        // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18), as to that of a full path.
+        let kept = *cause == Cause::LocalRateLimit
+            || *cause == Cause::BottleneckFull
+                && lets_through(policed, &stretches[*stretch], fastest, overview);
+        if kept || may_be_one(*cause) {
+            *cause = Cause::Policer;
+        }
+    }
 }
 
 /// The rate of the fastest stretch, in bit/s.
-pub fn fastest(stretches: &[Stretch]) -> f64 {
+fn fastest(stretches: &[Stretch]) -> f64 {
     let long = stretches.iter().filter(|stretch| stretch.lasted() >= thresholds::LEAST_RATE_NS);
     long.filter_map(Stretch::rate).fold(0.0, f64::max)
 }
 
 /// Whether a policer of `policed` bit/s let `stretch` through, and no full link did: without a queue, and with pauses, or at that
 /// rate though a full bucket let the `fastest` through with more.
-pub fn lets_through(policed: f64, stretch: &Stretch, fastest: f64, overview: &Overview) -> bool {
+fn lets_through(policed: f64, stretch: &Stretch, fastest: f64, overview: &Overview) -> bool {
     let is_policed = |rate: f64| {
         (rate - policed).abs() <= thresholds::STEADY_SPREAD * policed
             && fastest > thresholds::POLICER_ABOVE_RATE * rate
     };
     let had_room = queue::pauses(stretch, thresholds::QUEUE_GAP_PART);
     (had_room || stretch.rate().is_some_and(is_policed)) && !queue::stood_throughout(overview, stretch)
-}
-
-/// Whether the second of two stretches begins to repair a loss.
-const fn is_lost_between(pair: &[Stretch]) -> bool {
-    pair[1].marks.has(Marks::RETRANSMITTED) && !pair[0].marks.has(Marks::RETRANSMITTED)
-}
-
-/// From one loss to the next, a bucket lets through what flows into it: always the same rate. Random losses come after
-/// any amount. A bottleneck has one rate as well, but never lets more through; a bucket does until it is empty.
-fn emptied_alike(stretches: &[Stretch], episodes: &Episodes, overview: &Overview) -> Option<f64> {
-    // The losses of a sender that pauses depend on what it had to send.
-    let under = |of: fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
-    let sending = |stretch: &Stretch| stretch.under(Hold::Open) + stretch.under(Hold::Recovery);
-    if under(sending) * 2 < under(Stretch::lasted) {
-        return None;
-    }
-    let pauses = |at: Instant| {
-        let next = stretches.partition_point(|stretch| stretch.to < at);
-        stretches.get(next).is_some_and(|stretch| queue::pauses(stretch, thresholds::QUEUE_GAP_PART))
-    };
-    let losses = losses(episodes, overview);
-    let cycle = |pair: &[Lost]| {
-        let (from, to) = (pair[0].after?, pair[1].after?);
-        (!pair[0].waited && to.at > from.at).then(|| Cycle {
-            delivered: (to.bytes - from.bytes) as f64,
-            time: to.at.nanos_since(from.at) as f64,
-            paused: pauses(to.at),
-        })
-    };
-    let between: Vec<Cycle> = losses.windows(2).filter_map(cycle).collect();
-    // The first loss is slow start's, which had a full bucket.
-    let between = between.get(1..).filter(|between| between.len() >= thresholds::POLICER_CYCLES)?;
-    let sum = |of: fn(&Cycle) -> f64| between.iter().map(of).sum::<f64>();
-    let (delivered, time) = (sum(|cycle| cycle.delivered), sum(|cycle| cycle.time));
-    let rate = delivered / time;
-    let many = (between.len() as f64 / thresholds::POLICER_MANY_CYCLES).min(1.0).sqrt();
-    let deviation: f64 = between.iter().map(|cycle| (cycle.delivered - rate * cycle.time).abs()).sum();
-    let rate = rate * 8e9;
-    let paused = between.iter().filter(|cycle| cycle.paused).count();
-    let many_cycles = between.len() >= thresholds::POLICER_ROOM_CYCLES;
-    // The link has room: it lets more through, or did until the first loss, or all that was in flight before a loss with a pause.
-    let above = |peak: f64| peak > thresholds::POLICER_ABOVE_RATE * rate;
-    let has_room = above(overview.peak_rate)
-        || many_cycles && above(fastest_before_loss(stretches, overview))
-        || many_cycles && paused as f64 >= thresholds::POLICER_PAUSED * between.len() as f64;
-    (deviation < thresholds::POLICER_CYCLE_SPREAD * many * delivered && has_room).then_some(rate)
 }
 
 /// A loss that a policer may have caused.
@@ -119,41 +133,31 @@ fn fastest_before_loss(stretches: &[Stretch], overview: &Overview) -> f64 {
     whole.filter_map(Stretch::rate).fold(0.0, f64::max)
 }
 
-/// From the repair of one loss to the next loss.
-#[derive(Clone, Copy, Default)]
+/// From one loss to the next.
+#[derive(Clone, Copy)]
 struct Cycle {
     /// In bytes.
     delivered: f64,
     /// In nanoseconds.
     time: f64,
-    /// Whether what was in flight before the loss left a pause in its RTT.
+    /// Whether what was in flight before the second loss left a pause in its RTT: the link had room.
     paused: bool,
 }
 
-/// With the same window and RTT, a bucket is empty at the same amount in flight each time.
-fn lost_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    let mut before = Vec::new();
-    for pair in stretches.windows(2) {
-        if is_lost_between(pair) && pair[0].under(Hold::Open) * 2 > pair[0].lasted() {
-            before.push((f64::from(pair[0].flight_max), pair[0].rate().unwrap_or(0.0)));
-        }
-    }
-    let later = before.get(1..).filter(|later| later.len() >= thresholds::POLICER_LOSSES)?;
-    let flight = mean(later.iter().map(|(flight, _)| *flight))?;
-    // A sender that always has the same amount in flight, as BBR has on a full path, has random losses there too.
-    let open = stretches.iter().filter(|stretch| stretch.flight_max > 0);
-    let (area, time) = open.fold((0.0, 0.0), |(area, time), stretch| {
-        let lasted = stretch.lasted() as f64;
-        (area + f64::from(stretch.flight_max) * lasted, time + lasted)
-    });
-    if flight * time < thresholds::POLICER_ABOVE_MEAN * area {
-        return None;
-    }
-    let variance = mean(later.iter().map(|(f, _)| (f - flight).powi(2)))?;
-    let rate = mean(later.iter().map(|(_, rate)| *rate));
-    // What was in flight before is not that of an RTT if so much was delivered in a moment.
-    rate.filter(|rate| *rate <= thresholds::POLICER_ABOVE_RATE * overview.peak_rate)
-        .filter(|_| variance.sqrt() < thresholds::POLICER_SPREAD * flight)
+fn cycles(stretches: &[Stretch], losses: &[Lost]) -> Vec<Cycle> {
+    let pauses = |at: Instant| {
+        let next = stretches.partition_point(|stretch| stretch.to < at);
+        stretches.get(next).is_some_and(|stretch| queue::pauses(stretch, thresholds::QUEUE_GAP_PART))
+    };
+    let cycle = |pair: &[Lost]| {
+        let (from, to) = (pair[0].after?, pair[1].after?);
+        (!pair[0].waited && to.at > from.at).then(|| Cycle {
+            delivered: (to.bytes - from.bytes) as f64,
+            time: to.at.nanos_since(from.at) as f64,
+            paused: pauses(to.at),
+        })
+    };
+    losses.windows(2).filter_map(cycle).collect()
 }
 
 #[cfg(test)]
