@@ -50,7 +50,7 @@ pub fn one_rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview)
     let paused = cycles.iter().filter(|cycle| cycle.paused).count();
     let paused = paused as f64 >= thresholds::POLICER_PAUSED * cycles.len() as f64;
     let many = cycles.len() >= thresholds::POLICER_ROOM_CYCLES;
-    let has_room = paused && (many || exceeded) || many && above(fastest_before_loss(stretches, overview));
+    let has_room = paused && (many || exceeded) || many && above(fastest_at_first(stretches, overview));
     if has_room {
         Some(OneRate::Policer(rate))
     } else {
@@ -125,11 +125,13 @@ fn losses(episodes: &Episodes, overview: &Overview) -> Vec<Lost> {
     losses
 }
 
-/// The rate, in bit/s, of the fastest RTT without a queue before anything was lost.
-fn fastest_before_loss(stretches: &[Stretch], overview: &Overview) -> f64 {
+/// The rate, in bit/s, of the fastest RTT without a queue until the first loss was repaired.
+fn fastest_at_first(stretches: &[Stretch], overview: &Overview) -> f64 {
     let least = i64::from(overview.base_rtt.unwrap_or(0)) * 1000 / 10 * 9;
-    let before = stretches.iter().take_while(|stretch| stretch.marks.has(Marks::BEFORE_LOSS));
-    let whole = before.filter(|stretch| stretch.lasted() >= least && !queue::is_longer(overview, stretch));
+    let before = stretches.partition_point(|stretch| stretch.marks.has(Marks::BEFORE_LOSS));
+    // A capture that begins later does not show the first loss.
+    let until = stretches.iter().take(if before > 0 { before + 1 } else { 0 });
+    let whole = until.filter(|stretch| stretch.lasted() >= least && !queue::is_longer(overview, stretch));
     whole.filter_map(Stretch::rate).fold(0.0, f64::max)
 }
 
@@ -163,85 +165,132 @@ fn cycles(stretches: &[Stretch], losses: &[Lost]) -> Vec<Cycle> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slowpath_model::Instant;
+    use crate::label::Label;
+    use crate::limits::episodes::Loss;
+    use crate::outstanding::Placed;
+    use slowpath_model::{End, Flags, Segment, StreamOffset};
 
-    /// Stretches of 20 ms, with these bytes delivered in each; a loss after each cycle.
-    fn cycles(of: &[&[i64]]) -> Vec<Stretch> {
-        let mut at = Instant::START;
-        let mut stretches = Vec::new();
-        for cycle in of {
-            for (nth, delivered) in cycle.iter().enumerate() {
-                let mut stretch = Stretch::at(at);
+    /// Stretches of 20 ms, with these bytes delivered in each and a pause of so many microseconds; a loss after each cycle.
+    fn cycles_of(of: &[&[i64]], pause: u32) -> (Vec<Stretch>, Episodes) {
+        let (mut at, mut bytes) = (Instant::START, 0);
+        let (mut stretches, mut episodes) = (Vec::new(), Episodes::default());
+        for (nth, cycle) in of.iter().enumerate() {
+            if nth > 0 {
+                let after = Some(Arrived { at, bytes });
+                let loss = Loss { since: at, after, timeout: false, dry: false };
+                let segment = Segment::new(End::A, Flags::ACK, StreamOffset(bytes), 1_000);
+                let placed =
+                    Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
+                episodes.on_retransmission(at, &segment, &placed, &loss, segment.end());
+                episodes.reached(at.plus_nanos(5_000_000), segment.end());
+            }
+            for delivered in *cycle {
+                let (rtt_min, gap_max) = (20_000, pause);
+                let mut stretch = Stretch { rtt_min, gap_max, delivered: *delivered, ..Stretch::at(at) };
                 at = at.plus_nanos(20_000_000);
+                bytes += delivered;
                 stretch.extend(at, Hold::Open);
-                (stretch.delivered, stretch.flight_max) = (*delivered, 3 * *delivered as u32);
                 if nth == 0 {
-                    stretch.marks.set(Marks::RETRANSMITTED);
+                    stretch.marks.set(Marks::BEFORE_LOSS);
                 }
                 stretches.push(stretch);
             }
         }
-        stretches
+        (stretches, episodes)
+    }
+
+    fn found(of: &[&[i64]], pause: u32, overview: &Overview) -> Option<OneRate> {
+        let (stretches, episodes) = cycles_of(of, pause);
+        one_rate(&stretches, &episodes, overview)
     }
 
     fn overview(peak_rate: f64, queued: i64) -> Overview {
         Overview { peak_rate, queued, ..Overview::default() }
     }
 
-    /// Cycles of different lengths and heights, with 20,000 bytes a stretch in each: 8 Mbit/s.
-    const EMPTIED: [&[i64]; 6] = [
+    fn is_policer(found: Option<OneRate>) -> bool {
+        matches!(found, Some(OneRate::Policer(rate)) if (rate / 8e6 - 1.0).abs() < 0.03)
+    }
+
+    /// Cycles of different lengths and heights, with 20,000 bytes a stretch in each: 8 Mbit/s. The first one ends in a burst of
+    /// 36 Mbit/s.
+    const EMPTIED: [&[i64]; 9] = [
         &[60_000, 90_000],
+        &[10_000, 20_000, 30_000],
         &[10_000, 20_000, 30_000],
         &[18_000, 20_000, 22_000],
         &[5_000, 10_000, 25_000, 40_000],
         &[20_000, 20_000, 20_000],
         &[8_000, 20_000, 20_000, 32_000],
+        &[20_000, 20_000],
+        &[20_000, 20_000],
     ];
 
+    /// As [`EMPTIED`], without the burst.
+    fn without_a_burst() -> Vec<&'static [i64]> {
+        std::iter::once(&[10_000, 20_000][..]).chain(EMPTIED[1..].iter().copied()).collect()
+    }
+
+    const PAUSE: u32 = 12_000;
+
     #[test]
-    fn equal_rates_between_losses_are_a_policer() {
-        let stretches = cycles(&EMPTIED);
-        let found = rate(&stretches, &overview(12e6, 0)).expect("a policer");
-        assert!((found / 8e6 - 1.0).abs() < 0.03, "{found}");
+    fn equal_rates_between_losses_are_a_policer_if_the_link_has_room() {
+        assert!(is_policer(found(&EMPTIED, PAUSE, &overview(12e6, 0))));
+        assert!(is_policer(found(&without_a_burst(), PAUSE, &overview(8.4e6, 0))), "by its pauses");
+        assert!(is_policer(found(&EMPTIED, 1_000, &overview(8.4e6, 0))), "by its first burst");
     }
 
     #[test]
-    fn full_link_or_queue_is_not_a_policer() {
-        let stretches = cycles(&EMPTIED);
-        assert_eq!(rate(&stretches, &overview(8.4e6, 0)), None, "never more than that rate");
-        let life = 20_000_000 * stretches.len() as i64;
-        assert_eq!(rate(&stretches, &overview(12e6, life / 2)), None, "behind a queue");
+    fn equal_rates_between_losses_are_a_full_link_if_nothing_was_faster() {
+        let link = found(&without_a_burst(), 1_000, &overview(8.4e6, 0));
+        assert!(matches!(link, Some(OneRate::Link(rate)) if (rate / 8e6 - 1.0).abs() < 0.03), "{link:?}");
     }
 
     #[test]
-    fn losses_on_a_link_with_room_are_a_policer_even_without_a_burst() {
-        let paused = |pause: u32, times: usize| {
-            let of: Vec<&[i64]> = EMPTIED[1..].iter().copied().cycle().take(times).collect();
-            let mut stretches = cycles(&of);
-            stretches.iter_mut().for_each(|stretch| (stretch.rtt_min, stretch.gap_max) = (20_000, pause));
-            rate(&stretches, &overview(8.4e6, 0))
-        };
-        assert!(paused(12_000, 18).is_some());
-        assert_eq!(paused(2_000, 18), None, "as a full link delivers");
-        assert_eq!(paused(12_000, 6), None, "few losses");
+    fn sawtooth_on_a_link_with_a_short_queue_is_neither() {
+        assert_eq!(found(&without_a_burst(), 1_000, &overview(12e6, 0)), None);
+    }
+
+    #[test]
+    fn losses_behind_a_queue_are_not_a_policers() {
+        let life = 20_000_000 * EMPTIED.concat().len() as i64;
+        assert_eq!(found(&EMPTIED, PAUSE, &overview(12e6, life / 2)), None);
+    }
+
+    #[test]
+    fn few_losses_need_both_signs_of_room() {
+        assert_eq!(found(&EMPTIED[1..7], PAUSE, &overview(8.4e6, 0)), None);
+        assert!(is_policer(found(&EMPTIED[1..7], PAUSE, &overview(12e6, 0))));
+        assert_eq!(found(&EMPTIED[1..7], 1_000, &overview(12e6, 0)), None);
+    }
+
+    #[test]
+    fn losses_of_one_flight_are_one() {
+        let mut of = without_a_burst();
+        // The second loss of a flight shows an RTT after the first.
+        let pair: [&[i64]; 2] = [&[2_000], &[38_000, 20_000, 20_000]];
+        of.extend([pair; 4].concat());
+        let with = |base_rtt| Overview { base_rtt, ..overview(8.4e6, 0) };
+        assert_eq!(found(&of, PAUSE, &with(None)), None);
+        assert!(found(&of, PAUSE, &with(Some(20_000))).is_some());
     }
 
     #[test]
     fn time_of_a_closed_window_is_none_without_a_queue() {
-        let mut stretches = cycles(&EMPTIED);
+        let (mut stretches, episodes) = cycles_of(&EMPTIED, PAUSE);
         let queued = 20_000_000 * stretches.len() as i64 / 4;
-        assert!(rate(&stretches, &overview(12e6, queued / 2)).is_some());
-        // As long again: a queue stood in a smaller part of all time.
+        assert!(is_policer(one_rate(&stretches, &episodes, &overview(12e6, queued / 2))));
+        // As long again, but for a moment: a queue stood in a smaller part of all time.
         let last = stretches.last().expect("stretches").to;
         let mut closed = Stretch::at(last);
-        closed.extend(last.plus_nanos(last.nanos_since(Instant::START)), Hold::Window);
+        closed.extend(last.plus_nanos(last.nanos_since(Instant::START) - 1_000_000), Hold::Window);
         stretches.push(closed);
-        assert_eq!(rate(&stretches, &overview(12e6, queued)), None);
+        assert_eq!(one_rate(&stretches, &episodes, &overview(12e6, queued)), None);
     }
 
     #[test]
     fn kept_rate_is_policed_if_more_was_let_through_once() {
-        let stretches = cycles(&[&[30_000], &[20_000, 20_000]]);
+        let (stretches, _) = cycles_of(&[&[30_000], &[20_000, 20_000]], 1_000);
         let (fastest, kept) = (fastest(&stretches), &stretches[1]);
         assert!((fastest - 12e6).abs() < 1.0, "{fastest}");
         assert!(lets_through(8e6, kept, fastest, &overview(12e6, 0)));
@@ -254,14 +303,16 @@ mod tests {
 
     #[test]
     fn varying_rates_between_losses_are_not_a_policer() {
-        let chance: [&[i64]; 6] = [
+        let chance: [&[i64]; 8] = [
             &[60_000, 90_000],
             &[10_000, 20_000],
             &[12_000, 20_000, 28_000, 36_000, 44_000],
             &[22_000],
             &[10_000, 18_000, 26_000],
             &[12_000, 20_000, 28_000, 36_000, 44_000, 52_000],
+            &[10_000],
+            &[30_000, 40_000, 50_000],
         ];
-        assert_eq!(rate(&cycles(&chance), &overview(24e6, 0)), None);
+        assert_eq!(found(&chance, PAUSE, &overview(24e6, 0)), None);
     }
 }
