@@ -41,7 +41,8 @@ pub fn one_rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview)
     let rate = delivered / time;
     let many = (cycles.len() as f64 / thresholds::POLICER_MANY_CYCLES).min(1.0).sqrt();
     let deviation: f64 = cycles.iter().map(|cycle| (cycle.delivered - rate * cycle.time).abs()).sum();
-    if deviation >= thresholds::POLICER_CYCLE_SPREAD * many * delivered {
+    let alike = |spread: f64| deviation < spread * many * delivered;
+    if !alike(thresholds::POLICER_CYCLE_SPREAD) {
         return None;
     }
     let rate = rate * 8e9;
@@ -50,20 +51,18 @@ pub fn one_rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview)
     let paused = cycles.iter().filter(|cycle| cycle.paused).count();
     let paused = paused as f64 >= thresholds::POLICER_PAUSED * cycles.len() as f64;
     let many = cycles.len() >= thresholds::POLICER_ROOM_CYCLES;
-    let has_room = paused && (many || exceeded) || many && above(fastest_at_first(stretches, overview));
+    let had_burst = || alike(thresholds::POLICER_EVEN_SPREAD) && above(fastest_at_first(stretches, overview));
+    let has_room = paused && (many || exceeded) || many && had_burst();
     if has_room {
         Some(OneRate::Policer(rate))
     } else {
-        (many && !exceeded).then_some(OneRate::Link(rate))
+        (many && !exceeded && alike(thresholds::POLICER_EVEN_SPREAD)).then_some(OneRate::Link(rate))
     }
 }
 
 /// Whether time with this cause may have been spent at a policer, or on a full link: losses were repaired in it.
 pub const fn may_be_one(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout
-    )
+    matches!(cause, Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout)
 }
 
 /// Names the policer of `policed` bit/s where it held the sender.

@@ -416,6 +416,9 @@ pub const POLICER_CYCLES: usize = 3;
 /// How similar the rates between losses are: mean deviation by mean. Policers have up to 0.05, random losses 0.06 and more.
 pub const POLICER_CYCLE_SPREAD: f64 = 0.06;
 
+/// If a sender leaves no pauses, all of the time looks like the time between losses, and has to be more alike.
+pub const POLICER_EVEN_SPREAD: f64 = 0.03;
+
 /// From this part of the losses, what was in flight before each arrived with a pause, so that the link had room.
 pub const POLICER_PAUSED: f64 = 0.75;
 

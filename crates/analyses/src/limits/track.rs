@@ -7,6 +7,7 @@
 mod beyond;
 mod far_away;
 mod finished;
+mod losses;
 mod nagle;
 mod prompts;
 mod silences;
@@ -16,7 +17,7 @@ pub use finished::Finished;
 
 use super::answer::Answer;
 use super::bunches::{Bunches, New};
-use super::episodes::{Arrived, Episodes, Loss};
+use super::episodes::{Arrived, Episodes};
 use super::other_scale::OtherScale;
 use super::pace::{FromAfar, Reactions};
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
@@ -503,23 +504,6 @@ impl Track {
         }
     }
 
-    /// What has arrived, to the sender's knowledge.
-    fn arrived(&self) -> Arrived {
-        Arrived { at: self.learnt, bytes: self.known.una.0 + self.known.sacked }
-    }
-
-    /// The sender learns by SACK that something is missing, or that nothing is any more.
-    #[inline]
-    fn note_hole(&mut self, at: Instant, answer: &Answer) {
-        if answer.sacked == 0 {
-            (self.missing_since, self.before_hole) = (None, None);
-        } else if self.missing_since.is_none() {
-            (self.missing_since, self.before_hole) = (Some(at), Some(self.arrived()));
-        } else if answer.una > self.known.una {
-            self.before_hole = None;
-        }
-    }
-
     /// The sender sent data; `oldest` returns when the oldest outstanding data was sent.
     #[inline(always)]
     pub fn on_data_segment(
@@ -633,36 +617,6 @@ impl Track {
                 self.note_short_segment(at, placed.end, near);
             }
         }
-    }
-
-    /// A retransmission: the wait before it was for the loss.
-    #[inline(never)]
-    fn on_retransmission(
-        &mut self,
-        at: Instant,
-        segment: &Segment,
-        placed: &Placed,
-        near: &Distance,
-        rto: &LinuxRto,
-    ) {
-        let silent_since = self.sent.max(self.learnt);
-        // Far from the sender, this may not be the first retransmission: earlier ones may be lost.
-        let since = if near.is_here() { None } else { self.missing_since };
-        let silent = at.nanos_since(silent_since);
-        // A queue on the way to the tap may hide the silence; the timestamps still show it.
-        let timeout = silent.max(self.dated_silence) >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);
-        let hold = if self.hold() == Hold::Window && !timeout { Hold::Window } else { Hold::Recovery };
-        self.account(at, hold, rto);
-        self.current.marks.set(Marks::RETRANSMITTED);
-        self.lost_before = true;
-        self.marked = false;
-        if self.known.taken_back > 0 {
-            self.episodes.taken_back();
-        }
-        let after = if self.missing_since.is_some() { self.before_hole } else { Some(self.arrived()) };
-        let since = since.map_or(silent_since, |since| since.min(silent_since));
-        let loss = Loss { since, after, timeout, dry: self.ended_short && near.is_here() };
-        self.episodes.on_retransmission(at, segment, placed, &loss, self.nxt);
     }
 
     /// Retransmissions of the last episode turned out to be spurious.
