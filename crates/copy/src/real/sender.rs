@@ -2,7 +2,8 @@
 
 use super::link::Link;
 use super::source::Source;
-use super::stream::{Stream, larger_send_buffer, send_buffer, tcp_info, write_patiently};
+use super::sockets::{send_buffer, tcp_info};
+use super::stream::{Stream, larger_send_buffer, write_patiently};
 use super::threads::{Board, Clock, Ends, Movement, Watched, stops};
 use super::{INTERVAL, Phase, Progress, Stop};
 use crate::account::{Bound, Shares, Spent, divide};
