@@ -37,7 +37,9 @@ pub enum FtpError {
         source: io::Error,
     },
     /// Nobody answers there.
-    #[error("{server}: no connection: {source}; is an FTP server running there, and does a firewall let its port through?")]
+    #[error(
+        "{server}: no connection: {source}; is an FTP server running there, and does a firewall let its port through?"
+    )]
     NoServer {
         /// The server.
         server: String,

@@ -102,7 +102,10 @@ mod tests {
         assert_eq!(found("B.example", None), pair("bob", "two"), "not the macro's");
         assert_eq!(found("c.example", None), pair("anonymous", "me@example.org"));
         assert_eq!(found("a.example", Some("zoe")), None);
-        assert_eq!(format!("{:?}", login(TEXT, "a.example", None)), "Some(Login { user: \"ann\", password: *** })");
+        assert_eq!(
+            format!("{:?}", login(TEXT, "a.example", None)),
+            "Some(Login { user: \"ann\", password: *** })"
+        );
     }
 
     proptest::proptest! {

@@ -64,7 +64,10 @@ mod tests {
     fn first_command_that_fits_is_used() {
         let none = HashMap::new();
         let offered = |help, sends| BufferCommand::offered(&none, help, sends).map(BufferCommand::name);
-        assert_eq!(offered("214-The following SITE commands\r\n CHMOD UMASK HELP\r\n214 End\r\n", true), None);
+        assert_eq!(
+            offered("214-The following SITE commands\r\n CHMOD UMASK HELP\r\n214 End\r\n", true),
+            None
+        );
         assert_eq!(offered("214 CHMOD BUFSIZE*\r\n", true), Some("SITE BUFSIZE"));
         assert_eq!(offered("214 RBUFSIZ SBUFSIZ", true), Some("SITE SBUFSIZ"));
         assert_eq!(offered("214 RBUFSIZ SBUFSIZ", false), Some("SITE RBUFSIZ"));

@@ -52,7 +52,8 @@ pub fn place(text: &str) -> Result<Place, NoPlace> {
     let rest = text.get(..6).filter(|scheme| scheme.eq_ignore_ascii_case("ftp://"));
     let rest = rest.map(|_| &text[6..]).ok_or(NoPlace::Scheme)?;
     let (authority, path) = rest.split_once('/').ok_or(NoPlace::File)?;
-    let (login, address) = authority.rsplit_once('@').map_or((None, authority), |(login, at)| (Some(login), at));
+    let (login, address) =
+        authority.rsplit_once('@').map_or((None, authority), |(login, at)| (Some(login), at));
     let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
         Some((user, _)) if user.is_empty() => (None, None),
         Some((user, "")) => (Some(decoded(user)?), None),
@@ -130,9 +131,15 @@ mod tests {
     fn urls_are_read() {
         let read = |text| place(text).map(|place| (place.user.clone(), place.to_string()));
         assert_eq!(read("ftp://h/a/b%20c"), Ok((None, "ftp://h/a/b c".to_owned())));
-        assert_eq!(read("FTP://u:p%40@[2001:db8::1]:2121//etc/x"), Ok((Some("u".to_owned()), "ftp://[2001:db8::1]:2121//etc/x".to_owned())));
+        assert_eq!(
+            read("FTP://u:p%40@[2001:db8::1]:2121//etc/x"),
+            Ok((Some("u".to_owned()), "ftp://[2001:db8::1]:2121//etc/x".to_owned()))
+        );
         assert_eq!(place("ftp://u:p%40@h/x").expect("a place").password, Some(Secret::new("p@".to_owned())));
-        assert_eq!(place("ftp://h:2121/a/b").map(|place| (place.beside(".b"), place.name().to_owned())), Ok(("a/.b".to_owned(), "b".to_owned())));
+        assert_eq!(
+            place("ftp://h:2121/a/b").map(|place| (place.beside(".b"), place.name().to_owned())),
+            Ok(("a/.b".to_owned(), "b".to_owned()))
+        );
         for (text, why) in [
             ("http://h/x", NoPlace::Scheme),
             ("ftp:/é", NoPlace::Scheme),

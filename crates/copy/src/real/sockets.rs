@@ -3,6 +3,7 @@
 use rustix::net::sockopt;
 use slowpath_model::Instant;
 use slowpath_uapi::TcpInfo;
+use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -20,6 +21,24 @@ pub fn send_buffer(socket: &impl AsFd, bytes: u64) {
     if sockopt::set_socket_send_buffer_size_force(socket, bytes).is_err() {
         let _ = sockopt::set_socket_send_buffer_size(socket, bytes);
     }
+}
+
+/// Lets the window of a connection that exists grow with its receive buffer. Linux 6.18 keeps the limit of the buffer that the
+/// connection began with (`tp->window_clamp`): only its own tuning raises it, which `SO_RCVBUF` ends.
+pub fn window_up_to(stream: &TcpStream, bytes: u64) {
+    let number = u32::try_from(bytes).unwrap_or(u32::MAX).min(1 << 30);
+    // A kernel that refuses leaves the window as it is.
+    let _ = set_number(stream, libc::TCP_WINDOW_CLAMP, number);
+}
+
+/// Sets an option of TCP that is a number.
+pub(super) fn set_number(stream: &TcpStream, name: i32, number: u32) -> io::Result<()> {
+    let length = size_of_val(&number) as libc::socklen_t;
+    // SAFETY: the value is live and has the stated size.
+    let result = unsafe {
+        libc::setsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, name, (&raw const number).cast(), length)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The `TCP_INFO` of a connection.

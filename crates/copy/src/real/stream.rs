@@ -3,7 +3,7 @@
 use super::Stop;
 use super::control::{LOOK, is_end, is_passing, is_ready};
 use super::crypt::{Seal, Side, Unseal, is_length, of_stream};
-use super::sockets::{receive_buffer, send_buffer};
+use super::sockets::{receive_buffer, send_buffer, set_number};
 use crate::error::CopyError;
 use crate::protocol::Tuning;
 use crate::protocol::block::{self, MOST_RECORD, Record};
@@ -12,7 +12,7 @@ use rustix::net::sockopt;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// The start of a data connection, and of a control connection to `--serve`.
@@ -86,15 +86,6 @@ pub fn larger_send_buffer(socket: &impl AsFd) {
     if now.min(most).saturating_mul(2) > now {
         let _ = sockopt::set_socket_send_buffer_size(socket, now.min(most));
     }
-}
-
-fn set_number(stream: &TcpStream, name: i32, number: u32) -> io::Result<()> {
-    let length = size_of_val(&number) as libc::socklen_t;
-    // SAFETY: the value is live and has the stated size.
-    let result = unsafe {
-        libc::setsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, name, (&raw const number).cast(), length)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// A data connection whose other end has shown that it has the key.

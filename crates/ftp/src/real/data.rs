@@ -41,9 +41,8 @@ pub fn builder(
         if named.ip().to_canonical() != own.to_canonical() {
             return Err(within(FtpError::OtherHost { server: server.clone(), named, own }));
         }
-        open(named, &next).map_err(|source| {
-            within(FtpError::NoData { server: server.clone(), port: named.port(), source })
-        })
+        open(named, &next)
+            .map_err(|source| within(FtpError::NoData { server: server.clone(), port: named.port(), source }))
     }
 }
 
@@ -71,6 +70,10 @@ pub fn attend(data: &TcpStream) -> Result<(), FtpError> {
 
 /// The buffer that a direction uses, as the kernel counts it.
 pub fn size_of(data: &TcpStream, receives: bool) -> Bytes {
-    let size = if receives { sockopt::socket_recv_buffer_size(data) } else { sockopt::socket_send_buffer_size(data) };
+    let size = if receives {
+        sockopt::socket_recv_buffer_size(data)
+    } else {
+        sockopt::socket_send_buffer_size(data)
+    };
     Bytes::new(size.unwrap_or(0) as u64)
 }

@@ -47,7 +47,13 @@ pub(super) struct Moved {
 
 impl Moved {
     /// What a watched connection has moved by now.
-    pub(super) fn of(data: &TcpStream, receives: bool, bytes: u64, watch: &Watch<'_>, asked: Option<Bytes>) -> Self {
+    pub(super) fn of(
+        data: &TcpStream,
+        receives: bool,
+        bytes: u64,
+        watch: &Watch<'_>,
+        asked: Option<Bytes>,
+    ) -> Self {
         let info = tcp_info(data);
         let rtt = u64::from(info.min_rtt);
         Self {
@@ -106,7 +112,12 @@ pub fn get(
 }
 
 /// What both directions report alike.
-pub(super) fn report(client: &Client<'_>, wanted: &Wanted<'_>, moved: Moved, [began, moving]: [Duration; 2]) -> Report {
+pub(super) fn report(
+    client: &Client<'_>,
+    wanted: &Wanted<'_>,
+    moved: Moved,
+    [began, moving]: [Duration; 2],
+) -> Report {
     Report {
         direction: wanted.direction,
         source: String::new(),
@@ -128,7 +139,12 @@ pub(super) fn report(client: &Client<'_>, wanted: &Wanted<'_>, moved: Moved, [be
 }
 
 /// Opens the data connection, at the place where an interrupted transfer ended. A server that cannot begin there begins anew.
-fn retrieve(client: &mut Client<'_>, name: &str, path: &str, partial: &mut Partial) -> Result<Stream, FtpError> {
+fn retrieve(
+    client: &mut Client<'_>,
+    name: &str,
+    path: &str,
+    partial: &mut Partial,
+) -> Result<Stream, FtpError> {
     if partial.kept > 0 {
         let offset = partial.kept as usize;
         let resumed = client.session.ask(name, |ftp| {
@@ -161,7 +177,7 @@ fn move_all(
     let server = client.session.server().to_owned();
     let watch = Watch::new(data, true, &server, client.stop, source.size);
     let (sender, sizes) = mpsc::channel();
-    let sizing = (wanted.tuning == Tuning::Drs).then(|| Sizing::new(true, sender));
+    let sizing = (wanted.tuning == Tuning::Drs).then(|| Sizing::new(data, true, sender));
     let asked = super::asked(client, wanted);
     // `sizing` has the sender of the sizes, so that the thread ends with it.
     let work = || read_all(data, source, partial, sizing, watch, asked, progress);
@@ -190,7 +206,12 @@ fn read_all(
                 moved += count as u64;
                 if let Some(said) = source.size.filter(|said| kept + moved > *said) {
                     let arrived = Bytes::new(kept + moved);
-                    return Err(FtpError::Size { server: watch.server().to_owned(), said: Bytes::new(said), arrived, is_more: true });
+                    return Err(FtpError::Size {
+                        server: watch.server().to_owned(),
+                        said: Bytes::new(said),
+                        arrived,
+                        is_more: true,
+                    });
                 }
                 let began = Instant::now();
                 partial.write(&buffer[..count])?;
@@ -212,11 +233,18 @@ fn read_all(
 }
 
 /// Hears whether the server calls the transfer complete.
-pub(super) fn finish(client: &mut Client<'_>, name: &str, stream: Stream, told: &Told) -> Result<(), FtpError> {
+pub(super) fn finish(
+    client: &mut Client<'_>,
+    name: &str,
+    stream: Stream,
+    told: &Told,
+) -> Result<(), FtpError> {
     let has_completed = told.has_completed;
     client.session.run(name, PATIENCE, |_| match stream.finish() {
         // The transfer's reply came in place of the last command's, whose reply this is.
-        Err(suppaftp::FtpError::UnexpectedResponse(Response { status: Status::CommandOk, .. })) if has_completed => {
+        Err(suppaftp::FtpError::UnexpectedResponse(Response { status: Status::CommandOk, .. }))
+            if has_completed =>
+        {
             Ok(())
         }
         other => other,

@@ -148,7 +148,8 @@ impl<'a> Client<'a> {
         let help = self
             .session
             .ask("SITE HELP", |ftp| ftp.custom_command("SITE HELP", &[Status::Help, Status::CommandOk]))?;
-        let help = help.map_or_else(|_| String::new(), |reply| String::from_utf8_lossy(&reply.body).into_owned());
+        let help =
+            help.map_or_else(|_| String::new(), |reply| String::from_utf8_lossy(&reply.body).into_owned());
         self.command = BufferCommand::offered(&features, &help, direction == Direction::Get);
         self.server_buffer = ServerBuffer::NotOffered;
         Ok(())
@@ -185,7 +186,8 @@ impl<'a> Client<'a> {
             Tuning::Fixed(bytes) => return self.size(bytes),
             Tuning::Auto => self.path = measure(self)?,
             Tuning::Known => {
-                let (local, peer) = (self.session.local.ip().to_canonical(), self.session.peer.ip().to_canonical());
+                let (local, peer) =
+                    (self.session.local.ip().to_canonical(), self.session.peer.ip().to_canonical());
                 let (from, to) = match wanted.direction {
                     Direction::Get => (peer, local),
                     Direction::Put => (local, peer),

@@ -36,11 +36,28 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// A connection that begins now.
-    pub fn new(data: &'a TcpStream, receives: bool, server: &'a str, stop: Stop<'a>, total: Option<u64>) -> Self {
+    pub fn new(
+        data: &'a TcpStream,
+        receives: bool,
+        server: &'a str,
+        stop: Stop<'a>,
+        total: Option<u64>,
+    ) -> Self {
         let (now, info) = (Instant::now(), tcp_info(data));
         let before = (now, info, Spent::default(), 0);
         let shares = Shares::default();
-        Self { data, receives, server, stop, total, before, last_moved: (now, 0), spent: Spent::default(), shares, unknown_ns: 0 }
+        Self {
+            data,
+            receives,
+            server,
+            stop,
+            total,
+            before,
+            last_moved: (now, 0),
+            spent: Spent::default(),
+            shares,
+            unknown_ns: 0,
+        }
     }
 
     /// The server's name.
@@ -96,7 +113,8 @@ impl<'a> Watch<'a> {
         let all = known.chain([(None, self.unknown_ns)]);
         let whole: u128 = all.clone().map(|(_, ns)| u128::from(ns)).sum();
         let share = |ns: u64| (u128::from(ns) * 1000).checked_div(whole).map_or(0, |share| share as u32);
-        let mut shares: Vec<_> = all.map(|(bound, ns)| (bound, share(ns))).filter(|(_, share)| *share > 0).collect();
+        let mut shares: Vec<_> =
+            all.map(|(bound, ns)| (bound, share(ns))).filter(|(_, share)| *share > 0).collect();
         shares.sort_by_key(|(_, share)| std::cmp::Reverse(*share));
         shares
     }
@@ -124,7 +142,12 @@ pub fn is_passing(error: &io::Error) -> bool {
 }
 
 /// Waits until the server has acknowledged all that was written.
-pub fn drain(watch: &mut Watch<'_>, kept: u64, sent: u64, progress: &mut dyn FnMut(Progress)) -> Result<(), FtpError> {
+pub fn drain(
+    watch: &mut Watch<'_>,
+    kept: u64,
+    sent: u64,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), FtpError> {
     loop {
         let info = tcp_info(watch.data);
         if info.unacked == 0 && info.notsent_bytes == 0 {

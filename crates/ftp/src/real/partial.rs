@@ -1,7 +1,9 @@
 //! The local file that a `get` writes: under another name until it is whole.
 
 use crate::error::FtpError;
-use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat_with, statat};
+use rustix::fs::{
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat_with, statat,
+};
 use slowpath_files::{Existing, OutputError, check_output};
 use std::ffi::OsString;
 use std::fs::File;
@@ -40,7 +42,8 @@ impl Partial {
         if !about.is_file() {
             return Err(FtpError::file(&partial)(io::Error::other("is no regular file; remove it")));
         }
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| FtpError::Busy(path.to_owned()))?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| FtpError::Busy(path.to_owned()))?;
         if version.is_none() {
             file.set_len(0).map_err(FtpError::file(&partial))?;
         }

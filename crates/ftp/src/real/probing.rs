@@ -17,8 +17,6 @@ use std::time::{Duration, Instant};
 
 /// The buffers while it measures. Slow start is not to reach them.
 const BUFFER: u64 = 8 << 20;
-/// A burst of this length shows the rate of 10 Gbit/s within a few percent, as it takes 1.6 ms there.
-const ENOUGH: u64 = 2 << 20;
 /// No more than this is moved, and no file is measured with that is smaller: it would take as long as the transfer.
 pub const MOST: u64 = 8 << 20;
 /// Slow start from 10 segments has moved 7 MB after so many RTTs.
@@ -53,7 +51,7 @@ impl Client<'_> {
         attend(data)?;
         let (mut bursts, mut moved, until) = (Bursts::new(rtt), 0, end(rtt));
         let mut buffer = vec![0; 1 << 20];
-        while moved < MOST && bursts.longest() < ENOUGH && Instant::now() < until {
+        while moved < MOST && Instant::now() < until {
             match data.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => moved += count as u64,
@@ -102,7 +100,7 @@ impl Client<'_> {
     fn upload(&self, mut data: &TcpStream, content: &[u8], rtt: Duration) -> Result<Bursts, FtpError> {
         data.set_nonblocking(true).map_err(FtpError::system("write without waiting"))?;
         let (mut bursts, mut left, until) = (Bursts::new(rtt), content, end(rtt));
-        while bursts.longest() < ENOUGH && Instant::now() < until {
+        while Instant::now() < until {
             if !left.is_empty() {
                 match data.write(left) {
                     Ok(count) => left = &left[count..],

@@ -70,7 +70,7 @@ pub fn put(
     let server = client.session.server().to_owned();
     let watch = Watch::new(data, false, &server, client.stop, Some(about.len()));
     let (sender, sizes) = mpsc::channel();
-    let sizing = (wanted.tuning == Tuning::Drs).then(|| Sizing::new(false, sender));
+    let sizing = (wanted.tuning == Tuning::Drs).then(|| Sizing::new(data, false, sender));
     let asked = super::asked(client, wanted);
     let work = || write_all(data, &mut file, wanted, kept, sizing, watch, asked, progress);
     let (moved, told) = client.while_telling(sizes, work)?;

@@ -175,7 +175,9 @@ fn refused(server: &str, command: &str, reply: &Response) -> FtpError {
         Status::NotLoggedIn => {
             "; name the user in the URL, and the password in ~/.netrc or SLOWPATH_FTP_PASSWORD"
         }
-        Status::FileUnavailable => "; check the path, which begins at the folder of the login, and its permissions",
+        Status::FileUnavailable => {
+            "; check the path, which begins at the folder of the login, and its permissions"
+        }
         Status::CannotOpenDataConnection => "; try passive mode without --active, or --active",
         Status::NotAvailable => "; the server takes no more connections now, try later",
         Status::ExceededStorage => "; the server's disk or quota is full",
@@ -221,7 +223,6 @@ pub struct Within(FtpError);
 pub fn within(error: FtpError) -> suppaftp::FtpError {
     suppaftp::FtpError::ConnectionError(io::Error::other(Within(error)))
 }
-
 
 /// The data connection of a client. suppaftp does not export the parameter of [`FtpStream`].
 pub type Stream = <FtpStream as Client>::Transfer;

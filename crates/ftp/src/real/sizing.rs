@@ -1,12 +1,13 @@
 //! Dynamic Right-Sizing: what moves in an RTT, and the thread that tells the server meanwhile.
 
 use super::Client;
+use super::data::size_of;
 use super::session::PATIENCE;
 use crate::error::FtpError;
 use crate::offers::BufferCommand;
 use crate::report::ServerBuffer;
 use slowpath_copy::drs::Sizer;
-use slowpath_copy::real::sockets::{now, receive_buffer, send_buffer, tcp_info};
+use slowpath_copy::real::sockets::{now, receive_buffer, send_buffer, tcp_info, window_up_to};
 use slowpath_model::Bytes;
 use std::net::{Shutdown, TcpStream};
 use std::sync::mpsc::{Receiver, Sender};
@@ -24,8 +25,10 @@ pub struct Sizing {
 
 impl Sizing {
     /// A connection that begins now; `tell` gets each size for the server.
-    pub fn new(receives: bool, tell: Sender<u64>) -> Self {
-        Self { sizer: Sizer::new(now()), receives, tell, asked: None }
+    pub fn new(data: &TcpStream, receives: bool, tell: Sender<u64>) -> Self {
+        // Half of a buffer holds data (`tcp_win_from_space`, with a `scaling_ratio` of one half).
+        let window = size_of(data, receives).get() / 2;
+        Self { sizer: Sizer::with_window(now(), window), receives, tell, asked: None }
     }
 
     /// To be called often: has the buffer grow when an RTT has passed in which more moved than before.
@@ -34,9 +37,12 @@ impl Sizing {
         let (moved, measured) =
             if self.receives { (info.bytes_received, info.rcv_rtt) } else { (info.bytes_acked, info.rtt) };
         let rtt = if info.min_rtt > 0 && info.min_rtt < u32::MAX { info.min_rtt } else { measured };
-        let Some(bytes) = self.sizer.arrived(moved, Duration::from_micros(u64::from(rtt)), now()) else { return };
+        let Some(bytes) = self.sizer.arrived(moved, Duration::from_micros(u64::from(rtt)), now()) else {
+            return;
+        };
         if self.receives {
             receive_buffer(data, bytes);
+            window_up_to(data, bytes);
         } else {
             send_buffer(data, bytes);
         }

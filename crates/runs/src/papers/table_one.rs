@@ -78,15 +78,26 @@ pub const fn is_here(technique: Technique) -> bool {
     !matches!(technique, Technique::Linux24 | Technique::Drs)
 }
 
-/// Runs each technique `runs` times, in turn, so that what else the machine does meets all of them. `done` is called after each
+/// How many transfers [`measure`] makes of all techniques.
+pub fn count(runs: u32) -> usize {
+    Technique::ALL.into_iter().filter(|technique| is_here(*technique)).count() * runs as usize
+}
+
+/// Runs each of these techniques `runs` times, in turn, so that what else the machine does meets all of them. `done` is called after each
 /// run. This process must have the lab's privilege.
 ///
 /// # Errors
 /// If the lab cannot run here, a transfer fails, or a stop is requested.
-pub fn measure(path: &Path, runs: u32, stop: &AtomicBool, done: &dyn Fn()) -> Result<Measured, TableError> {
+pub fn measure(
+    techniques: &[Technique],
+    path: &Path,
+    runs: u32,
+    stop: &AtomicBool,
+    done: &dyn Fn(),
+) -> Result<Measured, TableError> {
     signals::clean_up_when_ended()?;
     let mut measured: Measured =
-        Technique::ALL.into_iter().map(|technique| (technique, is_here(technique).then(Vec::new))).collect();
+        techniques.iter().map(|technique| (*technique, is_here(*technique).then(Vec::new))).collect();
     for run in 0..runs {
         for (technique, runs) in &mut measured {
             let Some(runs) = runs else { continue };
@@ -155,6 +166,8 @@ fn transfer_by(technique: Technique, path: &Path, seed: u64, stop: &AtomicBool) 
     let mut settings = Settings::plain();
     settings.offload = Offload::SuperPackets;
     [settings.sender_sysctls, settings.receiver_sysctls] = sysctls(technique, path);
+    // Whatever this machine's default is. By the route, as a namespace may not take any for its default.
+    settings.sender_route = Some("congctl cubic".to_owned());
     let (namespaces, _) = testbed::build(&settings)?;
     let queue = path.rate.amount_in((path.delay / 2).max(LEAST_QUEUE));
     let link = LinkConfig { rate: path.rate, queue: QueueLimit::Bytes(queue), stalls: vec![] };
@@ -187,11 +200,18 @@ fn fetch(
 ) -> Result<Report, TableError> {
     let scratch = Scratch::create()?;
     let at = SocketAddr::new(testbed::address(Family::V4, Host::Sender), PORT);
-    let server = namespaces.inside(At::Sender, || Ok(Server::bind(at, amount)))?.map_err(TableError::Server)?;
+    let server =
+        namespaces.inside(At::Sender, || Ok(Server::bind(at, amount)))?.map_err(TableError::Server)?;
     let known = PathValues { rtt: path.delay, rate: path.rate, basis: Basis::Store };
     let wanted = Wanted {
         direction: Direction::Get,
-        place: Place { user: None, password: None, host: at.ip().to_string(), port: PORT, path: "file".into() },
+        place: Place {
+            user: None,
+            password: None,
+            host: at.ip().to_string(),
+            port: PORT,
+            path: "file".into(),
+        },
         file: scratch.file("file"),
         existing: Existing::Keep,
         login: Login { user: "anonymous".into(), password: Secret::default() },
