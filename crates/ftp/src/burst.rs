@@ -78,7 +78,7 @@ impl Bursts {
         }
         stretch.to = look;
         stretch.looks += 1;
-        if stretch.bytes() >= STRETCH {
+        if stretch.bytes() >= STRETCH && stretch.looks >= LEAST_LOOKS {
             self.fastest = self.fastest.max(stretch.rate());
             *stretch = Stretch::at(look);
         } else if self.longest.is_none_or(|longest| stretch.bytes() > longest.bytes()) {

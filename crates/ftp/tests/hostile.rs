@@ -17,7 +17,12 @@ use tempfile::TempDir;
 
 const ANY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 0);
 
-fn get(at: SocketAddr, file: &Path, tuning: Tuning, stop: &(dyn Fn() -> bool + Sync)) -> Result<Report, FtpError> {
+fn get(
+    at: SocketAddr,
+    file: &Path,
+    tuning: Tuning,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Report, FtpError> {
     let wanted = Wanted {
         direction: Direction::Get,
         place: place(&format!("ftp://{at}/file")).expect("a URL"),
@@ -33,7 +38,11 @@ fn get(at: SocketAddr, file: &Path, tuning: Tuning, stop: &(dyn Fn() -> bool + S
 
 /// A server that answers each command that begins with a word by a text; others by 200. `None` answers with a data
 /// connection, over which it sends so many bytes.
-fn scripted(greeting: &'static str, answers: &'static [(&'static str, &'static str)], data: usize) -> SocketAddr {
+fn scripted(
+    greeting: &'static str,
+    answers: &'static [(&'static str, &'static str)],
+    data: usize,
+) -> SocketAddr {
     let listener = TcpListener::bind(ANY).expect("a port");
     let at = listener.local_addr().expect("its address");
     std::thread::spawn(move || {
@@ -86,10 +95,22 @@ fn errors_name_server_command_reply_and_fix() {
     for (greeting, answers, needed) in [
         ("HTTP/1.1 400 Bad Request\r\n", &[][..], "connect: the answer is not FTP"),
         ("421 full\r\n", &[], "\"421 full\"; the server takes no more connections"),
-        ("220 hi\r\n", &[("PASS", "530 wrong\r\n")], "USER, PASS: the server answered \"530 wrong\"; name the user"),
-        ("220 hi\r\n", &[("RETR", "550 none\r\n")], "RETR file: the server answered \"550 none\"; check the path"),
+        (
+            "220 hi\r\n",
+            &[("PASS", "530 wrong\r\n")],
+            "USER, PASS: the server answered \"530 wrong\"; name the user",
+        ),
+        (
+            "220 hi\r\n",
+            &[("RETR", "550 none\r\n")],
+            "RETR file: the server answered \"550 none\"; check the path",
+        ),
         ("220 hi\r\n", &[("TYPE", "\x1b[2J\r\n")], "TYPE I: the answer is not FTP"),
-        ("220 hi\r\n", &[("EPSV", "502 no\r\n"), ("PASV", "227 (198,51,100,7,1,2)\r\n")], "names 198.51.100.7:258"),
+        (
+            "220 hi\r\n",
+            &[("EPSV", "502 no\r\n"), ("PASV", "227 (198,51,100,7,1,2)\r\n")],
+            "names 198.51.100.7:258",
+        ),
         ("220 hi\r\n", &[("EPSV", "502 no\r\n"), ("PASV", "227 (999,0,0,1,1,2)\r\n")], "RETR file"),
         ("220 hi\r\n", &[("EPSV", "229 (|||1|)\r\n")], "no data connection to port 1"),
     ] {
@@ -157,7 +178,10 @@ fn served(tuning: Tuning, amount: u64) -> Report {
 #[test]
 fn server_that_offers_it_is_told_its_buffer() {
     let report = served(Tuning::Fixed(100_000), 4 << 20);
-    assert!(matches!(report.server, ServerBuffer::Set { command: "SBUF", bytes } if bytes.get() == 100_000), "{report:?}");
+    assert!(
+        matches!(report.server, ServerBuffer::Set { command: "SBUF", bytes } if bytes.get() == 100_000),
+        "{report:?}"
+    );
     assert_eq!(report.own.has.get(), 200_000, "the kernel doubles it");
     assert_eq!(served(Tuning::Kernel, 4 << 20).server, ServerBuffer::Unasked);
     let measured = served(Tuning::Auto, 64 << 20);

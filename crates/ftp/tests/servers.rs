@@ -12,14 +12,14 @@ use slowpath_lab::settings::{Family, Settings};
 use slowpath_lab::{testbed, wire};
 use std::fs::{self, Permissions};
 use std::net::TcpStream;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// Larger than what Auto-ncFTP measures with.
 const LONG: usize = 12 << 20;
-/// The user that servers write as.
+/// The user that pure-ftpd writes as.
 const NOBODY: u32 = 65_534;
 
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl Server {
                 let text = format!(
                     "{listen}\nanonymous_enable=YES\nlocal_enable=NO\nanon_root={shown}\nwrite_enable=YES\n\
                      anon_upload_enable=YES\nanon_other_write_enable=YES\nanon_umask=022\nno_anon_password=YES\n\
-                     allow_writeable_chroot=YES\nsecure_chroot_dir={}\nftp_username=nobody\nseccomp_sandbox=NO\n\
+                     allow_writeable_chroot=YES\nsecure_chroot_dir={}\nftp_username=daemon\nseccomp_sandbox=NO\n\
                      background=NO\nconnect_from_port_20=NO\n",
                     empty.display()
                 );
@@ -59,7 +59,7 @@ impl Server {
                 command.arg(&configuration);
             }
             Self::Proftpd => {
-                let modules = self.program().join("../../lib/proftpd");
+                let modules = self.program().with_file_name("../lib/proftpd");
                 let text = format!(
                     "ServerType standalone\nPort 21\nUser nobody\nGroup nogroup\nUseReverseDNS off\nUseIPv6 on\n\
                      ModulePath {}\nScoreboardFile {}\nPidFile {}\nRequireValidShell off\nAllowStoreRestart on\n\
@@ -74,7 +74,7 @@ impl Server {
             }
             Self::PureFtpd => {
                 let (users, database) = (folder.join("users"), folder.join("users.pdb"));
-                let tool = self.program().join("../../bin/pure-pw");
+                let tool = self.program().with_file_name("../bin/pure-pw");
                 let line = format!(
                     "printf 'secret\\nsecret\\n' | {0} useradd test -f {1} -u {NOBODY} -g {NOBODY} -d {shown} && {0} mkdb {2} -f {1}",
                     tool.display(),
@@ -134,7 +134,8 @@ impl Hosts {
         }
         // The folder for temporary files is this user's alone.
         fs::set_permissions(folder.parent().expect("one"), Permissions::from_mode(0o755)).expect("its mode");
-        chown(folder.join("root/pub"), Some(NOBODY), Some(NOBODY)).expect("as root");
+        // Each server writes as a user of its own.
+        fs::set_permissions(folder.join("root/pub"), Permissions::from_mode(0o777)).expect("its mode");
         fs::write(folder.join("root/pub/long"), contents(LONG)).expect("a file");
         let at = hosts.receiver.to_string();
         let child = server.command(&namespaces, &folder, &at).spawn().expect("it starts");
@@ -146,7 +147,9 @@ impl Hosts {
     fn wait(&self) {
         let to = (self.at.parse::<std::net::IpAddr>().expect("an address"), 21).into();
         for _ in 0..100 {
-            let connected = self.namespaces.inside(At::Sender, || Ok(TcpStream::connect_timeout(&to, Duration::from_secs(1))));
+            let connected = self
+                .namespaces
+                .inside(At::Sender, || Ok(TcpStream::connect_timeout(&to, Duration::from_secs(1))));
             if connected.expect("a thread").is_ok() {
                 return;
             }
@@ -159,7 +162,14 @@ impl Hosts {
         self.scratch.file("server").join("root/pub").join(name)
     }
 
-    fn transfer(&self, direction: Direction, here: &str, there: &str, tuning: Tuning, active: bool) -> Result<Report, FtpError> {
+    fn transfer(
+        &self,
+        direction: Direction,
+        here: &str,
+        there: &str,
+        tuning: Tuning,
+        active: bool,
+    ) -> Result<Report, FtpError> {
         let host = if self.at.contains(':') { format!("[{}]", self.at) } else { self.at.clone() };
         let wanted = Wanted {
             direction,
@@ -179,14 +189,22 @@ impl Hosts {
     fn serve_everything(&self) {
         let whole = contents(LONG);
         fs::write(self.scratch.file("source"), &whole).expect("a file");
-        for (n, tuning) in [Tuning::Kernel, Tuning::Auto, Tuning::Drs, Tuning::Fixed(1 << 20)].into_iter().enumerate() {
+        for (n, tuning) in
+            [Tuning::Kernel, Tuning::Auto, Tuning::Drs, Tuning::Fixed(1 << 20)].into_iter().enumerate()
+        {
             for active in [false, true] {
                 let (here, there) = (format!("got-{n}-{active}"), format!("put-{n}-{active}"));
-                let report = self.transfer(Direction::Get, &here, "long", tuning, active).expect("it is fetched");
+                let report =
+                    self.transfer(Direction::Get, &here, "long", tuning, active).expect("it is fetched");
                 assert!(fs::read(self.scratch.file(&here)).expect("the file") == whole, "{tuning:?}");
                 assert_eq!(report.amount.get(), LONG as u64);
-                assert!(matches!(report.server, ServerBuffer::Unasked | ServerBuffer::NotOffered), "{report:?}");
-                let report = self.transfer(Direction::Put, "source", &there, tuning, active).expect("it is stored");
+                assert!(
+                    matches!(report.server, ServerBuffer::Unasked | ServerBuffer::NotOffered),
+                    "{report:?}"
+                );
+                let stored =
+                    self.transfer(Direction::Put, "source", &there, tuning, active).expect("it is stored");
+                assert_eq!(stored.direction, Direction::Put);
                 assert!(fs::read(self.there(&there)).expect("the file") == whole, "{tuning:?}");
             }
         }
@@ -194,7 +212,10 @@ impl Hosts {
         assert!(matches!(again, Err(FtpError::Exists(_))), "{again:?}");
         let missing = self.transfer(Direction::Get, "none", "none", Tuning::Kernel, false);
         let text = missing.expect_err("there is none").to_string();
-        assert!(text.contains("RETR pub/none") && text.contains("550") && text.contains("check the path"), "{text}");
+        assert!(
+            text.contains("RETR pub/none") && text.contains("550") && text.contains("check the path"),
+            "{text}"
+        );
         assert!(!self.scratch.file("none").exists());
     }
 
@@ -211,7 +232,8 @@ impl Hosts {
         let time = String::from_utf8(out.stdout).expect("text");
         let partial = format!(".slowpath-partial-again-{LONG}-{}", time.trim());
         fs::write(self.scratch.file(&partial), &whole[..half]).expect("a file");
-        let report = self.transfer(Direction::Get, "again", "long", Tuning::Kernel, false).expect("it is fetched");
+        let report =
+            self.transfer(Direction::Get, "again", "long", Tuning::Kernel, false).expect("it is fetched");
         assert!(fs::read(self.scratch.file("again")).expect("the file") == whole);
         assert_eq!(report.moved.get(), (LONG - half) as u64);
         assert!(!self.scratch.file(&partial).exists());

@@ -63,7 +63,10 @@ fn json_has_who_sized_the_buffers() {
     assert_eq!((code, &document["schema"]), (0, &"slowpath/ftp/1".into()));
     assert_eq!(document["bytes"], AMOUNT);
     assert_eq!((&document["tuning"], &document["server_buffer"]), (&"fixed".into(), &"set".into()));
-    assert_eq!((&document["asked_buffer_bytes"], &document["buffer_bytes"]), (&65_536.into(), &131_072.into()));
+    assert_eq!(
+        (&document["asked_buffer_bytes"], &document["buffer_bytes"]),
+        (&65_536.into(), &131_072.into())
+    );
 }
 
 #[test]

@@ -50,7 +50,8 @@ impl Client<'_> {
         super::data::give(&data, &self.next);
         attend(data)?;
         let (mut bursts, mut moved, until) = (Bursts::new(rtt), 0, end(rtt));
-        let mut buffer = vec![0; 1 << 20];
+        // Small, so that a burst takes many reads.
+        let mut buffer = vec![0; 64 << 10];
         while moved < MOST && Instant::now() < until {
             match data.read(&mut buffer) {
                 Ok(0) => break,
