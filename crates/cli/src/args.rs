@@ -112,8 +112,8 @@ pub fn refuse(error: &clap::Error) -> ! {
     // What is said quotes arguments as they are. Without styles, all of it can be escaped.
     let plain = Cli::command().styles(Styles::plain()).try_get_matches().err();
     let text = plain.as_ref().unwrap_or(error).render().ansi().to_string();
-    let text =
-        env::args_os().fold(text, |text, argument| without_breaks_of(&text, &argument.to_string_lossy()));
+    let text = env::args_os()
+        .fold(text, |text, argument| shown::without_breaks_of(&text, &argument.to_string_lossy()));
     // Where nobody reads it, there is nobody to tell.
     let _ = if error.use_stderr() {
         console::stderr().write_all(text.as_bytes()).map_err(anyhow::Error::from)

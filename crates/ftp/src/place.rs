@@ -55,7 +55,7 @@ pub fn place(text: &str) -> Result<Place, NoPlace> {
     let (login, address) =
         authority.rsplit_once('@').map_or((None, authority), |(login, at)| (Some(login), at));
     let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
-        Some((user, _)) if user.is_empty() => (None, None),
+        Some(("", _)) => (None, None),
         Some((user, "")) => (Some(decoded(user)?), None),
         Some((user, password)) => (Some(decoded(user)?), Some(Secret::new(decoded(password)?))),
         None => (None, None),

@@ -33,7 +33,7 @@ fn file_is_fetched_and_what_exists_is_kept() {
     let (code, out, err) = with_server(&folder, &["get", "ftp://AT/pub/file", "here"]);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(flat(&out).starts_with("Transferred 3 MiB to here in "), "{out}");
-    assert!(flat(&out).contains("Its receive buffer was sized by this host's kernel"), "{out}");
+    assert!(flat(&out).contains("This host's receive buffer was sized by its kernel"), "{out}");
     assert_eq!(fs::metadata(folder.path("here")).expect("the file").len(), AMOUNT);
     let (code, out, err) = with_server(&folder, &["get", "ftp://AT/pub/file", "here"]);
     assert_eq!((code, out.as_str()), (2, ""));

@@ -109,6 +109,7 @@ struct Client<'a> {
     command: Option<BufferCommand>,
     server_buffer: ServerBuffer,
     path: Option<PathValues>,
+    active: bool,
     began: Instant,
     stop: Stop<'a>,
 }
@@ -133,6 +134,7 @@ impl<'a> Client<'a> {
             command: None,
             server_buffer: ServerBuffer::Unasked,
             path: None,
+            active: wanted.active,
             began,
             stop,
         };
@@ -218,7 +220,7 @@ impl<'a> Client<'a> {
             refused.status,
             Status::BadCommand | Status::BadArguments | Status::NotImplemented | Status::Unknown
         );
-        if !is_unknown || self.session.peer.is_ipv6() {
+        if !is_unknown || self.active || self.session.peer.is_ipv6() {
             return Err(self.session.refused(name, &refused));
         }
         self.session.ftp.set_mode(Mode::Passive);

@@ -86,7 +86,7 @@ fn own_buffer(report: &Report) -> String {
     let name = if report.direction == Direction::Get { "receive" } else { "send" };
     let has = report.own.has;
     match report.own.asked {
-        None => format!("Its {name} buffer was sized by this host's kernel: {has} at the end."),
+        None => format!("This host's {name} buffer was sized by its kernel: {has} at the end."),
         Some(asked) => {
             // The kernel doubles what it is given (socket(7)).
             let limit = if name == "receive" { "net.core.rmem_max" } else { "net.core.wmem_max" };
@@ -95,7 +95,7 @@ fn own_buffer(report: &Report) -> String {
                 false => String::new(),
             };
             format!(
-                "Its {name} buffer was set by slowpath: {asked} asked for, {has} with the kernel's own part.{less}"
+                "This host's {name} buffer was set by slowpath: {asked} asked for, {has} with the kernel's own part.{less}"
             )
         }
     }
