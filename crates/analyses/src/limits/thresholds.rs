@@ -410,22 +410,21 @@ pub const LEAST_RATE_NS: i64 = 1_000_000;
 /// A rate over no more than this many segments is a burst.
 pub const LEAST_RATE_SEGMENTS: i64 = 4;
 
-/// Losses needed to make equal rates an unlikely coincidence; the first is slow start's, and not counted (Flach et al.,
-/// SIGCOMM 2016).
-pub const POLICER_LOSSES: usize = 4;
-
 /// Intervals between losses needed to tell whether their rates are the same.
 pub const POLICER_CYCLES: usize = 3;
 
-/// How similar the rates between losses are: mean deviation by mean. On labelled captures policers have up to 0.04,
-/// random loss 0.15 and more, scripted loss 0.08 and more.
+/// How similar the rates between losses are: mean deviation by mean. Policers have up to 0.05, random losses 0.06 and more.
 pub const POLICER_CYCLE_SPREAD: f64 = 0.06;
 
 /// From this part of the losses, what was in flight before each arrived with a pause, so that the link had room.
 pub const POLICER_PAUSED: f64 = 0.75;
 
-/// Intervals between losses needed for that: a radio link leaves pauses too.
-pub const POLICER_PAUSED_CYCLES: usize = 8;
+/// Intervals between losses needed if nothing else shows that the link has room, or that it is full: a radio link leaves pauses
+/// too, and its rate varies.
+pub const POLICER_ROOM_CYCLES: usize = 5;
+
+/// Losses less than this many RTTs apart are of one flight, and of its repair.
+pub const POLICER_ONE_FLIGHT: (i64, i64) = (7, 2);
 
 /// Of fewer intervals, the rates are the same by chance more often, and must be more similar: by the square root of how many.
 pub const POLICER_MANY_CYCLES: f64 = 12.0;
@@ -433,13 +432,6 @@ pub const POLICER_MANY_CYCLES: f64 = 12.0;
 /// The peak rate exceeds that rate by this factor at least: 1.2 and more measured at policers, up to 1.11 on full
 /// links.
 pub const POLICER_ABOVE_RATE: f64 = 1.15;
-
-/// How similar the amounts in flight before a policer's losses are: standard deviation by mean. On labelled captures
-/// policers have up to 0.061, scripted and random loss 0.118 and more.
-pub const POLICER_SPREAD: f64 = 0.085;
-
-/// The amount in flight before a policer's losses is above the flow's mean by this factor at least.
-pub const POLICER_ABOVE_MEAN: f64 = 1.05;
 
 /// With a queue for more than a fifth of the flow's life, a full queue explains the losses, not a policer.
 pub const POLICER_QUEUED_PART: i64 = 5;

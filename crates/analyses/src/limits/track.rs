@@ -16,7 +16,7 @@ pub use finished::Finished;
 
 use super::answer::Answer;
 use super::bunches::{Bunches, New};
-use super::episodes::Episodes;
+use super::episodes::{Arrived, Episodes, Loss};
 use super::other_scale::OtherScale;
 use super::pace::{FromAfar, Reactions};
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
@@ -119,6 +119,8 @@ pub struct Track {
     dated_silence: i64,
     /// Since when the sender knows of a hole, by SACK.
     missing_since: Option<Instant>,
+    /// What had arrived before that hole showed, if it is the lowest.
+    before_hole: Option<Arrived>,
     /// The last new segment was a full one that ended a program's write, by its push flag.
     pushed: bool,
     /// The largest window so far.
@@ -199,6 +201,7 @@ impl Track {
             unstamped: Unstamped::default(),
             dated_silence: 0,
             missing_since: None,
+            before_hole: None,
             pushed: false,
             window_most: 0,
             least: 1,
@@ -429,6 +432,7 @@ impl Track {
             // sender: there was nothing to send. What this answer makes of it does not count for the past.
             self.was_dry();
         }
+        self.note_hole(at, answer);
         self.unanswered += answer.delivered;
         if answer.delivered > 0 {
             self.acks_unanswered += 1;
@@ -454,7 +458,6 @@ impl Track {
         if answer.scale != self.known.scale {
             self.rescaled = Some(at);
         }
-        self.missing_since = if answer.sacked > 0 { self.missing_since.or(Some(at)) } else { None };
         self.known = Known {
             una: answer.una.max(self.known.una),
             edge,
@@ -497,6 +500,23 @@ impl Track {
             } else {
                 self.round_end = self.nxt;
             }
+        }
+    }
+
+    /// What has arrived, to the sender's knowledge.
+    fn arrived(&self) -> Arrived {
+        Arrived { at: self.learnt, bytes: self.known.una.0 + self.known.sacked }
+    }
+
+    /// The sender learns by SACK that something is missing, or that nothing is any more.
+    #[inline]
+    fn note_hole(&mut self, at: Instant, answer: &Answer) {
+        if answer.sacked == 0 {
+            (self.missing_since, self.before_hole) = (None, None);
+        } else if self.missing_since.is_none() {
+            (self.missing_since, self.before_hole) = (Some(at), Some(self.arrived()));
+        } else if answer.una > self.known.una {
+            self.before_hole = None;
         }
     }
 
@@ -639,9 +659,10 @@ impl Track {
         if self.known.taken_back > 0 {
             self.episodes.taken_back();
         }
+        let after = if self.missing_since.is_some() { self.before_hole } else { Some(self.arrived()) };
         let since = since.map_or(silent_since, |since| since.min(silent_since));
-        let dry = self.ended_short && near.is_here();
-        self.episodes.on_retransmission(at, since, segment, placed, [timeout, dry], self.nxt);
+        let loss = Loss { since, after, timeout, dry: self.ended_short && near.is_here() };
+        self.episodes.on_retransmission(at, segment, placed, &loss, self.nxt);
     }
 
     /// Retransmissions of the last episode turned out to be spurious.
