@@ -51,19 +51,12 @@ pub fn one_rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview)
     let paused = paused as f64 >= thresholds::POLICER_PAUSED * cycles.len() as f64;
     let many = cycles.len() >= thresholds::POLICER_ROOM_CYCLES;
     let has_room = paused && (many || exceeded) || many && above(fastest_at_first(stretches, overview));
-    if has_room {
-        Some(OneRate::Policer(rate))
-    } else {
-        (many && !exceeded).then_some(OneRate::Link(rate))
-    }
+    if has_room { Some(OneRate::Policer(rate)) } else { (many && !exceeded).then_some(OneRate::Link(rate)) }
 }
 
 /// Whether time with this cause may have been spent at a policer, or on a full link: losses were repaired in it.
 pub const fn may_be_one(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout
-    )
+    matches!(cause, Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout)
 }
 
 /// Names the policer of `policed` bit/s where it held the sender.
