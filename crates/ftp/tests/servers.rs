@@ -83,7 +83,8 @@ impl Server {
                 );
                 let made = Command::new("sh").args(["-c", &line]).output().expect("sh");
                 assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-                command.args(["-E", "-u", "1", "-S", &format!("{at},21")]);
+                // No names are looked up: there is no resolver.
+                command.args(["-E", "-H", "-u", "1", "-S", &format!("{at},21")]);
                 command.arg("-l").arg(format!("puredb:{}", database.display()));
             }
         }

@@ -77,7 +77,10 @@ fn table_one_is_measured_on_this_kernel() {
     let path = ["compare-tunings", "--lab", "--rate", "20Mbit/s", "--rtt", "40ms", "--amount", "2MB"];
     let (code, out, err) = outcome(&run(&folder, &path));
     assert_eq!((code, err.as_str()), (0, ""));
-    assert!(out.starts_with("weigle's table I, on 20 Mbit/s with an RTT of 40 ms, 1.91 MiB by FTP."), "{out}");
+    assert!(
+        out.starts_with("weigle's table I, on 20 Mbit/s with an RTT of 40 ms, 1.91 MiB by FTP."),
+        "{out}"
+    );
     for name in NAMES {
         let rows: Vec<&str> = out.lines().filter(|line| line.starts_with(name)).collect();
         let is_here = !matches!(name, "Linux 2.4" | "DRS");
