@@ -9,6 +9,7 @@ use crate::doctor::Doctor;
 use crate::drill::Drill;
 use crate::explain::Explain;
 use crate::flows::Flows;
+use crate::ftp::Ftp;
 use crate::kernels::Kernels;
 use crate::lab::Lab;
 use crate::man::Manual;
@@ -25,6 +26,7 @@ use crate::tunings::CompareTunings;
 use clap::builder::Styles;
 use clap::{CommandFactory, Parser, Subcommand};
 use slowpath_model::shown;
+use slowpath_views::help;
 use std::ffi::OsString;
 use std::io::Write;
 use std::{env, process};
@@ -35,8 +37,8 @@ use std::{env, process};
     name = "slowpath",
     version,
     about = "Where does a TCP transfer lose its time, and what would give it back?",
-    long_about = LONG_ABOUT,
-    after_long_help = AFTER_HELP,
+    long_about = help::LONG_ABOUT,
+    after_long_help = help::AFTER_HELP,
     max_term_width = 100
 )]
 pub struct Cli {
@@ -45,25 +47,6 @@ pub struct Cli {
     #[command(flatten)]
     pub output: Output,
 }
-
-const LONG_ABOUT: &str = "\
-Where does a TCP transfer lose its time, and what would give it back?
-
-slowpath reads a capture of a transfer (pcap or pcapng from tcpdump or Wireshark, also gzip or zstd) and shows what \
-limited each flow at each moment: the application, a socket buffer, the receive window, the congestion window, loss \
-recovery, or the path itself. Each verdict comes with its evidence, its confidence, and the commands that would fix it.";
-
-const AFTER_HELP: &str = "\
-Capture a transfer, preferably on the sending host:
-  tcpdump -i any -s 128 -B 65536 -w transfer.pcap tcp port 443
-
-Then ask:
-  slowpath diagnose transfer.pcap
-
-Exit codes:
-  0  there is a result
-  1  there is a result, but the capture was damaged or something relevant was skipped
-  2  there is no result: no such file, not a capture, wrong arguments";
 
 /// What to do.
 #[derive(Subcommand)]
@@ -100,6 +83,8 @@ pub enum Command {
     Probe(Probe),
     /// Copy files to or from another host, fast, and show what limited it
     Copy(Copy),
+    /// Transfer a file from or to an FTP server, with buffers that fit the path
+    Ftp(Ftp),
     /// Show where CPU time went, and for whom, from a profile
     Profile(Profile),
     /// Run packetdrill scripts, on the model or on this kernel
@@ -109,9 +94,7 @@ pub enum Command {
     /// Show the kernels that a scenario can name, and how they differ
     Kernels(Kernels),
     /// Print completions for a shell
-    #[command(
-        after_help = "Example:\n  slowpath completions bash > ~/.local/share/bash-completion/completions/slowpath"
-    )]
+    #[command(after_help = help::COMPLETIONS)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -129,8 +112,8 @@ pub fn refuse(error: &clap::Error) -> ! {
     // What is said quotes arguments as they are. Without styles, all of it can be escaped.
     let plain = Cli::command().styles(Styles::plain()).try_get_matches().err();
     let text = plain.as_ref().unwrap_or(error).render().ansi().to_string();
-    let text =
-        env::args_os().fold(text, |text, argument| without_breaks_of(&text, &argument.to_string_lossy()));
+    let text = env::args_os()
+        .fold(text, |text, argument| shown::without_breaks_of(&text, &argument.to_string_lossy()));
     // Where nobody reads it, there is nobody to tell.
     let _ = if error.use_stderr() {
         console::stderr().write_all(text.as_bytes()).map_err(anyhow::Error::from)
@@ -138,14 +121,6 @@ pub fn refuse(error: &clap::Error) -> ! {
         console::print(text.as_bytes()).map(|_| ())
     };
     process::exit(error.exit_code())
-}
-
-/// `text` without the line breaks of an argument that it quotes, as a whole or in part: an option, its value, or one of
-/// several values.
-fn without_breaks_of(text: &str, argument: &str) -> String {
-    let parts = argument.split(['=', ',']).filter(|part| shown::line(part) != *part);
-    let whole = text.replace(argument, &shown::line(argument));
-    parts.fold(whole, |text, part| text.replace(part, &shown::line(part)))
 }
 
 #[cfg(test)]

@@ -11,9 +11,7 @@ use slowpath_views::{json, terminal};
 
 /// Arguments of `causes`.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  slowpath causes\n  slowpath causes receive-window/slow-reader\n  slowpath causes --json"
-)]
+#[command(after_help = slowpath_views::help::CAUSES)]
 pub struct Causes {
     /// The cause to explain, as `slowpath causes` lists it, with or without its limit; all are listed if it is not given
     #[arg(value_name = "CAUSE", value_parser = by_name(), hide_possible_values = true)]

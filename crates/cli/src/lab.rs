@@ -31,10 +31,7 @@ pub struct Lab {
 #[derive(Subcommand)]
 enum What {
     /// Check what this machine can do, what is missing and how to fix it
-    #[command(after_help = "\
-Exit codes:
-  0  the lab can run here
-  1  something is missing; it is shown with its fix")]
+    #[command(after_help = view::CHECK_HELP)]
     Check {
         /// Print JSON (schema slowpath/lab-check/1)
         #[arg(long)]

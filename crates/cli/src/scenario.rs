@@ -3,11 +3,12 @@
 use crate::Outcome;
 use crate::console;
 use clap::{Args, Subcommand, ValueHint};
-use slowpath_model::shown;
 use slowpath_runs::file;
 use slowpath_scenario::Override;
 use slowpath_scenario::template::template;
-use slowpath_views::scenario::{Explanation, HELP, ScenarioCheckDocument, explain, print_check};
+use slowpath_views::scenario::{
+    CHECK_HELP, Explanation, HELP, NEW_HELP, ScenarioCheckDocument, created, explain, print_check,
+};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -22,18 +23,12 @@ pub struct Scenario {
 #[derive(Subcommand)]
 enum What {
     /// Show all errors of scenario files
-    #[command(after_help = "\
-Exit codes:
-  0  all files are correct
-  1  at least one file has errors; every error is shown with its line and a fix
-  2  a file could not be read")]
+    #[command(after_help = CHECK_HELP)]
     Check(Check),
     /// Show every value of a run, and where each default comes from
     Explain(Explain),
     /// Write a commented scenario file to start from
-    #[command(
-        after_help = "Examples:\n  slowpath scenario new my-path.toml\n  slowpath scenario new > my-path.toml"
-    )]
+    #[command(after_help = NEW_HELP)]
     New {
         /// The file to write, which must not exist yet; by default standard output
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -126,8 +121,5 @@ fn run_explain(args: &Explain) -> anyhow::Result<Outcome> {
 fn run_new(path: Option<&Path>) -> anyhow::Result<Outcome> {
     let Some(path) = path else { return console::print(template("my scenario").as_bytes()) };
     file::create(path)?;
-    let name = path.display().to_string();
-    let (shown, word) = (shown::line(&name), shown::word(&name));
-    let text = format!("{shown} written; `slowpath scenario explain {word}` shows its values\n");
-    console::print(text.as_bytes())
+    console::print(created(&path.display().to_string()).as_bytes())
 }

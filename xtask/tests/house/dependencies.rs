@@ -46,6 +46,7 @@ const TUNE: &str = "slowpath-tune";
 pub const PATHS: &str = "slowpath-paths";
 const PROBE: &str = "slowpath-probe";
 const COPY: &str = "slowpath-copy";
+const FTP: &str = "slowpath-ftp";
 const COST: &str = "slowpath-cost";
 pub const PROFILE: &str = "slowpath-profile";
 
@@ -77,7 +78,7 @@ const CRATES: &[Allowed] = &[
         RUNS,
         &[
             MODEL, FILES, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL,
-            PROBE, PAPERS, COST, PROFILE, TUNE, PATHS, COPY,
+            PROBE, PAPERS, COST, PROFILE, TUNE, PATHS, COPY, FTP,
         ],
         &[],
     ),
@@ -85,7 +86,7 @@ const CRATES: &[Allowed] = &[
         VIEWS,
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE,
-            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, PATHS, COPY,
+            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, PATHS, COPY, FTP,
         ],
         &[],
     ),
@@ -104,6 +105,8 @@ const CRATES: &[Allowed] = &[
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // It reports what limited a copy in the words of the analyses; its test copies over the emulated path.
     allowed(COPY, &[MODEL, UAPI, ANALYSES], &[LAB]),
+    // It sizes buffers as copy does, and says what bound a transfer as copy does; its tests run servers in namespaces.
+    allowed(FTP, &[MODEL, FILES, UAPI, ANALYSES, COPY], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
     allowed(PROFILE, &[FILES, UAPI, COST], &[]),
@@ -113,7 +116,7 @@ const CRATES: &[Allowed] = &[
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
-            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, PATHS, COPY,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, PATHS, COPY, FTP,
         ],
         &[],
     ),
@@ -142,6 +145,12 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/copy/src/protocol",
     "crates/copy/src/report",
     "crates/doctor/src/judge",
+    "crates/ftp/src/burst",
+    "crates/ftp/src/netrc",
+    "crates/ftp/src/offers",
+    "crates/ftp/src/place",
+    "crates/ftp/src/report",
+    "crates/ftp/src/tuning",
     "crates/paths/src/answer",
     "crates/paths/src/entry",
     "crates/paths/src/learned",

@@ -196,5 +196,13 @@ fn takes_no_selector(character: char) -> bool {
         || matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
+/// `text` without the line breaks of an argument that it quotes, as a whole or in part: an option, its value, or one of
+/// several values.
+pub fn without_breaks_of(text: &str, argument: &str) -> String {
+    let parts = argument.split(['=', ',']).filter(|part| line(part) != *part);
+    let whole = text.replace(argument, &line(argument));
+    parts.fold(whole, |text, part| text.replace(part, &line(part)))
+}
+
 #[cfg(test)]
 mod tests;

@@ -37,3 +37,9 @@ Exit codes:
   1  there is a result, but the machine was too busy for it to count, or a program of yours failed
   2  nothing could be done: neither root nor user namespaces, no such file, a scenario that the lab cannot run, a server \
 that does not listen";
+
+/// Exit codes of `lab check`.
+pub const CHECK_HELP: &str = "\
+Exit codes:
+  0  the lab can run here
+  1  something is missing; it is shown with its fix";

@@ -12,6 +12,6 @@ mod text;
 pub use check::{LabCheckDocument, print_check};
 pub use compare::LabComparisonDocument;
 pub use diagnosis::{diagnosis, print_run};
-pub use help::{EXIT_CODES, HELP, RUN_HELP};
+pub use help::{CHECK_HELP, EXIT_CODES, HELP, RUN_HELP};
 pub use json::LabRunDocument;
 pub use text::print;

@@ -1,0 +1,38 @@
+//! The long help of `slowpath` itself.
+
+/// What the program is for.
+pub const LONG_ABOUT: &str = "\
+Where does a TCP transfer lose its time, and what would give it back?
+
+slowpath reads a capture of a transfer (pcap or pcapng from tcpdump or Wireshark, also gzip or zstd) and shows what \
+limited each flow at each moment: the application, a socket buffer, the receive window, the congestion window, loss \
+recovery, or the path itself. Each verdict comes with its evidence, its confidence, and the commands that would fix it.";
+
+/// How to begin, and its exit codes.
+pub const AFTER_HELP: &str = "\
+Capture a transfer, preferably on the sending host:
+  tcpdump -i any -s 128 -B 65536 -w transfer.pcap tcp port 443
+
+Then ask:
+  slowpath diagnose transfer.pcap
+
+Exit codes:
+  0  there is a result
+  1  there is a result, but the capture was damaged or something relevant was skipped
+  2  there is no result: no such file, not a capture, wrong arguments";
+
+/// An example of `slowpath completions`.
+pub const COMPLETIONS: &str =
+    "Example:\n  slowpath completions bash > ~/.local/share/bash-completion/completions/slowpath";
+
+/// Examples of `slowpath man`.
+pub const MAN: &str = "\
+Examples:
+  slowpath man | man -l -
+  slowpath man diagnose | man -l -
+  slowpath man profile top | man -l -
+  slowpath man --out ~/.local/share/man/man1";
+
+/// Examples of `slowpath causes`.
+pub const CAUSES: &str =
+    "Examples:\n  slowpath causes\n  slowpath causes receive-window/slow-reader\n  slowpath causes --json";
