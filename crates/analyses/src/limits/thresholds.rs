@@ -121,6 +121,9 @@ pub const GROWN: f64 = 0.08;
 /// With room on the path, the rate grows with the data in flight; on a full path, not at all.
 pub const BROUGHT: f64 = 0.35;
 
+/// It has to show in one part in so many of the time that a congestion window seems to hold the sender.
+pub const GROWTH_TELLING_PART: f64 = 3.0;
+
 /// RTTs needed between two losses: halves of fewer consist of a few bursts each.
 pub const GROWTH_RTTS: f64 = 8.0;
 
