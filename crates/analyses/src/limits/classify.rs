@@ -339,7 +339,7 @@ impl Classifier<'_> {
     fn grants_keep_a_ceiling(&self, at: usize) -> bool {
         let stretch = &self.stretches[at];
         stretch.flight_max >= thresholds::CREDIT_SEGMENTS * self.context.mss
-            && pace::has_grants(stretch)
+            && pace::has_grants(stretch, thresholds::GRANTS)
             && send_buffer::has_ceiling(self.context, self.stretches, at)
     }
 
@@ -432,13 +432,13 @@ impl Classifier<'_> {
         } else {
             stretch.open_free > stretch.open_clocked.saturating_mul(2)
         };
+        if self.context.at_sender && pace::by_grants(self.stretches, at) {
+            return self.turns(stretch);
+        }
         let emptied = pace::ran_dry(stretch) || self.context.at_sender && stretch.emptied > 0;
         if let Some(cause) = self.refilled(at).filter(|_| send_buffer::waited(self.stretches, at, by_itself))
         {
             return cause;
-        }
-        if self.context.at_sender && pace::by_grants(stretch) {
-            return self.turns(stretch);
         }
         let by_program = emptied || self.context.at_sender && self.equal_bursts(at);
         if by_itself && by_program && !pace::has_one(stretch) {

@@ -217,6 +217,9 @@ pub const GRANTS: u32 = 2;
 /// ... if the sender waited for it for this part of the time, and for ACKs alone hardly ever.
 pub const GRANTED_TIME: f64 = 0.4;
 
+/// If there is one such burst in an RTT, the sender waited for it for this part of the time.
+pub const GRANTED_MOST: f64 = 0.6;
+
 /// A fact that holds for this part of a cause's time excludes what it contradicts.
 pub const EXCLUDES: f64 = 0.9;
 
