@@ -4,13 +4,14 @@ use crate::Outcome;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use clap::{Args, ValueHint};
-use slowpath_copy::hints::Hints;
 use slowpath_copy::place::{PORT, place};
 use slowpath_copy::protocol::Tuning;
 use slowpath_copy::real::near::{self, Wanted};
 use slowpath_copy::real::{Progress, far};
 use slowpath_model::shown;
+use slowpath_paths::client::Place;
 use slowpath_runs::copy;
+use slowpath_runs::paths::PathStore;
 use slowpath_views::copy as view;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -53,6 +54,12 @@ pub struct Copy {
     /// The token of a far end that serves, in a file that nobody else may read; with --serve, its token [default: a new one]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     token_file: Option<PathBuf>,
+    /// The path store that knows RTT and rate: http://HOST:PORT, or its Unix socket [default: the one of this host, if it is served]
+    #[arg(long, value_name = "SERVER", conflicts_with_all = ["serve", "far_end"])]
+    paths: Option<Place>,
+    /// The token of the path store, in a file that nobody else may read
+    #[arg(long, value_name = "FILE", requires = "paths", value_hint = ValueHint::FilePath)]
+    paths_token_file: Option<PathBuf>,
     /// Serve a folder to clients that have the token, until Ctrl-C
     #[arg(long, conflicts_with_all = ["source", "json", "far_end"])]
     serve: bool,
@@ -84,9 +91,12 @@ pub fn run(args: &Copy, console: &Console) -> anyhow::Result<Outcome> {
         copy::serve(args.listen, &args.folder, token, &stop, &say)?;
         return Ok(Outcome::Whole);
     };
+    let (from, to) = (place(source)?, place(destination)?);
+    let store = PathStore::named_or_local(args.paths.as_ref(), args.paths_token_file.as_deref())?;
     let wanted = Wanted {
-        source: place(source)?,
-        destination: place(destination)?,
+        hints: copy::hints(store.as_ref(), &from, &to),
+        source: from,
+        destination: to,
         force: args.force,
         tuning: args.buffer.map_or(args.tuning, |bytes| Tuning::Fixed(bytes.into())),
         congestion: args.congestion.clone(),
@@ -95,7 +105,6 @@ pub fn run(args: &Copy, console: &Console) -> anyhow::Result<Outcome> {
         ssh: args.ssh.clone(),
         far_program: args.far_program.clone(),
         token: token.unwrap_or_default(),
-        hints: Hints::default(),
     };
     let bar = console.reading(Path::new(source));
     let mut watch = |progress: Progress| bar.now(&view::progress(&progress), progress.done, progress.total);

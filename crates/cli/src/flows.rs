@@ -6,23 +6,13 @@ use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
 use slowpath_analyses::Analysis;
 use slowpath_views::rank::Selection;
-use slowpath_views::{json, terminal};
+use slowpath_views::{help, json, terminal};
 use std::io::Write;
 use std::path::PathBuf;
 
-const HELP: &str = "\
-Columns: start in seconds since the first packet; unique payload bytes and their rate (goodput) in the direction that \
-carried more; the shortest RTT from the place of the capture; retransmitted segments; what limited the flow for most of \
-its time.
-
-Examples:
-  slowpath flows transfer.pcapng
-  slowpath flows transfer.pcapng --long --flow 1
-  slowpath flows transfer.pcapng --json";
-
 /// Arguments of `flows`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help::FLOWS)]
 pub struct Flows {
     /// The capture, or - for standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]

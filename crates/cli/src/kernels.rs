@@ -4,24 +4,13 @@ use crate::Outcome;
 use crate::console;
 use clap::Args;
 use slowpath_kernels::registry;
+use slowpath_views::help;
 use slowpath_views::kernels::{Layout, Table};
 use std::io::Write;
 
-const HELP: &str = "\
-A kernel is a list of choices: how packets are taken in, how tasks are scheduled, how TCP finds losses and sizes its \
-buffers. A scenario's host names a kernel, or makes one of its own from a known one:
-  kernel = \"6.18\"
-  kernel = { base = \"2.6.14\", scheduler = \"eevdf\", prequeue = false }
-
-Examples:
-  slowpath kernels
-  slowpath kernels 5.15 6.6 --sources
-  slowpath kernels 6.18 --sysctls
-  slowpath kernels --json";
-
 /// Arguments of `kernels`.
 #[derive(Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help::KERNELS)]
 pub struct Kernels {
     /// The kernels to show, such as 6.18 or linux-2.6.14; all without any
     #[arg(value_name = "NAME")]

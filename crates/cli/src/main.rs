@@ -5,6 +5,7 @@
 mod args;
 mod causes;
 mod choice;
+mod connections;
 mod console;
 mod cookbook;
 mod copy;

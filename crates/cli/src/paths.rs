@@ -47,7 +47,7 @@ enum What {
         ask: Option<Place>,
         /// The file of the server's token
         #[arg(long, value_name = "FILE", requires = "ask", value_hint = ValueHint::FilePath)]
-        token: Option<PathBuf>,
+        token_file: Option<PathBuf>,
     },
     /// List every value that is kept of the paths to a host
     History(To),
@@ -79,7 +79,7 @@ enum What {
     Forget(To),
     /// Answer programs over HTTP and a Unix socket, until Ctrl-C
     Serve {
-        /// The address and port for HTTP; any but loopback needs --token
+        /// The address and port for HTTP; any but loopback needs --token-file
         #[arg(long, value_name = "ADDRESS:PORT", default_value_t = SocketAddr::from(([127, 0, 0, 1], PORT)))]
         listen: SocketAddr,
         /// The Unix socket
@@ -87,7 +87,7 @@ enum What {
         socket: PathBuf,
         /// The file of the token for clients from elsewhere, and for those that write over TCP
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        token: Option<PathBuf>,
+        token_file: Option<PathBuf>,
     },
 }
 
@@ -105,10 +105,10 @@ struct To {
 pub fn run(Paths { what, store, json }: &Paths, console: &Console) -> anyhow::Result<Outcome> {
     let look = console.look();
     match what {
-        What::Show { host, from, streams, ask, token } => {
+        What::Show { host, from, streams, ask, token_file } => {
             let (host, from) = (host.as_deref(), from.as_deref());
             let answers = match ask.as_ref().zip(host) {
-                Some((at, host)) => vec![runs::ask_server(at, token.as_deref(), host, from, *streams)?],
+                Some((at, host)) => vec![runs::ask_server(at, token_file.as_deref(), host, from, *streams)?],
                 None => runs::answers(store, host, from, *streams)?,
             };
             console::print_result(
@@ -148,10 +148,10 @@ pub fn run(Paths { what, store, json }: &Paths, console: &Console) -> anyhow::Re
                 |out| view::forgotten(&gone, out),
             )?;
         }
-        What::Serve { listen, socket, token } => {
+        What::Serve { listen, socket, token_file } => {
             anyhow::ensure!(!json, "--json: a server has no result");
             let interrupt = Interrupt::listen()?;
-            let serving = ServingStore { store, listen: *listen, socket, token: token.as_deref() };
+            let serving = ServingStore { store, listen: *listen, socket, token: token_file.as_deref() };
             // A closed standard output does not stop the server.
             runs::serve_store(&serving, &|| interrupt.has_come(), &|line| {
                 let _ = console::print(format!("{}\n", shown::line(line)).as_bytes());

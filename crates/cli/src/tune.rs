@@ -1,6 +1,7 @@
 //! `slowpath tune`: from advice to a change that is applied, verified, and can be taken back.
 
 use crate::choice::named;
+use crate::connections::{self, Connections};
 use crate::console::{self, Console};
 use crate::doctor::Transfer;
 use crate::interrupt::Interrupt;
@@ -45,6 +46,9 @@ enum What {
     Plan(Planning),
     /// Make the changes of a plan, all or none, and verify them; needs root (CAP_NET_ADMIN)
     Apply(Applying),
+    /// Set buffers of connections by their destination while it runs, without the programs; needs root (CAP_BPF, CAP_PERFMON,
+    /// CAP_NET_ADMIN)
+    Connections(Connections),
     /// Show which plans are applied, until when, and whether their changes are still in force
     Status(Written),
     /// Take a plan back, the last one unless a number is given; needs root (CAP_NET_ADMIN)
@@ -281,6 +285,7 @@ pub fn run(args: &Tune, console: &Console) -> anyhow::Result<Outcome> {
             console::print_result(args.written.json, document, |out| view::applied(&applied, &look, out))?;
             Ok(Outcome::Whole)
         }
+        What::Connections(args) => connections::run(args, console),
         What::Status(Written { journal, json }) => {
             let status = status(&Journal::at(journal))?;
             let document = || view::StatusDocument::of(&status);

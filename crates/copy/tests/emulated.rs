@@ -27,6 +27,8 @@ fn table_of_copies() {
     let programs = [
         Program::Copy,
         Program::CopyDrs,
+        Program::CopyHints,
+        Program::CopyHintsFixed,
         Program::CopyOne,
         Program::Iperf3,
         Program::Iperf3Many,

@@ -4,6 +4,7 @@
 //!
 //! - [`open_regular`] opens a regular file. It never waits for the other end of a FIFO, and never opens a device, which can
 //!   act on being opened.
+//! - [`open_secret`] opens a file that nobody else may read or change.
 //! - [`Root`] opens a regular file below a folder, as the host whose `/` that folder is would. No `..` and no symbolic link
 //!   leads out of it.
 //! - [`Output`] writes a file that is whole or absent, and never replaces what it was not told to.
@@ -16,6 +17,7 @@ mod descriptors;
 mod output;
 mod regular;
 mod root;
+mod secret;
 mod unpack;
 
 pub use descriptors::need_descriptors;
@@ -23,6 +25,7 @@ pub use output::{
     Existing, Output, OutputError, check as check_output, create as create_output, is_unfinished,
     remove_unfinished, write as write_output,
 };
-pub use regular::{allocated, is_private, open_regular};
+pub use regular::{allocated, open_regular};
 pub use root::Root;
+pub use secret::{SecretError, open_secret, own_uid};
 pub use unpack::{Bound, Packing, TooMuch, Unpacked};

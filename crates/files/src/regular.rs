@@ -22,11 +22,6 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether nobody but its owner may read or change a file: that of a secret.
-pub fn is_private(metadata: &Metadata) -> bool {
-    metadata.mode() & 0o077 == 0
-}
-
 /// How much of a file is on the disk: less than its size where it has holes, which read as zeros.
 pub fn allocated(metadata: &Metadata) -> u64 {
     metadata.len().min(metadata.blocks().saturating_mul(BLOCK))

@@ -235,7 +235,7 @@ fn throughput(load: Load) -> Result<(), LabError> {
 fn cost(load: Load) -> Result<(), LabError> {
     let costs = with_load(load, |_| {
         let mut probe = Probe::start(Filter::default()).map_err(refused)?;
-        let _measured = slowpath_live::measure_programs().map_err(refused)?;
+        let _measured = slowpath_live::measure_programs().map_err(|error| refused(error.into()))?;
         let began = Instant::now();
         while began.elapsed() < 2 * TURN {
             thread::sleep(EVERY);

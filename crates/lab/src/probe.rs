@@ -2,7 +2,7 @@
 
 use crate::background::Background;
 use crate::error::LabError;
-use slowpath_live::{EVERY, Filter, Live, LiveError};
+use slowpath_live::{BpfError, EVERY, Filter, Live, LiveError};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -35,7 +35,7 @@ impl Probe {
         }));
         // A thread that could not start has hung up.
         Ok(if told.recv().is_err() {
-            Err(probe.finish().err().unwrap_or(LiveError::BadProbe))
+            Err(probe.finish().err().unwrap_or(LiveError::Bpf(BpfError::BadObject)))
         } else {
             Ok(probe)
         })
@@ -46,7 +46,7 @@ impl Probe {
     /// # Errors
     /// If the kernel did not answer, or the file could not be written.
     pub fn finish(self) -> Result<(), LiveError> {
-        self.0.finish().unwrap_or(Err(LiveError::BadProbe))
+        self.0.finish().unwrap_or(Err(LiveError::Bpf(BpfError::BadObject)))
     }
 }
 

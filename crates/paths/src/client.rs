@@ -1,6 +1,7 @@
 //! Asks a server, and believes nothing that it says unchecked.
 
 use crate::answer::{Answer, BadAnswer};
+use crate::entry::Pair;
 pub use crate::entry::Report;
 use crate::store::Question;
 use crate::token::Token;
@@ -23,6 +24,8 @@ use tokio::net::{TcpStream, UnixStream};
 pub const PATIENCE: Duration = Duration::from_secs(3);
 /// The longest answer: one is about 2 KiB.
 pub const MOST_ANSWER: usize = 64 << 10;
+/// Paths that are listed: with the longest addresses, so many fit an answer.
+pub const MOST_PATHS: usize = 500;
 /// The longest head of a response.
 const MOST_HEAD: usize = 16 << 10;
 /// Characters of a server's reason that are repeated.
@@ -136,6 +139,18 @@ struct Reason {
     error: String,
 }
 
+/// A path in a list.
+#[derive(Deserialize)]
+struct ListedPath {
+    from: IpAddr,
+    to: IpAddr,
+}
+
+#[derive(Deserialize)]
+struct ListedPaths {
+    paths: Vec<ListedPath>,
+}
+
 #[derive(Deserialize)]
 struct Kept {
     kept: usize,
@@ -159,6 +174,17 @@ pub fn ask(at: &Place, question: &Question, token: Option<&Token>) -> Result<Opt
         serde_json::from_slice(&body).map_err(|source| AskError::Form { at: at.clone(), source })?;
     answer.check(question).map_err(|source| AskError::Bad { at: at.clone(), source })?;
     Ok(Some(answer))
+}
+
+/// The paths that a server knows, the one with the newest value first, [`MOST_PATHS`] at most. Blocks for [`PATIENCE`] at most.
+///
+/// # Errors
+/// If no server is there, it is too slow, refuses, or its answer has another form.
+pub fn paths(at: &Place, token: Option<&Token>) -> Result<Vec<Pair>, AskError> {
+    let body = exchange(at, &format!("/v1/paths?limit={MOST_PATHS}"), None, token)?.unwrap_or_default();
+    let listed: ListedPaths =
+        serde_json::from_slice(&body).map_err(|source| AskError::Form { at: at.clone(), source })?;
+    Ok(listed.paths.into_iter().map(|path| Pair::new(path.from, path.to)).collect())
 }
 
 /// Has a server record values; returns how many it keeps. Blocks for [`PATIENCE`] at most.

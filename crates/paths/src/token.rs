@@ -1,10 +1,8 @@
 //! The secret that a client shows to a server.
 
-use slowpath_files::{is_private, open_regular};
-use std::fs;
+use slowpath_files::{SecretError, open_secret};
 use std::hint::black_box;
-use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The length of a token: 32 characters of base64 have 192 bits.
@@ -17,25 +15,9 @@ pub struct Token(String);
 /// Why a file is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// It cannot be read.
-    #[error("{}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the kernel reported.
-        source: io::Error,
-    },
-    /// Others may read it.
-    #[error("{}: others may read or write it; `chmod 600` it", .0.display())]
-    Open(PathBuf),
-    /// It is not ours.
-    #[error("{}: belongs to user {owner}, who could change it", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-        /// The user's id.
-        owner: u32,
-    },
+    /// Its file holds no secret.
+    #[error(transparent)]
+    File(#[from] SecretError),
     /// It is too short, too long, or has characters that no header has.
     #[error(
         "{}: a token is one line of {} to {} letters, digits and -._~+/=; `openssl rand -base64 33` makes one",
@@ -50,16 +32,7 @@ impl Token {
     /// # Errors
     /// If there is none, or somebody else may read or change it.
     pub fn read(path: &Path) -> Result<Self, TokenError> {
-        let failed = |source| TokenError::File { path: path.to_owned(), source };
-        let file = open_regular(path).map_err(failed)?;
-        let about = file.metadata().map_err(failed)?;
-        if !is_private(&about) {
-            return Err(TokenError::Open(path.to_owned()));
-        }
-        let owner = about.uid();
-        if owner != 0 && owner != own_uid().map_err(failed)? {
-            return Err(TokenError::Foreign { path: path.to_owned(), owner });
-        }
+        let file = open_secret(path)?;
         let mut text = String::new();
         let most = *LENGTHS.end() as u64 + 2;
         let form = || TokenError::Form(path.to_owned());
@@ -90,14 +63,10 @@ impl Token {
     }
 }
 
-/// The user that this program runs as.
-pub fn own_uid() -> io::Result<u32> {
-    Ok(fs::metadata("/proc/self")?.uid())
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     const TEXT: &str = "0123456789abcdefghijABCDEFGHIJ-._~+/==";

@@ -1,35 +1,79 @@
 //! A copy between two hosts: its options as text, and the far end that serves.
 
 use crate::lines::{Log, listening};
-use crate::values::size;
+use crate::paths::{PathStore, own_address};
+use crate::values::{addresses, size};
 use slowpath_copy::CopyError;
+use slowpath_copy::hints::Hints;
+use slowpath_copy::place::Place;
 use slowpath_copy::protocol::Tuning;
 use slowpath_copy::real::far::Server;
+use slowpath_files::{SecretError, open_secret};
+use slowpath_model::Rate;
+use slowpath_tune::advice::{Numbers, Transfer};
+use slowpath_tune::known;
 use std::fs;
 use std::io::Read;
-use std::net::SocketAddr;
-use std::path::Path;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The longest token file: what is longer is some other file.
 const MOST_TOKEN: u64 = 4096;
 
-/// Reads a token: the first line of a file that nobody else may read.
+/// Why a file is no token of a copy.
+#[derive(Debug, thiserror::Error)]
+pub enum TokenFileError {
+    /// Its file holds no secret.
+    #[error(transparent)]
+    File(#[from] SecretError),
+    /// It is empty.
+    #[error("{}: it has no token in its first line", .0.display())]
+    Empty(PathBuf),
+}
+
+/// Reads a token: the first line of a file that only its owner, this user or root, may read.
 ///
 /// # Errors
-/// If it cannot be read, others may read it, or it has no token.
-pub fn token(file: &Path) -> Result<Vec<u8>, CopyError> {
-    let failed = |source| CopyError::File { path: file.to_owned(), source };
-    let unfit = |what| CopyError::Unfit { path: file.to_owned(), what };
-    let opened = slowpath_files::open_regular(file).map_err(failed)?;
-    if !slowpath_files::is_private(&opened.metadata().map_err(failed)?) {
-        return Err(unfit("others may read this token; chmod 600 it"));
-    }
+/// If it cannot be read, others may read or change it, or it has no token.
+pub fn token(file: &Path) -> Result<Vec<u8>, TokenFileError> {
+    let failed = |source| SecretError::File { path: file.to_owned(), source };
     let mut text = Vec::new();
-    opened.take(MOST_TOKEN).read_to_end(&mut text).map_err(failed)?;
+    open_secret(file)?.take(MOST_TOKEN).read_to_end(&mut text).map_err(failed)?;
     match text.split(|byte| *byte == b'\n').next() {
         Some(line) if !line.is_empty() => Ok(line.to_vec()),
-        _ => Err(unfit("it has no token in its first line")),
+        _ => Err(TokenFileError::Empty(file.to_owned())),
     }
+}
+
+/// What the path store knows of the path of a copy: the RTT and the rate, and the window that this host's limits allow. Nothing
+/// if there is no store, it does not answer, or it does not know the path.
+pub fn hints(store: Option<&PathStore>, source: &Place, destination: &Place) -> Hints {
+    let (host, is_from_here) = match (source, destination) {
+        (_, Place::Ssh { host, .. } | Place::Served { host, .. }) => (host, true),
+        (Place::Ssh { host, .. } | Place::Served { host, .. }, _) => (host, false),
+        _ => return Hints::default(),
+    };
+    let name = host.rsplit('@').next().unwrap_or(host);
+    // A name may be an alias of ssh's configuration, without an address.
+    let there = addresses(name, 0).unwrap_or_default().iter().map(SocketAddr::ip).collect::<Vec<_>>();
+    let asked = store.filter(|_| !there.is_empty()).map(|store| match is_from_here {
+        true => store.ask(&there, &[], 1),
+        false => there.first().map_or(Ok(None), |from| store.ask(&own(*from), &[*from], 1)),
+    });
+    let Some(Ok(Some(answer))) = asked else { return Hints::default() };
+    let rate = answer.rate.map(|rate| Rate::bits_per_second(rate.bit_per_s));
+    let rtt = answer.rtt_ns.map(Duration::from_nanos);
+    let numbers = rate
+        .zip(rtt)
+        .and_then(|(rate, rtt)| Numbers::of(Transfer { rate, rtt, streams: 1, memory: None }, &known()).ok());
+    let buffer = numbers.map(|numbers| if is_from_here { numbers.send } else { numbers.receive });
+    Hints { rtt, rate, window: buffer.and_then(|buffer| buffer.allows_now) }
+}
+
+/// The address of this host on the path from another one.
+fn own(from: IpAddr) -> Vec<IpAddr> {
+    own_address(SocketAddr::new(from, 9)).into_iter().collect()
 }
 
 /// Who sizes the buffers.

@@ -5,7 +5,7 @@ use slowpath_drill::ScriptError;
 use slowpath_files::OutputError;
 use slowpath_lab::error::LabError;
 use slowpath_lab::scenario::Refused;
-use slowpath_live::{LiveError, RawError};
+use slowpath_live::{BpfError, LiveError, RawError};
 use slowpath_model::Bytes;
 use slowpath_recording::{Damage, ReadError, WriteError};
 use slowpath_scenario::Rejected;
@@ -201,7 +201,7 @@ impl Error {
 
 /// Without privilege, the error adds what works without it.
 fn without_privilege(error: &LiveError) -> &'static str {
-    if matches!(error, LiveError::NotAllowed { .. }) {
+    if matches!(error, LiveError::Bpf(BpfError::NotAllowed { .. })) {
         "; --own needs none of these, and sees less"
     } else {
         ""

@@ -2,7 +2,7 @@
 
 use crate::paths::answers;
 use crate::values::size;
-use slowpath_files::{Existing, is_private, open_regular};
+use slowpath_files::{Existing, SecretError, open_secret};
 use slowpath_ftp::netrc::{Login, Secret, login};
 use slowpath_ftp::place::{NoPlace, Place, place};
 use slowpath_ftp::real::{AskStore, Wanted};
@@ -31,13 +31,8 @@ pub enum NotBegun {
     )]
     ThirdParty,
     /// The netrc file cannot be used.
-    #[error("{}: {why}", file.display())]
-    Netrc {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        why: String,
-    },
+    #[error(transparent)]
+    Netrc(#[from] SecretError),
 }
 
 /// What a user asks for.
@@ -109,17 +104,17 @@ fn netrc_text(named: Option<&Path>) -> Result<Option<String>, NotBegun> {
     else {
         return Ok(None);
     };
-    let failed = |why: String| NotBegun::Netrc { file: file.clone(), why };
-    let opened = match open_regular(&file) {
-        Ok(opened) => opened,
-        Err(error) if named.is_none() && error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error.to_string())),
+    let opened = match open_secret(&file) {
+        Err(SecretError::File { source, .. })
+            if named.is_none() && source.kind() == io::ErrorKind::NotFound =>
+        {
+            return Ok(None);
+        }
+        opened => opened?,
     };
-    if !is_private(&opened.metadata().map_err(|error| failed(error.to_string()))?) {
-        return Err(failed("others may read these passwords; chmod 600 it".to_owned()));
-    }
     let mut text = String::new();
-    opened.take(MOST_NETRC).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
+    let read = opened.take(MOST_NETRC).read_to_string(&mut text);
+    read.map_err(|source| SecretError::File { path: file, source })?;
     Ok(Some(text))
 }
 

@@ -13,6 +13,7 @@
 //! - [`ftp`]: an FTP transfer: its login, and what a path store knows. [`interrupt`]: Ctrl-C.
 //! - [`drill`]: packetdrill scripts, on the model or on the kernel.
 //! - [`planning`]: the advice of a capture, to be planned for a host.
+//! - [`connections`]: the connections of a control group, tuned by their destination.
 //! - [`paths`]: the path store: asked, measured, and fed from captures.
 //! - [`work`]: the work files next to profiles.
 //! - [`watch`]: this host's connections, as its kernel reports them.
@@ -20,6 +21,8 @@
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
 //! - [`parallel`]: independent jobs on all CPUs.
 
+pub mod bars;
+pub mod connections;
 pub mod cookbook;
 pub mod copy;
 pub mod drill;

@@ -10,7 +10,7 @@ use slowpath_paths::client::{AskError, Place, ask};
 use slowpath_paths::entry::{Entry, Pair, Source};
 use slowpath_paths::learned::{self, Transfers};
 use slowpath_paths::store::{MOST_AT_ONCE, Question, Spent, Store, StoreError};
-use slowpath_paths::{ServeError, Serving, Token, TokenError, serve};
+use slowpath_paths::{SOCKET, ServeError, Serving, Token, TokenError, serve};
 use slowpath_probe::findings::Wanted;
 use slowpath_probe::measure::{self, Direction};
 use slowpath_probe::real::{Measured, ProbeError, Within, measure_within};
@@ -105,6 +105,43 @@ pub fn answers(
     pairs.into_iter().map(answer).collect()
 }
 
+/// A path store that a server answers for.
+#[derive(Clone)]
+pub struct PathStore {
+    /// The server.
+    pub at: Place,
+    /// What it wants to see.
+    pub token: Option<Token>,
+}
+
+impl PathStore {
+    /// The store of a server, with the token in a file.
+    ///
+    /// # Errors
+    /// If the file has no token, or others may read or change it.
+    pub fn at(at: &Place, token: Option<&Path>) -> Result<Self, TokenError> {
+        Ok(Self { at: at.clone(), token: token.map(Token::read).transpose()? })
+    }
+
+    /// The store that was named, or else the one of this host, if it is served.
+    ///
+    /// # Errors
+    /// If the file has no token, or others may read or change it.
+    pub fn named_or_local(at: Option<&Place>, token: Option<&Path>) -> Result<Option<Self>, TokenError> {
+        let local = || Path::new(SOCKET).exists().then(|| Place::Unix(SOCKET.into()));
+        at.cloned().or_else(local).map(|at| Self::at(&at, token)).transpose()
+    }
+
+    /// What it knows of the path to one of these addresses, from one of those, or from any if there are none.
+    ///
+    /// # Errors
+    /// If it cannot be asked, or is not believed.
+    pub fn ask(&self, to: &[IpAddr], from: &[IpAddr], streams: u32) -> Result<Option<Answer>, PathsError> {
+        let question = Question { to: to.to_vec(), from: from.to_vec(), streams };
+        Ok(ask(&self.at, &question, self.token.as_ref())?)
+    }
+}
+
 /// The answer of a server.
 ///
 /// # Errors
@@ -116,8 +153,8 @@ pub fn ask_server(
     from: Option<&str>,
     streams: u32,
 ) -> Result<Answer, PathsError> {
-    let token = token.map(Token::read).transpose()?;
-    let answer = ask(at, &question(host, from, streams)?, token.as_ref())?;
+    let Question { to, from, streams } = question(host, from, streams)?;
+    let answer = PathStore::at(at, token)?.ask(&to, &from, streams)?;
     answer.ok_or_else(|| PathsError::Unknown(host.to_owned()))
 }
 
@@ -269,7 +306,7 @@ fn one(
 }
 
 /// The address of this host from which packets to `to` leave. Sends nothing.
-fn own_address(to: SocketAddr) -> Result<IpAddr, PathsError> {
+pub(crate) fn own_address(to: SocketAddr) -> Result<IpAddr, PathsError> {
     let any: IpAddr = if to.is_ipv4() { [0, 0, 0, 0].into() } else { [0_u16; 8].into() };
     let own = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect(to)?;

@@ -36,3 +36,27 @@ Examples:
 /// Examples of `slowpath causes`.
 pub const CAUSES: &str =
     "Examples:\n  slowpath causes\n  slowpath causes receive-window/slow-reader\n  slowpath causes --json";
+
+/// What `slowpath flows` shows.
+pub const FLOWS: &str = "\
+Columns: start in seconds since the first packet; unique payload bytes and their rate (goodput) in the direction that \
+carried more; the shortest RTT from the place of the capture; retransmitted segments; what limited the flow for most of \
+its time.
+
+Examples:
+  slowpath flows transfer.pcapng
+  slowpath flows transfer.pcapng --long --flow 1
+  slowpath flows transfer.pcapng --json";
+
+/// What `slowpath kernels` shows.
+pub const KERNELS: &str = "\
+A kernel is a list of choices: how packets are taken in, how tasks are scheduled, how TCP finds losses and sizes its \
+buffers. A scenario's host names a kernel, or makes one of its own from a known one:
+  kernel = \"6.18\"
+  kernel = { base = \"2.6.14\", scheduler = \"eevdf\", prequeue = false }
+
+Examples:
+  slowpath kernels
+  slowpath kernels 5.15 6.6 --sources
+  slowpath kernels 6.18 --sysctls
+  slowpath kernels --json";

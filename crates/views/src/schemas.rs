@@ -42,6 +42,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("sweep-1", schemars::schema_for!(sweep::SweepDocument<'static>)),
         ("tune-advise-1", schemars::schema_for!(tune::AdviseDocument)),
         ("tune-apply-1", schemars::schema_for!(tune::ApplyDocument)),
+        ("tune-connections-1", schemars::schema_for!(tune::ConnectionsDocument)),
         ("tune-lab-1", schemars::schema_for!(tune::TuneLabDocument)),
         ("tune-status-1", schemars::schema_for!(tune::StatusDocument)),
         ("tune-revert-1", schemars::schema_for!(tune::RevertDocument)),

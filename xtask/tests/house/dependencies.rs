@@ -24,6 +24,7 @@ const fn allowed(
 
 const MODEL: &str = "slowpath-model";
 const FILES: &str = "slowpath-files";
+const BPF: &str = "slowpath-bpf";
 const WIRE: &str = "slowpath-wire";
 const UAPI: &str = "slowpath-uapi";
 pub const PATH: &str = "slowpath-path";
@@ -43,6 +44,7 @@ pub const LAB: &str = "slowpath-lab";
 const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
 const TUNE: &str = "slowpath-tune";
+const SOCKOPS: &str = "slowpath-sockops";
 pub const PATHS: &str = "slowpath-paths";
 const PROBE: &str = "slowpath-probe";
 const COPY: &str = "slowpath-copy";
@@ -55,6 +57,8 @@ const CRATES: &[Allowed] = &[
     allowed(MODEL, &[], &[]),
     // Opening and unpacking what nobody vouches for, for all readers of files.
     allowed(FILES, &[], &[]),
+    // How BPF objects are built, loaded and read, for those that have one.
+    allowed(BPF, &[], &[]),
     // Headers and capture files as bytes, for readers and writers.
     allowed(WIRE, &[MODEL], &[]),
     // Structures of the kernel's API, for crates that query a kernel and for the model that answers like one.
@@ -67,7 +71,7 @@ const CRATES: &[Allowed] = &[
     allowed(SIMULATOR, &[MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO], &[]),
     allowed(DRILL, &[MODEL, WIRE, UAPI, TCP, KERNELS], &[]),
     allowed(CAPTURE, &[MODEL, FILES, WIRE], &[]),
-    allowed(LIVE, &[MODEL, FILES, UAPI], &[]),
+    allowed(LIVE, &[MODEL, FILES, BPF, UAPI], &[]),
     allowed(RECORDING, &[MODEL, FILES], &[]),
     // Analyses know events only: not even their tests may name where events come from.
     allowed(ANALYSES, &[MODEL], &[]),
@@ -78,7 +82,7 @@ const CRATES: &[Allowed] = &[
         RUNS,
         &[
             MODEL, FILES, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL,
-            PROBE, PAPERS, COST, PROFILE, TUNE, PATHS, COPY, FTP,
+            PROBE, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP,
         ],
         &[],
     ),
@@ -86,7 +90,7 @@ const CRATES: &[Allowed] = &[
         VIEWS,
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE,
-            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, PATHS, COPY, FTP,
+            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP,
         ],
         &[],
     ),
@@ -99,6 +103,8 @@ const CRATES: &[Allowed] = &[
     allowed(DOCTOR, &[MODEL, UAPI, ANALYSES, REMEDIES], &[LAB]),
     // It applies what doctor or a diagnosis advises; its tests change settings of hosts in namespaces.
     allowed(TUNE, &[MODEL, UAPI, KERNELS, ANALYSES, DOCTOR, REMEDIES], &[LAB]),
+    // It tunes connections on this kernel; its tests open them in namespaces, and over an emulated path.
+    allowed(SOCKOPS, &[MODEL, BPF], &[LAB]),
     // It keeps what probe measures and analyses find, and answers with tune's arithmetic.
     allowed(PATHS, &[MODEL, FILES, ANALYSES, PROBE, TUNE], &[]),
     // It measures an emulated path as it does a real one; its tests create both.
@@ -116,7 +122,7 @@ const CRATES: &[Allowed] = &[
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
-            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, PATHS, COPY, FTP,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, SOCKOPS, PATHS, COPY, FTP,
         ],
         &[],
     ),
@@ -159,6 +165,9 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/probe/src/near_end",
     "crates/probe/src/protocol",
     "crates/probe/src/simulated",
+    "crates/sockops/src/record",
+    "crates/sockops/src/targets",
+    "crates/sockops/src/wanted",
     "crates/tune/src/advice",
     "crates/tune/src/gain",
     "crates/tune/src/plan",

@@ -32,6 +32,7 @@ mod simulated;
 mod sweep;
 mod sweep_out;
 mod tune;
+mod tune_connections;
 mod tune_lab;
 mod tune_plan;
 mod tune_verify;

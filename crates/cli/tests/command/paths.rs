@@ -112,8 +112,8 @@ fn unknown_paths_stores_and_servers_are_errors() {
         (&["import", "scenario.toml"], "a scenario is no path"),
         (&["measure", "127.0.0.1", "--port", "1"], "no answer"),
         (&["measure", "127.0.0.1", "--bytes", "0B"], "at least 1B"),
-        (&["serve", "--listen", "0.0.0.0:0", "--socket", "s"], "--token"),
-        (&["serve", "--token", "missing"], "missing"),
+        (&["serve", "--listen", "0.0.0.0:0", "--socket", "s"], "--token-file"),
+        (&["serve", "--token-file", "missing"], "missing"),
     ] {
         let args = [&["paths"], args, &["--store", "paths.db"]].concat();
         let (code, out, err) = outcome(&run(&folder, &args));
@@ -171,13 +171,13 @@ fn captures_are_learned_from_and_old_ones_are_not_kept() {
 }
 
 /// A server in a process of its own.
-struct Serving {
+pub(super) struct Serving {
     child: Child,
-    place: Place,
+    pub(super) place: Place,
 }
 
 impl Serving {
-    fn start(folder: &Captures) -> Self {
+    pub(super) fn start(folder: &Captures) -> Self {
         let socket = folder.path("socket");
         let args = ["paths", "serve", "--store", "paths.db", "--listen", "127.0.0.1:0", "--socket"];
         let mut command = slowpath(folder);
@@ -310,12 +310,17 @@ fn unit_of_systemd_is_in_order() {
     assert!(SOCKET.starts_with(&format!("/run/{}/", value("RuntimeDirectory"))));
     assert_eq!(value("SocketBindAllow"), format!("ipv4:tcp:{PORT}"));
     assert_eq!(value("ExecStart"), "/usr/local/bin/slowpath paths serve");
+    expect_unit("slowpath-paths.service", unit);
+}
+
+/// Asserts that systemd takes a unit as it is, with this program in place of the installed one.
+pub(super) fn expect_unit(name: &str, unit: &str) {
     let folder = Captures::new();
     let binary = slowpath(&folder).get_program().to_string_lossy().into_owned();
     let here = unit.replace("/usr/local/bin/slowpath", &binary).replace("Documentation=man:", "# ");
-    let file = folder.write("slowpath-paths.service", here.as_bytes());
+    let file = folder.write(name, here.as_bytes());
     let Ok(verified) = Command::new("systemd-analyze").arg("verify").arg(&file).output() else {
-        println!("not judged: unit_of_systemd_is_in_order: systemd-analyze is not installed");
+        println!("not judged: unit_of_systemd_is_in_order ({name}): systemd-analyze is not installed");
         return;
     };
     assert!(verified.status.success() && verified.stderr.is_empty(), "{}", text(&verified.stderr));

@@ -77,8 +77,7 @@ pub fn copy(
         }
         _ => return Err(CopyError::Ends),
     };
-    let streams = wanted.streams.or(wanted.hints.streams().map(|streams| streams.min(MOST)));
-    let mut near = Near { wanted, direction, here, streams, began, stop, progress };
+    let mut near = Near { wanted, direction, here, began, stop, progress };
     match there {
         Place::Here(_) => Err(CopyError::Ends),
         Place::Ssh { host, path } => near.over_ssh(host, path.as_bytes(), say),
@@ -90,7 +89,6 @@ struct Near<'a, 'p> {
     wanted: &'a Wanted,
     direction: Direction,
     here: &'a Path,
-    streams: Option<u16>,
     began: Instant,
     stop: Stop<'a>,
     progress: &'p mut dyn FnMut(Progress),
@@ -231,8 +229,10 @@ impl<'a> Near<'a, '_> {
         let mut to: Vec<SocketAddr> =
             address.iter().chain(peers).map(|ip| SocketAddr::new(*ip, port)).collect();
         to.dedup();
-        let first = self.streams.unwrap_or(FIRST).clamp(1, MOST_STREAMS);
-        let most = if self.streams.is_some() { first } else { MOST };
+        // What is known of the path is where it begins; the copy still finds out whether more help.
+        let known = || self.wanted.hints.streams().map_or(FIRST, |streams| streams.min(MOST));
+        let first = self.wanted.streams.unwrap_or_else(known).clamp(1, MOST_STREAMS);
+        let most = if self.wanted.streams.is_some() { first } else { MOST };
         // Only the end that sends has a congestion window.
         let congestion = match self.direction {
             Direction::Put => self.wanted.congestion.clone(),

@@ -42,6 +42,10 @@ pub enum Program {
     Copy,
     /// With `--tuning drs`.
     CopyDrs,
+    /// With the RTT and the rate of the path from a path store, and the limits of this host.
+    CopyHints,
+    /// With as many connections as these say, and no more.
+    CopyHintsFixed,
     /// With one connection.
     CopyOne,
     /// One connection, buffers set by hand.
@@ -57,6 +61,8 @@ impl fmt::Display for Program {
         f.write_str(match self {
             Self::Copy => "copy",
             Self::CopyDrs => "copy, DRS",
+            Self::CopyHints => "copy, path known",
+            Self::CopyHintsFixed => "copy, path known, fixed",
             Self::CopyOne => "copy, 1 stream",
             Self::Iperf3 => "iperf3",
             Self::Iperf3Many => "iperf3 -P 8",
@@ -152,9 +158,11 @@ impl Cell {
                 relay.run(&relay_stop)
             });
             let lasted = match program {
-                Program::Copy | Program::CopyDrs | Program::CopyOne => {
-                    self.copy(program, &namespaces, &scratch)
-                }
+                Program::Copy
+                | Program::CopyDrs
+                | Program::CopyHints
+                | Program::CopyHintsFixed
+                | Program::CopyOne => self.copy(program, &namespaces, &scratch),
                 Program::Iperf3 => self.iperf3(&namespaces, &[]),
                 Program::Iperf3Many => self.iperf3(&namespaces, &["-P", "8"]),
                 Program::Scp => self.ssh(Client::Scp, &namespaces, &scratch),
@@ -185,12 +193,16 @@ impl Cell {
             force: false,
             tuning: if program == Program::CopyDrs { Tuning::Drs } else { Tuning::Kernel },
             congestion: String::new(),
-            streams: (program == Program::CopyOne).then_some(1),
+            streams: match program {
+                Program::CopyOne => Some(1),
+                Program::CopyHintsFixed => self.hints().streams(),
+                _ => None,
+            },
             port: 0,
             ssh: String::new(),
             far_program: String::new(),
             token: TOKEN.to_vec(),
-            hints: Hints::default(),
+            hints: if program == Program::CopyHints { self.hints() } else { Hints::default() },
         };
         std::thread::scope(|scope| {
             let serving = scope.spawn(|| {
@@ -210,6 +222,12 @@ impl Cell {
             assert_eq!(copied, self.amount);
             Ok(report.lasted)
         })
+    }
+
+    /// What a path store and this host's limit (`tcp_wmem`, 4 MiB) say: of 4 MiB, 2.54 MiB can be in flight.
+    fn hints(&self) -> Hints {
+        let window = Bytes::new(2_663_000);
+        Hints { rtt: Some(self.rtt), rate: Some(Rate::mbit(self.rate_mbit)), window: Some(window) }
     }
 
     fn iperf3(&self, namespaces: &Namespaces, more: &[&str]) -> Result<Duration, LabError> {

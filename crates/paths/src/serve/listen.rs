@@ -2,12 +2,12 @@
 
 use super::ServeError;
 use super::access::Peer;
-use crate::token::own_uid;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use slowpath_files::own_uid;
 use std::fs::{self, Permissions};
 use std::io;
 use std::net::SocketAddr;

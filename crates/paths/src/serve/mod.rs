@@ -46,7 +46,7 @@ pub enum ServeError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An address that others reach, without a token.
-    #[error("{0} is reached from other hosts: name the file of a token with --token")]
+    #[error("{0} is reached from other hosts: name the file of a token with --token-file")]
     NoToken(SocketAddr),
     /// Neither an address nor a socket.
     #[error("there is nothing to listen on")]

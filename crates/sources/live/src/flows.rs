@@ -2,9 +2,9 @@
 //! refuses to load such a program (`bpf/list.h`).
 
 use crate::error::LiveError;
-use crate::object::{map, program};
 use crate::ring::Ring;
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, ProgramInput, ProgramMut};
+use slowpath_bpf::{map, program};
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::time::Duration;

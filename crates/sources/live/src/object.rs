@@ -2,11 +2,9 @@
 
 use crate::error::LiveError;
 use crate::record::Config;
-use libbpf_rs::{Map, MapCore, Object, ObjectBuilder, OpenObject, ProgramMut};
+use libbpf_rs::{Object, OpenObject};
+use slowpath_bpf::{Aligned, BpfError, open};
 
-/// In the form that the kernel loads.
-#[repr(C, align(8))]
-struct Aligned<T: ?Sized>(T);
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o")));
 
 /// Maps of the oracle.
@@ -17,7 +15,7 @@ const LIST_MAPS: [&str; 2] = ["list", "alive"];
 /// Loads these programs, and the maps that they need with this configuration.
 pub(crate) fn load(programs: &[&str], config: &Config) -> Result<Object, LiveError> {
     let opening = || LiveError::bpf("open the probe");
-    let mut open = ObjectBuilder::default().open_memory(&OBJECT.0).map_err(opening())?;
+    let mut open = open(OBJECT, "open the probe")?;
     for mut program in open.progs_mut() {
         let is_used = programs.iter().any(|name| program.name() == *name);
         program.set_autoload(is_used);
@@ -33,22 +31,12 @@ pub(crate) fn load(programs: &[&str], config: &Config) -> Result<Object, LiveErr
 }
 
 /// Writes the settings of the programs before they are loaded.
-fn configure(open: &mut OpenObject, config: &Config) -> Result<(), LiveError> {
-    let mut map = open.maps_mut().find(|map| map.name() == ".rodata.config").ok_or(LiveError::BadProbe)?;
-    let value = map.initial_value_mut().ok_or(LiveError::BadProbe)?;
+fn configure(open: &mut OpenObject, config: &Config) -> Result<(), BpfError> {
+    let mut map = open.maps_mut().find(|map| map.name() == ".rodata.config").ok_or(BpfError::BadObject)?;
+    let value = map.initial_value_mut().ok_or(BpfError::BadObject)?;
     value
         .get_mut(..size_of::<Config>())
-        .ok_or(LiveError::BadProbe)?
+        .ok_or(BpfError::BadObject)?
         .copy_from_slice(bytemuck::bytes_of(config));
     Ok(())
-}
-
-/// The map of this name.
-pub(crate) fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, LiveError> {
-    object.maps().find(|map| map.name() == name).ok_or(LiveError::BadProbe)
-}
-
-/// The program of this name.
-pub(crate) fn program<'a>(object: &'a Object, name: &str) -> Result<ProgramMut<'a>, LiveError> {
-    object.progs_mut().find(|program| program.name() == name).ok_or(LiveError::BadProbe)
 }

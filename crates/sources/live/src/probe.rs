@@ -3,7 +3,6 @@
 use crate::drops::Reasons;
 use crate::error::LiveError;
 use crate::flows::{Flows, Way};
-use crate::libbpf_log;
 use crate::object;
 use crate::raw::{Look, REASONS};
 use crate::record::{Config, Exact, NETNSES, Softirqs, Totals, Waits};
@@ -12,10 +11,9 @@ use crate::stamps::{Stamps, are_made_before_queue, tai_minus_realtime_ns, tick_n
 use bytemuck::{Pod, Zeroable};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{FuncProto, Typedef};
-use libbpf_rs::{Link, MapCore, MapFlags, Object};
+use libbpf_rs::{Link, Object};
+use slowpath_bpf::{Cost, program};
 use slowpath_files::need_descriptors;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::time::Duration;
 
 /// Which flows are watched. A flow has to match everything that is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -126,7 +124,7 @@ impl Probe {
     /// If this process is not allowed to, or the kernel lacks what it needs; the error says what would fix it.
     pub fn start(filter: Filter) -> Result<Self, LiveError> {
         need_descriptors(DESCRIPTORS).map_err(LiveError::system("open the probe"))?;
-        libbpf_log::keep();
+        slowpath_bpf::keep_messages();
         let btf = Btf::from_vmlinux().map_err(|_| LiveError::NoBtf)?;
         let is_there = |hook: &Hook| arguments(&btf, hook.tracepoint).is_some();
         let wanted = HOOKS.iter().chain(filter.exact.then_some(&ARRIVAL));
@@ -161,7 +159,7 @@ impl Probe {
         let stamps = Stamps::on()?;
         let mut links = Vec::new();
         for hook in there {
-            let attached = object::program(&object, hook.program)?.attach_trace();
+            let attached = program(&object, hook.program)?.attach_trace();
             links.push(attached.map_err(LiveError::bpf("attach the probe"))?);
         }
         let records = Ring::of(&object, "records")?;
@@ -254,32 +252,12 @@ impl Probe {
 
     /// How often a hook was hit while its program was running on the same CPU: that event is not seen.
     pub fn misses(&self) -> u64 {
-        self.programs().map(|(_, info)| info.recursion_misses).sum()
+        slowpath_bpf::misses(&self.object)
     }
 
-    /// How often each program ran while the kernel measured it, and its total time: see [`measure_programs`].
+    /// How often each program ran while the kernel measured it, and its total time: see [`slowpath_bpf::measure_programs`].
     pub fn costs(&self) -> Vec<Cost> {
-        let cost = |(program, info): (String, libbpf_sys::bpf_prog_info)| Cost {
-            program,
-            runs: info.run_cnt,
-            ran: Duration::from_nanos(info.run_time_ns),
-        };
-        self.programs().map(cost).filter(|cost| cost.runs > 0).collect()
-    }
-
-    /// The kernel's information on each program.
-    fn programs(&self) -> impl Iterator<Item = (String, libbpf_sys::bpf_prog_info)> {
-        self.object.progs().filter(|program| program.autoload()).map(|program| {
-            // SAFETY: all-zero is a valid value of the struct, and its size is passed; the kernel fills it or leaves it.
-            let info = unsafe {
-                let mut info: libbpf_sys::bpf_prog_info = std::mem::zeroed();
-                let mut size = size_of_val(&info) as u32;
-                let file = program.as_fd().as_raw_fd();
-                libbpf_sys::bpf_prog_get_info_by_fd(file, &raw mut info, &raw mut size);
-                info
-            };
-            (program.name().to_string_lossy().into_owned(), info)
-        })
+        slowpath_bpf::costs(&self.object)
     }
 
     /// The only entry of a per-CPU map.
@@ -288,36 +266,7 @@ impl Probe {
     }
 
     fn entry_of_cpus<T: Pod>(&self, name: &str, entry: u32) -> Result<Vec<T>, LiveError> {
-        let map = object::map(&self.object, name)?;
-        let found = map.lookup_percpu(&entry.to_ne_bytes(), MapFlags::ANY);
-        let found = found.map_err(LiveError::bpf("read what the probe counted"))?.unwrap_or_default();
-        let read = |bytes: &Vec<u8>| Some(bytemuck::pod_read_unaligned(bytes.get(..size_of::<T>())?));
-        found.iter().map(|bytes| read(bytes).ok_or(LiveError::BadProbe)).collect()
-    }
-}
-
-/// What a program of the probe cost.
-#[derive(Clone, Debug)]
-pub struct Cost {
-    /// Its name.
-    pub program: String,
-    /// How often it ran.
-    pub runs: u64,
-    /// Total time, including two clock readings.
-    pub ran: Duration,
-}
-
-/// Makes the kernel measure how long programs run, as long as the returned descriptor is open (`BPF_ENABLE_STATS`).
-///
-/// # Errors
-/// If the kernel refuses.
-pub fn measure_programs() -> Result<OwnedFd, LiveError> {
-    // SAFETY: the call takes a number; it returns a descriptor that nobody else has, or an error.
-    unsafe {
-        match libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) {
-            ..0 => Err(LiveError::system("measure BPF programs")(std::io::Error::last_os_error())),
-            file => Ok(OwnedFd::from_raw_fd(file)),
-        }
+        Ok(slowpath_bpf::of_cpus(&self.object, name, entry, "read what the probe counted")?)
     }
 }
 

@@ -1,8 +1,8 @@
 //! What the probe writes to a ring buffer.
 
 use crate::error::LiveError;
-use crate::object::map;
 use libbpf_rs::{Object, RingBuffer, RingBufferBuilder};
+use slowpath_bpf::map;
 use std::cell::RefCell;
 use std::rc::Rc;
 

@@ -26,3 +26,29 @@ Examples:
   sudo slowpath tune apply plan.toml --in-lab scenario.toml --as receiver
   sudo slowpath tune status
   sudo slowpath tune revert";
+
+/// What `--help` teaches about `tune connections`.
+pub const CONNECTIONS_HELP: &str = "\
+A BPF program (sockops) on a control group of version 2 sets buffers when a process in the group, or below it, opens or accepts a \
+connection to a known destination. The processes know nothing of it. Destinations are those of --to, and those that the path store \
+knows. The program ends with this command, however that ends; connections keep their settings until they are closed.
+
+--to takes a prefix and settings, separated by commas:
+  rate=RATE,rtt=TIME  buffers for this path, as `slowpath tune advise` computes them
+  send=SIZE           send buffer, as tcp_wmem counts it (SO_SNDBUF)
+  receive=SIZE        receive buffer, as tcp_rmem counts it (SO_RCVBUF)
+  clamp=SIZE          largest window (TCP_WINDOW_CLAMP)
+  pacing=RATE         highest rate of a connection (SO_MAX_PACING_RATE)
+  congestion=NAME     congestion control (TCP_CONGESTION)
+The longest prefix counts. From the path store come buffers only.
+
+A buffer is set only if the path needs more than the kernel's own tuning reaches (tcp_wmem, tcp_rmem), and net.core.wmem_max or rmem_max \
+allows more. What a program sets itself is left, and so is what an administrator changes while this runs. The counts at the end \
+say how often.
+
+Exit codes: 0 done; 2 nothing was tuned.
+
+Examples:
+  sudo slowpath tune connections --cgroup /sys/fs/cgroup/system.slice
+  sudo slowpath tune connections --to 192.0.2.0/24,rate=1Gbit/s,rtt=80ms
+  sudo slowpath tune connections --to 2001:db8::/32,congestion=bbr --for 1h --json";

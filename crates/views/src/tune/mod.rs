@@ -1,6 +1,8 @@
-//! `slowpath tune`: buffers that a transfer needs; plans that are applied, verified and reverted, as JSON and as text.
+//! `slowpath tune`: buffers that a transfer needs; plans that are applied, verified and reverted; connections that are tuned one by
+//! one, as JSON and as text.
 
 mod advice;
+mod connections;
 mod help;
 mod in_lab;
 mod json;
@@ -8,7 +10,8 @@ mod text;
 mod verify;
 
 pub use advice::{AdviseDocument, advice};
-pub use help::HELP;
+pub use connections::{ConnectionsDocument, connections, progress};
+pub use help::{CONNECTIONS_HELP, HELP};
 pub use in_lab::{TuneLabDocument, has_helped, tried};
 pub use json::{ApplyDocument, RevertDocument, StatusDocument};
 pub use text::{applied, is_in_order, planned, reverted, status};

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 /// Lines kept; the verifier's last ones say why.
 const MOST_LINES: usize = 20;
 /// What it prints below the verifier's log (`bpf_object_load_prog`, libbpf.c).
-pub const OF_VERIFIER: &str = "END PROG LOAD LOG";
+pub(crate) const OF_VERIFIER: &str = "END PROG LOAD LOG";
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -22,6 +22,6 @@ pub fn keep() {
 }
 
 /// The messages since the last time.
-pub fn take() -> String {
+pub(crate) fn take() -> String {
     LINES.lock().map(|mut lines| lines.drain(..).collect()).unwrap_or_default()
 }
