@@ -180,6 +180,8 @@ pub struct Closing {
     pub rst: [bool; 2],
     /// The RST that ended the connection: the first one, or the first that cut something short.
     pub reset: Option<Box<Reset>>,
+    /// A device's RST that its receiver did not accept.
+    pub refused: Option<Box<Reset>>,
     /// A flow in which the same socket answered a segment of another address with a RST: a segment of this flow that a
     /// NAT did not translate back.
     pub stray: Option<FlowId>,

@@ -1,10 +1,28 @@
 //! The commands: `--help`, the man pages and the completions are made from them. The arguments of each are in its file.
 
+use crate::causes::Causes;
 use crate::console::{self, Output};
-use crate::{
-    causes, cookbook, copy, diagnose, doctor, drill, explain, flows, kernels, lab, man, papers, paths, probe,
-    profile, run, scenario, show, sweep, tune, tunings,
-};
+use crate::cookbook::Cookbook;
+use crate::copy::Copy;
+use crate::diagnose::Diagnose;
+use crate::doctor::Doctor;
+use crate::drill::Drill;
+use crate::explain::Explain;
+use crate::flows::Flows;
+use crate::ftp::Ftp;
+use crate::kernels::Kernels;
+use crate::lab::Lab;
+use crate::man::Manual;
+use crate::papers::Papers;
+use crate::paths::Paths;
+use crate::probe::Probe;
+use crate::profile::Profile;
+use crate::run::Run;
+use crate::scenario::Scenario;
+use crate::show::Show;
+use crate::sweep::Sweep;
+use crate::tune::Tune;
+use crate::tunings::CompareTunings;
 use clap::builder::Styles;
 use clap::{CommandFactory, Parser, Subcommand};
 use slowpath_model::shown;
@@ -19,8 +37,8 @@ use std::{env, process};
     name = "slowpath",
     version,
     about = "Where does a TCP transfer lose its time, and what would give it back?",
-    long_about = help::ABOUT,
-    after_long_help = help::FIRST_STEPS,
+    long_about = help::LONG_ABOUT,
+    after_long_help = help::AFTER_HELP,
     max_term_width = 100
 )]
 pub struct Cli {
@@ -34,45 +52,47 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Show what limited each flow, the slowest first, and how to fix it
-    Diagnose(diagnose::Diagnose),
+    Diagnose(Diagnose),
     /// Print the packets of a capture, one per line
-    Show(show::Show),
+    Show(Show),
     /// List the flows of a capture with their measures
-    Flows(flows::Flows),
+    Flows(Flows),
     /// Explain the causes that a verdict can name
-    Causes(causes::Causes),
+    Causes(Causes),
     /// Write or check cases: anonymised recordings, their verdicts, and what helped
-    Cookbook(cookbook::Cookbook),
+    Cookbook(Cookbook),
     /// Show the arithmetic behind a cause, step by step
-    Explain(explain::Explain),
+    Explain(Explain),
     /// Simulate a scenario, and show what limited its flows
-    Run(run::Run),
+    Run(Run),
     /// Run a scenario with many values, one row per run
-    Sweep(sweep::Sweep),
+    Sweep(Sweep),
     /// Run scenarios on this machine's kernel, in network namespaces
-    Lab(lab::Lab),
+    Lab(Lab),
     /// Reproduce a paper's experiments, and compare its tables with the results
-    Papers(papers::Papers),
+    Papers(Papers),
     /// Compare buffer-tuning techniques on a path: throughput, and memory
-    CompareTunings(tunings::CompareTunings),
+    CompareTunings(CompareTunings),
     /// Check which host settings would limit a transfer, and how to fix them
-    Doctor(doctor::Doctor),
+    Doctor(Doctor),
     /// Apply what doctor advises, verified and journaled, and take it back
-    Tune(tune::Tune),
+    Tune(Tune),
     /// Keep what is known of paths, and answer which buffers and rate a transfer needs
-    Paths(paths::Paths),
+    Paths(Paths),
     /// Measure a path: RTT, capacity, available bandwidth, where loss begins
-    Probe(probe::Probe),
+    Probe(Probe),
     /// Copy files to or from another host, fast, and show what limited it
-    Copy(copy::Copy),
+    Copy(Copy),
+    /// Transfer a file from or to an FTP server, with buffers that fit the path
+    Ftp(Ftp),
     /// Show where CPU time went, and for whom, from a profile
-    Profile(profile::Profile),
+    Profile(Profile),
     /// Run packetdrill scripts, on the model or on this kernel
-    Drill(drill::Drill),
+    Drill(Drill),
     /// Check, explain or create a scenario file
-    Scenario(scenario::Scenario),
+    Scenario(Scenario),
     /// Show the kernels that a scenario can name, and how they differ
-    Kernels(kernels::Kernels),
+    Kernels(Kernels),
     /// Print completions for a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions {
@@ -80,7 +100,7 @@ pub enum Command {
         shell: clap_complete::Shell,
     },
     /// Print a man page, or write all of them to a folder
-    Man(man::Manual),
+    Man(Manual),
 }
 
 /// Prints the help, or why the command line is refused, and ends.

@@ -5,9 +5,9 @@
 
 use crate::Outcome;
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slowpath_model::shown;
 use slowpath_profile::LoadError;
+use slowpath_runs::bars::{self, Bar};
 use slowpath_views::json::{self, Serialize};
 use slowpath_views::terminal::Look;
 use std::error::Error;
@@ -112,105 +112,24 @@ impl Console {
 
     /// Progress through a time that is known.
     pub fn lasting(&self, what: &str, whole: Duration) -> Bar {
-        self.bar(Some(millis(whole)), "{msg} {wide_bar} {eta} left", what.to_owned())
+        self.bar(Some(bars::millis(whole)), "{msg} {wide_bar} {eta} left", what.to_owned())
     }
 
     /// Progress through so many steps of which each takes a while, and some are behind already.
     pub fn steps(&self, what: &str, count: usize, behind: usize) -> Bar {
         let bar =
             self.bar(Some(count as u64), "{msg} {wide_bar} {pos} of {len}, {eta} left", format!("{what}s"));
-        if let Bar(Some(bar)) = &bar {
-            bar.set_position(behind as u64);
-            // What is behind says nothing of how long a step takes.
-            bar.reset_eta();
-        }
-        bar.ticking()
+        bar.begin_at(behind as u64).ticking()
     }
 
-    /// A bar on standard error, styled before it is first drawn; without one if no progress is to be shown.
     fn bar(&self, length: Option<u64>, template: &str, message: String) -> Bar {
-        Bar(self.progress.then(|| {
-            let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(8));
-            let message = shown::shortened(&shown::line(&message), MOST_MESSAGE).into_owned();
-            bar.with_style(style(template)).with_message(message)
-        }))
+        if self.progress { Bar::on_stderr(length, template, &message) } else { Bar::none() }
     }
 }
 
-/// Columns of a name in front of a bar.
-const MOST_MESSAGE: usize = 60;
-
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// How far something has come, on standard error or nowhere. It is wiped away at the end.
-pub struct Bar(Option<ProgressBar>);
-
-impl Bar {
-    fn ticking(self) -> Self {
-        if let Some(bar) = &self.0 {
-            bar.enable_steady_tick(Duration::from_millis(200));
-        }
-        self
-    }
-
-    /// One step more.
-    pub fn step(&self) {
-        if let Some(bar) = &self.0 {
-            bar.inc(1);
-        }
-    }
-
-    /// What is going on now.
-    pub fn tell(&self, text: &str) {
-        if let Some(bar) = &self.0 {
-            bar.set_message(shown::shortened(&shown::line(text), MOST_MESSAGE).into_owned());
-        }
-    }
-
-    /// What is going on now, and how many of all bytes are done.
-    pub fn now(&self, text: &str, done: u64, total: u64) {
-        self.tell(text);
-        self.at_bytes(done, Some(total));
-    }
-
-    /// So much of the time is over.
-    pub fn at_time(&self, over: Duration) {
-        if let Some(bar) = &self.0 {
-            bar.set_position(millis(over));
-        }
-    }
-
-    /// So many bytes are read, of so many if one knows.
-    pub fn at_bytes(&self, done: u64, total: Option<u64>) {
-        let Some(bar) = &self.0 else { return };
-        if let (Some(total), None) = (total, bar.length()) {
-            bar.set_style(style("{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left"));
-            bar.set_length(total);
-        }
-        bar.set_position(done);
-    }
-
-    /// Something to know at once, progress or not.
-    pub fn say(&self, text: &str) {
-        match &self.0 {
-            Some(bar) => bar.suspend(|| warn(text)),
-            None => warn(text),
-        }
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
+/// Something to know at once, progress or not.
+pub fn say(bar: &Bar, text: &str) {
+    bar.suspend(|| warn(text));
 }
 
 /// What [`stdout`] gives.
@@ -253,7 +172,7 @@ pub fn print(text: &[u8]) -> anyhow::Result<Outcome> {
 }
 
 /// Prints a line of a server, which a closed standard output does not stop.
-pub fn say(line: &str) {
+pub fn log(line: &str) {
     let _ = print(format!("{}\n", shown::line(line)).as_bytes());
 }
 

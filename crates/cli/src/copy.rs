@@ -80,13 +80,13 @@ pub fn run(args: &Copy, console: &Console) -> anyhow::Result<Outcome> {
             // The near end gets the reason, and prints it.
             return Ok(far::over_ssh(&stop).map_or(Outcome::Partial, |()| Outcome::Whole));
         }
-        copy::serve(args.listen, &args.folder, token, &stop, &console::say)?;
+        copy::serve(args.listen, &args.folder, token, &stop, &console::log)?;
         return Ok(Outcome::Whole);
     };
     let (from, to) = (place(source)?, place(destination)?);
     let store = args.store.store()?;
     let wanted = Wanted {
-        hints: copy::hints(store.as_ref(), &from, &to),
+        hints: copy::hints(store.as_ref(), &from, &to, &warn),
         source: from,
         destination: to,
         force: args.force,

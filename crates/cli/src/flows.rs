@@ -6,13 +6,13 @@ use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
 use slowpath_analyses::Analysis;
 use slowpath_views::rank::Selection;
-use slowpath_views::{json, terminal};
+use slowpath_views::{help, json, terminal};
 use std::io::Write;
 use std::path::PathBuf;
 
 /// Arguments of `flows`.
 #[derive(Args)]
-#[command(after_long_help = slowpath_views::help::FLOWS)]
+#[command(after_long_help = help::FLOWS)]
 pub struct Flows {
     /// The capture, or - for standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]

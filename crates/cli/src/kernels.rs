@@ -4,12 +4,13 @@ use crate::Outcome;
 use crate::console;
 use clap::Args;
 use slowpath_kernels::registry;
+use slowpath_views::help;
 use slowpath_views::kernels::{Layout, Table};
 use std::io::Write;
 
 /// Arguments of `kernels`.
 #[derive(Args)]
-#[command(after_long_help = slowpath_views::help::KERNELS)]
+#[command(after_long_help = help::KERNELS)]
 pub struct Kernels {
     /// The kernels to show, such as 6.18 or linux-2.6.14; all without any
     #[arg(value_name = "NAME")]

@@ -14,7 +14,7 @@ mod doctor;
 mod drill;
 mod explain;
 mod flows;
-mod interrupt;
+mod ftp;
 mod kernels;
 mod lab;
 mod live;
@@ -35,6 +35,7 @@ mod tunings;
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use console::Console;
+use slowpath_runs::interrupt;
 use std::io;
 use std::process::ExitCode;
 
@@ -79,6 +80,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Paths(args) => paths::run(&args, console),
         Command::Probe(args) => probe::run(&args, console),
         Command::Copy(args) => copy::run(&args, console),
+        Command::Ftp(args) => ftp::run(&args, console),
         Command::Profile(args) => profile::run(&args, console),
         Command::Drill(args) => drill::run(&args),
         Command::Scenario(args) => scenario::run(&args),

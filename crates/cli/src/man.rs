@@ -5,12 +5,13 @@ use crate::console;
 use anyhow::Context;
 use clap::{Args, Command, ValueHint};
 use clap_mangen::Man;
+use slowpath_views::help;
 use std::fs;
 use std::path::PathBuf;
 
 /// Arguments of `man`.
 #[derive(Args)]
-#[command(after_help = slowpath_views::help::MAN)]
+#[command(after_help = help::MAN)]
 pub struct Manual {
     /// The command whose page to print, such as diagnose or profile top; slowpath itself if none is given
     #[arg(value_name = "COMMAND")]

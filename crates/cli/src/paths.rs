@@ -169,7 +169,7 @@ pub fn run(Paths { what, store, json }: &Paths, console: &Console) -> anyhow::Re
             anyhow::ensure!(!json, "--json: a server has no result");
             let interrupt = Interrupt::listen()?;
             let serving = ServingStore { store, listen: *listen, socket, token: token_file.as_deref() };
-            runs::serve_store(&serving, &|| interrupt.has_come(), &console::say)?;
+            runs::serve_store(&serving, &|| interrupt.has_come(), &console::log)?;
         }
     }
     Ok(Outcome::Whole)

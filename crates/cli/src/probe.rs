@@ -4,13 +4,13 @@ use crate::Outcome;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use crate::scenario::Changes;
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum, ValueHint};
 use slowpath_model::Rate;
-use slowpath_probe::findings::{Found, Wanted};
+use slowpath_probe::findings::Wanted;
 use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
 use slowpath_probe::measure::{Direction, Progress};
-use slowpath_probe::real::{self, Caps, Measured, PORT, ProbeError};
+use slowpath_probe::real::{Caps, PORT};
 use slowpath_runs::values::{addresses, highest, longest, rates};
 use slowpath_views::probe as view;
 use std::net::SocketAddr;
@@ -117,49 +117,34 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
     let Some(target) = &args.target else {
         let (interrupt, caps) =
             (Interrupt::listen()?, Caps { rate: args.max_rate, duration: args.max_duration });
-        slowpath_runs::probe::serve(args.listen, caps, &|| interrupt.has_come(), &console::say)?;
+        slowpath_runs::probe::serve(args.listen, caps, &|| interrupt.has_come(), &console::log)?;
         return Ok(Outcome::Whole);
     };
     args.check()?;
     let found = if Path::new(target).extension().is_some_and(|extension| extension == "toml") {
         ensure!(args.port.is_none(), "--port is for hosts; {target} is a scenario file");
-        simulated(args, Path::new(target), console)?
+        if args.tcp.is_some() || args.measure == [What::Tcp] {
+            bail!("to simulate a TCP transfer on this path, use `slowpath run {target}`");
+        }
+        let scenario = args.changes.load(Path::new(target))?;
+        slowpath_runs::probe::simulated(&scenario, args.wanted(), args.reverse, &mut shown(console))?
     } else {
         ensure!(!args.changes.are_any(), "--set and --seed are for scenario files; {target} is a host");
-        real(args, target, console)?
+        let interrupt = Interrupt::listen()?;
+        let transfers = args.wants(What::Tcp).then(|| args.tcp.unwrap_or(TRANSFER));
+        let (addresses, stop) = (addresses(target, args.port.unwrap_or(PORT))?, || interrupt.has_come());
+        slowpath_runs::probe::measured(
+            &addresses,
+            args.wanted(),
+            transfers,
+            &stop,
+            &mut shown(console),
+            &warn,
+        )?
     };
     let print = |out: &mut _| view::print(target, &found, &console.look(), out);
     console::print_result(args.json, || view::ProbeDocument::new(target, &found), print)?;
     Ok(if found.is_whole() { Outcome::Whole } else { Outcome::Partial })
-}
-
-fn real(args: &Probe, target: &str, console: &Console) -> anyhow::Result<Found> {
-    let interrupt = Interrupt::listen()?;
-    let stop = || interrupt.has_come();
-    let transfers = args.wants(What::Tcp).then(|| args.tcp.unwrap_or(TRANSFER));
-    let addresses = addresses(target, args.port.unwrap_or(PORT))?;
-    let Measured { found, ended_by } =
-        real::measure(&addresses, args.wanted(), transfers, &stop, &mut shown(console))?;
-    let Some(error) = ended_by else { return Ok(found) };
-    let Some(found) = found.or_nothing() else {
-        return Err(anyhow::Error::from(error).context("nothing was measured"));
-    };
-    if !matches!(error, ProbeError::Stopped) {
-        warn(&format!("{error}; measured before that:"));
-    }
-    Ok(found)
-}
-
-fn simulated(args: &Probe, file: &Path, console: &Console) -> anyhow::Result<Found> {
-    if args.tcp.is_some() || args.measure == [What::Tcp] {
-        bail!("to simulate a TCP transfer on this path, use `slowpath run {}`", file.display());
-    }
-    let scenario = args.changes.load(file)?;
-    let (mut channel, packet_bytes) =
-        slowpath_runs::probe::channel(&scenario, args.reverse).context("a flow's path ends at its hosts")?;
-    let mut found = Found::new(args.wanted(), packet_bytes);
-    let Ok(()) = found.fill(&mut channel, &mut shown(console));
-    Ok(found)
 }
 
 /// Shows progress step by step.

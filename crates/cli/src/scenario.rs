@@ -3,12 +3,11 @@
 use crate::Outcome;
 use crate::console;
 use clap::{Args, Subcommand, ValueHint};
-use slowpath_model::shown;
 use slowpath_runs::file;
 use slowpath_scenario::Override;
 use slowpath_scenario::template::template;
 use slowpath_views::scenario::{
-    CHECK_HELP, Explanation, HELP, NEW_HELP, ScenarioCheckDocument, explain, print_check,
+    CHECK_HELP, Explanation, HELP, NEW_HELP, ScenarioCheckDocument, created, explain, print_check,
 };
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -122,8 +121,5 @@ fn run_explain(args: &Explain) -> anyhow::Result<Outcome> {
 fn run_new(path: Option<&Path>) -> anyhow::Result<Outcome> {
     let Some(path) = path else { return console::print(template("my scenario").as_bytes()) };
     file::create(path)?;
-    let name = path.display().to_string();
-    let (shown, word) = (shown::line(&name), shown::word(&name));
-    let text = format!("{shown} written; `slowpath scenario explain {word}` shows its values\n");
-    console::print(text.as_bytes())
+    console::print(created(&path.display().to_string()).as_bytes())
 }

@@ -114,7 +114,7 @@ fn make(args: &Sweep, made: &mut Made<'_>, console: &Console) -> anyhow::Result<
         let bar = console.steps("run", all, done);
         let how = How { carrier: args.carrier().carrier(), ..How::default() };
         for error in made.on_kernel(how, &|| bar.step())? {
-            bar.say(&format!("{:#}", anyhow::Error::from(error)));
+            console::say(&bar, &format!("{:#}", anyhow::Error::from(error)));
         }
     }
     if places != Places::Kernel {

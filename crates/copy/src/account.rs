@@ -96,7 +96,8 @@ impl Spent {
 pub struct Shares(pub [u64; 9]);
 
 impl Shares {
-    fn add(&mut self, bound: Bound, ns: u64) {
+    /// Adds the time that something bound.
+    pub fn add(&mut self, bound: Bound, ns: u64) {
         let place = &mut self.0[bound.index()];
         *place = place.saturating_add(ns);
     }

@@ -35,6 +35,12 @@ impl Sizer {
         Self { since: now, before: 0, asked: LEAST }
     }
 
+    /// A connection that begins now on a host whose buffers may be smaller than Linux's default: `window` is what its buffer
+    /// holds.
+    pub const fn with_window(now: Instant, window: u64) -> Self {
+        Self { since: now, before: 0, asked: window }
+    }
+
     /// So many bytes have arrived on the connection by now. Returns the buffer to ask for, if it is to grow.
     pub fn arrived(&mut self, bytes: u64, rtt: Duration, now: Instant) -> Option<u64> {
         let passed = now.since(self.since)?;
@@ -78,6 +84,14 @@ mod tests {
             asked.extend(sizer.arrived(arrived, rtt, now));
         }
         assert_eq!(asked, [200_000, 400_000, 800_000, 1_600_000]);
+    }
+
+    #[test]
+    fn smaller_buffer_than_the_default_grows_too() {
+        let mut sizer = Sizer::with_window(Instant::from_nanos(0), 32 << 10);
+        let rtt = Duration::from_millis(100);
+        assert_eq!(sizer.arrived(32 << 10, rtt, Instant::from_nanos(100 * MS)), Some(64 << 10));
+        assert_eq!(sizer.arrived(64 << 10, rtt, Instant::from_nanos(200 * MS)), None);
     }
 
     #[test]

@@ -55,3 +55,39 @@ pub fn open_secret(path: &Path) -> Result<File, SecretError> {
 pub fn own_uid() -> io::Result<u32> {
     Ok(fs::metadata("/proc/self")?.uid())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    /// A file with this mode.
+    fn with_mode(folder: &Path, mode: u32) -> PathBuf {
+        let file = folder.join(format!("{mode:o}"));
+        fs::write(&file, "secret").expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("its mode");
+        file
+    }
+
+    #[test]
+    fn secrets_that_others_may_read_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for mode in [0o600, 0o400] {
+            assert!(open_secret(&with_mode(folder.path(), mode)).is_ok(), "{mode:o}");
+        }
+        for mode in [0o640, 0o604, 0o620] {
+            let refused = open_secret(&with_mode(folder.path(), mode));
+            assert!(matches!(refused, Err(SecretError::Open(_))), "{mode:o}");
+        }
+        assert!(matches!(open_secret(folder.path()), Err(SecretError::File { .. })));
+    }
+
+    #[test]
+    #[ignore = "needs root"]
+    fn secrets_of_another_user_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = with_mode(folder.path(), 0o600);
+        chown(&file, Some(1), None).expect("as root");
+        assert!(matches!(open_secret(&file), Err(SecretError::Foreign { owner: 1, .. })));
+    }
+}

@@ -138,6 +138,16 @@ impl Technique {
         Some(TuningKind { level, changes, band, visibility })
     }
 
+    /// How many times as fast as untuned the paper says it is (section II, from the techniques' own papers).
+    pub const fn published(self) -> Option<&'static str> {
+        match self {
+            Self::Psc | Self::Enable => Some("10 to 20"),
+            Self::DrsFtp => Some("6"),
+            Self::Manual => Some("8"),
+            Self::None | Self::Linux24 | Self::Drs | Self::AutoNcFtp | Self::Today => None,
+        }
+    }
+
     /// What it does, in one line.
     pub const fn does(self) -> &'static str {
         match self {

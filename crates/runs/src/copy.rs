@@ -47,8 +47,8 @@ pub fn token(file: &Path) -> Result<Vec<u8>, TokenFileError> {
 }
 
 /// What the path store knows of the path of a copy: the RTT and the rate, and the window that this host's limits allow. Nothing
-/// if there is no store, it does not answer, or it does not know the path.
-pub fn hints(store: Option<&PathStore>, source: &Place, destination: &Place) -> Hints {
+/// if there is no store, it does not answer, or it does not know the path; `say` gets why a store that was named does not answer.
+pub fn hints(store: Option<&PathStore>, source: &Place, destination: &Place, say: &dyn Fn(&str)) -> Hints {
     let (host, is_from_here) = match (source, destination) {
         (_, Place::Ssh { host, .. } | Place::Served { host, .. }) => (host, true),
         (Place::Ssh { host, .. } | Place::Served { host, .. }, _) => (host, false),
@@ -61,7 +61,14 @@ pub fn hints(store: Option<&PathStore>, source: &Place, destination: &Place) -> 
         true => store.ask(&there, &[], 1),
         false => there.first().map_or(Ok(None), |from| store.ask(&own(*from), &[*from], 1)),
     });
-    let Some(Ok(Some(answer))) = asked else { return Hints::default() };
+    let answer = match asked {
+        Some(Ok(Some(answer))) => answer,
+        Some(Err(error)) if store.is_some_and(|store| store.is_named) => {
+            say(&format!("the path store is not used: {error}"));
+            return Hints::default();
+        }
+        _ => return Hints::default(),
+    };
     let rate = answer.rate.map(|rate| Rate::bits_per_second(rate.bit_per_s));
     let rtt = answer.rtt_ns.map(Duration::from_nanos);
     let numbers = rate

@@ -14,7 +14,30 @@ use slowpath_model::{End, FlowId, Sink};
 use slowpath_recording::Recording;
 use slowpath_recording::about::Side;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Why two files are not two recordings.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotTwo {
+    /// Both come from standard input.
+    #[error("only one of the two recordings can be standard input")]
+    Stdin,
+    /// Both are one file.
+    #[error("{}: is given twice; give the recordings of both ends", .0.display())]
+    OneFile(PathBuf),
+}
+
+/// Whether two names are those of two recordings.
+///
+/// # Errors
+/// If they are the same.
+pub fn are_two(files: [&Path; 2]) -> Result<(), NotTwo> {
+    if files.iter().all(|file| file.as_os_str() == "-") {
+        return Err(NotTwo::Stdin);
+    }
+    let [one, other] = files.map(|file| file.canonicalize().ok());
+    if one.is_some() && one == other { Err(NotTwo::OneFile(files[0].to_owned())) } else { Ok(()) }
+}
 
 /// What was read, as its reader summarises it.
 #[derive(Clone, Debug)]

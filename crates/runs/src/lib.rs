@@ -10,6 +10,7 @@
 //! - [`waits`]: how long packets, data and processes waited, by flow and host.
 //! - [`probe`]: the path of a scenario, to be measured.
 //! - [`copy`]: a copy between two hosts: its token, and the far end that serves.
+//! - [`ftp`]: an FTP transfer: its login, and what a path store knows. [`interrupt`]: Ctrl-C.
 //! - [`drill`]: packetdrill scripts, on the model or on the kernel.
 //! - [`planning`]: the advice of a capture, to be planned for a host.
 //! - [`connections`]: the connections of a control group, tuned by their destination.
@@ -20,14 +21,17 @@
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
 //! - [`parallel`]: independent jobs on all CPUs.
 
+pub mod bars;
 pub mod connections;
 pub mod cookbook;
 pub mod copy;
 pub mod drill;
 mod error;
 pub mod file;
+pub mod ftp;
 pub mod in_lab;
 pub mod input;
+pub mod interrupt;
 pub mod kernel;
 mod lines;
 pub mod measured;

@@ -1,9 +1,10 @@
 //! The experiments of papers: simulated on all CPUs, or measured on this machine's kernel ([`lavoie`],
-//! [`ubik`]).
+//! [`ubik`], [`table_one`]).
 
 mod error;
 mod kept;
 pub mod lavoie;
+pub mod table_one;
 pub mod ubik;
 
 pub use error::Error;

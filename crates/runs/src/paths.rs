@@ -112,6 +112,8 @@ pub struct PathStore {
     pub at: Place,
     /// What it wants to see.
     pub token: Option<Token>,
+    /// Whether the user named it: if it does not answer, that is worth a word.
+    pub is_named: bool,
 }
 
 impl PathStore {
@@ -120,7 +122,7 @@ impl PathStore {
     /// # Errors
     /// If the file has no token, or others may read or change it.
     pub fn at(at: &Place, token: Option<&Path>) -> Result<Self, TokenError> {
-        Ok(Self { at: at.clone(), token: token.map(Token::read).transpose()? })
+        Ok(Self { at: at.clone(), token: token.map(Token::read).transpose()?, is_named: true })
     }
 
     /// The store that was named, or else the one of this host, if it is served.
@@ -128,8 +130,11 @@ impl PathStore {
     /// # Errors
     /// If the file has no token, or others may read or change it.
     pub fn named_or_local(at: Option<&Place>, token: Option<&Path>) -> Result<Option<Self>, TokenError> {
-        let local = || Path::new(SOCKET).exists().then(|| Place::Unix(SOCKET.into()));
-        at.cloned().or_else(local).map(|at| Self::at(&at, token)).transpose()
+        let local = || Self { at: Place::Unix(SOCKET.into()), token: None, is_named: false };
+        match at {
+            Some(at) => Self::at(at, token).map(Some),
+            None => Ok(Path::new(SOCKET).exists().then(local)),
+        }
     }
 
     /// What it knows of the path to one of these addresses, from one of those, or from any if there are none.

@@ -3,10 +3,13 @@
 use crate::lines::{Log, listening};
 use slowpath_model::nanos;
 use slowpath_model::units::duration_text;
-use slowpath_probe::real::{Caps, Happened, ProbeError, Server};
+use slowpath_probe::findings::{Found, Wanted};
+use slowpath_probe::measure::Progress;
+use slowpath_probe::real::{self, Caps, Happened, Measured, ProbeError, Server};
 use slowpath_probe::simulated::{Ends, Simulated};
 use slowpath_scenario::Scenario;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// The path of a scenario's first flow, starting at its sender, and the length of its packets. With `is_reversed`, the
 /// direction to its sender. `None` if the flow's path does not end at its hosts.
@@ -28,6 +31,57 @@ pub fn channel(scenario: &Scenario, is_reversed: bool) -> Option<(Simulated, u32
     };
     let packet_bytes = u32::try_from(nics[0].mtu.min(nics[1].mtu).get()).unwrap_or(u32::MAX);
     Some((Simulated::new(there, back, seeds, ends), packet_bytes))
+}
+
+/// Why nothing was measured.
+#[derive(Debug, thiserror::Error)]
+pub enum NotMeasured {
+    /// It could not begin.
+    #[error(transparent)]
+    Begin(#[from] ProbeError),
+    /// It ended before anything was measured.
+    #[error("nothing was measured")]
+    Nothing(#[source] ProbeError),
+    /// The scenario's path leads elsewhere.
+    #[error("a flow's path ends at its hosts")]
+    NoPath,
+}
+
+/// Measures the path to a far end. `warn` gets what ended the measurement early.
+///
+/// # Errors
+/// If nothing was measured.
+pub fn measured(
+    addresses: &[SocketAddr],
+    wanted: Wanted,
+    transfers: Option<Duration>,
+    stop: &(dyn Fn() -> bool + Sync),
+    progress: &mut dyn FnMut(Progress),
+    warn: &dyn Fn(&str),
+) -> Result<Found, NotMeasured> {
+    let Measured { found, ended_by } = real::measure(addresses, wanted, transfers, stop, progress)?;
+    let Some(error) = ended_by else { return Ok(found) };
+    let Some(found) = found.or_nothing() else { return Err(NotMeasured::Nothing(error)) };
+    if !matches!(error, ProbeError::Stopped) {
+        warn(&format!("{error}; measured before that:"));
+    }
+    Ok(found)
+}
+
+/// Measures the path of a scenario in simulated time.
+///
+/// # Errors
+/// If the flow's path does not end at its hosts.
+pub fn simulated(
+    scenario: &Scenario,
+    wanted: Wanted,
+    is_reversed: bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Found, NotMeasured> {
+    let (mut channel, packet_bytes) = channel(scenario, is_reversed).ok_or(NotMeasured::NoPath)?;
+    let mut found = Found::new(wanted, packet_bytes);
+    let Ok(()) = found.fill(&mut channel, progress);
+    Ok(found)
 }
 
 /// Serves as the far end until a stop is requested; `say` gets a line about each session, as far as there are not too many.

@@ -1,15 +1,15 @@
-//! The long help of slowpath as a whole, and of commands whose views have no folder of their own.
+//! The long help of `slowpath` itself.
 
-/// What slowpath is, for `slowpath --help`.
-pub const ABOUT: &str = "\
+/// What the program is for.
+pub const LONG_ABOUT: &str = "\
 Where does a TCP transfer lose its time, and what would give it back?
 
 slowpath reads a capture of a transfer (pcap or pcapng from tcpdump or Wireshark, also gzip or zstd) and shows what \
 limited each flow at each moment: the application, a socket buffer, the receive window, the congestion window, loss \
 recovery, or the path itself. Each verdict comes with its evidence, its confidence, and the commands that would fix it.";
 
-/// Where to begin, for `slowpath --help`.
-pub const FIRST_STEPS: &str = "\
+/// How to begin, and its exit codes.
+pub const AFTER_HELP: &str = "\
 Capture a transfer, preferably on the sending host:
   tcpdump -i any -s 128 -B 65536 -w transfer.pcap tcp port 443
 
@@ -21,7 +21,23 @@ Exit codes:
   1  there is a result, but the capture was damaged or something relevant was skipped
   2  there is no result: no such file, not a capture, wrong arguments";
 
-/// What `--help` teaches about `flows`.
+/// An example of `slowpath completions`.
+pub const COMPLETIONS: &str =
+    "Example:\n  slowpath completions bash > ~/.local/share/bash-completion/completions/slowpath";
+
+/// Examples of `slowpath man`.
+pub const MAN: &str = "\
+Examples:
+  slowpath man | man -l -
+  slowpath man diagnose | man -l -
+  slowpath man profile top | man -l -
+  slowpath man --out ~/.local/share/man/man1";
+
+/// Examples of `slowpath causes`.
+pub const CAUSES: &str =
+    "Examples:\n  slowpath causes\n  slowpath causes receive-window/slow-reader\n  slowpath causes --json";
+
+/// What `slowpath flows` shows.
 pub const FLOWS: &str = "\
 Columns: start in seconds since the first packet; unique payload bytes and their rate (goodput) in the direction that \
 carried more; the shortest RTT from the place of the capture; retransmitted segments; what limited the flow for most of \
@@ -32,7 +48,7 @@ Examples:
   slowpath flows transfer.pcapng --long --flow 1
   slowpath flows transfer.pcapng --json";
 
-/// What `--help` teaches about `kernels`.
+/// What `slowpath kernels` shows.
 pub const KERNELS: &str = "\
 A kernel is a list of choices: how packets are taken in, how tasks are scheduled, how TCP finds losses and sizes its \
 buffers. A scenario's host names a kernel, or makes one of its own from a known one:
@@ -44,23 +60,3 @@ Examples:
   slowpath kernels 5.15 6.6 --sources
   slowpath kernels 6.18 --sysctls
   slowpath kernels --json";
-
-/// What `--help` teaches about `man`.
-pub const MAN: &str = "\
-Examples:
-  slowpath man | man -l -
-  slowpath man diagnose | man -l -
-  slowpath man profile top | man -l -
-  slowpath man --out ~/.local/share/man/man1";
-
-/// What `--help` teaches about `causes`.
-pub const CAUSES: &str = "\
-Examples:
-  slowpath causes
-  slowpath causes receive-window/slow-reader
-  slowpath causes --json";
-
-/// What `--help` teaches about `completions`.
-pub const COMPLETIONS: &str = "\
-Example:
-  slowpath completions bash > ~/.local/share/bash-completion/completions/slowpath";

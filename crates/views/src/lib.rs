@@ -7,7 +7,7 @@
 //! - [`live`]: this host's connections while they were watched.
 //! - [`papers`]: published experiments compared with measurements made here.
 //! - [`profile`]: where the CPU went.
-//! - [`probe`]: measurements of a path. [`copy`]: a copy between two hosts.
+//! - [`probe`]: measurements of a path. [`copy`]: a copy between two hosts. [`ftp`]: an FTP transfer.
 //! - [`paths`]: what is known of paths.
 //! - [`explain`]: the arithmetic behind a cause.
 //! - [`doctor`]: which settings of a host would limit a transfer.
@@ -42,6 +42,7 @@ pub mod drill;
 pub mod events;
 pub mod explain;
 pub mod flame;
+pub mod ftp;
 pub mod headline;
 pub mod help;
 pub mod json;

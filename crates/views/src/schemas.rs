@@ -1,8 +1,8 @@
 //! The schemas of all documents.
 
 use crate::{
-    cookbook, copy, doctor, drill, explain, json, kernels, lab, live, page, papers, paths, probe, profile,
-    run, sweep, tune, tunings,
+    cookbook, copy, doctor, drill, explain, ftp, json, kernels, lab, live, page, papers, paths, probe,
+    profile, run, sweep, tune, tunings,
 };
 
 /// The schema of every document, with the name of its file.
@@ -13,6 +13,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("event-1", schemars::schema_for!(json::EventLine)),
         ("causes-1", schemars::schema_for!(json::Causes)),
         ("live-1", schemars::schema_for!(live::LiveDocument<'static>)),
+        ("ftp-1", schemars::schema_for!(ftp::FtpDocument<'static>)),
         ("kernels-1", schemars::schema_for!(kernels::Table)),
         ("explain-buffer-1", schemars::schema_for!(explain::Buffer)),
         ("explain-wait-1", schemars::schema_for!(explain::Wait)),

@@ -5,8 +5,12 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use slowpath_analyses::{Cause, Limit};
 use slowpath_lab::case::Label;
+use slowpath_lab::path::link::QueueLimit;
 use slowpath_lab::relay::Fate;
 use slowpath_lab::truth::{BothWays, Truth};
+
+/// A queue of so many packets or fewer does not show in RTTs. How full its link is, is then a matter of degree at each instant.
+const SHORT_QUEUE: u32 = 6;
 
 /// The kinds of faults that figures are given for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -25,6 +29,7 @@ pub enum Group {
     SlowStart,
     EarlyExit,
     FullPath,
+    ShortQueue,
     AckPath,
     SynLost,
     LateReceiver,
@@ -52,6 +57,7 @@ impl Group {
             Self::SlowStart => "slow start",
             Self::EarlyExit => "early exit",
             Self::FullPath => "full path",
+            Self::ShortQueue => "short queue",
             Self::AckPath => "ACK path",
             Self::SynLost => "lost SYN",
             Self::LateReceiver => "late receiver",
@@ -67,6 +73,10 @@ impl Group {
     pub fn of(label: &Label, path: &BothWays) -> Self {
         if [&path.forward, &path.backward].iter().any(|way| !way.config.middleboxes.is_empty()) {
             return Self::Middlebox;
+        }
+        let link = path.forward.config.link.as_ref();
+        if link.is_some_and(|link| matches!(link.queue, QueueLimit::Packets(..=SHORT_QUEUE))) {
+            return Self::ShortQueue;
         }
         match (label.limit.as_str(), label.cause.as_str()) {
             (_, "handshake" | "syn-lost") => Self::SynLost,

@@ -48,6 +48,7 @@ const SOCKOPS: &str = "slowpath-sockops";
 pub const PATHS: &str = "slowpath-paths";
 const PROBE: &str = "slowpath-probe";
 const COPY: &str = "slowpath-copy";
+const FTP: &str = "slowpath-ftp";
 const COST: &str = "slowpath-cost";
 pub const PROFILE: &str = "slowpath-profile";
 
@@ -81,7 +82,7 @@ const CRATES: &[Allowed] = &[
         RUNS,
         &[
             MODEL, FILES, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL,
-            PROBE, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY,
+            PROBE, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP,
         ],
         &[],
     ),
@@ -89,7 +90,7 @@ const CRATES: &[Allowed] = &[
         VIEWS,
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE,
-            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY,
+            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP,
         ],
         &[],
     ),
@@ -110,6 +111,8 @@ const CRATES: &[Allowed] = &[
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // It reports what limited a copy in the words of the analyses; its test copies over the emulated path.
     allowed(COPY, &[MODEL, UAPI, ANALYSES], &[LAB]),
+    // It sizes buffers as copy does, and says what bound a transfer as copy does; its tests run servers in namespaces.
+    allowed(FTP, &[MODEL, FILES, UAPI, ANALYSES, COPY], &[LAB]),
     // Profiles of CPU time know nothing of packets, nor of who read them.
     allowed(COST, &[], &[]),
     allowed(PROFILE, &[FILES, UAPI, COST], &[]),
@@ -119,7 +122,7 @@ const CRATES: &[Allowed] = &[
         "slowpath",
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
-            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, SOCKOPS, PATHS, COPY,
+            VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, SOCKOPS, PATHS, COPY, FTP,
         ],
         &[],
     ),
@@ -148,6 +151,12 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/copy/src/protocol",
     "crates/copy/src/report",
     "crates/doctor/src/judge",
+    "crates/ftp/src/burst",
+    "crates/ftp/src/netrc",
+    "crates/ftp/src/offers",
+    "crates/ftp/src/place",
+    "crates/ftp/src/report",
+    "crates/ftp/src/tuning",
     "crates/paths/src/answer",
     "crates/paths/src/entry",
     "crates/paths/src/learned",

@@ -169,6 +169,18 @@ fn ignored_rst_is_not_a_reset() {
 }
 
 #[test]
+fn rst_after_an_ignored_one_is_of_the_same_device() {
+    let mut passed = captures::reset_in_an_upload(false);
+    // The client's host answers an ACK of the server, and has no connection any more.
+    let answered = 1461 + 1460 * 1990;
+    let rst = format!("2.100000 > R {answered}:{answered}(0) win 0 // frame 0 id 0 ttl 63\n");
+    passed.extend(script(&rst));
+    let report = report(&passed);
+    let finding = expect_reset(&report, Cause::ResetOnPath, End::A);
+    assert!(finding.evidence.contains(&Evidence::WentOnSending {}), "{finding:#?}");
+}
+
+#[test]
 fn segment_not_translated_back_by_nat_explains_the_reset() {
     let reports = reports(captures::stray());
     let [connection, stray] = &reports[..] else { panic!("{} flows", reports.len()) };

@@ -19,6 +19,11 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
     if let Some(reset) = &mut flow.closing.reset {
         note_knowledge(reset, segment);
     }
+    // An end no longer knows the connection: the device's other RST had reached it.
+    let is_unknown = |reset: &mut Box<Reset>| reset.by == segment.from && segment.ack.is_none();
+    if let Some(refused) = flow.closing.refused.take_if(is_unknown) {
+        flow.closing.reset = Some(refused);
+    }
     let closing = &flow.closing;
     // An initiator that resets the answer to its SYN, as port scanners do, opens nothing.
     let is_open = flow.opening.syn.is_none() || flow.opening.established.is_some();
@@ -89,7 +94,7 @@ pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
     } else if reset.went_on && segment.ack.is_some_and(|ack| ack > reset.nxt) {
         // The other end did not accept the RST (RFC 5961, section 3), and the connection continues.
         flow.closing.rst[reset.by.index()] = false;
-        flow.closing.reset = None;
+        flow.closing.refused = flow.closing.reset.take();
         flow.over = false;
     }
 }

@@ -9,7 +9,7 @@ use super::episodes::Episode;
 use super::growth;
 use super::jitter;
 use super::pace;
-use super::policer;
+use super::policer::{self, OneRate};
 use super::queue;
 use super::send_buffer;
 use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most, rate};
@@ -81,19 +81,19 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         }
     }
     // A full queue that does not show in the RTTs drops packets as a policer does.
-    let policed = policer::rate(stretches, &overview).filter(|_| context.queue_shows);
-    if let Some(policed) = policed.or(overview.rare().policed) {
-        overview.rare_mut().policed = Some(policed);
-        let fastest = policer::fastest(stretches);
-        for Part { cause, stretch, .. } in &mut parts {
-            // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18), as to that of a full path.
-            let kept = *cause == Cause::LocalRateLimit
-                || *cause == Cause::BottleneckFull
-                    && policer::lets_through(policed, &stretches[*stretch], fastest, &overview);
-            if kept || is_of_loss(*cause) && *cause != Cause::TailLoss {
-                *cause = Cause::Policer;
-            }
+    let one_rate = policer::one_rate(stretches, finished.episodes, &overview).filter(|_| context.queue_shows);
+    let learnt = overview.rare().policed.map(OneRate::Policer);
+    match one_rate.or(learnt) {
+        Some(OneRate::Policer(policed)) => {
+            overview.rare_mut().policed = Some(policed);
+            policer::take_over(policed, stretches, &overview, &mut parts);
         }
+        Some(OneRate::Link(_)) => {
+            overview.rare_mut().policed = None;
+            let lost = parts.iter_mut().filter(|part| policer::may_be_one(part.cause));
+            lost.for_each(|part| part.cause = Cause::BottleneckFull);
+        }
+        None => {}
     }
     let of = parts.iter().map(|part| (&stretches[part.stretch], part));
     overview.tallies = Tally::of(of, |stretch| queue::stood_throughout(&overview, stretch));
@@ -339,7 +339,7 @@ impl Classifier<'_> {
     fn grants_keep_a_ceiling(&self, at: usize) -> bool {
         let stretch = &self.stretches[at];
         stretch.flight_max >= thresholds::CREDIT_SEGMENTS * self.context.mss
-            && pace::has_grants(stretch)
+            && pace::has_grants(stretch, thresholds::GRANTS)
             && send_buffer::has_ceiling(self.context, self.stretches, at)
     }
 
@@ -432,13 +432,13 @@ impl Classifier<'_> {
         } else {
             stretch.open_free > stretch.open_clocked.saturating_mul(2)
         };
+        if self.context.at_sender && pace::by_grants(self.stretches, at) {
+            return self.turns(stretch);
+        }
         let emptied = pace::ran_dry(stretch) || self.context.at_sender && stretch.emptied > 0;
         if let Some(cause) = self.refilled(at).filter(|_| send_buffer::waited(self.stretches, at, by_itself))
         {
             return cause;
-        }
-        if self.context.at_sender && pace::by_grants(stretch) {
-            return self.turns(stretch);
         }
         let by_program = emptied || self.context.at_sender && self.equal_bursts(at);
         if by_itself && by_program && !pace::has_one(stretch) {
@@ -640,8 +640,5 @@ fn around<'a>(stretches: &'a [Stretch], at: usize, is_rate: &dyn Fn(&Stretch) ->
 
 /// Whether a rule behind the losses explains the time.
 const fn is_of_loss(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout | Cause::TailLoss
-    )
+    policer::may_be_one(cause) || matches!(cause, Cause::TailLoss)
 }

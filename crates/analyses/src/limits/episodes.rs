@@ -6,6 +6,28 @@ use crate::limits::thresholds;
 use crate::outstanding::Placed;
 use slowpath_model::{Instant, Segment, StreamOffset};
 
+/// How much of a direction's data had arrived at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// When the sender learnt of it.
+    pub at: Instant,
+    /// In bytes, from the start of the sequence space.
+    pub bytes: i64,
+}
+
+/// What its sender knew of a loss when it first repaired it.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// Since when it knew.
+    pub since: Instant,
+    /// What had arrived before the first segment that was lost, if that is known.
+    pub after: Option<Arrived>,
+    /// The timer expired.
+    pub timeout: bool,
+    /// The sender had nothing else to send.
+    pub dry: bool,
+}
+
 /// One episode.
 #[derive(Clone, Copy, Debug)]
 pub struct Episode {
@@ -13,6 +35,8 @@ pub struct Episode {
     pub from: Instant,
     /// When it ended.
     pub to: Instant,
+    /// What had arrived before the first segment that was lost, if that is known.
+    pub after: Option<Arrived>,
     /// Segments retransmitted.
     pub retransmitted: u32,
     /// How many of them were spurious.
@@ -42,7 +66,7 @@ impl Episode {
     }
 
     /// Whether half of its retransmissions or more were spurious.
-    const fn is_spurious(&self) -> bool {
+    pub const fn is_spurious(&self) -> bool {
         self.spurious * 2 >= self.retransmitted
     }
 
@@ -137,17 +161,16 @@ impl Episodes {
             .filter(|(from, to, _)| from < to)
     }
 
-    /// `segment` was retransmitted at `at`, by the timer or not, with nothing else to send or not; the sender knew of the loss
-    /// since `since`; `nxt` is the highest offset sent.
+    /// `segment` was retransmitted at `at`, because of `loss`; `nxt` is the highest offset sent.
     pub fn on_retransmission(
         &mut self,
         at: Instant,
-        since: Instant,
         segment: &Segment,
         placed: &Placed,
-        [timeout, dry]: [bool; 2],
+        loss: &Loss,
         nxt: StreamOffset,
     ) {
+        let Loss { since, after, timeout, dry } = *loss;
         self.timeouts += u32::from(timeout);
         let (episode, point) = self.open.get_or_insert_with(|| {
             self.count += 1;
@@ -160,6 +183,7 @@ impl Episodes {
             let episode = Episode {
                 from: last.map_or(since, |last| since.max(last.to)),
                 to: at,
+                after,
                 retransmitted: 0,
                 spurious: 0,
                 timeout: false,
@@ -239,7 +263,7 @@ impl Episodes {
         let joined = self.done.chunks(2).map(|pair| {
             let (first, last) = (pair[0], pair[pair.len() - 1]);
             let longer = if first.lasted() >= last.lasted() { first } else { last };
-            Episode { from: first.from, to: last.to, ..longer }
+            Episode { from: first.from, to: last.to, after: first.after, ..longer }
         });
         self.done = joined.collect();
         self.joined = true;
@@ -262,7 +286,8 @@ mod tests {
             let segment = Segment::new(End::A, Flags::ACK, StreamOffset(nth * 1_000), 1_000);
             let placed =
                 Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
-            episodes.on_retransmission(at(millis), at(since), &segment, &placed, [timeout, false], nxt);
+            let loss = Loss { since: at(since), after: None, timeout, dry: false };
+            episodes.on_retransmission(at(millis), &segment, &placed, &loss, nxt);
         };
         retransmit(&mut episodes, 1_000, 600, 0, true);
         episodes.on_spurious(1);
@@ -280,7 +305,8 @@ mod tests {
             let placed = Placed { label: Label::Spurious, tail: true, ..Placed::next(0, segment.end()) };
             let mut episodes = Episodes::default();
             let [since, at] = [0, 50].map(|millis| Instant::from_nanos(millis * 1_000_000));
-            episodes.on_retransmission(at, since, &segment, &placed, [timeout, dry], segment.end());
+            let loss = Loss { since, after: None, timeout, dry };
+            episodes.on_retransmission(at, &segment, &placed, &loss, segment.end());
             !episodes.all().next().expect("an episode").costs_nothing()
         };
         assert!(!costs(false, true));
@@ -300,7 +326,8 @@ mod tests {
                     Segment::new(End::A, Flags::ACK, StreamOffset(999_000 - i64::from(nth) * 1_000), 1_000);
                 let label = Label::Retransmission;
                 let placed = Placed { label, tail: nth == 0, ..Placed::next(0, segment.end()) };
-                episodes.on_retransmission(at, since, &segment, &placed, [false, false], nxt);
+                let loss = Loss { since, after: None, timeout: false, dry: false };
+                episodes.on_retransmission(at, &segment, &placed, &loss, nxt);
             }
             episodes.all().next().expect("an episode").cause()
         };

@@ -48,7 +48,10 @@ pub fn full_without_a_queue(stretches: &[Stretch], overview: &Overview, mss: u32
         // The first stretch includes what the loss before it had held back.
         all.add(run[1..].iter().map(|part| &stretches[part.stretch]), base, mss);
     }
-    if all.shows_a_full_path(overview.peak_rate) {
+    let grown: i64 = parts.iter().filter(|part| is_grown(part)).map(Part::lasted).sum();
+    // A few losses far apart say nothing of the time with many.
+    let is_telling = all.lasted * thresholds::GROWTH_TELLING_PART >= grown as f64;
+    if is_telling && all.shows_a_full_path(overview.peak_rate) {
         for part in parts.iter_mut().filter(|part| is_grown(part)) {
             part.cause = Cause::BottleneckFull;
         }

@@ -98,18 +98,29 @@ pub fn by_payload(stretch: &Stretch) -> bool {
     mostly && answers <= stretch.sent_after[Prompt::Payload as usize]
 }
 
-/// Whether a few bytes of the other end came before burst after burst within an RTT.
-pub const fn has_grants(stretch: &Stretch) -> bool {
-    stretch.bursts_after_payload >= thresholds::GRANTS
+/// Whether a few bytes of the other end came before so many bursts or more.
+pub const fn has_grants(stretch: &Stretch, bursts: u32) -> bool {
+    stretch.bursts_after_payload >= bursts
         && stretch.prompts <= stretch.bursts_after_payload.saturating_mul(thresholds::CREDIT_BYTES)
 }
 
-/// Whether a few bytes of the other end let out burst after burst within an RTT, though a paced sender sends most of each
-/// burst later by itself: they were waited for, and ACKs were not.
-pub fn by_grants(stretch: &Stretch) -> bool {
-    has_grants(stretch)
-        && stretch.part_waited_for(&[Prompt::Payload]) >= thresholds::GRANTED_TIME
-        && stretch.part_waited_for(&[Prompt::Ack]) < thresholds::GRANTED_TIME / 4.0
+/// Whether a few bytes of the other end let out the bursts of the stretch at `at`, though a paced sender sends most of each burst
+/// later by itself: they were waited for, and ACKs were not. Either several bursts in an RTT, or one in nearly each RTT, with
+/// data in flight: a request comes when all has arrived.
+pub fn by_grants(stretches: &[Stretch], at: usize) -> bool {
+    let waited = |stretch: &Stretch, part: f64| {
+        stretch.part_waited_for(&[Prompt::Payload]) >= part
+            && stretch.part_waited_for(&[Prompt::Ack]) < thresholds::GRANTED_TIME / 4.0
+    };
+    let in_each = |stretch: &Stretch| {
+        has_grants(stretch, 1)
+            && waited(stretch, thresholds::GRANTED_MOST)
+            && stretch.under(Hold::Open) as f64 >= thresholds::EXCLUDES * stretch.lasted() as f64
+    };
+    let around = around(stretches, at, thresholds::REFILL_REACH);
+    let nearly_all = || around.iter().filter(|stretch| in_each(stretch)).count() * 4 > 3 * around.len();
+    has_grants(&stretches[at], thresholds::GRANTS) && waited(&stretches[at], thresholds::GRANTED_TIME)
+        || in_each(&stretches[at]) && nearly_all()
 }
 
 /// Whether ACKs ended most of the time until new data was sent.
@@ -291,15 +302,26 @@ mod tests {
 
     #[test]
     fn grants_let_out_bursts_again_and_again_and_requests_do_not() {
-        let mut waited_for = [0; Prompt::COUNT];
-        waited_for[Prompt::Payload as usize] = 140_000;
-        waited_for[Prompt::Nothing as usize] = 40_000;
-        let granted =
-            Stretch { waited_for, prompts: 3 * 13, bursts_after_payload: 3, ..Stretch::at(Instant::START) };
-        assert!(by_grants(&granted));
-        assert!(!by_grants(&Stretch { bursts_after_payload: 1, ..granted }), "a request");
-        assert!(!by_grants(&Stretch { prompts: 30_000, ..granted }), "data both ways");
-        waited_for[Prompt::Ack as usize] = 60_000;
-        assert!(!by_grants(&Stretch { waited_for, ..granted }), "a congestion window");
+        let with = |payload, ack, bursts_after_payload, prompts| {
+            let mut waited_for = [0; Prompt::COUNT];
+            waited_for[Prompt::Payload as usize] = payload;
+            waited_for[Prompt::Ack as usize] = ack;
+            waited_for[Prompt::Nothing as usize] = 40_000;
+            Stretch { waited_for, prompts, bursts_after_payload, ..Stretch::at(Instant::START) }
+        };
+        assert!(by_grants(&[with(140_000, 0, 3, 3 * 13)], 0));
+        assert!(!by_grants(&[with(140_000, 0, 3, 30_000)], 0), "data both ways");
+        assert!(!by_grants(&[with(140_000, 60_000, 3, 3 * 13)], 0), "a congestion window");
+        let one = with(140_000, 0, 1, 13);
+        let in_flight = |hold| {
+            let mut stretch = one;
+            stretch.extend(Instant::from_nanos(180_000_000), hold);
+            stretch
+        };
+        assert!(by_grants(&[in_flight(Hold::Open); 9], 4));
+        assert!(!by_grants(&[in_flight(Hold::Idle); 9], 4), "requests");
+        let mut once = [Stretch::at(Instant::START); 9];
+        once[4] = in_flight(Hold::Open);
+        assert!(!by_grants(&once, 4), "once");
     }
 }

@@ -1,32 +1,93 @@
 //! Whether a policer dropped the lost packets: a token bucket that drops packets when it is empty, and delays none
 //! (Flach et al., *An Internet-wide analysis of traffic policing*, SIGCOMM 2016).
 
+use super::episodes::{Arrived, Episodes};
 use super::queue;
-use super::stretch::{Hold, Marks, Stretch};
+use super::stretch::{Hold, Marks, Part, Stretch};
 use super::thresholds;
+use crate::cause::Cause;
 use crate::report::Overview;
-use slowpath_model::statistics::mean;
+use slowpath_model::Instant;
 
-/// The rate of a policer in bit/s, if the losses look like one's: they come without a queue, when a bucket is empty.
-pub fn rate(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
+/// What delivers at one rate between losses, in bit/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OneRate {
+    /// A policer.
+    Policer(f64),
+    /// A link that is always full, with a queue too short to show in the RTTs.
+    Link(f64),
+}
+
+/// What delivers at one rate between losses that come without a queue. From one loss to the next, a bucket lets through what
+/// flows into it. Random losses come after any amount. A link has one rate as well, but lets no burst through faster.
+pub fn one_rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview) -> Option<OneRate> {
     // In other times, neither a policer nor a queue can hold the sender.
     let elsewhere = |stretch: &Stretch| stretch.under(Hold::Window) + stretch.under(Hold::Idle);
-    let sending: i64 = stretches.iter().map(|stretch| stretch.lasted() - elsewhere(stretch)).sum();
-    if overview.queued > sending / thresholds::POLICER_QUEUED_PART {
+    let under = |of: &dyn Fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
+    let lasted = under(&Stretch::lasted);
+    if overview.queued > (lasted - under(&elsewhere)) / thresholds::POLICER_QUEUED_PART {
         return None;
     }
-    emptied_alike(stretches, overview).or_else(|| lost_alike(stretches, overview))
+    // The losses of a sender that pauses depend on what it had to send.
+    let sending = |stretch: &Stretch| stretch.under(Hold::Open) + stretch.under(Hold::Recovery);
+    if under(&sending) * 2 < lasted {
+        return None;
+    }
+    let cycles = cycles(stretches, &losses(episodes, overview));
+    // The first loss is slow start's, which had a full bucket.
+    let cycles = cycles.get(1..).filter(|cycles| cycles.len() >= thresholds::POLICER_CYCLES)?;
+    let sum = |of: fn(&Cycle) -> f64| cycles.iter().map(of).sum::<f64>();
+    let (delivered, time) = (sum(|cycle| cycle.delivered), sum(|cycle| cycle.time));
+    let rate = delivered / time;
+    let many = (cycles.len() as f64 / thresholds::POLICER_MANY_CYCLES).min(1.0).sqrt();
+    let deviation: f64 = cycles.iter().map(|cycle| (cycle.delivered - rate * cycle.time).abs()).sum();
+    let alike = |spread: f64| deviation < spread * many * delivered;
+    if !alike(thresholds::POLICER_CYCLE_SPREAD) {
+        return None;
+    }
+    let rate = rate * 8e9;
+    let above = |peak: f64| peak > thresholds::POLICER_ABOVE_RATE * rate;
+    let exceeded = above(overview.peak_rate);
+    let paused = cycles.iter().filter(|cycle| cycle.paused).count();
+    let paused = paused as f64 >= thresholds::POLICER_PAUSED * cycles.len() as f64;
+    let many = cycles.len() >= thresholds::POLICER_ROOM_CYCLES;
+    let had_burst = || alike(thresholds::POLICER_EVEN_SPREAD) && above(fastest_at_first(stretches, overview));
+    let has_room = paused && (many || exceeded) || many && had_burst();
+    if has_room {
+        Some(OneRate::Policer(rate))
+    } else {
+        (many && !exceeded && alike(thresholds::POLICER_EVEN_SPREAD)).then_some(OneRate::Link(rate))
+    }
+}
+
+/// Whether time with this cause may have been spent at a policer, or on a full link: losses were repaired in it.
+pub const fn may_be_one(cause: Cause) -> bool {
+    matches!(cause, Cause::AfterLoss | Cause::FastRecovery | Cause::LostRetransmission | Cause::Timeout)
+}
+
+/// Names the policer of `policed` bit/s where it held the sender.
+pub fn take_over(policed: f64, stretches: &[Stretch], overview: &Overview, parts: &mut [Part]) {
+    let fastest = fastest(stretches);
+    for Part { cause, stretch, .. } in parts {
+        // BBR learns a policer's rate and keeps to it (`bbr_lt_bw_sampling`, 6.18), as to that of a full path.
+        let kept = *cause == Cause::LocalRateLimit
+            || *cause == Cause::BottleneckFull
+                && lets_through(policed, &stretches[*stretch], fastest, overview);
+        if kept || may_be_one(*cause) {
+            *cause = Cause::Policer;
+        }
+    }
 }
 
 /// The rate of the fastest stretch, in bit/s.
-pub fn fastest(stretches: &[Stretch]) -> f64 {
+fn fastest(stretches: &[Stretch]) -> f64 {
     let long = stretches.iter().filter(|stretch| stretch.lasted() >= thresholds::LEAST_RATE_NS);
     long.filter_map(Stretch::rate).fold(0.0, f64::max)
 }
 
 /// Whether a policer of `policed` bit/s let `stretch` through, and no full link did: without a queue, and with pauses, or at that
 /// rate though a full bucket let the `fastest` through with more.
-pub fn lets_through(policed: f64, stretch: &Stretch, fastest: f64, overview: &Overview) -> bool {
+fn lets_through(policed: f64, stretch: &Stretch, fastest: f64, overview: &Overview) -> bool {
     let is_policed = |rate: f64| {
         (rate - policed).abs() <= thresholds::STEADY_SPREAD * policed
             && fastest > thresholds::POLICER_ABOVE_RATE * rate
@@ -35,166 +96,200 @@ pub fn lets_through(policed: f64, stretch: &Stretch, fastest: f64, overview: &Ov
     (had_room || stretch.rate().is_some_and(is_policed)) && !queue::stood_throughout(overview, stretch)
 }
 
-/// Whether the second of two stretches begins to repair a loss.
-const fn is_lost_between(pair: &[Stretch]) -> bool {
-    pair[1].marks.has(Marks::RETRANSMITTED) && !pair[0].marks.has(Marks::RETRANSMITTED)
+/// A loss that a policer may have caused.
+#[derive(Clone, Copy)]
+struct Lost {
+    /// What had arrived before, if that is known.
+    after: Option<Arrived>,
+    /// The sender waited for a timer, while a bucket fills up.
+    waited: bool,
 }
 
-/// From one loss to the next, a bucket lets through what flows into it: always the same rate. Random losses come after
-/// any amount. A bottleneck has one rate as well, but never lets more through; a bucket does until it is empty.
-fn emptied_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    // The losses of a sender that pauses, or waits for its timer, depend on what it had to send.
-    let under = |of: fn(&Stretch) -> i64| stretches.iter().map(of).sum::<i64>();
-    if under(|stretch| stretch.under(Hold::Open)) * 2 < under(Stretch::lasted) {
-        return None;
-    }
-    let mut between: Vec<Cycle> = Vec::new();
-    let mut now: Option<Cycle> = None;
-    for pair in stretches.windows(2) {
-        if let Some(cycle) = &mut now {
-            cycle.delivered += pair[0].delivered as f64;
-            cycle.time += pair[0].lasted() as f64;
-        }
-        if is_lost_between(pair) {
-            let paused = queue::pauses(&pair[0], thresholds::QUEUE_GAP_PART);
-            between.extend(now.replace(Cycle::default()).map(|cycle| Cycle { paused, ..cycle }));
+/// The losses, those of one flight as one. Next to the receiver, what was lost of a flight shows over an RTT.
+fn losses(episodes: &Episodes, overview: &Overview) -> Vec<Lost> {
+    let (part, of) = thresholds::POLICER_ONE_FLIGHT;
+    let apart = i64::from(overview.base_rtt.unwrap_or(0)) * 1000 * part / of;
+    let mut losses: Vec<Lost> = Vec::new();
+    for episode in episodes.all().filter(|episode| !episode.is_spurious()) {
+        let now = Lost { after: episode.after, waited: episode.timeout || episode.tail };
+        let begun = losses.last_mut().filter(|last| {
+            let times = last.after.zip(now.after);
+            times.is_some_and(|(last, now)| now.at.nanos_since(last.at) < apart)
+        });
+        match begun {
+            Some(last) => last.waited |= now.waited,
+            None => losses.push(now),
         }
     }
-    // The first loss is slow start's, which had a full bucket.
-    let between = between.get(1..).filter(|between| between.len() >= thresholds::POLICER_CYCLES)?;
-    let sum = |of: fn(&Cycle) -> f64| between.iter().map(of).sum::<f64>();
-    let (delivered, time) = (sum(|cycle| cycle.delivered), sum(|cycle| cycle.time));
-    let rate = delivered / time;
-    let many = (between.len() as f64 / thresholds::POLICER_MANY_CYCLES).min(1.0).sqrt();
-    let deviation: f64 = between.iter().map(|cycle| (cycle.delivered - rate * cycle.time).abs()).sum();
-    let rate = rate * 8e9;
-    let paused = between.iter().filter(|cycle| cycle.paused).count();
-    // The link has room: it lets more through, or all that was in flight before a loss with a pause.
-    let has_room = overview.peak_rate > thresholds::POLICER_ABOVE_RATE * rate
-        || between.len() >= thresholds::POLICER_PAUSED_CYCLES
-            && paused as f64 >= thresholds::POLICER_PAUSED * between.len() as f64;
-    (deviation < thresholds::POLICER_CYCLE_SPREAD * many * delivered && has_room).then_some(rate)
+    losses
 }
 
-/// From the repair of one loss to the next loss.
-#[derive(Clone, Copy, Default)]
+/// The rate, in bit/s, of the fastest RTT without a queue until the first loss was repaired.
+fn fastest_at_first(stretches: &[Stretch], overview: &Overview) -> f64 {
+    let least = i64::from(overview.base_rtt.unwrap_or(0)) * 1000 / 10 * 9;
+    let before = stretches.partition_point(|stretch| stretch.marks.has(Marks::BEFORE_LOSS));
+    // A capture that begins later does not show the first loss.
+    let until = stretches.iter().take(if before > 0 { before + 1 } else { 0 });
+    let whole = until.filter(|stretch| stretch.lasted() >= least && !queue::is_longer(overview, stretch));
+    whole.filter_map(Stretch::rate).fold(0.0, f64::max)
+}
+
+/// From one loss to the next.
+#[derive(Clone, Copy)]
 struct Cycle {
     /// In bytes.
     delivered: f64,
     /// In nanoseconds.
     time: f64,
-    /// Whether what was in flight before the loss left a pause in its RTT.
+    /// Whether what was in flight before the second loss left a pause in its RTT: the link had room.
     paused: bool,
 }
 
-/// With the same window and RTT, a bucket is empty at the same amount in flight each time.
-fn lost_alike(stretches: &[Stretch], overview: &Overview) -> Option<f64> {
-    let mut before = Vec::new();
-    for pair in stretches.windows(2) {
-        if is_lost_between(pair) && pair[0].under(Hold::Open) * 2 > pair[0].lasted() {
-            before.push((f64::from(pair[0].flight_max), pair[0].rate().unwrap_or(0.0)));
-        }
-    }
-    let later = before.get(1..).filter(|later| later.len() >= thresholds::POLICER_LOSSES)?;
-    let flight = mean(later.iter().map(|(flight, _)| *flight))?;
-    // A sender that always has the same amount in flight, as BBR has on a full path, has random losses there too.
-    let open = stretches.iter().filter(|stretch| stretch.flight_max > 0);
-    let (area, time) = open.fold((0.0, 0.0), |(area, time), stretch| {
-        let lasted = stretch.lasted() as f64;
-        (area + f64::from(stretch.flight_max) * lasted, time + lasted)
-    });
-    if flight * time < thresholds::POLICER_ABOVE_MEAN * area {
-        return None;
-    }
-    let variance = mean(later.iter().map(|(f, _)| (f - flight).powi(2)))?;
-    let rate = mean(later.iter().map(|(_, rate)| *rate));
-    // What was in flight before is not that of an RTT if so much was delivered in a moment.
-    rate.filter(|rate| *rate <= thresholds::POLICER_ABOVE_RATE * overview.peak_rate)
-        .filter(|_| variance.sqrt() < thresholds::POLICER_SPREAD * flight)
+fn cycles(stretches: &[Stretch], losses: &[Lost]) -> Vec<Cycle> {
+    let pauses = |at: Instant| {
+        let next = stretches.partition_point(|stretch| stretch.to < at);
+        stretches.get(next).is_some_and(|stretch| queue::pauses(stretch, thresholds::QUEUE_GAP_PART))
+    };
+    let cycle = |pair: &[Lost]| {
+        let (from, to) = (pair[0].after?, pair[1].after?);
+        (!pair[0].waited && to.at > from.at).then(|| Cycle {
+            delivered: (to.bytes - from.bytes) as f64,
+            time: to.at.nanos_since(from.at) as f64,
+            paused: pauses(to.at),
+        })
+    };
+    losses.windows(2).filter_map(cycle).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slowpath_model::Instant;
+    use crate::label::Label;
+    use crate::limits::episodes::Loss;
+    use crate::outstanding::Placed;
+    use slowpath_model::{End, Flags, Segment, StreamOffset};
 
-    /// Stretches of 20 ms, with these bytes delivered in each; a loss after each cycle.
-    fn cycles(of: &[&[i64]]) -> Vec<Stretch> {
-        let mut at = Instant::START;
-        let mut stretches = Vec::new();
-        for cycle in of {
-            for (nth, delivered) in cycle.iter().enumerate() {
-                let mut stretch = Stretch::at(at);
+    /// Stretches of 20 ms, with these bytes delivered in each and a pause of so many microseconds; a loss after each cycle.
+    fn cycles_of(of: &[&[i64]], pause: u32) -> (Vec<Stretch>, Episodes) {
+        let (mut at, mut bytes) = (Instant::START, 0);
+        let (mut stretches, mut episodes) = (Vec::new(), Episodes::default());
+        for (nth, cycle) in of.iter().enumerate() {
+            if nth > 0 {
+                let after = Some(Arrived { at, bytes });
+                let loss = Loss { since: at, after, timeout: false, dry: false };
+                let segment = Segment::new(End::A, Flags::ACK, StreamOffset(bytes), 1_000);
+                let placed =
+                    Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
+                episodes.on_retransmission(at, &segment, &placed, &loss, segment.end());
+                episodes.reached(at.plus_nanos(5_000_000), segment.end());
+            }
+            for delivered in *cycle {
+                let (rtt_min, gap_max) = (20_000, pause);
+                let mut stretch = Stretch { rtt_min, gap_max, delivered: *delivered, ..Stretch::at(at) };
                 at = at.plus_nanos(20_000_000);
+                bytes += delivered;
                 stretch.extend(at, Hold::Open);
-                (stretch.delivered, stretch.flight_max) = (*delivered, 3 * *delivered as u32);
                 if nth == 0 {
-                    stretch.marks.set(Marks::RETRANSMITTED);
+                    stretch.marks.set(Marks::BEFORE_LOSS);
                 }
                 stretches.push(stretch);
             }
         }
-        stretches
+        (stretches, episodes)
+    }
+
+    fn found(of: &[&[i64]], pause: u32, overview: &Overview) -> Option<OneRate> {
+        let (stretches, episodes) = cycles_of(of, pause);
+        one_rate(&stretches, &episodes, overview)
     }
 
     fn overview(peak_rate: f64, queued: i64) -> Overview {
         Overview { peak_rate, queued, ..Overview::default() }
     }
 
-    /// Cycles of different lengths and heights, with 20,000 bytes a stretch in each: 8 Mbit/s.
-    const EMPTIED: [&[i64]; 6] = [
+    fn is_policer(found: Option<OneRate>) -> bool {
+        matches!(found, Some(OneRate::Policer(rate)) if (rate / 8e6 - 1.0).abs() < 0.03)
+    }
+
+    /// Cycles of different lengths and heights, with 20,000 bytes a stretch in each: 8 Mbit/s. The first one ends in a burst of
+    /// 36 Mbit/s.
+    const EMPTIED: [&[i64]; 9] = [
         &[60_000, 90_000],
+        &[10_000, 20_000, 30_000],
         &[10_000, 20_000, 30_000],
         &[18_000, 20_000, 22_000],
         &[5_000, 10_000, 25_000, 40_000],
         &[20_000, 20_000, 20_000],
         &[8_000, 20_000, 20_000, 32_000],
+        &[20_000, 20_000],
+        &[20_000, 20_000],
     ];
 
+    /// As [`EMPTIED`], without the burst.
+    fn without_a_burst() -> Vec<&'static [i64]> {
+        std::iter::once(&[10_000, 20_000][..]).chain(EMPTIED[1..].iter().copied()).collect()
+    }
+
+    const PAUSE: u32 = 12_000;
+
     #[test]
-    fn equal_rates_between_losses_are_a_policer() {
-        let stretches = cycles(&EMPTIED);
-        let found = rate(&stretches, &overview(12e6, 0)).expect("a policer");
-        assert!((found / 8e6 - 1.0).abs() < 0.03, "{found}");
+    fn equal_rates_between_losses_are_a_policer_if_the_link_has_room() {
+        assert!(is_policer(found(&EMPTIED, PAUSE, &overview(12e6, 0))));
+        assert!(is_policer(found(&without_a_burst(), PAUSE, &overview(8.4e6, 0))), "by its pauses");
+        assert!(is_policer(found(&EMPTIED, 1_000, &overview(8.4e6, 0))), "by its first burst");
     }
 
     #[test]
-    fn full_link_or_queue_is_not_a_policer() {
-        let stretches = cycles(&EMPTIED);
-        assert_eq!(rate(&stretches, &overview(8.4e6, 0)), None, "never more than that rate");
-        let life = 20_000_000 * stretches.len() as i64;
-        assert_eq!(rate(&stretches, &overview(12e6, life / 2)), None, "behind a queue");
+    fn equal_rates_between_losses_are_a_full_link_if_nothing_was_faster() {
+        let link = found(&without_a_burst(), 1_000, &overview(8.4e6, 0));
+        assert!(matches!(link, Some(OneRate::Link(rate)) if (rate / 8e6 - 1.0).abs() < 0.03), "{link:?}");
     }
 
     #[test]
-    fn losses_on_a_link_with_room_are_a_policer_even_without_a_burst() {
-        let paused = |pause: u32, times: usize| {
-            let of: Vec<&[i64]> = EMPTIED[1..].iter().copied().cycle().take(times).collect();
-            let mut stretches = cycles(&of);
-            stretches.iter_mut().for_each(|stretch| (stretch.rtt_min, stretch.gap_max) = (20_000, pause));
-            rate(&stretches, &overview(8.4e6, 0))
-        };
-        assert!(paused(12_000, 18).is_some());
-        assert_eq!(paused(2_000, 18), None, "as a full link delivers");
-        assert_eq!(paused(12_000, 6), None, "few losses");
+    fn sawtooth_on_a_link_with_a_short_queue_is_neither() {
+        assert_eq!(found(&without_a_burst(), 1_000, &overview(12e6, 0)), None);
+    }
+
+    #[test]
+    fn losses_behind_a_queue_are_not_a_policers() {
+        let life = 20_000_000 * EMPTIED.concat().len() as i64;
+        assert_eq!(found(&EMPTIED, PAUSE, &overview(12e6, life / 2)), None);
+    }
+
+    #[test]
+    fn few_losses_need_both_signs_of_room() {
+        assert_eq!(found(&EMPTIED[1..7], PAUSE, &overview(8.4e6, 0)), None);
+        assert!(is_policer(found(&EMPTIED[1..7], PAUSE, &overview(12e6, 0))));
+        assert_eq!(found(&EMPTIED[1..7], 1_000, &overview(12e6, 0)), None);
+    }
+
+    #[test]
+    fn losses_of_one_flight_are_one() {
+        let mut of = without_a_burst();
+        // The second loss of a flight shows an RTT after the first.
+        let pair: [&[i64]; 2] = [&[2_000], &[38_000, 20_000, 20_000]];
+        of.extend([pair; 4].concat());
+        let with = |base_rtt| Overview { base_rtt, ..overview(8.4e6, 0) };
+        assert_eq!(found(&of, PAUSE, &with(None)), None);
+        assert!(found(&of, PAUSE, &with(Some(20_000))).is_some());
     }
 
     #[test]
     fn time_of_a_closed_window_is_none_without_a_queue() {
-        let mut stretches = cycles(&EMPTIED);
+        let (mut stretches, episodes) = cycles_of(&EMPTIED, PAUSE);
         let queued = 20_000_000 * stretches.len() as i64 / 4;
-        assert!(rate(&stretches, &overview(12e6, queued / 2)).is_some());
-        // As long again: a queue stood in a smaller part of all time.
+        assert!(is_policer(one_rate(&stretches, &episodes, &overview(12e6, queued / 2))));
+        // As long again, but for a moment: a queue stood in a smaller part of all time.
         let last = stretches.last().expect("stretches").to;
         let mut closed = Stretch::at(last);
-        closed.extend(last.plus_nanos(last.nanos_since(Instant::START)), Hold::Window);
+        closed.extend(last.plus_nanos(last.nanos_since(Instant::START) - 1_000_000), Hold::Window);
         stretches.push(closed);
-        assert_eq!(rate(&stretches, &overview(12e6, queued)), None);
+        assert_eq!(one_rate(&stretches, &episodes, &overview(12e6, queued)), None);
     }
 
     #[test]
     fn kept_rate_is_policed_if_more_was_let_through_once() {
-        let stretches = cycles(&[&[30_000], &[20_000, 20_000]]);
+        let (stretches, _) = cycles_of(&[&[30_000], &[20_000, 20_000]], 1_000);
         let (fastest, kept) = (fastest(&stretches), &stretches[1]);
         assert!((fastest - 12e6).abs() < 1.0, "{fastest}");
         assert!(lets_through(8e6, kept, fastest, &overview(12e6, 0)));
@@ -207,14 +302,16 @@ mod tests {
 
     #[test]
     fn varying_rates_between_losses_are_not_a_policer() {
-        let chance: [&[i64]; 6] = [
+        let chance: [&[i64]; 8] = [
             &[60_000, 90_000],
             &[10_000, 20_000],
             &[12_000, 20_000, 28_000, 36_000, 44_000],
             &[22_000],
             &[10_000, 18_000, 26_000],
             &[12_000, 20_000, 28_000, 36_000, 44_000, 52_000],
+            &[10_000],
+            &[30_000, 40_000, 50_000],
         ];
-        assert_eq!(rate(&cycles(&chance), &overview(24e6, 0)), None);
+        assert_eq!(found(&chance, PAUSE, &overview(24e6, 0)), None);
     }
 }

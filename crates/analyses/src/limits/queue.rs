@@ -116,37 +116,47 @@ pub fn longer_rtt(
     mss: u32,
     at_sender: bool,
 ) -> Option<LongerRtt> {
-    let in_bursts = |stretch: &Stretch| {
+    let in_bursts = |stretch: &Stretch, gap_part| {
         // Of few segments, each leaves a pause.
         stretch.flight_max >= thresholds::TELLING_FLIGHT * mss
             && is_longer(overview, stretch)
-            && comes_in_bursts(overview, stretch, thresholds::QUEUE_GAP_PART)
+            && comes_in_bursts(overview, stretch, gap_part)
     };
-    let by_bursts = || {
-        let rtt = if at_sender { constant(stretches, in_bursts) } else { None }?;
+    let by_bursts = |gap_part| {
+        let of_bursts = |stretch: &Stretch| in_bursts(stretch, gap_part);
+        let rtt = if at_sender { constant(stretches, of_bursts) } else { None }?;
         Some(LongerRtt { rtt, whatever_flight: false })
     };
     let by_flight = || {
         let rtt = constant(stretches, |stretch| is_longer(overview, stretch))?;
         does_not_depend_on_flight(stretches, rtt).then_some(LongerRtt { rtt, whatever_flight: true })
     };
-    by_flight().or_else(by_bursts)
+    // Shorter pauses tell as much if the RTT hardly varied.
+    let by_short_pauses =
+        || by_bursts(thresholds::STILL_GAP_PART).filter(|longer| hardly_varies(stretches, longer.rtt));
+    by_flight().or_else(|| by_bursts(thresholds::QUEUE_GAP_PART)).or_else(by_short_pauses)
 }
 
 /// Whether the RTT stayed at `rtt` while what was in flight did not: a queue of this flow would have grown and shrunk with it.
 fn does_not_depend_on_flight(stretches: &[Stretch], rtt: u32) -> bool {
-    let at_rtt = || stretches.iter().filter(|stretch| is_at(stretch, rtt) && stretch.flight_max > 0);
-    // Without the smallest and the largest.
-    let between = |mut values: Vec<u32>| {
-        values.sort_unstable();
-        let few = values.len() / thresholds::FLIGHTS_PART;
-        (few > 0).then(|| (values[few], values[values.len() - 1 - few]))
-    };
-    let flights = between(at_rtt().map(|stretch| stretch.flight_max).collect());
-    let rtts = between(at_rtt().map(|stretch| stretch.rtt_min).collect());
     let (more, than) = thresholds::FLIGHT_VARIES;
-    flights.is_some_and(|(least, most)| most / more >= least / than)
-        && rtts.is_some_and(|(least, most)| most - least <= rtt / thresholds::RTT_VARIES_PART)
+    let flights = between(stretches, rtt, |stretch| stretch.flight_max);
+    flights.is_some_and(|(least, most)| most / more >= least / than) && hardly_varies(stretches, rtt)
+}
+
+/// Whether the RTTs that stayed at `rtt` differ by less than those of a queue.
+fn hardly_varies(stretches: &[Stretch], rtt: u32) -> bool {
+    let rtts = between(stretches, rtt, |stretch| stretch.rtt_min);
+    rtts.is_some_and(|(least, most)| most - least <= rtt / thresholds::RTT_VARIES_PART)
+}
+
+/// The smallest and the largest value of the stretches at `rtt`, but for a few.
+fn between(stretches: &[Stretch], rtt: u32, of: fn(&Stretch) -> u32) -> Option<(u32, u32)> {
+    let at_rtt = stretches.iter().filter(|stretch| is_at(stretch, rtt) && stretch.flight_max > 0);
+    let mut values: Vec<u32> = at_rtt.map(of).collect();
+    values.sort_unstable();
+    let few = values.len() / thresholds::FLIGHTS_PART;
+    (few > 0).then(|| (values[few], values[values.len() - 1 - few]))
 }
 
 /// The RTT of those stretches that are `long`, if it was constant for long and came at once.

@@ -121,6 +121,9 @@ pub const GROWN: f64 = 0.08;
 /// With room on the path, the rate grows with the data in flight; on a full path, not at all.
 pub const BROUGHT: f64 = 0.35;
 
+/// It has to show in one part in so many of the time that a congestion window seems to hold the sender.
+pub const GROWTH_TELLING_PART: f64 = 3.0;
+
 /// RTTs needed between two losses: halves of fewer consist of a few bursts each.
 pub const GROWTH_RTTS: f64 = 8.0;
 
@@ -213,6 +216,9 @@ pub const GRANTS: u32 = 2;
 
 /// ... if the sender waited for it for this part of the time, and for ACKs alone hardly ever.
 pub const GRANTED_TIME: f64 = 0.4;
+
+/// If there is one such burst in an RTT, the sender waited for it for this part of the time.
+pub const GRANTED_MOST: f64 = 0.6;
 
 /// A fact that holds for this part of a cause's time excludes what it contradicts.
 pub const EXCLUDES: f64 = 0.9;
@@ -410,22 +416,24 @@ pub const LEAST_RATE_NS: i64 = 1_000_000;
 /// A rate over no more than this many segments is a burst.
 pub const LEAST_RATE_SEGMENTS: i64 = 4;
 
-/// Losses needed to make equal rates an unlikely coincidence; the first is slow start's, and not counted (Flach et al.,
-/// SIGCOMM 2016).
-pub const POLICER_LOSSES: usize = 4;
-
 /// Intervals between losses needed to tell whether their rates are the same.
 pub const POLICER_CYCLES: usize = 3;
 
-/// How similar the rates between losses are: mean deviation by mean. On labelled captures policers have up to 0.04,
-/// random loss 0.15 and more, scripted loss 0.08 and more.
+/// How similar the rates between losses are: mean deviation by mean. Policers have up to 0.05, random losses 0.06 and more.
 pub const POLICER_CYCLE_SPREAD: f64 = 0.06;
+
+/// If a sender leaves no pauses, all of the time looks like the time between losses, and has to be more alike.
+pub const POLICER_EVEN_SPREAD: f64 = 0.03;
 
 /// From this part of the losses, what was in flight before each arrived with a pause, so that the link had room.
 pub const POLICER_PAUSED: f64 = 0.75;
 
-/// Intervals between losses needed for that: a radio link leaves pauses too.
-pub const POLICER_PAUSED_CYCLES: usize = 8;
+/// Intervals between losses needed if nothing else shows that the link has room, or that it is full: a radio link leaves pauses
+/// too, and its rate varies.
+pub const POLICER_ROOM_CYCLES: usize = 5;
+
+/// Losses less than this many RTTs apart are of one flight, and of its repair.
+pub const POLICER_ONE_FLIGHT: (i64, i64) = (7, 2);
 
 /// Of fewer intervals, the rates are the same by chance more often, and must be more similar: by the square root of how many.
 pub const POLICER_MANY_CYCLES: f64 = 12.0;
@@ -433,13 +441,6 @@ pub const POLICER_MANY_CYCLES: f64 = 12.0;
 /// The peak rate exceeds that rate by this factor at least: 1.2 and more measured at policers, up to 1.11 on full
 /// links.
 pub const POLICER_ABOVE_RATE: f64 = 1.15;
-
-/// How similar the amounts in flight before a policer's losses are: standard deviation by mean. On labelled captures
-/// policers have up to 0.061, scripted and random loss 0.118 and more.
-pub const POLICER_SPREAD: f64 = 0.085;
-
-/// The amount in flight before a policer's losses is above the flow's mean by this factor at least.
-pub const POLICER_ABOVE_MEAN: f64 = 1.05;
 
 /// With a queue for more than a fifth of the flow's life, a full queue explains the losses, not a policer.
 pub const POLICER_QUEUED_PART: i64 = 5;

@@ -7,6 +7,7 @@
 mod beyond;
 mod far_away;
 mod finished;
+mod losses;
 mod nagle;
 mod prompts;
 mod silences;
@@ -16,7 +17,7 @@ pub use finished::Finished;
 
 use super::answer::Answer;
 use super::bunches::{Bunches, New};
-use super::episodes::Episodes;
+use super::episodes::{Arrived, Episodes};
 use super::other_scale::OtherScale;
 use super::pace::{FromAfar, Reactions};
 use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
@@ -119,6 +120,8 @@ pub struct Track {
     dated_silence: i64,
     /// Since when the sender knows of a hole, by SACK.
     missing_since: Option<Instant>,
+    /// What had arrived before that hole showed, if it is the lowest.
+    before_hole: Option<Arrived>,
     /// The last new segment was a full one that ended a program's write, by its push flag.
     pushed: bool,
     /// The largest window so far.
@@ -199,6 +202,7 @@ impl Track {
             unstamped: Unstamped::default(),
             dated_silence: 0,
             missing_since: None,
+            before_hole: None,
             pushed: false,
             window_most: 0,
             least: 1,
@@ -429,6 +433,7 @@ impl Track {
             // sender: there was nothing to send. What this answer makes of it does not count for the past.
             self.was_dry();
         }
+        self.note_hole(at, answer);
         self.unanswered += answer.delivered;
         if answer.delivered > 0 {
             self.acks_unanswered += 1;
@@ -454,7 +459,6 @@ impl Track {
         if answer.scale != self.known.scale {
             self.rescaled = Some(at);
         }
-        self.missing_since = if answer.sacked > 0 { self.missing_since.or(Some(at)) } else { None };
         self.known = Known {
             una: answer.una.max(self.known.una),
             edge,
@@ -613,35 +617,6 @@ impl Track {
                 self.note_short_segment(at, placed.end, near);
             }
         }
-    }
-
-    /// A retransmission: the wait before it was for the loss.
-    #[inline(never)]
-    fn on_retransmission(
-        &mut self,
-        at: Instant,
-        segment: &Segment,
-        placed: &Placed,
-        near: &Distance,
-        rto: &LinuxRto,
-    ) {
-        let silent_since = self.sent.max(self.learnt);
-        // Far from the sender, this may not be the first retransmission: earlier ones may be lost.
-        let since = if near.is_here() { None } else { self.missing_since };
-        let silent = at.nanos_since(silent_since);
-        // A queue on the way to the tap may hide the silence; the timestamps still show it.
-        let timeout = silent.max(self.dated_silence) >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);
-        let hold = if self.hold() == Hold::Window && !timeout { Hold::Window } else { Hold::Recovery };
-        self.account(at, hold, rto);
-        self.current.marks.set(Marks::RETRANSMITTED);
-        self.lost_before = true;
-        self.marked = false;
-        if self.known.taken_back > 0 {
-            self.episodes.taken_back();
-        }
-        let since = since.map_or(silent_since, |since| since.min(silent_since));
-        let dry = self.ended_short && near.is_here();
-        self.episodes.on_retransmission(at, since, segment, placed, [timeout, dry], self.nxt);
     }
 
     /// Retransmissions of the last episode turned out to be spurious.

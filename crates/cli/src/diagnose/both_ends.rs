@@ -8,20 +8,13 @@ use crate::diagnose::observe::{observe, ranker};
 use slowpath_analyses::AnalysisOptions;
 use slowpath_analyses::pairing::{Collector, CollectorOptions, pair, verdict};
 use slowpath_analyses::report::FlowReport;
+use slowpath_runs::input;
 use slowpath_views::Paired;
+use slowpath_views::rank::Ranking;
 use std::path::PathBuf;
 
 pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::Result<Outcome> {
-    anyhow::ensure!(
-        !files.iter().all(|file| file.as_os_str() == "-"),
-        "only one of the two recordings can be standard input"
-    );
-    let [one, other] = files.map(|file| file.canonicalize().ok());
-    anyhow::ensure!(
-        one.is_none() || one != other,
-        "{}: is given twice; give the recordings of both ends",
-        files[0].display()
-    );
+    input::are_two(files.map(PathBuf::as_path))?;
     if args.vantage.is_some() {
         console::warn("--vantage is ignored: the vantage points of two recordings follow from both");
     }
@@ -38,8 +31,20 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
         Ok((seen, flows, collector))
     };
     let mut both = [read(files[0])?, read(files[1])?];
+    let has_tcp = both.each_ref().map(|(seen, ..)| seen.read.input.flows() > 0);
+    if has_tcp[0] != has_tcp[1] {
+        console::warn(&format!(
+            "{}: has no TCP in it; if the transfer's packets should have passed there, none did",
+            files[usize::from(has_tcp[0])].display()
+        ));
+        let (seen, flows, _) =
+            both.into_iter().find(|(seen, ..)| seen.read.input.flows() > 0).expect("one has");
+        let recordings = vec![seen.read.recording.clone()];
+        let ranking = ranked(args, flows);
+        return conclude(args, console, Found { seen, options, ranking, recordings, paired: None });
+    }
     // Times are given by the clock of the first. Whichever is named first, the result is the same.
-    if both.iter().all(|(seen, ..)| seen.read.input.flows() > 0) {
+    if has_tcp == [true; 2] {
         both.sort_by_key(|(seen, ..)| (seen.read.input.epoch_ns(), seen.read.input.flows()));
     }
     let [(seen_one, flows_one, one), (seen_two, flows_two, two)] = both;
@@ -48,10 +53,14 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
     let recordings = [&seen_one, &seen_two].map(|seen| seen.read.recording.clone()).into();
     let (base, flows) = verdict::merge_all(&pairing, [flows_one, flows_two]);
     let seen = if base == 0 { seen_one } else { seen_two };
-    let mut ranker = ranker(args);
     // Ranked by what both say of it: one recording alone may have blamed the wrong cause.
-    flows.into_iter().for_each(|flow| ranker.add(flow));
-    let ranking = ranker.finish();
+    let ranking = ranked(args, flows);
     let paired = Some(Paired { base, pairing });
     conclude(args, console, Found { seen, options, ranking, recordings, paired })
+}
+
+fn ranked(args: &Diagnose, flows: Vec<FlowReport>) -> Ranking {
+    let mut ranker = ranker(args);
+    flows.into_iter().for_each(|flow| ranker.add(flow));
+    ranker.finish()
 }

@@ -32,9 +32,8 @@ pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Res
         recording::require(flow, ranking.taken() > 0, &seen.read)?;
     }
     let outcome = recording::outcome(&recordings);
-    let file = &args.files[paired.as_ref().map_or(0, |paired| paired.base)];
     let pictures = match seen.pictures {
-        Some(pictures) => Some(complete(args, file, options, &ranking, pictures, console)?),
+        Some(pictures) => Some(complete(args, &seen.file, options, &ranking, pictures, console)?),
         None => None,
     };
     let diagnosis = Diagnosis {

@@ -9,10 +9,11 @@ use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_views::rank::{Ranker, Selection};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The result.
 pub struct Seen {
+    pub file: PathBuf,
     pub read: Read,
     pub not_kept: u64,
     pub pictures: Option<Pictures>,
@@ -42,7 +43,7 @@ pub fn observe(
             (read, not_kept, Some(pictures))
         }
     };
-    Ok(Seen { read, not_kept: not_kept.flows, pictures })
+    Ok(Seen { file: file.to_owned(), read, not_kept: not_kept.flows, pictures })
 }
 
 /// What puts the flows in order, and keeps those that are shown in full.

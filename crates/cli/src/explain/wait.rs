@@ -15,32 +15,14 @@ use std::time::Duration;
 #[command(after_long_help = explain::WAIT_HELP)]
 pub struct Wait {
     /// Tasks left in the active array when the reader's time slice ends
-    #[arg(
-        long,
-        value_name = "TASKS",
-        default_value = "",
-        allow_hyphen_values = true,
-        hide_default_value = true
-    )]
-    active: Tasks,
+    #[arg(long, value_name = "TASKS", allow_hyphen_values = true)]
+    active: Option<Tasks>,
     /// Tasks in the expired array that run before the reader
-    #[arg(
-        long,
-        value_name = "TASKS",
-        default_value = "",
-        allow_hyphen_values = true,
-        hide_default_value = true
-    )]
-    expired: Tasks,
+    #[arg(long, value_name = "TASKS", allow_hyphen_values = true)]
+    expired: Option<Tasks>,
     /// Tasks in the active array that run before a reader that wakes up
-    #[arg(
-        long,
-        value_name = "TASKS",
-        default_value = "",
-        allow_hyphen_values = true,
-        hide_default_value = true
-    )]
-    woken: Tasks,
+    #[arg(long, value_name = "TASKS", allow_hyphen_values = true)]
+    woken: Option<Tasks>,
     /// The RTT of a packet that does not wait, such as 40ms
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     rtt: Duration,
@@ -62,13 +44,15 @@ pub struct Wait {
 }
 
 pub fn run(args: &Wait) -> anyhow::Result<Outcome> {
-    if args.active.0.is_empty() && args.expired.0.is_empty() && args.woken.0.is_empty() {
+    let [active, expired, woken] = [&args.active, &args.expired, &args.woken]
+        .map(|tasks| tasks.as_ref().map_or(&[][..], |tasks| &tasks.0));
+    if active.is_empty() && expired.is_empty() && woken.is_empty() {
         bail!("no tasks: give --active, --expired or --woken, such as --active 10x0");
     }
     let document = explain::Wait::of(&WaitQuestion {
-        active: &args.active.0,
-        expired: &args.expired.0,
-        woken: &args.woken.0,
+        active,
+        expired,
+        woken,
         rtt: args.rtt,
         rttvar: args.rttvar,
         rto: args.rto,

@@ -1,6 +1,7 @@
 //! `slowpath copy`: both ends as programs, with a script in place of ssh that starts the far end on this host.
 
 use crate::captures::Captures;
+use crate::paths::Serving;
 use crate::{flat, json, outcome, send_signal, slowpath, text};
 use slowpath_lab::namespaces::Place;
 use slowpath_lab::scratch::Scratch;
@@ -8,13 +9,15 @@ use slowpath_lab::settings::Settings;
 use slowpath_lab::ssh::{self, Client, Server, Setup};
 use slowpath_lab::{testbed, wire};
 use slowpath_model::Bytes;
+use slowpath_paths::entry::{Entry, Measure, Pair, Source};
+use slowpath_paths::store::Store;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Kills of either end; `SLOWPATH_KILLS` overrides it.
 const KILLS: u64 = 30;
@@ -349,13 +352,30 @@ fn served_folder_needs_the_token_that_it_prints() {
         hosts.copy(&["--token-file", "token", "file", &to])
     };
     let (code, _, err) = copies(token, 0o644);
-    assert!(code == 2 && err.contains("others may read this token; chmod 600 it"), "{err}");
+    assert!(code == 2 && err.contains("others may read or write it; `chmod 600` it"), "{err}");
     let (code, _, err) = copies("0123456789abcdef0123456789abcdee", 0o600);
     assert!(code == 2 && err.contains("is it the token of that server?"), "{err}");
     assert_eq!(hosts.names(), [""; 0]);
     let (code, _, err) = copies(&format!("{token}\n"), 0o600);
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(fs::read(hosts.there("copy")).expect("the copy") == bytes);
+    let streams = |args: &[&str]| {
+        let (code, out, err) =
+            hosts.copy(&[args, &["--json", "--force", "--token-file", "token", "file", &to]].concat());
+        (code, if code == 0 { json(&out)["streams"].clone() } else { out.into() }, err)
+    };
+    assert_eq!(streams(&[]), (0, 4.into(), String::new()));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
+    let pair = Pair::new([127, 0, 0, 1].into(), [127, 0, 0, 1].into());
+    let entry = |measure, value| Entry::new(pair, now, Source::Probe, measure, value);
+    let entries = [entry(Measure::RttMin, 10_000_000), entry(Measure::Available, 10_000_000)];
+    Store::open(&hosts.here("paths.db")).expect("a store").record(&entries, now).expect("recorded");
+    let serving = Serving::start(&hosts.0);
+    let store = serving.place.to_string();
+    assert_eq!(streams(&["--paths", &store]), (0, 1.into(), String::new()), "a window of 12.5 kB is enough");
+    let (code, streams, err) = streams(&["--paths", "/nonexistent/socket"]);
+    assert_eq!((code, streams), (0, 4.into()));
+    assert!(err.contains("the path store is not used: /nonexistent/socket"), "{err}");
     send_signal(&server, libc::SIGINT);
     assert!(server.wait().expect("it ends").success());
     let rest: Vec<String> = out.map_while(Result::ok).collect();

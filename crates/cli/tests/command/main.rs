@@ -9,6 +9,7 @@ mod copy;
 mod doctor;
 mod drill;
 mod explain;
+mod ftp;
 mod help;
 mod inputs;
 mod killed;

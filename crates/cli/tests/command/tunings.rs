@@ -69,3 +69,22 @@ fn invalid_paths_are_refused() {
     assert_eq!(code, 2);
     assert!(err.contains("8 connections need at least 128 KiB"), "{err}");
 }
+
+#[test]
+#[ignore = "needs root"]
+fn table_one_is_measured_on_this_kernel() {
+    let folder = Captures::new();
+    let path = ["compare-tunings", "--lab", "--rate", "20Mbit/s", "--rtt", "40ms", "--amount", "2MB"];
+    let (code, out, err) = outcome(&run(&folder, &path));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(
+        out.starts_with("weigle's table I, on 20 Mbit/s with an RTT of 40 ms, 1.91 MiB by FTP."),
+        "{out}"
+    );
+    for name in NAMES {
+        let rows: Vec<&str> = out.lines().filter(|line| line.starts_with(name)).collect();
+        let is_here = !matches!(name, "Linux 2.4" | "DRS");
+        assert_eq!(rows.first().is_some_and(|row| row.contains("bit/s")), is_here, "{name}:\n{out}");
+    }
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+}

@@ -5,9 +5,10 @@ use super::{Progress, Stop};
 use crate::account::Bound;
 use crate::error::CopyError;
 use crate::growth::Growth;
+use crate::real::sockets::now;
 use crate::real::stream::Stream;
 use slowpath_analyses::Limit;
-use slowpath_model::Instant;
+
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
@@ -66,12 +67,4 @@ impl Link<'_, '_, '_> {
         }
         error
     }
-}
-
-/// A clock that is never set, for code that takes `now` as a parameter.
-pub fn now() -> Instant {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the clock exists and the structure is live.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    Instant::from_nanos(time.tv_sec * 1_000_000_000 + time.tv_nsec)
 }

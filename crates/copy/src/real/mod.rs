@@ -4,6 +4,7 @@
 //! - `sender`, `receiver`: what the end does that has the source, and the one that has the destination.
 //! - `source`, `destination`: their files; `tree`: files by descriptor.
 //! - `link`: what both have of each other.
+//! - [`sockets`]: socket options and the clock.
 //! - `control`: the control channel; `stream`: the data connections; `crypt`: keys and records.
 
 mod control;
@@ -14,6 +15,7 @@ mod link;
 pub mod near;
 mod receiver;
 mod sender;
+pub mod sockets;
 mod source;
 mod stream;
 mod threads;

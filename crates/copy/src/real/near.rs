@@ -2,7 +2,8 @@
 
 use super::control::{Control, LOOK, is_ready};
 use super::crypt::{Agreement, Side, random};
-use super::link::{Link, now};
+use super::link::Link;
+use super::sockets::now;
 use super::source::Source;
 use super::stream::{HANDSHAKE, Options, Session, Stream, connected, read_exact, write_all};
 use super::tree::Base;

@@ -1,8 +1,9 @@
 //! The end that has the destination.
 
 use super::destination::{Destination, full};
-use super::link::{Link, now};
-use super::stream::{Stream, receive_buffer, record, tcp_info};
+use super::link::Link;
+use super::sockets::{now, receive_buffer, tcp_info};
+use super::stream::{Stream, record};
 use super::threads::{Board, Clock, Ends, Movement, Watched, stops};
 use super::tree::Base;
 use super::{INTERVAL, Phase, Progress, Stop};

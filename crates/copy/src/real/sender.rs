@@ -1,8 +1,9 @@
 //! The end that has the source.
 
 use super::link::Link;
+use super::sockets::{send_buffer, tcp_info};
 use super::source::Source;
-use super::stream::{Stream, larger_send_buffer, send_buffer, tcp_info, write_patiently};
+use super::stream::{Stream, larger_send_buffer, write_patiently};
 use super::threads::{Board, Clock, Ends, Movement, Watched, stops};
 use super::{INTERVAL, Phase, Progress, Stop};
 use crate::account::{Bound, Shares, Spent, divide};

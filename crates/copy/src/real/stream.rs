@@ -3,16 +3,16 @@
 use super::Stop;
 use super::control::{LOOK, is_end, is_passing, is_ready};
 use super::crypt::{Seal, Side, Unseal, is_length, of_stream};
+use super::sockets::{receive_buffer, send_buffer, set_number};
 use crate::error::CopyError;
 use crate::protocol::Tuning;
 use crate::protocol::block::{self, MOST_RECORD, Record};
 use rustix::event::PollFlags;
 use rustix::net::sockopt;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
-use slowpath_uapi::TcpInfo;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// The start of a data connection, and of a control connection to `--serve`.
@@ -68,22 +68,6 @@ impl Options {
     }
 }
 
-/// Asks for a receive buffer; a host's limit (`net.core.rmem_max`) may leave less, except for an administrator.
-pub fn receive_buffer(socket: &impl AsFd, bytes: u64) {
-    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(1 << 30);
-    if sockopt::set_socket_recv_buffer_size_force(socket, bytes).is_err() {
-        let _ = sockopt::set_socket_recv_buffer_size(socket, bytes);
-    }
-}
-
-/// Asks for a send buffer, likewise (`net.core.wmem_max`).
-pub fn send_buffer(socket: &impl AsFd, bytes: u64) {
-    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX).min(1 << 30);
-    if sockopt::set_socket_send_buffer_size_force(socket, bytes).is_err() {
-        let _ = sockopt::set_socket_send_buffer_size(socket, bytes);
-    }
-}
-
 /// No send buffer is made larger than this: what is in flight on 10 Gbit/s over 50 ms.
 const MOST_SEND_BUFFER: usize = 64 << 20;
 
@@ -102,27 +86,6 @@ pub fn larger_send_buffer(socket: &impl AsFd) {
     if now.min(most).saturating_mul(2) > now {
         let _ = sockopt::set_socket_send_buffer_size(socket, now.min(most));
     }
-}
-
-fn set_number(stream: &TcpStream, name: i32, number: u32) -> io::Result<()> {
-    let length = size_of_val(&number) as libc::socklen_t;
-    // SAFETY: the value is live and has the stated size.
-    let result = unsafe {
-        libc::setsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, name, (&raw const number).cast(), length)
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// The `TCP_INFO` of a connection.
-pub fn tcp_info(stream: &TcpStream) -> TcpInfo {
-    let mut bytes = [0_u8; TcpInfo::LENGTH];
-    let mut length = TcpInfo::LENGTH as libc::socklen_t;
-    // SAFETY: both are live and have the stated sizes.
-    let result = unsafe {
-        let to = bytes.as_mut_ptr().cast();
-        libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length)
-    };
-    if result == 0 { TcpInfo::decode(&bytes[..length as usize]) } else { TcpInfo::default() }
 }
 
 /// A data connection whose other end has shown that it has the key.

@@ -1,7 +1,8 @@
 //! What the threads of the data connections share with the session that watches them.
 
 use super::Stop;
-use super::stream::{Stream, tcp_info};
+use super::sockets::tcp_info;
+use super::stream::Stream;
 use crate::account::Spent;
 use crate::error::CopyError;
 use slowpath_uapi::TcpInfo;

@@ -11,6 +11,7 @@ use std::time::Duration;
 pub(super) fn cases(set: Set) -> Vec<LabelledCase> {
     [
         full_link(set),
+        short_queue(set),
         bufferbloat(set),
         ack_path_queue(set),
         policer(set),
@@ -40,6 +41,31 @@ fn full_link(set: Set) -> Vec<LabelledCase> {
             .congestion_control(cc)
             .offload(offload)
             .check(Check::LinkUsed(0.8))
+    };
+    rows.into_iter().map(case).collect()
+}
+
+fn short_queue(set: Set) -> Vec<LabelledCase> {
+    // Link in Mbit/s, RTT in ms, packets of queue (a tenth of the BDP or less), and what its losses do to this sender.
+    let full = "path/bottleneck-full";
+    let reduced = "congestion-window/after-loss";
+    let rows = rows(
+        set,
+        &[(12, 40, 4, "bbr", full), (10, 60, 4, "reno", reduced)],
+        &[(15, 50, 5, "bbr", full)],
+        &[(8, 70, 4, "reno", reduced)],
+    );
+    let case = |(rate, rtt, packets, cc, cause)| {
+        LabelledCase::new(set, "short-queue", cause, mbit(rate), ms(rtt), bulk(12))
+            .variant(format!("{rate}mbit-{rtt}ms-{packets}packets-{cc}"))
+            .about("A link drops packets as soon as a few wait: no RTT shows its queue, and no burst passes faster.")
+            .or(full)
+            .or(reduced)
+            .or("loss-recovery/fast-recovery")
+            .queue(packets)
+            .congestion_control(cc)
+            .check(Check::LinkUsed(0.6))
+            .check(Check::Dropped(10))
     };
     rows.into_iter().map(case).collect()
 }
@@ -95,16 +121,18 @@ fn policer(set: Set) -> Vec<LabelledCase> {
     // Link in Mbit/s, RTT in ms, policed rate in Mbit/s, KiB of burst.
     let rows = rows(
         set,
-        &[(100, 40, 8, 32), (50, 20, 10, 100)],
-        &[(80, 30, 6, 64), (60, 50, 12, 48)],
-        &[(70, 35, 9, 80), (90, 25, 7, 40)],
+        &[(100, 40, 8, 32, "cubic"), (50, 20, 10, 100, "cubic"), (60, 30, 20, 80, "bbr")],
+        &[(80, 30, 6, 64, "cubic"), (60, 50, 12, 48, "cubic")],
+        &[(70, 35, 9, 80, "cubic"), (90, 25, 7, 40, "cubic"), (80, 40, 15, 90, "bbr")],
     );
-    let case = |(rate, rtt, policed, kib): (u64, u64, u64, u64)| {
+    let case = |(rate, rtt, policed, kib, cc): (u64, u64, u64, u64, _)| {
+        let with = if cc == "cubic" { String::new() } else { format!("-{cc}") };
         LabelledCase::new(set, "policer", "path/policer", mbit(rate), ms(rtt), bulk(5))
-            .variant(format!("{rate}mbit-{rtt}ms-policed-{policed}mbit-{kib}k"))
+            .variant(format!("{rate}mbit-{rtt}ms-policed-{policed}mbit-{kib}k{with}"))
+            .congestion_control(cc)
             .about("A policer drops whatever exceeds its rate; no queue builds up.")
             .or("congestion-window/after-loss")
-            .or("loss-recovery/fast-retransmit")
+            .or("loss-recovery/fast-recovery")
             .forward(|p| {
                 p.policer = Some(PolicerConfig { rate: Rate::mbit(policed), burst: Bytes::kib(kib) });
             })

@@ -56,14 +56,6 @@ pub fn hidden(text: &str, before: Option<char>) -> Option<(usize, char)> {
     first(text, before, Breaks::Kept)
 }
 
-/// `text` without the line breaks of an argument that it quotes, as a whole or in part: an option, its value, or one of
-/// several values.
-pub fn without_breaks_of(text: &str, argument: &str) -> String {
-    let parts = argument.split(['=', ',']).filter(|part| line(part) != *part);
-    let whole = text.replace(argument, &line(argument));
-    parts.fold(whole, |text, part| text.replace(part, &line(part)))
-}
-
 /// `text` without its middle where it has more than `columns` characters: both its ends distinguish it from others.
 pub fn shortened(text: &str, columns: usize) -> Cow<'_, str> {
     let length = text.chars().count();
@@ -202,6 +194,14 @@ fn takes_no_selector(character: char) -> bool {
     character.is_whitespace()
         || character.is_control()
         || matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// `text` without the line breaks of an argument that it quotes, as a whole or in part: an option, its value, or one of
+/// several values.
+pub fn without_breaks_of(text: &str, argument: &str) -> String {
+    let parts = argument.split(['=', ',']).filter(|part| line(part) != *part);
+    let whole = text.replace(argument, &line(argument));
+    parts.fold(whole, |text, part| text.replace(part, &line(part)))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ Exit codes:
   2  nothing could be done: neither root nor user namespaces, no such file, a scenario that the lab cannot run, a server \
 that does not listen";
 
-/// What `--help` teaches about `lab check`.
+/// Exit codes of `lab check`.
 pub const CHECK_HELP: &str = "\
 Exit codes:
   0  the lab can run here

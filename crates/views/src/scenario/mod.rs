@@ -6,4 +6,4 @@ mod help;
 
 pub use check::{ScenarioCheckDocument, print_check};
 pub use explain::{Explanation, explain};
-pub use help::{CHECK_HELP, HELP, NEW_HELP};
+pub use help::{CHECK_HELP, HELP, NEW_HELP, created};

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_model::{Bytes, nanos};
 use slowpath_papers::tunings::{self, Path};
+use slowpath_runs::papers::table_one::{Measured, median};
 
 /// The results of all techniques (schema slowpath/tunings/1).
 #[derive(Serialize, JsonSchema)]
@@ -63,8 +64,14 @@ struct Compared {
     does: &'static str,
     /// Its row of table I.
     kind: Option<Kind>,
-    /// Its result.
+    /// Its simulated result.
     outcome: Outcome,
+    /// How many times as fast as untuned the paper says it is.
+    published_factor: Option<&'static str>,
+    /// What was measured with --lab, in bit/s, for each transfer; null without it, and for what this kernel does not have.
+    measured_rates: Option<Vec<u64>>,
+    /// Their median over that of no tuning.
+    measured_factor: Option<f64>,
     /// The command that runs it.
     command: String,
 }
@@ -121,13 +128,22 @@ struct Outcome {
 
 impl TuningsDocument {
     /// The document of the techniques' results on a path.
-    pub fn new(path: &Path, results: &[super::Result]) -> Self {
+    pub fn new(path: &Path, results: &[super::Result], measured: Option<&Measured>) -> Self {
+        let runs = |wanted: tunings::Technique| {
+            let (_, runs) = measured?.iter().find(|(technique, _)| *technique == wanted)?;
+            runs.as_ref()
+        };
+        let median_of = |wanted| runs(wanted).and_then(|runs| median(runs)).map(|rate| rate.get() as f64);
+        let untuned = median_of(tunings::Technique::None).filter(|untuned| *untuned > 0.0);
         let compared = |(technique, outcome): &super::Result| Compared {
             technique: (*technique).into(),
             name: technique.name(),
             does: technique.does(),
             kind: technique.kind().map(Kind::from),
             outcome: Outcome::from(*outcome),
+            published_factor: technique.published(),
+            measured_rates: runs(*technique).map(|runs| runs.iter().map(|run| run.rate.get()).collect()),
+            measured_factor: median_of(*technique).zip(untuned).map(|(rate, untuned)| rate / untuned),
             command: technique.case(path).command(),
         };
         Self {

@@ -2,10 +2,12 @@
 
 mod help;
 mod json;
+mod table_one;
 mod text;
 
 pub use help::HELP;
 pub use json::TuningsDocument;
+pub use table_one::print as print_table_one;
 pub use text::print;
 
 use slowpath_papers::tunings::{Outcome, Technique};
