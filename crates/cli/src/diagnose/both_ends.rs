@@ -9,8 +9,7 @@ use slowpath_analyses::AnalysisOptions;
 use slowpath_analyses::pairing::{Collector, CollectorOptions, pair, verdict};
 use slowpath_analyses::report::FlowReport;
 use slowpath_runs::input;
-use slowpath_views::Paired;
-use slowpath_views::rank::Ranking;
+use slowpath_views::{Paired, rank::Ranking};
 use std::path::PathBuf;
 
 pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::Result<Outcome> {
@@ -33,14 +32,13 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
     let mut both = [read(files[0])?, read(files[1])?];
     let has_tcp = both.each_ref().map(|(seen, ..)| seen.read.input.flows() > 0);
     if has_tcp[0] != has_tcp[1] {
+        let empty = files[usize::from(has_tcp[0])].display();
         console::warn(&format!(
-            "{}: has no TCP in it; if the transfer's packets should have passed there, none did",
-            files[usize::from(has_tcp[0])].display()
+            "{empty}: has no TCP in it; if the transfer should have passed there, it did not"
         ));
         let (seen, flows, _) =
             both.into_iter().find(|(seen, ..)| seen.read.input.flows() > 0).expect("one has");
-        let recordings = vec![seen.read.recording.clone()];
-        let ranking = ranked(args, flows);
+        let (ranking, recordings) = (ranked(args, flows), vec![seen.read.recording.clone()]);
         return conclude(args, console, Found { seen, options, ranking, recordings, paired: None });
     }
     // Times are given by the clock of the first. Whichever is named first, the result is the same.

@@ -74,3 +74,20 @@ fn vantage_is_ignored_for_two_recordings_with_a_note() {
     assert!(code == 0 && out.contains("Recorded at the sender"), "{out}");
     assert!(err.contains("--vantage is ignored"), "{err}");
 }
+
+/// A capture in which nothing passed: its header alone.
+#[test]
+fn recording_without_tcp_leaves_the_verdict_of_the_other() {
+    let folder = Captures::new();
+    let transfer = std::fs::read(folder.transfer()).expect("a capture");
+    folder.write("silent.pcap", &transfer[..24]);
+    for files in [["transfer.pcap", "silent.pcap"], ["silent.pcap", "transfer.pcap"]] {
+        let (code, out, err) = outcome(&run(&folder, &["diagnose", files[0], files[1]]));
+        assert_eq!(code, 0, "{err}");
+        assert!(err.contains("silent.pcap: has no TCP in it"), "{err}");
+        assert!(out.contains("receive window"), "{out}");
+    }
+    folder.write("silent-too.pcap", &transfer[..24]);
+    let (code, out, err) = outcome(&run(&folder, &["diagnose", "silent.pcap", "silent-too.pcap"]));
+    assert!(code == 2 && out.is_empty() && err.contains("has no TCP in it"), "{code} {out} {err}");
+}
