@@ -13,7 +13,8 @@ a folder never. After an interruption, the same command continues: what arrived 
 
 The data moves on TCP connections of its own, encrypted and authenticated with a key that passes through ssh. The far end \
 listens for them on a free port, or on --port. It begins with 4 connections, and adds more, up to 16, while that makes it \
-faster. The kernels of both hosts size the buffers, unless --tuning or --buffer asks for something else.
+faster. If the path store (`slowpath paths serve`, or --paths) knows the path, it begins with as many as that needs. The kernels of both \
+hosts size the buffers, unless --tuning or --buffer asks for something else.
 
 At the end it reports where the time went: disks, buffers, windows, loss, and the path, as `slowpath diagnose` names them.
 
