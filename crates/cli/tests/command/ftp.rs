@@ -91,7 +91,7 @@ fn passwords_are_read_from_private_files_and_never_printed() {
     fs::set_permissions(folder.path("netrc"), fs::Permissions::from_mode(0o644)).expect("its mode");
     let (code, _, err) = with_server(&folder, &["get", "--netrc", "netrc", "ftp://AT/x"]);
     assert_eq!(code, 2);
-    assert!(err.contains("netrc: others may read these passwords; chmod 600 it"), "{err}");
+    assert!(err.contains("netrc: others may read or write it; `chmod 600` it"), "{err}");
     fs::set_permissions(folder.path("netrc"), fs::Permissions::from_mode(0o600)).expect("its mode");
     let (code, out, err) = with_server(&folder, &["get", "--netrc", "netrc", "ftp://AT/x"]);
     assert_eq!(code, 0, "{err}");
