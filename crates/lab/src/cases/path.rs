@@ -123,7 +123,7 @@ fn policer(set: Set) -> Vec<LabelledCase> {
         set,
         &[(100, 40, 8, 32, "cubic"), (50, 20, 10, 100, "cubic"), (60, 30, 20, 80, "bbr")],
         &[(80, 30, 6, 64, "cubic"), (60, 50, 12, 48, "cubic")],
-        &[(70, 35, 9, 80, "cubic"), (90, 25, 7, 40, "cubic"), (80, 40, 15, 90, "bbr")],
+        &[(70, 35, 9, 80, "cubic"), (90, 25, 7, 40, "cubic"), (75, 45, 15, 90, "bbr")],
     );
     let case = |(rate, rtt, policed, kib, cc): (u64, u64, u64, u64, _)| {
         let with = if cc == "cubic" { String::new() } else { format!("-{cc}") };
