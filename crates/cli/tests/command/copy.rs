@@ -364,7 +364,6 @@ fn served_folder_needs_the_token_that_it_prints() {
             hosts.copy(&[args, &["--json", "--force", "--token-file", "token", "file", &to]].concat());
         (code, if code == 0 { json(&out)["streams"].clone() } else { out.into() }, err)
     };
-    assert_eq!(streams(&[]), (0, 4.into(), String::new()));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
     let pair = Pair::new([127, 0, 0, 1].into(), [127, 0, 0, 1].into());
     let entry = |measure, value| Entry::new(pair, now, Source::Probe, measure, value);
