@@ -308,8 +308,11 @@ impl EndState {
             let is_dated = segment.timestamps.is_some();
             track.is_complete(missing == 0 && is_dated && self.order.counts_nothing_else());
         }
-        if placed.label != Label::New && !near.is_here() {
-            track.date_silence(silence - late);
+        if placed.label != Label::New {
+            track.receiver_reports(peer.reports_what_it_misses(self.options.as_ref()));
+            if !near.is_here() {
+                track.date_silence(silence - late);
+            }
         }
         if late > LATE_ARRIVAL {
             track.was_under_way(at, late.min(silence), &self.rto);
@@ -489,7 +492,7 @@ impl EndState {
         let translated = sack::without_outside(segment, ack, self.outstanding.nxt(), full, me);
         let segment = translated.as_ref().unwrap_or(segment);
         let before = self.outstanding.una().plus(self.outstanding.sacked_total());
-        let acked = self.outstanding.ack(at, ack, segment);
+        let acked = self.outstanding.ack(at, ack, segment, me.distance.answering().min());
         let after = self.outstanding.una().plus(self.outstanding.sacked_total());
         self.answered(at, ack, segment, me, &acked, after.distance_from(before))
     }
@@ -590,7 +593,7 @@ impl EndState {
         self.labels.retransmission -= moved;
         self.labels.spurious += moved;
         if let Some(track) = &mut self.track {
-            track.on_spurious(count);
+            track.on_spurious(count, self.outstanding.found_spurious());
             self.stalls.last_was_spurious();
         }
     }
@@ -651,6 +654,14 @@ impl EndState {
             me.scale = ScaleKnown::AtLeast(shift);
         }
         shift
+    }
+
+    /// Whether this end reports data that it misses by SACK blocks (RFC 2018) to the `other`, and no device removes them.
+    #[cold]
+    fn reports_what_it_misses(&self, other: Option<&SynOptions>) -> bool {
+        let has_agreed = self.options.is_some_and(|mine| mine.sack_permitted)
+            && other.is_some_and(|its| its.sack_permitted);
+        self.sack_blocks > 0 || has_agreed && self.duplicate_acks == 0
     }
 
     /// RFC 5681, section 2: the same ACK and window, no data, with data outstanding.

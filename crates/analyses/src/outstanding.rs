@@ -20,6 +20,7 @@ mod apart;
 mod outcome;
 mod record;
 mod retransmission;
+mod spurious;
 mod unseen;
 pub use apart::{SAME_FRAME_WITHIN, Times};
 pub use outcome::{Acked, Missing, Placed};
@@ -399,12 +400,18 @@ impl Outstanding {
             beyond: self.beyond,
             replaced,
             spurious: false,
+            reported: false,
         });
     }
 
     /// The retransmissions found spurious since the last call.
     pub fn take_spurious(&mut self) -> impl Iterator<Item = SpuriousRetransmission> {
         self.spurious.drain(..)
+    }
+
+    /// The retransmissions found spurious since they were last taken.
+    pub fn found_spurious(&self) -> &[SpuriousRetransmission] {
+        &self.spurious
     }
 
     /// Whether an acknowledgment up to `ack`, with the blocks of `segment`, changes nothing here.
@@ -426,8 +433,9 @@ impl Outstanding {
             && self.records.front().is_none_or(|front| front.again == 0)
     }
 
-    /// The peer acknowledged up to `ack`, with the blocks of `segment`.
-    pub fn ack(&mut self, at: Instant, ack: StreamOffset, segment: &Segment) -> Acked {
+    /// The peer acknowledged up to `ack`, with the blocks of `segment`. `soonest` is the shortest time in nanoseconds, so far,
+    /// in which an answer of it came.
+    pub fn ack(&mut self, at: Instant, ack: StreamOffset, segment: &Segment, soonest: Option<i64>) -> Acked {
         let mut result = Acked::default();
         if !self.started {
             self.started = true;
@@ -437,7 +445,7 @@ impl Outstanding {
         }
         let blocks = segment.sack.as_slice();
         if ack > self.una {
-            self.advance(at, ack, segment, &mut result);
+            self.advance(at, ack, segment, soonest, &mut result);
         } else if ack == self.una
             && blocks.is_empty()
             && !segment.options_cut
@@ -452,12 +460,19 @@ impl Outstanding {
         }
         self.last_window = segment.window;
         if !blocks.is_empty() {
-            self.sack(at, ack, segment, &mut result);
+            self.sack(at, ack, segment, soonest, &mut result);
         }
         result
     }
 
-    fn advance(&mut self, at: Instant, ack: StreamOffset, segment: &Segment, result: &mut Acked) {
+    fn advance(
+        &mut self,
+        at: Instant,
+        ack: StreamOffset,
+        segment: &Segment,
+        soonest: Option<i64>,
+        result: &mut Acked,
+    ) {
         if self.probed && ack == self.nxt + 1 {
             result.probed = true;
             self.nxt = ack;
@@ -470,6 +485,7 @@ impl Outstanding {
         }
         if !self.retransmissions.is_empty() {
             result.spurious += self.judge_by_timestamp(ack, segment);
+            result.spurious += self.judge_by_time(at, self.una, ack, segment, soonest);
         }
         // RFC 7323, section 4.1: an echoed timestamp tells which transmission was acknowledged.
         let echoed = segment.timestamps.zip(self.records.front()).filter(|(stamps, front)| {
@@ -610,30 +626,6 @@ impl Outstanding {
         pattern
     }
 
-    /// RFC 3522: an ACK for a retransmitted segment that echoes an older timestamp than the retransmission's answers
-    /// the original. Judged at the lowest unacknowledged segment only: with delayed ACKs a later one's ACK may echo an
-    /// earlier one's timestamp (RFC 7323, section 4.3).
-    fn judge_by_timestamp(&mut self, ack: StreamOffset, segment: &Segment) -> u32 {
-        let Some(stamps) = segment.timestamps else { return 0 };
-        let Some(front) = self.records.front() else { return 0 };
-        let older = |tsval: u32| (stamps.ecr.wrapping_sub(tsval) as i32) < 0;
-        if front.again == 0 || stamps.ecr == 0 || !older(front.tsval) {
-            return 0;
-        }
-        let mut spurious = 0;
-        for retransmission in &mut self.retransmissions {
-            if !retransmission.spurious
-                && retransmission.start >= self.una
-                && retransmission.end <= ack
-                && older(retransmission.tsval)
-            {
-                self.spurious.push(retransmission.mark_spurious());
-                spurious += 1;
-            }
-        }
-        spurious
-    }
-
     /// How long ago the segment that ends at `end` passed, where it was not retransmitted.
     fn since_sacked(&self, at: Instant, end: StreamOffset) -> Option<i64> {
         let last = self.records.partition_point(|record| record.end < end);
@@ -641,7 +633,14 @@ impl Outstanding {
         Some(at.nanos_since(record.at))
     }
 
-    fn sack(&mut self, at: Instant, ack: StreamOffset, segment: &Segment, result: &mut Acked) {
+    fn sack(
+        &mut self,
+        at: Instant,
+        ack: StreamOffset,
+        segment: &Segment,
+        soonest: Option<i64>,
+        result: &mut Acked,
+    ) {
         let blocks = segment.sack.as_slice();
         for (nth, block) in blocks.iter().enumerate() {
             let (start, end) = (block.start, block.end);
@@ -653,17 +652,14 @@ impl Outstanding {
                 nth == 0 && blocks.get(1).is_some_and(|outer| outer.start <= start && end <= outer.end);
             if nth == 0 && (end <= ack || inside_second) {
                 result.dsacks += 1;
-                for retransmission in self.retransmissions.iter_mut().rev() {
-                    if !retransmission.spurious && retransmission.start < end && start < retransmission.end {
-                        self.spurious.push(retransmission.mark_spurious());
-                        result.spurious += 1;
-                        break;
-                    }
-                }
+                result.spurious += self.judge_by_dsack(start, end);
             } else if start >= self.una && end <= self.nxt {
                 let sacked = self.sacked.insert(start, end);
                 if sacked > 0 && result.round_trip.is_none() {
                     result.round_trip = self.since_sacked(at, end);
+                }
+                if sacked > 0 {
+                    result.spurious += self.judge_by_time(at, start, end, segment, soonest);
                 }
                 result.sacked += sacked;
             }

@@ -2,11 +2,11 @@
 //! oldest segment early, identifications that are always 0, and buffers of a few segments.
 
 use crate::captures::{at_random, handshake, losing, narrow};
-use crate::transfer::{MS, MSS, ONE_WAY, Setup, transfer, without_timestamps};
+use crate::transfer::{MS, MSS, ONE_WAY, Setup, Taps, transfer, without_timestamps};
 use crate::wire::{Passed, count, labels, report, script};
 use crate::{DELAYS, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Label};
-use slowpath_model::{End, Flags, Instant};
+use slowpath_model::{End, Flags, Instant, SackBlock};
 use std::fmt::Write as _;
 
 /// The same transfer between ends whose MSS option allows 28 bytes more than A ever fills: it keeps room for SACK
@@ -246,4 +246,90 @@ fn one_segment_in_flight_stays_a_full_buffer_after_losses() {
     let share = |cause| share_of(&report, |one| one == cause);
     assert!(share(Cause::SendBufferFull) > 0.35, "{:#?}", report.main().findings);
     assert!(share(Cause::AfterLoss) + share(Cause::SlowStart) < 0.1, "{:#?}", report.main().findings);
+}
+
+/// What passes the taps if A retransmits what follows each eighth ACK as soon as that has come. Nothing is lost, and B reports each
+/// copy by a DSACK.
+fn with_needless_retransmissions(taps: &Taps, one_way: i64) -> [Vec<Passed>; 2] {
+    let is_data = |passed: &&Passed| passed.1.len > 0;
+    let acks = taps.a.iter().filter(|(_, segment)| segment.from == End::B && segment.len == 0).skip(8);
+    let (mut at_a, mut at_b) = (taps.a.clone(), taps.b.clone());
+    for (at, ack) in acks.step_by(8) {
+        let Some(next) = ack.ack else { continue };
+        let original = taps.a.iter().filter(is_data).find(|(sent, data)| data.seq == next && sent < at);
+        let Some((_, original)) = original else { continue };
+        at_a.push((at.plus_nanos(MS / 50), *original));
+        let arrives = at.plus_nanos(MS / 50 + one_way);
+        at_b.push((arrives, *original));
+        let before = taps.b.iter().rfind(|(passed, segment)| segment.from == End::B && *passed < arrives);
+        let mut report = before.expect("an ACK").1;
+        report.sack.push(SackBlock { start: original.seq, end: original.end() });
+        at_b.push((arrives.plus_nanos(MS / 100), report));
+        at_a.push((arrives.plus_nanos(MS / 100 + one_way), report));
+    }
+    [at_a, at_b].map(|mut passed| {
+        passed.sort_by_key(|(at, _)| *at);
+        // This stack counts no packets.
+        passed.iter_mut().for_each(|(_, segment)| segment.ip.id = Some(0));
+        passed
+    })
+}
+
+#[test]
+fn retransmissions_that_nothing_called_for_cost_nothing() {
+    for one_way in DELAYS {
+        let without =
+            transfer(Setup { amount: 3_000_000, send_buffer: 32 << 10, one_way, ..Setup::default() });
+        let [at_a, at_b] = with_needless_retransmissions(&without, one_way);
+        let found = labels(&at_a);
+        let again = [Label::Retransmission, Label::Spurious].map(|label| count(&found, End::A, label));
+        assert!(again.iter().sum::<usize>() > 80, "{again:?}");
+        for (passed, without) in [(at_a, without.a), (at_b, without.b)] {
+            let report = report(&passed);
+            let cause = main_finding(&self::report(&without)).cause;
+            assert_eq!(main_finding(&report).cause, cause, "{:#?}", report.main().findings);
+            for cause in [Cause::Reordering, Cause::FastRecovery, Cause::SpuriousTimeout, Cause::AfterLoss] {
+                expect_none(&report, cause);
+            }
+        }
+    }
+}
+
+/// Windows of 80 KiB over 0.6 ms. From the tenth on, `late` seconds after all of one has arrived, ACKs of so many segments each come
+/// within 2 ms.
+fn whole_windows(late: f64, by_ack: i32) -> Vec<Passed> {
+    const SEGMENTS: i32 = 56;
+    let (mut lines, mut at) = (handshake().replace("0.0401", "0.0006"), 0.05);
+    let sends = |lines: &mut String, at: f64, n: i32| {
+        let (start, end) = (1 + 1460 * n, 1461 + 1460 * n);
+        writeln!(lines, "{at:.6} > . {start}:{end}(1460) ack 1 win 502").expect("a string takes all");
+    };
+    (0..SEGMENTS).for_each(|n| sends(&mut lines, f64::from(n).mul_add(2e-6, at), n));
+    for window in 0..80 {
+        let (late, by_ack) = if window < 10 { (0.0, 2) } else { (late, by_ack) };
+        at += 0.0006 + late;
+        let begin = window * SEGMENTS;
+        for acked in (by_ack..=SEGMENTS).step_by(by_ack as usize) {
+            let acked_at = f64::from(acked).mul_add(0.002 / f64::from(SEGMENTS), at);
+            let ack = 1 + 1460 * (begin + acked);
+            writeln!(lines, "{acked_at:.6} < . 1:1(0) ack {ack} win 639").expect("a string takes all");
+            for n in acked - by_ack..acked {
+                sends(
+                    &mut lines,
+                    f64::from(n - acked).mul_add(1e-6, acked_at + 0.000_2),
+                    begin + SEGMENTS + n,
+                );
+            }
+        }
+        at += 0.002;
+    }
+    script(&lines)
+}
+
+#[test]
+fn windows_acknowledged_as_a_whole_are_answered_when_they_are_read() {
+    for late in [0.006, 0.016] {
+        expect_mainly(&whole_windows(late, 56), Cause::SlowReader);
+        expect_none(&report(&whole_windows(late, 2)), Cause::SlowReader);
+    }
 }

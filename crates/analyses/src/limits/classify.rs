@@ -285,7 +285,9 @@ impl Classifier<'_> {
                 self.queued(stretch)
             }
             Hold::Idle | Hold::Dry | Hold::Open if self.arrives_at_capacity(at) => Cause::BottleneckFull,
-            Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) => Cause::SlowReader,
+            Hold::Dry | Hold::Delayed | Hold::Open if self.unread(at) || self.answers_when_read(at) => {
+                Cause::SlowReader
+            }
             Hold::Dry | Hold::Open if self.follows_the_window(at) => self.window(at),
             Hold::Dry | Hold::Open if self.grants_keep_a_ceiling(at) => Cause::ProtocolWindow,
             // If the sender's distance is unknown, so is what reached it, and when.

@@ -3,7 +3,7 @@
 use crate::cause::Cause;
 use crate::label::Label;
 use crate::limits::thresholds;
-use crate::outstanding::Placed;
+use crate::outstanding::{Placed, SpuriousRetransmission};
 use slowpath_model::{Instant, Segment, StreamOffset};
 
 /// How much of a direction's data had arrived at an instant.
@@ -26,6 +26,8 @@ pub struct Loss {
     pub timeout: bool,
     /// The sender had nothing else to send.
     pub dry: bool,
+    /// See [`Episode::needless`].
+    pub needless: bool,
 }
 
 /// One episode.
@@ -43,6 +45,12 @@ pub struct Episode {
     pub spurious: u32,
     /// The retransmission timer expired.
     pub timeout: bool,
+    /// What the timer retransmitted first.
+    timer: Option<StreamOffset>,
+    /// That had arrived.
+    timer_spurious: bool,
+    /// The sender was told of nothing missing, by a receiver that would have: what it retransmits stops nothing.
+    pub needless: bool,
     /// Some data was sent a third time.
     pub repeated: bool,
     /// The first retransmission was of the last data outstanding.
@@ -70,9 +78,14 @@ impl Episode {
         self.spurious * 2 >= self.retransmitted
     }
 
-    /// Whether it took no time from the transfer: a probe timer was too early, and the sender had nothing else to send.
+    const fn timer_was_spurious(&self) -> bool {
+        self.timer_spurious || self.spurious >= self.retransmitted
+    }
+
+    /// Whether it took no time from the transfer: nothing was missing, or a probe timer was too early, and the sender had
+    /// nothing else to send.
     pub const fn costs_nothing(&self) -> bool {
-        self.spurious >= self.retransmitted && self.tail && self.dry && !self.timeout
+        self.needless || self.spurious >= self.retransmitted && self.tail && self.dry && !self.timeout
     }
 
     /// Its cause.
@@ -83,8 +96,9 @@ impl Episode {
             Cause::SackReneging
         } else if self.timeout && self.lost_more {
             Cause::Timeout
-        } else if self.timeout && self.is_spurious() {
-            // Real losses may have been repaired in the same episode.
+        } else if self.timeout && self.is_spurious() && self.timer_was_spurious() {
+            // Real losses may have been repaired in the same episode. After a timeout that was not spurious, a sender that
+            // does not use SACK retransmits all that was outstanding.
             Cause::SpuriousTimeout
         } else if self.spurious >= self.retransmitted && self.tail {
             // No segment above it could have been reordered before it: a probe timer was too early (RFC 8985, section
@@ -125,6 +139,19 @@ impl Episodes {
     /// Whether a recovery is going on.
     pub const fn is_open(&self) -> bool {
         self.open.is_some()
+    }
+
+    /// Whether a recovery is going on in which something may be missing.
+    pub fn is_repairing(&self) -> bool {
+        self.open.as_ref().is_some_and(|(episode, _)| !episode.needless)
+    }
+
+    /// The receiver reports something missing.
+    #[inline]
+    pub fn note_missing(&mut self) {
+        if let Some((episode, _)) = &mut self.open {
+            episode.needless = false;
+        }
     }
 
     /// How many there were.
@@ -170,7 +197,7 @@ impl Episodes {
         loss: &Loss,
         nxt: StreamOffset,
     ) {
-        let Loss { since, after, timeout, dry } = *loss;
+        let Loss { since, after, timeout, dry, needless } = *loss;
         self.timeouts += u32::from(timeout);
         let (episode, point) = self.open.get_or_insert_with(|| {
             self.count += 1;
@@ -187,6 +214,9 @@ impl Episodes {
                 retransmitted: 0,
                 spurious: 0,
                 timeout: false,
+                timer: None,
+                timer_spurious: false,
+                needless: true,
                 repeated: false,
                 tail: placed.tail,
                 dry,
@@ -201,7 +231,12 @@ impl Episodes {
         episode.retransmitted += 1;
         // It had arrived already.
         episode.spurious += u32::from(placed.label == Label::Spurious);
+        if timeout && episode.timer.is_none() {
+            episode.timer = Some(segment.seq);
+            episode.timer_spurious = placed.label == Label::Spurious;
+        }
         episode.timeout |= timeout;
+        episode.needless &= needless;
         episode.repeated |= placed.repeated;
         *point = (*point).max(segment.end());
     }
@@ -236,10 +271,12 @@ impl Episodes {
         }
     }
 
-    /// Retransmissions of the current or last episode were spurious.
-    pub fn on_spurious(&mut self, count: u32) {
+    /// So many retransmissions of the current or last episode were spurious, `found` among them.
+    pub fn on_spurious(&mut self, count: u32, found: &[SpuriousRetransmission]) {
         let latest = self.open.as_mut().map(|(episode, _)| episode).or(self.done.last_mut());
         if let Some(episode) = latest {
+            let has = |at: StreamOffset| found.iter().any(|found| found.low <= at && at < found.high);
+            episode.timer_spurious |= episode.timer.is_some_and(has);
             episode.spurious = episode.spurious.saturating_add(count).min(episode.retransmitted.max(1));
         }
     }
@@ -275,6 +312,12 @@ mod tests {
     use super::*;
     use slowpath_model::{End, Flags};
 
+    /// The segment that is `nth` turns out to have been retransmitted spuriously.
+    fn found(nth: i64) -> SpuriousRetransmission {
+        let [low, high] = [nth, nth + 1].map(|nth| StreamOffset(nth * 1_000));
+        SpuriousRetransmission { at: Instant::START, frame: 0, low, high }
+    }
+
     /// Of a hundred segments, of which the tap saw as many as `seen`, the timer retransmits the first, which had arrived; then
     /// so many others are retransmitted, from the one that is `next`.
     fn after_a_timeout(seen: i64, next: i64, others: i64) -> Episodes {
@@ -286,11 +329,11 @@ mod tests {
             let segment = Segment::new(End::A, Flags::ACK, StreamOffset(nth * 1_000), 1_000);
             let placed =
                 Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
-            let loss = Loss { since: at(since), after: None, timeout, dry: false };
+            let loss = Loss { since: at(since), after: None, timeout, dry: false, needless: false };
             episodes.on_retransmission(at(millis), &segment, &placed, &loss, nxt);
         };
         retransmit(&mut episodes, 1_000, 600, 0, true);
-        episodes.on_spurious(1);
+        episodes.on_spurious(1, &[found(0)]);
         episodes.reached(at(1_040), StreamOffset(1_000));
         (next..next + others).for_each(|nth| retransmit(&mut episodes, 1_042, 1_040, nth, false));
         episodes.reached(at(1_100), StreamOffset(100_000));
@@ -305,7 +348,7 @@ mod tests {
             let placed = Placed { label: Label::Spurious, tail: true, ..Placed::next(0, segment.end()) };
             let mut episodes = Episodes::default();
             let [since, at] = [0, 50].map(|millis| Instant::from_nanos(millis * 1_000_000));
-            let loss = Loss { since, after: None, timeout, dry };
+            let loss = Loss { since, after: None, timeout, dry, needless: false };
             episodes.on_retransmission(at, &segment, &placed, &loss, segment.end());
             !episodes.all().next().expect("an episode").costs_nothing()
         };
@@ -326,7 +369,7 @@ mod tests {
                     Segment::new(End::A, Flags::ACK, StreamOffset(999_000 - i64::from(nth) * 1_000), 1_000);
                 let label = Label::Retransmission;
                 let placed = Placed { label, tail: nth == 0, ..Placed::next(0, segment.end()) };
-                let loss = Loss { since, after: None, timeout: false, dry: false };
+                let loss = Loss { since, after: None, timeout: false, dry: false, needless: false };
                 episodes.on_retransmission(at, &segment, &placed, &loss, nxt);
             }
             episodes.all().next().expect("an episode").cause()
@@ -334,6 +377,28 @@ mod tests {
         assert_eq!(cause(1), Cause::TailLoss);
         assert_eq!(cause(thresholds::TAIL_SEGMENTS), Cause::TailLoss);
         assert_eq!(cause(thresholds::TAIL_SEGMENTS + 1), Cause::FastRecovery, "most of a flight");
+    }
+
+    /// The timer retransmits the first of ten segments, and the sender then all others.
+    #[test]
+    fn timeout_is_real_if_only_what_followed_was_spurious() {
+        let cause = |spurious: std::ops::Range<i64>| {
+            let mut episodes = Episodes::default();
+            for nth in 0..10 {
+                let at = Instant::from_nanos(600_000_000 + nth * 1_000_000);
+                let segment = Segment::new(End::A, Flags::ACK, StreamOffset(nth * 1_000), 1_000);
+                let placed =
+                    Placed { label: Label::Retransmission, tail: false, ..Placed::next(0, segment.end()) };
+                let since = Instant::START;
+                let loss = Loss { since, after: None, timeout: nth == 0, dry: false, needless: false };
+                episodes.on_retransmission(at, &segment, &placed, &loss, StreamOffset(10_000));
+            }
+            spurious.for_each(|nth| episodes.on_spurious(1, &[found(nth)]));
+            episodes.all().next().expect("an episode").cause()
+        };
+        assert_eq!(cause(1..10), Cause::Timeout, "held above the first, which filled the hole");
+        assert_eq!(cause(0..5), Cause::SpuriousTimeout);
+        assert_eq!(cause(0..3), Cause::Timeout, "most were needed");
     }
 
     #[test]

@@ -127,6 +127,8 @@ pub struct Stretch {
     pub held: [i64; Hold::COUNT],
     /// Bytes delivered: acknowledged, selectively or not.
     pub delivered: i64,
+    /// ACKs that delivered anything.
+    pub acks: u32,
     /// Largest amount outstanding.
     pub flight_max: u32,
     /// Largest advertised window.
@@ -192,6 +194,7 @@ impl Stretch {
             to: from,
             held: [0; Hold::COUNT],
             delivered: 0,
+            acks: 0,
             flight_max: 0,
             window_max: 0,
             window_min: u32::MAX,
@@ -293,6 +296,7 @@ impl Stretch {
             *mine += theirs;
         }
         self.delivered += next.delivered;
+        self.acks += next.acks;
         self.flight_max = self.flight_max.max(next.flight_max);
         self.window_max = self.window_max.max(next.window_max);
         self.window_min = self.window_min.min(next.window_min);

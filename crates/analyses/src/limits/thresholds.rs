@@ -17,6 +17,21 @@ pub const LATE_ACK_NS: i64 = 10_000_000;
 /// them takes less, a retransmission timer more (`TCP_RTO_MIN`, 6.18).
 pub const LONGER_LIFE: Duration = Duration::from_millis(200);
 
+/// An ACK that comes in less than this part of the shortest time in which one ever came is not of what passed then: a part,
+/// since stamps of a capture are a little late at times.
+pub const TOO_SOON: (i64, i64) = (7, 8);
+
+/// So many of the shortest RTTs, and at least so many microseconds, after its window was full a receiver answers when its
+/// application reads: a round trip more or less is the path's.
+pub const READ_LATE_RTTS: u32 = 4;
+
+/// See [`READ_LATE_RTTS`]: a scheduler's latency is mostly below it.
+pub const READ_LATE_LEAST_US: u32 = 4_000;
+
+/// ... and an ACK covers so many segments, on average: one comes for every second of them (RFC 5681, section 4.2) or, where
+/// the card merges them, for every few.
+pub const READ_LATE_SEGMENTS: i64 = 16;
+
 /// Segments that an ACK has to cover to count as late: an ACK of fewer may be a delayed one.
 pub const LATE_ACK_SEGMENTS: i64 = 4;
 

@@ -24,7 +24,7 @@ use super::stretch::{Hold, Log, Marks, Prompt, Stretch};
 use super::trains::Trains;
 use crate::label::Label;
 use crate::lateness;
-use crate::outstanding::Placed;
+use crate::outstanding::{Placed, SpuriousRetransmission};
 use crate::overview::TakenBack;
 use crate::report::ScaleKnown;
 use crate::rtt::{Distance, LinuxRto, micros};
@@ -120,6 +120,8 @@ pub struct Track {
     dated_silence: i64,
     /// Since when the sender knows of a hole, by SACK.
     missing_since: Option<Instant>,
+    /// The receiver reports what it misses.
+    receiver_reports: bool,
     /// What had arrived before that hole showed, if it is the lowest.
     before_hole: Option<Arrived>,
     /// The last new segment was a full one that ended a program's write, by its push flag.
@@ -202,6 +204,7 @@ impl Track {
             unstamped: Unstamped::default(),
             dated_silence: 0,
             missing_since: None,
+            receiver_reports: false,
             before_hole: None,
             pushed: false,
             window_most: 0,
@@ -254,7 +257,7 @@ impl Track {
     /// What holds the sender now.
     #[inline]
     fn hold(&self) -> Hold {
-        if self.episodes.is_open() {
+        if self.episodes.is_repairing() {
             // Data retransmitted into a closed window is not accepted, however often it arrives.
             let closed = self.known.edge.is_some() && self.known.window == 0;
             return if closed { Hold::Window } else { Hold::Recovery };
@@ -483,6 +486,7 @@ impl Track {
         }
         let current = &mut self.current;
         current.delivered += answer.delivered;
+        current.acks += u32::from(answer.delivered > 0);
         current.marks.set(answer.marks);
         current.window_max = current.window_max.max(answer.window);
         current.window_min = current.window_min.min(answer.window);
@@ -619,9 +623,9 @@ impl Track {
         }
     }
 
-    /// Retransmissions of the last episode turned out to be spurious.
-    pub fn on_spurious(&mut self, count: u32) {
-        self.episodes.on_spurious(count);
+    /// Retransmissions of the last episode turned out to be spurious, `found` among them.
+    pub fn on_spurious(&mut self, count: u32, found: &[SpuriousRetransmission]) {
+        self.episodes.on_spurious(count, found);
     }
 
     /// The receiver reneged on data it had SACKed.

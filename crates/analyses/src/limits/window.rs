@@ -83,6 +83,15 @@ fn holds_around(stretches: &[Stretch], at: usize, is_such: impl Fn(&Stretch) -> 
     around.iter().filter(|stretch| is_such(stretch)).count() * 4 > 3 * REACH * 2
 }
 
+/// Whether three quarters of the stretches in which anything was delivered are such, around that at `at`.
+pub fn mostly(stretches: &[Stretch], at: usize, is_such: impl Fn(&Stretch) -> bool) -> bool {
+    const REACH: usize = thresholds::SAME_WINDOW_REACH;
+    let until = stretches.len().min(at + REACH + 1);
+    let around = || stretches[at.saturating_sub(REACH)..until].iter().filter(|stretch| stretch.delivered > 0);
+    let all = around().count();
+    all >= REACH / 2 && around().filter(|stretch| is_such(stretch)).count() * 4 >= all * 3
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

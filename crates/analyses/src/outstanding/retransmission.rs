@@ -16,6 +16,8 @@ pub struct Retransmission {
     /// had not passed.
     pub replaced: Option<(u32, Beyond)>,
     pub spurious: bool,
+    /// A DSACK reported it.
+    pub reported: bool,
 }
 
 /// A retransmission that turned out to be spurious after it was labelled.
@@ -43,6 +45,11 @@ impl Retransmission {
             Some((len, beyond)) => pattern.lost(self.at, len, beyond, full),
             None => pattern.never_passed += 1,
         }
+    }
+
+    /// Whether a DSACK from `start` to `end` may report it.
+    pub fn is_reported_by(&self, start: StreamOffset, end: StreamOffset) -> bool {
+        !self.reported && self.start < end && start < self.end
     }
 
     /// Notes that it was spurious.

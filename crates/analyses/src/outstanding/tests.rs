@@ -27,7 +27,7 @@ fn play(lines: &[&str]) -> (Vec<Label>, u32, Outstanding) {
             }
             End::B => {
                 let ack = segment.ack.expect(line);
-                spurious += outstanding.ack(event.at, ack, &segment).spurious;
+                spurious += outstanding.ack(event.at, ack, &segment, None).spurious;
             }
         }
     }
@@ -62,7 +62,7 @@ fn echo_of_a_timestamp_that_several_transmissions_carry_gives_no_round_trip() {
             Some(StreamOffset(1001)),
             segment.timestamps.map(|stamps| slowpath_model::Timestamps { ecr: second, ..stamps }),
         );
-        outstanding.ack(event.at, StreamOffset(1001), &segment).round_trip
+        outstanding.ack(event.at, StreamOffset(1001), &segment, None).round_trip
     };
     assert_eq!(round_trip(140), None, "the first of them was sent 800 us before");
     assert_eq!(round_trip(141), Some(400_000));
@@ -80,7 +80,7 @@ fn ack_with_cut_options_is_no_reneging() {
         ]);
         let mut ack = Segment::new(End::B, Flags::ACK, StreamOffset(1), 0);
         (ack.ack, ack.window, ack.options_cut) = (Some(StreamOffset(1001)), 500, cut);
-        let acked = outstanding.ack(Instant::from_nanos(60_000_000), StreamOffset(1001), &ack);
+        let acked = outstanding.ack(Instant::from_nanos(60_000_000), StreamOffset(1001), &ack, None);
         assert_eq!(acked.reneged, !cut);
     }
 }
@@ -147,6 +147,46 @@ fn tsecr_of_original_marks_retransmission_spurious() {
     assert_eq!(play_ack("0.4 < . 1:1(0) ack 1001 <TS val 5 ecr 310>"), 0);
 }
 
+/// The second segment's retransmission passed 10 ms before its ACK, and no answer ever came in less than 40 ms.
+#[test]
+fn ack_sooner_than_any_answer_marks_retransmission_spurious() {
+    let spurious = |soonest: Option<i64>, answer: &str| {
+        let mut outstanding = play(&[
+            "0.00 > . 1:1001(1000) ack 1",
+            "0.00 > . 1001:2001(1000) ack 1",
+            "0.00 > . 2001:3001(1000) ack 1",
+            "0.05 > . 1:1001(1000) ack 1",
+            "0.09 > . 1001:2001(1000) ack 1",
+        ])
+        .2;
+        let event: Event = answer.parse().expect("an ACK");
+        let EventKind::Seen(ack) = event.kind else { panic!("a segment") };
+        let acked = outstanding.ack(event.at, ack.ack.expect("an ACK"), &ack, soonest);
+        (acked.spurious, outstanding.found_spurious().first().map(|found| found.low.0))
+    };
+    let soonest = Some(40_000_000);
+    assert_eq!(spurious(soonest, "0.10 < . 1:1(0) ack 3001"), (1, Some(1001)));
+    assert_eq!(spurious(soonest, "0.10 < . 1:1(0) ack 1 <sack 1001:3001>"), (1, Some(1001)));
+    assert_eq!(spurious(soonest, "0.13 < . 1:1(0) ack 3001"), (0, None), "after 40 ms");
+    assert_eq!(spurious(None, "0.10 < . 1:1(0) ack 3001"), (0, None), "no answer was ever seen");
+}
+
+/// The ACK that came too soon has marked the last one already when a DSACK reports it.
+#[test]
+fn dsack_of_a_retransmission_known_to_be_spurious_marks_no_other() {
+    let mut outstanding =
+        play(&["0.00 > . 1:1001(1000) ack 1", "0.30 > . 1:1001(1000) ack 1", "0.33 > . 1:1001(1000) ack 1"])
+            .2;
+    let mut spurious = |answer: &str| {
+        let event: Event = answer.parse().expect("an ACK");
+        let EventKind::Seen(ack) = event.kind else { panic!("a segment") };
+        outstanding.ack(event.at, ack.ack.expect("an ACK"), &ack, Some(40_000_000)).spurious
+    };
+    assert_eq!(spurious("0.34 < . 1:1(0) ack 1001"), 1);
+    assert_eq!(spurious("0.37 < . 1:1(0) ack 1001 <sack 1:1001>"), 0, "the one at 0.33 again");
+    assert_eq!(spurious("0.38 < . 1:1(0) ack 1001 <sack 1:1001>"), 1, "the one before");
+}
+
 #[test]
 fn delayed_ack_of_two_retransmissions_marks_neither_spurious() {
     let (_, spurious, _) = play(&[
@@ -164,7 +204,7 @@ fn ack_of_unseen_data_is_a_capture_gap() {
     let mut outstanding = play(&["0.0 > . 1:1001(1000) ack 1", "0.1 > . 2001:3001(1000) ack 1"]).2;
     let line: Event = "0.2 < . 1:1(0) ack 5001".parse().unwrap();
     let EventKind::Seen(ack) = line.kind else { panic!() };
-    let acked = outstanding.ack(line.at, StreamOffset(5001), &ack);
+    let acked = outstanding.ack(line.at, StreamOffset(5001), &ack, None);
     assert_eq!((acked.unseen, acked.advanced), (3000, 5000));
     assert_eq!(outstanding.flight(), 0);
 }
@@ -214,7 +254,7 @@ proptest! {
                     let start = ack.plus(above);
                     segment.sack.push(SackBlock { start, end: start.plus(len) });
                 }
-                let acked = outstanding.ack(at, ack, &segment);
+                let acked = outstanding.ack(at, ack, &segment, None);
                 if short.is_plain(ack, &segment) {
                     let mut retired = Acked::default();
                     short.retire(at, ack, &mut retired);

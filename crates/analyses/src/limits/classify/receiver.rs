@@ -39,6 +39,22 @@ impl Classifier<'_> {
         no_more(next.unwrap_or(&self.stretches[at]))
     }
 
+    /// Whether windows are acknowledged by an ACK or two, RTT after RTT, long after they arrived: such a receiver answers when
+    /// its application reads, which opens the window again. A queue or a longer path would bring an ACK of every few segments.
+    pub(super) fn answers_when_read(&self, at: usize) -> bool {
+        let Some(base) = self.overview.base_rtt else { return false };
+        let long = base.saturating_mul(thresholds::READ_LATE_RTTS).max(thresholds::READ_LATE_LEAST_US);
+        let is_whole = |stretch: &Stretch| {
+            let by_ack = thresholds::READ_LATE_SEGMENTS * i64::from(self.context.mss);
+            stretch.delivered >= i64::from(stretch.window_max) / 4 * 3
+                && stretch.delivered >= by_ack * i64::from(stretch.acks)
+                && stretch.gap_max >= long
+                && i64::from(stretch.gap_max) * 2000 >= stretch.lasted()
+        };
+        let next = self.stretches.get(at + 1).unwrap_or(&self.stretches[at]);
+        (is_whole(&self.stretches[at]) || is_whole(next)) && window::mostly(self.stretches, at, is_whole)
+    }
+
     /// Whether the window was nearly used up, RTT after RTT. Far from the sender, a used-up window shows no better: when an
     /// ACK reaches the sender is known to a segment or two.
     pub(super) fn follows_the_window(&self, at: usize) -> bool {
@@ -88,7 +104,7 @@ impl Classifier<'_> {
         let closing = around.iter().any(|s| {
             s.under(Hold::Window) > 0 && s.window_min < part(stretch.window_max, thresholds::CLOSING)
         });
-        if zero || (shrunk || held || closing || unread) && !tiny {
+        if zero || (shrunk || held || closing || unread || self.answers_when_read(at)) && !tiny {
             return Cause::SlowReader;
         }
         if let Some(path) = self.window_beyond_a_full_path(stretch) {

@@ -1,6 +1,7 @@
 //! When something was lost, and what had arrived before.
 
-use super::{SHORTEST_TIMER, Track};
+use super::{LATE_BY_ITSELF, SHORTEST_TIMER, Track};
+use crate::label::Label;
 use crate::limits::answer::Answer;
 use crate::limits::episodes::{Arrived, Loss};
 use crate::limits::stretch::{Hold, Marks};
@@ -17,6 +18,9 @@ impl Track {
     /// The sender learns by SACK that something is missing, or that nothing is any more.
     #[inline]
     pub(super) fn note_hole(&mut self, at: Instant, answer: &Answer) {
+        if answer.sacked > 0 {
+            self.episodes.note_missing();
+        }
         if answer.sacked == 0 {
             (self.missing_since, self.before_hole) = (None, None);
         } else if self.missing_since.is_none() {
@@ -24,6 +28,19 @@ impl Track {
         } else if answer.una > self.known.una {
             self.before_hole = None;
         }
+    }
+
+    /// Whether a timer that is shorter than Linux's expired: nothing came, not even a duplicate ACK, for longer than an RTT, and
+    /// the oldest segment is retransmitted.
+    fn is_by_timer(&self, at: Instant, segment: &Segment, silent: i64, rto: &LinuxRto) -> bool {
+        let silent = silent.min(at.nanos_since(self.acked));
+        let long = rto.srtt_nanos().map_or(i64::MAX, |srtt| (srtt * 3 / 2).max(LATE_BY_ITSELF));
+        silent >= long && segment.seq == self.known.una && segment.end() < self.nxt
+    }
+
+    /// Whether the receiver reports what it misses.
+    pub const fn receiver_reports(&mut self, reports: bool) {
+        self.receiver_reports = reports;
     }
 
     /// A retransmission: the wait before it was for the loss.
@@ -41,18 +58,31 @@ impl Track {
         let since = if near.is_here() { None } else { self.missing_since };
         let silent = at.nanos_since(silent_since);
         // A queue on the way to the tap may hide the silence; the timestamps still show it.
-        let timeout = silent.max(self.dated_silence) >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER);
-        let hold = if self.hold() == Hold::Window && !timeout { Hold::Window } else { Hold::Recovery };
+        let silence = silent.max(self.dated_silence);
+        let timeout = silence >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER)
+            || near.is_here() && self.is_by_timer(at, segment, silent, rto);
+        // Neither a report of a hole nor a timer caused it.
+        let is_answered = placed.label == Label::Spurious || silent < rto.srtt_nanos().unwrap_or(0) / 2;
+        let is_probe = placed.tail && !self.episodes.is_open();
+        let needless =
+            self.receiver_reports && self.missing_since.is_none() && !timeout && is_answered && !is_probe;
+        let hold = match self.hold() {
+            Hold::Window if !timeout => Hold::Window,
+            hold if needless && !self.episodes.is_repairing() => hold,
+            _ => Hold::Recovery,
+        };
         self.account(at, hold, rto);
-        self.current.marks.set(Marks::RETRANSMITTED);
-        self.lost_before = true;
+        if !needless {
+            self.current.marks.set(Marks::RETRANSMITTED);
+            self.lost_before = true;
+        }
         self.marked = false;
         if self.known.taken_back > 0 {
             self.episodes.taken_back();
         }
         let after = if self.missing_since.is_some() { self.before_hole } else { Some(self.arrived()) };
         let since = since.map_or(silent_since, |since| since.min(silent_since));
-        let loss = Loss { since, after, timeout, dry: self.ended_short && near.is_here() };
+        let loss = Loss { since, after, timeout, dry: self.ended_short && near.is_here(), needless };
         self.episodes.on_retransmission(at, segment, placed, &loss, self.nxt);
     }
 }
