@@ -270,6 +270,11 @@ impl Blocks {
         };
         let Block { from, unprompted, others, written, bytes, .. } = self.current;
         let rate = bytes as f64 * 8e9 / at.nanos_since(from).max(1) as f64;
+        if rate * 2.0 < self.one.rate {
+            // Nothing was sent for a while, in which no clock is seen.
+            (self.one, self.sizes) = Default::default();
+            return;
+        }
         let is_own = others == 0
             && written * 2 <= thresholds::BLOCK_BUNCHES
             && f64::from(unprompted) >= thresholds::SET_OFF * f64::from(thresholds::BLOCK_BUNCHES);
@@ -278,10 +283,10 @@ impl Blocks {
         }
     }
 
-    /// Whether they have had one rate for many RTTs of `rtt` nanoseconds, and most likely not by a program's timer.
-    pub fn have_one_rate(&self, at: Instant, mss: u32, rtt: i64) -> bool {
+    /// Whether those that have ended had one rate for many RTTs of `rtt` nanoseconds, and most likely not by a program's timer.
+    pub fn have_one_rate(&self, mss: u32, rtt: i64) -> bool {
         let OneRate { since, run, missed, .. } = self.one;
-        let lasted = at.nanos_since(since);
+        let lasted = self.current.from.nanos_since(since);
         let [run, missed, each] = [run, missed, thresholds::BLOCK_BUNCHES].map(i64::from);
         run >= i64::from(thresholds::BLOCKS)
             && missed * i64::from(thresholds::BLOCKS_MISSED_PART) <= run
@@ -392,7 +397,7 @@ mod tests {
             bunches.on_segment(at, new, 1000, Prompt::Nothing);
             at = at.plus_nanos(MS);
         }
-        bunches.blocks().have_one_rate(at, 1000, 2 * MS)
+        bunches.blocks().have_one_rate(1000, 2 * MS)
     }
 
     #[test]
@@ -406,7 +411,7 @@ mod tests {
                 }
                 at = at.plus_nanos(10 * MS);
             }
-            bunches.blocks().have_one_rate(at, 1000, MS)
+            bunches.blocks().have_one_rate(1000, MS)
         };
         assert!(of(2) && !of(20));
     }
@@ -426,7 +431,7 @@ mod tests {
             }
             at = at.plus_nanos(pause(nth));
         }
-        bunches.blocks().have_one_rate(at, 1000, rtt)
+        bunches.blocks().have_one_rate(1000, rtt)
     }
 
     #[test]
@@ -450,5 +455,27 @@ mod tests {
         assert!(!have_one_rate(Prompt::Nothing, 1000, probes, 20 * MS));
         // A rate that grows by a hundredth in an RTT is a congestion window's.
         assert!(!have_one_rate(Prompt::Nothing, 1000, |nth| (1_000 - nth / 2) * US, 10 * MS));
+    }
+
+    /// A program that sends for 150 ms each time, and a congestion control that paces it.
+    #[test]
+    fn pauses_between_chunks_are_no_time_of_a_clock() {
+        let have = |chunks: i64, bunches: i64| {
+            let mut all = Bunches::default();
+            let mut at = Instant::from_nanos(MS);
+            for _ in 0..chunks {
+                for nth in 0..bunches * 2 {
+                    let new = New { len: 1000, is_short: false, is_pushed: false };
+                    all.on_segment(at.plus_nanos(nth % 2 * US), new, 1000, Prompt::Nothing);
+                    at = at.plus_nanos(nth % 2 * MS);
+                }
+                at = at.plus_nanos(1_700 * MS);
+            }
+            // A bunch after the last pause.
+            all.on_segment(at, New { len: 1000, is_short: false, is_pushed: false }, 1000, Prompt::Nothing);
+            all.blocks().have_one_rate(1000, 10 * MS)
+        };
+        assert!(!have(1, 150) && !have(10, 150));
+        assert!(have(1, 300));
     }
 }

@@ -181,7 +181,7 @@ impl Track {
                 self.mark_paced(since, at, Marks::CLOCKED);
             }
         }
-        if self.bunches.blocks().have_one_rate(at, self.mss, rtt) {
+        if self.bunches.blocks().have_one_rate(self.mss, rtt) {
             let since = self.bunches.blocks().take_since();
             self.mark_paced(since, at, Marks::CLOCKED);
         }
