@@ -24,6 +24,9 @@ pub const RETRANSMITTED_PART: f64 = 0.5;
 /// ... or by this share.
 pub const RETRANSMITTED_LEAST: f64 = 0.005;
 
+/// The pace of ACKs may differ by this factor, less 1, on average: half the rate or twice is far from it.
+pub const PACE: f64 = 0.25;
+
 /// What differs by more than its tolerance.
 pub fn differences(captured: &Seen, simulated: &Seen) -> Vec<Difference> {
     let mut found = Vec::new();
@@ -39,6 +42,9 @@ pub fn differences(captured: &Seen, simulated: &Seen) -> Vec<Difference> {
     let (a, b) = (captured.retransmitted, simulated.retransmitted);
     if (a - b).abs() > RETRANSMITTED_LEAST.max(RETRANSMITTED_PART * a) {
         found.push(Difference::Retransmitted { captured: a, simulated: b });
+    }
+    if let Some(off) = captured.pace.zip(simulated.pace).map(|(a, b)| a.distance(&b)).filter(|off| *off > PACE) {
+        found.push(Difference::Pace { off });
     }
     for limit in Limit::ALL {
         let (a, b) = (captured.of_limit(limit), simulated.of_limit(limit));

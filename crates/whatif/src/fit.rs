@@ -17,8 +17,9 @@ const MOST_ANSWERED_PART: u64 = 100;
 /// The most time, as a share, of causes that a fit does not have: the tolerance of time by limit.
 const MOST_NOT_MODELLED: f64 = 0.05;
 
-/// The part of the data in trains of ACKs that has to agree on one pace: with less, chance makes the most common one.
-const LEAST_AGREEING: f64 = 0.4;
+/// The pace of the initial window and the quickest of later trains may differ by this part: a single train of ten segments is
+/// off by up to that on a host with other work.
+const SAME_PACE: f64 = 0.15;
 
 /// Reordered or duplicated segments, as a part of all: a stray one does no harm.
 const MOST_DISTURBED_PART: u64 = 1000;
@@ -46,6 +47,7 @@ const MODELLED: &[Cause] = &[
     Cause::SendBufferFull,
     Cause::ReceiveBufferTooSmall,
     Cause::NoWindowScaling,
+    Cause::WindowScaleTooSmall,
     Cause::AutotuningLag,
     Cause::SlowStart,
     Cause::AfterLoss,
@@ -70,11 +72,9 @@ pub fn fit(seen: &Seen, shared: u64) -> Result<Fitted, Refusal> {
     let headers = HEADERS + if timestamps { TIMESTAMPS } else { 0 };
     let mss = full_segment(seen, timestamps);
     let on_wire = |payload: f64| payload * (mss + headers) as f64 / mss as f64;
-    let pace = seen.pace.ok_or(Refusal::RateUnknown { share: None })?;
-    if pace.share < LEAST_AGREEING {
-        return Err(Refusal::RateUnknown { share: Some(pace.share) });
-    }
-    let rate = on_wire(pace.rate);
+    let pace = seen.pace.ok_or(Refusal::RateUnknown)?;
+    let shown = capacity(seen, pace.quickest.ok_or(Refusal::RateUnknown)?, pace.first)?;
+    let rate = on_wire(shown);
     let spread = |part: f64| Rate::bits_per_second((rate * part) as u64);
     // The classes of the histogram that agree are within 3 %.
     let rate =
@@ -126,6 +126,17 @@ fn refuse(seen: &Seen, shared: u64) -> Result<(), Refusal> {
     }
 }
 
+/// The rate of the path, in bits of payload per second: that of the quickest trains. Behind a policer, only the initial window
+/// passes at the rate of the link.
+fn capacity(seen: &Seen, quickest: f64, first: Option<f64>) -> Result<f64, Refusal> {
+    let first = first.unwrap_or(quickest);
+    if seen.of_cause(Cause::Policer) >= LIMITED {
+        return Ok(quickest.max(first));
+    }
+    // A pace that only the initial window has may be that of the path, or of ACKs that bunched up.
+    if first > quickest * (1.0 + SAME_PACE) { Err(Refusal::RateUnknown) } else { Ok(quickest) }
+}
+
 /// Whether both ends use timestamps, and SACK.
 fn options(seen: &Seen) -> (bool, bool) {
     let both = [seen.sender_options, seen.receiver_options];
@@ -141,7 +152,7 @@ fn full_segment(seen: &Seen, timestamps: bool) -> u64 {
     let offered = offered.iter().flatten().filter_map(|options| options.mss).min();
     let offered = offered.map(|mss| u64::from(mss).saturating_sub(if timestamps { TIMESTAMPS } else { 0 }));
     let largest = u64::from(seen.mss.max(1));
-    offered.filter(|offered| seen.super_packets > 0 && *offered > 0).unwrap_or(largest).min(largest)
+    offered.filter(|offered| seen.super_packets > 0 && *offered > 0).unwrap_or(largest)
 }
 
 fn receive_buffer(seen: &Seen, scaling: [bool; 2]) -> ReceiveBuffer {
@@ -153,7 +164,8 @@ fn receive_buffer(seen: &Seen, scaling: [bool; 2]) -> ReceiveBuffer {
         if (largest.get() as f64) < GREW * first.get() as f64 {
             return ReceiveBuffer::Fixed(Known::exact(largest, window));
         }
-        if seen.of_cause(Cause::ReceiveBufferTooSmall) >= LIMITED {
+        let is_fixed = |cause| seen.of_cause(cause) >= LIMITED;
+        if is_fixed(Cause::ReceiveBufferTooSmall) || is_fixed(Cause::WindowScaleTooSmall) {
             return ReceiveBuffer::Tuned(Known::exact(Bytes::new(2 * largest.get()), window));
         }
     }

@@ -43,11 +43,8 @@ pub enum Refusal {
         /// The share of the time.
         share: f64,
     },
-    /// The rate of the path did not show.
-    RateUnknown {
-        /// The part of the data that agrees on one pace; `None` if there was no train of ACKs.
-        share: Option<f64>,
-    },
+    /// The rate of the path did not show: no trains of ACKs agree on it.
+    RateUnknown,
     /// No RTT was measured.
     NoRtt,
     /// Losses are too many to be replayed.
@@ -88,7 +85,7 @@ impl Refusal {
             Self::Marked(_) => "ecn-marks",
             Self::Disturbed(_) => "disturbed",
             Self::NotModelled { .. } => "not-modelled",
-            Self::RateUnknown { .. } => "rate-unknown",
+            Self::RateUnknown => "rate-unknown",
             Self::NoRtt => "no-rtt",
             Self::TooManyLosses => "too-many-losses",
             Self::BurstyLoss { .. } => "bursty-loss",
@@ -132,6 +129,11 @@ pub enum Difference {
         captured: f64,
         /// In the simulation.
         simulated: f64,
+    },
+    /// The pace at which ACKs came, over the spread of trains.
+    Pace {
+        /// By which factor, less 1, on average.
+        off: f64,
     },
     /// With losses by chance, no seed has the capture's rate within its range.
     Chance {

@@ -4,7 +4,7 @@
 //! its delay. They are adjusted until the simulated transfer shows the captured window, flight or delay. Nothing is adjusted
 //! to make the rate fit, but the rate of a bottleneck that was full, within the range that its ACKs allow.
 
-use crate::check::{differences, rate_off};
+use crate::check::{RETRANSMITTED_LEAST, differences, rate_off};
 use crate::fitted::{Basis, Control, Fitted, Known, LossProcess, ReceiveBuffer};
 use crate::loss::by_chance;
 use crate::refusal::{Difference, Refusal};
@@ -133,11 +133,17 @@ fn adjust(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
     adjust_rtt(fitted, captured, simulated);
     adjust_window(fitted, captured, simulated);
     if let Some(size) = &mut fitted.send
-        && let Some(factor) = factor(captured.flight.get() as f64, simulated.flight.get() as f64)
+        && let Some(factor) = factor(captured.mean_flight.get() as f64, simulated.mean_flight.get() as f64)
     {
         scale_bytes(size, factor);
     }
     adjust_queue(fitted, captured, simulated);
+    if let LossProcess::Policer { burst, .. } = &mut fitted.loss
+        && let Some(factor) = factor(simulated.retransmitted, captured.retransmitted)
+    {
+        // The larger the bucket, the later slow start runs into the rate, and with fewer packets.
+        scale_bytes(burst, factor);
+    }
     let was_full = captured.of_limit(Limit::Path) > 0.5 && !matches!(fitted.loss, LossProcess::Policer { .. });
     if was_full && let Some(factor) = factor(captured.rate.get() as f64, simulated.rate.get() as f64) {
         let rate = Rate::bits_per_second((fitted.rate.value.get() as f64 * factor) as u64);
@@ -182,6 +188,12 @@ fn adjust_window(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
 
 fn adjust_queue(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
     if !matches!(fitted.queue.basis, Basis::DelayAtLoss { .. }) {
+        // It was never full, so it is longer than one that overflows.
+        if simulated.retransmitted > captured.retransmitted + RETRANSMITTED_LEAST {
+            fitted.queue.value = fitted.queue.value.saturating_mul(2);
+            fitted.queue.high = fitted.queue.high.max(fitted.queue.value);
+            fitted.queue.is_adjusted = true;
+        }
         return;
     }
     let delay = |seen: &Seen| {

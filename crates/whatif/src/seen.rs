@@ -35,6 +35,8 @@ pub struct Seen {
     pub window_full: u64,
     /// The most data outstanding.
     pub flight: Bytes,
+    /// Data outstanding, averaged over time.
+    pub mean_flight: Bytes,
     /// Payload sent before any of it was acknowledged.
     pub first_flight: Bytes,
     /// The pace that ACKs agree on.
@@ -97,10 +99,11 @@ impl Seen {
                 / measures.data_segments().max(1) as f64,
             spurious: measures.labels.spurious,
             segments: measures.data_segments(),
-            causes: causes(report, first, last),
+            causes: causes(report, first, measures.last_data.unwrap_or(last)),
             window: trace.windows.map(|(first, largest)| (scaled(largest), scaled(first))),
             window_full: measures.window_full,
             flight: measures.flight_max,
+            mean_flight: measures.flight_mean,
             first_flight: Bytes::new(trace.first_flight),
             pace: trace.pace(),
             losses: trace.losses.clone(),
@@ -142,7 +145,7 @@ impl Seen {
     }
 }
 
-/// The share of each cause in the time that had data in it: what comes before and after is not part of the transfer.
+/// The share of each cause in the time from the first data to the last: behind it, only its ACK is awaited.
 fn causes(report: &FlowReport, first: Instant, last: Instant) -> Vec<(Cause, f64)> {
     let whole = last.nanos_since(first).max(1) as f64;
     let mut causes: Vec<(Cause, f64)> = Vec::new();

@@ -26,8 +26,19 @@ const MOST_TRAIN: u64 = 64;
 /// A pause longer than this part of the shortest RTT ends a train.
 const PAUSE_PART: i64 = 4;
 
+/// An ACK that takes longer than those before it by this factor, per byte, follows a pause.
+const UNEVEN: f64 = 2.0;
+
 /// Classes of the histogram of rates per factor e: each is 1 % wide.
 const CLASSES: f64 = 100.0;
+
+/// Classes within 3 % of each other agree.
+const NEAR: i32 = 3;
+
+/// Trains that have to agree on the quickest pace, and the part of the data in them: chance, and ACKs that bunched up on their
+/// way, make single quick ones.
+const LEAST_TRAINS: u64 = 3;
+const LEAST_PART: f64 = 0.02;
 
 /// Data that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +75,10 @@ pub struct Trace {
     /// Largest payload of one segment.
     largest: u32,
     train: Option<Train>,
-    rates: BTreeMap<i32, u64>,
+    /// By class: the data, and the number of trains.
+    rates: BTreeMap<i32, (u64, u64)>,
+    /// The rate of the first train, that of the initial window, which leaves at once.
+    first_train: Option<f64>,
     /// The window field, unscaled: in the first ACK of data, and the largest after that.
     pub windows: Option<(u16, u16)>,
     /// When data was first sent, and last acknowledged.
@@ -79,13 +93,39 @@ struct Train {
     last: (Instant, StreamOffset),
 }
 
-/// A rate of delivery, in bits of payload per second, that trains of ACKs agree on.
+impl Train {
+    fn bytes(&self) -> u64 {
+        self.last.1.distance_from(self.first.1).max(0).cast_unsigned()
+    }
+
+    /// In nanoseconds; `None` for a single ACK.
+    fn time_per_byte(&self) -> Option<f64> {
+        let lasted = self.last.0.nanos_since(self.first.0);
+        (lasted > 0 && self.bytes() > 0).then(|| lasted as f64 / self.bytes() as f64)
+    }
+}
+
+/// At what pace ACKs without a pause between them came, in bits of payload per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// The most common one.
-    pub rate: f64,
+    /// The most common pace.
+    pub usual: f64,
     /// The part of the data in trains within 3 % of it.
     pub share: f64,
+    /// The highest one that several trains agree on.
+    pub quickest: Option<f64>,
+    /// That of the initial window.
+    pub first: Option<f64>,
+    /// Below these lie a tenth, a quarter, half, three quarters and nine tenths of the data.
+    pub spread: [f64; 5],
+}
+
+impl Pace {
+    /// How much another transfer's pace differs: the mean factor over the spread, less 1.
+    pub fn distance(&self, other: &Self) -> f64 {
+        let factors = self.spread.iter().zip(other.spread).map(|(a, b)| (a / b).ln().abs());
+        (factors.sum::<f64>() / self.spread.len() as f64).exp() - 1.0
+    }
 }
 
 impl Trace {
@@ -136,6 +176,8 @@ impl Trace {
 
     fn on_ack(&mut self, at: Instant, segment: &Segment) {
         let Some(ack) = segment.ack.filter(|_| self.first_byte.is_some()) else { return };
+        // The ACK of a FIN is not one of data.
+        let ack = if ack.distance_from(self.next) > 0 { self.next } else { ack };
         if ack.distance_from(self.acknowledged) <= 0 || ack.distance_from(self.first_byte.unwrap_or(ack)) <= 0 {
             return;
         }
@@ -168,32 +210,44 @@ impl Trace {
         let pause = self.rtts.map_or(i64::MAX, |(least, _)| {
             i64::try_from(least.as_nanos()).unwrap_or(i64::MAX) / PAUSE_PART
         });
-        let segment = u64::from(self.largest.clamp(1, 1500));
-        match &mut self.train {
-            Some(train) if is_clean && at.nanos_since(train.last.0) <= pause => {
-                train.last = (at, ack);
-                let bytes = ack.distance_from(train.first.1).max(0).cast_unsigned();
-                if bytes >= MOST_TRAIN * segment {
-                    self.end_train();
-                    self.train = Some(Train { first: (at, ack), last: (at, ack) });
-                }
-            }
-            _ => {
+        let fresh = Train { first: (at, ack), last: (at, ack) };
+        let Some(mut train) = self.train.filter(|train| is_clean && at.nanos_since(train.last.0) <= pause) else {
+            self.end_train();
+            self.train = is_clean.then_some(fresh);
+            return;
+        };
+        let step = Train { first: train.last, last: (at, ack) };
+        match train.time_per_byte().zip(step.time_per_byte()) {
+            // A pause within the burst: the sender had sent in two parts.
+            Some((usual, now)) if now > usual * UNEVEN => {
                 self.end_train();
-                self.train = is_clean.then_some(Train { first: (at, ack), last: (at, ack) });
+                train = fresh;
             }
+            // What came before was slower: that was the pause.
+            Some((usual, now)) if now < usual / UNEVEN => {
+                self.end_train();
+                train = step;
+            }
+            _ => train.last = (at, ack),
+        }
+        self.train = Some(train);
+        if train.bytes() >= MOST_TRAIN * u64::from(self.largest.clamp(1, 1500)) {
+            self.end_train();
+            self.train = Some(fresh);
         }
     }
 
     fn end_train(&mut self) {
         let Some(train) = self.train.take() else { return };
-        let bytes = train.last.1.distance_from(train.first.1).max(0).cast_unsigned();
-        let lasted = train.last.0.nanos_since(train.first.0);
-        if lasted <= 0 || bytes < LEAST_TRAIN * u64::from(self.largest.clamp(1, 1500)) {
+        let Some(time) = train.time_per_byte() else { return };
+        if train.bytes() < LEAST_TRAIN * u64::from(self.largest.clamp(1, 1500)) {
             return;
         }
-        let rate = bytes as f64 * 8e9 / lasted as f64;
-        *self.rates.entry((rate.ln() * CLASSES).round() as i32).or_default() += bytes;
+        let rate = 8e9 / time;
+        self.first_train.get_or_insert(rate);
+        let (bytes, trains) = self.rates.entry((rate.ln() * CLASSES).round() as i32).or_default();
+        *bytes += train.bytes();
+        *trains += 1;
     }
 
     fn end(&mut self) {
@@ -202,16 +256,50 @@ impl Trace {
         }
     }
 
-    /// The pace that most of the data came at.
+    /// For debugging.
+    pub fn histogram(&self) -> Vec<(f64, u64)> {
+        self.rates.iter().map(|(class, (bytes, _))| (((f64::from(*class) / CLASSES).exp() / 1e4).round() / 100.0, *bytes / 1000)).collect()
+    }
+
+    /// The pace of its trains; `None` without any.
     pub fn pace(&self) -> Option<Pace> {
-        const NEAR: i32 = 3;
-        let all: u64 = self.rates.values().sum();
+        let all: u64 = self.rates.values().map(|(bytes, _)| bytes).sum();
         let near = |class: i32| self.rates.range(class - NEAR..=class + NEAR);
-        let weight = |class: i32| near(class).map(|(_, bytes)| bytes).sum::<u64>();
-        let class = *self.rates.keys().max_by_key(|class| (weight(**class), **class))?;
-        let sum: f64 = near(class).map(|(at, bytes)| f64::from(*at) * *bytes as f64).sum();
-        let rate = (sum / weight(class) as f64 / CLASSES).exp();
-        Some(Pace { rate, share: weight(class) as f64 / all as f64 })
+        let weight = |class: i32| near(class).map(|(_, (bytes, _))| bytes).sum::<u64>();
+        let centre = |class: i32| {
+            let sum: f64 = near(class).map(|(at, (bytes, _))| f64::from(*at) * *bytes as f64).sum();
+            (sum / weight(class) as f64 / CLASSES).exp()
+        };
+        let classes = || self.rates.keys().copied();
+        let usual = classes().max_by_key(|class| (weight(*class), *class))?;
+        let several = |class: &i32| {
+            let trains: u64 = near(*class).map(|(_, (_, trains))| trains).sum();
+            trains >= LEAST_TRAINS && weight(*class) as f64 >= LEAST_PART * all as f64
+        };
+        // Of the classes near the highest, the one that most of them agree on.
+        let highest = classes().rev().find(several);
+        let quickest = highest.and_then(|highest| {
+            (highest - 2 * NEAR..=highest).max_by_key(|class| (weight(*class), *class))
+        });
+        Some(Pace {
+            usual: centre(usual),
+            share: weight(usual) as f64 / all as f64,
+            quickest: quickest.map(centre),
+            first: self.first_train,
+            spread: [0.1, 0.25, 0.5, 0.75, 0.9].map(|part| self.quantile(part * all as f64)),
+        })
+    }
+
+    /// The rate below which so much data lies.
+    fn quantile(&self, bytes: f64) -> f64 {
+        let mut below = 0.0;
+        for (class, (here, _)) in &self.rates {
+            below += *here as f64;
+            if below >= bytes {
+                return (f64::from(*class) / CLASSES).exp();
+            }
+        }
+        0.0
     }
 }
 

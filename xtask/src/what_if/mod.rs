@@ -66,6 +66,7 @@ fn one(folder: &Path) -> Result<()> {
     let trace = traces.take(report.id, report.sender).context("no trace")?;
     let seen = Seen::of(report, &trace).context("no data")?;
     let shared = reports[1..].iter().filter(|other| other.main().measures.unique_bytes.get() * 20 > seen.amount.get() && other.first < report.last && report.first < other.last).count() as u64;
+    if std::env::var("HIST").is_ok() { println!("{name} link {:?} {:?} of {:?}", truth.path.forward.config.link.as_ref().map(|l| l.rate), seen.pace, trace.histogram().len()); }
     let begin = std::time::Instant::now();
     let result: Result<Reproduced, Refusal> = fit(&seen, shared).and_then(|fitted| reproduce(&seen, &fitted, &AtomicBool::new(false)));
     let took = begin.elapsed();
@@ -74,7 +75,7 @@ fn one(folder: &Path) -> Result<()> {
         Ok(found) => {
             let model = &found.models[0];
             let f = &model.fitted;
-            println!("OK {name} ({took:?}) off {:.3} {:?} rate {} rtt {:?} queue {} [{} {}] {:?} {:?} send {:?} iw {} pace {:?}", model.off, found.models.iter().map(|m| m.control).collect::<Vec<_>>(), f.rate.value, f.rtt.value, f.queue.value, f.queue.low, f.queue.high, f.loss, f.receive, f.send.map(|s| s.value), f.initial_window.value, seen.pace);
+            println!("OK {name} ({took:?}) pacedist {:.3} off {:.3} {:?} rate {} rtt {:?} queue {} [{} {}] {:?} {:?} send {:?} iw {} pace {:?}", model.simulated.pace.zip(seen.pace).map_or(9.0, |(a,b)| a.distance(&b)), model.off, found.models.iter().map(|m| m.control).collect::<Vec<_>>(), f.rate.value, f.rtt.value, f.queue.value, f.queue.low, f.queue.high, f.loss, f.receive, f.send.map(|s| s.value), f.initial_window.value, seen.pace);
         }
     }
     Ok(())
