@@ -159,17 +159,21 @@ fn receive_buffer(seen: &Seen, scaling: [bool; 2]) -> ReceiveBuffer {
     let (largest, first) = seen.window.unwrap_or_default();
     let is_limit = seen.of_limit(Limit::ReceiveWindow) >= LIMITED;
     let window = Basis::LargestWindow { window: largest };
-    if is_limit && scaling == [true; 2] {
-        // Half of a buffer is window at first, and setsockopt doubles what it is given.
-        if (largest.get() as f64) < GREW * first.get() as f64 {
-            return ReceiveBuffer::Fixed(Known::exact(largest, window));
+    let shift = seen.receiver_options.and_then(|options| options.window_scale);
+    if let Some(shift) = shift.filter(|_| is_limit && scaling == [true; 2]) {
+        let grew = largest.get() as f64 >= GREW * first.get() as f64;
+        // The scale that Linux chooses for a buffer that the application fixed: no larger than its window needs.
+        let least = Bytes::new(if shift == 0 { 1 } else { (65_535 << (shift - 1)) + 1 });
+        if !grew && least <= largest && largest.get() <= 2 * (65_535 << shift) {
+            return ReceiveBuffer::Fixed { size: Known::exact(largest.max(least), window), least };
         }
-        let is_fixed = |cause| seen.of_cause(cause) >= LIMITED;
-        if is_fixed(Cause::ReceiveBufferTooSmall) || is_fixed(Cause::WindowScaleTooSmall) {
+        let is_bound = |cause| seen.of_cause(cause) >= LIMITED;
+        if is_bound(Cause::ReceiveBufferTooSmall) || is_bound(Cause::WindowScaleTooSmall) {
+            // Half of a buffer is window at first.
             return ReceiveBuffer::Tuned(Known::exact(Bytes::new(2 * largest.get()), window));
         }
     }
-    let Some(shift) = seen.receiver_options.and_then(|options| options.window_scale) else {
+    let Some(shift) = shift else {
         return ReceiveBuffer::Tuned(Known::exact(RMEM_MOST[0], Basis::Assumed));
     };
     // The least shift for which the field can show the whole buffer.

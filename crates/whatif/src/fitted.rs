@@ -145,8 +145,13 @@ impl fmt::Display for Control {
 /// What bounds the receiver's window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReceiveBuffer {
-    /// A buffer of fixed size, as `SO_RCVBUF` makes it. This is what `setsockopt` is given.
-    Fixed(Known<Bytes>),
+    /// A buffer of fixed size, as `SO_RCVBUF` makes it.
+    Fixed {
+        /// What `setsockopt` is given.
+        size: Known<Bytes>,
+        /// With less, Linux would have chosen a smaller window scale (`tcp_select_initial_window`, 6.18).
+        least: Bytes,
+    },
     /// Tuning up to this size: the third value of `tcp_rmem`.
     Tuned(Known<Bytes>),
 }

@@ -57,7 +57,7 @@ pub struct Reproduced {
 pub fn reproduce(captured: &Seen, fitted: &Fitted, stop: &AtomicBool) -> Result<Reproduced, Refusal> {
     let losses = by_chance(captured, fitted.rate.value, fitted.mtu, fitted.rtt.value);
     let mut models = Vec::new();
-    let mut closest: Option<(f64, Vec<Difference>)> = None;
+    let mut closest: Option<Vec<Difference>> = None;
     for control in fitted.controls.iter().copied() {
         let (fitted, simulated) = adjusted(captured, fitted, control, &losses, stop)?;
         let mut differences = differences(captured, &simulated);
@@ -67,12 +67,12 @@ pub fn reproduce(captured: &Seen, fitted: &Fitted, stop: &AtomicBool) -> Result<
         let off = rate_off(captured, &simulated);
         if differences.is_empty() {
             models.push(Model { control, fitted, simulated, off });
-        } else if closest.as_ref().is_none_or(|(least, _)| off < *least) {
-            closest = Some((off, differences));
+        } else if closest.as_ref().is_none_or(|least| differences.len() < least.len()) {
+            closest = Some(differences);
         }
     }
     if models.is_empty() {
-        return Err(Refusal::Differs(closest.map(|(_, differences)| differences).unwrap_or_default()));
+        return Err(Refusal::Differs(closest.unwrap_or_default()));
     }
     let controls: Vec<Control> = models.iter().map(|model| model.control).collect();
     let basis = if controls.len() < fitted.controls.len() { Basis::Reproduces } else { Basis::Assumed };
@@ -166,9 +166,11 @@ fn adjust_window(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
     let (Some((largest, first)), Some((now, now_first))) = (captured.window, simulated.window) else { return };
     let factor_of = |a: Bytes, b: Bytes| factor(a.get() as f64, b.get() as f64);
     match &mut fitted.receive {
-        ReceiveBuffer::Fixed(size) => {
+        ReceiveBuffer::Fixed { size, least } => {
             if let Some(factor) = factor_of(largest, now) {
                 scale_bytes(size, factor);
+                // A smaller one would have had another window scale.
+                size.value = size.value.max(*least);
             }
         }
         ReceiveBuffer::Tuned(most) if matches!(most.basis, Basis::LargestWindow { .. }) => {

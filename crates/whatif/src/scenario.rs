@@ -115,7 +115,7 @@ pub fn settings(fitted: &Fitted, control: Control) -> Vec<Setting> {
     }
     put(Subject::Amount, "flows.amount", bytes(fitted.amount));
     let most = match &fitted.receive {
-        ReceiveBuffer::Fixed(size) => {
+        ReceiveBuffer::Fixed { size, .. } => {
             put(Subject::ReceiveBuffer, keys::SO_RCVBUF, bytes(size.value));
             None
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub struct Seen {
     /// Unique payload.
     pub amount: Bytes,
-    /// From the first data to the last acknowledgment.
+    /// From the first data to the last, and the shortest RTT: until it is acknowledged.
     pub lasted: Duration,
     /// The amount over that time.
     pub rate: Rate,
@@ -83,23 +83,25 @@ impl Seen {
         let direction = report.main();
         let measures = &direction.measures;
         let answers = &report.directions[(!report.sender).index()].measures;
-        let (first, last) = trace.span?;
-        let lasted = last.since(first).filter(|lasted| !lasted.is_zero())?;
         let overview = &direction.overview;
+        let least_rtt = overview.base_rtt.map(|rtt| Duration::from_micros(rtt.into()));
+        let (first, last) = (measures.first_data?, measures.last_data?);
+        // A simulated run ends when all is read, before the last ACK.
+        let lasted = last.since(first).filter(|lasted| !lasted.is_zero())? + least_rtt.unwrap_or_default();
         let scaled = |field: u16| Bytes::new(u64::from(field) << answers.window_scale.shift());
         let marks = [measures.unusual(), answers.unusual()].map(|unusual| unusual.marked + unusual.mark_echoes);
         Some(Self {
             amount: measures.unique_bytes,
             lasted,
             rate: Rate::of(measures.unique_bytes, lasted)?,
-            least_rtt: overview.base_rtt.map(|rtt| Duration::from_micros(rtt.into())),
+            least_rtt,
             mean_rtt: measures.rtt_by_ack.mean,
             longest_rtt: trace.rtts.map(|(_, longest)| longest),
             retransmitted: (measures.labels.retransmission + measures.labels.spurious) as f64
                 / measures.data_segments().max(1) as f64,
             spurious: measures.labels.spurious,
             segments: measures.data_segments(),
-            causes: causes(report, first, measures.last_data.unwrap_or(last)),
+            causes: causes(report, first, last),
             window: trace.windows.map(|(first, largest)| (scaled(largest), scaled(first))),
             window_full: measures.window_full,
             flight: measures.flight_max,

@@ -81,8 +81,6 @@ pub struct Trace {
     first_train: Option<f64>,
     /// The window field, unscaled: in the first ACK of data, and the largest after that.
     pub windows: Option<(u16, u16)>,
-    /// When data was first sent, and last acknowledged.
-    pub span: Option<(Instant, Instant)>,
     ended: bool,
 }
 
@@ -132,7 +130,6 @@ impl Trace {
     fn on_data(&mut self, at: Instant, segment: &Segment, label: Option<Label>) {
         let (low, high) = (segment.first_byte(), segment.first_byte() + segment.len);
         let first = *self.first_byte.get_or_insert(low);
-        self.span.get_or_insert((at, at));
         self.largest = self.largest.max(segment.len);
         match label {
             Some(Label::New) => {
@@ -183,9 +180,6 @@ impl Trace {
         }
         self.acknowledged = ack;
         self.is_answered = true;
-        if let Some((_, last)) = &mut self.span {
-            *last = at;
-        }
         let (first, largest) = self.windows.unwrap_or((segment.window, segment.window));
         self.windows = Some((first, largest.max(segment.window)));
         let mut newest = None;
