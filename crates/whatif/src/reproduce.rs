@@ -106,6 +106,7 @@ fn adjusted(
 ) -> Result<(Fitted, Seen), Refusal> {
     let mut fitted = fitted.clone();
     let mut simulated = run(&fitted, control, losses, stop)?;
+    let mut best = (distance(captured, &simulated), fitted.clone(), simulated.clone());
     for _ in 0..ROUNDS {
         let before = fitted.clone();
         adjust(&mut fitted, captured, &simulated);
@@ -113,8 +114,17 @@ fn adjusted(
             break;
         }
         simulated = run(&fitted, control, losses, stop)?;
+        let now = distance(captured, &simulated);
+        if now < best.0 {
+            best = (now, fitted.clone(), simulated.clone());
+        }
     }
-    Ok((fitted, simulated))
+    Ok((best.1, best.2))
+}
+
+/// How far a run is from the capture: what differs beyond its tolerance, then the rate.
+fn distance(captured: &Seen, simulated: &Seen) -> (usize, f64) {
+    (differences(captured, simulated).len(), rate_off(captured, simulated))
 }
 
 /// The factor by which a value has to change; `None` if it is close enough.

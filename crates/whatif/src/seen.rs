@@ -35,7 +35,7 @@ pub struct Seen {
     pub window_full: u64,
     /// The most data outstanding.
     pub flight: Bytes,
-    /// Data outstanding, averaged over time.
+    /// Data outstanding on average: the rate times the mean RTT (Little).
     pub mean_flight: Bytes,
     /// Payload sent before any of it was acknowledged.
     pub first_flight: Bytes,
@@ -90,10 +90,11 @@ impl Seen {
         let lasted = last.since(first).filter(|lasted| !lasted.is_zero())? + least_rtt.unwrap_or_default();
         let scaled = |field: u16| Bytes::new(u64::from(field) << answers.window_scale.shift());
         let marks = [measures.unusual(), answers.unusual()].map(|unusual| unusual.marked + unusual.mark_echoes);
+        let rate = Rate::of(measures.unique_bytes, lasted)?;
         Some(Self {
             amount: measures.unique_bytes,
             lasted,
-            rate: Rate::of(measures.unique_bytes, lasted)?,
+            rate,
             least_rtt,
             mean_rtt: measures.rtt_by_ack.mean,
             longest_rtt: trace.rtts.map(|(_, longest)| longest),
@@ -105,7 +106,7 @@ impl Seen {
             window: trace.windows.map(|(first, largest)| (scaled(largest), scaled(first))),
             window_full: measures.window_full,
             flight: measures.flight_max,
-            mean_flight: measures.flight_mean,
+            mean_flight: rate.amount_in(measures.rtt_by_ack.mean.unwrap_or_default()),
             first_flight: Bytes::new(trace.first_flight),
             pace: trace.pace(),
             losses: trace.losses.clone(),
