@@ -56,13 +56,6 @@ pub enum Refusal {
         /// Lost segments.
         lost: u64,
     },
-    /// Losses were neither at a full queue nor at random.
-    LossUnclear {
-        /// Times of loss with a long RTT.
-        full: u64,
-        /// Times of loss.
-        times: u64,
-    },
     /// The fitted scenario is refused by its own check.
     NoScenario(String),
     /// The simulated transfer is not the captured one.
@@ -89,7 +82,6 @@ impl Refusal {
             Self::NoRtt => "no-rtt",
             Self::TooManyLosses => "too-many-losses",
             Self::BurstyLoss { .. } => "bursty-loss",
-            Self::LossUnclear { .. } => "loss-unclear",
             Self::NoScenario(_) => "no-scenario",
             Self::Differs(_) => "differs",
             Self::Interrupted => "interrupted",

@@ -2,7 +2,7 @@
 
 use crate::fitted::{Control, LossProcess};
 use crate::reproduce::Model;
-use crate::scenario::{Setting, Subject, bytes, keys, rate, rmem, time};
+use crate::scenario::{Setting, Subject, keys, rate, rmem, time};
 use crate::seen::Seen;
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::units::{duration_from_text, duration_text};

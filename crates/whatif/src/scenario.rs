@@ -131,6 +131,9 @@ pub fn settings(fitted: &Fitted, control: Control) -> Vec<Setting> {
     }
     if let Some(size) = &fitted.send {
         put(Subject::SendBuffer, keys::SO_SNDBUF, bytes(size.value));
+        // With Nagle's algorithm, Linux appends to a short segment beyond the buffer's limit (tcp_sendmsg_locked, 6.18): the
+        // buffer would be no limit.
+        put(Subject::SendBuffer, "flows.sender.socket.TCP_NODELAY", "true".to_owned());
     }
     put(Subject::Control, keys::CONTROL, control.name().to_owned());
     put(Subject::InitialWindow, keys::INITIAL_WINDOW, format!("{} segments", fitted.initial_window.value));
