@@ -250,11 +250,6 @@ impl Trace {
         }
     }
 
-    /// For debugging.
-    pub fn histogram(&self) -> Vec<(f64, u64)> {
-        self.rates.iter().map(|(class, (bytes, _))| (((f64::from(*class) / CLASSES).exp() / 1e4).round() / 100.0, *bytes / 1000)).collect()
-    }
-
     /// The pace of its trains; `None` without any.
     pub fn pace(&self) -> Option<Pace> {
         let all: u64 = self.rates.values().map(|(bytes, _)| bytes).sum();

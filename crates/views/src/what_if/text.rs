@@ -45,7 +45,7 @@ fn transfer(captured: &Seen) -> String {
 
 fn predictions(found: &Predictions, captured: &Seen, look: &Look, out: &mut impl Write) -> io::Result<()> {
     let model = &found.found.models[0];
-    let mut fit = Table::new(3, ["fitted", "value", "from"]);
+    let mut fit = Table::new(1, ["fitted", "value", "from"]);
     for (_, what, value, from) in rows(&model.fitted) {
         fit.row(vec![what.to_owned(), value, from]);
     }
