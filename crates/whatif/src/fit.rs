@@ -24,6 +24,15 @@ const SAME_PACE: f64 = 0.15;
 /// Reordered or duplicated segments, as a part of all: a stray one does no harm.
 const MOST_DISTURBED_PART: u64 = 1000;
 
+/// SACK blocks without a loss that do not matter.
+const SACKED_ANYHOW: u64 = 3;
+
+/// How far the rate may be from what trains show, as a part: paces within 3 % agree. If the quickest is not the usual one, fewer
+/// show it; behind a policer, trains are short.
+const SPREAD: f64 = 0.03;
+const UNUSUAL_SPREAD: f64 = 0.06;
+const POLICED_SPREAD: f64 = 0.10;
+
 /// Bytes of the headers of IPv4 and TCP, and of the timestamps option with its padding (RFC 7323, appendix A).
 const HEADERS: u64 = 40;
 const TIMESTAMPS: u64 = 12;
@@ -37,6 +46,9 @@ const GREW: f64 = 1.5;
 
 /// From this share of the time on, the window was a limit that the fit has to have.
 const LIMITED: f64 = 0.05;
+
+/// From this share of the time on, the send buffer was the limit: far from that, its size does not show.
+const BUFFERED: f64 = 0.5;
 
 /// The defaults of `tcp_rmem` (6.18): the first buffer, and the largest of 6.16 and newer and of older ones.
 const FIRST_BUFFER: Bytes = Bytes::kib(128);
@@ -76,9 +88,13 @@ pub fn fit(seen: &Seen, shared: u64) -> Result<Fitted, Refusal> {
     let shown = capacity(seen, pace.quickest.ok_or(Refusal::RateUnknown)?, pace.first)?;
     let rate = on_wire(shown);
     let spread = |part: f64| Rate::bits_per_second((rate * part) as u64);
-    // The classes of the histogram that agree are within 3 %.
-    let rate =
-        Known::between(spread(1.0), spread(0.97), spread(1.03), Basis::AckPace { share: pace.share });
+    let part = match () {
+        () if seen.of_cause(Cause::Policer) >= LIMITED => POLICED_SPREAD,
+        () if (shown / pace.usual - 1.0).abs() > SPREAD => UNUSUAL_SPREAD,
+        () => SPREAD,
+    };
+    let basis = Basis::AckPace { share: pace.share };
+    let rate = Known::between(spread(1.0), spread(1.0 - part), spread(1.0 + part), basis);
     let packet = Bytes::new(mss + headers);
     let (loss, queue) = loss::fit(seen, rate.value, packet, rtt, on_wire)?;
     let scaling = [&seen.sender_options, &seen.receiver_options]
@@ -117,6 +133,8 @@ fn refuse(seen: &Seen, shared: u64) -> Result<(), Refusal> {
     unless(seen.lost_syns == 0, Refusal::LostSyns(seen.lost_syns))?;
     unless(seen.marked == 0, Refusal::Marked(seen.marked))?;
     unless(seen.disturbed * MOST_DISTURBED_PART <= segments, Refusal::Disturbed(seen.disturbed))?;
+    // SACK blocks without a loss: data was reordered on its way.
+    unless(seen.retransmitted > 0.0 || seen.sacked < SACKED_ANYHOW, Refusal::Disturbed(seen.sacked))?;
     unless(!seen.losses_cut, Refusal::TooManyLosses)?;
     let others = || seen.causes.iter().filter(|(cause, _)| !MODELLED.contains(cause));
     let share: f64 = others().map(|(_, share)| share).sum();
@@ -130,11 +148,11 @@ fn refuse(seen: &Seen, shared: u64) -> Result<(), Refusal> {
 /// passes at the rate of the link.
 fn capacity(seen: &Seen, quickest: f64, first: Option<f64>) -> Result<f64, Refusal> {
     let first = first.unwrap_or(quickest);
-    if seen.of_cause(Cause::Policer) >= LIMITED {
-        return Ok(quickest.max(first));
+    if first <= quickest * (1.0 + SAME_PACE) {
+        return Ok(quickest);
     }
     // A pace that only the initial window has may be that of the path, or of ACKs that bunched up.
-    if first > quickest * (1.0 + SAME_PACE) { Err(Refusal::RateUnknown) } else { Ok(quickest) }
+    if seen.of_cause(Cause::Policer) >= LIMITED { Ok(first) } else { Err(Refusal::RateUnknown) }
 }
 
 /// Whether both ends use timestamps, and SACK.
@@ -197,7 +215,7 @@ fn first_buffer(seen: &Seen) -> Known<Bytes> {
 fn send_buffer(seen: &Seen) -> Option<Known<Bytes>> {
     let flight = seen.flight;
     // Half of a buffer's memory is payload, more or less, and setsockopt doubles what it is given.
-    (seen.of_limit(Limit::SendBuffer) >= LIMITED)
+    (seen.of_limit(Limit::SendBuffer) >= BUFFERED)
         .then(|| Known::exact(flight, Basis::FlightPlateau { flight }))
 }
 

@@ -11,15 +11,19 @@ use std::time::Duration;
 /// Losses further apart than this many RTTs are of different times.
 const APART_RTTS: f64 = 1.5;
 
-/// From this part of the longest queueing delay on, the queue was full: a drop-tail queue drops at its full length, less what
-/// left it since.
-const FULL_PART: f64 = 0.7;
+/// A queue that drops is full, and what is sent just before waits for all of it, less this part, or these packets, that left
+/// since the last RTT was measured.
+const FULL_LESS_PART: u32 = 10;
+const FULL_LESS_PACKETS: u32 = 3;
 
 /// A queue has at least this many packets in it when its delay is told from jitter.
 const LEAST_QUEUE_PACKETS: u32 = 2;
 
 /// The share of the times of loss that one process has to have to be the only one.
 const NEARLY_ALL: f64 = 0.8;
+
+/// Packets that a full queue drops in slow start, at least; chance seldom loses as many within an RTT.
+const SEVERAL: usize = 4;
 
 /// A policer's bucket, of which a capture shows only the first losses (crates/scenario: the default of a scenario).
 const USUAL_BURST: Bytes = Bytes::kib(64);
@@ -63,16 +67,26 @@ fn longest_delay(seen: &Seen, rate: Rate, packet: Bytes, base: Duration) -> Dura
 }
 
 fn is_full(time: &Time, longest: Duration, rate: Rate, packet: Bytes) -> bool {
-    let least = packet_time(rate, packet) * LEAST_QUEUE_PACKETS;
-    time.delay.is_some_and(|delay| {
-        delay >= least && delay.as_secs_f64() >= FULL_PART * longest.as_secs_f64()
-    })
+    let packet = packet_time(rate, packet);
+    let less = (longest / FULL_LESS_PART).max(packet * FULL_LESS_PACKETS);
+    time.delay.is_some_and(|delay| delay >= packet * LEAST_QUEUE_PACKETS && delay + less >= longest)
+}
+
+/// The times of loss at which the queue was full; none if that does not show. A loss by chance ends the growth of the window,
+/// so that a single one is at the longest RTT too. A full queue drops several packets, or at the same length again.
+fn full_times(all: &[Time], longest: Duration, rate: Rate, packet: Bytes) -> Vec<&Time> {
+    let full: Vec<&Time> = all.iter().filter(|time| is_full(time, longest, rate, packet)).collect();
+    let nearly_all = full.len() as f64 >= NEARLY_ALL * all.len() as f64 && full.len() > 1;
+    let full = full.into_iter().filter(|time| nearly_all || time.count >= SEVERAL);
+    full.collect()
 }
 
 /// The losses that a full queue does not explain: those that a check replays.
 pub fn by_chance(seen: &Seen, rate: Rate, packet: Bytes, base: Duration) -> Vec<Loss> {
     let longest = longest_delay(seen, rate, packet, base);
-    let chance = times(&seen.losses, base).into_iter().filter(|time| !is_full(time, longest, rate, packet));
+    let times = times(&seen.losses, base);
+    let full = full_times(&times, longest, rate, packet);
+    let chance = times.iter().filter(|time| !full.contains(time));
     chance.flat_map(|time| seen.losses[time.first..time.first + time.count].to_vec()).collect()
 }
 
@@ -103,7 +117,12 @@ pub(crate) fn fit(
         return Ok((LossProcess::None, never_full));
     }
     let times = times(&seen.losses, base);
-    let full: Vec<&Time> = times.iter().filter(|time| is_full(time, longest, rate, packet)).collect();
+    let full = full_times(&times, longest, rate, packet);
+    if let ([time], true) = (times.as_slice(), full.is_empty())
+        && is_full(time, longest, rate, packet)
+    {
+        return Err(Refusal::LossUnclear);
+    }
     let part = full.len() as f64 / times.len() as f64;
     let queue = full.iter().filter_map(|time| time.delay).max().map(|delay| {
         let basis = Basis::DelayAtLoss { times: full.len() as u64, delay };

@@ -10,7 +10,7 @@ use crate::scenario::{Setting, scenario, settings};
 use crate::seen::Seen;
 use crate::simulate::simulate;
 use slowpath_analyses::{Cause, Limit};
-use slowpath_model::Rate;
+use slowpath_model::{Bytes, Rate};
 use std::cmp::Reverse;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -107,6 +107,18 @@ fn variants(found: &Reproduced) -> Vec<(Vec<Setting>, u64)> {
     with(&|fitted| fitted.rate.value = fitted.rate.high, FIRST_SEED);
     with(&|fitted| fitted.queue.value = fitted.queue.low, FIRST_SEED);
     with(&|fitted| fitted.queue.value = fitted.queue.high, FIRST_SEED);
+    if let LossProcess::Policer { burst, .. } = first.fitted.loss {
+        // Its size shows by the first losses only.
+        for factor in [0.5, 2.0] {
+            let scaled = Bytes::new((burst.value.get() as f64 * factor) as u64);
+            let change = move |fitted: &mut Fitted| {
+                if let LossProcess::Policer { burst, .. } = &mut fitted.loss {
+                    burst.value = scaled;
+                }
+            };
+            with(&change, FIRST_SEED);
+        }
+    }
     if let LossProcess::Chance(ppm) = first.fitted.loss {
         let chance = |value: f64| move |fitted: &mut Fitted| {
             if let LossProcess::Chance(known) = &mut fitted.loss {

@@ -56,6 +56,8 @@ pub enum Refusal {
         /// Lost segments.
         lost: u64,
     },
+    /// There was one loss, at the longest RTT: by chance or because the queue was full.
+    LossUnclear,
     /// The fitted scenario is refused by its own check.
     NoScenario(String),
     /// The simulated transfer is not the captured one.
@@ -82,6 +84,7 @@ impl Refusal {
             Self::NoRtt => "no-rtt",
             Self::TooManyLosses => "too-many-losses",
             Self::BurstyLoss { .. } => "bursty-loss",
+            Self::LossUnclear => "loss-unclear",
             Self::NoScenario(_) => "no-scenario",
             Self::Differs(_) => "differs",
             Self::Interrupted => "interrupted",

@@ -51,6 +51,8 @@ pub struct Seen {
     pub policed: Option<Rate>,
     /// Segments that were reordered, or captured or delivered twice.
     pub disturbed: u64,
+    /// SACK blocks that do not say that data came twice (RFC 2883).
+    pub sacked: u64,
     /// Options of the sender's SYN.
     pub sender_options: Option<SynOptions>,
     /// Options of the receiver's SYN.
@@ -114,6 +116,7 @@ impl Seen {
             mss: measures.mss_seen,
             policed: overview.rare().policed.map(|rate| Rate::bits_per_second(rate as u64)),
             disturbed: measures.labels.out_of_order + measures.labels.duplicate,
+            sacked: answers.sack_blocks.saturating_sub(answers.dsack_blocks),
             sender_options: measures.options,
             receiver_options: answers.options,
             scale: answers.window_scale,

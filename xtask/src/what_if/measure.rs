@@ -61,6 +61,10 @@ pub fn remedied(experiment: &Experiment, remedy: &Remedy) -> Option<Experiment> 
 /// The median rate in the simulator, in bit/s.
 pub fn in_simulator(experiment: &Experiment, bytes: u64, fitted: &Fitted) -> Option<f64> {
     let settings = &experiment.settings;
+    // No key of a scenario is that.
+    if settings.receiver_socket.window_clamp_at_handshake_bytes.is_some() {
+        return None;
+    }
     let is_super = settings.offload != Offload::PerPacket;
     let mut all = vec![
         format!("flows.amount={bytes} B"),

@@ -6,7 +6,10 @@ use slowpath_path::link::QueueLimit;
 use slowpath_path::loss::LossConfig;
 use slowpath_whatif::{Basis, LossProcess, Model, ReceiveBuffer};
 
-/// The rate and the RTT of a fit may be off by this part.
+/// The true rate may be outside the fitted range by this part.
+const BEYOND: f64 = 0.02;
+
+/// The RTT of a fit, and a policer's rate, may be off by this part.
 const OFF: f64 = 0.05;
 
 /// RTTs may be off by this much, in seconds: what the machine of the lab adds.
@@ -48,8 +51,8 @@ pub fn contradictions(experiment: &Experiment, model: &Model, segments: u64) -> 
     if let Some(link) = &path.link {
         // The fit counts IPv4 packets of the same payload; a full packet of the lab has 1,500 bytes.
         let truth = link.rate.get() as f64 * fitted.mtu.get() as f64 / 1500.0;
-        let rate = fitted.rate.value.get() as f64;
-        if (rate / truth - 1.0).abs() > OFF {
+        let [low, rate, high] = [fitted.rate.low, fitted.rate.value, fitted.rate.high].map(|rate| rate.get() as f64);
+        if truth < low * (1.0 - BEYOND) || truth > high * (1.0 + BEYOND) {
             say("rate", rate, truth);
         }
         if let (QueueLimit::Packets(truth), Basis::DelayAtLoss { .. }) = (link.queue, fitted.queue.basis) {
@@ -78,7 +81,7 @@ pub fn contradictions(experiment: &Experiment, model: &Model, segments: u64) -> 
         (LossProcess::None, None) if chance * segments as f64 > 5e6 => say("loss", 0.0, chance),
         (LossProcess::Policer { rate, .. }, Some(policer)) => {
             let (rate, truth) = (rate.value.get() as f64, policer.rate.get() as f64);
-            if (rate / truth - 1.0).abs() > 2.0 * OFF {
+            if (rate / truth - 1.0).abs() > OFF {
                 say("policer", rate, truth);
             }
         }

@@ -52,6 +52,9 @@ pub(super) fn refusal(refusal: &Refusal) -> String {
             count(*adjacent),
             count(*lost)
         ),
+        Refusal::LossUnclear => {
+            "data was lost once, when the RTT was longest: by chance, or because the queue was full".to_owned()
+        }
         Refusal::NoScenario(why) => format!("the fit is not a scenario: {why}"),
         Refusal::Differs(differences) => {
             let all: Vec<String> = differences.iter().map(difference).collect();
@@ -74,7 +77,7 @@ pub(super) fn record(refusal: &Refusal) -> Option<&'static str> {
     match refusal {
         Refusal::NotAtSender(_) => Some("Record on the sending host; --vantage sender says so if slowpath cannot tell."),
         Refusal::NoHandshake => Some("Start the capture before the connection opens."),
-        Refusal::TooLittle { .. } | Refusal::RateUnknown => Some("Record a longer transfer."),
+        Refusal::TooLittle { .. } | Refusal::RateUnknown | Refusal::LossUnclear => Some("Record a longer transfer."),
         Refusal::Gaps(_) => Some("Record with a larger buffer (tcpdump -B 65536) and fewer bytes of each packet (-s 128)."),
         Refusal::Shared { .. } => Some("Record one transfer at a time."),
         Refusal::LostSyns(_) | Refusal::TooManyLosses => Some("Record another transfer."),
