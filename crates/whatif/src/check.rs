@@ -24,6 +24,12 @@ pub const RETRANSMITTED_PART: f64 = 0.5;
 /// ... or by this share.
 pub const RETRANSMITTED_LEAST: f64 = 0.005;
 
+/// SACK blocks may differ by half, as retransmissions may ...
+pub const SACKED_PART: f64 = 0.5;
+
+/// ... or by this part of the segments. Reordering causes SACK blocks that no loss explains.
+pub const SACKED_LEAST: f64 = 0.01;
+
 /// The pace of ACKs may differ by this factor, less 1, on average: half the rate or twice is far from it.
 pub const PACE: f64 = 0.25;
 
@@ -42,6 +48,10 @@ pub fn differences(captured: &Seen, simulated: &Seen) -> Vec<Difference> {
     let (a, b) = (captured.retransmitted, simulated.retransmitted);
     if (a - b).abs() > RETRANSMITTED_LEAST.max(RETRANSMITTED_PART * a) {
         found.push(Difference::Retransmitted { captured: a, simulated: b });
+    }
+    let (a, b) = (captured.sacked as f64, simulated.sacked as f64);
+    if (a - b).abs() > (SACKED_LEAST * captured.segments as f64).max(SACKED_PART * a) {
+        found.push(Difference::Sacked { captured: captured.sacked, simulated: simulated.sacked });
     }
     if let Some(off) = captured.pace.zip(simulated.pace).map(|(a, b)| a.distance(&b)).filter(|off| *off > PACE) {
         found.push(Difference::Pace { off });

@@ -116,6 +116,13 @@ pub enum Difference {
         /// In the simulation.
         simulated: f64,
     },
+    /// SACK blocks, those of data that came twice left out.
+    Sacked {
+        /// In the capture.
+        captured: u64,
+        /// In the simulation.
+        simulated: u64,
+    },
     /// The share of the time under a limit, 0 to 1.
     Limit {
         /// The limit.

@@ -100,6 +100,7 @@ pub(super) fn difference(difference: &Difference) -> String {
         Difference::Retransmitted { captured, simulated } => {
             of("retransmitted", &percent(*captured), &percent(*simulated))
         }
+        Difference::Sacked { captured, simulated } => of("SACK blocks", &count(*captured), &count(*simulated)),
         Difference::Limit { limit, captured, simulated } => {
             of(&format!("time limited by the {}:", limit_name(*limit)), &share(*captured), &share(*simulated))
         }
