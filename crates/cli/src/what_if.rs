@@ -1,12 +1,12 @@
 //! `slowpath what-if`: a captured transfer with other settings.
 
 use crate::console::{self, Console};
-use slowpath_runs::interrupt::Interrupt;
 use crate::output::Force;
 use crate::{Outcome, choice::Place, recording};
 use clap::{Args, ValueHint};
 use slowpath_analyses::Analysis;
 use slowpath_model::FlowId;
+use slowpath_runs::interrupt::Interrupt;
 use slowpath_runs::{values::flow_id, what_if};
 use slowpath_views::what_if::{self as view, WhatIfDocument};
 use slowpath_whatif::{Remedy, Traces};

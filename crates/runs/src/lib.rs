@@ -49,5 +49,5 @@ pub mod watch;
 pub mod what_if;
 pub mod work;
 
-pub use error::Error;
+pub use error::{Error, error_text};
 pub use measured::{Measured, Shares};

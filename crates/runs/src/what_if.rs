@@ -61,7 +61,8 @@ pub fn answer(
     };
     let others = reports.iter().filter(|other| other.id != report.id);
     let others = others.filter(|other| other.first < report.last && report.first < other.last);
-    let shared = others.filter(|other| amount(other).get() * SHARING_PART >= amount(report).get().max(1)).count();
+    let shared =
+        others.filter(|other| amount(other).get() * SHARING_PART >= amount(report).get().max(1)).count();
     let trace = traces.take(report.id, report.sender);
     let captured = trace.and_then(|trace| Seen::of(report, &trace));
     let result = match &captured {

@@ -2,8 +2,7 @@
 
 use crate::{
     cookbook, copy, doctor, drill, explain, ftp, json, kernels, lab, live, page, papers, paths, probe,
-    profile, run, sweep, tune, tunings,
-    what_if,
+    profile, run, sweep, tune, tunings, what_if,
 };
 
 /// The schema of every document, with the name of its file.

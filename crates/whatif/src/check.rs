@@ -53,7 +53,9 @@ pub fn differences(captured: &Seen, simulated: &Seen) -> Vec<Difference> {
     if (a - b).abs() > (SACKED_LEAST * captured.segments as f64).max(SACKED_PART * a) {
         found.push(Difference::Sacked { captured: captured.sacked, simulated: simulated.sacked });
     }
-    if let Some(off) = captured.pace.zip(simulated.pace).map(|(a, b)| a.distance(&b)).filter(|off| *off > PACE) {
+    if let Some(off) =
+        captured.pace.zip(simulated.pace).map(|(a, b)| a.distance(&b)).filter(|off| *off > PACE)
+    {
         found.push(Difference::Pace { off });
     }
     for limit in Limit::ALL {

@@ -23,10 +23,10 @@ pub mod trace;
 
 pub use fit::fit;
 pub use fitted::{Basis, Control, Fitted, Known, LossProcess, ReceiveBuffer};
-pub use remedy::Remedy;
-pub use reproduce::{Model, Reproduced, reproduce};
 pub use predict::Predicted;
 pub use refusal::{Difference, Refusal};
+pub use remedy::Remedy;
+pub use reproduce::{Model, Reproduced, reproduce};
 pub use seen::Seen;
 pub use simulate::simulate;
 pub use trace::Traces;

@@ -76,7 +76,9 @@ pub fn jobs(captured: &Seen, found: &Reproduced, trials: &[Trial], all: usize) -
             remedies.iter().for_each(|remedy| remedy.apply(&mut settings));
             let job = Job { trial, settings, seed };
             // A remedy may replace what variants differ in.
-            let is_new = !own.iter().any(|other| other.settings == job.settings && is_random(&job) <= (other.seed == job.seed));
+            let is_new = !own
+                .iter()
+                .any(|other| other.settings == job.settings && is_random(&job) <= (other.seed == job.seed));
             if is_new {
                 own.push(job);
             }
@@ -120,9 +122,11 @@ fn variants(found: &Reproduced) -> Vec<(Vec<Setting>, u64)> {
         }
     }
     if let LossProcess::Chance(ppm) = first.fitted.loss {
-        let chance = |value: f64| move |fitted: &mut Fitted| {
-            if let LossProcess::Chance(known) = &mut fitted.loss {
-                known.value = value;
+        let chance = |value: f64| {
+            move |fitted: &mut Fitted| {
+                if let LossProcess::Chance(known) = &mut fitted.loss {
+                    known.value = value;
+                }
             }
         };
         for seed in FIRST_SEED + 1..FIRST_SEED + SEEDS {
@@ -157,7 +161,12 @@ impl Predicted {
 }
 
 /// What the runs of each trial say, the best first. Trials without a run are left out.
-pub fn predictions(found: &Reproduced, trials: &[Trial], jobs: &[Job], runs: &[Option<Seen>]) -> Vec<Predicted> {
+pub fn predictions(
+    found: &Reproduced,
+    trials: &[Trial],
+    jobs: &[Job],
+    runs: &[Option<Seen>],
+) -> Vec<Predicted> {
     let margin = found.models.iter().map(|model| model.off).fold(LEAST_MARGIN, f64::max);
     let mut all = Vec::new();
     for (trial, remedies) in trials.iter().enumerate() {

@@ -166,11 +166,19 @@ impl FromStr for Remedy {
             "rate" => {
                 let rate: Rate = value.parse().map_err(|error| unit(&error))?;
                 let is_possible = (1_000..=1_000_000_000_000).contains(&rate.get());
-                if is_possible { Ok(Self::Rate(rate)) } else { Err(refuse("a link has 1 kbit/s to 1 Tbit/s".to_owned())) }
+                if is_possible {
+                    Ok(Self::Rate(rate))
+                } else {
+                    Err(refuse("a link has 1 kbit/s to 1 Tbit/s".to_owned()))
+                }
             }
             "rtt" => {
                 let rtt = duration_from_text(value).map_err(|error| unit(&error))?;
-                if rtt <= MOST_RTT { Ok(Self::Rtt(rtt)) } else { Err(refuse("an RTT is 10 s at most".to_owned())) }
+                if rtt <= MOST_RTT {
+                    Ok(Self::Rtt(rtt))
+                } else {
+                    Err(refuse("an RTT is 10 s at most".to_owned()))
+                }
             }
             "queue" => whole(1_000_000).map(Self::Queue),
             _ => Err(refuse("there is no such remedy".to_owned())),
@@ -222,7 +230,11 @@ pub fn suggested(captured: &Seen, model: &Model) -> Vec<Remedy> {
         if matches!(fitted.loss, LossProcess::Chance(_)) {
             add(Remedy::Loss(0.0));
         }
-        add(Remedy::CongestionControl(if model.control == Control::Bbr { Control::Cubic } else { Control::Bbr }));
+        add(Remedy::CongestionControl(if model.control == Control::Bbr {
+            Control::Cubic
+        } else {
+            Control::Bbr
+        }));
     } else if captured.of_limit(Limit::Path) + captured.of_limit(Limit::CongestionWindow) >= LEAST_SHARE
         && model.control != Control::Bbr
     {

@@ -84,12 +84,7 @@ pub fn reproduce(captured: &Seen, fitted: &Fitted, stop: &AtomicBool) -> Result<
 }
 
 /// A run that replays the captured losses.
-fn run(
-    fitted: &Fitted,
-    control: Control,
-    losses: &[Loss],
-    stop: &AtomicBool,
-) -> Result<Seen, Refusal> {
+fn run(fitted: &Fitted, control: Control, losses: &[Loss], stop: &AtomicBool) -> Result<Seen, Refusal> {
     let mut scenario = scenario(&settings(fitted, control), FIRST_SEED).map_err(Refusal::NoScenario)?;
     if matches!(fitted.loss, LossProcess::Chance(_)) {
         replay(&mut scenario, losses);
@@ -154,7 +149,8 @@ fn adjust(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
         // The larger the bucket, the later slow start runs into the rate, and with fewer packets.
         scale_bytes(burst, factor);
     }
-    let was_full = captured.of_limit(Limit::Path) > 0.5 && !matches!(fitted.loss, LossProcess::Policer { .. });
+    let was_full =
+        captured.of_limit(Limit::Path) > 0.5 && !matches!(fitted.loss, LossProcess::Policer { .. });
     if was_full && let Some(factor) = factor(captured.rate.get() as f64, simulated.rate.get() as f64) {
         let rate = Rate::bits_per_second((fitted.rate.value.get() as f64 * factor) as u64);
         fitted.rate.value = rate.clamp(fitted.rate.low, fitted.rate.high);
@@ -173,7 +169,9 @@ fn adjust_rtt(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
 }
 
 fn adjust_window(fitted: &mut Fitted, captured: &Seen, simulated: &Seen) {
-    let (Some((largest, first)), Some((now, now_first))) = (captured.window, simulated.window) else { return };
+    let (Some((largest, first)), Some((now, now_first))) = (captured.window, simulated.window) else {
+        return;
+    };
     let factor_of = |a: Bytes, b: Bytes| factor(a.get() as f64, b.get() as f64);
     match &mut fitted.receive {
         ReceiveBuffer::Fixed { size, least } => {

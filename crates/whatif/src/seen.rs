@@ -91,7 +91,8 @@ impl Seen {
         // A simulated run ends when all is read, before the last ACK.
         let lasted = last.since(first).filter(|lasted| !lasted.is_zero())? + least_rtt.unwrap_or_default();
         let scaled = |field: u16| Bytes::new(u64::from(field) << answers.window_scale.shift());
-        let marks = [measures.unusual(), answers.unusual()].map(|unusual| unusual.marked + unusual.mark_echoes);
+        let marks =
+            [measures.unusual(), answers.unusual()].map(|unusual| unusual.marked + unusual.mark_echoes);
         let rate = Rate::of(measures.unique_bytes, lasted)?;
         Some(Self {
             amount: measures.unique_bytes,

@@ -175,7 +175,8 @@ impl Trace {
         let Some(ack) = segment.ack.filter(|_| self.first_byte.is_some()) else { return };
         // The ACK of a FIN is not one of data.
         let ack = if ack.distance_from(self.next) > 0 { self.next } else { ack };
-        if ack.distance_from(self.acknowledged) <= 0 || ack.distance_from(self.first_byte.unwrap_or(ack)) <= 0 {
+        if ack.distance_from(self.acknowledged) <= 0 || ack.distance_from(self.first_byte.unwrap_or(ack)) <= 0
+        {
             return;
         }
         self.acknowledged = ack;
@@ -201,11 +202,12 @@ impl Trace {
     }
 
     fn extend_train(&mut self, at: Instant, ack: StreamOffset, is_clean: bool) {
-        let pause = self.rtts.map_or(i64::MAX, |(least, _)| {
-            i64::try_from(least.as_nanos()).unwrap_or(i64::MAX) / PAUSE_PART
-        });
+        let pause = self
+            .rtts
+            .map_or(i64::MAX, |(least, _)| i64::try_from(least.as_nanos()).unwrap_or(i64::MAX) / PAUSE_PART);
         let fresh = Train { first: (at, ack), last: (at, ack) };
-        let Some(mut train) = self.train.filter(|train| is_clean && at.nanos_since(train.last.0) <= pause) else {
+        let Some(mut train) = self.train.filter(|train| is_clean && at.nanos_since(train.last.0) <= pause)
+        else {
             self.end_train();
             self.train = is_clean.then_some(fresh);
             return;
@@ -267,9 +269,8 @@ impl Trace {
         };
         // Of the classes near the highest, the one that most of them agree on.
         let highest = classes().rev().find(several);
-        let quickest = highest.and_then(|highest| {
-            (highest - 2 * NEAR..=highest).max_by_key(|class| (weight(*class), *class))
-        });
+        let quickest = highest
+            .and_then(|highest| (highest - 2 * NEAR..=highest).max_by_key(|class| (weight(*class), *class)));
         Some(Pace {
             usual: centre(usual),
             share: weight(usual) as f64 / all as f64,

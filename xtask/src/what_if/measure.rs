@@ -34,7 +34,9 @@ pub fn remedied(experiment: &Experiment, remedy: &Remedy) -> Option<Experiment> 
             (socket.so_rcvbuf_bytes, socket.window_clamp_bytes) = (None, None);
             socket.window_clamp_at_handshake_bytes = None;
             drop(&mut settings.receiver_sysctls, &["tcp_rmem", "tcp_moderate_rcvbuf"]);
-            settings.receiver_sysctls.push(("net.ipv4.tcp_rmem".into(), format!("4096 131072 {}", most.get())));
+            settings
+                .receiver_sysctls
+                .push(("net.ipv4.tcp_rmem".into(), format!("4096 131072 {}", most.get())));
         }
         Remedy::SendBuffer(most) => {
             settings.sender_socket.so_sndbuf_bytes = None;
@@ -133,7 +135,8 @@ fn once(experiment: &Experiment) -> Result<f64> {
     Capture::open(folder.join(recording_file(Host::Sender, Format::Pcap)))?.run(&mut analysis)?;
     let mut reports = Vec::new();
     let (_, mut traces) = analysis.finish_each(|report| reports.push(report));
-    let report = reports.iter().max_by_key(|report| report.main().measures.unique_bytes).context("no flow")?;
+    let report =
+        reports.iter().max_by_key(|report| report.main().measures.unique_bytes).context("no flow")?;
     let trace = traces.take(report.id, report.sender).context("no trace")?;
     Ok(Seen::of(report, &trace).context("no data")?.rate.get() as f64)
 }

@@ -143,10 +143,12 @@ fn one(folder: &Path) -> Result<Fitted> {
     let truth: Truth = serde_json::from_str(&text).context("truth.json")?;
     let experiment = truth.case.experiment().clone();
     let mut analysis = Analysis::with_labels(AnalysisOptions::default(), Traces::new(None));
-    Capture::open(folder.join(recording_file(Host::Sender, experiment.recording.format)))?.run(&mut analysis)?;
+    Capture::open(folder.join(recording_file(Host::Sender, experiment.recording.format)))?
+        .run(&mut analysis)?;
     let stop = AtomicBool::new(false);
     let answer = what_if::answer(analysis, None, &[], &stop, &|_| ()).context("no flow")?;
-    let names: Vec<_> = folder.components().rev().take(2).map(|part| part.as_os_str().to_string_lossy()).collect();
+    let names: Vec<_> =
+        folder.components().rev().take(2).map(|part| part.as_os_str().to_string_lossy()).collect();
     let name = format!("{}/{}", names[1], names[0]);
     let bulk = right::is_bulk(&experiment);
     let mut row =

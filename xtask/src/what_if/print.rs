@@ -76,7 +76,8 @@ fn sums(rows: &[Row], text: &mut String) {
 fn measured(name: &str, all: &[&Prediction], of: impl Fn(&Prediction) -> Option<f64>, text: &mut String) {
     let pairs: Vec<(&Prediction, f64)> = all.iter().filter_map(|one| Some((*one, of(one)?))).collect();
     let errors = || pairs.iter().map(|(one, measured)| (one.predicted[1] / measured - 1.0).abs() * 100.0);
-    let inside = pairs.iter().filter(|(one, rate)| (one.predicted[0]..=one.predicted[2]).contains(rate)).count();
+    let inside =
+        pairs.iter().filter(|(one, rate)| (one.predicted[0]..=one.predicted[2]).contains(rate)).count();
     let part = |permille| quantile(errors(), permille).unwrap_or_default();
     let _ = writeln!(
         text,

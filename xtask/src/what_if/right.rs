@@ -36,7 +36,11 @@ pub fn is_bulk(experiment: &Experiment) -> bool {
         && experiment.backward.middleboxes.is_empty()
         && path.reorder.is_none()
         && path.link.as_ref().is_some_and(|link| link.stalls.is_empty())
-        && experiment.backward.link.as_ref().is_none_or(|back| back.rate >= path.link.as_ref().map_or(back.rate, |link| link.rate))
+        && experiment
+            .backward
+            .link
+            .as_ref()
+            .is_none_or(|back| back.rate >= path.link.as_ref().map_or(back.rate, |link| link.rate))
         && path.loss.iter().all(|loss| matches!(loss, LossConfig::Random { .. }))
         && experiment.warm_up_bytes.is_none()
         && experiment.settings.sender_socket.max_pacing_rate_bit_per_s.is_none()
@@ -47,11 +51,13 @@ pub fn contradictions(experiment: &Experiment, model: &Model, segments: u64) -> 
     let mut wrong = Vec::new();
     let fitted = &model.fitted;
     let path = &experiment.forward;
-    let mut say = |what: &str, fitted: f64, truth: f64| wrong.push(format!("{what} {fitted:.6} is {truth:.6}"));
+    let mut say =
+        |what: &str, fitted: f64, truth: f64| wrong.push(format!("{what} {fitted:.6} is {truth:.6}"));
     if let Some(link) = &path.link {
         // The fit counts IPv4 packets of the same payload; a full packet of the lab has 1,500 bytes.
         let truth = link.rate.get() as f64 * fitted.mtu.get() as f64 / 1500.0;
-        let [low, rate, high] = [fitted.rate.low, fitted.rate.value, fitted.rate.high].map(|rate| rate.get() as f64);
+        let [low, rate, high] =
+            [fitted.rate.low, fitted.rate.value, fitted.rate.high].map(|rate| rate.get() as f64);
         if truth < low * (1.0 - BEYOND) || truth > high * (1.0 + BEYOND) {
             say("rate", rate, truth);
         }
@@ -62,14 +68,19 @@ pub fn contradictions(experiment: &Experiment, model: &Model, segments: u64) -> 
             }
         }
     }
-    let (rtt, truth) = (fitted.rtt.value.as_secs_f64(), (path.delay + experiment.backward.delay).as_secs_f64());
+    let (rtt, truth) =
+        (fitted.rtt.value.as_secs_f64(), (path.delay + experiment.backward.delay).as_secs_f64());
     if (rtt - truth).abs() > RTT_OFF.max(OFF * truth) {
         say("RTT", rtt, truth);
     }
-    let chance: f64 = path.loss.iter().map(|loss| match loss {
-        LossConfig::Random { probability_ppm } => f64::from(*probability_ppm),
-        _ => 0.0,
-    }).sum();
+    let chance: f64 = path
+        .loss
+        .iter()
+        .map(|loss| match loss {
+            LossConfig::Random { probability_ppm } => f64::from(*probability_ppm),
+            _ => 0.0,
+        })
+        .sum();
     match (&fitted.loss, &path.policer) {
         (LossProcess::Chance(known), None) if chance > 0.0 => {
             if chance < known.low / LOSS_FACTOR || chance > known.high * LOSS_FACTOR {

@@ -144,7 +144,11 @@ impl Transfer {
             least_rtt_ns: seen.least_rtt.map(nanos),
             mean_rtt_ns: seen.mean_rtt.map(nanos),
             retransmitted: seen.retransmitted,
-            causes: seen.causes.iter().map(|(cause, share)| cause_share(cause.limit(), *cause, *share)).collect(),
+            causes: seen
+                .causes
+                .iter()
+                .map(|(cause, share)| cause_share(cause.limit(), *cause, *share))
+                .collect(),
         }
     }
 }
@@ -177,9 +181,21 @@ impl Prediction {
 
 /// The fitted values of the model that is used first.
 fn fitted(found: &Predictions) -> Vec<FittedValue> {
-    fn put<T: Copy>(all: &mut Vec<FittedValue>, name: &'static str, known: &Known<T>, number: impl Fn(T) -> f64) {
+    fn put<T: Copy>(
+        all: &mut Vec<FittedValue>,
+        name: &'static str,
+        known: &Known<T>,
+        number: impl Fn(T) -> f64,
+    ) {
         let [value, low, high] = [known.value, known.low, known.high].map(number);
-        all.push(FittedValue { name, value, low, high, basis: known.basis.slug(), adjusted: known.is_adjusted });
+        all.push(FittedValue {
+            name,
+            value,
+            low,
+            high,
+            basis: known.basis.slug(),
+            adjusted: known.is_adjusted,
+        });
     }
     let bytes = |amount: Bytes| amount.get() as f64;
     let bits = |rate: Rate| rate.get() as f64;
@@ -228,11 +244,14 @@ impl WhatIfDocument {
             congestion_controls: model
                 .map(|model| model.fitted.controls.iter().copied().map(Control::name).collect())
                 .unwrap_or_default(),
-            congestion_control_shows: model.is_some_and(|model| model.fitted.control_basis == Basis::Reproduces),
+            congestion_control_shows: model
+                .is_some_and(|model| model.fitted.control_basis == Basis::Reproduces),
             simulated: model.map(|model| Transfer::of(&model.simulated)),
             scenario: settings.into_iter().map(|one| setting(one.key, one.value)).collect(),
             unchanged: found.and_then(|found| found.unchanged.as_ref()).map(|one| Prediction::of(one, rate)),
-            tried: found.map(|found| found.tried.iter().map(|one| Prediction::of(one, rate)).collect()).unwrap_or_default(),
+            tried: found
+                .map(|found| found.tried.iter().map(|one| Prediction::of(one, rate)).collect())
+                .unwrap_or_default(),
         }
     }
 }

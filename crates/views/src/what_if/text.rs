@@ -15,7 +15,11 @@ use std::io::{self, Write};
 ///
 /// The errors of `out`.
 pub fn print(answer: &Answer, look: &Look, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}", look.strong(&format!("flow {}: {} → {}", answer.flow.0, from(answer).0, from(answer).1)))?;
+    writeln!(
+        out,
+        "{}",
+        look.strong(&format!("flow {}: {} → {}", answer.flow.0, from(answer).0, from(answer).1))
+    )?;
     if let Some(captured) = &answer.captured {
         look.paragraph(out, "", &transfer(captured))?;
     }
@@ -23,7 +27,11 @@ pub fn print(answer: &Answer, look: &Look, out: &mut impl Write) -> io::Result<(
     match (&answer.result, &answer.captured) {
         (Ok(found), Some(captured)) => predictions(found, captured, look, out),
         (Err(why), _) => {
-            look.paragraph(out, "", &format!("Cannot be predicted from this capture, because {}.", refusal(why)))?;
+            look.paragraph(
+                out,
+                "",
+                &format!("Cannot be predicted from this capture, because {}.", refusal(why)),
+            )?;
             record(why).map_or(Ok(()), |record| look.paragraph(out, "", record))
         }
         (Ok(_), None) => Ok(()),
@@ -69,13 +77,22 @@ fn predictions(found: &Predictions, captured: &Seen, look: &Look, out: &mut impl
 
 /// The number of each single remedy, by which pairs name it.
 fn numbered(found: &Predictions) -> Vec<Remedy> {
-    found.tried.iter().filter(|predicted| predicted.remedies.len() == 1).flat_map(|one| one.remedies.clone()).collect()
+    found
+        .tried
+        .iter()
+        .filter(|predicted| predicted.remedies.len() == 1)
+        .flat_map(|one| one.remedies.clone())
+        .collect()
 }
 
 fn tried(found: &Predictions, captured: Rate, look: &Look, out: &mut impl Write) -> io::Result<()> {
     let singles = numbered(found);
     if singles.is_empty() {
-        return look.paragraph(out, "", "The verdict suggests no setting that could be tried; --try names one.");
+        return look.paragraph(
+            out,
+            "",
+            "The verdict suggests no setting that could be tried; --try names one.",
+        );
     }
     for (number, remedy) in (1..).zip(&singles) {
         writeln!(out, "{number}  {remedy}")?;
@@ -93,8 +110,10 @@ fn tried(found: &Predictions, captured: Rate, look: &Look, out: &mut impl Write)
         ]);
     };
     for predicted in &found.tried {
-        let number = |remedy: &Remedy| singles.iter().position(|single| single == remedy).map_or(0, |place| place + 1);
-        let numbers: Vec<String> = predicted.remedies.iter().map(|remedy| number(remedy).to_string()).collect();
+        let number =
+            |remedy: &Remedy| singles.iter().position(|single| single == remedy).map_or(0, |place| place + 1);
+        let numbers: Vec<String> =
+            predicted.remedies.iter().map(|remedy| number(remedy).to_string()).collect();
         row(numbers.join(" + "), predicted);
     }
     if let Some(unchanged) = &found.unchanged {
@@ -102,7 +121,10 @@ fn tried(found: &Predictions, captured: Rate, look: &Look, out: &mut impl Write)
     }
     table.print(look, out)?;
     let runs: usize = found.tried.iter().chain(&found.unchanged).map(|predicted| predicted.runs).sum();
-    let text = format!("From {}: ranges cover what the capture leaves open and what the check was off by.", counted(runs as u64, "run"));
+    let text = format!(
+        "From {}: ranges cover what the capture leaves open and what the check was off by.",
+        counted(runs as u64, "run")
+    );
     writeln!(out)?;
     look.faint_paragraph(out, "", &text)
 }

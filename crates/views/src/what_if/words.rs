@@ -23,7 +23,9 @@ pub(super) fn refusal(refusal: &Refusal) -> String {
             "the capture was not made on the sending host, as far as it shows".to_owned()
         }
         Refusal::NotAtSender(_) => "the capture was made on the receiving host".to_owned(),
-        Refusal::NoHandshake => "the handshake is not in the capture, so the options are not known".to_owned(),
+        Refusal::NoHandshake => {
+            "the handshake is not in the capture, so the options are not known".to_owned()
+        }
         Refusal::TooLittle { segments, least } => {
             format!("{} with data are too few: a path shows from {least} on", counted(*segments, "segment"))
         }
@@ -31,16 +33,26 @@ pub(super) fn refusal(refusal: &Refusal) -> String {
             format!("the receiver sent data too, {answered}; only transfers in one direction are predicted")
         }
         Refusal::Shared { flows } => {
-            format!("{} moved data at the same time, over the same path for all one knows", counted(*flows, "other flow"))
+            format!(
+                "{} moved data at the same time, over the same path for all one knows",
+                counted(*flows, "other flow")
+            )
         }
         Refusal::Gaps(data) => format!("the capture lacks {data} that was acknowledged"),
         Refusal::LostSyns(syns) => format!("{} lost in the handshake", was(u64::from(*syns), "packet")),
         Refusal::Marked(segments) => {
-            format!("congestion marks reduced the window, {}; a fit has no ECN", counted(*segments, "segment"))
+            format!(
+                "congestion marks reduced the window, {}; a fit has no ECN",
+                counted(*segments, "segment")
+            )
         }
         Refusal::Disturbed(segments) => format!("{} out of order or twice", came(*segments)),
         Refusal::NotModelled { cause, share: part } => {
-            format!("{} of the time has a limit that a fit does not have, above all {}", share(*part), cause.title())
+            format!(
+                "{} of the time has a limit that a fit does not have, above all {}",
+                share(*part),
+                cause.title()
+            )
         }
         Refusal::RateUnknown => {
             "the rate of the path does not show: no bursts of ACKs agree on one pace".to_owned()
@@ -53,7 +65,8 @@ pub(super) fn refusal(refusal: &Refusal) -> String {
             count(*lost)
         ),
         Refusal::LossUnclear => {
-            "data was lost once, when the RTT was longest: by chance, or because the queue was full".to_owned()
+            "data was lost once, when the RTT was longest: by chance, or because the queue was full"
+                .to_owned()
         }
         Refusal::NoScenario(why) => format!("the fit is not a scenario: {why}"),
         Refusal::Differs(differences) => {
@@ -75,15 +88,21 @@ fn came(number: u64) -> String {
 /// What to record, so that it can be predicted; `None` if no other recording of this transfer could.
 pub(super) fn record(refusal: &Refusal) -> Option<&'static str> {
     match refusal {
-        Refusal::NotAtSender(_) => Some("Record on the sending host; --vantage sender says so if slowpath cannot tell."),
+        Refusal::NotAtSender(_) => {
+            Some("Record on the sending host; --vantage sender says so if slowpath cannot tell.")
+        }
         Refusal::NoHandshake => Some("Start the capture before the connection opens."),
-        Refusal::TooLittle { .. } | Refusal::RateUnknown | Refusal::LossUnclear => Some("Record a longer transfer."),
-        Refusal::Gaps(_) => Some("Record with a larger buffer (tcpdump -B 65536) and fewer bytes of each packet (-s 128)."),
+        Refusal::TooLittle { .. } | Refusal::RateUnknown | Refusal::LossUnclear => {
+            Some("Record a longer transfer.")
+        }
+        Refusal::Gaps(_) => {
+            Some("Record with a larger buffer (tcpdump -B 65536) and fewer bytes of each packet (-s 128).")
+        }
         Refusal::Shared { .. } => Some("Record one transfer at a time."),
         Refusal::LostSyns(_) | Refusal::TooManyLosses => Some("Record another transfer."),
-        Refusal::Differs(_) => {
-            Some("Something has a part in it that this capture does not show. Record it again while nothing else uses the path.")
-        }
+        Refusal::Differs(_) => Some(
+            "Something has a part in it that this capture does not show. Record it again while nothing else uses the path.",
+        ),
         _ => None,
     }
 }
@@ -100,11 +119,15 @@ pub(super) fn difference(difference: &Difference) -> String {
         Difference::Retransmitted { captured, simulated } => {
             of("retransmitted", &percent(*captured), &percent(*simulated))
         }
-        Difference::Sacked { captured, simulated } => of("SACK blocks", &count(*captured), &count(*simulated)),
+        Difference::Sacked { captured, simulated } => {
+            of("SACK blocks", &count(*captured), &count(*simulated))
+        }
         Difference::Limit { limit, captured, simulated } => {
             of(&format!("time limited by the {}:", limit_name(*limit)), &share(*captured), &share(*simulated))
         }
-        Difference::Pace { off } => format!("the pace of ACKs is off by a factor of {:.1} on average", 1.0 + off),
+        Difference::Pace { off } => {
+            format!("the pace of ACKs is off by a factor of {:.1} on average", 1.0 + off)
+        }
         Difference::Chance { captured, low, high } => {
             format!("with losses drawn by chance, the rate is {low} to {high}, and was {captured}")
         }
@@ -113,7 +136,13 @@ pub(super) fn difference(difference: &Difference) -> String {
 
 /// A share with the digits that a loss needs.
 pub(super) fn percent(part: f64) -> String {
-    if part <= 0.0 { "0 %".to_owned() } else if part < 0.000_05 { "< 0.01 %".to_owned() } else { format!("{:.2} %", part * 100.0) }
+    if part <= 0.0 {
+        "0 %".to_owned()
+    } else if part < 0.000_05 {
+        "< 0.01 %".to_owned()
+    } else {
+        format!("{:.2} %", part * 100.0)
+    }
 }
 
 /// A limit in a sentence, after "the".
@@ -152,7 +181,12 @@ pub(super) fn rows(fitted: &Fitted) -> Vec<(Subject, &'static str, String, Strin
     let mut row = |subject, what, value, from| rows.push((subject, what, value, from));
     row(Subject::Rate, "bottleneck", value(&fitted.rate, |rate| rate.to_string()), from(&fitted.rate));
     row(Subject::Rtt, "RTT", value(&fitted.rtt, |rtt| duration(*rtt)), from(&fitted.rtt));
-    row(Subject::Queue, "queue", value(&fitted.queue, |queue| counted(u64::from(*queue), "packet")), from(&fitted.queue));
+    row(
+        Subject::Queue,
+        "queue",
+        value(&fitted.queue, |queue| counted(u64::from(*queue), "packet")),
+        from(&fitted.queue),
+    );
     match &fitted.loss {
         LossProcess::None => {
             row(Subject::Loss, "loss", "only where the queue is full".to_owned(), basis(Basis::Captured));
@@ -170,7 +204,12 @@ pub(super) fn rows(fitted: &Fitted) -> Vec<(Subject, &'static str, String, Strin
             row(Subject::ReceiveBuffer, "SO_RCVBUF", value(size, |size| size.to_string()), from(size));
         }
         ReceiveBuffer::Tuned(most) => {
-            row(Subject::ReceiveBuffer, "receive buffer, most", value(most, |most| most.to_string()), from(most));
+            row(
+                Subject::ReceiveBuffer,
+                "receive buffer, most",
+                value(most, |most| most.to_string()),
+                from(most),
+            );
         }
     }
     if fitted.scaling != [true; 2] {
@@ -183,12 +222,19 @@ pub(super) fn rows(fitted: &Fitted) -> Vec<(Subject, &'static str, String, Strin
     }
     match &fitted.send {
         Some(size) => row(Subject::SendBuffer, "SO_SNDBUF", value(size, |size| size.to_string()), from(size)),
-        None => row(Subject::SendBuffer, "send buffer", "tuned, up to 4 MiB".to_owned(), basis(Basis::Assumed)),
+        None => {
+            row(Subject::SendBuffer, "send buffer", "tuned, up to 4 MiB".to_owned(), basis(Basis::Assumed))
+        }
     }
     let controls: Vec<&str> = fitted.controls.iter().copied().map(Control::name).collect();
     row(Subject::Control, "congestion control", controls.join(" or "), basis(fitted.control_basis));
     let segments = |segments: &u32| counted(u64::from(*segments), "segment");
-    row(Subject::InitialWindow, "initial window", value(&fitted.initial_window, segments), from(&fitted.initial_window));
+    row(
+        Subject::InitialWindow,
+        "initial window",
+        value(&fitted.initial_window, segments),
+        from(&fitted.initial_window),
+    );
     row(Subject::Packets, "largest packet", fitted.mtu.to_string(), basis(Basis::Captured));
     row(Subject::Amount, "data", fitted.amount.to_string(), basis(Basis::Captured));
     rows
