@@ -136,6 +136,7 @@ fn refuse(seen: &Seen, shared: u64) -> Result<(), Refusal> {
     // SACK blocks without a loss: data was reordered on its way.
     unless(seen.retransmitted > 0.0 || seen.sacked < SACKED_ANYHOW, Refusal::Disturbed(seen.sacked))?;
     unless(!seen.losses_cut, Refusal::TooManyLosses)?;
+    unless(options(seen).1 || seen.losses.is_empty(), Refusal::NoSack)?;
     let others = || seen.causes.iter().filter(|(cause, _)| !MODELLED.contains(cause));
     let share: f64 = others().map(|(_, share)| share).sum();
     match others().next() {

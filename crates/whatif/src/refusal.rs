@@ -58,6 +58,8 @@ pub enum Refusal {
     },
     /// There was one loss, at the longest RTT: by chance or because the queue was full.
     LossUnclear,
+    /// Data was lost without SACK: what a run does then depends on single packets (docs/src/truth.md).
+    NoSack,
     /// The fitted scenario is refused by its own check.
     NoScenario(String),
     /// The simulated transfer is not the captured one.
@@ -85,6 +87,7 @@ impl Refusal {
             Self::TooManyLosses => "too-many-losses",
             Self::BurstyLoss { .. } => "bursty-loss",
             Self::LossUnclear => "loss-unclear",
+            Self::NoSack => "no-sack",
             Self::NoScenario(_) => "no-scenario",
             Self::Differs(_) => "differs",
             Self::Interrupted => "interrupted",

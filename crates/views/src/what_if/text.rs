@@ -53,11 +53,11 @@ fn transfer(captured: &Seen) -> String {
 
 fn predictions(found: &Predictions, captured: &Seen, look: &Look, out: &mut impl Write) -> io::Result<()> {
     let model = &found.found.models[0];
-    let mut fit = Table::new(1, ["fitted", "value", "from"]);
-    for (_, what, value, from) in rows(&model.fitted) {
-        fit.row(vec![what.to_owned(), value, from]);
+    let rows = rows(&model.fitted);
+    let width = rows.iter().map(|(_, what, ..)| what.len()).max().unwrap_or(0);
+    for (_, what, value, from) in rows {
+        look.paragraph(out, &format!("{what:width$}  "), &format!("{value}; {from}"))?;
     }
-    fit.print(look, out)?;
     writeln!(out)?;
     let simulated = &model.simulated;
     let text = format!(
@@ -104,7 +104,7 @@ fn tried(found: &Predictions, captured: Rate, look: &Look, out: &mut impl Write)
         table.row(vec![
             name,
             range(&low, &high),
-            gain(captured, predicted.rates),
+            if predicted.remedies.is_empty() { "-".to_owned() } else { gain(captured, predicted.rates) },
             duration_or_dash(predicted.mean_rtt),
             predicted.next.map_or_else(|| "-".to_owned(), limited_by),
         ]);

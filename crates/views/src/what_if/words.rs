@@ -68,6 +68,9 @@ pub(super) fn refusal(refusal: &Refusal) -> String {
             "data was lost once, when the RTT was longest: by chance, or because the queue was full"
                 .to_owned()
         }
+        Refusal::NoSack => {
+            "data was lost without SACK; what happens then depends on single packets".to_owned()
+        }
         Refusal::NoScenario(why) => format!("the fit is not a scenario: {why}"),
         Refusal::Differs(differences) => {
             let all: Vec<String> = differences.iter().map(difference).collect();
@@ -123,7 +126,7 @@ pub(super) fn difference(difference: &Difference) -> String {
             of("SACK blocks", &count(*captured), &count(*simulated))
         }
         Difference::Limit { limit, captured, simulated } => {
-            of(&format!("time limited by the {}:", limit_name(*limit)), &share(*captured), &share(*simulated))
+            of(&format!("time limited by the {}:", limit.title()), &share(*captured), &share(*simulated))
         }
         Difference::Pace { off } => {
             format!("the pace of ACKs is off by a factor of {:.1} on average", 1.0 + off)
@@ -145,11 +148,6 @@ pub(super) fn percent(part: f64) -> String {
     }
 }
 
-/// A limit in a sentence, after "the".
-fn limit_name(limit: Limit) -> &'static str {
-    limit.title()
-}
-
 /// What would limit it: `receive window, 97 %`.
 pub(super) fn limited_by((limit, cause, part): (Limit, Cause, f64)) -> String {
     let what = if cause == Cause::SlowStart { "slow start" } else { limit.title() };
@@ -166,13 +164,20 @@ pub(super) fn range(low: &dyn Display, high: &dyn Display) -> String {
     }
 }
 
-/// The change of a rate: `×5.2`, `+12 %`, or `none` if the range holds the captured rate.
+/// The change of a rate: `×5.2`, `+12 %`; if the range holds the captured rate, `up to ×1.7` or `none`.
 pub(super) fn gain(captured: Rate, [low, middle, high]: [Rate; 3]) -> String {
-    if (low..=high).contains(&captured) {
-        return "none".to_owned();
+    /// A gain below this part is not worth a number: the range of an unchanged transfer is about as wide.
+    const LEAST: f64 = 0.1;
+    let shown = |rate: Rate| {
+        let factor = rate.get() as f64 / captured.get().max(1) as f64;
+        if factor >= 2.0 { format!("×{factor:.1}") } else { format!("{:+.0} %", (factor - 1.0) * 100.0) }
+    };
+    let most = high.get() as f64 / captured.get().max(1) as f64 - 1.0;
+    match (low..=high).contains(&captured) {
+        false => shown(middle),
+        true if most > LEAST => format!("up to {}", shown(high)),
+        true => "none".to_owned(),
     }
-    let factor = middle.get() as f64 / captured.get().max(1) as f64;
-    if factor >= 2.0 { format!("×{factor:.1}") } else { format!("{:+.0} %", (factor - 1.0) * 100.0) }
 }
 
 /// The rows of a fit: what, its value with its range, and where it is from.
@@ -235,7 +240,7 @@ pub(super) fn rows(fitted: &Fitted) -> Vec<(Subject, &'static str, String, Strin
         value(&fitted.initial_window, segments),
         from(&fitted.initial_window),
     );
-    row(Subject::Packets, "largest packet", fitted.mtu.to_string(), basis(Basis::Captured));
+    row(Subject::Packets, "largest packet", format!("{} B", count(fitted.mtu.get())), basis(Basis::Captured));
     row(Subject::Amount, "data", fitted.amount.to_string(), basis(Basis::Captured));
     rows
 }
@@ -267,8 +272,31 @@ fn basis(basis: Basis) -> String {
         Basis::WindowScale { shift } => format!("window scale of {shift}"),
         Basis::FlightPlateau { flight } => format!("{flight} in flight at most"),
         Basis::FirstFlight { flight } => format!("{flight} before the first ACK"),
-        Basis::Reproduces => "reproduces the capture".to_owned(),
+        Basis::Reproduces => "other controls do not give this capture".to_owned(),
         Basis::Captured => "as captured".to_owned(),
         Basis::Assumed => "assumed: it does not show".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_its_unit_once() {
+        let rate = Rate::mbit;
+        assert_eq!(range(&rate(17), &rate(19)), "17 to 19 Mbit/s");
+        assert_eq!(range(&rate(900), &rate(1100)), "900 Mbit/s to 1.1 Gbit/s");
+        assert_eq!(range(&rate(17), &rate(17)), "17 Mbit/s");
+    }
+
+    #[test]
+    fn gain_is_told_from_none() {
+        let gain = |rates: [u64; 3]| gain(Rate::mbit(10), rates.map(Rate::mbit));
+        assert_eq!(gain([40, 52, 60]), "×5.2");
+        assert_eq!(gain([11, 12, 13]), "+20 %");
+        assert_eq!(gain([7, 8, 9]), "-20 %");
+        assert_eq!(gain([9, 15, 17]), "up to +70 %");
+        assert_eq!(gain([9, 10, 11]), "none");
     }
 }
