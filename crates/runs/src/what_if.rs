@@ -5,7 +5,8 @@ use slowpath_analyses::Analysis;
 use slowpath_analyses::report::FlowReport;
 use slowpath_model::{FlowId, FlowKey};
 use slowpath_whatif::predict::{Job, Trial, jobs, pairs, predictions, singles};
-use slowpath_whatif::{Predicted, Refusal, Remedy, Reproduced, Seen, Traces, fit, reproduce};
+use slowpath_whatif::reproduce::{together, with_control};
+use slowpath_whatif::{Control, Predicted, Refusal, Remedy, Reproduced, Seen, Traces, fit};
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -85,7 +86,11 @@ pub fn predict(
     at: &(dyn Fn(Stage) + Sync),
 ) -> Result<Predictions, Refusal> {
     at(Stage::Checking);
-    let found = reproduce(seen, &fit(seen, shared)?, stop)?;
+    let fitted = fit(seen, shared)?;
+    let work = |control: &Control| with_control(seen, &fitted, *control, stop).map(Some);
+    let models = parallel::each(&fitted.controls, None, stop, &|| (), work)?;
+    let models: Option<Vec<_>> = models.into_iter().collect();
+    let found = together(models.ok_or(Refusal::Interrupted)?)?;
     let one = singles(seen, &found, asked);
     // As many pairs as there can be, and the transfer as it is.
     let all = one.len() * (one.len() + 1) / 2 + 1;

@@ -26,7 +26,7 @@ pub use fitted::{Basis, Control, Fitted, Known, LossProcess, ReceiveBuffer};
 pub use predict::Predicted;
 pub use refusal::{Difference, Refusal};
 pub use remedy::Remedy;
-pub use reproduce::{Model, Reproduced, reproduce};
+pub use reproduce::{Model, Reproduced};
 pub use seen::Seen;
 pub use simulate::simulate;
 pub use trace::Traces;

@@ -26,7 +26,7 @@ const PAIRED: usize = 4;
 pub const LEAST_MARGIN: f64 = 0.03;
 
 /// Segments that all runs of one command simulate, at most: some seconds of work. Larger transfers have fewer variants.
-const MOST_SEGMENTS: u64 = 12_000_000;
+const MOST_SEGMENTS: u64 = 4_000_000;
 
 /// One run to make.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,6 +20,9 @@ use std::time::Duration;
 /// Rounds of adjustment: each value is proportional to what it shows, so that two suffice, and a third confirms.
 const ROUNDS: usize = 4;
 
+/// A transfer of more segments is adjusted once: a run of it takes a second.
+const LONG: u64 = 500_000;
+
 /// A value that shows within this part of the captured one is not adjusted.
 const CLOSE: f64 = 0.01;
 
@@ -49,33 +52,44 @@ pub struct Reproduced {
     pub models: Vec<Model>,
 }
 
-/// Adjusts and checks a fit.
+/// Adjusts and checks a fit with one congestion control: the model, or what differs.
 ///
 /// # Errors
 ///
-/// What differs with the closest congestion control.
-pub fn reproduce(captured: &Seen, fitted: &Fitted, stop: &AtomicBool) -> Result<Reproduced, Refusal> {
+/// If it was interrupted, or the fit is not a scenario.
+pub fn with_control(
+    captured: &Seen,
+    fitted: &Fitted,
+    control: Control,
+    stop: &AtomicBool,
+) -> Result<Result<Model, Vec<Difference>>, Refusal> {
     let losses = by_chance(captured, fitted.rate.value, fitted.mtu, fitted.rtt.value);
-    let mut models = Vec::new();
-    let mut closest: Option<Vec<Difference>> = None;
-    for control in fitted.controls.iter().copied() {
-        let (fitted, simulated) = adjusted(captured, fitted, control, &losses, stop)?;
-        let mut differences = differences(captured, &simulated);
-        if differences.is_empty() {
-            differences.extend(by_seeds(captured, &fitted, control, stop)?);
-        }
-        let off = rate_off(captured, &simulated);
-        if differences.is_empty() {
-            models.push(Model { control, fitted, simulated, off });
-        } else if closest.as_ref().is_none_or(|least| differences.len() < least.len()) {
-            closest = Some(differences);
-        }
+    let (fitted, simulated) = adjusted(captured, fitted, control, &losses, stop)?;
+    let mut differences = differences(captured, &simulated);
+    if differences.is_empty() {
+        differences.extend(by_seeds(captured, &fitted, control, stop)?);
     }
+    let off = rate_off(captured, &simulated);
+    let model = Model { control, fitted, simulated, off };
+    Ok(if differences.is_empty() { Ok(model) } else { Err(differences) })
+}
+
+/// The models of all controls that were tried, in their order.
+///
+/// # Errors
+///
+/// What differs with the closest control, if none reproduces the capture.
+pub fn together(tried: Vec<Result<Model, Vec<Difference>>>) -> Result<Reproduced, Refusal> {
+    let all = tried.len();
+    let closest =
+        tried.iter().filter_map(|one| one.as_ref().err()).min_by_key(|differences| differences.len());
+    let refusal = Refusal::Differs(closest.cloned().unwrap_or_default());
+    let mut models: Vec<Model> = tried.into_iter().flatten().collect();
     if models.is_empty() {
-        return Err(Refusal::Differs(closest.unwrap_or_default()));
+        return Err(refusal);
     }
     let controls: Vec<Control> = models.iter().map(|model| model.control).collect();
-    let basis = if controls.len() < fitted.controls.len() { Basis::Reproduces } else { Basis::Assumed };
+    let basis = if controls.len() < all { Basis::Reproduces } else { Basis::Assumed };
     for model in &mut models {
         model.fitted.controls.clone_from(&controls);
         model.fitted.control_basis = basis;
@@ -102,7 +116,8 @@ fn adjusted(
     let mut fitted = fitted.clone();
     let mut simulated = run(&fitted, control, losses, stop)?;
     let mut best = (distance(captured, &simulated), fitted.clone(), simulated.clone());
-    for _ in 0..ROUNDS {
+    let rounds = if captured.segments > LONG { 1 } else { ROUNDS };
+    for _ in 0..rounds {
         let before = fitted.clone();
         adjust(&mut fitted, captured, &simulated);
         if fitted == before {
