@@ -23,6 +23,13 @@ const LEAST_TRAIN: u64 = 6;
 /// Segments of a longest train: a late ACK at its end then matters less than 2 %.
 const MOST_TRAIN: u64 = 64;
 
+/// ... and the least time of the shortest and of a longest one, in nanoseconds: interrupts of a NIC bunch ACKs up for 50 µs.
+const LEAST_TRAIN_NS: i64 = 200_000;
+const MOST_TRAIN_NS: i64 = 4_000_000;
+
+/// ACKs may come so much earlier or later, in nanoseconds: a NIC raises its interrupt after 50 µs at most (ixgbe).
+const BUNCHED_NS: f64 = 60_000.0;
+
 /// A pause longer than this part of the shortest RTT ends a train.
 const PAUSE_PART: i64 = 4;
 
@@ -96,9 +103,19 @@ impl Train {
         self.last.1.distance_from(self.first.1).max(0).cast_unsigned()
     }
 
+    /// In nanoseconds.
+    fn lasted(&self) -> i64 {
+        self.last.0.nanos_since(self.first.0)
+    }
+
+    /// How much longer it took than at so many nanoseconds per byte, in nanoseconds.
+    fn longer_than(&self, usual: f64) -> f64 {
+        self.lasted() as f64 - usual * self.bytes() as f64
+    }
+
     /// In nanoseconds; `None` for a single ACK.
     fn time_per_byte(&self) -> Option<f64> {
-        let lasted = self.last.0.nanos_since(self.first.0);
+        let lasted = self.lasted();
         (lasted > 0 && self.bytes() > 0).then(|| lasted as f64 / self.bytes() as f64)
     }
 }
@@ -215,19 +232,20 @@ impl Trace {
         let step = Train { first: train.last, last: (at, ack) };
         match train.time_per_byte().zip(step.time_per_byte()) {
             // A pause within the burst: the sender had sent in two parts.
-            Some((usual, now)) if now > usual * UNEVEN => {
+            Some((usual, now)) if now > usual * UNEVEN && step.longer_than(usual) > BUNCHED_NS => {
                 self.end_train();
                 train = fresh;
             }
             // What came before was slower: that was the pause.
-            Some((usual, now)) if now < usual / UNEVEN => {
+            Some((usual, now)) if now < usual / UNEVEN && -step.longer_than(usual) > BUNCHED_NS => {
                 self.end_train();
                 train = step;
             }
             _ => train.last = (at, ack),
         }
         self.train = Some(train);
-        if train.bytes() >= MOST_TRAIN * u64::from(self.largest.clamp(1, 1500)) {
+        let is_long = train.bytes() >= MOST_TRAIN * u64::from(self.largest.clamp(1, 1500));
+        if is_long && train.lasted() >= MOST_TRAIN_NS {
             self.end_train();
             self.train = Some(fresh);
         }
@@ -236,7 +254,8 @@ impl Trace {
     fn end_train(&mut self) {
         let Some(train) = self.train.take() else { return };
         let Some(time) = train.time_per_byte() else { return };
-        if train.bytes() < LEAST_TRAIN * u64::from(self.largest.clamp(1, 1500)) {
+        let is_short = train.bytes() < LEAST_TRAIN * u64::from(self.largest.clamp(1, 1500));
+        if is_short || train.lasted() < LEAST_TRAIN_NS {
             return;
         }
         let rate = 8e9 / time;
