@@ -74,7 +74,7 @@ pub enum Command {
     Papers(Papers),
     /// Compare buffer-tuning techniques on a path: throughput, and memory
     CompareTunings(CompareTunings),
-    /// Predict what a transfer would get with other settings, if a simulation reproduces it
+    /// Predict what a captured transfer would get with other settings
     WhatIf(WhatIf),
     /// Check which host settings would limit a transfer, and how to fix them
     Doctor(Doctor),

@@ -95,7 +95,7 @@ fn what_a_fit_does_not_have_is_refused() {
     assert_eq!(refusal(&["flows.amount=60 kB"]), "too-little");
     assert_eq!(refusal(&["flows.sender.rate=5 Mbit/s"]), "not-modelled");
     assert_eq!(refusal(&["path.forward.loss=0.5%", "hosts.receiver.sysctl.tcp_sack=0"]), "no-sack");
-    assert_eq!(refusal(&["path.forward.reorder=2%", "path.forward.reorder-by=30ms"]), "not-modelled");
+    assert_eq!(refusal(&["path.forward.reorder=2%", "path.forward.reorder-by=30ms"]), "differs");
     let seen = seen(&[]);
     assert_eq!(fit(&seen, 1).expect_err("shared").slug(), "shared");
 }

@@ -96,3 +96,8 @@ fn wrong_arguments_are_refused_with_what_is_right() {
     let (code, _, err) = outcome(&run(&folder, &["what-if", &file, "--flow", "7"]));
     assert!(code == 2 && err.contains('7'), "{err}");
 }
+
+#[test]
+fn what_if_help() {
+    insta::assert_snapshot!(outcome(&run(&Captures::new(), &["what-if", "--help"])).1);
+}
