@@ -297,6 +297,6 @@ mod tests {
         assert_eq!(gain([11, 12, 13]), "+20 %");
         assert_eq!(gain([7, 8, 9]), "-20 %");
         assert_eq!(gain([9, 15, 17]), "up to +70 %");
-        assert_eq!(gain([9, 10, 11]), "none");
+        assert_eq!(gain([9, 10, 10]), "none");
     }
 }
