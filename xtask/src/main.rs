@@ -5,6 +5,7 @@ mod captures;
 mod compare_live;
 mod score;
 mod tcpdump;
+mod what_if;
 
 use clap::{Parser, Subcommand};
 
@@ -26,6 +27,8 @@ enum Chore {
     CompareLive(compare_live::CompareLive),
     /// Hold verdicts, labels and counts against the truth next to the labelled captures
     Score(score::Score),
+    /// Fit the labelled captures, and hold what is predicted of their remedies against the simulator and the kernel
+    WhatIf(what_if::WhatIf),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -35,5 +38,6 @@ fn main() -> anyhow::Result<()> {
         Chore::BenchInput(bench_input) => bench_input.run(),
         Chore::CompareLive(compare_live) => compare_live.run(),
         Chore::Score(score) => score.run(),
+        Chore::WhatIf(what_if) => what_if.run(),
     }
 }

@@ -23,6 +23,7 @@ use crate::show::Show;
 use crate::sweep::Sweep;
 use crate::tune::Tune;
 use crate::tunings::CompareTunings;
+use crate::what_if::WhatIf;
 use clap::builder::Styles;
 use clap::{CommandFactory, Parser, Subcommand};
 use slowpath_model::shown;
@@ -73,6 +74,8 @@ pub enum Command {
     Papers(Papers),
     /// Compare buffer-tuning techniques on a path: throughput, and memory
     CompareTunings(CompareTunings),
+    /// Predict what a captured transfer would get with other settings
+    WhatIf(WhatIf),
     /// Check which host settings would limit a transfer, and how to fix them
     Doctor(Doctor),
     /// Apply what doctor advises, verified and journaled, and take it back

@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use slowpath_analyses::VantageOverride;
+use slowpath_lab::host::Host;
 use slowpath_model::{Bytes, FlowId};
 use slowpath_runs::values::flow_id;
 
@@ -48,4 +49,9 @@ pub fn named<T: Clone + Send + Sync + 'static>(
         let found = all.iter().find(|(_, name, short)| *name == text || short.as_ref() == Some(&text));
         found.map(|(value, _, _)| value.clone()).ok_or("no such name")
     })
+}
+
+/// A host of the lab, by what it does in a scenario's first flow.
+pub fn ends() -> impl TypedValueParser<Value = Host> {
+    named([(Host::Sender, "sender".to_owned(), None), (Host::Receiver, "receiver".to_owned(), None)])
 }

@@ -6,16 +6,14 @@
 use crate::Outcome;
 use clap::{Args, ValueEnum};
 use slowpath_model::shown;
-use slowpath_profile::LoadError;
-use slowpath_runs::bars::{self, Bar};
+use slowpath_runs::bars::{Bar, Bars};
+use slowpath_runs::error_text;
 use slowpath_views::json::{self, Serialize};
 use slowpath_views::terminal::Look;
-use std::error::Error;
 use std::ffi::OsStr;
 use std::io::{self, BufWriter, IsTerminal, LineWriter, Write};
-use std::path::Path;
+use std::ops::Deref;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 /// How output looks.
 #[derive(Args)]
@@ -45,7 +43,7 @@ pub enum When {
 /// What output goes to.
 pub struct Console {
     colour: bool,
-    progress: bool,
+    bars: Bars,
     /// Whether a line says that something began which lasts until Ctrl-C, where no progress is shown.
     announces: bool,
     /// Columns of the terminal; `None` for a pipe or a file.
@@ -71,7 +69,7 @@ impl Console {
         let colour = *COLOUR.get_or_init(|| wanted(output.color, terminal && !plain));
         Self {
             colour,
-            progress: wanted(output.progress, io::stderr().is_terminal()),
+            bars: Bars { are_shown: wanted(output.progress, io::stderr().is_terminal()) },
             announces: output.progress != When::Never,
             width: terminal
                 .then(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
@@ -89,41 +87,21 @@ impl Console {
         Look::new(self.colour, self.width.unwrap_or(usize::MAX / 2))
     }
 
-    /// Progress of reading `path`.
-    pub fn reading(&self, path: &Path) -> Bar {
-        // The folders would leave a narrow terminal no room for the bar.
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-        self.bar(None, "{msg} {bytes} read, {bytes_per_sec}", name)
-    }
-
     /// Says on standard error what has begun and lasts until Ctrl-C: with progress if that is to be shown, else in one
     /// line, for a script that waits until it has begun.
     pub fn until_interrupted(&self, what: &str) -> Bar {
-        if !self.progress && self.announces {
+        if !self.bars.are_shown && self.announces {
             warn(&format!("{what}; Ctrl-C ends it"));
         }
         self.working(what)
     }
+}
 
-    /// What is going on, and for how long already.
-    pub fn working(&self, what: &str) -> Bar {
-        self.bar(None, "{spinner} {msg}, {elapsed}", what.to_owned()).ticking()
-    }
+impl Deref for Console {
+    type Target = Bars;
 
-    /// Progress through a time that is known.
-    pub fn lasting(&self, what: &str, whole: Duration) -> Bar {
-        self.bar(Some(bars::millis(whole)), "{msg} {wide_bar} {eta} left", what.to_owned())
-    }
-
-    /// Progress through so many steps of which each takes a while, and some are behind already.
-    pub fn steps(&self, what: &str, count: usize, behind: usize) -> Bar {
-        let bar =
-            self.bar(Some(count as u64), "{msg} {wide_bar} {pos} of {len}, {eta} left", format!("{what}s"));
-        bar.begin_at(behind as u64).ticking()
-    }
-
-    fn bar(&self, length: Option<u64>, template: &str, message: String) -> Bar {
-        if self.progress { Bar::on_stderr(length, template, &message) } else { Bar::none() }
+    fn deref(&self) -> &Bars {
+        &self.bars
     }
 }
 
@@ -183,21 +161,8 @@ pub fn warn(text: &str) {
 
 /// Says on standard error why there is no result.
 pub fn fail(error: &anyhow::Error) {
-    let causes: Vec<String> = error.chain().map(cause_text).collect();
+    let causes: Vec<String> = error.chain().map(error_text).collect();
     tell(&causes.join(": "));
-}
-
-/// A cause on one line, but for those that have lines of their own, each without line breaks of a name.
-fn cause_text(cause: &(dyn Error + 'static)) -> String {
-    let text = cause.to_string();
-    if let Some(LoadError::Missing(functions)) = cause.downcast_ref() {
-        let lines: Vec<String> = functions.iter().map(ToString::to_string).collect();
-        return lines.iter().map(|line| shown::line(line)).collect::<Vec<_>>().join("\n");
-    }
-    // A cause may be boxed inside another.
-    let run =
-        cause.downcast_ref().or_else(|| cause.downcast_ref::<Box<slowpath_runs::Error>>().map(Box::as_ref));
-    if run.is_some_and(slowpath_runs::Error::has_lines) { text } else { shown::line(&text).into_owned() }
 }
 
 fn tell(text: &str) {

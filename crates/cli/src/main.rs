@@ -31,6 +31,7 @@ mod show;
 mod sweep;
 mod tune;
 mod tunings;
+mod what_if;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -75,6 +76,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Lab(args) => lab::run(&args, console),
         Command::Papers(args) => papers::run(&args, console),
         Command::CompareTunings(args) => tunings::run(&args, console),
+        Command::WhatIf(args) => what_if::run(&args, console),
         Command::Doctor(args) => doctor::run(&args, console),
         Command::Tune(args) => tune::run(&args, console),
         Command::Paths(args) => paths::run(&args, console),

@@ -83,13 +83,16 @@ impl Paper {
 
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
     args.force.check(args.html.as_deref(), &[], "--html")?;
+    let steps = |what: &'static str| {
+        move |all| {
+            let bar = console.steps(what, all, 0);
+            move || bar.step()
+        }
+    };
     let report = match args.paper.simulated() {
         Some(paper) if args.lab => {
             ensure!(paper == slowpath_papers::Paper::Ubik, "--lab is for ubik");
-            ubik::copies(&args.only, args.keep.as_deref(), |all| {
-                let bar = console.steps("copy", all, 0);
-                move || bar.step()
-            })?
+            ubik::copies(&args.only, args.keep.as_deref(), steps("copy"))?
         }
         Some(paper) => {
             // --compare requires --from.
@@ -100,10 +103,12 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
                 "--only, --seconds, --keep, --from and --compare are for lavoie, which is measured (or ubik --lab); this paper is simulated"
             );
             let interrupt = Interrupt::listen()?;
-            let found = runs::report(paper, args.seeds.unwrap_or(paper.seeds()), interrupt.flag(), |all| {
-                let bar = console.steps("experiment", all, 0);
-                move || bar.step()
-            });
+            let found = runs::report(
+                paper,
+                args.seeds.unwrap_or(paper.seeds()),
+                interrupt.flag(),
+                steps("experiment"),
+            );
             found?.context("interrupted; a paper is only compared as a whole (--seeds 1 is fastest)")?
         }
         None => {
@@ -111,10 +116,7 @@ pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
             ensure!(args.seeds.is_none(), "--seeds is for simulated papers; lavoie is measured");
             let [keep, from, compare] = [&args.keep, &args.from, &args.compare].map(Option::as_deref);
             let (only, seconds) = (&args.only[..], args.seconds.unwrap_or(SECONDS));
-            lavoie::report(&Asked { only, seconds, keep, from, compare }, |all| {
-                let bar = console.steps("case", all, 0);
-                move || bar.step()
-            })?
+            lavoie::report(&Asked { only, seconds, keep, from, compare }, steps("case"))?
         }
     };
     if let Some(page) = &args.html {

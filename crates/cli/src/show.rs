@@ -4,13 +4,12 @@ use crate::Outcome;
 use crate::choice::{Place, named};
 use crate::console::{self, Console};
 use crate::recording::{self, Read};
-use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
 use slowpath_analyses::settled::Settled;
 use slowpath_analyses::{Analysis, Label};
 use slowpath_model::{FlowId, Instant};
 use slowpath_runs::values::flow_id;
-use slowpath_views::events::{HELP, Printer, Wanted};
+use slowpath_views::events::{self, HELP, Printer, Wanted};
 use std::io;
 use std::path::PathBuf;
 
@@ -32,7 +31,7 @@ pub struct Show {
     pub to: Option<Instant>,
     /// Only data with these labels, comma-separated: new, retransmission, spurious, out-of-order, duplicate,
     /// keep-alive, window-probe; each line then shows its label
-    #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = labels(), hide_possible_values = true)]
+    #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = named(events::labels()), hide_possible_values = true)]
     pub label: Vec<Label>,
     /// Where the capture was made, if slowpath should not infer it; needed to distinguish a retransmission from a reordered
     /// segment
@@ -44,18 +43,6 @@ pub struct Show {
     /// Print one JSON object a line (schema slowpath/event/1) instead of text
     #[arg(long)]
     pub json: bool,
-}
-
-/// Labels by their names, and by the first word of those that have two.
-fn labels() -> impl TypedValueParser<Value = Label> {
-    named(Label::ALL.map(|label| {
-        let short = match label {
-            Label::Spurious => Some("spurious".to_owned()),
-            Label::Duplicate => Some("duplicate".to_owned()),
-            _ => None,
-        };
-        (label, label.slug().to_owned(), short)
-    }))
 }
 
 pub fn run(args: &Show, console: &Console) -> anyhow::Result<Outcome> {

@@ -1,6 +1,6 @@
 //! `slowpath tune`: from advice to a change that is applied, verified, and can be taken back.
 
-use crate::choice::named;
+use crate::choice::{ends, named};
 use crate::connections::{self, Connections};
 use crate::console::{self, Console};
 use crate::doctor::Transfer;
@@ -193,10 +193,6 @@ struct TrialArguments {
 
 fn measures() -> impl TypedValueParser<Value = Measure> {
     named([(Measure::Time, "time".to_owned(), None), (Measure::Rate, "rate".to_owned(), None)])
-}
-
-fn ends() -> impl TypedValueParser<Value = Host> {
-    named([(Host::Sender, "sender".to_owned(), None), (Host::Receiver, "receiver".to_owned(), None)])
 }
 
 fn number_of_runs() -> impl TypedValueParser<Value = u32> {

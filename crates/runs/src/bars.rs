@@ -2,6 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slowpath_model::shown;
+use std::path::Path;
 use std::time::Duration;
 
 /// Columns of a name in front of a bar.
@@ -21,6 +22,42 @@ fn style(template: &str) -> ProgressStyle {
 
 fn message(text: &str) -> String {
     shown::shortened(&shown::line(text), MOST_MESSAGE).into_owned()
+}
+
+/// The bars of a command: drawn, or none of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Bars {
+    /// Whether they are drawn.
+    pub are_shown: bool,
+}
+
+impl Bars {
+    /// Progress of reading `path`.
+    pub fn reading(&self, path: &Path) -> Bar {
+        // The folders would leave a narrow terminal no room for the bar.
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        self.bar(None, "{msg} {bytes} read, {bytes_per_sec}", &name)
+    }
+
+    /// What is going on, and for how long already.
+    pub fn working(&self, what: &str) -> Bar {
+        self.bar(None, "{spinner} {msg}, {elapsed}", what).ticking()
+    }
+
+    /// Progress through a time that is known.
+    pub fn lasting(&self, what: &str, whole: Duration) -> Bar {
+        self.bar(Some(millis(whole)), "{msg} {wide_bar} {eta} left", what)
+    }
+
+    /// Progress through so many steps of which each takes a while, and some are behind already.
+    pub fn steps(&self, what: &str, count: usize, behind: usize) -> Bar {
+        let template = "{msg} {wide_bar} {pos} of {len}, {eta} left";
+        self.bar(Some(count as u64), template, &format!("{what}s")).begin_at(behind as u64).ticking()
+    }
+
+    fn bar(&self, length: Option<u64>, template: &str, text: &str) -> Bar {
+        if self.are_shown { Bar::on_stderr(length, template, text) } else { Bar::none() }
+    }
 }
 
 impl Bar {

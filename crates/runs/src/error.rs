@@ -6,7 +6,8 @@ use slowpath_files::OutputError;
 use slowpath_lab::error::LabError;
 use slowpath_lab::scenario::Refused;
 use slowpath_live::{BpfError, LiveError, RawError};
-use slowpath_model::Bytes;
+use slowpath_model::{Bytes, shown};
+use slowpath_profile::LoadError;
 use slowpath_recording::{Damage, ReadError, WriteError};
 use slowpath_scenario::Rejected;
 use std::io;
@@ -197,6 +198,18 @@ impl Error {
         let path = path.into();
         move |source| Self::File { path, source }
     }
+}
+
+/// An error on one line, but for those that have lines of their own, each without line breaks of a name.
+pub fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
+    let text = error.to_string();
+    if let Some(LoadError::Missing(functions)) = error.downcast_ref() {
+        let lines: Vec<String> = functions.iter().map(ToString::to_string).collect();
+        return lines.iter().map(|line| shown::line(line)).collect::<Vec<_>>().join("\n");
+    }
+    // It may be boxed inside another.
+    let run = error.downcast_ref().or_else(|| error.downcast_ref::<Box<Error>>().map(Box::as_ref));
+    if run.is_some_and(Error::has_lines) { text } else { shown::line(&text).into_owned() }
 }
 
 /// Without privilege, the error adds what works without it.

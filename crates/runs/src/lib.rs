@@ -17,6 +17,7 @@
 //! - [`paths`]: the path store: asked, measured, and fed from captures.
 //! - [`work`]: the work files next to profiles.
 //! - [`watch`]: this host's connections, as its kernel reports them.
+//! - [`what_if`]: a captured transfer, simulated as it was and with other settings.
 //! - [`sweep`]: many runs: planned, run on all CPUs, stored as a data set and read back.
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
 //! - [`parallel`]: independent jobs on all CPUs.
@@ -45,7 +46,8 @@ pub mod sweep;
 pub mod values;
 pub mod waits;
 pub mod watch;
+pub mod what_if;
 pub mod work;
 
-pub use error::Error;
+pub use error::{Error, error_text};
 pub use measured::{Measured, Shares};

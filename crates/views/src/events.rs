@@ -56,3 +56,15 @@ impl Lines {
         writeln!(out, "{event}")
     }
 }
+
+/// Labels by their names, and by the first word of those that have two.
+pub fn labels() -> [(Label, String, Option<String>); 7] {
+    Label::ALL.map(|label| {
+        let short = match label {
+            Label::Spurious => Some("spurious".to_owned()),
+            Label::Duplicate => Some("duplicate".to_owned()),
+            _ => None,
+        };
+        (label, label.slug().to_owned(), short)
+    })
+}

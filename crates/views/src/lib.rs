@@ -17,6 +17,7 @@
 //! - [`page`]: the data of the HTML page, and the page itself, a self-contained file.
 //! - [`events`]: events, one per line.
 //! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`], [`kernels`]: the JSON and text of these commands.
+//! - [`what_if`]: a transfer with other settings.
 //! - [`transfers`], [`waits`]: the flows and waits of a run, for several commands.
 //! - [`table`]: tables within the width of a terminal.
 //! - [`recording`]: the recordings that were read, for people.
@@ -69,6 +70,7 @@ pub mod transfers;
 pub mod tune;
 pub mod tunings;
 pub mod waits;
+pub mod what_if;
 pub mod words;
 
 pub use diagnosis::{Advise, Diagnosis, Paired};

@@ -2,7 +2,7 @@
 
 use crate::{
     cookbook, copy, doctor, drill, explain, ftp, json, kernels, lab, live, page, papers, paths, probe,
-    profile, run, sweep, tune, tunings,
+    profile, run, sweep, tune, tunings, what_if,
 };
 
 /// The schema of every document, with the name of its file.
@@ -48,6 +48,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("tune-revert-1", schemars::schema_for!(tune::RevertDocument)),
         ("tune-verify-1", schemars::schema_for!(tune::VerifyDocument)),
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
+        ("what-if-1", schemars::schema_for!(what_if::WhatIfDocument)),
         ("cookbook-1", schemars::schema_for!(cookbook::CookbookDocument<'static>)),
         ("page-1", schemars::schema_for!(page::Page)),
     ]

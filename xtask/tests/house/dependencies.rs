@@ -51,6 +51,7 @@ const COPY: &str = "slowpath-copy";
 const FTP: &str = "slowpath-ftp";
 const COST: &str = "slowpath-cost";
 pub const PROFILE: &str = "slowpath-profile";
+const WHATIF: &str = "slowpath-whatif";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -77,12 +78,14 @@ const CRATES: &[Allowed] = &[
     allowed(ANALYSES, &[MODEL], &[]),
     // Its tests compare the handbook's excerpts with the shipped captures.
     allowed(REMEDIES, &[MODEL, ANALYSES], &[CAPTURE]),
+    // It fits a scenario to the numbers of a report, and simulates it; who reads the capture is not its matter.
+    allowed(WHATIF, &[MODEL, PATH, SCENARIO, SIMULATOR, ANALYSES], &[]),
     // The work of a command between its arguments and its view.
     allowed(
         RUNS,
         &[
             MODEL, FILES, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL,
-            PROBE, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP,
+            PROBE, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP, WHATIF,
         ],
         &[],
     ),
@@ -90,7 +93,7 @@ const CRATES: &[Allowed] = &[
         VIEWS,
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE,
-            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP,
+            DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP, WHATIF,
         ],
         &[],
     ),
@@ -123,13 +126,14 @@ const CRATES: &[Allowed] = &[
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
             VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, SOCKOPS, PATHS, COPY, FTP,
+            WHATIF,
         ],
         &[],
     ),
-    // Its tests compare the statements of whole reports.
+    // It measures what a command predicts. Its tests compare the statements of whole reports.
     allowed(
         "xtask",
-        &[MODEL, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB],
+        &[MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, CAPTURE, LIVE, ANALYSES, LAB, RUNS, WHATIF],
         &[WIRE, REMEDIES, VIEWS],
     ),
 ];
@@ -137,7 +141,7 @@ const CRATES: &[Allowed] = &[
 /// Crates that neither touch the system nor know the time: the same input gives the same output.
 pub const PURE: &[&str] = &[
     MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS,
-    COST,
+    COST, WHATIF,
 ];
 
 /// Folders that do not touch the system, in crates that do: what they judge is data.

@@ -1,6 +1,7 @@
 //! The options that run programs in place of a scenario's flows.
 
-use clap::{Args, ValueEnum, ValueHint};
+use crate::choice::ends;
+use clap::{Args, ValueHint};
 use slowpath_lab::host::Host;
 use slowpath_lab::scenario::Instead;
 
@@ -16,28 +17,15 @@ pub struct Programs {
     /// after the scenario's duration
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString, requires = "server")]
     client: Option<String>,
-    /// The host of the server; by default the one that receives in the scenario
-    #[arg(long, value_name = "HOST", requires = "server")]
-    server_at: Option<At>,
-}
-
-/// A host by what it does in the scenario's first flow.
-#[derive(Clone, Copy, ValueEnum)]
-enum At {
-    /// The one that sends
-    Sender,
-    /// The one that receives
-    Receiver,
+    /// The host of the server, by what it does in the scenario's first flow; by default the one that receives
+    #[arg(long, value_name = "HOST", requires = "server", value_parser = ends())]
+    server_at: Option<Host>,
 }
 
 impl Programs {
     /// The programs, if there are any.
     pub fn instead(&self) -> Option<Instead> {
         let (server, client) = (self.server.clone()?, self.client.clone()?);
-        let server_at = match self.server_at {
-            Some(At::Sender) => Host::Sender,
-            Some(At::Receiver) | None => Host::Receiver,
-        };
-        Some(Instead { server_at, server, client })
+        Some(Instead { server_at: self.server_at.unwrap_or(Host::Receiver), server, client })
     }
 }

@@ -38,6 +38,7 @@ mod tune_plan;
 mod tune_verify;
 mod tunings;
 mod vantage;
+mod what_if;
 mod width;
 
 use captures::Captures;

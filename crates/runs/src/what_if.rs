@@ -1,0 +1,113 @@
+//! `slowpath what-if`: a transfer of a capture is fitted, the fit is checked, and only then simulated with other settings.
+
+use crate::parallel;
+use slowpath_analyses::Analysis;
+use slowpath_analyses::report::FlowReport;
+use slowpath_model::{FlowId, FlowKey};
+use slowpath_whatif::predict::{Job, Trial, jobs, pairs, predictions, singles};
+use slowpath_whatif::reproduce::{together, with_control};
+use slowpath_whatif::{Control, Predicted, Refusal, Remedy, Reproduced, Seen, Traces, fit};
+use std::cmp::Reverse;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// A flow with at least this part of the transfer's data, at the same time, shares its path.
+const SHARING_PART: u64 = 20;
+
+/// What is going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The fit is adjusted and checked.
+    Checking,
+    /// So many of so many runs of the remedies are done.
+    Trying(usize, usize),
+}
+
+/// What came of a transfer.
+pub struct Answer {
+    /// Its number in the capture.
+    pub flow: FlowId,
+    /// Its ends.
+    pub key: FlowKey,
+    /// The captured transfer, if it has enough data for any number.
+    pub captured: Option<Seen>,
+    /// The predictions, or why there are none.
+    pub result: Result<Predictions, Refusal>,
+}
+
+/// What a fit that passed its check says.
+pub struct Predictions {
+    /// The fit, for each congestion control that reproduces the capture.
+    pub found: Reproduced,
+    /// The transfer as it is, with the range of its fit.
+    pub unchanged: Option<Predicted>,
+    /// The transfer with each remedy and with pairs of them, the best first.
+    pub tried: Vec<Predicted>,
+}
+
+/// Fits a transfer, checks the fit and tries the remedies: those that are `asked` for, or those that the verdict suggests. The
+/// transfer is `flow`, or the one with the most data. `None` if the capture has no such flow.
+pub fn answer(
+    analysis: Analysis<Traces>,
+    flow: Option<FlowId>,
+    asked: &[Remedy],
+    stop: &AtomicBool,
+    at: &(dyn Fn(Stage) + Sync),
+) -> Option<Answer> {
+    let mut reports = Vec::new();
+    let (_, mut traces) = analysis.finish_each(|report| reports.push(report));
+    let amount = |report: &FlowReport| report.main().measures.unique_bytes;
+    let report = match flow {
+        Some(flow) => reports.iter().find(|report| report.id == flow)?,
+        None => reports.iter().max_by_key(|report| (amount(report), Reverse(report.id)))?,
+    };
+    let others = reports.iter().filter(|other| other.id != report.id);
+    let others = others.filter(|other| other.first < report.last && report.first < other.last);
+    let shared =
+        others.filter(|other| amount(other).get() * SHARING_PART >= amount(report).get().max(1)).count();
+    let trace = traces.take(report.id, report.sender);
+    let captured = trace.and_then(|trace| Seen::of(report, &trace));
+    let result = match &captured {
+        Some(seen) => predict(seen, shared as u64, asked, stop, at),
+        None => Err(Refusal::TooLittle { segments: report.main().measures.data_segments(), least: 2 }),
+    };
+    Some(Answer { flow: report.id, key: report.key, captured, result })
+}
+
+/// Fits, checks and tries one transfer.
+///
+/// # Errors
+///
+/// Why nothing is predicted.
+pub fn predict(
+    seen: &Seen,
+    shared: u64,
+    asked: &[Remedy],
+    stop: &AtomicBool,
+    at: &(dyn Fn(Stage) + Sync),
+) -> Result<Predictions, Refusal> {
+    at(Stage::Checking);
+    let fitted = fit(seen, shared)?;
+    let work = |control: &Control| with_control(seen, &fitted, *control, stop).map(Some);
+    let models = parallel::each(&fitted.controls, None, stop, &|| (), work)?;
+    let models: Option<Vec<_>> = models.into_iter().collect();
+    let found = together(models.ok_or(Refusal::Interrupted)?)?;
+    let one = singles(seen, &found, asked);
+    // As many pairs as there can be, and the transfer as it is.
+    let all = one.len() * (one.len() + 1) / 2 + 1;
+    let run = |trials: &[Trial]| -> Result<Vec<Predicted>, Refusal> {
+        let jobs = jobs(seen, &found, trials, all);
+        let done = AtomicUsize::new(0);
+        at(Stage::Trying(0, jobs.len()));
+        let each = || at(Stage::Trying(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len()));
+        let runs = parallel::each(&jobs, None, stop, &each, |job: &Job| Ok::<_, Refusal>(job.run(stop)))?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Refusal::Interrupted);
+        }
+        Ok(predictions(&found, trials, &jobs, &runs))
+    };
+    let unchanged = run(&[Trial::new()])?.pop();
+    let mut tried = run(&one)?;
+    tried.extend(run(&pairs(&tried))?);
+    tried.sort_by_key(|predicted| (Reverse(predicted.rates[1]), predicted.remedies.len()));
+    Ok(Predictions { found, unchanged, tried })
+}

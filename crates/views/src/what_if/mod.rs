@@ -1,0 +1,13 @@
+//! `slowpath what-if`: a fit, its check and its predictions, as text, as JSON and as a scenario file.
+
+mod help;
+mod json;
+mod scenario;
+mod text;
+mod words;
+
+pub use help::{HELP, TRY};
+pub use json::WhatIfDocument;
+pub use scenario::scenario;
+pub use text::print;
+pub use words::stage;
