@@ -15,15 +15,15 @@
 //! - [`flame`]: flame graphs, as SVG.
 //! - [`layers`]: call graphs in layers, as SVG.
 //! - [`page`]: the data of the HTML page, and the page itself, a self-contained file.
-//! - [`events`]: events, one per line.
+//! - [`events`]: events, one per line. [`flow_list`]: flows, one per line. [`summary`]: many flows on a screen.
 //! - [`run`], [`sweep`], [`lab`], [`tunings`], [`drill`], [`scenario`], [`kernels`]: the JSON and text of these commands.
 //! - [`transfers`], [`waits`]: the flows and waits of a run, for several commands.
 //! - [`table`]: tables within the width of a terminal.
-//! - [`recording`]: the recordings that were read, for people.
+//! - [`recording`]: the recordings that were read, for people. [`wall_clock`]: dates and times of day.
 //! - [`schemas`]: the schemas of all JSON documents.
 //! - [`words`]: the sentences of the verdict, which all views share.
 //! - [`headline`]: the finding in a flow's headline.
-//! - [`rank`]: ranks flows by lost time, and groups those not shown in full.
+//! - [`rank`]: ranks flows by lost time. [`services`]: sums up flows that have something in common.
 //!
 //! Nothing here reads a clock or does I/O, except for writing to the given writer.
 //!
@@ -42,6 +42,7 @@ pub mod drill;
 pub mod events;
 pub mod explain;
 pub mod flame;
+pub mod flow_list;
 pub mod ftp;
 pub mod headline;
 pub mod help;
@@ -62,6 +63,8 @@ pub mod recording;
 pub mod run;
 pub mod scenario;
 pub mod schemas;
+pub mod services;
+pub mod summary;
 pub mod sweep;
 pub mod table;
 pub mod terminal;
@@ -69,6 +72,7 @@ pub mod transfers;
 pub mod tune;
 pub mod tunings;
 pub mod waits;
+pub mod wall_clock;
 pub mod words;
 
 pub use diagnosis::{Advise, Diagnosis, Paired};
