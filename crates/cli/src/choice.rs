@@ -4,7 +4,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use slowpath_analyses::VantageOverride;
 use slowpath_model::{Bytes, FlowId};
-use slowpath_runs::values::flow_id;
+use slowpath_runs::{filter::Filter, values::flow_id};
+use slowpath_views::{rank::Selection, services::By};
 
 /// Which flows.
 #[derive(Args)]
@@ -15,6 +16,15 @@ pub struct Choice {
     /// Only flows that carried at least this much in one direction, such as "1 MiB"
     #[arg(long, value_name = "AMOUNT", default_value = "0 B")]
     pub min_bytes: Bytes,
+    /// Only flows that this expression selects, in tcpdump's words, such as 'host 192.0.2.1 and port 443'
+    #[arg(long, value_name = "EXPRESSION")]
+    pub filter: Option<Filter>,
+}
+
+impl Choice {
+    pub fn selection(&self, top: Option<usize>, by: By) -> Selection {
+        Selection { flow: self.flow, min_bytes: self.min_bytes, filter: self.filter.clone(), top, by }
+    }
 }
 
 /// Where a capture was made.

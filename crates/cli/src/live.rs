@@ -10,6 +10,7 @@ use slowpath_live::NETNSES;
 use slowpath_model::units::duration_from_text;
 use slowpath_runs::watch::{self, Wanted, Watched};
 use slowpath_views::live::{self as view, LiveDocument};
+use slowpath_views::{json, services::By, summary::Summary};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -67,19 +68,34 @@ pub fn run(
         existing: force.existing(),
     };
     let begin = || console.until_interrupted("watching this host's connections");
-    present(watch::watch(&wanted, interrupt.flag(), begin)?, choice, shown)
+    present(watch::watch(&wanted, interrupt.flag(), begin)?, choice, shown, console)
 }
 
-/// How many connections are shown, and whether as JSON.
+/// How connections are shown.
 #[derive(Clone, Copy)]
 pub struct Shown {
-    pub top: usize,
+    pub top: Option<usize>,
+    pub summary: bool,
+    pub by: By,
     pub json: bool,
 }
 
 /// Prints what was seen of the connections that were asked for.
-pub fn present(mut watched: Watched, choice: &Choice, Shown { top, json }: Shown) -> anyhow::Result<Outcome> {
-    watched.choose(choice.flow, choice.min_bytes);
-    console::print_result(json, || LiveDocument::of(&watched), |out| view::print(&watched, top, out))?;
+pub fn present(
+    mut watched: Watched,
+    choice: &Choice,
+    Shown { top, summary, by, json }: Shown,
+    console: &Console,
+) -> anyhow::Result<Outcome> {
+    watched.choose(choice.flow, choice.min_bytes, choice.filter.as_ref());
+    let look = console.look();
+    if summary {
+        let summary = Summary::of_watched(&watched, choice.selection(None, by));
+        let text = |out: &mut _| view::print_summary(&watched, &summary, top, &look, out);
+        console::print_result(json, || json::Summary::of(&summary), text)?;
+    } else {
+        let text = |out: &mut _| view::print(&watched, by, top, &look, out);
+        console::print_result(json, || LiveDocument::of(&watched), text)?;
+    }
     Ok(if watched.is_whole() { Outcome::Whole } else { Outcome::Partial })
 }

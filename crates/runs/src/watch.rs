@@ -8,7 +8,8 @@ use slowpath_analyses::hosts::{Account, Hosts};
 use slowpath_analyses::waits::Waits;
 use slowpath_files::{Existing, create_output};
 use slowpath_live::{
-    Check, Device, Drops, EVERY, Filter as LiveFilter, Owners, Process, Replayed, Rest, cgroups_below, open_raw,
+    Check, Device, Drops, EVERY, Filter as LiveFilter, Owners, Process, Replayed, Rest, cgroups_below,
+    open_raw,
 };
 use slowpath_model::{Bytes, End, FlowId, Wait};
 use source::Source;
@@ -79,7 +80,8 @@ impl Watched {
     /// Keeps the selected flow, or all that carried at least `least` bytes and that `filter` takes, sorted by size.
     pub fn choose(&mut self, flow: Option<FlowId>, least: Bytes, filter: Option<&Filter>) {
         let is_chosen = |account: &Account| {
-            flow.is_none_or(|flow| account.id == flow) && filter.is_none_or(|filter| filter.takes(&account.key))
+            flow.is_none_or(|flow| account.id == flow)
+                && filter.is_none_or(|filter| filter.takes(&account.key))
         };
         self.accounts.retain(|account| is_chosen(account) && account.carried() >= least);
         self.accounts.sort_by_key(|account| Reverse(account.carried()));

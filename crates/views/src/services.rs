@@ -225,9 +225,13 @@ impl Totals {
     /// The limits with their time, and its share of the time under all limits; the longest first.
     pub fn limits(&self) -> Vec<(Limit, Duration, f64)> {
         let all: f64 = self.limits_ns.iter().map(|time| *time as f64).sum();
-        let mut limits: Vec<_> = Limit::ALL.into_iter().zip(self.limits_ns).filter(|(_, time)| *time > 0).collect();
+        let mut limits: Vec<_> =
+            Limit::ALL.into_iter().zip(self.limits_ns).filter(|(_, time)| *time > 0).collect();
         limits.sort_by_key(|(limit, time)| (Reverse(*time), *limit));
-        limits.into_iter().map(|(limit, time)| (limit, Duration::from_nanos(time), time as f64 / all)).collect()
+        limits
+            .into_iter()
+            .map(|(limit, time)| (limit, Duration::from_nanos(time), time as f64 / all))
+            .collect()
     }
 
     /// In one line: number, service, data, lost time and main limit.
@@ -314,7 +318,9 @@ fn by_peer(sums: BTreeMap<Name, Totals>, near: &BTreeSet<IpAddr>) -> BTreeMap<Na
     let mut peers = BTreeMap::new();
     for (name, sum) in sums {
         let name = match name {
-            Name::Hosts(client, server) if near.contains(&server) && !near.contains(&client) => Name::Host(client),
+            Name::Hosts(client, server) if near.contains(&server) && !near.contains(&client) => {
+                Name::Host(client)
+            }
             Name::Hosts(_, server) => Name::Host(server),
             other => other,
         };

@@ -31,7 +31,15 @@ impl Summary {
     /// A summary of no flows yet.
     pub fn new(selection: Selection) -> Self {
         let services = Services::new(selection.by);
-        Self { recordings: Vec::new(), watched: None, flows: 0, left_out: 0, not_kept: 0, selection, services }
+        Self {
+            recordings: Vec::new(),
+            watched: None,
+            flows: 0,
+            left_out: 0,
+            not_kept: 0,
+            selection,
+            services,
+        }
     }
 
     /// Adds the flows of a recording. Where it and the first one have wall-clock times, its instants are those of the

@@ -8,12 +8,10 @@ use crate::diagnose::observe::{observe, ranker};
 use slowpath_analyses::AnalysisOptions;
 use slowpath_analyses::pairing::{Collector, CollectorOptions, pair, verdict};
 use slowpath_analyses::report::FlowReport;
-use slowpath_runs::input;
 use slowpath_views::{Paired, rank::Ranking};
 use std::path::PathBuf;
 
 pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::Result<Outcome> {
-    input::are_two(files.map(PathBuf::as_path))?;
     if args.vantage.is_some() {
         console::warn("--vantage is ignored: the vantage points of two recordings follow from both");
     }

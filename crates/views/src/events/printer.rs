@@ -48,7 +48,16 @@ impl<W: Write> Printer<W> {
     pub fn new(wanted: Wanted, out: W, end: fn(io::Result<()>) -> !) -> Self {
         let label_width = wanted.labels.iter().map(|label| label.slug().len()).max().unwrap_or(0);
         let lines = Lines { json: wanted.json, with_flow: wanted.flow.is_none(), label_width };
-        Self { wanted, lines, out, end, shown: 0, met_flow: false, selected: HashSet::new(), keys: HashMap::new() }
+        Self {
+            wanted,
+            lines,
+            out,
+            end,
+            shown: 0,
+            met_flow: false,
+            selected: HashSet::new(),
+            keys: HashMap::new(),
+        }
     }
 
     fn takes_flow(&self, flow: FlowId) -> bool {

@@ -152,7 +152,9 @@ impl Service {
             totals: ServiceTotals::of(totals),
         };
         match name {
-            Name::Endpoint(end) => (service.address, service.port) = (Some(end.address.to_string()), Some(end.port)),
+            Name::Endpoint(end) => {
+                (service.address, service.port) = (Some(end.address.to_string()), Some(end.port))
+            }
             Name::Port(port) => service.port = Some(*port),
             Name::Host(address) => service.address = Some(address.to_string()),
             Name::Hosts(client, server) => service.hosts = Some([client.to_string(), server.to_string()]),

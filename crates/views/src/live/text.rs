@@ -2,7 +2,6 @@
 
 use super::{drops, receiver, sender};
 use crate::quantity::{count, counted, duration};
-use crate::rank::Selection;
 use crate::services::By;
 use crate::summary::{Summary, of_host};
 use crate::table::align;
@@ -18,12 +17,22 @@ use std::time::Duration;
 /// Causes with a smaller share of the time are not shown.
 const LEAST_SHARE: f64 = 0.005;
 
+/// The most connections that are shown one by one.
+const TOP: usize = 10;
+
 /// Prints a table of services if there are several connections, at most `top` of them one by one, then drops without a
 /// connection and whether everything was seen.
 ///
 /// # Errors
 /// The errors of `out`.
-pub fn print(watched: &Watched, by: By, top: usize, look: &Look, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    watched: &Watched,
+    by: By,
+    top: Option<usize>,
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let top = top.unwrap_or(TOP);
     let flows = watched.accounts.len();
     writeln!(out, "This host, {}: {}", duration(watched.lasted), counted(flows as u64, "connection"))?;
     if flows > 1 {
@@ -47,12 +56,12 @@ pub fn print(watched: &Watched, by: By, top: usize, look: &Look, out: &mut impl 
 /// The errors of `out`.
 pub fn print_summary(
     watched: &Watched,
-    selection: Selection,
+    summary: &Summary,
     rows: Option<usize>,
     look: &Look,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    terminal::summary(&Summary::of_watched(watched, selection), rows, look, out)?;
+    terminal::summary(summary, rows, look, out)?;
     writeln!(out)?;
     whole(watched, out)
 }

@@ -60,7 +60,8 @@ pub fn flows_table(
             text + &bound
         }
     };
-    let head_of_ends = if epoch_ns.is_some() { "started (UTC)            from → to" } else { "from → to" };
+    let head_of_ends =
+        if epoch_ns.is_some() { "started (UTC)            from → to" } else { "from → to" };
     writeln!(out, "{}", look.strong(line(HEAD, head_of_ends).trim_end()))?;
     for (row, ends) in rows.iter().zip(&ends) {
         writeln!(out, "{}", line(row.each_ref().map(String::as_str), ends).trim_end())?;

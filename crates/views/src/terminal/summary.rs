@@ -64,7 +64,12 @@ fn recordings(summary: &Summary, look: &Look, out: &mut impl io::Write) -> io::R
         return all.iter().try_for_each(|recording| header::one(recording, look, out));
     }
     let segments = all.iter().map(|recording| recording.segments).sum();
-    writeln!(out, "{}: {} of TCP", look.strong(&counted(all.len() as u64, "recording")), counted(segments, "frame"))?;
+    writeln!(
+        out,
+        "{}: {} of TCP",
+        look.strong(&counted(all.len() as u64, "recording")),
+        counted(segments, "frame")
+    )?;
     for warning in all.iter().flat_map(words::warnings) {
         look.styled_paragraph(out, "  ! ", &warning, header::WARNING)?;
     }
