@@ -48,6 +48,14 @@ impl Place {
     }
 }
 
+/// One of `all` by its name.
+pub fn keys<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: impl Fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    named(all.map(|one| (one, name(one).to_owned(), None)))
+}
+
 /// One of `all`, each with its name and a shorter one that serves too.
 pub fn named<T: Clone + Send + Sync + 'static>(
     all: impl IntoIterator<Item = (T, String, Option<String>)>,

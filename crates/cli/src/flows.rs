@@ -1,9 +1,8 @@
 //! `slowpath flows`: the measures of each flow.
 
-use crate::choice::{Choice, Place, named};
+use crate::choice::{Choice, Place, keys};
 use crate::console::{self, Console};
 use crate::{Outcome, recording};
-use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
 use slowpath_analyses::Analysis;
 use slowpath_views::flow_list::{self, Form, SortKey};
@@ -24,7 +23,7 @@ pub struct Flows {
     #[arg(long, value_name = "PLACE")]
     pub vantage: Option<Place>,
     /// Sort by flow (its number), lost (time), bytes, goodput, time, rtt or retr, the most first
-    #[arg(long, value_name = "KEY", default_value = "flow", hide_possible_values = true, value_parser = sort_keys())]
+    #[arg(long, value_name = "KEY", default_value = "flow", hide_possible_values = true, value_parser = keys(SortKey::ALL, SortKey::name))]
     #[arg(conflicts_with = "long")]
     pub sort: SortKey,
     /// Print every measure of every flow, both directions next to each other
@@ -36,10 +35,6 @@ pub struct Flows {
     /// Print JSON (schema slowpath/flows/1) with every measure
     #[arg(long)]
     pub json: bool,
-}
-
-fn sort_keys() -> impl TypedValueParser<Value = SortKey> {
-    named(SortKey::ALL.map(|key| (key, key.name().to_owned(), None)))
 }
 
 pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {

@@ -178,12 +178,47 @@ pub struct Totals {
     pub first: Instant,
     /// The last packet of the last flow.
     pub last: Instant,
+    /// From the first packet of the first flow to the last packet of the last, file by file.
+    span: Span,
     /// The time lost, of all flows together.
     pub lost: Duration,
     /// The time under each limit, of all flows together, in nanoseconds and the order of [`Limit::ALL`].
     limits_ns: [u64; Limit::ALL.len()],
     /// The flow that lost most.
     pub worst: Worst,
+}
+
+/// The time from the first packet of a file's flows to the last, summed over files.
+#[derive(Clone, Copy, Debug)]
+enum Span {
+    /// That of files before this one; and this one, by its place, with its first and last packet.
+    Known(Duration, usize, [Instant; 2]),
+    /// The times of services in several files overlap in a way that is not kept.
+    Unknown,
+}
+
+impl Span {
+    /// With another time in the same file, or in a later one if `is_next`.
+    fn with(self, other: Self, is_next: bool) -> Self {
+        match (self, other) {
+            (Self::Known(before, file, [first, last]), Self::Known(Duration::ZERO, other, [from, to]))
+                if file == other =>
+            {
+                Self::Known(before, file, [first.min(from), last.max(to)])
+            }
+            (Self::Known(..), Self::Known(_, other, span)) if is_next => {
+                self.lasted().map_or(Self::Unknown, |before| Self::Known(before, other, span))
+            }
+            _ => Self::Unknown,
+        }
+    }
+
+    fn lasted(self) -> Option<Duration> {
+        match self {
+            Self::Known(before, _, [first, last]) => Some(before + last.since(first).unwrap_or_default()),
+            Self::Unknown => None,
+        }
+    }
 }
 
 impl Totals {
@@ -195,10 +230,13 @@ impl Totals {
             *limit = limit.saturating_add(nanos(*lasted));
         }
         let worst = Worst { file: member.file, flow: member.id, lost, bytes, cause };
-        Self { flows: 1, bytes, first: member.first, last: member.last, lost, limits_ns, worst }
+        let span = Span::Known(Duration::ZERO, member.file, [member.first, member.last]);
+        Self { flows: 1, bytes, first: member.first, last: member.last, span, lost, limits_ns, worst }
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Adds a flow, or those of another service: files come one after the other for flows only.
+    fn add(&mut self, other: &Self, is_flow: bool) {
+        self.span = self.span.with(other.span, is_flow);
         self.flows += other.flows;
         self.bytes += other.bytes;
         self.first = self.first.min(other.first);
@@ -212,14 +250,10 @@ impl Totals {
         }
     }
 
-    /// From the first packet of its first flow to the last packet of its last.
-    pub fn lasted(&self) -> Duration {
-        self.last.since(self.first).unwrap_or_default()
-    }
-
-    /// Its data over that time; `None` without data or time.
+    /// Its data over the time from the first packet of its first flow to the last packet of its last, summed over files;
+    /// `None` without data or time, and for services together that have several files.
     pub fn rate(&self) -> Option<Rate> {
-        Rate::of(self.bytes, self.lasted()).filter(|rate| rate.get() > 0)
+        Rate::of(self.bytes, self.span.lasted()?).filter(|rate| rate.get() > 0)
     }
 
     /// The limits with their time, and its share of the time under all limits; the longest first.
@@ -258,6 +292,7 @@ impl Totals {
 #[derive(Clone, Debug, Default)]
 pub struct Services {
     by: By,
+    all: Option<Totals>,
     sums: BTreeMap<Name, Totals>,
     /// Flows of services beyond the most that are kept.
     beyond: Option<Totals>,
@@ -274,6 +309,8 @@ pub struct Listed {
     pub services: Vec<(Name, Totals)>,
     /// Flows of further services, of which there were too many to be kept.
     pub beyond: Option<Totals>,
+    /// All flows together; `None` without flows.
+    pub all: Option<Totals>,
 }
 
 impl Services {
@@ -288,29 +325,34 @@ impl Services {
             self.near.insert(member.key.endpoint(end).address);
         }
         let (name, sum) = (member.name(self.by), Totals::of(member));
+        add(&mut self.all, &sum, true);
         if self.sums.len() < MOST_SERVICES || self.sums.contains_key(&name) {
-            put(&mut self.sums, name, sum);
+            put(&mut self.sums, name, sum, true);
         } else {
-            match &mut self.beyond {
-                Some(beyond) => beyond.add(&sum),
-                None => self.beyond = Some(sum),
-            }
+            add(&mut self.beyond, &sum, true);
         }
     }
 
     /// The services, those that lost most time first.
     pub fn listed(self) -> Listed {
-        let Self { by, sums, beyond, near } = self;
+        let Self { by, all, sums, beyond, near } = self;
         let sums = if by == By::Peer { by_peer(sums, &near) } else { sums };
         let mut services: Vec<_> = sums.into_iter().collect();
         // Services that lost and carried the same stay in the order of their names.
         services.sort_by_key(|(_, sum)| Reverse((sum.lost, sum.bytes)));
-        Listed { by, services, beyond }
+        Listed { by, services, beyond, all }
     }
 }
 
-fn put(sums: &mut BTreeMap<Name, Totals>, name: Name, sum: Totals) {
-    sums.entry(name).and_modify(|known| known.add(&sum)).or_insert(sum);
+fn put(sums: &mut BTreeMap<Name, Totals>, name: Name, sum: Totals, is_flow: bool) {
+    sums.entry(name).and_modify(|known| known.add(&sum, is_flow)).or_insert(sum);
+}
+
+fn add(so_far: &mut Option<Totals>, sum: &Totals, is_flow: bool) {
+    match so_far {
+        Some(so_far) => so_far.add(sum, is_flow),
+        None => *so_far = Some(sum.clone()),
+    }
 }
 
 /// Clients and servers, by the one that is away from the capture; the server if it is not known which.
@@ -324,17 +366,12 @@ fn by_peer(sums: BTreeMap<Name, Totals>, near: &BTreeSet<IpAddr>) -> BTreeMap<Na
             Name::Hosts(_, server) => Name::Host(server),
             other => other,
         };
-        put(&mut peers, name, sum);
+        put(&mut peers, name, sum, false);
     }
     peers
 }
 
 impl Listed {
-    /// Everything together; `None` without flows.
-    pub fn all(&self) -> Option<Totals> {
-        total_of(self.services.iter().map(|(_, sum)| sum).chain(&self.beyond))
-    }
-
     /// The services with a row of their own if there are `rows`, and the others together with their number; one is
     /// not worth joining.
     pub fn rows(&self, rows: usize) -> (&[(Name, Totals)], Option<(String, Totals)>) {
@@ -350,12 +387,9 @@ impl Listed {
 }
 
 fn total_of<'a>(sums: impl Iterator<Item = &'a Totals>) -> Option<Totals> {
-    sums.fold(None, |all: Option<Totals>, sum| match all {
-        Some(mut all) => {
-            all.add(sum);
-            Some(all)
-        }
-        None => Some(sum.clone()),
+    sums.fold(None, |mut all, sum| {
+        add(&mut all, sum, false);
+        all
     })
 }
 

@@ -7,6 +7,7 @@ use slowpath_analyses::Analysis;
 use slowpath_analyses::hosts::Account;
 use slowpath_model::{End, Instant};
 use slowpath_runs::watch::Watched;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Collects flows, of which no more is kept than sums.
@@ -73,10 +74,16 @@ impl Summary {
         self.services.clone().listed()
     }
 
-    /// The names of the files.
+    /// The names of the files, without their folders if these names differ.
     pub fn files(&self) -> Vec<&str> {
-        self.recordings.iter().map(|recording| recording.name.as_str()).collect()
+        let names: Vec<&str> = self.recordings.iter().map(|recording| recording.name.as_str()).collect();
+        let short: BTreeSet<&str> = names.iter().map(|name| without_folder(name)).collect();
+        if short.len() < names.len() { names } else { names.into_iter().map(without_folder).collect() }
     }
+}
+
+fn without_folder(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// The services of this host's connections.

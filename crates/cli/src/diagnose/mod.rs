@@ -5,12 +5,11 @@ mod conclude;
 mod observe;
 
 use crate::Outcome;
-use crate::choice::{Choice, Place, named};
+use crate::choice::{Choice, Place, keys};
 use crate::console::{self, Console};
-use crate::live::{self, Shown};
+use crate::live;
 use crate::output::Force;
 use crate::recording::{self, options};
-use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
 use conclude::{Found, conclude};
 use observe::{observe, ranker};
@@ -42,7 +41,7 @@ pub struct Diagnose {
     pub(crate) summary: bool,
     /// What the flows of a row of the table have in common: service (the server's address and port), port, peer, server,
     /// client, hosts, process (with --live) or file
-    #[arg(long, value_name = "WHAT", default_value = "service", hide_possible_values = true, value_parser = by())]
+    #[arg(long, value_name = "WHAT", default_value = "service", hide_possible_values = true, value_parser = keys(By::ALL, By::name))]
     pub(crate) by: By,
     /// Print JSON instead of text (schema slowpath/diagnosis/1, with --live slowpath/live/1, with --summary
     /// slowpath/summary/1)
@@ -59,11 +58,10 @@ pub struct Diagnose {
 const FLOWS_ON_PAGE: usize = 50;
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
-    let shown = Shown { top: args.top, summary: args.summary, by: args.by, json: args.json };
     let output = args.html.as_deref().or(args.live.raw.as_deref());
     args.force.check(output, &args.files, "--html or --raw")?;
     if args.live.live {
-        return live::run(&args.live, args.force, &args.choice, shown, console);
+        return live::run(args, console);
     }
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
@@ -74,7 +72,7 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
             "{}: has no packets: --html and --vantage do not go with it",
             one.display()
         );
-        return live::present(watched, &args.choice, shown, console);
+        return live::present(watched, args, console);
     }
     input::are_distinct(&args.files)?;
     anyhow::ensure!(args.by != By::Process, "--by process goes with --live, or with a file from --raw");
@@ -94,10 +92,6 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
         [first, second] => both_ends::run(args, [first, second], console),
         _ => anyhow::bail!("give one recording, two of the same transfer, or --summary with any number"),
     }
-}
-
-fn by() -> impl TypedValueParser<Value = By> {
-    named(By::ALL.map(|by| (by, by.name().to_owned(), None)))
 }
 
 fn summary(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {

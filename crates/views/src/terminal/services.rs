@@ -59,7 +59,7 @@ pub fn services(
     look: &Look,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    let Some(all) = listed.all() else { return Ok(()) };
+    let Some(all) = &listed.all else { return Ok(()) };
     let (own, joined) = listed.rows(rows);
     let worst = |totals: &Totals| match files.len() {
         0 | 1 => totals.worst.flow.to_string(),
@@ -72,7 +72,7 @@ pub fn services(
         table.push(Row::new(&format!("{number} others"), totals, worst(totals)));
     }
     if table.len() > 1 {
-        table.push(Row::new("all", &all, worst(&all)));
+        table.push(Row::new("all", all, worst(all)));
     }
     print(listed.by, &table, look, out)?;
     bar::legend(all.limits().into_iter().map(|(limit, _, part)| (limit, part)), look, out)
@@ -181,7 +181,7 @@ mod tests {
             (&[(Cause::SlowReader, 990), (Cause::SlowStart, 10)], "RRRRRRRRRR"),
             (&[], ""),
         ] {
-            let all = listed(causes).all().expect("a flow");
+            let all = listed(causes).all.expect("a flow");
             let letters: String = tenths(&all).into_iter().map(letter).collect();
             assert_eq!(letters.len(), if causes.is_empty() { 0 } else { BAR }, "{letters}");
             if causes.len() != 3 {
