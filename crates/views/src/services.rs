@@ -279,7 +279,8 @@ impl Totals {
             Duration::ZERO => String::new(),
             lost => format!(", {} lost", duration(lost)),
         };
-        let (flow, bytes) = (self.worst.flow, self.bytes);
+        let flow = self.worst.flow;
+        let bytes = if self.bytes == Bytes::ZERO { "no data".to_owned() } else { self.bytes.to_string() };
         if self.flows == 1 {
             format!("flow {flow} to {name}: {bytes}{lost}{mostly}")
         } else {

@@ -32,11 +32,14 @@ pub fn flows_table(
     let of_numbers = widths.iter().sum::<usize>() + GAP * 8;
     // If a line is too short for both, the ends are on a line of their own below the numbers: with the wall-clock time
     // if that fits.
-    let with_time = ends_column(flows, epoch_ns);
-    let longest = |ends: &[String]| ends.iter().map(|ends| columns(ends)).max().unwrap_or(0);
-    let has_time = widths[0] + GAP + longest(&with_time) <= look.width;
-    let ends = if has_time { with_time } else { ends_column(flows, None) };
-    let one_line = of_numbers + longest(&ends) <= look.width;
+    let mut ends: Vec<String> = flows.iter().map(|flow| ends_of(flow, epoch_ns, "")).collect();
+    let one_line = of_numbers + ends.iter().map(|ends| columns(ends)).max().unwrap_or(0) <= look.width;
+    for (ends, flow) in ends.iter_mut().zip(flows).filter(|_| !one_line) {
+        // No heading says which zone it is.
+        let dated = ends_of(flow, epoch_ns, " UTC");
+        let fits = widths[0] + GAP + columns(&dated) <= look.width;
+        *ends = if fits { dated } else { ends_of(flow, None, "") };
+    }
     let before = |left_out: &[usize]| -> usize {
         let kept = (0..BOUND_BY).filter(|column| !left_out.contains(column));
         kept.map(|column| widths[column] + GAP).sum()
@@ -72,16 +75,13 @@ pub fn flows_table(
     Ok(())
 }
 
-/// The ends of each flow, after the wall-clock time of its first packet.
-fn ends_column(flows: &[FlowRow], epoch_ns: Option<i64>) -> Vec<String> {
-    let ends = |flow: &FlowRow| {
-        let ends = words::ends_of(&flow.key, flow.sender);
-        match epoch_ns {
-            Some(epoch) => format!("{}  {ends}", Utc::of(epoch, flow.first).text()),
-            None => ends,
-        }
-    };
-    flows.iter().map(ends).collect()
+/// The ends of a flow, after the wall-clock time of its first packet.
+fn ends_of(flow: &FlowRow, epoch_ns: Option<i64>, zone: &str) -> String {
+    let ends = words::ends_of(&flow.key, flow.sender);
+    match epoch_ns {
+        Some(epoch) => format!("{}{zone}  {ends}", Utc::of(epoch, flow.first).text()),
+        None => ends,
+    }
 }
 
 /// The index of the column with the flow's limit, the last one.

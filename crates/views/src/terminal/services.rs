@@ -19,8 +19,14 @@ const BAR: usize = 10;
 const GAP: usize = 2;
 /// The columns of numbers: flows, bytes, rate and lost time before the bar, the worst flow after it.
 const NUMBERS: [&str; 5] = ["flows", "bytes", "rate", "lost", "worst"];
+/// The longest name, in characters: longer than any but a hostile one.
+const LONGEST: usize = 256;
 /// The column that a narrow terminal omits.
 const RATE: usize = 2;
+/// The column after the bar.
+const WORST: usize = 4;
+/// The heading of the limit with most of the time, in words.
+const WORDS: &str = "most of the time";
 
 struct Row<'a> {
     name: String,
@@ -38,7 +44,7 @@ impl<'a> Row<'a> {
         let bytes = if totals.bytes == Bytes::ZERO { "-".to_owned() } else { totals.bytes.to_string() };
         let mostly = totals.limits().first().map(|(limit, _, part)| format!("{} {limit}", share(*part)));
         Self {
-            name: shown::line(name).into_owned(),
+            name: shown::shortened(&shown::line(name), LONGEST).into_owned(),
             numbers: [count(totals.flows), bytes, rate, lost, worst],
             totals,
             mostly: mostly.unwrap_or_default(),
@@ -61,63 +67,62 @@ pub fn services(
 ) -> io::Result<()> {
     let Some(all) = &listed.all else { return Ok(()) };
     let (own, joined) = listed.rows(rows);
-    let worst = |totals: &Totals| match files.len() {
-        0 | 1 => totals.worst.flow.to_string(),
-        _ if listed.by == By::File => totals.worst.flow.to_string(),
+    // The place of the file is said unless there is one, or each row is one.
+    let worst = |totals: &Totals| match (files.len(), listed.by) {
+        (0 | 1, _) | (_, By::File) => totals.worst.flow.to_string(),
         _ => format!("{}:{}", totals.worst.file + 1, totals.worst.flow),
+    };
+    let of_several = |totals: &Totals| match listed.by {
+        By::File => String::new(),
+        _ => worst(totals),
     };
     let mut table: Vec<Row<'_>> =
         own.iter().map(|(name, totals)| Row::new(&name.text(files), totals, worst(totals))).collect();
     if let Some((number, totals)) = &joined {
-        table.push(Row::new(&format!("{number} others"), totals, worst(totals)));
+        table.push(Row::new(&format!("{number} others"), totals, of_several(totals)));
     }
     if table.len() > 1 {
-        table.push(Row::new("all", all, worst(all)));
+        table.push(Row::new("all", all, of_several(all)));
     }
     print(listed.by, &table, look, out)?;
     bar::legend(all.limits().into_iter().map(|(limit, _, part)| (limit, part)), look, out)
 }
 
 fn print(by: By, table: &[Row<'_>], look: &Look, out: &mut impl io::Write) -> io::Result<()> {
-    let heading = by.name();
-    let widest = |head: &str, cell: &dyn Fn(&Row<'_>) -> usize| {
-        table.iter().map(cell).max().unwrap_or(0).max(columns(head))
-    };
-    let name = widest(heading, &|row| columns(&row.name));
-    let numbers: [usize; 5] =
-        std::array::from_fn(|place| widest(NUMBERS[place], &|row| columns(&row.numbers[place])));
-    let mostly = widest("most of the time", &|row| columns(&row.mostly));
-    let of_numbers = |without: usize| -> usize {
-        let kept = (0..numbers.len()).filter(|place| *place != without);
-        kept.map(|place| numbers[place] + GAP).sum::<usize>() + BAR
-    };
-    let has_rate = of_numbers(usize::MAX) <= look.width;
-    let of_numbers = of_numbers(if has_rate { usize::MAX } else { RATE });
-    // If a line is too short for both, the name is on a line of its own above the numbers.
-    let above = name + GAP + of_numbers > look.width;
-    let has_words = !above && name + 2 * GAP + of_numbers + mostly <= look.width;
+    let widest = |head: &str, cells: &mut dyn Iterator<Item = usize>| cells.fold(columns(head), usize::max);
+    let numbers: [usize; 5] = std::array::from_fn(|place| {
+        widest(NUMBERS[place], &mut table.iter().map(|row| columns(&row.numbers[place])))
+    });
+    let words = widest(WORDS, &mut table.iter().map(|row| columns(&row.mostly)));
+    let all = numbers.iter().map(|width| width + GAP).sum::<usize>() + BAR;
+    let has_rate = all <= look.width;
+    let all = if has_rate { all } else { all - numbers[RATE] - GAP };
+    // A name that is too long is on a line of its own above the numbers.
+    let room = look.width.saturating_sub(all + GAP);
+    let names = table.iter().map(|row| columns(&row.name)).filter(|name| *name <= room);
+    let name = names.chain([columns(by.name())].into_iter().filter(|head| *head <= room)).max().unwrap_or(0);
+    let has_words = name + all + 2 * GAP + words <= look.width;
     let line = |label: &str, cells: [&str; 5], bar: &str, words: &str| {
-        let mut text = String::new();
-        if !above {
-            text += &format!("{label:<name$}{:GAP$}", "");
-        }
+        let mut text = if name > 0 { format!("{label:<name$}{:GAP$}", "") } else { String::new() };
         for (place, cell) in cells.iter().enumerate().filter(|(place, _)| has_rate || *place != RATE) {
-            // The bar comes before the worst flow.
-            if place == NUMBERS.len() - 1 {
+            if place == WORST {
                 text += &format!("{bar}{:GAP$}", "");
             }
             text += &format!("{cell:>width$}{:GAP$}", "", width = numbers[place]);
         }
         if has_words { text + words } else { text }
     };
-    let head = line(heading, NUMBERS, &format!("{:<BAR$}", "limits"), "most of the time");
+    let heading = if columns(by.name()) <= name { by.name() } else { "" };
+    let head = line(heading, NUMBERS, &format!("{:<BAR$}", "limits"), WORDS);
     writeln!(out, "{}", look.strong(head.trim_end()))?;
     for row in table {
-        if above {
-            writeln!(out, "{}", row.name)?;
+        let mut label = row.name.as_str();
+        if columns(label) > name {
+            writeln!(out, "{label}")?;
+            label = "";
         }
-        let bar = tenths_bar(row.totals, look);
-        let text = line(&row.name, row.numbers.each_ref().map(String::as_str), &bar, &row.mostly);
+        let text =
+            line(label, row.numbers.each_ref().map(String::as_str), &bar_of(row.totals, look), &row.mostly);
         writeln!(out, "{}", text.trim_end())?;
     }
     Ok(())
@@ -135,14 +140,16 @@ fn tenths(totals: &Totals) -> Vec<Limit> {
     tenths
 }
 
-fn tenths_bar(totals: &Totals, look: &Look) -> String {
+fn bar_of(totals: &Totals, look: &Look) -> String {
     let tenths = tenths(totals);
     let rest = " ".repeat(BAR - tenths.len());
     if !look.colour {
         return tenths.into_iter().map(letter).collect::<String>() + &rest;
     }
-    let paint = |limit: &Limit| look.paint(Style::new().fg_color(Some(colour(*limit))), "█");
-    tenths.iter().map(paint).collect::<String>() + &rest
+    let paint = |limits: &[Limit]| {
+        look.paint(Style::new().fg_color(Some(colour(limits[0]))), &"█".repeat(limits.len()))
+    };
+    tenths.chunk_by(|one, next| one == next).map(paint).collect::<String>() + &rest
 }
 
 #[cfg(test)]
