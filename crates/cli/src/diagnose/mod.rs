@@ -66,12 +66,8 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
     {
-        let needs_packets = args.html.is_some() || args.vantage.is_some();
-        anyhow::ensure!(
-            !needs_packets,
-            "{}: has no packets: --html and --vantage do not go with it",
-            one.display()
-        );
+        let may = args.html.is_none() && args.vantage.is_none();
+        anyhow::ensure!(may, "{}: has no packets: --html and --vantage do not go with it", one.display());
         return live::present(watched, args, console);
     }
     input::are_distinct(&args.files)?;
