@@ -314,6 +314,23 @@ pub struct Listed {
     pub all: Option<Totals>,
 }
 
+/// The rows of a table.
+#[derive(Clone, Debug)]
+pub struct Rows<'a> {
+    /// The services with a row of their own.
+    pub own: &'a [(Name, Totals)],
+    /// The number of the others, and what they are together.
+    pub others: Option<(String, Totals)>,
+}
+
+impl Rows<'_> {
+    /// What is in each row.
+    pub fn totals(&self) -> impl Iterator<Item = &Totals> {
+        let others = self.others.as_ref().map(|(_, totals)| totals);
+        self.own.iter().map(|(_, totals)| totals).chain(others)
+    }
+}
+
 impl Services {
     /// No flows yet.
     pub fn new(by: By) -> Self {
@@ -375,7 +392,7 @@ fn by_peer(sums: BTreeMap<Name, Totals>, near: &BTreeSet<IpAddr>) -> BTreeMap<Na
 impl Listed {
     /// The services with a row of their own if there are `rows`, and the others together with their number; one is
     /// not worth joining.
-    pub fn rows(&self, rows: usize) -> (&[(Name, Totals)], Option<(String, Totals)>) {
+    pub fn rows(&self, rows: usize) -> Rows<'_> {
         let least_joined = usize::from(self.beyond.is_none());
         let own = if self.services.len() <= rows + least_joined { self.services.len() } else { rows };
         let (own, joined) = self.services.split_at(own);
@@ -383,7 +400,8 @@ impl Listed {
             None => count(joined.len() as u64),
             Some(_) => format!("more than {}", count(joined.len() as u64)),
         };
-        (own, total_of(joined.iter().map(|(_, sum)| sum).chain(&self.beyond)).map(|sum| (number, sum)))
+        let others = total_of(joined.iter().map(|(_, sum)| sum).chain(&self.beyond));
+        Rows { own, others: others.map(|others| (number, others)) }
     }
 }
 

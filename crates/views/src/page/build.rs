@@ -7,6 +7,7 @@ use crate::diagnosis::Diagnosis;
 use crate::json::Advice;
 use crate::quantity::{count, counted, duration, duration_or_dash};
 use crate::recording::Recording;
+use crate::services::Rows;
 use crate::words;
 use slowpath_analyses::picture::Picture;
 use slowpath_analyses::report::{Finding, FlowReport, Spell};
@@ -38,9 +39,9 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
         flows.push(flow_data(diagnosis, flow, picture.as_ref(), most_marks));
     }
     let others = ranking.others.clone().listed();
-    let (own, joined) = others.rows(MOST_GROUPS);
+    let Rows { own, others } = others.rows(MOST_GROUPS);
     let mut groups: Vec<_> = own.iter().map(|(name, totals)| totals.in_a_line(&name.text(&[]))).collect();
-    groups.extend(joined.map(|(number, totals)| totals.in_a_line(&format!("{number} others"))));
+    groups.extend(others.map(|(number, totals)| totals.in_a_line(&format!("{number} others"))));
     let mut remarks = Vec::new();
     let mut remark = |number: u64, text: &str| {
         if number > 0 {

@@ -4,7 +4,7 @@ use super::bar;
 use super::look::{Look, columns};
 use super::palette::{colour, letter};
 use crate::quantity::{count, duration, share};
-use crate::services::{By, Listed, Totals};
+use crate::services::{By, Listed, Rows, Totals};
 use anstyle::Style;
 use slowpath_analyses::Limit;
 use slowpath_model::{Bytes, shown};
@@ -66,7 +66,7 @@ pub fn services(
     out: &mut impl io::Write,
 ) -> io::Result<()> {
     let Some(all) = &listed.all else { return Ok(()) };
-    let (own, joined) = listed.rows(rows);
+    let Rows { own, others } = listed.rows(rows);
     // The place of the file is said unless there is one, or each row is one.
     let worst = |totals: &Totals| match (files.len(), listed.by) {
         (0 | 1, _) | (_, By::File) => totals.worst.flow.to_string(),
@@ -78,7 +78,7 @@ pub fn services(
     };
     let mut table: Vec<Row<'_>> =
         own.iter().map(|(name, totals)| Row::new(&name.text(files), totals, worst(totals))).collect();
-    if let Some((number, totals)) = &joined {
+    if let Some((number, totals)) = &others {
         table.push(Row::new(&format!("{number} others"), totals, of_several(totals)));
     }
     if table.len() > 1 {

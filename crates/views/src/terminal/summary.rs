@@ -87,9 +87,7 @@ fn worst_files(
     if summary.recordings.len() < 2 || listed.by == By::File {
         return Ok(());
     }
-    let (own, joined) = listed.rows(rows);
-    let totals = own.iter().map(|(_, totals)| totals).chain(joined.as_ref().map(|(_, totals)| totals));
-    let places: BTreeSet<usize> = totals.map(|totals| totals.worst.file).collect();
+    let places: BTreeSet<usize> = listed.rows(rows).totals().map(|totals| totals.worst.file).collect();
     writeln!(out)?;
     for place in places {
         let name = summary.recordings.get(place).map_or("", words::recording_name);

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use slowpath_analyses::Cause;
 use slowpath_model::{Bytes, End, Endpoint, FlowId, FlowKey, Instant};
-use slowpath_views::services::{By, Listed, Member, Services};
+use slowpath_views::services::{By, Listed, Member, Rows, Services};
 use std::time::Duration;
 
 /// A flow with what differs between flows.
@@ -87,8 +87,8 @@ fn time_between_files_counts_for_no_rate() {
     let others =
         [(0, 1, &flow(1, 2, 80)), (1, 1, &day_later), (1, 2, &flow(1, 3, 80)), (1, 3, &flow(1, 4, 80))];
     let listed = listed(By::Service, others);
-    let (own, joined) = listed.rows(1);
-    let (number, joined) = joined.expect("two are joined");
+    let Rows { own, others } = listed.rows(1);
+    let (number, joined) = others.expect("two are joined");
     assert_eq!((own.len(), number.as_str(), joined.flows), (1, "2", 2));
     assert!(joined.rate().is_some(), "both are of one file");
 }
@@ -97,9 +97,12 @@ fn time_between_files_counts_for_no_rate() {
 fn one_service_is_not_joined() {
     let flows: Vec<Flow> = (1..=4).map(|server| flow(9, server, 80)).collect();
     let listed = listed(By::Service, (1..).zip(&flows).map(|(id, flow)| (0, id, flow)));
-    assert!(listed.rows(3).1.is_none() && listed.rows(3).0.len() == 4);
-    assert_eq!(listed.rows(2).1.map(|(number, joined)| (number, joined.flows)), Some(("2".to_owned(), 2)));
-    assert_eq!(listed.rows(0).0.len(), 0);
+    assert!(listed.rows(3).others.is_none() && listed.rows(3).own.len() == 4);
+    assert_eq!(
+        listed.rows(2).others.map(|(number, joined)| (number, joined.flows)),
+        Some(("2".to_owned(), 2))
+    );
+    assert_eq!(listed.rows(0).own.len(), 0);
 }
 
 fn any_flow() -> impl Strategy<Value = Flow> {
@@ -132,11 +135,10 @@ proptest! {
         let spent: u64 = flows.iter().flat_map(|flow| &flow.causes).map(|(_, ms)| ms).sum();
         prop_assert_eq!(all.limits().iter().map(|(_, lasted, _)| *lasted).sum::<Duration>(), Duration::from_millis(spent));
         // The rows have all of it, and the worst flow of all is the worst of a row.
-        let (own, joined) = there.rows(rows);
-        let shown = || own.iter().map(|(_, totals)| totals).chain(joined.as_ref().map(|(_, totals)| totals));
-        prop_assert_eq!(shown().map(|totals| totals.flows).sum::<u64>(), all.flows);
-        prop_assert_eq!(shown().map(|totals| totals.lost).sum::<Duration>(), all.lost);
-        prop_assert!(shown().any(|totals| totals.worst == all.worst));
-        prop_assert!(own.is_sorted_by(|(_, one), (_, next)| (one.lost, one.bytes) >= (next.lost, next.bytes)));
+        let shown = there.rows(rows);
+        prop_assert_eq!(shown.totals().map(|totals| totals.flows).sum::<u64>(), all.flows);
+        prop_assert_eq!(shown.totals().map(|totals| totals.lost).sum::<Duration>(), all.lost);
+        prop_assert!(shown.totals().any(|totals| totals.worst == all.worst));
+        prop_assert!(shown.own.is_sorted_by(|(_, one), (_, next)| (one.lost, one.bytes) >= (next.lost, next.bytes)));
     }
 }
