@@ -44,7 +44,7 @@ fn diagnosis_in_colour() {
 #[test]
 fn services_as_a_table() {
     let flows = sample::flows();
-    for width in [50, 80, 120] {
+    for width in [50, 80, 120, 160] {
         let mut services = Services::new(By::Service);
         flows.iter().for_each(|flow| services.add(&Member::of(flow, 0, 0)));
         let mut out = Vec::new();
