@@ -36,7 +36,8 @@ pub fn diagnosis(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::Writ
         services(&ranking.services(), &[], ROWS, look, out)?;
         slowest(named, look, out)?;
         writeln!(out)?;
-        look.paragraph(out, "", MORE)?;
+        let how = if named.is_empty() { MORE_IN_FULL } else { ONE_IN_FULL };
+        look.paragraph(out, "", &format!("{how} {COLUMNS}"))?;
     }
     let mut advised = flow::Advised::new();
     for flow in in_full {
@@ -46,10 +47,13 @@ pub fn diagnosis(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::Writ
     left_out(ranking.left_out, look, out)
 }
 
-/// How to see more, and what the columns mean.
-const MORE: &str = "One flow in full: --flow N. The N slowest in full: --top N. Other rows: --by peer, for example. A \
-                    line a flow: slowpath flows. What the columns mean: diagnose --help, and in the handbook the page \
-                    Measures.";
+/// How to see more of `diagnose`.
+const ONE_IN_FULL: &str = "One flow in full: --flow N. The N slowest in full: --top N. Other rows: --by peer, for \
+                           example. A line a flow: slowpath flows.";
+/// How to see more where flows are already shown in full: also of commands that do not choose flows.
+const MORE_IN_FULL: &str = "More of them in full: --top N. A line a flow: slowpath flows.";
+/// Where the columns are defined.
+const COLUMNS: &str = "What the columns mean: diagnose --help, and in the handbook the page Measures.";
 
 /// Names the slowest flows, with their verdicts.
 fn slowest(flows: &[FlowReport], look: &Look, out: &mut impl io::Write) -> io::Result<()> {

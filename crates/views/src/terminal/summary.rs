@@ -2,7 +2,7 @@
 
 use super::look::Look;
 use super::services::{ROWS, services};
-use super::{header, left_out};
+use super::{COLUMNS, header, left_out};
 use crate::quantity::{count, counted, duration};
 use crate::services::{By, Listed};
 use crate::summary::Summary;
@@ -41,20 +41,18 @@ pub fn summary(
         services(&listed, &summary.files(), rows, look, out)?;
         worst_files(summary, &listed, rows, look, out)?;
         writeln!(out)?;
-        look.paragraph(out, "", more(summary))?;
+        look.paragraph(out, "", &more(summary))?;
     }
     left_out(summary.left_out, look, out)
 }
 
-/// How to see more, and what the columns mean.
-fn more(summary: &Summary) -> &'static str {
-    if summary.watched.is_some() {
-        "Each connection with its waits and drops: without --summary. More rows: --top N. What the columns mean: \
-         diagnose --help, and in the handbook the page Measures."
-    } else {
-        "The worst flow in full: --flow N instead of --summary. More rows: --top N. What the columns mean: diagnose \
-         --help, and in the handbook the page Measures."
-    }
+/// How to see more, and where the columns are defined.
+fn more(summary: &Summary) -> String {
+    let one = match summary.watched {
+        Some(_) => "Each connection with its waits and drops: without --summary.",
+        None => "The worst flow in full: --flow N instead of --summary.",
+    };
+    format!("{one} More rows: --top N. {COLUMNS}")
 }
 
 /// Describes a few recordings, and names what is wrong with each of many.

@@ -1,7 +1,7 @@
 //! Services are the sums of their flows, in whichever order these come.
 
 use proptest::prelude::*;
-use slowpath_analyses::Cause;
+use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, Endpoint, FlowId, FlowKey, Instant};
 use slowpath_views::services::{By, Listed, Member, Rows, Services};
 use std::time::Duration;
@@ -91,6 +91,12 @@ fn time_between_files_counts_for_no_rate() {
     let (number, joined) = others.expect("two are joined");
     assert_eq!((own.len(), number.as_str(), joined.flows), (1, "2", 2));
     assert!(joined.rate().is_some(), "both are of one file");
+}
+
+/// Limits are counted by their places.
+#[test]
+fn limits_are_in_the_order_of_their_declaration() {
+    assert!(Limit::ALL.into_iter().enumerate().all(|(place, limit)| limit as usize == place));
 }
 
 #[test]
