@@ -5,7 +5,8 @@ use clap::{Args, ValueEnum};
 use slowpath_analyses::VantageOverride;
 use slowpath_lab::host::Host;
 use slowpath_model::{Bytes, FlowId};
-use slowpath_runs::values::flow_id;
+use slowpath_runs::{filter::Filter, values::flow_id};
+use slowpath_views::{rank::Selection, services::By};
 
 /// Which flows.
 #[derive(Args)]
@@ -16,6 +17,15 @@ pub struct Choice {
     /// Only flows that carried at least this much in one direction, such as "1 MiB"
     #[arg(long, value_name = "AMOUNT", default_value = "0 B")]
     pub min_bytes: Bytes,
+    /// Only flows that this expression selects, in tcpdump's words, such as 'host 192.0.2.1 and port 443'
+    #[arg(long, value_name = "EXPRESSION")]
+    pub filter: Option<Filter>,
+}
+
+impl Choice {
+    pub fn selection(&self, top: Option<usize>, by: By) -> Selection {
+        Selection { flow: self.flow, min_bytes: self.min_bytes, filter: self.filter.clone(), top, by }
+    }
 }
 
 /// Where a capture was made.
@@ -37,6 +47,14 @@ impl Place {
             Self::Between => VantageOverride::Between,
         }
     }
+}
+
+/// One of `all` by its name.
+pub fn keys<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    name: impl Fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    named(all.map(|one| (one, name(one).to_owned(), None)))
 }
 
 /// One of `all`, each with its name and a shorter one that serves too.

@@ -1,12 +1,12 @@
 //! `slowpath flows`: the measures of each flow.
 
-use crate::choice::{Choice, Place};
+use crate::choice::{Choice, Place, keys};
 use crate::console::{self, Console};
 use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
 use slowpath_analyses::Analysis;
-use slowpath_views::rank::Selection;
-use slowpath_views::{help, json, terminal};
+use slowpath_views::flow_list::{self, Form, SortKey};
+use slowpath_views::{help, services::By};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -22,9 +22,16 @@ pub struct Flows {
     /// Where the capture was made, if slowpath should not infer it
     #[arg(long, value_name = "PLACE")]
     pub vantage: Option<Place>,
+    /// Sort by flow (its number), lost (time), bytes, goodput, time, rtt or retr, the most first
+    #[arg(long, value_name = "KEY", default_value = "flow", hide_possible_values = true, value_parser = keys(SortKey::ALL, SortKey::name))]
+    #[arg(conflicts_with = "long")]
+    pub sort: SortKey,
     /// Print every measure of every flow, both directions next to each other
     #[arg(long, conflicts_with = "json")]
     pub long: bool,
+    /// Print CSV, a line per flow
+    #[arg(long, conflicts_with_all = ["long", "json"])]
+    pub csv: bool,
     /// Print JSON (schema slowpath/flows/1) with every measure
     #[arg(long)]
     pub json: bool,
@@ -36,22 +43,15 @@ pub fn run(args: &Flows, console: &Console) -> anyhow::Result<Outcome> {
     if let Some(flow) = args.choice.flow {
         recording::require(flow, analysis.has(flow), &read)?;
     }
-    let read = read.recording;
-    let selection = Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top: 0 };
-    recording::warn_of(&read);
-    let outcome = recording::outcome(std::slice::from_ref(&read));
-    let mut out = console::stdout();
-    if args.long && !args.json {
-        terminal::flows_long(analysis, &selection, &console.look(), &mut out)?;
-    } else {
-        let report = analysis.finish();
-        let flows: Vec<_> = report.flows.iter().filter(|flow| selection.takes(flow)).collect();
-        if args.json {
-            json::write(&json::FlowList::of(&read, flows, report.not_kept.flows), &mut out)?;
-        } else {
-            terminal::flows_table(&flows, &console.table_look(), &mut out)?;
-        }
-    }
+    recording::warn_of(&read.recording);
+    let (form, look) = match args {
+        Flows { long: true, .. } => (Form::Long, console.look()),
+        Flows { csv: true, .. } => (Form::Csv, console.look()),
+        Flows { json: true, .. } => (Form::Json, console.look()),
+        _ => (Form::Table, console.table_look()),
+    };
+    let (selection, mut out) = (args.choice.selection(None, By::default()), console::stdout());
+    flow_list::write(analysis, &read.recording, &selection, (form, args.sort), &look, &mut out)?;
     out.flush()?;
-    Ok(outcome)
+    Ok(recording::outcome(&[read.recording]))
 }

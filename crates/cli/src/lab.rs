@@ -12,7 +12,6 @@ use slowpath_lab::machine::{Ability, abilities};
 use slowpath_lab::privilege;
 use slowpath_lab::scenario::Instead;
 use slowpath_lab::settings::Carrier;
-use slowpath_model::Bytes;
 use slowpath_runs::Measured;
 use slowpath_runs::kernel::{self, How};
 use slowpath_views::rank::{Ranker, Selection};
@@ -134,7 +133,7 @@ fn run_scenario(Run { asked, top, programs }: &Run, console: &Console) -> anyhow
         scenario = Instead::of(&scenario);
     }
     let top = if asked.json { usize::MAX } else { *top };
-    let mut ranker = Ranker::new(Selection { flow: None, min_bytes: Bytes::ZERO, top });
+    let mut ranker = Ranker::new(Selection { top: Some(top), ..Selection::default() });
     let working = console.working(&scenario.title);
     let how = How { instead: instead.as_ref(), ..asked.how() };
     let live = kernel::run(&scenario, how, |flow| ranker.add(flow))?;

@@ -7,7 +7,7 @@ use crate::scenario::Changes;
 use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
 use slowpath_analyses::report::FlowReport;
-use slowpath_model::{Bytes, Instant};
+use slowpath_model::Instant;
 use slowpath_runs::simulated::{self, Folders};
 use slowpath_views::rank::{Ranker, Selection};
 use slowpath_views::{Diagnosis, Recording, json, run as view, terminal};
@@ -45,7 +45,7 @@ pub fn run(args: &Run, console: &Console) -> anyhow::Result<Outcome> {
     let scenario = args.changes.load(&args.file)?;
     let (record, pcap) = (args.record.as_deref(), args.pcap.as_deref());
     let folders = Folders { record, pcap, existing: args.force.existing() };
-    let mut ranker = Ranker::new(Selection { flow: None, min_bytes: Bytes::ZERO, top: args.top });
+    let mut ranker = Ranker::new(Selection { top: Some(args.top), ..Selection::default() });
     let interrupt = Interrupt::listen()?;
     let bar = console.lasting(&scenario.title, scenario.duration);
     let run = simulated::run(

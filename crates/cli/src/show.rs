@@ -8,7 +8,7 @@ use clap::{Args, ValueHint};
 use slowpath_analyses::settled::Settled;
 use slowpath_analyses::{Analysis, Label};
 use slowpath_model::{FlowId, Instant};
-use slowpath_runs::values::flow_id;
+use slowpath_runs::{filter::Filter, values::flow_id};
 use slowpath_views::events::{self, HELP, Printer, Wanted};
 use std::io;
 use std::path::PathBuf;
@@ -23,6 +23,9 @@ pub struct Show {
     /// Only the flow with this number; without it, each line starts with the flow number
     #[arg(long, value_name = "N", value_parser = flow_id)]
     pub flow: Option<FlowId>,
+    /// Only flows that this expression selects, in tcpdump's words, such as 'host 192.0.2.1 and port 443'
+    #[arg(long, value_name = "EXPRESSION")]
+    pub filter: Option<Filter>,
     /// From this time on, in seconds since the first packet
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub from: Option<Instant>,
@@ -59,7 +62,8 @@ pub fn run(args: &Show, console: &Console) -> anyhow::Result<Outcome> {
     let read = read.recording;
     let shown = printer.finish()?;
     if shown == 0 && read.segments > 0 && args.label.is_empty() {
-        console::warn(&format!("{}: nothing passed in that time", read.name));
+        let what = if args.filter.is_some() { "of these flows passed" } else { "passed in that time" };
+        console::warn(&format!("{}: nothing {what}", read.name));
     }
     recording::warn_of(&read);
     Ok(recording::outcome(&[read]))
@@ -67,7 +71,7 @@ pub fn run(args: &Show, console: &Console) -> anyhow::Result<Outcome> {
 
 fn printer(args: &Show) -> Printer<console::Out> {
     let (flow, from, to, labels, limit) = (args.flow, args.from, args.to, args.label.clone(), args.limit);
-    let wanted = Wanted { flow, from, to, labels, limit, json: args.json };
+    let wanted = Wanted { flow, filter: args.filter.clone(), from, to, labels, limit, json: args.json };
     Printer::new(wanted, console::stdout(), |ended| match ended {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             console::warn(&format!("standard output: {error}"));

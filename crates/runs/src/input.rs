@@ -13,30 +13,32 @@ use slowpath_capture::Capture;
 use slowpath_model::{End, FlowId, Sink};
 use slowpath_recording::Recording;
 use slowpath_recording::about::Side;
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why two files are not two recordings.
+/// Why files are not as many recordings.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotTwo {
-    /// Both come from standard input.
-    #[error("only one of the two recordings can be standard input")]
+pub enum NotDistinct {
+    /// Several come from standard input.
+    #[error("only one of the recordings can be standard input")]
     Stdin,
-    /// Both are one file.
-    #[error("{}: is given twice; give the recordings of both ends", .0.display())]
-    OneFile(PathBuf),
+    /// Two are one file.
+    #[error("{}: is given twice; give each recording once", .0.display())]
+    Twice(PathBuf),
 }
 
-/// Whether two names are those of two recordings.
+/// Whether the names are those of as many recordings.
 ///
 /// # Errors
-/// If they are the same.
-pub fn are_two(files: [&Path; 2]) -> Result<(), NotTwo> {
-    if files.iter().all(|file| file.as_os_str() == "-") {
-        return Err(NotTwo::Stdin);
+/// If two are the same.
+pub fn are_distinct(files: &[PathBuf]) -> Result<(), NotDistinct> {
+    if files.iter().filter(|file| file.as_os_str() == "-").count() > 1 {
+        return Err(NotDistinct::Stdin);
     }
-    let [one, other] = files.map(|file| file.canonicalize().ok());
-    if one.is_some() && one == other { Err(NotTwo::OneFile(files[0].to_owned())) } else { Ok(()) }
+    let mut known = HashSet::new();
+    let twice = files.iter().find(|file| file.canonicalize().is_ok_and(|real| !known.insert(real)));
+    twice.map_or(Ok(()), |file| Err(NotDistinct::Twice(file.clone())))
 }
 
 /// What was read, as its reader summarises it.

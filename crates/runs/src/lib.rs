@@ -3,6 +3,7 @@
 //!
 //! - [`input`]: reads the input at a path into an analysis.
 //! - [`mod@file`]: a scenario file with the changes from the command line.
+//! - [`filter`]: selects flows by expressions in the language of tcpdump.
 //! - [`simulated`]: a run in the simulator, with the recordings that it writes.
 //! - [`kernel`]: a run on this machine's kernel, in the lab.
 //! - [`in_lab`]: a plan of settings, tried with a scenario in the lab.
@@ -29,6 +30,7 @@ pub mod copy;
 pub mod drill;
 mod error;
 pub mod file;
+pub mod filter;
 pub mod ftp;
 pub mod in_lab;
 pub mod input;

@@ -3,11 +3,13 @@
 mod source;
 
 use crate::Error;
+use crate::filter::Filter;
 use slowpath_analyses::hosts::{Account, Hosts};
 use slowpath_analyses::waits::Waits;
 use slowpath_files::{Existing, create_output};
 use slowpath_live::{
-    Check, Device, Drops, EVERY, Filter, Owners, Process, Replayed, Rest, cgroups_below, open_raw,
+    Check, Device, Drops, EVERY, Filter as LiveFilter, Owners, Process, Replayed, Rest, cgroups_below,
+    open_raw,
 };
 use slowpath_model::{Bytes, End, FlowId, Wait};
 use source::Source;
@@ -75,9 +77,12 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Keeps the selected flow, or all that carried at least `least` bytes, sorted by size.
-    pub fn choose(&mut self, flow: Option<FlowId>, least: Bytes) {
-        let is_chosen = |account: &Account| flow.is_none_or(|flow| account.id == flow);
+    /// Keeps the selected flow, or all that carried at least `least` bytes and that `filter` takes, sorted by size.
+    pub fn choose(&mut self, flow: Option<FlowId>, least: Bytes, filter: Option<&Filter>) {
+        let is_chosen = |account: &Account| {
+            flow.is_none_or(|flow| account.id == flow)
+                && filter.is_none_or(|filter| filter.takes(&account.key))
+        };
         self.accounts.retain(|account| is_chosen(account) && account.carried() >= least);
         self.accounts.sort_by_key(|account| Reverse(account.carried()));
     }
@@ -101,7 +106,7 @@ pub fn watch<G>(wanted: &Wanted<'_>, stop: &AtomicBool, begin: impl FnOnce() -> 
     if let Some(pid) = wanted.pid.filter(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
         return Err(Error::NoProcess(pid));
     }
-    let filter = Filter { port: wanted.port, ..Filter::of_netns(&netns) };
+    let filter = LiveFilter { port: wanted.port, ..LiveFilter::of_netns(&netns) };
     let mut source = Source::start(filter, wanted.without_probe).map_err(|reason| Error::Watch { reason })?;
     if let Some(path) = wanted.raw {
         let file = create_output(path, wanted.existing)?;

@@ -1,9 +1,11 @@
 //! The work files next to profiles: how many packets, bytes and ACKs there were.
 
 use slowpath_cost::Work;
+use slowpath_profile::Recorded;
+use slowpath_profile::record::Counted;
 use slowpath_profile::work::{self, WorkError, WorkRead};
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Gets a line about values that were skipped.
 pub type Say<'a> = &'a dyn Fn(&str);
@@ -17,8 +19,33 @@ pub fn work_beside(profile: &Path, say: Say<'_>) -> Option<Work> {
     read(&file, work::open_beside(&file), say).inspect_err(|error| say(&with_reasons(error))).ok()
 }
 
+/// The work done in two profiles and its name: as given in numbers, else from both work files.
+pub fn of_both(
+    given: &[f64],
+    profiles: [&Path; 2],
+    say: Say<'_>,
+) -> (Option<&'static str>, Option<[f64; 2]>) {
+    if let [before, after] = given {
+        return (Some("--work"), Some([*before, *after]));
+    }
+    let segments = |file| Some(work_beside(file, say)?.segments().filter(|segments| *segments > 0)? as f64);
+    match profiles.map(segments) {
+        [Some(before), Some(after)] => (Some("TCP segment"), Some([before, after])),
+        _ => (None, None),
+    }
+}
+
+/// Writes the work file of a profile that was recorded, and counts its samples. Reports what fails.
+pub fn conclude(recorded: &Recorded, say: Say<'_>) -> (Option<PathBuf>, Option<Counted>) {
+    let written = work::write(&recorded.out, &recorded.work).inspect_err(|error| {
+        say(&format!("{}: cannot be written: {error}", work::beside(&recorded.out).display()));
+    });
+    let counted = recorded.count().inspect_err(|error| say(&with_reasons(error)));
+    (written.ok(), counted.ok().flatten())
+}
+
 /// An error, and what caused it.
-fn with_reasons(error: &WorkError) -> String {
+fn with_reasons(error: &dyn Error) -> String {
     let (mut text, mut reason) = (error.to_string(), error.source());
     while let Some(next) = reason {
         text.push_str(&format!(": {next}"));

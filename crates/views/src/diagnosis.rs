@@ -18,11 +18,33 @@ Where a capture was made (its vantage point) decides what it shows:
 slowpath infers the place from how fast each end answers, and prints its
 confidence. --vantage overrides it.
 
+Several flows are shown as a table with a row for each service, and one flow in
+full only with --flow N, or when it is the only one. The columns:
+  flows   how many.
+  bytes   Payload without retransmissions, in the direction that carried more.
+  rate    These bytes over the time from the first packet of the service's first
+          flow to the last packet of its last.
+  lost    Time that could be recovered, of all its flows together: not limited
+          by the application, the path's capacity or the unknown.
+  limits  What limited the flows: a letter for each tenth of their time.
+  worst   The flow that lost most. If there are several files, the number of the
+          file comes first.
+--by peer counts by the host away from the capture: the server, where it is not
+known which that is.
+
+--filter selects whole flows, in the words of tcpdump: host, net, port and
+portrange, for either end; src and dst before them, for the end that opened the
+connection and for the other; ip, ip6, and, or, not, and parentheses. As in
+tcpdump, `and` and `or` bind equally, from left to right.
+
 Examples:
   slowpath diagnose transfer.pcapng
   slowpath diagnose transfer.pcapng --html report.html
   slowpath diagnose transfer.pcapng --flow 1 --json
   slowpath diagnose sender.pcapng receiver.pcapng
+  slowpath diagnose big.pcapng --summary --by port
+  slowpath diagnose big.pcapng --filter 'host 192.0.2.1 and port 443'
+  slowpath diagnose monday.pcap tuesday.pcap --summary --by file
   tcpdump -i any -s 128 -w - tcp port 443 | slowpath diagnose -
   sudo slowpath diagnose --live --for 20s
   sudo slowpath diagnose --live --port 5201";

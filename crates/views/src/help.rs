@@ -39,13 +39,15 @@ pub const CAUSES: &str =
 
 /// What `slowpath flows` shows.
 pub const FLOWS: &str = "\
-Columns: start in seconds since the first packet; unique payload bytes and their rate (goodput) in the direction that \
-carried more; the shortest RTT from the place of the capture; retransmitted segments; what limited the flow for most of \
-its time.
+Columns: start in seconds since the first packet, and as a date if the capture has one; unique payload bytes and their \
+rate (goodput) in the direction that carried more; the shortest RTT from the place of the capture; retransmitted \
+segments; what limited the flow for most of its time. `slowpath diagnose --help` describes --filter.
 
 Examples:
   slowpath flows transfer.pcapng
   slowpath flows transfer.pcapng --long --flow 1
+  slowpath flows transfer.pcapng --sort lost --filter 'net 192.0.2.0/24 and not port 22'
+  slowpath flows transfer.pcapng --csv
   slowpath flows transfer.pcapng --json";
 
 /// What `slowpath kernels` shows.

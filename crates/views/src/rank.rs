@@ -1,51 +1,49 @@
-//! Ranks flows by lost time, and groups those not shown in full.
+//! Ranks flows by lost time, and sums up those not shown in full.
 
-use crate::headline::main_finding;
-use crate::quantity::{counted, duration};
-use crate::words;
-use slowpath_analyses::Cause;
+use crate::services::{By, Listed, Member, Services};
 use slowpath_analyses::report::{FlowReport, Rank};
-use slowpath_model::statistics::lower_median;
-use slowpath_model::{Bytes, End, Endpoint, FlowId};
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::time::Duration;
+use slowpath_model::{Bytes, FlowId};
+use slowpath_runs::filter::Filter;
 
 /// Which flows to show, and how many of them in full.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Only this one.
     pub flow: Option<FlowId>,
     /// Only those that carried at least this much in their main direction.
     pub min_bytes: Bytes,
-    /// How many to show in full.
-    pub top: usize,
-}
-
-impl Default for Selection {
-    fn default() -> Self {
-        Self { flow: None, min_bytes: Bytes::ZERO, top: 10 }
-    }
+    /// Only those between these ends.
+    pub filter: Option<Filter>,
+    /// How many to show in full; `None` for one that is the only one.
+    pub top: Option<usize>,
+    /// What the flows of a service have in common.
+    pub by: By,
 }
 
 impl Selection {
     /// Whether `flow` is selected.
     pub fn takes(&self, flow: &FlowReport) -> bool {
-        self.flow.is_none_or(|id| id == flow.id) && flow.main().measures.unique_bytes >= self.min_bytes
+        self.flow.is_none_or(|id| id == flow.id)
+            && flow.main().measures.unique_bytes >= self.min_bytes
+            && self.filter.as_ref().is_none_or(|filter| filter.takes(&flow.key))
     }
 }
+
+/// How many flows are named below a summary of several.
+const SLOWEST: usize = 3;
 
 /// Flows ranked by lost time.
 #[derive(Clone, Debug, Default)]
 pub struct Ranking {
-    /// Flows shown in full, those that lost most first.
+    /// The flows of which all is known, those that lost most first.
     pub full: Vec<FlowReport>,
-    /// Groups of the other flows, those that lost most first.
-    pub groups: Vec<Group>,
+    /// The other flows, summed up.
+    pub others: Services,
     /// The number of all flows.
     pub flows: u64,
     /// The number of flows that the selection left out.
     pub left_out: u64,
+    top: Option<usize>,
 }
 
 impl Ranking {
@@ -54,97 +52,34 @@ impl Ranking {
         self.flows - self.left_out
     }
 
-    /// This ranking with at most `top` flows in full.
+    /// The flows that text shows in full, and those that it only names.
+    pub fn shown(&self) -> (&[FlowReport], &[FlowReport]) {
+        let in_full = self.top.unwrap_or(usize::from(self.taken() == 1)).min(self.full.len());
+        let (in_full, rest) = self.full.split_at(in_full);
+        (in_full, if self.top.is_none() { &rest[..SLOWEST.min(rest.len())] } else { &[] })
+    }
+
+    /// All selected flows, summed up.
+    pub fn services(&self) -> Listed {
+        let mut services = self.others.clone();
+        self.full.iter().for_each(|flow| services.add(&Member::of(flow, 0, 0)));
+        services.listed()
+    }
+
+    /// This ranking with another number of flows in full, of those that are kept.
     #[must_use]
-    pub fn narrowed(self, top: usize) -> Self {
-        let Self { mut full, groups, flows, left_out } = self;
-        let mut groups =
-            Groups(groups.into_iter().map(|group| ((group.server, group.cause), group)).collect());
-        for flow in full.drain(top.min(full.len())..) {
-            groups.add(&flow);
+    pub fn narrowed(self, top: Option<usize>) -> Self {
+        let Self { mut full, mut others, flows, left_out, .. } = self;
+        for flow in full.drain(kept(top).min(full.len())..) {
+            others.add(&Member::of(&flow, 0, 0));
         }
-        Self { full, groups: groups.sorted(), flows, left_out }
+        Self { full, others, flows, left_out, top }
     }
 }
 
-/// Flows to the same server that have the same main cause.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// The end that accepted the connections.
-    pub server: Endpoint,
-    /// Their longest cause; `None` for flows without data.
-    pub cause: Option<Cause>,
-    /// The number of flows.
-    pub flows: u64,
-    /// Data in their main directions.
-    pub bytes: Bytes,
-    /// Their lost time in total.
-    pub lost: Duration,
-    /// Three of them.
-    pub examples: Vec<FlowId>,
-    /// The verdict on its first flow, used for a group of one.
-    pub first: String,
-    lasted: Vec<Duration>,
-}
-
-impl Group {
-    /// The median of their lifetimes.
-    pub fn median_lasted(&self) -> Duration {
-        lower_median(&self.lasted).unwrap_or_default()
-    }
-
-    /// The group in a line: number, server, data and cause.
-    pub fn in_a_line(&self) -> String {
-        if self.flows == 1 {
-            return self.first.clone();
-        }
-        let cause = match self.cause {
-            Some(cause) => format!("mostly {}", cause.title()),
-            None => "without data".to_owned(),
-        };
-        let ids: Vec<_> = self.examples.iter().map(ToString::to_string).collect();
-        format!(
-            "{} to {}: {} in all, {} each (median), {cause} (flows {}{})",
-            counted(self.flows, "flow"),
-            self.server,
-            self.bytes,
-            duration(self.median_lasted()),
-            ids.join(", "),
-            if self.flows > ids.len() as u64 { ", …" } else { "" }
-        )
-    }
-}
-
-#[derive(Debug, Default)]
-struct Groups(BTreeMap<(Endpoint, Option<Cause>), Group>);
-
-impl Groups {
-    fn add(&mut self, flow: &FlowReport) {
-        let (server, cause) = (flow.key.endpoint(End::B), main_finding(flow).map(|finding| finding.cause));
-        let group = self.0.entry((server, cause)).or_insert_with(|| Group {
-            server,
-            cause,
-            flows: 0,
-            bytes: Bytes::ZERO,
-            lost: Duration::ZERO,
-            examples: Vec::new(),
-            first: words::in_a_line(flow),
-            lasted: Vec::new(),
-        });
-        group.flows += 1;
-        group.bytes += flow.main().measures.unique_bytes;
-        group.lost += flow.time_lost();
-        if group.examples.len() < 3 {
-            group.examples.push(flow.id);
-        }
-        group.lasted.push(flow.lasted());
-    }
-
-    fn sorted(self) -> Vec<Group> {
-        let mut groups: Vec<_> = self.0.into_values().collect();
-        groups.sort_by_key(|group| Reverse((group.lost, group.bytes)));
-        groups
-    }
+/// How many reports are kept.
+fn kept(top: Option<usize>) -> usize {
+    top.unwrap_or(SLOWEST)
 }
 
 /// Ranks flows as their reports arrive, and keeps only as many reports as are shown in full, since a recording can have
@@ -153,7 +88,7 @@ impl Groups {
 pub struct Ranker {
     selection: Selection,
     candidates: Vec<(Rank, Box<FlowReport>)>,
-    groups: Groups,
+    others: Services,
     flows: u64,
     left_out: u64,
 }
@@ -161,7 +96,8 @@ pub struct Ranker {
 impl Ranker {
     /// Starts a ranking.
     pub fn new(selection: Selection) -> Self {
-        Self { selection, candidates: Vec::new(), groups: Groups::default(), flows: 0, left_out: 0 }
+        let others = Services::new(selection.by);
+        Self { selection, candidates: Vec::new(), others, flows: 0, left_out: 0 }
     }
 
     /// Adds a flow.
@@ -174,15 +110,16 @@ impl Ranker {
         let rank = flow.rank();
         self.candidates.push((rank, Box::new(flow)));
         // Twice as many as wanted, so that sorting is rare.
-        if self.candidates.len() > self.selection.top.saturating_mul(2).saturating_add(64) {
+        if self.candidates.len() > kept(self.selection.top).saturating_mul(2).saturating_add(64) {
             self.reduce();
         }
     }
 
     fn reduce(&mut self) {
+        let kept = kept(self.selection.top);
         self.candidates.sort_unstable_by_key(|(rank, _)| *rank);
-        for (_, flow) in self.candidates.drain(self.selection.top.min(self.candidates.len())..) {
-            self.groups.add(&flow);
+        for (_, flow) in self.candidates.drain(kept.min(self.candidates.len())..) {
+            self.others.add(&Member::of(&flow, 0, 0));
         }
     }
 
@@ -191,9 +128,10 @@ impl Ranker {
         self.reduce();
         Ranking {
             full: self.candidates.into_iter().map(|(_, flow)| *flow).collect(),
-            groups: self.groups.sorted(),
+            others: self.others,
             flows: self.flows,
             left_out: self.left_out,
+            top: self.selection.top,
         }
     }
 }

@@ -26,6 +26,8 @@ pub struct Recording {
     pub segments: u64,
     /// The times of its first and last frame; `None` for a recording without frames.
     pub span: Option<(Instant, Instant)>,
+    /// The wall-clock time of instant 0, in nanoseconds since 1970; `None` if it has none.
+    pub epoch_ns: Option<i64>,
     /// What was not used, and how much of it.
     pub skipped: Vec<Skipped>,
     /// The steps of the clock during the recording.
@@ -104,6 +106,7 @@ impl Recording {
             frames: summary.frames,
             segments: summary.segments,
             span,
+            epoch_ns: summary.epoch_ns.filter(|epoch| *epoch >= FIRST_DATE),
             skipped: skipped(summary),
             clock_steps: Vec::new(),
             is_clock_corrected: false,
@@ -125,6 +128,7 @@ impl Recording {
             frames: summary.packets,
             segments: summary.packets,
             span: summary.span,
+            epoch_ns: None,
             skipped: Vec::new(),
             clock_steps: Vec::new(),
             is_clock_corrected: false,
@@ -144,6 +148,7 @@ impl Recording {
             frames: run.frames,
             segments: run.frames,
             span: (run.frames > 0).then(|| (Instant::START, simulation.now())),
+            epoch_ns: None,
             skipped: Vec::new(),
             clock_steps: Vec::new(),
             is_clock_corrected: false,
@@ -157,6 +162,10 @@ impl Recording {
         self.damage.is_some() || self.skipped.iter().any(|skipped| skipped.matters)
     }
 }
+
+/// The earliest date of a capture, in nanoseconds since 1970: the beginning of 1980, before TCP captures were made. Earlier
+/// times are those of a clock that began with the capture, such as a simulator's.
+const FIRST_DATE: i64 = 315_532_800_000_000_000;
 
 /// The note on segments with late timestamps, whose times were corrected.
 fn put_back((flow, end, by): &StampedLate) -> Skipped {

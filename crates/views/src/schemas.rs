@@ -10,6 +10,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
     vec![
         ("diagnosis-1", schemars::schema_for!(json::Diagnosis<'static>)),
         ("flows-1", schemars::schema_for!(json::FlowList<'static>)),
+        ("summary-1", schemars::schema_for!(json::Summary<'static>)),
         ("event-1", schemars::schema_for!(json::EventLine)),
         ("causes-1", schemars::schema_for!(json::Causes)),
         ("live-1", schemars::schema_for!(live::LiveDocument<'static>)),

@@ -2,8 +2,7 @@
 
 use super::Diagnose;
 use crate::console::{self, Console};
-use crate::diagnose::FLOWS_ON_PAGE;
-use crate::diagnose::observe::Seen;
+use crate::diagnose::observe::{Seen, on_page};
 use crate::{Outcome, recording};
 use anyhow::Context;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
@@ -57,7 +56,7 @@ fn complete(
     pictures: Pictures,
     console: &Console,
 ) -> anyhow::Result<Pictures> {
-    let shown = || ranking.full.iter().take(args.top.max(FLOWS_ON_PAGE));
+    let shown = || ranking.full.iter().take(on_page(args).unwrap_or_default());
     let all_there = shown().all(|flow| pictures.picture(flow.id, flow.sender).is_some());
     if all_there || !(file.is_file() || file.is_dir()) {
         return Ok(pictures);
@@ -80,7 +79,7 @@ fn tell(
         json::write(&json::Diagnosis::of(&diagnosis), &mut out)?;
     }
     if let Some((path, pictures)) = pictures {
-        diagnosis.ranking = diagnosis.ranking.narrowed(args.top.max(FLOWS_ON_PAGE));
+        diagnosis.ranking = diagnosis.ranking.narrowed(on_page(args));
         let draw = |flow: &FlowReport| pictures.picture(flow.id, flow.sender);
         let drawn = page::Pictures { of: &draw, dropped: pictures.dropped() };
         let mut text = Vec::new();

@@ -5,16 +5,17 @@ mod conclude;
 mod observe;
 
 use crate::Outcome;
-use crate::choice::{Choice, Place};
-use crate::console::Console;
-use crate::live::{self, Shown};
+use crate::choice::{Choice, Place, keys};
+use crate::console::{self, Console};
+use crate::live;
 use crate::output::Force;
-use crate::recording::options;
+use crate::recording::{self, options};
 use clap::{Args, ValueHint};
 use conclude::{Found, conclude};
 use observe::{observe, ranker};
-use slowpath_analyses::report::FlowReport;
-use slowpath_runs::watch;
+use slowpath_analyses::{Analysis, report::FlowReport};
+use slowpath_runs::{input, watch};
+use slowpath_views::{json, services::By, summary::Summary, terminal};
 use std::path::PathBuf;
 
 /// Arguments of `diagnose`.
@@ -22,8 +23,8 @@ use std::path::PathBuf;
 #[command(after_long_help = slowpath_views::diagnosis::HELP)]
 pub struct Diagnose {
     /// The capture (pcap or pcapng, plain, gzip or zstd; a folder from `slowpath run --record`; a file from --raw; a
-    /// scenario), or - for standard input; two files for both ends of the same transfer
-    #[arg(required_unless_present = "live", num_args = 1..=2, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// scenario), or - for standard input; two files for both ends of the same transfer; with --summary, any number
+    #[arg(required_unless_present = "live", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) live: live::Asked,
@@ -32,10 +33,18 @@ pub struct Diagnose {
     /// Where the capture was made, if slowpath should not infer it (it always infers it for two captures)
     #[arg(long, value_name = "PLACE")]
     pub(crate) vantage: Option<Place>,
-    /// How many flows to show in full; the others are shown in groups
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) top: usize,
-    /// Print JSON (schema slowpath/diagnosis/1, with --live slowpath/live/1) instead of text
+    /// How many flows to show in full below the table of several (with --live 10); with --summary, its rows
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// Print only a table of services: one screen, however many flows there are
+    #[arg(long, conflicts_with_all = ["flow", "html"])]
+    pub(crate) summary: bool,
+    /// What the flows of a row of the table have in common: service (the server's address and port), port, peer, server,
+    /// client, hosts, process (with --live) or file
+    #[arg(long, value_name = "WHAT", default_value = "service", hide_possible_values = true, value_parser = keys(By::ALL, By::name))]
+    pub(crate) by: By,
+    /// Print JSON instead of text (schema slowpath/diagnosis/1, with --live slowpath/live/1, with --summary
+    /// slowpath/summary/1)
     #[arg(long)]
     pub(crate) json: bool,
     /// Also write the verdict, the limits over time and a time–sequence plot as one HTML page
@@ -49,22 +58,22 @@ pub struct Diagnose {
 const FLOWS_ON_PAGE: usize = 50;
 
 pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
-    let shown = Shown { top: args.top, json: args.json };
     let output = args.html.as_deref().or(args.live.raw.as_deref());
     args.force.check(output, &args.files, "--html or --raw")?;
     if args.live.live {
-        return live::run(&args.live, args.force, &args.choice, shown, console);
+        return live::run(args, console);
     }
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
     {
-        let needs_packets = args.html.is_some() || args.vantage.is_some();
-        anyhow::ensure!(
-            !needs_packets,
-            "{}: has no packets: --html and --vantage do not go with it",
-            one.display()
-        );
-        return live::present(watched, &args.choice, shown);
+        let may = args.html.is_none() && args.vantage.is_none();
+        anyhow::ensure!(may, "{}: has no packets: --html and --vantage do not go with it", one.display());
+        return live::present(watched, args, console);
+    }
+    input::are_distinct(&args.files)?;
+    anyhow::ensure!(args.by != By::Process, "--by process goes with --live, or with a file from --raw");
+    if args.summary {
+        return summary(args, console);
     }
     match args.files.as_slice() {
         [one] => {
@@ -77,6 +86,18 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
             conclude(args, console, Found { seen, options, ranking, recordings, paired: None })
         }
         [first, second] => both_ends::run(args, [first, second], console),
-        _ => anyhow::bail!("give one recording, or two of the same transfer"),
+        _ => anyhow::bail!("give one recording, two of the same transfer, or --summary with any number"),
     }
+}
+
+fn summary(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
+    let mut summary = Summary::new(args.choice.selection(None, args.by));
+    for file in &args.files {
+        let options = options(args.vantage, file);
+        let (read, analysis) = recording::analyse(file, None, console, || Analysis::new(options))?;
+        summary.add(read.recording, analysis);
+    }
+    let text = |out: &mut _| terminal::summary(&summary, args.top, &console.look(), out);
+    console::print_result(args.json, || json::Summary::of(&summary), text)?;
+    Ok(recording::outcome(&summary.recordings))
 }

@@ -8,7 +8,7 @@ use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions};
-use slowpath_views::rank::{Ranker, Selection};
+use slowpath_views::rank::Ranker;
 use std::path::{Path, PathBuf};
 
 /// The result.
@@ -46,12 +46,17 @@ pub fn observe(
     Ok(Seen { file: file.to_owned(), read, not_kept: not_kept.flows, pictures })
 }
 
+/// How many flows a page shows in full.
+pub fn on_page(args: &Diagnose) -> Option<usize> {
+    Some(args.top.unwrap_or(0).max(FLOWS_ON_PAGE))
+}
+
 /// What puts the flows in order, and keeps those that are shown in full.
 pub fn ranker(args: &Diagnose) -> Ranker {
     let top = match (args.json, &args.html) {
-        (true, _) => usize::MAX,
-        (false, Some(_)) => args.top.max(FLOWS_ON_PAGE),
+        (true, _) => Some(usize::MAX),
+        (false, Some(_)) => on_page(args),
         (false, None) => args.top,
     };
-    Ranker::new(Selection { flow: args.choice.flow, min_bytes: args.choice.min_bytes, top })
+    Ranker::new(args.choice.selection(top, args.by))
 }

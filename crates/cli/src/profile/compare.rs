@@ -5,7 +5,7 @@ use crate::Outcome;
 use crate::console::{self, Console, warn};
 use clap::{Args, ValueHint};
 use slowpath_cost::compare::{categories, functions};
-use slowpath_runs::work::work_beside;
+use slowpath_runs::work::of_both;
 use slowpath_views::profile::{compare as view, head, help};
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
     }
     let [before, after] = [&args.before, &args.after].map(|file| load::open_file(file, &args.names, console));
     let (before, after) = (before?, after?);
-    let (of, work) = work(args);
+    let (of, work) = of_both(&args.work, [&args.before, &args.after], &warn);
     let (first, second) = (before.run(work.map(|work| work[0])), after.run(work.map(|work| work[1])));
     let (by_category, by_function) = (categories(&first, &second), functions(&first, &second));
     let document = view::document([&before, &after], &by_category, &by_function, of, args.top);
@@ -58,14 +58,4 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
     )?;
     let outcomes = [&before, &after].map(load::outcome);
     Ok(if outcomes == [Outcome::Whole; 2] { Outcome::Whole } else { Outcome::Partial })
-}
-
-/// The work done in each and its name: as given, else from both work files.
-fn work(args: &Compare) -> (Option<&'static str>, Option<[f64; 2]>) {
-    if let [before, after] = args.work[..] {
-        return (Some("--work"), Some([before, after]));
-    }
-    let segments = |file| Some(work_beside(file, &warn)?.segments().filter(|segments| *segments > 0)? as f64);
-    let both = segments(&args.before).zip(segments(&args.after));
-    both.map_or((None, None), |(before, after)| (Some("TCP segment"), Some([before, after])))
 }

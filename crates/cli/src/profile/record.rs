@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum, ValueHint};
 use slowpath_files::{Existing, check_output};
 use slowpath_model::units::duration_from_text;
 use slowpath_profile::record::Counted;
-use slowpath_profile::{Recorded, Recorder, Unwinding, What, work};
+use slowpath_profile::{Recorded, Recorder, Unwinding, What};
+use slowpath_runs::work::conclude;
 use slowpath_views::profile::{help, record as view};
 use std::ffi::OsString;
 use std::io::Write;
@@ -83,17 +84,7 @@ pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
     let finishing = console.working("writing the profile");
     let recorded = recording.stop()?;
     drop(finishing);
-    let work_file = match work::write(&recorded.out, &recorded.work) {
-        Ok(file) => Some(file),
-        Err(error) => {
-            warn(&format!("{}: cannot be written: {error}", work::beside(&recorded.out).display()));
-            None
-        }
-    };
-    let counted = recorded.count().unwrap_or_else(|error| {
-        warn(&format!("{:#}", anyhow::Error::from(error)));
-        None
-    });
+    let (work_file, counted) = conclude(&recorded, &warn);
     let is_early = is_early || recorded.cut_short;
     let document = view::document(&recorded, work_file.as_deref(), counted.as_ref(), is_early);
     if args.json {

@@ -28,4 +28,5 @@ Examples:
   slowpath show transfer.pcapng --flow 1 --limit 20
   slowpath show transfer.pcapng --flow 1 --from 0.5 --to 1.25
   slowpath show transfer.pcapng --label retransmission,spurious
+  slowpath show transfer.pcapng --filter 'host 192.0.2.1 and port 443'
   slowpath show transfer.pcapng --json | head -n 3";

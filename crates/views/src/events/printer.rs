@@ -4,7 +4,8 @@ use super::Lines;
 use slowpath_analyses::Label;
 use slowpath_analyses::settled::Labelled;
 use slowpath_model::{Event, FlowEnd, FlowId, FlowKey, Instant, Sink};
-use std::collections::HashMap;
+use slowpath_runs::filter::Filter;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 /// The events that are asked for.
@@ -12,6 +13,8 @@ use std::io::{self, Write};
 pub struct Wanted {
     /// Of this flow only.
     pub flow: Option<FlowId>,
+    /// Of flows between these ends only.
+    pub filter: Option<Filter>,
     /// From this time on.
     pub from: Option<Instant>,
     /// Up to this time.
@@ -34,6 +37,8 @@ pub struct Printer<W> {
     shown: u64,
     /// The flow asked for is there.
     pub met_flow: bool,
+    /// The flows that the filter selects.
+    selected: HashSet<FlowId>,
     /// The flows of which nothing was shown yet, where only labelled events are.
     keys: HashMap<FlowId, FlowKey>,
 }
@@ -43,11 +48,29 @@ impl<W: Write> Printer<W> {
     pub fn new(wanted: Wanted, out: W, end: fn(io::Result<()>) -> !) -> Self {
         let label_width = wanted.labels.iter().map(|label| label.slug().len()).max().unwrap_or(0);
         let lines = Lines { json: wanted.json, with_flow: wanted.flow.is_none(), label_width };
-        Self { wanted, lines, out, end, shown: 0, met_flow: false, keys: HashMap::new() }
+        Self {
+            wanted,
+            lines,
+            out,
+            end,
+            shown: 0,
+            met_flow: false,
+            selected: HashSet::new(),
+            keys: HashMap::new(),
+        }
     }
 
     fn takes_flow(&self, flow: FlowId) -> bool {
         self.wanted.flow.is_none_or(|id| id == flow)
+            && (self.wanted.filter.is_none() || self.selected.contains(&flow))
+    }
+
+    /// Notes whether the filter selects a flow.
+    fn select(&mut self, flow: FlowId, key: &FlowKey) {
+        if self.wanted.filter.as_ref().is_some_and(|filter| filter.takes(key)) {
+            self.selected.insert(flow);
+        }
+        self.met_flow |= self.wanted.flow == Some(flow);
     }
 
     /// Whether an event is asked for, by its flow and its time.
@@ -90,8 +113,8 @@ impl<W: Write> Printer<W> {
 
 impl<W: Write> Sink for Printer<W> {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        self.select(flow, key);
         if self.takes_flow(flow) {
-            self.met_flow = true;
             self.head(flow, key);
         }
     }
@@ -102,13 +125,15 @@ impl<W: Write> Sink for Printer<W> {
         }
     }
 
-    fn close(&mut self, _: FlowId, _: FlowEnd) {}
+    fn close(&mut self, flow: FlowId, _: FlowEnd) {
+        self.selected.remove(&flow);
+    }
 }
 
 impl<W: Write> Labelled for Printer<W> {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
+        self.select(flow, key);
         if self.takes_flow(flow) {
-            self.met_flow = true;
             self.keys.insert(flow, *key);
         }
     }

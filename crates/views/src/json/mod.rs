@@ -14,6 +14,7 @@ mod flow;
 mod measures;
 mod pairing;
 mod recording;
+mod summary;
 
 pub use catalogue::{CauseEntry, Causes};
 pub use event::EventLine;
@@ -22,6 +23,7 @@ pub use flow::{Closing, Direction, Flow, Opening, Vantage};
 pub use measures::{Labels, Measures, RoundTrips, SynOptions, Window, WindowScale};
 pub use pairing::{Clocks, Pair, Spread, Way};
 pub use recording::{Recording, Skipped};
+pub use summary::Summary;
 
 use crate::diagnosis;
 use schemars::JsonSchema;
@@ -112,7 +114,7 @@ pub struct FlowList<'a> {
     recordings: Vec<Recording>,
     /// Flows that were seen, but not kept, to save memory.
     flows_not_kept: u64,
-    /// The selected flows, in the order of their numbers. Findings have no advice here.
+    /// The selected flows, in the order of their numbers, or as sorted. Findings have no advice here.
     #[serde(serialize_with = "diagnosed")]
     #[schemars(with = "Vec<Flow>")]
     flows: Flows<'a>,

@@ -20,6 +20,8 @@ pub struct Recording {
     first_ns: Option<i64>,
     /// The latest frame's time.
     last_ns: Option<i64>,
+    /// The wall-clock time of time 0, in nanoseconds since 1970 began; `null` where the recording has none.
+    epoch_ns: Option<i64>,
     /// Where and why reading ended before the recording did.
     damage: Option<String>,
     /// What was not used, or is odd.
@@ -77,6 +79,7 @@ impl Recording {
             segments: recording.segments,
             first_ns: recording.span.map(|(first, _)| first.nanos()),
             last_ns: recording.span.map(|(_, last)| last.nanos()),
+            epoch_ns: recording.epoch_ns,
             damage: recording.damage.clone(),
             skipped: recording.skipped.iter().map(skipped).collect(),
             clock_steps: recording.clock_steps.iter().map(clock_step).collect(),

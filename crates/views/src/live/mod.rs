@@ -8,4 +8,4 @@ mod spells;
 mod text;
 
 pub use json::LiveDocument;
-pub use text::print;
+pub use text::{print, print_summary};

@@ -2,7 +2,10 @@
 
 use super::{drops, receiver, sender};
 use crate::quantity::{count, counted, duration};
+use crate::services::By;
+use crate::summary::{Summary, of_host};
 use crate::table::align;
+use crate::terminal::{self, Look};
 use crate::waits;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::{Check, Counted};
@@ -14,13 +17,28 @@ use std::time::Duration;
 /// Causes with a smaller share of the time are not shown.
 const LEAST_SHARE: f64 = 0.005;
 
-/// Prints at most `top` connections, then drops without a connection and whether everything was seen.
+/// The most connections that are shown one by one.
+const TOP: usize = 10;
+
+/// Prints a table of services if there are several connections, at most `top` of them one by one, then drops without a
+/// connection and whether everything was seen.
 ///
 /// # Errors
 /// The errors of `out`.
-pub fn print(watched: &Watched, top: usize, out: &mut impl Write) -> io::Result<()> {
+pub fn print(
+    watched: &Watched,
+    by: By,
+    top: Option<usize>,
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let top = top.unwrap_or(TOP);
     let flows = watched.accounts.len();
     writeln!(out, "This host, {}: {}", duration(watched.lasted), counted(flows as u64, "connection"))?;
+    if flows > 1 {
+        writeln!(out)?;
+        terminal::services(&of_host(watched, by).listed(), &[], terminal::ROWS, look, out)?;
+    }
     for account in watched.accounts.iter().take(top) {
         writeln!(out)?;
         flow(watched, account, out)?;
@@ -29,6 +47,27 @@ pub fn print(watched: &Watched, top: usize, out: &mut impl Write) -> io::Result<
         writeln!(out, "\n{} not shown; --top shows more.", counted((flows - top) as u64, "connection"))?;
     }
     writeln!(out)?;
+    whole(watched, out)
+}
+
+/// Prints a table of services instead of the connections, of at most `rows`.
+///
+/// # Errors
+/// The errors of `out`.
+pub fn print_summary(
+    watched: &Watched,
+    summary: &Summary,
+    rows: Option<usize>,
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    terminal::summary(summary, rows, look, out)?;
+    writeln!(out)?;
+    whole(watched, out)
+}
+
+/// Prints what concerns all connections.
+fn whole(watched: &Watched, out: &mut impl Write) -> io::Result<()> {
     drops::print("Dropped elsewhere:", &watched.drops.host, out)?;
     softirqs(watched, out)?;
     check(watched, out)

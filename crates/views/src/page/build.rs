@@ -7,6 +7,7 @@ use crate::diagnosis::Diagnosis;
 use crate::json::Advice;
 use crate::quantity::{count, counted, duration, duration_or_dash};
 use crate::recording::Recording;
+use crate::services::Rows;
 use crate::words;
 use slowpath_analyses::picture::Picture;
 use slowpath_analyses::report::{Finding, FlowReport, Spell};
@@ -37,13 +38,10 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
         });
         flows.push(flow_data(diagnosis, flow, picture.as_ref(), most_marks));
     }
-    let mut groups: Vec<_> =
-        ranking.groups.iter().take(MOST_GROUPS).map(crate::rank::Group::in_a_line).collect();
-    if ranking.groups.len() > MOST_GROUPS {
-        let rest = &ranking.groups[MOST_GROUPS..];
-        let number: u64 = rest.iter().map(|group| group.flows).sum();
-        groups.push(format!("and {} in {} more groups", counted(number, "flow"), count(rest.len() as u64)));
-    }
+    let others = ranking.others.clone().listed();
+    let Rows { own, others } = others.rows(MOST_GROUPS);
+    let mut groups: Vec<_> = own.iter().map(|(name, totals)| totals.in_a_line(&name.text(&[]))).collect();
+    groups.extend(others.map(|(number, totals)| totals.in_a_line(&format!("{number} others"))));
     let mut remarks = Vec::new();
     let mut remark = |number: u64, text: &str| {
         if number > 0 {

@@ -34,7 +34,7 @@ pub(crate) fn write(flow: &FlowReport, look: &Look, out: &mut impl io::Write) ->
     let (from, to) = (moment(flow.first), moment(flow.last));
     let between = width.saturating_sub(columns(&from) + columns(&to));
     writeln!(out, "  {}", look.faint(&format!("{from}{:between$}{to}", "")))?;
-    legend(flow, look, out)
+    legend(shares(flow), look, out)
 }
 
 /// An instant on the axis, as for `--from`, with its unit.
@@ -71,14 +71,23 @@ fn place(limit: Limit) -> usize {
     Limit::ALL.iter().position(|other| *other == limit).unwrap_or(Limit::ALL.len() - 1)
 }
 
-/// The legend, longest first: `R receive window 91 %   C congestion window 6 %`.
-fn legend(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+/// The time under each limit, as shares, longest first.
+fn shares(flow: &FlowReport) -> Vec<(Limit, f64)> {
     let mut shares = [0.0; Limit::ALL.len()];
     for spell in &flow.main().spells {
         shares[place(spell.cause.limit())] += spell.lasted().as_secs_f64() / flow.lasted().as_secs_f64();
     }
     let mut limits: Vec<_> = Limit::ALL.into_iter().zip(shares).filter(|(_, part)| *part > 0.0).collect();
     limits.sort_by(|a, b| b.1.total_cmp(&a.1));
+    limits
+}
+
+/// Writes what the letters and colours mean, with shares of the time: `R receive window 91 %   C congestion window 6 %`.
+pub(crate) fn legend(
+    limits: impl IntoIterator<Item = (Limit, f64)>,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
     let (indent, gap, mut used) = ("  ", "   ", 0);
     for (limit, part) in limits {
         let text = format!("{} {} {}", letter(limit), limit.title(), share(part));
@@ -93,7 +102,7 @@ fn legend(flow: &FlowReport, look: &Look, out: &mut impl io::Write) -> io::Resul
         write!(out, "{space}{key} {} {}", limit.title(), share(part))?;
         used += space.len() + needed;
     }
-    writeln!(out)
+    if used > 0 { writeln!(out) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -1,31 +1,45 @@
 //! The measures of each flow: a table of one line each, or all of them.
 
 use super::look::{Look, columns};
-use crate::headline::main_finding;
+use crate::flow_list::FlowRow;
 use crate::quantity::{count, duration, duration_or_dash, share};
 use crate::rank::Selection;
+use crate::wall_clock::Utc;
 use crate::words;
 use slowpath_analyses::Analysis;
-use slowpath_analyses::report::{DirectionReport, FlowReport, Measures, RttMeasures, ScaleKnown};
+use slowpath_analyses::report::{DirectionReport, FlowReport, Measures, ScaleKnown};
 use slowpath_model::Bytes;
 use std::io;
 
-/// Writes a table of one line per flow, in the order given.
+/// Writes a table of one line per flow, in the order given. `epoch_ns` is the wall-clock time of the recording's instant
+/// 0, in nanoseconds since 1970.
 ///
 /// # Errors
 ///
 /// The errors of `out`.
-pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+pub fn flows_table(
+    flows: &[FlowRow],
+    epoch_ns: Option<i64>,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
     const HEAD: [&str; 8] = ["flow", "start", "time", "bytes", "goodput", "rtt", "retr", "limited by"];
-    let rows: Vec<[String; 8]> = flows.iter().map(|flow| cells(flow)).collect();
+    let rows: Vec<[String; 8]> = flows.iter().map(cells).collect();
     let mut widths: [usize; 8] = std::array::from_fn(|column| {
         let longest = rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
         longest.max(columns(HEAD[column]))
     });
-    let ends: Vec<String> = flows.iter().map(|flow| words::ends(flow)).collect();
-    let ends_width = ends.iter().map(|ends| columns(ends)).max().unwrap_or(0);
-    // If a line is too short for both, the ends are on a line of their own below the numbers.
-    let one_line = widths.iter().sum::<usize>() + GAP * 8 + ends_width <= look.width;
+    let of_numbers = widths.iter().sum::<usize>() + GAP * 8;
+    // If a line is too short for both, the ends are on a line of their own below the numbers: with the wall-clock time
+    // if that fits.
+    let mut ends: Vec<String> = flows.iter().map(|flow| ends_of(flow, epoch_ns, "")).collect();
+    let one_line = of_numbers + ends.iter().map(|ends| columns(ends)).max().unwrap_or(0) <= look.width;
+    for (ends, flow) in ends.iter_mut().zip(flows).filter(|_| !one_line) {
+        // No heading says which zone it is.
+        let dated = ends_of(flow, epoch_ns, " UTC");
+        let fits = widths[0] + GAP + columns(&dated) <= look.width;
+        *ends = if fits { dated } else { ends_of(flow, None, "") };
+    }
     let before = |left_out: &[usize]| -> usize {
         let kept = (0..BOUND_BY).filter(|column| !left_out.contains(column));
         kept.map(|column| widths[column] + GAP).sum()
@@ -49,7 +63,9 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
             text + &bound
         }
     };
-    writeln!(out, "{}", look.strong(line(HEAD, "from → to").trim_end()))?;
+    let head_of_ends =
+        if epoch_ns.is_some() { "started (UTC)            from → to" } else { "from → to" };
+    writeln!(out, "{}", look.strong(line(HEAD, head_of_ends).trim_end()))?;
     for (row, ends) in rows.iter().zip(&ends) {
         writeln!(out, "{}", line(row.each_ref().map(String::as_str), ends).trim_end())?;
         if !one_line {
@@ -57,6 +73,15 @@ pub fn flows_table(flows: &[&FlowReport], look: &Look, out: &mut impl io::Write)
         }
     }
     Ok(())
+}
+
+/// The ends of a flow, after the wall-clock time of its first packet.
+fn ends_of(flow: &FlowRow, epoch_ns: Option<i64>, zone: &str) -> String {
+    let ends = words::ends_of(&flow.key, flow.sender);
+    match epoch_ns {
+        Some(epoch) => format!("{}{zone}  {ends}", Utc::of(epoch, flow.first).text()),
+        None => ends,
+    }
 }
 
 /// The index of the column with the flow's limit, the last one.
@@ -76,28 +101,20 @@ fn shortened(text: &str, width: usize) -> String {
     }
 }
 
-fn cells(flow: &FlowReport) -> [String; 8] {
-    let measures = &flow.main().measures;
-    let again = measures.labels.retransmission + measures.labels.spurious;
+fn cells(flow: &FlowRow) -> [String; 8] {
     [
         flow.id.to_string(),
         format!("{:.3}", flow.first.seconds()),
-        duration(flow.lasted()),
-        measures.unique_bytes.to_string(),
-        or_dash(measures.goodput),
-        duration_or_dash(best_rtt(flow).min),
-        count(again),
-        match main_finding(flow) {
-            Some(finding) => format!("{} {}", share(finding.share), finding.cause.limit()),
+        duration(flow.lasted),
+        flow.bytes.to_string(),
+        or_dash(flow.goodput),
+        duration_or_dash(flow.rtt),
+        count(flow.retransmitted),
+        match flow.limited_by {
+            Some((cause, part)) => format!("{} {}", share(part), cause.limit()),
             None => "-".to_owned(),
         },
     ]
-}
-
-/// The RTTs of the main direction that are closest to the path's: by ACK if there are any.
-fn best_rtt(flow: &FlowReport) -> RttMeasures {
-    let measures = &flow.main().measures;
-    if measures.rtt_by_ack.count > 0 { measures.rtt_by_ack } else { measures.rtt_by_timestamp }
 }
 
 fn or_dash<T: ToString>(value: Option<T>) -> String {

@@ -30,25 +30,33 @@ pub(crate) fn write(diagnosis: &Diagnosis<'_>, look: &Look, out: &mut impl io::W
         );
         look.paragraph(out, "", &text)?;
     }
-    let flows = diagnosis.ranking.flows;
+    flows(diagnosis.ranking.flows, &diagnosis.recordings, diagnosis.flows_not_kept, look, out)
+}
+
+/// Writes how many flows there are.
+pub(crate) fn flows(
+    flows: u64,
+    recordings: &[Recording],
+    not_kept: u64,
+    look: &Look,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
     if flows == 0 {
-        let fullest = diagnosis.recordings.iter().max_by_key(|recording| recording.frames);
+        let fullest = recordings.iter().max_by_key(|recording| recording.frames);
         let reason = words::sentence(fullest.map_or("there are no packets", words::without_tcp));
         look.paragraph(out, "", &format!("{reason} Was the right interface recorded?"))?;
     } else {
         look.paragraph(out, "", &format!("{}, slowest first.", counted(flows, "TCP flow")))?;
     }
-    if diagnosis.flows_not_kept > 0 {
-        let text = format!(
-            "{} more were seen and not kept, to save memory.",
-            counted(diagnosis.flows_not_kept, "flow")
-        );
+    if not_kept > 0 {
+        let text = format!("{} more were seen and not kept, to save memory.", counted(not_kept, "flow"));
         look.styled_paragraph(out, "", &text, WARNING)?;
     }
     Ok(())
 }
 
-fn one(recording: &Recording, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
+/// Writes a recording's name, what it is, and what is wrong with it.
+pub(crate) fn one(recording: &Recording, look: &Look, out: &mut impl io::Write) -> io::Result<()> {
     let name = shown::line(words::recording_name(recording));
     let facts = words::recording_facts(recording);
     if name.chars().count() + 2 + facts.chars().count() <= look.width {

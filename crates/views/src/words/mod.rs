@@ -14,15 +14,20 @@ use crate::headline::{longest_finding, main_finding, time_outside};
 use crate::quantity::{count, counted, duration, share};
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
-use slowpath_model::{Bytes, End, FlowEnd, Rate, Vantage};
+use slowpath_model::{Bytes, End, FlowEnd, FlowKey, Rate, Vantage};
 
 /// A second cause with a smaller share of the time is not mentioned.
 const WORTH_A_SENTENCE: f64 = 0.1;
 
 /// Source and destination, the end that sent more first: `192.0.2.1:40000 → 198.51.100.7:443`.
 pub fn ends(flow: &FlowReport) -> String {
-    let (from, to) = (flow.key.endpoint(flow.sender), flow.key.endpoint(!flow.sender));
-    let again = match flow.key.occurrence {
+    ends_of(&flow.key, flow.sender)
+}
+
+/// Source and destination of a flow in which `sender` sent more.
+pub fn ends_of(key: &FlowKey, sender: End) -> String {
+    let (from, to) = (key.endpoint(sender), key.endpoint(!sender));
+    let again = match key.occurrence {
         0 => String::new(),
         n => format!(" (connection {} of these ports)", n + 1),
     };

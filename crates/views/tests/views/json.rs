@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[test]
 fn diagnosis_document() {
     let flows = [sample::refused(), sample::lossy_download(), sample::small_window()];
-    let diagnosis = sample::diagnosis(&flows, Selection::default());
+    let diagnosis = sample::diagnosis(&flows, Selection { top: Some(10), ..Selection::default() });
     let document = json::Diagnosis::of(&diagnosis);
     insta::assert_snapshot!(serde_json::to_string_pretty(&document).expect("plain data"));
 }

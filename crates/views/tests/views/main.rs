@@ -4,4 +4,5 @@ mod json;
 mod layers;
 mod page;
 mod sample;
+mod services;
 mod terminal;

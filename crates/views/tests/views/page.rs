@@ -44,7 +44,7 @@ fn written(flows: &[FlowReport], segments: i64, top: usize) -> (page::PageSize, 
     let draw = |flow: &FlowReport| (flow.id != FlowId(2)).then(|| picture(segments));
     let pictures = Pictures { of: &draw, dropped: 1 };
     let mut out = Vec::new();
-    let selection = Selection { top, ..Selection::default() };
+    let selection = Selection { top: Some(top), ..Selection::default() };
     let size = page::write(&sample::diagnosis(flows, selection), &pictures, &mut out).expect("it fits");
     (size, String::from_utf8(out).expect("text"))
 }
@@ -52,7 +52,7 @@ fn written(flows: &[FlowReport], segments: i64, top: usize) -> (page::PageSize, 
 #[test]
 fn page_data() {
     let flows = [sample::refused(), sample::lossy_download(), sample::small_window()];
-    let diagnosis = sample::diagnosis(&flows, Selection { top: 2, ..Selection::default() });
+    let diagnosis = sample::diagnosis(&flows, Selection { top: Some(2), ..Selection::default() });
     let draw = |flow: &FlowReport| (flow.id == FlowId(1)).then(|| picture(9));
     let pictures = Pictures { of: &draw, dropped: 0 };
     let data = page::page(&diagnosis, &pictures, 1000);

@@ -299,6 +299,7 @@ pub fn recording() -> Recording {
         frames: 56_220,
         segments: 56_203,
         span: Some((at(0), at(12_300))),
+        epoch_ns: Some(1_795_923_145_000_000_000),
         skipped: vec![
             Skipped { count: 16, unit: "frame", what: "IP, but not TCP".to_owned(), matters: false },
             Skipped {

@@ -3,8 +3,10 @@
 use crate::sample;
 use slowpath_analyses::Cause;
 use slowpath_model::{Bytes, FlowId};
+use slowpath_views::flow_list::FlowRow;
 use slowpath_views::headline;
 use slowpath_views::rank::Selection;
+use slowpath_views::services::{By, Member, Services};
 use slowpath_views::terminal::{self, Look};
 use slowpath_views::words;
 
@@ -17,7 +19,7 @@ fn text(selection: Selection, look: &Look) -> String {
 
 #[test]
 fn diagnosis_in_80_columns() {
-    let text = text(Selection { top: 2, ..Selection::default() }, &Look::default());
+    let text = text(Selection { top: Some(2), ..Selection::default() }, &Look::default());
     assert!(
         text.lines().filter(|line| !line.contains("sysctl")).all(|line| line.chars().count() <= 80),
         "{text}"
@@ -28,13 +30,30 @@ fn diagnosis_in_80_columns() {
 
 #[test]
 fn diagnosis_in_a_narrow_terminal() {
-    insta::assert_snapshot!(text(Selection { top: 1, ..Selection::default() }, &Look::new(false, 50)));
+    insta::assert_snapshot!(text(Selection { top: Some(1), ..Selection::default() }, &Look::new(false, 50)));
 }
 
 #[test]
 fn diagnosis_in_colour() {
     let selection = Selection { flow: Some(FlowId(1)), ..Selection::default() };
     insta::assert_snapshot!(text(selection, &Look::new(true, 100)).replace('\x1b', "␛"));
+}
+
+/// With many flows, each of the columns is there in 80 columns and in colour, and names have lines of their own where there
+/// is no room.
+#[test]
+fn services_as_a_table() {
+    let flows = sample::flows();
+    for width in [50, 80, 120, 160] {
+        let mut services = Services::new(By::Service);
+        flows.iter().for_each(|flow| services.add(&Member::of(flow, 0, 0)));
+        let mut out = Vec::new();
+        terminal::services(&services.listed(), &[], 2, &Look::new(width == 120, width), &mut out)
+            .expect("memory takes all");
+        let text = String::from_utf8(out).expect("text");
+        assert!(width == 120 || text.lines().all(|line| line.chars().count() <= width), "{text}");
+        insta::assert_snapshot!(format!("services_{width}"), text.replace('\x1b', "␛"));
+    }
 }
 
 #[test]
@@ -51,21 +70,27 @@ fn headline_covers_the_time_of_the_transfer() {
 
 #[test]
 fn small_flows_can_be_left_out() {
-    let selection = Selection { min_bytes: Bytes::kib(100), top: 0, ..Selection::default() };
+    let selection = Selection { min_bytes: Bytes::kib(100), top: Some(0), ..Selection::default() };
     insta::assert_snapshot!(text(selection, &Look::default()));
 }
 
 #[test]
 fn flows_as_a_table_and_in_full() {
     let flows = sample::flows();
-    let all: Vec<_> = flows.iter().take(4).collect();
+    let rows: Vec<_> = flows.iter().take(4).map(FlowRow::of).collect();
     for width in [50, 80, 140] {
         let mut out = Vec::new();
-        terminal::flows_table(&all, &Look::new(false, width), &mut out).expect("memory takes all");
+        terminal::flows_table(&rows, None, &Look::new(false, width), &mut out).expect("memory takes all");
         insta::assert_snapshot!(format!("flows_{width}"), String::from_utf8(out).expect("text"));
     }
+    for width in [50, 80, 180] {
+        let mut out = Vec::new();
+        let epoch = Some(1_795_923_145_123_000_000);
+        terminal::flows_table(&rows, epoch, &Look::new(false, width), &mut out).expect("memory takes all");
+        insta::assert_snapshot!(format!("flows_with_date_{width}"), String::from_utf8(out).expect("text"));
+    }
     let mut out = Vec::new();
-    terminal::flow_long(all[2], &Look::default(), &mut out).expect("memory takes all");
+    terminal::flow_long(&flows[2], &Look::default(), &mut out).expect("memory takes all");
     insta::assert_snapshot!("flows_long", String::from_utf8(out).expect("text"));
 }
 
