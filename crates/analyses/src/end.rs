@@ -594,7 +594,7 @@ impl EndState {
         self.labels.spurious += moved;
         if let Some(track) = &mut self.track {
             track.on_spurious(count, self.outstanding.found_spurious());
-            self.stalls.last_was_spurious();
+            self.stalls.were_spurious(self.outstanding.found_spurious());
         }
     }
 

@@ -6,6 +6,7 @@
 
 use crate::label::Label;
 use crate::limits::stretch::Hold;
+use crate::outstanding::SpuriousRetransmission;
 use crate::report::{Stall, StallCause};
 use crate::rtt::LinuxRto;
 use slowpath_model::{Instant, Segment};
@@ -88,13 +89,13 @@ impl Stalls {
         }
     }
 
-    /// The retransmission that ended the last stall was spurious: the data had arrived.
-    pub fn last_was_spurious(&mut self) {
-        let last = self.kept.as_mut().and_then(|kept| kept.iter_mut().max_by_key(|stall| stall.from));
-        if let Some(stall) = last
-            && is_for_loss(stall.cause)
-        {
-            stall.cause = StallCause::AckDelayOrLoss;
+    /// These retransmissions were spurious: the data had arrived before the stalls that they ended.
+    pub fn were_spurious(&mut self, found: &[SpuriousRetransmission]) {
+        let Some(kept) = &mut self.kept else { return };
+        for stall in kept.iter_mut().filter(|stall| is_for_loss(stall.cause)) {
+            if found.iter().any(|found| found.at == stall.from + stall.lasted) {
+                stall.cause = StallCause::AckDelayOrLoss;
+            }
         }
     }
 
