@@ -27,10 +27,8 @@ fuzz_target!(|data: &str| {
                     };
                     assert!(["sysctl", "ip", "ethtool", "tc"].contains(&&**program), "{words:?}");
                     assert!(words.iter().all(|word| !word.is_empty() && !is_option(word)), "{words:?}");
-                    assert!(
-                        words.iter().all(|word| !word.contains(['\0', '\n', ';', '$', '`'])),
-                        "{words:?}"
-                    );
+                    // No shell reads them: the kernel allows interfaces with names such as `eth0;`.
+                    assert!(words.iter().all(|word| !word.contains(['\0', '\n'])), "{words:?}");
                 }
             }
         }

@@ -100,6 +100,13 @@ fn each_kind_has_its_line_and_its_undo() {
             "echo 0 > /sys/class/net/eth0/queues/rx-0/rps_cpus",
         ),
         (
+            "link eth0; gso_max",
+            "gso_max_size 65536 gso_max_segs 2",
+            "gso_max_size 65536 gso_max_segs 65535",
+            "ip link set 'eth0;' gso_max_size 65536 gso_max_segs 65535",
+            "ip link set 'eth0;' gso_max_size 65536 gso_max_segs 2",
+        ),
+        (
             "rfs a'b rx-12",
             "0",
             "4096",
