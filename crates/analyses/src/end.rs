@@ -271,7 +271,7 @@ impl EndState {
         self.holes += u64::from(placed.left_hole);
         *self.labels.of(placed.label) += 1;
         if placed.shows_spurious {
-            self.found_spurious(1);
+            self.note_spurious();
         }
         let judged = Judged { label: Some(placed.label), spurious: u32::from(placed.shows_spurious) };
         if placed.label == Label::Duplicate {
@@ -522,7 +522,7 @@ impl EndState {
             self.unseen_gaps += 1;
         }
         if acked.spurious > 0 {
-            self.found_spurious(acked.spurious);
+            self.note_spurious();
         }
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(at);
@@ -588,13 +588,14 @@ impl EndState {
     }
 
     /// Retransmissions of this end turned out to be spurious.
-    fn found_spurious(&mut self, count: u32) {
-        let moved = u64::from(count).min(self.labels.retransmission);
+    fn note_spurious(&mut self) {
+        let found = self.outstanding.found_spurious();
+        let moved = (found.len() as u64).min(self.labels.retransmission);
         self.labels.retransmission -= moved;
         self.labels.spurious += moved;
         if let Some(track) = &mut self.track {
-            track.on_spurious(count, self.outstanding.found_spurious());
-            self.stalls.were_spurious(self.outstanding.found_spurious());
+            track.on_spurious(found);
+            self.stalls.were_spurious(found);
         }
     }
 

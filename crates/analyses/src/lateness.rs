@@ -21,10 +21,16 @@ pub const fn unplaced(tsval: u32, at: Instant) -> u32 {
     ((at.nanos() / 1000) as u32).wrapping_sub(tsval.wrapping_mul(TICK_US))
 }
 
+/// Whether `one` of two timestamps, or of two other values that wrap, is before the `other` (RFC 7323, section 5.2).
+#[inline]
+pub const fn is_before(one: u32, other: u32) -> bool {
+    (one.wrapping_sub(other) as i32) < 0
+}
+
 /// The earlier of two.
 #[inline]
 pub const fn earlier(one: u32, other: u32) -> u32 {
-    if (one.wrapping_sub(other) as i32) < 0 { one } else { other }
+    if is_before(one, other) { one } else { other }
 }
 
 /// How late packets were on average, from a zero that is not known.

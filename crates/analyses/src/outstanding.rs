@@ -4,6 +4,7 @@
 //! later (DSACK, RFC 2883; the timestamp of an ACK, RFC 3522).
 
 use crate::label::Label;
+use crate::lateness::is_before;
 use crate::limits::thresholds;
 use crate::loss_pattern::{Beyond, Delivered, LossPattern};
 use crate::order::SendOrder;
@@ -444,9 +445,11 @@ impl Outstanding {
             return result;
         }
         let blocks = segment.sack.as_slice();
-        if ack > self.una {
-            self.advance(at, ack, segment, soonest, &mut result);
-        } else if ack == self.una
+        let una = self.una;
+        if ack > una {
+            self.advance(at, ack, segment, &mut result);
+            result.spurious += self.judge_by_time(at, [una, ack], segment, soonest);
+        } else if ack == una
             && blocks.is_empty()
             && !segment.options_cut
             && self.has_sacked()
@@ -465,14 +468,7 @@ impl Outstanding {
         result
     }
 
-    fn advance(
-        &mut self,
-        at: Instant,
-        ack: StreamOffset,
-        segment: &Segment,
-        soonest: Option<i64>,
-        result: &mut Acked,
-    ) {
+    fn advance(&mut self, at: Instant, ack: StreamOffset, segment: &Segment, result: &mut Acked) {
         if self.probed && ack == self.nxt + 1 {
             result.probed = true;
             self.nxt = ack;
@@ -485,7 +481,6 @@ impl Outstanding {
         }
         if !self.retransmissions.is_empty() {
             result.spurious += self.judge_by_timestamp(ack, segment);
-            result.spurious += self.judge_by_time(at, self.una, ack, segment, soonest);
         }
         // RFC 7323, section 4.1: an echoed timestamp tells which transmission was acknowledged.
         let echoed = segment.timestamps.zip(self.records.front()).filter(|(stamps, front)| {
@@ -522,7 +517,7 @@ impl Outstanding {
     #[cold]
     fn is_first_with_tsval(&self, record: &Record) -> bool {
         let Record { at, tsval, .. } = *record;
-        let is_later = |other: &u32| (other.wrapping_sub(tsval) as i32) >= 0;
+        let is_later = |other: &u32| !is_before(*other, tsval);
         let again = self.retransmissions.iter().rev().map(|last| (last.at, last.tsval));
         let new = self.records.iter().rev().map(|last| (last.at, last.tsval));
         let mut earlier = again
@@ -659,7 +654,7 @@ impl Outstanding {
                     result.round_trip = self.since_sacked(at, end);
                 }
                 if sacked > 0 {
-                    result.spurious += self.judge_by_time(at, start, end, segment, soonest);
+                    result.spurious += self.judge_by_time(at, [start, end], segment, soonest);
                 }
                 result.sacked += sacked;
             }

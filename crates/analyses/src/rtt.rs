@@ -1,5 +1,6 @@
 //! RTTs, and the retransmission timeout that Linux computes from them.
 
+use crate::lateness::is_before;
 use crate::options::VantageOverride;
 use crate::report::RttMeasures;
 use slowpath_model::{Instant, StreamOffset};
@@ -146,7 +147,7 @@ impl EchoWatch {
     /// The other end sent timestamp `val`, in a segment that obliges this end to answer.
     pub fn on_timestamp_sent(&mut self, val: u32, at: Instant) {
         // A value seen before could be echoed for its first appearance.
-        if self.newest.is_none_or(|newest| (val.wrapping_sub(newest) as i32) > 0) {
+        if self.newest.is_none_or(|newest| is_before(newest, val)) {
             self.newest = Some(val);
             if self.waiting.is_none() {
                 self.waiting = Some((val, at));
@@ -156,7 +157,7 @@ impl EchoWatch {
 
     /// Whether `val` is older than another timestamp that the other end sent before.
     pub fn is_stale(&self, val: u32) -> bool {
-        self.newest.is_some_and(|newest| (val.wrapping_sub(newest) as i32) < 0)
+        self.newest.is_some_and(|newest| is_before(val, newest))
     }
 
     /// This end echoed `ecr`: nanoseconds since that timestamp passed, if it was the one watched.

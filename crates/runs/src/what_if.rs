@@ -4,10 +4,10 @@ use crate::parallel;
 use slowpath_analyses::Analysis;
 use slowpath_analyses::report::FlowReport;
 use slowpath_model::{FlowId, FlowKey};
-use slowpath_whatif::predict::{Job, Trial, jobs, pairs, predictions, singles};
+use slowpath_whatif::predict::{Job, Trial, best_first, jobs, pairs, predictions, singles};
 use slowpath_whatif::reproduce::{together, with_control};
+use slowpath_whatif::seen::largest;
 use slowpath_whatif::{Control, Predicted, Refusal, Remedy, Reproduced, Seen, Traces, fit};
-use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A flow with at least this part of the transfer's data, at the same time, shares its path.
@@ -58,7 +58,7 @@ pub fn answer(
     let amount = |report: &FlowReport| report.main().measures.unique_bytes;
     let report = match flow {
         Some(flow) => reports.iter().find(|report| report.id == flow)?,
-        None => reports.iter().max_by_key(|report| (amount(report), Reverse(report.id)))?,
+        None => largest(&reports)?,
     };
     let others = reports.iter().filter(|other| other.id != report.id);
     let others = others.filter(|other| other.first < report.last && report.first < other.last);
@@ -108,6 +108,6 @@ pub fn predict(
     let unchanged = run(&[Trial::new()])?.pop();
     let mut tried = run(&one)?;
     tried.extend(run(&pairs(&tried))?);
-    tried.sort_by_key(|predicted| (Reverse(predicted.rates[1]), predicted.remedies.len()));
+    best_first(&mut tried);
     Ok(Predictions { found, unchanged, tried })
 }

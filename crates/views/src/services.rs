@@ -352,13 +352,16 @@ impl Services {
     }
 
     /// The services, those that lost most time first.
-    pub fn listed(self) -> Listed {
+    pub fn listed(&self) -> Listed {
         let Self { by, all, sums, beyond, near } = self;
-        let sums = if by == By::Peer { by_peer(sums, &near) } else { sums };
-        let mut services: Vec<_> = sums.into_iter().collect();
+        let mut services: Vec<_> = if *by == By::Peer {
+            by_peer(sums, near).into_iter().collect()
+        } else {
+            sums.iter().map(|(name, sum)| (name.clone(), sum.clone())).collect()
+        };
         // Services that lost and carried the same stay in the order of their names.
         services.sort_by_key(|(_, sum)| Reverse((sum.lost, sum.bytes)));
-        Listed { by, services, beyond, all }
+        Listed { by: *by, services, beyond: beyond.clone(), all: all.clone() }
     }
 }
 
@@ -374,17 +377,17 @@ fn add(so_far: &mut Option<Totals>, sum: &Totals, is_flow: bool) {
 }
 
 /// Clients and servers, by the one that is away from the capture; the server if it is not known which.
-fn by_peer(sums: BTreeMap<Name, Totals>, near: &BTreeSet<IpAddr>) -> BTreeMap<Name, Totals> {
+fn by_peer(sums: &BTreeMap<Name, Totals>, near: &BTreeSet<IpAddr>) -> BTreeMap<Name, Totals> {
     let mut peers = BTreeMap::new();
     for (name, sum) in sums {
         let name = match name {
-            Name::Hosts(client, server) if near.contains(&server) && !near.contains(&client) => {
-                Name::Host(client)
+            Name::Hosts(client, server) if near.contains(server) && !near.contains(client) => {
+                Name::Host(*client)
             }
-            Name::Hosts(_, server) => Name::Host(server),
-            other => other,
+            Name::Hosts(_, server) => Name::Host(*server),
+            other => other.clone(),
         };
-        put(&mut peers, name, sum, false);
+        put(&mut peers, name, sum.clone(), false);
     }
     peers
 }

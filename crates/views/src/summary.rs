@@ -71,7 +71,7 @@ impl Summary {
 
     /// The services, those that lost most time first.
     pub fn listed(&self) -> Listed {
-        self.services.clone().listed()
+        self.services.listed()
     }
 
     /// The names of the files, without their folders if these names differ.

@@ -16,7 +16,7 @@ const APART_RTTS: f64 = 1.5;
 const FULL_LESS_PART: u32 = 10;
 const FULL_LESS_PACKETS: u32 = 3;
 
-/// A queue has at least this many packets in it when its delay is told from jitter.
+/// With fewer packets in a queue, its delay cannot be distinguished from jitter.
 const LEAST_QUEUE_PACKETS: u32 = 2;
 
 /// The share of the times of loss that one process has to have to be the only one.
@@ -85,9 +85,13 @@ fn full_times(all: &[Time], longest: Duration, rate: Rate, packet: Bytes) -> Vec
 pub fn by_chance(seen: &Seen, rate: Rate, packet: Bytes, base: Duration) -> Vec<Loss> {
     let longest = longest_delay(seen, rate, packet, base);
     let times = times(&seen.losses, base);
-    let full = full_times(&times, longest, rate, packet);
+    other_than(&full_times(&times, longest, rate, packet), &times, &seen.losses)
+}
+
+/// The losses of the times that are not `full`.
+fn other_than(full: &[&Time], times: &[Time], losses: &[Loss]) -> Vec<Loss> {
     let chance = times.iter().filter(|time| !full.contains(time));
-    chance.flat_map(|time| seen.losses[time.first..time.first + time.count].to_vec()).collect()
+    chance.flat_map(|time| losses[time.first..time.first + time.count].to_vec()).collect()
 }
 
 /// The loss process, and what the queue holds.
@@ -132,7 +136,7 @@ pub(crate) fn fit(
     if part >= NEARLY_ALL {
         return Ok((LossProcess::None, queue.unwrap_or(never_full)));
     }
-    let chance = by_chance(seen, rate, packet, base);
+    let chance = other_than(&full, &times, &seen.losses);
     let lost = chance.len() as u64;
     refuse_bursts(&chance, lost, seen.segments)?;
     let ppm = |lost: f64| (lost / seen.segments.max(1) as f64 * 1e6).clamp(0.0, 1e6);

@@ -184,6 +184,11 @@ pub fn predictions(
             runs: own.len(),
         });
     }
-    all.sort_by_key(|predicted| (Reverse(predicted.rates[1]), predicted.remedies.len()));
+    best_first(&mut all);
     all
+}
+
+/// Sorts by the middle rate; of the same, fewer remedies come first.
+pub fn best_first(predictions: &mut [Predicted]) {
+    predictions.sort_by_key(|predicted| (Reverse(predicted.rates[1]), predicted.remedies.len()));
 }

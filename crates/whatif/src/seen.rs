@@ -1,9 +1,10 @@
 //! One transfer in numbers: the captured one, and each simulated one, from the analyses' report and the trace.
 
-use crate::trace::{Loss, Pace, Trace};
-use slowpath_analyses::report::{FlowReport, ScaleKnown, SynOptions};
-use slowpath_analyses::{Cause, Limit};
+use crate::trace::{Loss, Pace, Trace, Traces};
+use slowpath_analyses::report::{FlowReport, SynOptions};
+use slowpath_analyses::{Analysis, Cause, Limit};
 use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
+use std::cmp::Reverse;
 use std::time::Duration;
 
 /// A transfer as a tap next to its sender saw it.
@@ -23,16 +24,12 @@ pub struct Seen {
     pub longest_rtt: Option<Duration>,
     /// Retransmitted segments of all with data, spurious ones included: 0 to 1.
     pub retransmitted: f64,
-    /// Of these, spurious ones, by number.
-    pub spurious: u64,
     /// Segments with data, a super-packet counted as what it holds.
     pub segments: u64,
     /// The share of the time that each cause took, largest first.
     pub causes: Vec<(Cause, f64)>,
     /// The largest window that the receiver advertised once data had come, and the first, scaled.
     pub window: Option<(Bytes, Bytes)>,
-    /// Segments that used up the window.
-    pub window_full: u64,
     /// The most data outstanding.
     pub flight: Bytes,
     /// Data outstanding on average: the rate times the mean RTT (Little).
@@ -57,16 +54,12 @@ pub struct Seen {
     pub sender_options: Option<SynOptions>,
     /// Options of the receiver's SYN.
     pub receiver_options: Option<SynOptions>,
-    /// How the receiver's window is scaled.
-    pub scale: ScaleKnown,
     /// Segments longer than the MSS.
     pub super_packets: u64,
     /// Where it was seen from.
     pub vantage: Vantage,
     /// The end that sent.
     pub sender: End,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
     /// Payload that the receiver sent.
     pub answered: Bytes,
     /// SYNs that were lost.
@@ -103,11 +96,9 @@ impl Seen {
             longest_rtt: trace.rtts.map(|(_, longest)| longest),
             retransmitted: (measures.labels.retransmission + measures.labels.spurious) as f64
                 / measures.data_segments().max(1) as f64,
-            spurious: measures.labels.spurious,
             segments: measures.data_segments(),
             causes: causes(report, first, last),
             window: trace.windows.map(|(first, largest)| (scaled(largest), scaled(first))),
-            window_full: measures.window_full,
             flight: measures.flight_max,
             mean_flight: rate.amount_in(measures.rtt_by_ack.mean.unwrap_or_default()),
             first_flight: Bytes::new(trace.first_flight),
@@ -120,17 +111,23 @@ impl Seen {
             sacked: answers.sack_blocks.saturating_sub(answers.dsack_blocks),
             sender_options: measures.options,
             receiver_options: answers.options,
-            scale: answers.window_scale,
             super_packets: measures.super_packets,
             vantage: report.vantage.vantage,
             sender: report.sender,
-            timeouts: measures.timeouts,
             answered: answers.unique_bytes,
             lost_syns: report.opening.lost_syns() + report.opening.retransmitted,
             unseen: measures.unseen_bytes,
             marked: marks.into_iter().sum(),
             from_start: report.opening.established.is_some(),
         })
+    }
+
+    /// The numbers of the flow with the most data; `None` if none has a rate.
+    pub fn of_largest(analysis: Analysis<Traces>) -> Option<Self> {
+        let mut reports = Vec::new();
+        let (_, mut traces) = analysis.finish_each(|report| reports.push(report));
+        let report = largest(&reports)?;
+        Self::of(report, &traces.take(report.id, report.sender)?)
     }
 
     /// The share of the time under a limit, 0 to 1.
@@ -150,6 +147,11 @@ impl Seen {
         let (cause, _) = self.causes.iter().find(|(cause, _)| cause.limit() == limit)?;
         Some((limit, *cause, share))
     }
+}
+
+/// The flow with the most data; of several, the first.
+pub fn largest(reports: &[FlowReport]) -> Option<&FlowReport> {
+    reports.iter().max_by_key(|report| (report.main().measures.unique_bytes, Reverse(report.id)))
 }
 
 /// The share of each cause in the time from the first data to the last: behind it, only its ACK is awaited.

@@ -22,9 +22,5 @@ pub fn simulate(scenario: &Scenario, stop: &AtomicBool) -> Option<Seen> {
             return None;
         }
     }
-    let mut reports = Vec::new();
-    let (_, mut traces) = tap.finish().finish_each(|report| reports.push(report));
-    let report = reports.into_iter().next()?;
-    let trace = traces.take(report.id, report.sender)?;
-    Seen::of(&report, &trace)
+    Seen::of_largest(tap.finish())
 }

@@ -133,10 +133,5 @@ fn once(experiment: &Experiment) -> Result<f64> {
     let options = AnalysisOptions { vantage: Some(VantageOverride::Sender), ..AnalysisOptions::default() };
     let mut analysis = Analysis::with_labels(options, Traces::new(None));
     Capture::open(folder.join(recording_file(Host::Sender, Format::Pcap)))?.run(&mut analysis)?;
-    let mut reports = Vec::new();
-    let (_, mut traces) = analysis.finish_each(|report| reports.push(report));
-    let report =
-        reports.iter().max_by_key(|report| report.main().measures.unique_bytes).context("no flow")?;
-    let trace = traces.take(report.id, report.sender).context("no trace")?;
-    Ok(Seen::of(report, &trace).context("no data")?.rate.get() as f64)
+    Ok(Seen::of_largest(analysis).context("no data")?.rate.get() as f64)
 }

@@ -1,6 +1,7 @@
 //! The clock of one end of a flow, as its segments show it.
 
 use super::{MS, SMALLEST};
+use crate::lateness::is_before;
 use crate::rtt::TimestampClock;
 use slowpath_model::FlowId;
 
@@ -167,7 +168,7 @@ impl SenderClock {
     #[inline]
     pub fn note(&mut self, sample: &Sample) {
         let is_older = |last: &Sample| match (last.val, sample.val) {
-            (Some(last), Some(val)) => (val.wrapping_sub(last) as i32) < 0,
+            (Some(last), Some(val)) => is_before(val, last),
             _ => false,
         };
         if self.last.as_ref().is_some_and(is_older) {

@@ -2,6 +2,7 @@
 
 use super::sender_clock::{Range, Sample, SenderClock};
 use super::{MS, Odd, SMALLEST};
+use crate::lateness::is_before;
 use slowpath_model::FlowId;
 
 /// What is known so far.
@@ -169,9 +170,8 @@ impl Suspicion {
 
 impl Witness {
     fn new(flow: FlowId, end: usize, first: &Sample, before: &Sample) -> Self {
-        let is_newer = |one: u32, two: u32| (one.wrapping_sub(two) as i32) > 0;
         let newest = match (first.val, before.val) {
-            (Some(first), Some(before)) if is_newer(before, first) => Some(before),
+            (Some(first), Some(before)) if is_before(first, before) => Some(before),
             (first, _) => first,
         };
         Self {

@@ -270,7 +270,7 @@ impl Blocks {
         };
         let Block { from, unprompted, others, written, bytes, .. } = self.current;
         let rate = bytes as f64 * 8e9 / at.nanos_since(from).max(1) as f64;
-        if rate * 2.0 < self.one.rate {
+        if rate < thresholds::BLOCK_PAUSED * self.one.rate {
             // Nothing was sent for a while, in which no clock is seen.
             (self.one, self.sizes) = Default::default();
             return;

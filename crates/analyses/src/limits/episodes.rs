@@ -43,9 +43,7 @@ pub struct Episode {
     pub retransmitted: u32,
     /// How many of them were spurious.
     pub spurious: u32,
-    /// The retransmission timer expired.
-    pub timeout: bool,
-    /// What the timer retransmitted first.
+    /// What the retransmission timer retransmitted first, if it expired.
     timer: Option<StreamOffset>,
     /// That had arrived.
     timer_spurious: bool,
@@ -78,6 +76,11 @@ impl Episode {
         self.spurious * 2 >= self.retransmitted
     }
 
+    /// Whether the retransmission timer expired.
+    pub const fn is_timeout(&self) -> bool {
+        self.timer.is_some()
+    }
+
     const fn timer_was_spurious(&self) -> bool {
         self.timer_spurious || self.spurious >= self.retransmitted
     }
@@ -85,7 +88,7 @@ impl Episode {
     /// Whether it took no time from the transfer: nothing was missing, or a probe timer was too early, and the sender had
     /// nothing else to send.
     pub const fn costs_nothing(&self) -> bool {
-        self.needless || self.spurious >= self.retransmitted && self.tail && self.dry && !self.timeout
+        self.needless || self.spurious >= self.retransmitted && self.tail && self.dry && !self.is_timeout()
     }
 
     /// Its cause.
@@ -94,9 +97,9 @@ impl Episode {
             Cause::WindowTakenBack
         } else if self.reneged {
             Cause::SackReneging
-        } else if self.timeout && self.lost_more {
+        } else if self.is_timeout() && self.lost_more {
             Cause::Timeout
-        } else if self.timeout && self.is_spurious() && self.timer_was_spurious() {
+        } else if self.is_timeout() && self.is_spurious() && self.timer_was_spurious() {
             // Real losses may have been repaired in the same episode. After a timeout that was not spurious, a sender that
             // does not use SACK retransmits all that was outstanding.
             Cause::SpuriousTimeout
@@ -110,7 +113,7 @@ impl Episode {
             Cause::LostRetransmission
         } else if self.tail && self.retransmitted <= thresholds::TAIL_SEGMENTS {
             Cause::TailLoss
-        } else if self.timeout {
+        } else if self.is_timeout() {
             Cause::Timeout
         } else {
             Cause::FastRecovery
@@ -213,7 +216,6 @@ impl Episodes {
                 after,
                 retransmitted: 0,
                 spurious: 0,
-                timeout: false,
                 timer: None,
                 timer_spurious: false,
                 needless: true,
@@ -235,7 +237,6 @@ impl Episodes {
             episode.timer = Some(segment.seq);
             episode.timer_spurious = placed.label == Label::Spurious;
         }
-        episode.timeout |= timeout;
         episode.needless &= needless;
         episode.repeated |= placed.repeated;
         *point = (*point).max(segment.end());
@@ -271,13 +272,14 @@ impl Episodes {
         }
     }
 
-    /// So many retransmissions of the current or last episode were spurious, `found` among them.
-    pub fn on_spurious(&mut self, count: u32, found: &[SpuriousRetransmission]) {
+    /// These retransmissions of the current or last episode were spurious.
+    pub fn on_spurious(&mut self, found: &[SpuriousRetransmission]) {
         let latest = self.open.as_mut().map(|(episode, _)| episode).or(self.done.last_mut());
         if let Some(episode) = latest {
             let has = |at: StreamOffset| found.iter().any(|found| found.low <= at && at < found.high);
             episode.timer_spurious |= episode.timer.is_some_and(has);
-            episode.spurious = episode.spurious.saturating_add(count).min(episode.retransmitted.max(1));
+            episode.spurious =
+                episode.spurious.saturating_add(found.len() as u32).min(episode.retransmitted.max(1));
         }
     }
 
@@ -333,7 +335,7 @@ mod tests {
             episodes.on_retransmission(at(millis), &segment, &placed, &loss, nxt);
         };
         retransmit(&mut episodes, 1_000, 600, 0, true);
-        episodes.on_spurious(1, &[found(0)]);
+        episodes.on_spurious(&[found(0)]);
         episodes.reached(at(1_040), StreamOffset(1_000));
         (next..next + others).for_each(|nth| retransmit(&mut episodes, 1_042, 1_040, nth, false));
         episodes.reached(at(1_100), StreamOffset(100_000));
@@ -393,7 +395,7 @@ mod tests {
                 let loss = Loss { since, after: None, timeout: nth == 0, dry: false, needless: false };
                 episodes.on_retransmission(at, &segment, &placed, &loss, StreamOffset(10_000));
             }
-            spurious.for_each(|nth| episodes.on_spurious(1, &[found(nth)]));
+            spurious.for_each(|nth| episodes.on_spurious(&[found(nth)]));
             episodes.all().next().expect("an episode").cause()
         };
         assert_eq!(cause(1..10), Cause::Timeout, "held above the first, which filled the hole");

@@ -111,7 +111,7 @@ fn losses(episodes: &Episodes, overview: &Overview) -> Vec<Lost> {
     let apart = i64::from(overview.base_rtt.unwrap_or(0)) * 1000 * part / of;
     let mut losses: Vec<Lost> = Vec::new();
     for episode in episodes.all().filter(|episode| !episode.is_spurious()) {
-        let now = Lost { after: episode.after, waited: episode.timeout || episode.tail };
+        let now = Lost { after: episode.after, waited: episode.is_timeout() || episode.tail };
         let begun = losses.last_mut().filter(|last| {
             let times = last.after.zip(now.after);
             times.is_some_and(|(last, now)| now.at.nanos_since(last.at) < apart)

@@ -17,6 +17,13 @@ pub const LATE_ACK_NS: i64 = 10_000_000;
 /// them takes less, a retransmission timer more (`TCP_RTO_MIN`, 6.18).
 pub const LONGER_LIFE: Duration = Duration::from_millis(200);
 
+/// After this many RTTs without any answer, a sender that retransmits its oldest segment does so by a timer, though one that is
+/// shorter than Linux's: ACKs, and the reordering window of RACK (RFC 8985, section 6.2), come within one.
+pub const SHORT_TIMER_RTTS: (i64, i64) = (3, 2);
+
+/// A retransmission within this part of an RTT after an answer is by no timer.
+pub const ANSWERED_RTT_PART: i64 = 2;
+
 /// An ACK that comes in less than this part of the shortest time in which one ever came is not of what passed then: a part,
 /// since stamps of a capture are a little late at times.
 pub const TOO_SOON: (i64, i64) = (7, 8);
@@ -318,6 +325,9 @@ pub const BLOCK_BUNCHES: u32 = 16;
 /// The blocks that a clock sends are alike within this part: one timer late by 50 us in ten milliseconds. Of those that ACKs
 /// or a congestion control let out, few are.
 pub const BLOCK_SPREAD: f64 = 0.005;
+
+/// A block at less than this part of the rate before has a pause in it, in which nothing was there to send.
+pub const BLOCK_PAUSED: f64 = 0.5;
 
 /// So many blocks of one rate are no chance ...
 pub const BLOCKS: u32 = 6;

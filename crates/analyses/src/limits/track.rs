@@ -623,9 +623,9 @@ impl Track {
         }
     }
 
-    /// Retransmissions of the last episode turned out to be spurious, `found` among them.
-    pub fn on_spurious(&mut self, count: u32, found: &[SpuriousRetransmission]) {
-        self.episodes.on_spurious(count, found);
+    /// These retransmissions turned out to be spurious.
+    pub fn on_spurious(&mut self, found: &[SpuriousRetransmission]) {
+        self.episodes.on_spurious(found);
     }
 
     /// The receiver reneged on data it had SACKed.

@@ -2,6 +2,7 @@
 
 use super::Hole;
 use super::record::Record;
+use crate::lateness::is_before;
 use crate::order::SendOrder;
 use slowpath_model::{Instant, Segment};
 
@@ -52,7 +53,7 @@ pub fn is_reordered(
     }
     // RFC 7323, section 4.1: the sender's clock does not run backwards.
     if segment.timestamps.is_some() && new.tsval != hole.tsval {
-        return (new.tsval.wrapping_sub(hole.tsval) as i32) < 0;
+        return is_before(new.tsval, hole.tsval);
     }
     // Before it is known how an end counts, a number just below that of the segment behind the hole shows as much: a
     // random one, or a retransmission's, is elsewhere.
@@ -89,7 +90,7 @@ pub fn is_late_original(
     } else if resent.is_some_and(ordered) && order.is_behind(new.id) {
         return true;
     }
-    let older = |before: &Record| (new.tsval.wrapping_sub(before.tsval) as i32) < 0;
+    let older = |before: &Record| is_before(new.tsval, before.tsval);
     segment.timestamps.is_some() && before.is_some_and(older)
 }
 

@@ -1,6 +1,7 @@
 //! What shows a retransmission to have been spurious: a timestamp, a DSACK, or an answer that came too soon.
 
 use super::Outstanding;
+use crate::lateness::is_before;
 use crate::limits::thresholds;
 use slowpath_model::{Instant, Segment, StreamOffset};
 
@@ -11,7 +12,7 @@ impl Outstanding {
     pub(super) fn judge_by_timestamp(&mut self, ack: StreamOffset, segment: &Segment) -> u32 {
         let Some(stamps) = segment.timestamps else { return 0 };
         let Some(front) = self.records.front() else { return 0 };
-        let older = |tsval: u32| (stamps.ecr.wrapping_sub(tsval) as i32) < 0;
+        let older = |tsval: u32| is_before(stamps.ecr, tsval);
         if front.again == 0 || stamps.ecr == 0 || !older(front.tsval) {
             return 0;
         }
@@ -34,8 +35,7 @@ impl Outstanding {
     pub(super) fn judge_by_time(
         &mut self,
         at: Instant,
-        start: StreamOffset,
-        end: StreamOffset,
+        [start, end]: [StreamOffset; 2],
         answer: &Segment,
         soonest: Option<i64>,
     ) -> u32 {
@@ -46,8 +46,7 @@ impl Outstanding {
             if at.nanos_since(last.at) * of >= soonest * part {
                 break;
             }
-            let echoes = |ecr: u32| (ecr.wrapping_sub(last.tsval) as i32) >= 0;
-            let is_of_it = answer.timestamps.is_some_and(|stamps| echoes(stamps.ecr));
+            let is_of_it = answer.timestamps.is_some_and(|stamps| !is_before(stamps.ecr, last.tsval));
             if !last.spurious && !is_of_it && last.start >= start && last.end <= end {
                 self.spurious.push(last.mark_spurious());
             }

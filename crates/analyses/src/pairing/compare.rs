@@ -4,6 +4,7 @@ use super::clock::{Alignment, Transit};
 use super::matching::{Lane, Matches, NONE};
 use super::record::Record;
 use super::report::{DirectionPair, OneWay, Quantiles, Queueing, Tally};
+use crate::lateness::is_before;
 use slowpath_model::{End, Instant};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -226,9 +227,9 @@ impl Compared<'_, '_> {
         const BACK: usize = 256;
         let index = index as usize;
         let before = &self.lane.far.records[index.saturating_sub(BACK)..index];
-        self.lane.far.records[index].tsval().is_some_and(|own| {
-            before.iter().filter_map(Record::tsval).any(|other| (other.wrapping_sub(own) as i32) > 0)
-        })
+        self.lane.far.records[index]
+            .tsval()
+            .is_some_and(|own| before.iter().filter_map(Record::tsval).any(|other| is_before(own, other)))
     }
 
     fn delays(&self) -> Option<OneWay> {

@@ -38,7 +38,7 @@ pub fn page(diagnosis: &Diagnosis<'_>, pictures: &Pictures<'_>, most_marks: usiz
         });
         flows.push(flow_data(diagnosis, flow, picture.as_ref(), most_marks));
     }
-    let others = ranking.others.clone().listed();
+    let others = ranking.others.listed();
     let Rows { own, others } = others.rows(MOST_GROUPS);
     let mut groups: Vec<_> = own.iter().map(|(name, totals)| totals.in_a_line(&name.text(&[]))).collect();
     groups.extend(others.map(|(number, totals)| totals.in_a_line(&format!("{number} others"))));

@@ -5,6 +5,7 @@ use crate::label::Label;
 use crate::limits::answer::Answer;
 use crate::limits::episodes::{Arrived, Loss};
 use crate::limits::stretch::{Hold, Marks};
+use crate::limits::thresholds;
 use crate::outstanding::Placed;
 use crate::rtt::{Distance, LinuxRto};
 use slowpath_model::{Instant, Segment};
@@ -34,7 +35,8 @@ impl Track {
     /// the oldest segment is retransmitted.
     fn is_by_timer(&self, at: Instant, segment: &Segment, silent: i64, rto: &LinuxRto) -> bool {
         let silent = silent.min(at.nanos_since(self.acked));
-        let long = rto.srtt_nanos().map_or(i64::MAX, |srtt| (srtt * 3 / 2).max(LATE_BY_ITSELF));
+        let (rtts, of) = thresholds::SHORT_TIMER_RTTS;
+        let long = rto.srtt_nanos().map_or(i64::MAX, |srtt| (srtt * rtts / of).max(LATE_BY_ITSELF));
         silent >= long && segment.seq == self.known.una && segment.end() < self.nxt
     }
 
@@ -62,7 +64,8 @@ impl Track {
         let timeout = silence >= (rto.rto_nanos() * 7 / 10).max(SHORTEST_TIMER)
             || near.is_here() && self.is_by_timer(at, segment, silent, rto);
         // Neither a report of a hole nor a timer caused it.
-        let is_answered = placed.label == Label::Spurious || silent < rto.srtt_nanos().unwrap_or(0) / 2;
+        let soon = rto.srtt_nanos().unwrap_or(0) / thresholds::ANSWERED_RTT_PART;
+        let is_answered = placed.label == Label::Spurious || silent < soon;
         let is_probe = placed.tail && !self.episodes.is_open();
         let needless =
             self.receiver_reports && self.missing_since.is_none() && !timeout && is_answered && !is_probe;
