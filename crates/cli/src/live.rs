@@ -1,15 +1,12 @@
 //! `slowpath diagnose --live`: this host's connections, as its kernel reports them.
 
-use crate::Outcome;
-use crate::console::{self, Console};
-use crate::diagnose::Diagnose;
+use crate::console::Console;
 use crate::interrupt::Interrupt;
+use crate::output::Force;
 use clap::{Args, ValueHint};
 use slowpath_live::NETNSES;
 use slowpath_model::units::duration_from_text;
 use slowpath_runs::watch::{self, Wanted, Watched};
-use slowpath_views::live::{self as view, LiveDocument};
-use slowpath_views::{json, summary::Summary};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -47,8 +44,8 @@ pub struct Asked {
     pub raw: Option<PathBuf>,
 }
 
-pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
-    let asked = &args.live;
+/// Watches the connections that were asked for.
+pub fn watch(asked: &Asked, force: Force, console: &Console) -> anyhow::Result<Watched> {
     anyhow::ensure!(asked.netns.len() <= NETNSES, "--netns: {NETNSES} network namespaces at most");
     let interrupt = Interrupt::listen()?;
     let wanted = Wanted {
@@ -59,23 +56,8 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
         netns: &asked.netns,
         without_probe: asked.own,
         raw: asked.raw.as_deref(),
-        existing: args.force.existing(),
+        existing: force.existing(),
     };
     let begin = || console.until_interrupted("watching this host's connections");
-    present(watch::watch(&wanted, interrupt.flag(), begin)?, args, console)
-}
-
-/// Prints what was seen of the connections that were asked for.
-pub fn present(mut watched: Watched, args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
-    let (choice, look) = (&args.choice, console.look());
-    watched.choose(choice.flow, choice.min_bytes, choice.filter.as_ref());
-    if args.summary {
-        let summary = Summary::of_watched(&watched, choice.selection(None, args.by));
-        let text = |out: &mut _| view::print_summary(&watched, &summary, args.top, &look, out);
-        console::print_result(args.json, || json::Summary::of(&summary), text)?;
-    } else {
-        let text = |out: &mut _| view::print(&watched, args.by, args.top, &look, out);
-        console::print_result(args.json, || LiveDocument::of(&watched), text)?;
-    }
-    Ok(if watched.is_whole() { Outcome::Whole } else { Outcome::Partial })
+    Ok(watch::watch(&wanted, interrupt.flag(), begin)?)
 }

@@ -6,7 +6,6 @@ use crate::refusal::Refusal;
 use crate::seen::Seen;
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, Rate, Vantage};
-use std::time::Duration;
 
 /// Fewer segments do not show a path: less than three rounds of slow start (RFC 6928).
 const LEAST_SEGMENTS: u64 = 70;
@@ -228,9 +227,4 @@ fn initial_window(seen: &Seen, mss: u64) -> Known<u32> {
     }
     let basis = if segments == INITIAL_WINDOW { flight } else { Basis::Assumed };
     Known::exact(INITIAL_WINDOW, basis)
-}
-
-/// How long the fitted path takes for the bits of one packet.
-pub(crate) fn packet_time(rate: Rate, packet: Bytes) -> Duration {
-    rate.time_for(packet).unwrap_or_default()
 }

@@ -1,6 +1,5 @@
 //! Why data was lost: a full queue, a policer, or chance.
 
-use crate::fit::packet_time;
 use crate::fitted::{Basis, Known, LossProcess};
 use crate::refusal::Refusal;
 use crate::seen::Seen;
@@ -58,6 +57,11 @@ fn times(losses: &[Loss], base: Duration) -> Vec<Time> {
         }
     }
     times
+}
+
+/// How long the fitted path takes for the bits of one packet.
+fn packet_time(rate: Rate, packet: Bytes) -> Duration {
+    rate.time_for(packet).unwrap_or_default()
 }
 
 /// The longest queueing delay, if it is more than jitter.

@@ -8,8 +8,9 @@ use anyhow::Context;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions};
-use slowpath_views::rank::Ranking;
-use slowpath_views::{Diagnosis, Paired, Recording, json, page, terminal};
+use slowpath_runs::watch::Watched;
+use slowpath_views::live::{self, LiveDocument};
+use slowpath_views::{Diagnosis, Paired, Recording, json, page, rank::Ranking, summary::Summary, terminal};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -92,4 +93,19 @@ fn tell(
     }
     out.flush()?;
     Ok(())
+}
+
+/// Prints what was seen of the connections that were asked for.
+pub fn present(mut watched: Watched, args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
+    let (choice, look) = (&args.choice, console.look());
+    watched.choose(choice.flow, choice.min_bytes, choice.filter.as_ref());
+    if args.summary {
+        let summary = Summary::of_watched(&watched, choice.selection(None, args.by));
+        let text = |out: &mut _| live::print_summary(&watched, &summary, args.top, &look, out);
+        console::print_result(args.json, || json::Summary::of(&summary), text)?;
+    } else {
+        let text = |out: &mut _| live::print(&watched, args.by, args.top, &look, out);
+        console::print_result(args.json, || LiveDocument::of(&watched), text)?;
+    }
+    Ok(if watched.is_whole() { Outcome::Whole } else { Outcome::Partial })
 }

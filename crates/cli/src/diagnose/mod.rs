@@ -11,7 +11,7 @@ use crate::live;
 use crate::output::Force;
 use crate::recording::{self, options};
 use clap::{Args, ValueHint};
-use conclude::{Found, conclude};
+use conclude::{Found, conclude, present};
 use observe::{observe, ranker};
 use slowpath_analyses::{Analysis, report::FlowReport};
 use slowpath_runs::{input, watch};
@@ -61,14 +61,14 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     let output = args.html.as_deref().or(args.live.raw.as_deref());
     args.force.check(output, &args.files, "--html or --raw")?;
     if args.live.live {
-        return live::run(args, console);
+        return present(live::watch(&args.live, args.force, console)?, args, console);
     }
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
     {
         let may = args.html.is_none() && args.vantage.is_none();
         anyhow::ensure!(may, "{}: has no packets: --html and --vantage do not go with it", one.display());
-        return live::present(watched, args, console);
+        return present(watched, args, console);
     }
     input::are_distinct(&args.files)?;
     anyhow::ensure!(args.by != By::Process, "--by process goes with --live, or with a file from --raw");
