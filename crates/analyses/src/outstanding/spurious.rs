@@ -41,9 +41,10 @@ impl Outstanding {
     ) -> u32 {
         let Some(soonest) = soonest else { return 0 };
         let (part, of) = thresholds::TOO_SOON;
+        let soonest = (soonest / of).saturating_mul(part);
         let before = self.spurious.len();
         for last in self.retransmissions.iter_mut().rev() {
-            if at.nanos_since(last.at) * of >= soonest * part {
+            if at.nanos_since(last.at) >= soonest {
                 break;
             }
             let is_of_it = answer.timestamps.is_some_and(|stamps| !is_before(stamps.ecr, last.tsval));

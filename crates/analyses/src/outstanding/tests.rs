@@ -169,6 +169,8 @@ fn ack_sooner_than_any_answer_marks_retransmission_spurious() {
     assert_eq!(spurious(soonest, "0.10 < . 1:1(0) ack 1 <sack 1001:3001>"), (1, Some(1001)));
     assert_eq!(spurious(soonest, "0.13 < . 1:1(0) ack 3001"), (0, None), "after 40 ms");
     assert_eq!(spurious(None, "0.10 < . 1:1(0) ack 3001"), (0, None), "no answer was ever seen");
+    // Stamps of a hostile capture.
+    assert_eq!(spurious(Some(i64::MAX), "0.13 < . 1:1(0) ack 3001"), (2, Some(1001)));
 }
 
 /// The ACK that came too soon has marked the last one already when a DSACK reports it.

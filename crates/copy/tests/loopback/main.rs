@@ -4,6 +4,7 @@ mod ends;
 mod hostile;
 
 use ends::{Ends, contents, listing, run};
+use rustix::fs::{FlockOperation, flock};
 use slowpath_copy::CopyError;
 use slowpath_copy::place::Place;
 use slowpath_copy::protocol::Tuning;
@@ -138,7 +139,16 @@ fn interrupted_copy_continues_with_what_is_right() {
     let name = format!(".slowpath-partial-{}", &blake3::hash(b"copy").to_hex()[..32]);
     let mut left = bytes[..7 * MIB + 100].to_vec();
     left[2 * MIB + 5] ^= 1;
-    // The far end of the stopped copy may still hold it.
+    // Until the far end of the stopped copy lets go of it, that may remove it.
+    let is_held = || {
+        let file = fs::File::open(ends.there(&name));
+        file.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
+    };
+    let begun = std::time::Instant::now();
+    while is_held() {
+        assert!(begun.elapsed().as_secs() < 20, "the far end holds it");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     let report = (0..100)
         .find_map(|_| {
             fs::write(ends.there(&name), &left).expect("a file");

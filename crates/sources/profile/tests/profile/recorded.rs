@@ -136,8 +136,17 @@ fn multiple_events_match_perf_script() {
 #[test]
 fn piped_recording_equals_the_file() {
     let folder = tempdir().unwrap();
-    let Some(bytes) = record("pipe", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else { return };
     let file = folder.path().join("perf.data");
+    let (mut from_file, mut recordings) = (None, 0);
+    // `perf inject` loses the names of BPF programs, which other tests may run at this time: such a recording is made again.
+    while from_file.is_none() {
+        let Some(bytes) = record("pipe", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else { return };
+        let lines = stack_lines(profile(&read_bytes(&bytes).unwrap()));
+        let has_bpf = lines.keys().any(|line| line.contains("(module bpf)"));
+        from_file = (!has_bpf).then_some(lines);
+        recordings += 1;
+        assert!(recordings < 20, "every recording has a BPF program");
+    }
     let inject = |arguments: &[&str]| {
         let output =
             Command::new("perf").arg("inject").args(arguments).arg("-i").arg(&file).output().unwrap();
@@ -147,8 +156,8 @@ fn piped_recording_equals_the_file() {
     // Pipe format has no sections: attrs, names and build-ids are records.
     let piped = inject(&["-o", "-"]);
     assert_eq!(piped[8..16], 16u64.to_ne_bytes());
-    let (from_file, from_pipe) = (read_bytes(&bytes).unwrap(), read_bytes(&piped).unwrap());
-    assert_eq!(stack_lines(profile(&from_pipe)), stack_lines(profile(&from_file)));
+    let from_pipe = read_bytes(&piped).unwrap();
+    assert_eq!(Some(stack_lines(profile(&from_pipe))), from_file);
 }
 
 #[test]
