@@ -71,15 +71,17 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let (mut spells, mut overview) = Default::default();
     let first_data = end.first_data;
     let acked = end.last_acked.max(end.last_data);
+    // Next to the receiver, what passes has arrived. In between, what is lost behind the tap has passed it.
+    let losses = (near.is_here() || !at_receiver).then(|| end.outstanding.loss_pattern());
+    let losses = losses.filter(|loss| loss.lost > 0 || loss.never_passed > 0);
     // Only next to the sender is each transmission seen.
-    let loss = near.is_here().then(|| end.outstanding.loss_pattern());
-    let loss = loss.filter(|loss| loss.lost > 0 || loss.never_passed > 0);
+    let loss = losses.filter(|_| near.is_here());
     let not_accepted = (at_receiver && !near.is_here()).then(|| not_accepted(end, flow.first)).flatten();
     let before_tap = loss.filter(|loss| is_nearer && is_lost_before_tap(end, loss));
     let is_narrower = end.full_size() < end.full_size_at_first();
-    let rule_of_all = loss.and_then(|loss| loss.rule(end.full_size_at_first()));
+    let rule_of_all = losses.and_then(|loss| loss.rule(end.full_size_at_first()));
     context.ruled_until =
-        loss.filter(|_| is_narrower && rule_of_all.is_none()).and_then(|loss| loss.narrowed());
+        losses.filter(|_| is_narrower && rule_of_all.is_none()).and_then(|loss| loss.narrowed());
     let rule = rule_of_all
         .or(context.ruled_until.map(|_| Cause::MtuBlackHole))
         .or(before_tap.map(|_| Cause::LocalQueue))
@@ -101,7 +103,8 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     } else if end.packets == 0 && end.unseen_bytes > 0 && flow.first < flow.last {
         spells.push(Spell { from: flow.first, to: flow.last, cause: Cause::OneDirection });
     }
-    if let Some(loss) = loss {
+    let has_rule = rule_of_all.is_some() || context.ruled_until.is_some();
+    if let Some(loss) = losses.filter(|_| near.is_here() || has_rule) {
         overview.rare_mut().loss = Some(loss);
     }
     if let Some(not_accepted) = not_accepted {

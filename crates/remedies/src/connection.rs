@@ -449,37 +449,48 @@ pub(crate) fn keepalive_time(pause: Duration) -> u64 {
     (pause.as_secs() / 2).clamp(1, 60)
 }
 
+/// No keepalive time for all sockets of a host is shorter than this, in seconds: a server has many.
+const LEAST_FOR_ALL: u64 = 15;
+
 pub(crate) fn keep_alive(begin: &str, idle: u64) -> Advice {
-    Advice::new(format!(
+    let for_all = if idle < LEAST_FOR_ALL {
+        "So short a time is for the sockets of this program only; the host's sysctl would be for all."
+    } else {
+        "The sysctls are for sockets that set SO_KEEPALIVE and no times of their own; by default the first \
+         keepalive follows after 7200 s, which is longer than most devices remember."
+    };
+    let advice = Advice::new(format!(
         "{begin} TCP does it for a socket with SO_KEEPALIVE: set TCP_KEEPIDLE to {idle} s or less in either \
          program, or use the program's own option (ServerAliveInterval of ssh, tcp_keepalives_idle of \
-         PostgreSQL, pings of HTTP/2 and WebSocket). The sysctls are for sockets that set SO_KEEPALIVE and \
-         no times of their own; by default the first keepalive follows after 7200 s, which is longer than \
-         most devices remember."
+         PostgreSQL, pings of HTTP/2 and WebSocket). {for_all}"
     ))
     .with(Fix::look(
         Host::Either,
         "ss -tno state established",
         "shows which connections have a keepalive timer, and when it expires",
-    ))
-    .with_all(sysctl(
-        Host::Either,
-        "net.ipv4.tcp_keepalive_time",
-        &idle.to_string(),
-        &format!("sends the first keepalive after {idle} s of silence"),
-    ))
-    .with_all(sysctl(
-        Host::Either,
-        "net.ipv4.tcp_keepalive_intvl",
-        "10",
-        "repeats it every 10 s while there is no answer",
-    ))
-    .with_all(sysctl(
-        Host::Either,
-        "net.ipv4.tcp_keepalive_probes",
-        "6",
-        "ends the connection after 6 keepalives without an answer",
-    ))
+    ));
+    if idle < LEAST_FOR_ALL {
+        return advice;
+    }
+    advice
+        .with_all(sysctl(
+            Host::Either,
+            "net.ipv4.tcp_keepalive_time",
+            &idle.to_string(),
+            &format!("sends the first keepalive after {idle} s of silence"),
+        ))
+        .with_all(sysctl(
+            Host::Either,
+            "net.ipv4.tcp_keepalive_intvl",
+            "10",
+            "repeats it every 10 s while there is no answer",
+        ))
+        .with_all(sysctl(
+            Host::Either,
+            "net.ipv4.tcp_keepalive_probes",
+            "6",
+            "ends the connection after 6 keepalives without an answer",
+        ))
 }
 
 fn give_up_earlier(begin: &str) -> Advice {

@@ -219,7 +219,8 @@ pub(crate) fn spurious_timeout(facts: &Facts<'_>) -> Vec<Advice> {
 }
 
 pub(crate) fn tail_loss(facts: &Facts<'_>) -> Vec<Advice> {
-    let cost = facts.spell().map_or_else(String::new, |spell| format!(", which cost {} each", time(spell)));
+    let each = if facts.finding.spells == 1 { "" } else { " each" };
+    let cost = facts.spell().map_or_else(String::new, |spell| format!(", which cost {}{each}", time(spell)));
     let probe = facts.round_trip().map_or_else(String::new, |round_trip| {
         format!(
             " A tail loss probe is sent after two RTTs, {} here (plus up to 200 ms for a delayed ACK if a \

@@ -1,7 +1,7 @@
 //! The path was the limit. No host setting makes it faster.
 
 use crate::arithmetic;
-use crate::facts::{Facts, time};
+use crate::facts::{Facts, percent, time};
 use crate::fix::{DEFAULT_QDISC, NET_RAW, bbr, counters, lower, socket, way_to};
 use crate::sending_host::shapers;
 use crate::{Advice, Fix, Host};
@@ -32,6 +32,9 @@ fn pace_to(facts: &Facts<'_>, rate: Rate) -> [Fix; 3] {
     ]
 }
 
+/// From this share of segments on, losses are more than a full queue of a usual size costs, and worth a word.
+pub const MUCH_LOST: f64 = 0.02;
+
 pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
     let rate = facts.reached().map_or_else(String::new, |rate| format!(" This flow got {rate} of it."));
     let unseen = if facts.is_at_sender() {
@@ -39,8 +42,19 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
     } else {
         " Where this was captured, a shaper on the sending host looks like a slow link: look for one there."
     };
+    let lost = facts.loss().filter(|lost| *lost >= MUCH_LOST);
+    let good = lost.map_or_else(
+        || " This is the good case, and no setting of the hosts changes it.".to_owned(),
+        |lost| {
+            format!(
+                " No setting of the hosts makes it faster, but {} of the segments were lost: the queue holds few \
+                 packets, the sender does not slow down when they are (as BBR does not), or the link damages them.",
+                percent(lost)
+            )
+        },
+    );
     let advice = Advice::new(format!(
-        "The bottleneck was fully used. This is the good case, and no setting of the hosts changes it.{rate} More \
+        "The bottleneck was fully used.{good}{rate} More \
          needs a faster link at the bottleneck, less competing traffic, or fewer bytes (compression, or not sending \
          what the other end already has). If this is less than the link should carry, look for what else uses it, \
          and check the NICs' speeds: a lower one than expected is a common reason.{unseen}"

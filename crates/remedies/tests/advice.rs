@@ -4,7 +4,7 @@ mod sample;
 
 use sample::{finding, report, report_of};
 use slowpath_analyses::report::{FlowReport, Measures};
-use slowpath_analyses::{Cause, Limit};
+use slowpath_analyses::{Cause, Evidence, Limit};
 use slowpath_model::{Bytes, End, Rate, Vantage};
 use slowpath_remedies::{Advice, Fix, advise};
 use std::fmt::Write;
@@ -335,7 +335,6 @@ fn host_limits_are_not_lowered() {
     }
 }
 
-/// No number is made up: without RTT and goodput there is advice, and it names no rate.
 /// Next to the sender, what a shaper lets out shows as evenly sent; elsewhere, it is a slow link.
 #[test]
 fn full_path_not_seen_from_the_sender_may_be_a_shaper_on_its_host() {
@@ -349,6 +348,28 @@ fn full_path_not_seen_from_the_sender_may_be_a_shaper_on_its_host() {
     }
 }
 
+#[test]
+fn full_path_that_loses_much_is_not_the_good_case() {
+    let mut report = report();
+    let shown = |report: &FlowReport| shown(&advise(&finding(Cause::BottleneckFull), report));
+    assert!(shown(&report).contains("This is the good case"), "{}", shown(&report));
+    report.directions[report.sender as usize].measures.labels.retransmission = 2_000;
+    let text = shown(&report);
+    assert!(!text.contains("the good case") && text.contains("2.9 % of the segments were lost"), "{text}");
+}
+
+#[test]
+fn keepalive_time_for_all_sockets_of_a_host_is_not_short() {
+    for (pause, is_for_all) in [(3, false), (20, false), (30, true), (600, true)] {
+        let mut finding = finding(Cause::PeerGone);
+        finding.evidence = vec![Evidence::SilentAfterPause { pause: Duration::from_secs(pause) }];
+        let text = shown(&advise(&finding, &report()));
+        assert!(text.contains("TCP_KEEPIDLE"), "{text}");
+        assert_eq!(text.contains("sysctl -w net.ipv4.tcp_keepalive_time"), is_for_all, "{text}");
+    }
+}
+
+/// No number is made up: without RTT and goodput there is advice, and it names no rate.
 #[test]
 fn unknown_values_give_no_computed_rates() {
     for cause in Cause::ALL {

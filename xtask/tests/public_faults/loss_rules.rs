@@ -1,13 +1,14 @@
 //! Losses that follow a rule for a while, a peer that falls silent, and a sender of jumbo frames on a path that carries
 //! smaller ones.
 
-use crate::captures::{self, Answer, losing};
-use crate::transfer::{MS, MSS, Setup, Taps, transfer};
+use crate::captures::{self, Answer, at_random, losing};
+use crate::transfer::{MS, MSS, ONE_WAY, Setup, Taps, behind, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
-use slowpath_model::{Bytes, End, Segment, StreamOffset};
+use slowpath_model::{Bytes, End, Segment, StreamOffset, Vantage};
+use std::time::Duration;
 
 /// A one-way delay of 20 ms, in seconds, twice.
 const RTT: f64 = 0.04;
@@ -170,6 +171,31 @@ fn outage_that_ends_while_the_sender_probes_the_mtu_is_not_an_mtu_black_hole() {
     let report = report(&outage_with_an_mtu_probe());
     expect_none(&report, Cause::MtuBlackHole);
     assert_eq!(main_finding(&report).cause.limit(), Limit::LossRecovery, "{:#?}", report.main().findings);
+}
+
+/// What is lost behind a tap in between has passed it.
+#[test]
+fn rules_of_losses_are_seen_in_between() {
+    let rules = [
+        (captures::black_hole().a, Cause::MtuBlackHole, "lost-above-size"),
+        (mtu_found_by_the_sender(5, &[1, 2, 4]), Cause::MtuBlackHole, "lost-above-size"),
+        (captures::unscaled(ONE_WAY).a, Cause::BeyondUnscaledWindow, "lost-beyond-window-field"),
+    ];
+    for (passed, cause, slug) in rules {
+        let report = report(&behind(&passed, Duration::from_millis(10)));
+        assert_eq!(report.vantage.vantage, Vantage::Between);
+        let finding = main_finding(&report);
+        assert_eq!(finding.cause, cause, "{:#?}", report.main().findings);
+        assert!(finding.evidence.iter().any(|evidence| evidence.slug() == slug), "{:#?}", finding.evidence);
+    }
+    for one_in in [20, 100] {
+        let fate = Box::new(losing(at_random(one_in)));
+        let taps = transfer(Setup { amount: 1_000_000, fate, ..Setup::default() });
+        let report = report(&behind(&taps.a, Duration::from_millis(10)));
+        for rule in [Cause::MtuBlackHole, Cause::BeyondUnscaledWindow, Cause::SuperPacketsDropped] {
+            expect_none(&report, rule);
+        }
+    }
 }
 
 /// A receiver whose window is 80 KiB, and a path that loses what `fate` says.

@@ -9,6 +9,7 @@ use crate::wire::Passed;
 use slowpath_model::{Checksum, Ecn, End, Flags, Instant, SackBlock, Segment, StreamOffset, Timestamps};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::Duration;
 
 /// Nanoseconds in a millisecond.
 pub const MS: i64 = 1_000_000;
@@ -124,6 +125,18 @@ impl Default for Setup<'_> {
 pub struct Taps {
     pub a: Vec<Passed>,
     pub b: Vec<Passed>,
+}
+
+/// What would have passed in between, `later` after A's tap, where what A sent has not been lost yet.
+pub fn behind(passed: &[Passed], later: Duration) -> Vec<Passed> {
+    let mut passed = passed.to_vec();
+    for (at, segment) in &mut passed {
+        let is_of_a = segment.from == End::A;
+        *at = if is_of_a { *at + later } else { *at - later };
+        segment.ip.ttl = if is_of_a { segment.ip.ttl - 5 } else { segment.ip.ttl };
+    }
+    passed.sort_by_key(|(at, _)| *at);
+    passed
 }
 
 /// What would have passed without the timestamps option: full segments are as large as the MSS then.

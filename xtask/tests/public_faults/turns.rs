@@ -441,8 +441,9 @@ fn window_below_an_earlier_flight_without_loss_is_not_stuck() {
     let fell = report(&held_down(200));
     let stuck = fell.main().findings.iter().find(|finding| finding.cause == Cause::EarlyExit);
     assert!(stuck.is_none_or(|stuck| stuck.share < 0.2), "{stuck:#?}");
-    let steady = report(&held_down(20));
-    assert_eq!(main_finding(&steady).cause, Cause::EarlyExit, "{:#?}", steady.main().findings);
+    expect_mainly(&held_down(20), Cause::EarlyExit);
+    // Without the SYNs, the window may be smaller than it seems, and the limit.
+    expect_none(&report(&held_down(20)[3..]), Cause::EarlyExit);
 }
 
 /// Each grant of the receiver lets out 32 KB, 0.5 ms later: the program had to wake up. Two ACKs come in between.

@@ -516,7 +516,11 @@ impl Classifier<'_> {
                 }
             } else if at < thresholds::STUCK_AFTER {
                 Cause::SlowStart
-            } else if self.queue_shows(stretch) && !self.had_more_in_flight(at) {
+            } else if self.context.scale.is_known()
+                && self.queue_shows(stretch)
+                && !self.had_more_in_flight(at)
+            {
+                // A window of unknown scale may be the limit.
                 Cause::EarlyExit
             } else {
                 Cause::Undetermined

@@ -446,10 +446,10 @@ fn syn_ack_again(times: u64, data: u64) -> String {
 fn unacknowledged(of_resetter: Bytes, of_other: Bytes) -> String {
     match (of_resetter > Bytes::ZERO, of_other > Bytes::ZERO) {
         (true, true) => format!(
-            "{of_resetter} of the end that sent the RST and {of_other} of the other end were not acknowledged"
+            "{of_resetter} from the end that sent the RST, and {of_other} from the other end, were not acknowledged"
         ),
-        (true, false) => format!("{of_resetter} of the end that sent the RST were not acknowledged"),
-        _ => format!("{of_other} of the other end were not acknowledged"),
+        (true, false) => format!("{of_resetter} from the end that sent the RST were not acknowledged"),
+        _ => format!("{of_other} from the other end were not acknowledged"),
     }
 }
 

@@ -69,6 +69,22 @@ fn headline_covers_the_time_of_the_transfer() {
 }
 
 #[test]
+fn full_path_is_the_good_case_unless_it_loses_much() {
+    for (lost, says) in [
+        (1, "This is the good case: the path was used."),
+        (5, "The path was used, but 5 % of the segments were lost."),
+    ] {
+        let mut flow = sample::left_open();
+        let from = flow.sender as usize;
+        let sent = &mut flow.directions[from];
+        sent.findings[0].cause = Cause::BottleneckFull;
+        sent.measures.data_packets = 100;
+        sent.measures.labels.retransmission = lost;
+        assert!(words::verdict(&flow).contains(says), "{}", words::verdict(&flow));
+    }
+}
+
+#[test]
 fn small_flows_can_be_left_out() {
     let selection = Selection { min_bytes: Bytes::kib(100), top: Some(0), ..Selection::default() };
     insta::assert_snapshot!(text(selection, &Look::default()));
