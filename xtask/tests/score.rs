@@ -75,7 +75,8 @@ const BY_TIME: &[(&str, [f64; 3], [f64; 3])] = &[
     ("early-exit", [0.97, 0.97, 0.97], [0.97, 0.97, 0.97]),
     ("full-path", [0.94, 0.92, 0.92], [0.93, 0.91, 0.90]),
     ("short-queue", [0.87, 0.96, 0.61], [0.87, 0.96, 0.61]),
-    ("ack-path", [0.94, 0.92, 0.97], [0.84, 0.94, 0.97]),
+    // Next to the receiver of one of them, an RTT that grows twentyfold in a second makes stretches of a second.
+    ("ack-path", [0.94, 0.92, 0.97], [0.83, 0.94, 0.97]),
     ("syn-lost", [0.97, 0.97, 0.97], [0.97, 0.97, 0.97]),
     ("late-receiver", [0.84, 0.82, 0.87], [0.90, 0.91, 0.90]),
     ("window-lag", [0.97, 0.97, 0.94], [0.97, 0.97, 0.97]),

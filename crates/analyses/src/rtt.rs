@@ -139,18 +139,42 @@ impl LinuxRto {
 /// One timestamp is watched at a time, so the cost per segment is a comparison; that is about one sample per RTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EchoWatch {
-    waiting: Option<(u32, Instant)>,
+    waiting: Option<Waiting>,
     newest: Option<u32>,
 }
 
+/// A timestamp whose echo is awaited.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    val: u32,
+    since: Instant,
+    /// When an ACK without data first had a newer one, if the ACK with this one had no data either. Whoever got it echoes
+    /// it, since it does not wait for an acknowledgment (RFC 7323, section 4.3).
+    newer: Option<Instant>,
+    is_pure: bool,
+}
+
+/// What an echo tells of the time to an end and back, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// Since its timestamp passed: the RTT, or longer if the end paused.
+    pub after: i64,
+    /// A newer timestamp passed so long ago, and had not reached the end: the RTT is longer.
+    pub more_than: i64,
+}
+
 impl EchoWatch {
-    /// The other end sent timestamp `val`, in a segment that obliges this end to answer.
-    pub fn on_timestamp_sent(&mut self, val: u32, at: Instant) {
+    /// The other end sent timestamp `val`, in a segment that obliges this end to answer; without data if it `is_pure`.
+    pub fn on_timestamp_sent(&mut self, val: u32, is_pure: bool, at: Instant) {
         // A value seen before could be echoed for its first appearance.
         if self.newest.is_none_or(|newest| is_before(newest, val)) {
             self.newest = Some(val);
-            if self.waiting.is_none() {
-                self.waiting = Some((val, at));
+            match &mut self.waiting {
+                None => self.waiting = Some(Waiting { val, since: at, newer: None, is_pure }),
+                Some(waiting) if waiting.is_pure && is_pure => {
+                    waiting.newer.get_or_insert(at);
+                }
+                Some(_) => {}
             }
         }
     }
@@ -160,16 +184,17 @@ impl EchoWatch {
         self.newest.is_some_and(|newest| is_before(val, newest))
     }
 
-    /// This end echoed `ecr`: nanoseconds since that timestamp passed, if it was the one watched.
-    pub fn echoed(&mut self, ecr: u32, at: Instant) -> Option<i64> {
-        let (val, since) = self.waiting?;
+    /// This end echoed `ecr`, if it was the timestamp watched.
+    pub fn echoed(&mut self, ecr: u32, at: Instant) -> Option<Echo> {
+        let Waiting { val, since, newer, .. } = self.waiting?;
         let ahead = ecr.wrapping_sub(val) as i32;
         if ahead < 0 {
             return None;
         }
         self.waiting = None;
         // A later echo shows that this one's was lost or merged: no sample.
-        (ahead == 0).then(|| at.nanos_since(since))
+        let more_than = newer.map_or(0, |newer| at.nanos_since(newer));
+        (ahead == 0).then(|| Echo { after: at.nanos_since(since), more_than })
     }
 }
 
@@ -223,6 +248,9 @@ pub const fn is_far_nearer(near: i64, far: i64) -> bool {
 pub struct Distance {
     min: Option<i64>,
     recent: i64,
+    /// See [`Self::beyond`], and what the last echo alone shows of it.
+    beyond: i64,
+    beyond_by_last: i64,
     /// The shortest of the last samples, [`Self::SPAN`] to twice as many: in two parts, and how many the second has.
     lately: [i64; 2],
     of_lately: u8,
@@ -243,6 +271,8 @@ impl Distance {
     const HERE: Self = Self {
         min: Some(0),
         recent: 0,
+        beyond: 0,
+        beyond_by_last: 0,
         lately: [0; 2],
         of_lately: 0,
         slow: 0,
@@ -312,6 +342,22 @@ impl Distance {
         self.lately[1] = self.lately[1].min(nanos);
     }
 
+    /// An echo shows that the end is farther than this, in nanoseconds. Two in a row show it: one packet may be late by itself.
+    /// Where the path has become twice as long, smoothing would hide that for several RTTs.
+    pub fn note_beyond(&mut self, nanos: i64) {
+        let nanos = nanos.clamp(0, Self::FARTHEST);
+        self.beyond = nanos.min(self.beyond_by_last);
+        self.beyond_by_last = nanos;
+        if self.min.is_some() && self.recent < self.beyond / 2 {
+            self.recent = self.beyond;
+        }
+    }
+
+    /// The end is farther than this, in nanoseconds, as the last two echoes show; zero if they do not.
+    pub const fn beyond(&self) -> i64 {
+        self.beyond
+    }
+
     /// The shortest of the last samples, in nanoseconds: longer than [`Self::min`] once the path is.
     pub fn lately(&self) -> i64 {
         self.lately[0].min(self.lately[1])
@@ -379,17 +425,43 @@ mod tests {
     }
 
     #[test]
+    fn two_echoes_in_a_row_show_that_the_path_became_longer() {
+        let mut end = Distance::new(None);
+        end.note_beyond(50 * MS);
+        assert_eq!((end.beyond(), end.recent()), (0, 0), "nothing before");
+        end.sample(30 * MS);
+        end.note_beyond(400 * MS);
+        assert_eq!((end.beyond(), end.recent()), (50 * MS, 30 * MS), "one packet may be late");
+        end.note_beyond(420 * MS);
+        assert_eq!((end.beyond(), end.recent()), (400 * MS, 400 * MS));
+        end.note_beyond(0);
+        assert_eq!((end.beyond(), end.recent()), (0, 400 * MS), "a program that pauses echoes the newest");
+    }
+
+    #[test]
     fn tsecr_rtt_starts_at_first_segment_with_that_tsval() {
         let mut watch = EchoWatch::default();
         let at = |ms: i64| Instant::from_nanos(ms * MS);
-        watch.on_timestamp_sent(100, at(0));
-        watch.on_timestamp_sent(100, at(3));
+        watch.on_timestamp_sent(100, true, at(0));
+        watch.on_timestamp_sent(100, true, at(3));
         assert_eq!(watch.echoed(99, at(4)), None);
-        assert_eq!(watch.echoed(100, at(10)), Some(10 * MS));
-        watch.on_timestamp_sent(100, at(11));
+        assert_eq!(watch.echoed(100, at(10)), Some(Echo { after: 10 * MS, more_than: 0 }));
+        watch.on_timestamp_sent(100, true, at(11));
         assert_eq!(watch.echoed(100, at(12)), None);
-        watch.on_timestamp_sent(101, at(13));
+        watch.on_timestamp_sent(101, true, at(13));
         assert_eq!(watch.echoed(105, at(14)), None, "the echo of 101 was lost");
+    }
+
+    #[test]
+    fn newer_timestamp_that_has_not_arrived_bounds_the_rtt() {
+        let at = |ms: i64| Instant::from_nanos(ms * MS);
+        for (pure, more_than) in [([true, true], 85), ([true, false], 0), ([false, true], 0)] {
+            let mut watch = EchoWatch::default();
+            watch.on_timestamp_sent(100, pure[0], at(0));
+            watch.on_timestamp_sent(105, pure[1], at(5));
+            let echo = Echo { after: 90 * MS, more_than: more_than * MS };
+            assert_eq!(watch.echoed(100, at(90)), Some(echo), "{pure:?}");
+        }
     }
 
     #[test]

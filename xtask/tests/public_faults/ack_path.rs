@@ -71,3 +71,28 @@ fn queue_of_data_is_not_one_of_acks() {
         expect_none(&flows[0], Cause::AckPathQueue);
     }
 }
+
+/// An upload fills the uplink from the first ACKs on: they take half a second, and the download behind them comes in bursts with
+/// long pauses. That no program paused shows in the timestamps that its data echoes, older than those that passed meanwhile.
+#[test]
+fn waits_for_acks_behind_an_upload_are_no_pauses_of_a_program() {
+    for one_way in DELAYS {
+        let waits =
+            |at: i64| if at < 300 * MS { 0 } else { 300 * MS + (at % (4_000 * MS) - 2_000 * MS).abs() / 8 };
+        let mut last = 0;
+        let taps = transfer(Setup {
+            amount: 2_000_000,
+            send_buffer: 80_000,
+            one_way,
+            arrives: Box::new(move |segment, at| {
+                last = if segment.from == End::A { last } else { last.max(at + waits(at)) };
+                if segment.from == End::A { at } else { last }
+            }),
+            ..Setup::default()
+        });
+        let report = report(&taps.b);
+        let share = share_of(&report, |cause| cause == Cause::AckPathQueue);
+        assert!(share > 0.6, "{:#?}", report.main().findings);
+        assert!(share_of(&report, |cause| cause == Cause::SenderIdle) < 0.1, "{:#?}", report.main().findings);
+    }
+}

@@ -21,19 +21,23 @@ pub fn note_distance(nanos: i64, one: &mut Distance, other: &mut Distance) {
 pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut EndState, peer: &mut EndState) {
     let Some(stamps) = segment.timestamps else { return };
     if segment.ack.is_some()
-        && let Some(nanos) = me.echo.echoed(stamps.ecr, at)
+        && let Some(echo) = me.echo.echoed(stamps.ecr, at)
     {
-        // The first segment after a pause echoes what came before it (RFC 7323, section 4): not an RTT.
+        let nanos = echo.after;
+        me.distance.note_beyond(echo.more_than);
+        // The first segment after a pause echoes what came before it (RFC 7323, section 4): not an RTT, unless what came
+        // next had not arrived either.
         let pause = me.last_stamped.map_or(0, |last| at.nanos_since(last));
-        if pause * 2 < nanos || me.distance.min().is_none_or(|least| nanos <= 2 * least) {
+        let is_rtt = pause * 2 < nanos || me.distance.beyond() * 2 >= nanos;
+        if is_rtt || me.distance.min().is_none_or(|least| nanos <= 2 * least) {
             note_distance(nanos, &mut me.distance, &mut peer.distance);
             peer.rtt_by_timestamp.sample(nanos);
         }
     }
-    me.last_stamped = Some(at);
     me.lateness.saw(stamps.val, at);
+    me.last_stamped = Some(at);
     // Only an end that has more to send answers a pure ACK at once.
     if takes > 0 || peer.outstanding.flight() > 0 {
-        peer.echo.on_timestamp_sent(stamps.val, at);
+        peer.echo.on_timestamp_sent(stamps.val, takes == 0, at);
     }
 }

@@ -106,7 +106,7 @@ impl Marks {
 pub struct DataLate {
     /// The largest mean of a stretch, at most, in microseconds.
     pub late: u32,
-    /// The longest time between two new segments, in microseconds.
+    /// The longest pause between two new segments, in microseconds.
     pub pause: u32,
 }
 
@@ -137,6 +137,9 @@ pub struct Stretch {
     pub window_min: u32,
     /// Shortest RTT in microseconds; `u32::MAX` if none was measured.
     pub rtt_min: u32,
+    /// The RTT was longer than this, in microseconds, far from a sender that echoed a timestamp though a newer one had passed
+    /// so long before; zero if that did not show.
+    pub rtt_beyond: u32,
     /// How late the most punctual ACK was on its way to the tap, at least, in microseconds: see [`Log::date`].
     pub acks_late: Option<u32>,
     /// How late data segments were on their way to the tap.
@@ -199,6 +202,7 @@ impl Stretch {
             window_max: 0,
             window_min: u32::MAX,
             rtt_min: u32::MAX,
+            rtt_beyond: 0,
             acks_late: None,
             data: Mean::NONE,
             data_late: None,
@@ -301,6 +305,7 @@ impl Stretch {
         self.window_max = self.window_max.max(next.window_max);
         self.window_min = self.window_min.min(next.window_min);
         self.rtt_min = self.rtt_min.min(next.rtt_min);
+        self.rtt_beyond = self.rtt_beyond.max(next.rtt_beyond);
         next.acks_late.into_iter().for_each(|late| note(&mut self.acks_late, late));
         self.data.absorb(next.data);
         self.dry_clocked += next.dry_clocked;
@@ -446,7 +451,10 @@ impl Log {
             let bounds = |late: Option<u32>, than: Option<Punctual>| Some(than?.bounds(late?, at));
             stretch.acks_late = bounds(stretch.acks_late, acks).map(|(least, _)| least);
             let late = bounds(stretch.data.get(), data).map(|(_, most)| most);
-            stretch.data_late = late.map(|late| DataLate { late, pause: stretch.send_gap_max });
+            // While a newer ACK had not reached the sender, it did not pause: it waited.
+            let waited = stretch.rtt_beyond >= stretch.send_gap_max / 2;
+            let pause = if waited { 0 } else { stretch.send_gap_max };
+            stretch.data_late = late.map(|late| DataLate { late, pause });
         }
         for at in (0..self.stretches.len()).rev() {
             let lately = &self.stretches[at.saturating_sub(Self::REMEMBERED)..=at];

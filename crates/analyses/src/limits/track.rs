@@ -597,6 +597,7 @@ impl Track {
         }
         if let Some(stamps) = segment.timestamps {
             self.current.note_data(lateness::unplaced(stamps.val, at));
+            self.current.rtt_beyond = self.current.rtt_beyond.max(micros(near.beyond()));
         }
         self.nxt = self.nxt.max(placed.end);
         self.sent = at;

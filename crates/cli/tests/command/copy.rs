@@ -360,7 +360,8 @@ fn served_folder_needs_the_token_that_it_prints() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(fs::read(hosts.there("copy")).expect("the copy") == bytes);
     let streams = |args: &[&str]| {
-        let (code, out, err) = hosts.copy(&[args, &["--json", "--force", "--token-file", "token", &to]].concat());
+        let (code, out, err) =
+            hosts.copy(&[args, &["--json", "--force", "--token-file", "token", &to]].concat());
         (code, if code == 0 { json(&out)["streams"].as_u64() } else { panic!("{out}{err}") }, err)
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
