@@ -89,7 +89,8 @@ fn bound(flow: &FlowReport, first: &Finding) -> String {
 }
 
 /// The share that the headline begins with, and what it refers to. `first` is the largest cause of the largest limit.
-/// If another limit has a larger single cause, `second`, the share is that of the limit.
+/// If another limit has a larger single cause, `second`, the share is that of the limit: `48 % of that time: congestion window
+/// (37 % slow start).`
 fn limit_or_cause(flow: &FlowReport, first: &Finding, second: Option<&Finding>) -> (f64, String) {
     let of_limit = flow.main().findings.iter().filter(|finding| finding.cause.limit() == first.cause.limit());
     let of_limit: f64 = of_limit.map(|finding| finding.share).sum();
@@ -98,7 +99,8 @@ fn limit_or_cause(flow: &FlowReport, first: &Finding, second: Option<&Finding>) 
         return (first.share, named(first.cause));
     }
     let (limit, title) = (first.cause.limit().title(), first.cause.title());
-    (of_limit, format!("{limit}, for the most part {title}"))
+    let what = title.strip_prefix(limit).map_or(title, str::trim_start);
+    (of_limit, format!("{limit} ({} {what})", share(first.share)))
 }
 
 /// How a connection was reset: `Reset by the receiver after 12 s: the connection is not known any more.`

@@ -2,6 +2,7 @@
 
 use crate::sample;
 use slowpath_analyses::Cause;
+use slowpath_analyses::report::FlowReport;
 use slowpath_model::{Bytes, FlowId};
 use slowpath_views::flow_list::FlowRow;
 use slowpath_views::headline;
@@ -9,6 +10,7 @@ use slowpath_views::rank::Selection;
 use slowpath_views::services::{By, Member, Services};
 use slowpath_views::terminal::{self, Look};
 use slowpath_views::words;
+use std::time::Duration;
 
 fn text(selection: Selection, look: &Look) -> String {
     let flows = sample::flows();
@@ -65,6 +67,32 @@ fn headline_covers_the_time_of_the_transfer() {
         words::verdict(&flow),
         "8 % of that time: receive window, the receiving application read too slowly. Another 89 %, most of it before or \
          after the transfer: the sending application had nothing to send."
+    );
+}
+
+/// Two causes of one limit took longer than the largest single cause, which is of another.
+#[test]
+fn headline_is_of_the_largest_limit_and_says_how_much_its_largest_cause_is() {
+    let mut flow = sample::left_open();
+    let says = |flow: &mut FlowReport, causes: [Cause; 3]| {
+        let findings = &mut flow.directions[flow.sender as usize].findings;
+        for (finding, (cause, percent)) in findings.iter_mut().zip(causes.into_iter().zip([41, 37, 20u8])) {
+            finding.cause = cause;
+            finding.share = f64::from(percent) / 100.0;
+            finding.lasted = Duration::from_millis(percent.into());
+        }
+        words::verdict(flow)
+    };
+    flow.directions[flow.sender as usize].findings.truncate(3);
+    let slow_start = says(&mut flow, [Cause::BottleneckFull, Cause::SlowStart, Cause::AfterLoss]);
+    assert!(
+        slow_start.starts_with("57 % of that time: congestion window (37 % slow start)."),
+        "{slow_start}"
+    );
+    let stuck = says(&mut flow, [Cause::BottleneckFull, Cause::EarlyExit, Cause::AfterLoss]);
+    assert!(
+        stuck.starts_with("57 % of that time: congestion window (37 % stuck below the path rate)."),
+        "{stuck}"
     );
 }
 
