@@ -61,6 +61,8 @@ pub struct EndState {
     largest_unpushed: u8,
     /// One of that size followed another.
     is_repeated: bool,
+    /// It sets push flags.
+    pushes: bool,
     /// What most segments too large for Ethernet are multiples of, and how many more of them are than are not.
     unit: u32,
     unit_votes: u8,

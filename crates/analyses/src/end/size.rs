@@ -82,6 +82,7 @@ impl EndState {
     /// Notes the size of a segment that may show something new.
     #[inline(never)]
     fn note_telling_size(&mut self, len: u32, pushed: bool, label: Label, silence: i64) {
+        self.pushes |= pushed;
         if len > self.mss_seen {
             (self.mss_seen, self.largest_unpushed, self.is_repeated) = (len, 0, false);
         } else if len == self.mss_seen && self.mss.is_none() {
@@ -155,9 +156,14 @@ impl EndState {
     /// path has a smaller MTU. It sent nothing longer, and often had more to send behind a segment of exactly that
     /// size: the last segment of a queue has a push flag (RFC 9293, section 3.9.1).
     fn sends_no_fuller(&self, mss: u32) -> bool {
-        self.mss_seen < mss
-            && self.largest_unpushed >= thresholds::LEAST_UNPUSHED
-            && f64::from(self.mss_seen) >= thresholds::NEARLY_FULL * f64::from(mss)
+        let is_nearly_full = f64::from(self.mss_seen) >= thresholds::NEARLY_FULL * f64::from(mss);
+        let enough = match is_nearly_full {
+            true => thresholds::LEAST_UNPUSHED,
+            // A stack without push flags may send what programs write as it is.
+            false if self.pushes => thresholds::MANY_UNPUSHED,
+            false => return false,
+        };
+        self.mss_seen < mss && self.largest_unpushed >= enough
     }
 
     /// Whether a segment of `len` bytes, longer than a full one, shows that this end does not subtract the timestamps
@@ -181,4 +187,25 @@ const fn common_divisor(mut one: u32, mut other: u32) -> u32 {
         (one, other) = (other, one % other);
     }
     one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an end that agreed on 1448 bytes and sends only segments of `len` seems to fill.
+    fn full(len: u32, is_pushed: impl Fn(u32) -> bool) -> u32 {
+        let mut end = EndState::new(None);
+        end.set_mss(Some(1448));
+        (0..200).for_each(|nth| end.note_size(len, is_pushed(nth), Label::New, 1000));
+        end.full_size()
+    }
+
+    #[test]
+    fn segments_that_end_no_write_are_full() {
+        assert_eq!(full(1400, |_| false), 1400);
+        assert_eq!(full(488, |nth| nth % 2 == 1), 488, "an MSS that was lowered behind the tap");
+        assert_eq!(full(488, |_| true), 1448, "each is what the program wrote");
+        assert_eq!(full(488, |_| false), 1448, "the stack sets no push flags");
+    }
 }

@@ -271,6 +271,9 @@ pub const NEARLY_FULL: f64 = 0.65;
 /// Segments of the largest size seen, each without a push flag, that show this size to be a full segment's.
 pub const LEAST_UNPUSHED: u8 = 8;
 
+/// Those that show it of any size, from an end that does set push flags: the MSS was lowered behind the tap.
+pub const MANY_UNPUSHED: u8 = 64;
+
 /// A sender with a clock of its own keeps rate and flight within this part of their median. A stretch begins and ends with a
 /// segment, of which an RTT has some tens.
 pub const STEADY_SPREAD: f64 = 0.1;
