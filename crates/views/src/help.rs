@@ -50,6 +50,21 @@ Examples:
   slowpath flows transfer.pcapng --csv
   slowpath flows transfer.pcapng --json";
 
+/// What `slowpath watch` shows.
+pub const WATCH: &str = "\
+Each row is what a connection did in the last 3 seconds, the one that lost most time first. ? explains the columns and \
+letters. Enter opens a service, its connection, and the page of its cause; Esc goes back. The left and right arrows step \
+through the last ten minutes, p pauses, / asks for a filter in the words of tcpdump, q quits.
+
+Without root, or with --own, the kernel is asked for TCP_INFO. Where data waited, and short connections, are not seen then.
+
+Examples:
+  sudo slowpath watch
+  sudo slowpath watch --by process
+  slowpath watch --own --port 443
+For a pipe or a file:
+  sudo slowpath diagnose --live --for 10s --summary";
+
 /// What `slowpath kernels` shows.
 pub const KERNELS: &str = "\
 A kernel is a list of choices: how packets are taken in, how tasks are scheduled, how TCP finds losses and sizes its \
