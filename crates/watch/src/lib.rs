@@ -22,7 +22,7 @@ mod real;
 mod screen;
 
 pub use figures::{Figures, WINDOW};
-pub use flows::{FlowNow, Flows, Interval, Key, Moment, Numbers, Row};
+pub use flows::{FlowNow, Flows, Focus, Interval, Key, Moment, Numbers, Row, Unit};
 pub use host::HostNow;
 pub use real::{WatchError, Wishes, run};
 pub use screen::{Screen, Theme};

@@ -53,7 +53,7 @@ impl Screen {
             return vec![
                 Line::styled("slowpath watch", strong),
                 Line::raw("The first second is not over yet."),
-                Line::raw(""),
+                self.not_seen(),
             ];
         };
         let rate = moment.rate(&moment.all).filter(|rate| rate.get() > 0);
@@ -63,9 +63,6 @@ impl Screen {
         }
         if let Some(rate) = rate {
             what = format!("{what}, {rate}");
-        }
-        if let Some(retransmitted) = moment.all.retransmitted.filter(|number| *number > 0) {
-            what = format!("{what}, {} retransmitted", count(retransmitted));
         }
         let when = match (self.is_paused, self.back) {
             (false, _) => String::new(),
@@ -80,7 +77,15 @@ impl Screen {
             Span::styled(when, Style::new().add_modifier(Modifier::REVERSED)),
             Span::raw(format!("  last {}: {what}", ago(round(moment.window)))),
         ]);
-        vec![first, Line::raw(self.host()), Line::raw("")]
+        vec![first, Line::raw(self.host()), self.not_seen()]
+    }
+
+    /// That something is not seen, and the first of it.
+    fn not_seen(&self) -> Line<'static> {
+        let first = self.unseen.first();
+        Line::raw(
+            first.map_or_else(String::new, |what| format!("Not seen (? for all): {}", shown::line(what))),
+        )
     }
 
     /// What the host reports of itself.
@@ -88,6 +93,19 @@ impl Screen {
         let Some(moment) = self.moment() else { return String::new() };
         let host = &moment.host;
         let mut parts = Vec::new();
+        if moment.not_kept > 0 {
+            parts.push(format!("{} connections too many to be watched", count(moment.not_kept)));
+        }
+        if let Some(overflows) = host.accept_overflows.filter(|number| *number > 0) {
+            parts.push(format!("accept queue overflows {}", count(overflows)));
+        }
+        if let Some(pruned) = host.pruned.filter(|number| *number > 0) {
+            parts.push(format!("receive queues pruned {}", count(pruned)));
+        }
+        if let Some(memory) = host.memory {
+            let pressure = if memory >= 1.0 { " (pressure)" } else { "" };
+            parts.push(format!("tcp_mem {}{pressure}", share(memory)));
+        }
         match host.softirq.as_slice() {
             [] => {}
             cpus if cpus.len() <= MOST_CPUS => {
@@ -99,26 +117,13 @@ impl Screen {
                 parts.push(format!("softirq of the busiest of {} CPUs {}", cpus.len(), share(most)));
             }
         }
-        if let Some(memory) = host.memory {
-            let pressure = if memory >= 1.0 { " (pressure)" } else { "" };
-            parts.push(format!("tcp_mem {}{pressure}", share(memory)));
-        }
-        if let Some(overflows) = host.accept_overflows.filter(|number| *number > 0) {
-            parts.push(format!("accept queue overflows {}", count(overflows)));
-        }
-        if let Some(pruned) = host.pruned.filter(|number| *number > 0) {
-            parts.push(format!("receive queues pruned {}", count(pruned)));
-        }
-        if moment.not_kept > 0 {
-            parts.push(format!("{} connections too many to be watched", count(moment.not_kept)));
-        }
         parts.join(" · ")
     }
 
     fn foot(&self) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
-        if let Some(text) = self.selection() {
-            lines.push(Line::raw(text));
+        if let Some(selection) = self.selection() {
+            lines.extend(selection.map(Line::raw));
         }
         lines.push(match (&self.typed, &self.refused) {
             (Some(typed), _) => Line::raw(format!("filter, as of tcpdump: {}_", shown::line(typed))),
@@ -131,22 +136,22 @@ impl Screen {
                     Page::Flow(_) => "Enter cause  Esc back  ←→ time  p pause  ? help  q quit",
                     Page::Cause(_) | Page::Help => "↑↓ scroll  Esc back  q quit",
                 };
-                let unseen = match self.unseen.len() {
-                    0 => "",
-                    _ => "  (not all is seen: ?)",
-                };
-                Line::raw(format!("{keys}{unseen}"))
+                Line::raw(keys)
             }
         });
         lines
     }
 
-    /// The selected row in full.
-    fn selection(&self) -> Option<String> {
+    /// The selected row in full: its name, and its main cause.
+    fn selection(&self) -> Option<[String; 2]> {
         let (rows, _) = self.rows();
         let row = rows.get(self.place())?;
-        let cause = row.figures.main().map_or("no reports", |cause| cause.title());
-        Some(format!("{}: {cause}", table::name(row)))
+        let cause = row.figures.main();
+        let words = cause.map_or_else(
+            || "nothing was reported".to_owned(),
+            |cause| format!("{}: {}", cause.limit(), cause.title()),
+        );
+        Some([table::name(row), words])
     }
 
     /// The style of a limit.

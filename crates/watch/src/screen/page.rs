@@ -130,9 +130,12 @@ pub(super) fn help(screen: &Screen, width: u16) -> Vec<Line<'static>> {
     lines
 }
 
-/// Text in lines of this width; lines after the first are indented as the first word is.
+/// Text in lines of this width; lines after the first are indented as an item's text is.
 fn wrapped(text: &str, width: u16) -> Vec<Line<'static>> {
-    let indent = if text.starts_with("  ") { text.find("   ").map_or(2, |_| 10) } else { 0 };
+    let indent = text.strip_prefix("  ").map_or(0, |item| {
+        let gap = item.find("  ").unwrap_or(0);
+        2 + gap + (item.len() - gap - item[gap..].trim_start().len())
+    });
     let (mut lines, mut line) = (Vec::new(), String::new());
     let mut room = usize::from(width).max(20);
     for word in text.split_inclusive(' ') {
