@@ -2,7 +2,6 @@
 
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::interrupt::Interrupt;
 use crate::lab::CarrierArgument;
 use crate::output::Force;
 use crate::scenario::Changes;
@@ -89,7 +88,14 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let carrier = args.carrier().carrier().name();
     let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(carrier));
     let mut made = Made::begin(&plan, args.out.as_deref().map(|path| (path, identity)))?;
-    make(args, &mut made, console)?;
+    let how = How { carrier: args.carrier().carrier(), ..How::default() };
+    let failed = made.make(places, how, args.jobs, |all, done| {
+        let bar = console.steps("run", all, done);
+        move || bar.step()
+    });
+    for error in failed.context("a run failed")? {
+        console::warn(&format!("{:#}", anyhow::Error::from(error)));
+    }
     let rows = made.end()?;
     let (look, how) = (console.look(), (args.compare, plan.jobs.len(), args.out.is_some()));
     let print = |out: &mut _| view::print_sweep(&plan.base, &rows, how, &look, out);
@@ -104,26 +110,6 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     }
     let whole = runs().count() == plan.jobs.len() && runs().all(|run| run.invalid.is_empty());
     Ok(if whole { Outcome::Whole } else { Outcome::Partial })
-}
-
-/// Makes the runs that are missing.
-fn make(args: &Sweep, made: &mut Made<'_>, console: &Console) -> anyhow::Result<()> {
-    let places = args.places();
-    if places != Places::Simulator {
-        let (all, done) = made.progress(true);
-        let bar = console.steps("run", all, done);
-        let how = How { carrier: args.carrier().carrier(), ..How::default() };
-        for error in made.on_kernel(how, &|| bar.step())? {
-            console::say(&bar, &format!("{:#}", anyhow::Error::from(error)));
-        }
-    }
-    if places != Places::Kernel {
-        let (all, done) = made.progress(false);
-        let bar = console.steps("run", all, done);
-        let interrupt = Interrupt::listen()?;
-        made.in_simulator(args.jobs, interrupt.flag(), &|| bar.step()).context("a run failed")?;
-    }
-    Ok(())
 }
 
 impl Sweep {

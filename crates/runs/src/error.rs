@@ -17,6 +17,9 @@ use std::path::PathBuf;
 /// Why a run was not made, or not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// Ctrl-C cannot be taken notice of.
+    #[error(transparent)]
+    NoSignals(#[from] crate::interrupt::NoSignals),
     /// A file or folder cannot be read, created or removed.
     #[error("{}", path.display())]
     File {
