@@ -4,7 +4,8 @@
 //!
 //! **The screen is a pure function of reports and keys.** [`Flows`] takes in what each connection did in an interval and
 //! keeps the last seconds of each; [`Screen`] has the state that keys change, and draws. Only [`run`] touches the
-//! system: it reads the probe ten times a second, and the terminal.
+//! system: it reads the probe ten times a second, or less often if that takes more than a fortieth of the time, and the
+//! terminal.
 //!
 //! **Time is of the last seconds.** The accounts of connections begin anew with each interval
 //! (`Hosts::next_interval`), but keep what tells causes apart. A hold that goes on without a segment is in no report

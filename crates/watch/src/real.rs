@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// How often the screen is drawn anew.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// Reading the kernel takes at most one part in so many of the time: with many connections, it is read less often.
+const RARELY: u32 = 40;
+
 /// What a user may wish.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wishes {
@@ -87,11 +90,11 @@ fn show(
     stop: &AtomicBool,
 ) -> Result<(), WatchError> {
     let began = Instant::now();
-    let (mut looked, mut drawn) = (began, began);
+    let (mut looked, mut drawn, mut pause) = (began, began, EVERY);
     let mut host = Host::begin();
     terminal.draw(|frame| screen.draw(frame))?;
     while !stop.load(Ordering::Relaxed) {
-        let is_new = event::poll(EVERY.saturating_sub(looked.elapsed()))?;
+        let is_new = event::poll(pause.saturating_sub(looked.elapsed()))?;
         if is_new {
             match event::read()? {
                 Event::Key(key) if screen.key(key) => break,
@@ -99,11 +102,12 @@ fn show(
                 _ => continue,
             }
         }
-        if looked.elapsed() >= EVERY {
-            watching.look()?;
-            looked = Instant::now();
-        }
         let lasted = drawn.elapsed();
+        if looked.elapsed() >= pause || lasted >= INTERVAL {
+            looked = Instant::now();
+            watching.look()?;
+            pause = (looked.elapsed() * RARELY).clamp(EVERY, INTERVAL);
+        }
         if lasted >= INTERVAL {
             drawn = Instant::now();
             screen.take(Interval {
