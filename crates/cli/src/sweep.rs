@@ -2,13 +2,14 @@
 
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::lab::CarrierArgument;
+use crate::lab::carriers;
 use crate::output::Force;
 use crate::scenario::Changes;
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, ValueHint};
 use slowpath_lab::privilege;
+use slowpath_lab::settings::Carrier;
 use slowpath_runs::kernel::How;
 use slowpath_runs::sweep::{Made, NUMBERS, Places, Plan, RATE, Row, identity};
 use slowpath_scenario::Vary;
@@ -37,8 +38,8 @@ pub struct Sweep {
     #[arg(long)]
     compare: bool,
     /// What carries the packets on this machine's kernel, as for `lab run`; veth by default
-    #[arg(long, value_name = "KIND", requires = "kernel")]
-    carrier: Option<CarrierArgument>,
+    #[arg(long, value_name = "KIND", requires = "kernel", value_parser = carriers())]
+    carrier: Option<Carrier>,
     /// Make each run N times, with increasing seeds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
@@ -73,7 +74,7 @@ struct Plot {
 }
 
 pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
-    let places = args.places();
+    let (places, carrier) = (args.places(), args.carrier.unwrap_or_default());
     // While there is one thread only.
     if places != Places::Simulator {
         privilege::obtain()?;
@@ -85,10 +86,9 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let Plot { plot, x, y, .. } = &args.plot;
     let axes = |file| Axes::choose(&plan, x.as_deref(), y, places == Places::Both).map(|axes| (file, axes));
     let plot = plot.as_deref().map(axes).transpose()?;
-    let carrier = args.carrier().carrier().name();
-    let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(carrier));
+    let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(carrier.name()));
     let mut made = Made::begin(&plan, args.out.as_deref().map(|path| (path, identity)))?;
-    let how = How { carrier: args.carrier().carrier(), ..How::default() };
+    let how = How { carrier, ..How::default() };
     let failed = made.make(places, how, args.jobs, |all, done| {
         let bar = console.steps("run", all, done);
         move || bar.step()
@@ -119,9 +119,5 @@ impl Sweep {
             (_, true) => Places::Both,
             _ => Places::Simulator,
         }
-    }
-
-    fn carrier(&self) -> CarrierArgument {
-        self.carrier.unwrap_or_default()
     }
 }
