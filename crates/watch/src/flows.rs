@@ -436,7 +436,7 @@ impl Flows {
             let is_pinned = focus.flow == Some(*id);
             ranked.push((Reverse((is_pinned, figures.lost(), figures.bytes)), *id, figures));
         }
-        ranked.sort_unstable_by(|one, other| (one.0, one.1).cmp(&(other.0, other.1)));
+        ranked.sort_unstable_by_key(|one| (one.0, one.1));
         moment.more = ranked.len().saturating_sub(MOST_ROWS);
         ranked.truncate(MOST_ROWS);
         // The one that always has a row is at its place among the others.

@@ -33,6 +33,9 @@ fn drawn(screen: &mut Screen, width: u16, height: u16) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Milliseconds under causes, bytes, and retransmissions.
+type Did = (&'static [(Cause, u64)], u64, Option<u64>);
+
 /// A flow from this host to 198.51.100.7, and one within 2001:db8::/32, each with some causes; bytes are of a second.
 fn flows<'a>(processes: &'a [Process], second: u32) -> Vec<FlowNow<'a>> {
     let ends: [(&str, u16, &str, u16); 4] = [
@@ -41,7 +44,7 @@ fn flows<'a>(processes: &'a [Process], second: u32) -> Vec<FlowNow<'a>> {
         ("2001:db8:1234:5678:9abc:def0:1234:5678", 40_000, "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff", 5001),
         ("192.0.2.1", 60_000, "203.0.113.9", 22),
     ];
-    let did: [(&[(Cause, u64)], u64, Option<u64>); 4] = [
+    let did: [Did; 4] = [
         (&[(Cause::SlowReader, 900), (Cause::SlowStart, 100)], 1_250_000, Some(0)),
         (
             &[(Cause::FastRecovery, 300), (Cause::BottleneckFull, 700)],
