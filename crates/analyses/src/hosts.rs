@@ -1,5 +1,6 @@
 //! What hosts report of their connections, summed up: for sources that see no packets, or more than packets.
 
+mod interval;
 mod output;
 mod receiving;
 mod sending;
@@ -50,6 +51,8 @@ pub struct Account {
     pub ended: Option<FlowEnd>,
     /// The reports of each end's host; `None` if it reported nothing.
     pub ends: [Option<Box<EndAccount>>; 2],
+    /// What it had carried when the interval began.
+    carried_before: Bytes,
 }
 
 /// What one end's host reported.
@@ -100,6 +103,11 @@ impl Hosts {
         (self.flows.into_values().collect(), self.not_kept)
     }
 
+    /// Flows that were not kept because there were too many.
+    pub const fn not_kept(&self) -> u64 {
+        self.not_kept
+    }
+
     /// A flow so far.
     pub fn flow(&self, flow: FlowId) -> Option<&Account> {
         self.flows.get(&flow)
@@ -117,7 +125,8 @@ impl Sink for Hosts {
             self.not_kept += 1;
             return;
         }
-        let account = Account { id: flow, key: *key, told: None, ended: None, ends: [None, None] };
+        let (ends, carried_before) = ([None, None], Bytes::ZERO);
+        let account = Account { id: flow, key: *key, told: None, ended: None, ends, carried_before };
         self.flows.insert(flow, account);
     }
 

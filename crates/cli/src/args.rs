@@ -23,6 +23,7 @@ use crate::show::Show;
 use crate::sweep::Sweep;
 use crate::tune::Tune;
 use crate::tunings::CompareTunings;
+use crate::watch::Watch;
 use crate::what_if::WhatIf;
 use clap::builder::Styles;
 use clap::{CommandFactory, Parser, Subcommand};
@@ -54,6 +55,8 @@ pub struct Cli {
 pub enum Command {
     /// Show what limited each flow, the slowest first, and how to fix it
     Diagnose(Diagnose),
+    /// Watch what limits this host's transfers now, on a full screen
+    Watch(Watch),
     /// Print the packets of a capture, one per line
     Show(Show),
     /// List the flows of a capture with their measures

@@ -1,12 +1,12 @@
 //! Arguments that several commands share: which flows, where a capture was made, hosts.
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 use slowpath_analyses::VantageOverride;
 use slowpath_lab::host::Host;
 use slowpath_model::{Bytes, FlowId};
 use slowpath_runs::{filter::Filter, values::flow_id};
-use slowpath_views::{rank::Selection, services::By};
+use slowpath_views::{help, rank::Selection, services::By};
 
 /// Which flows.
 #[derive(Args)]
@@ -29,24 +29,19 @@ impl Choice {
 }
 
 /// Where a capture was made.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Place {
-    /// On the sending host, or right next to it
-    Sender,
-    /// On the receiving host, or right next to it
-    Receiver,
-    /// Somewhere on the path
-    Between,
+pub fn places() -> impl TypedValueParser<Value = VantageOverride> {
+    described(help::PLACES)
 }
 
-impl Place {
-    pub fn vantage(self) -> VantageOverride {
-        match self {
-            Self::Sender => VantageOverride::Sender,
-            Self::Receiver => VantageOverride::Receiver,
-            Self::Between => VantageOverride::Between,
-        }
-    }
+/// One of `all`, each with its name and what it is.
+pub fn described<T: Clone + Send + Sync + 'static, const N: usize>(
+    all: [(T, &'static str, &'static str); N],
+) -> impl TypedValueParser<Value = T> {
+    let names = all.iter().map(|(_, name, what)| PossibleValue::new(*name).help(*what)).collect::<Vec<_>>();
+    PossibleValuesParser::new(names).try_map(move |text| {
+        let found = all.iter().find(|(_, name, _)| *name == text);
+        found.map(|(value, ..)| value.clone()).ok_or("no such name")
+    })
 }
 
 /// One of `all` by its name.

@@ -105,11 +105,6 @@ impl Deref for Console {
     }
 }
 
-/// Something to know at once, progress or not.
-pub fn say(bar: &Bar, text: &str) {
-    bar.suspend(|| warn(text));
-}
-
 /// What [`stdout`] gives.
 pub type Out = BufWriter<shown::Writer<io::StdoutLock<'static>>>;
 

@@ -1,10 +1,10 @@
 //! `slowpath flows`: the measures of each flow.
 
-use crate::choice::{Choice, Place, keys};
+use crate::choice::{Choice, keys, places};
 use crate::console::{self, Console};
 use crate::{Outcome, recording};
 use clap::{Args, ValueHint};
-use slowpath_analyses::Analysis;
+use slowpath_analyses::{Analysis, VantageOverride};
 use slowpath_views::flow_list::{self, Form, SortKey};
 use slowpath_views::{help, services::By};
 use std::io::Write;
@@ -20,8 +20,8 @@ pub struct Flows {
     #[command(flatten)]
     pub choice: Choice,
     /// Where the capture was made, if slowpath should not infer it
-    #[arg(long, value_name = "PLACE")]
-    pub vantage: Option<Place>,
+    #[arg(long, value_name = "PLACE", value_parser = places())]
+    pub vantage: Option<VantageOverride>,
     /// Sort by flow (its number), lost (time), bytes, goodput, time, rtt or retr, the most first
     #[arg(long, value_name = "KEY", default_value = "flow", hide_possible_values = true, value_parser = keys(SortKey::ALL, SortKey::name))]
     #[arg(conflicts_with = "long")]

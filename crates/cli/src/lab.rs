@@ -3,10 +3,12 @@
 mod programs;
 
 use crate::Outcome;
+use crate::choice::described;
 use crate::console::{self, Console};
 use crate::recording;
 use crate::scenario::Changes;
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::builder::TypedValueParser;
+use clap::{Args, Subcommand, ValueHint};
 use programs::Programs;
 use slowpath_lab::machine::{Ability, abilities};
 use slowpath_lab::privilege;
@@ -15,7 +17,7 @@ use slowpath_lab::settings::Carrier;
 use slowpath_runs::Measured;
 use slowpath_runs::kernel::{self, How};
 use slowpath_views::rank::{Ranker, Selection};
-use slowpath_views::{json, lab as view};
+use slowpath_views::{help, json, lab as view};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -57,8 +59,8 @@ struct Asked {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out: Option<PathBuf>,
     /// What carries the packets from one host to the other
-    #[arg(long, value_name = "KIND", default_value = "veth")]
-    carrier: CarrierArgument,
+    #[arg(long, value_name = "KIND", default_value = "veth", value_parser = carriers())]
+    carrier: Carrier,
     /// Print JSON (schema slowpath/lab-run/1 or slowpath/lab-compare/1) instead of text
     #[arg(long)]
     json: bool,
@@ -77,32 +79,14 @@ struct Run {
     programs: Programs,
 }
 
-/// What carries the packets: see [`Carrier`].
-#[derive(Clone, Copy, Default, ValueEnum)]
-pub enum CarrierArgument {
-    /// slowpath, by packet sockets at pairs of veth devices: the kernel stamps each packet
-    #[default]
-    Veth,
-    /// slowpath, by TAP devices: a packet arrives when it is read
-    Tap,
-    /// The kernel, by tc-netem(8): no named packets, policers, cross traffic or reordering, no offloads on the hosts, and no
-    /// record of how late packets were
-    Netem,
-}
-
-impl CarrierArgument {
-    pub fn carrier(self) -> Carrier {
-        match self {
-            Self::Veth => Carrier::Veth,
-            Self::Tap => Carrier::Tap,
-            Self::Netem => Carrier::Netem,
-        }
-    }
+/// What carries the packets.
+pub fn carriers() -> impl TypedValueParser<Value = Carrier> {
+    described(help::CARRIERS)
 }
 
 impl Asked {
     fn how(&self) -> How<'_> {
-        How { instead: None, carrier: self.carrier.carrier(), keep: self.out.as_deref() }
+        How { instead: None, carrier: self.carrier, keep: self.out.as_deref() }
     }
 }
 

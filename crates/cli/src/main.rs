@@ -31,6 +31,7 @@ mod show;
 mod sweep;
 mod tune;
 mod tunings;
+mod watch;
 mod what_if;
 
 use args::{Cli, Command};
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
 fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
     match command {
         Command::Diagnose(args) => diagnose::run(&args, console),
+        Command::Watch(args) => watch::run(&args, console),
         Command::Show(args) => show::run(&args, console),
         Command::Flows(args) => flows::run(&args, console),
         Command::Cookbook(args) => cookbook::run(&args),

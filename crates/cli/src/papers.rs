@@ -2,13 +2,9 @@
 
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::interrupt::Interrupt;
 use crate::output::Force;
-use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
-use slowpath_runs::papers as runs;
-use slowpath_runs::papers::lavoie::{self, Asked};
-use slowpath_runs::papers::ubik;
+use slowpath_runs::papers::Request;
 use slowpath_views::papers as view;
 use std::path::PathBuf;
 
@@ -50,9 +46,6 @@ pub struct Papers {
     compare: Option<PathBuf>,
 }
 
-/// How long a case is profiled, unless --seconds is given.
-const SECONDS: u64 = 5;
-
 /// A paper, by its short name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Paper {
@@ -83,42 +76,14 @@ impl Paper {
 
 pub fn run(args: &Papers, console: &Console) -> anyhow::Result<Outcome> {
     args.force.check(args.html.as_deref(), &[], "--html")?;
-    let steps = |what: &'static str| {
-        move |all| {
+    let [keep, from, compare] = [&args.keep, &args.from, &args.compare].map(Option::as_deref);
+    let (paper, in_lab, seeds) = (args.paper.simulated(), args.lab, args.seeds);
+    let (only, seconds) = (&args.only[..], args.seconds);
+    let report =
+        Request { paper, in_lab, seeds, only, seconds, keep, from, compare }.report(|what, all| {
             let bar = console.steps(what, all, 0);
             move || bar.step()
-        }
-    };
-    let report = match args.paper.simulated() {
-        Some(paper) if args.lab => {
-            ensure!(paper == slowpath_papers::Paper::Ubik, "--lab is for ubik");
-            ubik::copies(&args.only, args.keep.as_deref(), steps("copy"))?
-        }
-        Some(paper) => {
-            // --compare requires --from.
-            let others =
-                !args.only.is_empty() || args.seconds.is_some() || args.keep.is_some() || args.from.is_some();
-            ensure!(
-                !others,
-                "--only, --seconds, --keep, --from and --compare are for lavoie, which is measured (or ubik --lab); this paper is simulated"
-            );
-            let interrupt = Interrupt::listen()?;
-            let found = runs::report(
-                paper,
-                args.seeds.unwrap_or(paper.seeds()),
-                interrupt.flag(),
-                steps("experiment"),
-            );
-            found?.context("interrupted; a paper is only compared as a whole (--seeds 1 is fastest)")?
-        }
-        None => {
-            ensure!(!args.lab, "--lab is for ubik; lavoie is always measured");
-            ensure!(args.seeds.is_none(), "--seeds is for simulated papers; lavoie is measured");
-            let [keep, from, compare] = [&args.keep, &args.from, &args.compare].map(Option::as_deref);
-            let (only, seconds) = (&args.only[..], args.seconds.unwrap_or(SECONDS));
-            lavoie::report(&Asked { only, seconds, keep, from, compare }, steps("case"))?
-        }
-    };
+        })?;
     if let Some(page) = &args.html {
         args.force.write(page, view::page(&report))?;
     }

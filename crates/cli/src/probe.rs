@@ -1,18 +1,19 @@
 //! `slowpath probe`: measures a path with its own packets, and is the far end that answers them.
 
 use crate::Outcome;
+use crate::choice::described;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use crate::scenario::Changes;
 use anyhow::{bail, ensure};
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use slowpath_model::Rate;
-use slowpath_probe::findings::Wanted;
-use slowpath_probe::measure::ramp::{MOST_STEPS, Rates};
-use slowpath_probe::measure::{Direction, Progress};
+use slowpath_probe::measure::Progress;
+use slowpath_probe::measure::ramp::MOST_STEPS;
 use slowpath_probe::real::{Caps, PORT};
+use slowpath_runs::probe::{Asked, What};
 use slowpath_runs::values::{addresses, highest, longest, rates};
-use slowpath_views::probe as view;
+use slowpath_views::{help, probe as view};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -39,7 +40,7 @@ pub struct Probe {
     #[arg(long, value_name = "PORT", help = format!("The far end's port [default: {PORT}]"))]
     port: Option<u16>,
     /// What to measure, separated by commas; default: everything
-    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = described(help::MEASUREMENTS))]
     measure: Vec<What>,
     /// Measure from the far end to this host
     #[arg(long)]
@@ -60,59 +61,6 @@ pub struct Probe {
     json: bool,
 }
 
-/// Rates in a ramp, unless --steps is given.
-const STEPS: u32 = 11;
-/// Duration of a TCP transfer, unless --tcp is given.
-const TRANSFER: Duration = Duration::from_secs(3);
-
-/// What can be measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
-    /// The RTT
-    Rtt,
-    /// The rate of the bottleneck link
-    Capacity,
-    /// The rate that other traffic leaves
-    Available,
-    /// Loss at increasing rates of UDP
-    Ramp,
-    /// A TCP transfer each way
-    Tcp,
-}
-
-impl Probe {
-    fn wants(&self, what: What) -> bool {
-        self.measure.is_empty() || self.measure.contains(&what)
-    }
-
-    /// Refuses options for a measurement that is not made.
-    fn check(&self) -> anyhow::Result<()> {
-        for (is_given, option, what, name) in [
-            (self.ramp.is_some(), "--ramp", What::Ramp, "ramp"),
-            (self.steps.is_some(), "--steps", What::Ramp, "ramp"),
-            (self.tcp.is_some(), "--tcp", What::Tcp, "tcp"),
-        ] {
-            ensure!(!is_given || self.wants(what), "{option} needs {name} in --measure");
-        }
-        Ok(())
-    }
-
-    fn wanted(&self) -> Wanted {
-        let steps = self.steps.unwrap_or(STEPS);
-        Wanted {
-            direction: if self.reverse { Direction::Back } else { Direction::There },
-            // The search for the available rate starts from the capacity, and the default ramp ends above it.
-            capacity: self.wants(What::Capacity)
-                || self.wants(What::Available)
-                || (self.wants(What::Ramp) && self.ramp.is_none()),
-            available: self.wants(What::Available),
-            ramp: self.wants(What::Ramp),
-            rates: self.ramp.map(|(from, to)| Rates { from: from.get(), to: to.get(), steps }),
-            steps,
-        }
-    }
-}
-
 pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
     let Some(target) = &args.target else {
         let (interrupt, caps) =
@@ -120,23 +68,29 @@ pub fn run(args: &Probe, console: &Console) -> anyhow::Result<Outcome> {
         slowpath_runs::probe::serve(args.listen, caps, &|| interrupt.has_come(), &console::log)?;
         return Ok(Outcome::Whole);
     };
-    args.check()?;
+    let asked = Asked {
+        measure: &args.measure,
+        is_reversed: args.reverse,
+        ramp: args.ramp,
+        steps: args.steps,
+        tcp: args.tcp,
+    };
+    asked.check()?;
     let found = if Path::new(target).extension().is_some_and(|extension| extension == "toml") {
         ensure!(args.port.is_none(), "--port is for hosts; {target} is a scenario file");
         if args.tcp.is_some() || args.measure == [What::Tcp] {
             bail!("to simulate a TCP transfer on this path, use `slowpath run {target}`");
         }
         let scenario = args.changes.load(Path::new(target))?;
-        slowpath_runs::probe::simulated(&scenario, args.wanted(), args.reverse, &mut shown(console))?
+        slowpath_runs::probe::simulated(&scenario, asked.wanted(), args.reverse, &mut shown(console))?
     } else {
         ensure!(!args.changes.are_any(), "--set and --seed are for scenario files; {target} is a host");
         let interrupt = Interrupt::listen()?;
-        let transfers = args.wants(What::Tcp).then(|| args.tcp.unwrap_or(TRANSFER));
         let (addresses, stop) = (addresses(target, args.port.unwrap_or(PORT))?, || interrupt.has_come());
         slowpath_runs::probe::measured(
             &addresses,
-            args.wanted(),
-            transfers,
+            asked.wanted(),
+            asked.transfers(),
             &stop,
             &mut shown(console),
             &warn,

@@ -1,9 +1,9 @@
 //! Reads the input that a path names, with progress and warnings.
 
+use crate::Outcome;
 use crate::console::{self, Console};
-use crate::{Outcome, choice::Place};
 use slowpath_analyses::pairing::Collector;
-use slowpath_analyses::{Analysis, AnalysisOptions, Labels};
+use slowpath_analyses::{Analysis, AnalysisOptions, Labels, VantageOverride};
 use slowpath_model::{FlowId, Sink};
 use slowpath_runs::input::{self, Input, Progress};
 use slowpath_views::{Recording, words};
@@ -40,11 +40,8 @@ pub fn progress(path: &Path, console: &Console) -> Progress {
 }
 
 /// Where the recording was made, according to the user or the recording itself.
-pub fn options(vantage: Option<Place>, file: &Path) -> AnalysisOptions {
-    AnalysisOptions {
-        vantage: vantage.map(Place::vantage).or_else(|| input::vantage(file)),
-        ..AnalysisOptions::default()
-    }
+pub fn options(vantage: Option<VantageOverride>, file: &Path) -> AnalysisOptions {
+    AnalysisOptions { vantage: vantage.or_else(|| input::vantage(file)), ..AnalysisOptions::default() }
 }
 
 /// Refuses a flow number that the recording does not have, or that was not kept.

@@ -1,12 +1,12 @@
 //! `slowpath show`: events as text.
 
 use crate::Outcome;
-use crate::choice::{Place, named};
+use crate::choice::{named, places};
 use crate::console::{self, Console};
 use crate::recording::{self, Read};
 use clap::{Args, ValueHint};
 use slowpath_analyses::settled::Settled;
-use slowpath_analyses::{Analysis, Label};
+use slowpath_analyses::{Analysis, Label, VantageOverride};
 use slowpath_model::{FlowId, Instant};
 use slowpath_runs::{filter::Filter, values::flow_id};
 use slowpath_views::events::{self, HELP, Printer, Wanted};
@@ -38,8 +38,8 @@ pub struct Show {
     pub label: Vec<Label>,
     /// Where the capture was made, if slowpath should not infer it; needed to distinguish a retransmission from a reordered
     /// segment
-    #[arg(long, value_name = "PLACE", requires = "label")]
-    pub vantage: Option<Place>,
+    #[arg(long, value_name = "PLACE", requires = "label", value_parser = places())]
+    pub vantage: Option<VantageOverride>,
     /// At most this many events
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,

@@ -2,14 +2,14 @@
 
 use crate::Outcome;
 use crate::console::{self, Console};
-use crate::interrupt::Interrupt;
-use crate::lab::CarrierArgument;
+use crate::lab::carriers;
 use crate::output::Force;
 use crate::scenario::Changes;
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, ValueHint};
 use slowpath_lab::privilege;
+use slowpath_lab::settings::Carrier;
 use slowpath_runs::kernel::How;
 use slowpath_runs::sweep::{Made, NUMBERS, Places, Plan, RATE, Row, identity};
 use slowpath_scenario::Vary;
@@ -38,8 +38,8 @@ pub struct Sweep {
     #[arg(long)]
     compare: bool,
     /// What carries the packets on this machine's kernel, as for `lab run`; veth by default
-    #[arg(long, value_name = "KIND", requires = "kernel")]
-    carrier: Option<CarrierArgument>,
+    #[arg(long, value_name = "KIND", requires = "kernel", value_parser = carriers())]
+    carrier: Option<Carrier>,
     /// Make each run N times, with increasing seeds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
@@ -74,7 +74,7 @@ struct Plot {
 }
 
 pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
-    let places = args.places();
+    let (places, carrier) = (args.places(), args.carrier.unwrap_or_default());
     // While there is one thread only.
     if places != Places::Simulator {
         privilege::obtain()?;
@@ -86,10 +86,16 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     let Plot { plot, x, y, .. } = &args.plot;
     let axes = |file| Axes::choose(&plan, x.as_deref(), y, places == Places::Both).map(|axes| (file, axes));
     let plot = plot.as_deref().map(axes).transpose()?;
-    let carrier = args.carrier().carrier().name();
-    let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(carrier));
+    let identity = identity(&plan, &changes.texts(), args.repeat, places.describe(carrier.name()));
     let mut made = Made::begin(&plan, args.out.as_deref().map(|path| (path, identity)))?;
-    make(args, &mut made, console)?;
+    let how = How { carrier, ..How::default() };
+    let failed = made.make(places, how, args.jobs, |all, done| {
+        let bar = console.steps("run", all, done);
+        move || bar.step()
+    });
+    for error in failed.context("a run failed")? {
+        console::warn(&format!("{:#}", anyhow::Error::from(error)));
+    }
     let rows = made.end()?;
     let (look, how) = (console.look(), (args.compare, plan.jobs.len(), args.out.is_some()));
     let print = |out: &mut _| view::print_sweep(&plan.base, &rows, how, &look, out);
@@ -106,26 +112,6 @@ pub fn run(args: &Sweep, console: &Console) -> anyhow::Result<Outcome> {
     Ok(if whole { Outcome::Whole } else { Outcome::Partial })
 }
 
-/// Makes the runs that are missing.
-fn make(args: &Sweep, made: &mut Made<'_>, console: &Console) -> anyhow::Result<()> {
-    let places = args.places();
-    if places != Places::Simulator {
-        let (all, done) = made.progress(true);
-        let bar = console.steps("run", all, done);
-        let how = How { carrier: args.carrier().carrier(), ..How::default() };
-        for error in made.on_kernel(how, &|| bar.step())? {
-            console::say(&bar, &format!("{:#}", anyhow::Error::from(error)));
-        }
-    }
-    if places != Places::Kernel {
-        let (all, done) = made.progress(false);
-        let bar = console.steps("run", all, done);
-        let interrupt = Interrupt::listen()?;
-        made.in_simulator(args.jobs, interrupt.flag(), &|| bar.step()).context("a run failed")?;
-    }
-    Ok(())
-}
-
 impl Sweep {
     fn places(&self) -> Places {
         match (self.lab, self.compare) {
@@ -133,9 +119,5 @@ impl Sweep {
             (_, true) => Places::Both,
             _ => Places::Simulator,
         }
-    }
-
-    fn carrier(&self) -> CarrierArgument {
-        self.carrier.unwrap_or_default()
     }
 }

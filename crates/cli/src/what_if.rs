@@ -2,9 +2,9 @@
 
 use crate::console::{self, Console};
 use crate::output::Force;
-use crate::{Outcome, choice::Place, recording};
+use crate::{Outcome, choice::places, recording};
 use clap::{Args, ValueHint};
-use slowpath_analyses::Analysis;
+use slowpath_analyses::{Analysis, VantageOverride};
 use slowpath_model::FlowId;
 use slowpath_runs::interrupt::Interrupt;
 use slowpath_runs::{values::flow_id, what_if};
@@ -25,8 +25,8 @@ pub struct WhatIf {
     #[arg(long, value_name = "N", value_parser = flow_id)]
     flow: Option<FlowId>,
     /// Where the capture was made, if slowpath should not infer it
-    #[arg(long, value_name = "PLACE")]
-    vantage: Option<Place>,
+    #[arg(long, value_name = "PLACE", value_parser = places())]
+    vantage: Option<VantageOverride>,
     /// Write the fitted scenario to this file, with where each value is from
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,

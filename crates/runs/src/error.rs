@@ -17,6 +17,9 @@ use std::path::PathBuf;
 /// Why a run was not made, or not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// Ctrl-C cannot be taken notice of.
+    #[error(transparent)]
+    NoSignals(#[from] crate::interrupt::NoSignals),
     /// A file or folder cannot be read, created or removed.
     #[error("{}", path.display())]
     File {
@@ -188,6 +191,11 @@ pub enum FolderError {
 }
 
 impl Error {
+    /// Whether the probe was refused because this process may not load it.
+    pub const fn lacks_privilege(&self) -> bool {
+        matches!(self, Self::Watch { reason } if lacks_privilege(reason))
+    }
+
     /// Whether the message has several lines, each safe to print: it quotes a file or lists errors.
     pub const fn has_lines(&self) -> bool {
         matches!(self, Self::Rejected(_) | Self::Refused(_) | Self::Script(_))
@@ -213,10 +221,11 @@ pub fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 /// Without privilege, the error adds what works without it.
+/// Whether the probe was refused because this process may not load it.
+const fn lacks_privilege(error: &LiveError) -> bool {
+    matches!(error, LiveError::Bpf(BpfError::NotAllowed { .. }))
+}
+
 fn without_privilege(error: &LiveError) -> &'static str {
-    if matches!(error, LiveError::Bpf(BpfError::NotAllowed { .. })) {
-        "; --own needs none of these, and sees less"
-    } else {
-        ""
-    }
+    if lacks_privilege(error) { "; --own needs none of these, and sees less" } else { "" }
 }

@@ -4,10 +4,12 @@
 mod error;
 mod kept;
 pub mod lavoie;
+mod request;
 pub mod table_one;
 pub mod ubik;
 
 pub use error::Error;
+pub use request::Request;
 
 use crate::parallel;
 use slowpath_papers::tunings::{self, Path, Technique};

@@ -1,5 +1,9 @@
 //! The path of a scenario, to be measured like a real one; and the far end of a real one.
 
+mod asked;
+
+pub use asked::{Asked, Unneeded, What};
+
 use crate::lines::{Log, listening};
 use slowpath_model::nanos;
 use slowpath_model::units::duration_text;

@@ -11,7 +11,7 @@ use slowpath_live::{
     Check, Device, Drops, EVERY, Filter as LiveFilter, Owners, Process, Replayed, Rest, cgroups_below,
     open_raw,
 };
-use slowpath_model::{Bytes, End, FlowId, Wait};
+use slowpath_model::{Bytes, End, FlowId, Hold, Wait};
 use source::Source;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -94,6 +94,131 @@ impl Watched {
     }
 }
 
+/// This host's connections while they are watched.
+pub struct Watching {
+    choice: Choice,
+    source: Source,
+    hosts: Hosts,
+    owners: Owners,
+    began: Instant,
+}
+
+/// A connection in an interval.
+#[derive(Clone, Debug)]
+pub struct Seen<'a> {
+    /// Its reports in this interval.
+    pub account: &'a Account,
+    /// The process at each end.
+    pub processes: [Option<&'a Process>; 2],
+    /// What holds the sender now, and for how long by now, if that is not in the reports yet.
+    pub pending: Option<(Hold, Duration)>,
+}
+
+/// The connections whose owners are asked for.
+struct Choice {
+    pid: Option<u32>,
+    groups: Option<HashSet<u64>>,
+}
+
+impl Choice {
+    fn takes(&self, flow: FlowId, owners: &Owners) -> bool {
+        let of_process = self.pid.is_none_or(|pid| owners.has_process(flow, pid));
+        let of_group = self.groups.as_ref().is_none_or(|groups| owners.is_in(flow, groups));
+        of_process && of_group
+    }
+}
+
+impl Watching {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    ///
+    /// If something requested does not exist, the kernel refuses, or the raw file cannot be created.
+    pub fn start(wanted: &Wanted<'_>) -> Result<Self, Error> {
+        let netns = wanted.netns.iter().map(|name| namespace(name)).collect::<Result<Vec<_>, _>>()?;
+        let groups = wanted.cgroup.map(groups_below).transpose()?;
+        if let Some(pid) = wanted.pid.filter(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            return Err(Error::NoProcess(pid));
+        }
+        let filter = LiveFilter { port: wanted.port, ..LiveFilter::of_netns(&netns) };
+        let start = Source::start(filter, wanted.without_probe);
+        let mut source = start.map_err(|reason| Error::Watch { reason })?;
+        if let Some(path) = wanted.raw {
+            let file = create_output(path, wanted.existing)?;
+            source.record(Box::new(BufWriter::new(file)))?;
+        }
+        let (hosts, owners, began) = (Hosts::default(), Owners::default(), Instant::now());
+        let choice = Choice { pid: wanted.pid, groups };
+        Ok(Self { choice, source, hosts, owners, began })
+    }
+
+    /// Takes in what the kernel reports since the last time; to be called each [`EVERY`].
+    ///
+    /// # Errors
+    ///
+    /// If the kernel returns an error.
+    pub fn look(&mut self) -> Result<(), Error> {
+        Ok(self.source.tell(&mut self.hosts, &mut self.owners)?)
+    }
+
+    /// The connections so far, each with what it did since the last [`next_interval`](Self::next_interval).
+    pub fn seen(&self) -> impl Iterator<Item = Seen<'_>> {
+        let pending =
+            self.source.pending().into_iter().map(|(flow, end, by, for_)| ((flow, end), (by, for_)));
+        let pending: HashMap<(FlowId, End), (Hold, Duration)> = pending.collect();
+        self.hosts.flows().filter(|account| self.choice.takes(account.id, &self.owners)).map(move |account| {
+            Seen {
+                account,
+                processes: End::BOTH.map(|end| self.owners.process(account.id, end)),
+                pending: pending.get(&(account.id, account.sender())).copied(),
+            }
+        })
+    }
+
+    /// Begins the next interval, without the connections that have ended.
+    pub fn next_interval(&mut self) {
+        let ended = self.hosts.next_interval();
+        self.owners.forget(&ended);
+    }
+
+    /// Connections that were not kept because there were too many.
+    pub fn not_kept(&self) -> u64 {
+        self.hosts.not_kept()
+    }
+
+    /// What is not visible with this source, or on this kernel.
+    pub fn unseen(&self) -> Vec<String> {
+        let mut unseen = self.source.unseen();
+        if !Path::new("/proc/self").exists() {
+            unseen.push(NO_PROC.to_owned());
+        }
+        unseen
+    }
+
+    fn finish<G>(self, watching: G) -> Result<Watched, Error> {
+        let (lasted, unseen) = (self.began.elapsed(), self.unseen());
+        let Self { choice, source, mut hosts, owners, .. } = self;
+        let rest = source.finish(&mut hosts)?;
+        drop(watching);
+        let (mut accounts, not_kept) = hosts.finish();
+        accounts.retain(|account| choice.takes(account.id, &owners));
+        let check = rest.as_ref().map(|rest| rest.check);
+        let Rest { drops, softirqs, devices, .. } = rest.unwrap_or_default();
+        Ok(Watched {
+            lasted,
+            accounts,
+            not_kept,
+            processes: owners.processes(),
+            devices,
+            check,
+            drops,
+            softirqs: ring(&softirqs),
+            unseen,
+            incomplete: None,
+        })
+    }
+}
+
 /// Watches until the time is up or `stop` is true. `begin` is called when watching begins; the value it returns is
 /// dropped at the end.
 ///
@@ -101,53 +226,15 @@ impl Watched {
 ///
 /// If something requested does not exist, the kernel refuses, or the raw file cannot be written.
 pub fn watch<G>(wanted: &Wanted<'_>, stop: &AtomicBool, begin: impl FnOnce() -> G) -> Result<Watched, Error> {
-    let netns = wanted.netns.iter().map(|name| namespace(name)).collect::<Result<Vec<_>, _>>()?;
-    let groups = wanted.cgroup.map(groups_below).transpose()?;
-    if let Some(pid) = wanted.pid.filter(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-        return Err(Error::NoProcess(pid));
-    }
-    let filter = LiveFilter { port: wanted.port, ..LiveFilter::of_netns(&netns) };
-    let mut source = Source::start(filter, wanted.without_probe).map_err(|reason| Error::Watch { reason })?;
-    if let Some(path) = wanted.raw {
-        let file = create_output(path, wanted.existing)?;
-        source.record(Box::new(BufWriter::new(file)))?;
-    }
-    let (mut hosts, mut owners) = (Hosts::default(), Owners::default());
-    let began = Instant::now();
-    let watching = begin();
+    let mut connections = Watching::start(wanted)?;
+    let (began, watching) = (connections.began, begin());
     let is_over = || wanted.lasting.is_some_and(|time| began.elapsed() >= time);
     while !is_over() && !stop.load(Ordering::Relaxed) {
         let left = wanted.lasting.map_or(EVERY, |time| time.saturating_sub(began.elapsed()));
         thread::sleep(EVERY.min(left));
-        source.tell(&mut hosts, &mut owners)?;
+        connections.look()?;
     }
-    let lasted = began.elapsed();
-    let mut unseen = source.unseen();
-    if !Path::new("/proc/self").exists() {
-        unseen.push(NO_PROC.to_owned());
-    }
-    let rest = source.finish(&mut hosts)?;
-    drop(watching);
-    let (mut accounts, not_kept) = hosts.finish();
-    accounts.retain(|account| {
-        let of_process = wanted.pid.is_none_or(|pid| owners.has_process(account.id, pid));
-        let of_group = groups.as_ref().is_none_or(|groups| owners.is_in(account.id, groups));
-        of_process && of_group
-    });
-    let check = rest.as_ref().map(|rest| rest.check);
-    let Rest { drops, softirqs, devices, .. } = rest.unwrap_or_default();
-    Ok(Watched {
-        lasted,
-        accounts,
-        not_kept,
-        processes: owners.processes(),
-        devices,
-        check,
-        drops,
-        softirqs: ring(&softirqs),
-        unseen,
-        incomplete: None,
-    })
+    connections.finish(watching)
 }
 
 /// Reads connections watched earlier, from the file that [`Wanted::raw`] named; `None` if `path` is not such a file.

@@ -1,5 +1,41 @@
 //! The long help of `slowpath` itself.
 
+use slowpath_analyses::VantageOverride;
+use slowpath_lab::settings::Carrier;
+use slowpath_runs::probe::What;
+
+/// Where a capture was made, with the name of each place.
+pub const PLACES: [(VantageOverride, &str, &str); 3] = [
+    (VantageOverride::Sender, "sender", "On the sending host, or right next to it"),
+    (VantageOverride::Receiver, "receiver", "On the receiving host, or right next to it"),
+    (VantageOverride::Between, "between", "Somewhere on the path"),
+];
+
+/// What carries packets in the lab.
+pub const CARRIERS: [(Carrier, &str, &str); 3] = [
+    (
+        Carrier::Veth,
+        "veth",
+        "slowpath, by packet sockets at pairs of veth devices: the kernel stamps each packet",
+    ),
+    (Carrier::Tap, "tap", "slowpath, by TAP devices: a packet arrives when it is read"),
+    (
+        Carrier::Netem,
+        "netem",
+        "The kernel, by tc-netem(8): no named packets, policers, cross traffic or reordering, no offloads on the hosts, \
+         and no record of how late packets were",
+    ),
+];
+
+/// What can be measured of a path.
+pub const MEASUREMENTS: [(What, &str, &str); 5] = [
+    (What::Rtt, "rtt", "The RTT"),
+    (What::Capacity, "capacity", "The rate of the bottleneck link"),
+    (What::Available, "available", "The rate that other traffic leaves"),
+    (What::Ramp, "ramp", "Loss at increasing rates of UDP"),
+    (What::Tcp, "tcp", "A TCP transfer each way"),
+];
+
 /// What the program is for.
 pub const LONG_ABOUT: &str = "\
 Where does a TCP transfer lose its time, and what would give it back?
@@ -49,6 +85,21 @@ Examples:
   slowpath flows transfer.pcapng --sort lost --filter 'net 192.0.2.0/24 and not port 22'
   slowpath flows transfer.pcapng --csv
   slowpath flows transfer.pcapng --json";
+
+/// What `slowpath watch` shows.
+pub const WATCH: &str = "\
+Each row is what a connection did in the last 3 seconds, the one that lost most time first. ? explains the columns and \
+letters. Enter opens a service, its connection, and the page of its cause; Esc goes back. The left and right arrows step \
+through the last ten minutes, p pauses, / asks for a filter in the words of tcpdump, q quits.
+
+Without root, or with --own, the kernel is asked for TCP_INFO. Where data waited, and short connections, are not seen then.
+
+Examples:
+  sudo slowpath watch
+  sudo slowpath watch --by process
+  slowpath watch --own --port 443
+For a pipe or a file:
+  sudo slowpath diagnose --live --for 10s --summary";
 
 /// What `slowpath kernels` shows.
 pub const KERNELS: &str = "\

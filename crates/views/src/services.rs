@@ -48,6 +48,10 @@ impl By {
         Self::File,
     ];
 
+    /// Those that connections of this host can have in common.
+    pub const OF_HOST: [Self; 7] =
+        [Self::Service, Self::Port, Self::Peer, Self::Server, Self::Client, Self::Hosts, Self::Process];
+
     /// Its name as an argument, in JSON, and above the column.
     pub const fn name(self) -> &'static str {
         match self {
@@ -64,7 +68,7 @@ impl By {
 }
 
 /// The name of a service.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Name {
     /// An address and a port.
     Endpoint(Endpoint),
@@ -130,19 +134,6 @@ impl<'a> Member<'a> {
 
     fn lost(&self) -> Duration {
         self.causes.iter().filter(|(cause, _)| cause.is_loss()).map(|(_, lasted)| *lasted).sum()
-    }
-
-    fn name(&self, by: By) -> Name {
-        match by {
-            By::Service => Name::Endpoint(self.key.b),
-            By::Port => Name::Port(self.key.b.port),
-            By::Server => Name::Host(self.key.b.address),
-            By::Client => Name::Host(self.key.a.address),
-            // Which of them is the peer is known when all flows are.
-            By::Peer | By::Hosts => Name::Hosts(self.key.a.address, self.key.b.address),
-            By::Process => Name::Process(self.process.map(Box::from)),
-            By::File => Name::File(self.file),
-        }
     }
 }
 
@@ -342,7 +333,8 @@ impl Services {
         if let Some(end) = member.near.filter(|_| self.by == By::Peer) {
             self.near.insert(member.key.endpoint(end).address);
         }
-        let (name, sum) = (member.name(self.by), Totals::of(member));
+        let name = Name::of(self.by, member.key, member.process, member.file);
+        let sum = Totals::of(member);
         add(&mut self.all, &sum, true);
         if self.sums.len() < MOST_SERVICES || self.sums.contains_key(&name) {
             put(&mut self.sums, name, sum, true);
@@ -416,6 +408,20 @@ fn total_of<'a>(sums: impl Iterator<Item = &'a Totals>) -> Option<Totals> {
 }
 
 impl Name {
+    /// What a flow has in common with others. That of [`By::Peer`] are both hosts: which of them is the peer is known
+    /// when all flows are.
+    pub fn of(by: By, key: &FlowKey, process: Option<&str>, file: usize) -> Self {
+        match by {
+            By::Service => Self::Endpoint(key.b),
+            By::Port => Self::Port(key.b.port),
+            By::Server => Self::Host(key.b.address),
+            By::Client => Self::Host(key.a.address),
+            By::Peer | By::Hosts => Self::Hosts(key.a.address, key.b.address),
+            By::Process => Self::Process(process.map(Box::from)),
+            By::File => Self::File(file),
+        }
+    }
+
     /// Its text; `files` are the names of the files.
     pub fn text(&self, files: &[&str]) -> String {
         match self {

@@ -52,6 +52,7 @@ const FTP: &str = "slowpath-ftp";
 const COST: &str = "slowpath-cost";
 pub const PROFILE: &str = "slowpath-profile";
 const WHATIF: &str = "slowpath-whatif";
+const WATCH: &str = "slowpath-watch";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -97,6 +98,8 @@ const CRATES: &[Allowed] = &[
         ],
         &[],
     ),
+    // A screen of what runs reports of this host, in the words of the views.
+    allowed(WATCH, &[MODEL, ANALYSES, REMEDIES, LIVE, RUNS, VIEWS], &[]),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, FILES, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, whose recording it is
@@ -126,7 +129,7 @@ const CRATES: &[Allowed] = &[
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, RUNS,
             VIEWS, LAB, LIVE, PAPERS, DOCTOR, PROBE, COST, PROFILE, FILES, TUNE, SOCKOPS, PATHS, COPY, FTP,
-            WHATIF,
+            WHATIF, WATCH,
         ],
         &[],
     ),
@@ -175,6 +178,10 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/tune/src/advice",
     "crates/tune/src/gain",
     "crates/tune/src/plan",
+    "crates/watch/src/figures",
+    "crates/watch/src/flows",
+    "crates/watch/src/host",
+    "crates/watch/src/screen",
 ];
 
 /// Packages that reach the system, the clock or randomness.

@@ -82,6 +82,11 @@ impl Receiving {
         }
     }
 
+    /// Forgets for how long what held it.
+    pub(super) fn next_interval(&mut self) {
+        (self.held, self.judged) = (Held::default(), Duration::ZERO);
+    }
+
     /// A sample of the socket's state: classifies the time until it.
     pub(super) fn sample(&mut self, at: Instant, sample: &SocketSample) {
         let since = self.last.replace(at).and_then(|last| at.since(last)).unwrap_or_default();

@@ -65,6 +65,12 @@ impl Sending {
         }
     }
 
+    /// Forgets for how long what held it.
+    pub(super) fn next_interval(&mut self) {
+        self.held = Default::default();
+        self.spells = Spells::default();
+    }
+
     /// When the first report since the last sample began.
     pub(super) fn began(&self) -> Instant {
         self.until - self.told.iter().map(|(_, lasted)| *lasted).sum()

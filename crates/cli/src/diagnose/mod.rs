@@ -5,7 +5,7 @@ mod conclude;
 mod observe;
 
 use crate::Outcome;
-use crate::choice::{Choice, Place, keys};
+use crate::choice::{Choice, keys, places};
 use crate::console::{self, Console};
 use crate::live;
 use crate::output::Force;
@@ -13,7 +13,7 @@ use crate::recording::{self, options};
 use clap::{Args, ValueHint};
 use conclude::{Found, conclude, present};
 use observe::{observe, ranker};
-use slowpath_analyses::{Analysis, report::FlowReport};
+use slowpath_analyses::{Analysis, VantageOverride, report::FlowReport};
 use slowpath_runs::{input, watch};
 use slowpath_views::{json, services::By, summary::Summary, terminal};
 use std::path::PathBuf;
@@ -31,8 +31,8 @@ pub struct Diagnose {
     #[command(flatten)]
     pub(crate) choice: Choice,
     /// Where the capture was made, if slowpath should not infer it (it always infers it for two captures)
-    #[arg(long, value_name = "PLACE")]
-    pub(crate) vantage: Option<Place>,
+    #[arg(long, value_name = "PLACE", value_parser = places())]
+    pub(crate) vantage: Option<VantageOverride>,
     /// How many flows to show in full below the table of several (with --live 10); with --summary, its rows
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,

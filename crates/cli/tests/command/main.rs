@@ -39,6 +39,7 @@ mod tune_plan;
 mod tune_verify;
 mod tunings;
 mod vantage;
+mod watch;
 mod what_if;
 mod width;
 

@@ -10,6 +10,18 @@ use std::path::{Path, PathBuf};
 /// Why a paper could not be measured, or its stored measurements could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// An option is for another paper.
+    #[error("{0}")]
+    Misfit(&'static str),
+    /// Ctrl-C came.
+    #[error("interrupted; a paper is only compared as a whole (--seeds 1 is fastest)")]
+    Interrupted,
+    /// Ctrl-C cannot be taken notice of.
+    #[error(transparent)]
+    NoSignals(#[from] crate::interrupt::NoSignals),
+    /// A case is no scenario.
+    #[error(transparent)]
+    NoScenario(#[from] slowpath_scenario::Rejected),
     /// Programs are missing.
     #[error("{}", needs(.0))]
     NoPrograms(Vec<Missing>),

@@ -2,7 +2,8 @@
 
 use super::Row;
 use super::folder::{Folder, Identity};
-use super::plan::{Job, Plan, case_name};
+use super::plan::{Job, Places, Plan, case_name};
+use crate::interrupt::Interrupt;
 use crate::kernel::How;
 use crate::{Error, Measured, parallel};
 use std::num::NonZero;
@@ -39,6 +40,33 @@ impl<'a> Made<'a> {
     pub fn end(self) -> Result<Vec<Row<'a>>, Error> {
         self.folder.as_ref().map_or(Ok(()), Folder::pack)?;
         Ok(Row::all(self.plan, self.found))
+    }
+
+    /// Does the missing runs, those on the kernel first, and the simulated ones until Ctrl-C. `begin` is called with the
+    /// number of runs and how many of them are done, and the function that it returns after each. Returns why runs
+    /// failed.
+    ///
+    /// # Errors
+    ///
+    /// As [`on_kernel`](Self::on_kernel) and [`in_simulator`](Self::in_simulator).
+    pub fn make<D: Fn() + Sync>(
+        &mut self,
+        places: Places,
+        how: How<'_>,
+        threads: Option<NonZero<usize>>,
+        begin: impl Fn(usize, usize) -> D,
+    ) -> Result<Vec<Error>, Error> {
+        let mut failed = Vec::new();
+        if places != Places::Simulator {
+            let (all, done) = self.progress(true);
+            failed = self.on_kernel(how, &begin(all, done))?;
+        }
+        if places != Places::Kernel {
+            let (all, done) = self.progress(false);
+            let interrupt = Interrupt::listen()?;
+            self.in_simulator(threads, interrupt.flag(), &begin(all, done))?;
+        }
+        Ok(failed)
     }
 
     /// The simulated jobs, or those on the kernel, without a result yet, with their index.

@@ -1,8 +1,9 @@
 //! The source of this host's connections: the probe, or the kernel's socket diagnostics.
 
 use slowpath_live::{Filter, Live, LiveError, Own, Owners, Rest};
-use slowpath_model::Sink;
+use slowpath_model::{End, FlowId, Hold, Sink};
 use std::io::Write;
+use std::time::Duration;
 
 pub enum Source {
     /// The probe, which needs privilege.
@@ -33,6 +34,15 @@ impl Source {
             }
         }
         Ok(())
+    }
+
+    /// What holds senders now, and for how long, as far as no event has that time yet.
+    pub fn pending(&self) -> Vec<(FlowId, End, Hold, Duration)> {
+        match self {
+            Self::Probe(live) => live.pending().collect(),
+            // Each of its samples has all of the time until then.
+            Self::Asked(_) => Vec::new(),
+        }
     }
 
     /// Also writes the probe's records from here on.

@@ -126,6 +126,16 @@ impl Decoder {
         self.table.owners()
     }
 
+    /// What holds senders at the last sample, and for how long since their last segment: the next segment's record has
+    /// that time.
+    pub fn pending(&self) -> impl Iterator<Item = (FlowId, End, Hold, Duration)> {
+        self.table.all().filter_map(|socket| {
+            let account = &socket.before.account;
+            let (by, lasted) = account.pending(account).filter(|_| !account.sample.is_closing())?;
+            Some((socket.flow, socket.end, by, lasted))
+        })
+    }
+
     /// The time of day of instant 0, in nanoseconds since 1970.
     pub fn epoch_ns(&self) -> Option<i64> {
         self.epoch_ns.map(u64::cast_signed)

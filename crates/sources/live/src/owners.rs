@@ -66,6 +66,15 @@ impl Owners {
         all
     }
 
+    /// Forgets the sockets of flows that have ended.
+    pub fn forget(&mut self, ended: &[FlowId]) {
+        for flow in ended {
+            for end in End::BOTH {
+                self.sockets.remove(&(*flow, end));
+            }
+        }
+    }
+
     /// The process at an end of a flow.
     pub fn process(&self, flow: FlowId, end: End) -> Option<&Process> {
         match &self.sockets.get(&(flow, end))?.process {

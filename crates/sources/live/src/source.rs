@@ -7,7 +7,7 @@ use crate::probe::{Filter, Probe};
 use crate::raw::{Closing, Piece, Raw, RawError, RawReader, RawWriter};
 use crate::record::Exact;
 use crate::table::{Owner, Process};
-use slowpath_model::{End, FlowId, Sink, nanos};
+use slowpath_model::{End, FlowId, Hold, Sink, nanos};
 use std::collections::HashMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -116,6 +116,11 @@ impl Live {
     /// The processes of the sockets that were reported last, by flow and end, including sockets that have ended since.
     pub fn owners(&self) -> impl Iterator<Item = (FlowId, End, Owner)> {
         self.decoder.owners()
+    }
+
+    /// What holds senders at the last sample, and for how long: time that no event has yet.
+    pub fn pending(&self) -> impl Iterator<Item = (FlowId, End, Hold, Duration)> {
+        self.decoder.pending()
     }
 
     /// The oracle's counts, one for each CPU, if it was asked for.

@@ -133,6 +133,11 @@ impl<T> Table<T> {
         living.chain(self.gone.iter().copied())
     }
 
+    /// The live sockets.
+    pub fn all(&self) -> impl Iterator<Item = &Socket<T>> {
+        self.sockets.values()
+    }
+
     /// The live sockets, in the order of their flows.
     pub fn sockets(&self) -> Vec<&Socket<T>> {
         let mut sockets: Vec<_> = self.sockets.values().collect();

@@ -13,6 +13,7 @@ mod summary;
 pub use causes::{cause_catalogue, cause_page};
 pub use flows::{flow_long, flows_long, flows_table};
 pub use look::Look;
+pub use palette::{colour_index, letter};
 pub use services::{ROWS, services};
 pub use summary::summary;
 

@@ -8,7 +8,12 @@ use slowpath_analyses::Limit;
 
 /// The colour of a limit.
 pub(crate) fn colour(limit: Limit) -> Color {
-    let index = match limit {
+    Color::Ansi256(Ansi256Color(colour_index(limit)))
+}
+
+/// The colour of a limit, by its number in the palette of 256.
+pub fn colour_index(limit: Limit) -> u8 {
+    match limit {
         Limit::Connection => 81,          // sky blue
         Limit::Application => 246,        // grey: not the transport's time
         Limit::SendBuffer => 175,         // reddish purple
@@ -19,12 +24,11 @@ pub(crate) fn colour(limit: Limit) -> Color {
         Limit::LossRecovery => 166,       // vermillion
         Limit::Path => 36,                // bluish green: the good case
         Limit::Unknown => 240,            // dark grey
-    };
-    Color::Ansi256(Ansi256Color(index))
+    }
 }
 
 /// The letter of a limit, where there is no colour.
-pub(crate) fn letter(limit: Limit) -> char {
+pub fn letter(limit: Limit) -> char {
     match limit {
         Limit::Connection => 'o',
         Limit::Application => 'a',

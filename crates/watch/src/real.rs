@@ -1,0 +1,163 @@
+//! The terminal, the probe and /proc.
+
+use crate::flows::Interval;
+use crate::host::{HostNow, cpu_ticks, memory, softirq_shares};
+use crate::screen::{Screen, Theme};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+use slowpath_live::{Counters, EVERY, counters, growth};
+use slowpath_runs::watch::{Wanted, Watching};
+use slowpath_views::services::By;
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often the screen is drawn anew.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Reading the kernel takes at most one part in so many of the time: with many connections, it is read less often.
+const RARELY: u32 = 40;
+
+/// What a user may wish.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes {
+    /// What a row's connections have in common; `None` for a row each.
+    pub by: Option<By>,
+    /// How it looks.
+    pub theme: Theme,
+}
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// There is nobody to look at it.
+    #[error(
+        "watch needs a terminal for its screen and keys; `slowpath diagnose --live --summary` prints once, for a pipe or a file"
+    )]
+    NoTerminal,
+    /// The kernel refuses, or something requested does not exist.
+    #[error(transparent)]
+    Watching(#[from] slowpath_runs::Error),
+    /// The terminal does not answer.
+    #[error("the terminal: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+/// Watches until `q` or `stop`. If this process may not load the probe, the kernel is asked instead.
+///
+/// # Errors
+///
+/// If there is no terminal, or the kernel returns an error.
+pub fn run(wanted: &Wanted<'_>, wishes: Wishes, stop: &AtomicBool) -> Result<(), WatchError> {
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return Err(WatchError::NoTerminal);
+    }
+    // Before the screen is taken, so that errors are seen.
+    let (mut watching, unseen) = start(wanted)?;
+    let mut screen = Screen::new(wishes.by, wishes.theme, unseen);
+    // It also restores the terminal if the program panics.
+    let mut terminal = Restored(ratatui::try_init()?);
+    let result = show(&mut watching, &mut screen, &mut terminal.0, stop);
+    drop(terminal);
+    result
+}
+
+/// The terminal, which gets back what it showed.
+struct Restored(DefaultTerminal);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+fn start(wanted: &Wanted<'_>) -> Result<(Watching, Vec<String>), slowpath_runs::Error> {
+    let watching = match Watching::start(wanted) {
+        Err(error) if error.lacks_privilege() => {
+            Watching::start(&Wanted { without_probe: true, ..wanted.clone() })?
+        }
+        other => other?,
+    };
+    let unseen = watching.unseen();
+    Ok((watching, unseen))
+}
+
+fn show(
+    watching: &mut Watching,
+    screen: &mut Screen,
+    terminal: &mut DefaultTerminal,
+    stop: &AtomicBool,
+) -> Result<(), WatchError> {
+    let began = Instant::now();
+    let (mut looked, mut drawn, mut pause) = (began, began, EVERY);
+    let mut host = Host::begin();
+    terminal.draw(|frame| screen.draw(frame))?;
+    while !stop.load(Ordering::Relaxed) {
+        let is_new = event::poll(pause.saturating_sub(looked.elapsed()))?;
+        if is_new {
+            match event::read()? {
+                Event::Key(key) if screen.key(key) => break,
+                Event::Key(_) | Event::Resize(..) => {}
+                _ => continue,
+            }
+        }
+        let lasted = drawn.elapsed();
+        if looked.elapsed() >= pause || lasted >= INTERVAL {
+            looked = Instant::now();
+            watching.look()?;
+            pause = (looked.elapsed() * RARELY).clamp(EVERY, INTERVAL);
+        }
+        if lasted >= INTERVAL {
+            drawn = Instant::now();
+            screen.take(Interval {
+                at: began.elapsed(),
+                lasted,
+                flows: watching.seen().map(Into::into).collect(),
+                not_kept: watching.not_kept(),
+                host: host.now(),
+            });
+            watching.next_interval();
+        }
+        if is_new || lasted >= INTERVAL {
+            terminal.draw(|frame| screen.draw(frame))?;
+        }
+    }
+    Ok(())
+}
+
+/// The host's counters when they were last read.
+struct Host {
+    cpus: Vec<[u64; 2]>,
+    counters: Option<Counters>,
+}
+
+impl Host {
+    fn begin() -> Self {
+        Self { cpus: cpus(), counters: counters().ok() }
+    }
+
+    fn now(&mut self) -> HostNow {
+        let after = Self::begin();
+        let softirq = softirq_shares(&self.cpus, &after.cpus);
+        let grown =
+            self.counters.as_ref().zip(after.counters.as_ref()).map(|(before, after)| growth(before, after));
+        let of = |names: &[&str]| {
+            let grown = grown.as_ref()?;
+            Some(names.iter().filter_map(|name| grown.get(*name)).sum())
+        };
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let now = HostNow {
+            softirq,
+            memory: memory(&read("/proc/net/sockstat"), &read("/proc/sys/net/ipv4/tcp_mem")),
+            accept_overflows: of(&["TcpExtListenOverflows"]),
+            pruned: of(&["TcpExtTCPRcvCollapsed", "TcpExtRcvPruned"]),
+        };
+        *self = after;
+        now
+    }
+}
+
+fn cpus() -> Vec<[u64; 2]> {
+    cpu_ticks(&fs::read_to_string("/proc/stat").unwrap_or_default())
+}
