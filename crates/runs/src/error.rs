@@ -220,12 +220,12 @@ pub fn error_text(error: &(dyn std::error::Error + 'static)) -> String {
     if run.is_some_and(Error::has_lines) { text } else { shown::line(&text).into_owned() }
 }
 
-/// Without privilege, the error adds what works without it.
 /// Whether the probe was refused because this process may not load it.
 const fn lacks_privilege(error: &LiveError) -> bool {
     matches!(error, LiveError::Bpf(BpfError::NotAllowed { .. }))
 }
 
+/// Without privilege, the error adds what works without it.
 fn without_privilege(error: &LiveError) -> &'static str {
     if lacks_privilege(error) { "; --own needs none of these, and sees less" } else { "" }
 }
