@@ -18,9 +18,7 @@ impl<'s, S: Sink> Renamed<'s, S> {
 
 impl<S: Sink> Sink for Renamed<'_, S> {
     fn open(&mut self, flow: FlowId, key: &FlowKey) {
-        let FlowKey { a, b, occurrence } = *key;
-        let key = FlowKey { a: self.names.endpoint(a), b: self.names.endpoint(b), occurrence };
-        self.sink.open(flow, &key);
+        self.sink.open(flow, &self.names.key(key));
     }
 
     fn accept(&mut self, flow: FlowId, event: &Event) {

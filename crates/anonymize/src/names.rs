@@ -16,7 +16,7 @@
 //!   way.
 
 use crate::key::{CryptoPan, Key};
-use slowpath_model::Endpoint;
+use slowpath_model::{Endpoint, FlowKey};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
@@ -211,6 +211,11 @@ impl Names {
     pub fn endpoint(&mut self, endpoint: Endpoint) -> Endpoint {
         let Endpoint { address, port } = endpoint;
         Endpoint { address: self.address(address), port: self.port(address, port) }
+    }
+
+    /// The replacements of a flow's ends.
+    pub fn key(&mut self, key: &FlowKey) -> FlowKey {
+        FlowKey { a: self.endpoint(key.a), b: self.endpoint(key.b), ..*key }
     }
 }
 

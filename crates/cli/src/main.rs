@@ -2,6 +2,7 @@
 //!
 //! Arguments and wiring only; what is known is in the crates behind.
 
+mod anonymize;
 mod args;
 mod causes;
 mod choice;
@@ -68,6 +69,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Diagnose(args) => diagnose::run(&args, console),
         Command::Show(args) => show::run(&args, console),
         Command::Flows(args) => flows::run(&args, console),
+        Command::Anonymize(args) => anonymize::run(&args, console),
         Command::Cookbook(args) => cookbook::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Causes(args) => causes::run(&args, console),

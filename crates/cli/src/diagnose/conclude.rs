@@ -32,6 +32,7 @@ pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Res
         recording::require(flow, ranking.taken() > 0, &seen.read)?;
     }
     let outcome = recording::outcome(&recordings);
+    let recordings = args.names.recordings(recordings);
     let pictures = match seen.pictures {
         Some(pictures) => Some(complete(args, &seen.file, options, &ranking, pictures, console)?),
         None => None,

@@ -5,6 +5,7 @@ mod conclude;
 mod observe;
 
 use crate::Outcome;
+use crate::anonymize::Anonymous;
 use crate::choice::{Choice, Place, keys};
 use crate::console::{self, Console};
 use crate::live;
@@ -51,6 +52,8 @@ pub struct Diagnose {
     #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) names: Anonymous,
+    #[command(flatten)]
     pub(crate) force: Force,
 }
 
@@ -66,8 +69,8 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
     {
-        let may = args.html.is_none() && args.vantage.is_none();
-        anyhow::ensure!(may, "{}: has no packets: --html and --vantage do not go with it", one.display());
+        let may = args.html.is_none() && args.vantage.is_none() && !args.names.are_wanted();
+        anyhow::ensure!(may, "{}: has no packets: --html, --vantage and --anonymize do not go with it", one.display());
         return present(watched, args, console);
     }
     input::are_distinct(&args.files)?;
@@ -78,7 +81,7 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     match args.files.as_slice() {
         [one] => {
             let options = options(args.vantage, one);
-            let mut ranker = ranker(args);
+            let mut ranker = ranker(args)?;
             let seen = observe(args, one, options, None, console, |flow| ranker.add(flow))?;
             let recordings = vec![seen.read.recording.clone()];
             let mut ranking = ranker.finish();

@@ -52,11 +52,11 @@ pub fn on_page(args: &Diagnose) -> Option<usize> {
 }
 
 /// What puts the flows in order, and keeps those that are shown in full.
-pub fn ranker(args: &Diagnose) -> Ranker {
+pub fn ranker(args: &Diagnose) -> anyhow::Result<Ranker> {
     let top = match (args.json, &args.html) {
         (true, _) => Some(usize::MAX),
         (false, Some(_)) => on_page(args),
         (false, None) => args.top,
     };
-    Ranker::new(args.choice.selection(top, args.by))
+    Ok(Ranker::new(args.choice.selection(top, args.by)).with_names(args.names.names()?))
 }
