@@ -75,20 +75,50 @@ fn lead_to_one(blocks: &[Block], prefix: u128, bits: u32) -> bool {
 }
 
 /// Replacements that were used before.
-struct Known<K, V>(HashMap<K, V>);
+struct Known<K, V> {
+    all: HashMap<K, V>,
+    /// The latest ones, each at the place that its name gives: most packets are of few hosts.
+    latest: Box<[Option<(K, V)>]>,
+}
 
-impl<K: Eq + Hash, V: Copy> Known<K, V> {
-    fn get_or(&mut self, key: K, count: &mut u64, make: impl FnOnce() -> V) -> V {
-        if self.0.len() >= MOST_KEPT && !self.0.contains_key(&key) {
-            self.0.clear();
+/// Places for the latest replacements: a power of two.
+const LATEST_BITS: u32 = 10;
+
+impl<K: Copy + Eq + Hash, V: Copy> Known<K, V> {
+    fn new() -> Self {
+        Self { all: HashMap::new(), latest: vec![None; 1 << LATEST_BITS].into() }
+    }
+
+    /// The replacement of `key`, which `number` is made of.
+    #[inline]
+    fn get_or(&mut self, key: K, number: u64, count: &mut u64, make: impl FnOnce() -> V) -> V {
+        // Knuth's multiplicative hash.
+        let place = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LATEST_BITS);
+        let latest = &mut self.latest[place as usize];
+        if let Some((known, value)) = latest
+            && *known == key
+        {
+            return *value;
         }
-        match self.0.entry(key) {
+        if self.all.len() >= MOST_KEPT && !self.all.contains_key(&key) {
+            self.all.clear();
+        }
+        let value = match self.all.entry(key) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(free) => {
                 *count += 1;
                 *free.insert(make())
             }
-        }
+        };
+        *latest = Some((key, value));
+        value
+    }
+}
+
+fn number_of(address: IpAddr) -> u64 {
+    match address {
+        IpAddr::V4(address) => address.to_bits().into(),
+        IpAddr::V6(address) => (address.to_bits() >> 64 ^ address.to_bits()) as u64,
     }
 }
 
@@ -128,10 +158,10 @@ impl Names {
         Self {
             pan: CryptoPan::new(key),
             ports,
-            known_v4: Known(HashMap::new()),
-            known_v6: Known(HashMap::new()),
-            known_macs: Known(HashMap::new()),
-            known_ports: Known(HashMap::new()),
+            known_v4: Known::new(),
+            known_v6: Known::new(),
+            known_macs: Known::new(),
+            known_ports: Known::new(),
             mapped: Mapped::default(),
         }
     }
@@ -144,7 +174,7 @@ impl Names {
     /// The replacement of an IPv4 address.
     pub fn v4(&mut self, address: u32) -> u32 {
         let Self { pan, known_v4, mapped, .. } = self;
-        known_v4.get_or(address, &mut mapped.addresses, || {
+        known_v4.get_or(address, address.into(), &mut mapped.addresses, || {
             let keeps = |prefix, bits| lead_to_one(&SPECIAL_V4, prefix, bits);
             (pan.map(u128::from(address) << 96, 32, keeps) >> 96) as u32
         })
@@ -156,7 +186,7 @@ impl Names {
             return Ipv4Addr::from_bits(self.v4(v4.to_bits())).to_ipv6_mapped().to_bits();
         }
         let Self { pan, known_v6, mapped, .. } = self;
-        known_v6.get_or(address, &mut mapped.addresses, || {
+        known_v6.get_or(address, (address >> 64 ^ address) as u64, &mut mapped.addresses, || {
             pan.map(address, 128, |prefix, bits| lead_to_one(&SPECIAL_V6, prefix, bits))
         })
     }
@@ -175,7 +205,8 @@ impl Names {
             return mac;
         }
         let Self { pan, known_macs, mapped, .. } = self;
-        known_macs.get_or(mac, &mut mapped.macs, || {
+        let number = u64::from_be_bytes([0, 0, mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]]);
+        known_macs.get_or(mac, number, &mut mapped.macs, || {
             let mut block = [0; 16];
             block[..6].copy_from_slice(&mac);
             let mapped = pan.encrypted(with_use(u128::from_be_bytes(block), Use::Mac)).to_be_bytes();
@@ -192,7 +223,8 @@ impl Names {
             return port;
         }
         let Self { pan, known_ports, mapped, .. } = self;
-        known_ports.get_or((host, port), &mut mapped.ports, || {
+        let number = number_of(host) ^ u64::from(port) << 32;
+        known_ports.get_or((host, port), number, &mut mapped.ports, || {
             let host = match host {
                 IpAddr::V4(address) => address.to_ipv6_mapped(),
                 IpAddr::V6(address) => address,
