@@ -57,6 +57,9 @@ impl Draft<'_> {
     }
 }
 
+/// Bytes of a header that decide whether it can be read.
+const MOST_EXAMINED: usize = 48;
+
 /// What a frame was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
@@ -126,7 +129,13 @@ impl<'n> Frames<'n> {
                     }
                 }
                 Header::Udp => link::udp(here, outer, &mut draft, names),
+                // One that is cut off or contradicts itself is cut off in the copy.
+                _ if here.is_broken() => {}
                 _ => link::header(here, &mut draft, names),
+            }
+            if here.next.is_err() && !here.is_broken() && !matches!(here.header, Header::Typed(_) | Header::Inside(..)) {
+                // Why it cannot be read is to be seen in the copy: not because it is cut off.
+                draft.reach(here.begin + here.data.len().min(MOST_EXAMINED));
             }
             if !here.is_quoted {
                 content = match here.next {

@@ -32,12 +32,12 @@ pub(crate) fn v4(here: &Visited<'_>, draft: &mut Draft<'_>, names: &mut Names) {
     header[16..20].copy_from_slice(&names.v4(ip.destination()).to_be_bytes());
     let valid = checksum::of(checksum::sum(&header[..length]));
     let field = be16(fixed, CHECKSUM);
-    let is_wrong = here.data.get(..length).is_some_and(|all| checksum::of(checksum::sum(all)) != 0);
-    let written = match (field, is_wrong) {
+    let is_right = here.data.get(..length).is_none_or(|all| checksum::of(checksum::sum(all)) == 0);
+    let written = match (is_right, field) {
+        (true, _) => valid,
         // The NIC had yet to compute it.
-        (0, _) => 0,
-        (_, true) => !valid,
-        (_, false) => valid,
+        (false, 0) => 0,
+        (false, _) => !valid,
     };
     header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&written.to_be_bytes());
     draft.put(here.begin, &header[..length.min(here.data.len())]);

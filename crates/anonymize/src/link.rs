@@ -159,7 +159,9 @@ fn wifi(here: &Visited<'_>, draft: &mut Draft<'_>, names: &mut Names) {
         if control & 0x0c == 0x08 && data.len() >= 24 {
             draft.keep(at + 22..at + 23);
             macs(at, &[4, 10, 16], draft, names);
-            draft.reach(end.min(at + 30));
+            let qos = if flags & 3 == 3 { 30 } else { 24 };
+            // Whether it is an aggregate that was cut off.
+            draft.keep(at + qos..end.min(at + qos + usize::from(control >> 7)));
         }
         return;
     };
@@ -205,7 +207,7 @@ pub(crate) fn udp(here: &Visited<'_>, outer: Option<Outer>, draft: &mut Draft<'_
         tcp::rename_ports(&mut header[..length.min(4)], outer, names);
     }
     draft.put(at, &header[..data.len().min(8)]);
-    let Some(tunnel) = data.get(8..16) else { return };
+    let Some(tunnel) = data.get(8..16).filter(|_| !here.is_broken()) else { return };
     match be16(data, 2) {
         // VXLAN: flags, and the network's number.
         4789 | 8472 => {

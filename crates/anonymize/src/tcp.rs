@@ -34,7 +34,7 @@ pub(crate) fn segment(here: &Visited<'_>, outer: Outer, draft: &mut Draft<'_>, n
         write_checksum(&mut header[..length], here, outer, names);
     }
     draft.put(at, &header[..length]);
-    if here.checksum == Checksum::Wrong {
+    if here.checksum == Some(Checksum::Wrong) {
         // It shows only in a segment that is there in full.
         draft.reach(at + data.len());
     }
@@ -104,16 +104,15 @@ fn write_checksum(header: &mut [u8], here: &Visited<'_>, outer: Outer, names: &m
     let field = be16(header, CHECKSUM);
     header[CHECKSUM..CHECKSUM + 2].fill(0);
     let valid = checksum::of(checksum::pseudo_header(addresses, ip::TCP, length) + checksum::sum(header));
-    let is_whole = here.data.len() == here.wire;
     let known = before.iter().position(|unfinished| *unfinished == field);
     let written = match (here.checksum, known) {
-        (Checksum::Wrong, _) => {
+        (Some(Checksum::Wrong), _) => {
             // One that is neither right nor unfinished.
             let others = [0, valid, after[0], after[1]];
             (1..=u16::MAX).map(|n| valid ^ n).find(|wrong| !others.contains(wrong)).unwrap_or(!valid)
         }
-        (Checksum::Unknown, _) if is_whole && field == 0 => 0,
-        (Checksum::Unknown, Some(known)) if is_whole => after[known],
+        (Some(Checksum::Unknown), _) if field == 0 => 0,
+        (Some(Checksum::Unknown), Some(known)) => after[known],
         _ => valid,
     };
     header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&written.to_be_bytes());

@@ -26,8 +26,16 @@ pub struct Visited<'a> {
     pub then: Option<Header>,
     /// Whether an ICMP error quotes it.
     pub is_quoted: bool,
-    /// Of TCP, whether the segment's checksum is correct, if all of it was captured.
-    pub checksum: Checksum,
+    /// Of TCP, whether the segment's checksum is correct; `None` if that cannot be verified, because not all of it was
+    /// captured, or its length or its receiver's address is not sure.
+    pub checksum: Option<Checksum>,
+}
+
+impl Visited<'_> {
+    /// Whether it is cut off or contradicts itself.
+    pub const fn is_broken(&self) -> bool {
+        matches!(self.next, Err(Skip::Truncated | Skip::Malformed))
+    }
 }
 
 /// Shows each header of a frame to `each`, from the outermost to the innermost. An ICMP error is followed by the headers of
@@ -47,12 +55,12 @@ pub fn headers<'a>(link: LinkType, frame: &'a [u8], wire: u32, each: &mut impl F
             next: Ok(begin(layer)),
             then: None,
             is_quoted,
-            checksum: Checksum::Unknown,
+            checksum: None,
         };
         let next = match header {
             Header::Tcp(outer) => {
                 let whole = if is_quoted { None } else { Whole::of(outer, layer, walk) };
-                return each(&Visited { checksum: whole.map_or(Checksum::Unknown, Whole::verify), ..here });
+                return each(&Visited { checksum: whole.map(Whole::verify), ..here });
             }
             Header::Icmp(protocol, outer) => {
                 each(&here);
