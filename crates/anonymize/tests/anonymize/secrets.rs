@@ -31,6 +31,8 @@ fn secrets() -> impl Strategy<Value = Secrets> {
             address[2..].copy_from_slice(&rest);
             address
         });
+        // Unlike the numbers in headers.
+        let (payload, option) = (payload.map(|byte| byte | 0x80), option.map(|byte| byte | 0x80));
         Secrets { macs, v4, v6, payload, option }
     })
 }
