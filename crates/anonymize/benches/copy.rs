@@ -28,7 +28,8 @@ fn made(snap: usize, is_v6: bool) -> Vec<u8> {
         let (client, server) = (address(1 + n / 8 % HOSTS), address(0x1_0000));
         let (between, payload) = if n % 2 == 0 { ((client, server), PAYLOAD) } else { ((server, client), 0) };
         let mut segment = Vec::new();
-        let fields = tcp::Fields { source: 40_000, destination: 443, seq: n * 1448, ..tcp::Fields::default() };
+        let fields =
+            tcp::Fields { source: 40_000, destination: 443, seq: n * 1448, ..tcp::Fields::default() };
         fields.put(&mut segment, &[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2]);
         segment.resize(segment.len() + payload, n as u8);
         let length = segment.len() as u32;
@@ -61,7 +62,8 @@ fn measure(name: &str, ports: Ports, open: impl Fn() -> Capture) {
 }
 
 fn main() {
-    let files: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let files: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     for file in &files {
         measure(file, Ports::Keep, || Capture::open(file).expect("a file"));
     }

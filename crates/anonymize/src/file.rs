@@ -13,8 +13,8 @@ use slowpath_capture::pieces::{PcapHeader, Piece};
 use slowpath_capture::{Capture, CaptureError, LinkType, Protocol, Stop};
 use slowpath_wire::bytes::Order;
 use slowpath_wire::pcapng::{
-    DECRYPTION_SECRETS, ENHANCED_PACKET, FRAME, IF_TSOFFSET, IF_TSRESOL, INTERFACE, INTERFACE_STATISTICS, ISB_IFDROP,
-    ISB_OSDROP, NAME_RESOLUTION, OBSOLETE_PACKET, OPT_END, SECTION, SIMPLE_PACKET, options,
+    DECRYPTION_SECRETS, ENHANCED_PACKET, FRAME, IF_TSOFFSET, IF_TSRESOL, INTERFACE, INTERFACE_STATISTICS,
+    ISB_IFDROP, ISB_OSDROP, NAME_RESOLUTION, OBSOLETE_PACKET, OPT_END, SECTION, SIMPLE_PACKET, options,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -64,8 +64,14 @@ pub enum CopyError {
 ///
 /// If nothing of it can be read, or the copy cannot be written.
 pub fn copy(capture: Capture, names: &mut Names, into: &mut dyn Write) -> Result<Copied, CopyError> {
-    let mut writer =
-        Writer { frames: Frames::new(names), into, copied: Copied::default(), pcap: None, links: Vec::new(), body: Vec::new() };
+    let mut writer = Writer {
+        frames: Frames::new(names),
+        into,
+        copied: Copied::default(),
+        pcap: None,
+        links: Vec::new(),
+        body: Vec::new(),
+    };
     let mut failed = None;
     let stopped = capture.pieces(&mut |piece| {
         failed = writer.take(piece).err();
@@ -131,7 +137,10 @@ impl Writer<'_> {
                 // Byte-order magic and version; the section's length, which is unknown; no options.
                 self.body.extend_from_slice(&body[..body.len().min(8)]);
                 self.body.resize(body.len().min(16), 0xff);
-                self.count("section options", body.get(16..).is_some_and(|rest| options(order, rest).next().is_some()));
+                self.count(
+                    "section options",
+                    body.get(16..).is_some_and(|rest| options(order, rest).next().is_some()),
+                );
             }
             INTERFACE => self.interface(order, body),
             ENHANCED_PACKET | OBSOLETE_PACKET => self.packet(order, kind, body, length),

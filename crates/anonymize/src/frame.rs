@@ -133,7 +133,10 @@ impl<'n> Frames<'n> {
                 _ if here.is_broken() => {}
                 _ => link::header(here, &mut draft, names),
             }
-            if here.next.is_err() && !here.is_broken() && !matches!(here.header, Header::Typed(_) | Header::Inside(..)) {
+            if here.next.is_err()
+                && !here.is_broken()
+                && !matches!(here.header, Header::Typed(_) | Header::Inside(..))
+            {
                 // Why it cannot be read is to be seen in the copy: not because it is cut off.
                 draft.reach(here.begin + here.data.len().min(MOST_EXAMINED));
             }

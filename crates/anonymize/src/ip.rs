@@ -5,9 +5,9 @@
 use crate::frame::Draft;
 use crate::names::Names;
 use slowpath_capture::visit::Visited;
-use slowpath_wire::ip::{V4, V4_BYTES, V6_BYTES};
 use slowpath_wire::bytes::{be16, be32, be128};
 use slowpath_wire::checksum;
+use slowpath_wire::ip::{V4, V4_BYTES, V6_BYTES};
 
 /// The offset of IPv4's header checksum.
 const CHECKSUM: usize = 10;

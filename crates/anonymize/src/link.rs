@@ -70,7 +70,10 @@ pub(crate) fn header(here: &Visited<'_>, draft: &mut Draft<'_>, names: &mut Name
         Header::Mpls => mpls(here, draft),
         // Only the version of what is no IP.
         Header::Ip if here.next.is_err() => {
-            draft.put(at, &here.data.first().map_or([].as_slice(), |first| &VERSIONS[usize::from(first >> 4)]));
+            draft.put(
+                at,
+                &here.data.first().map_or([].as_slice(), |first| &VERSIONS[usize::from(first >> 4)]),
+            );
         }
         Header::GtpU => gtp_u(here, draft),
         Header::Gre => gre(here, draft),
@@ -108,7 +111,9 @@ fn typed(kind: u16, here: &Visited<'_>, draft: &mut Draft<'_>, names: &mut Names
 fn arp(here: &Visited<'_>, draft: &mut Draft<'_>, names: &mut Names) {
     const ETHERNET_AND_IPV4: [u8; 6] = [0, 1, 8, 0, 6, 4];
     let at = here.begin;
-    let Some(arp) = here.data.first_chunk::<28>().filter(|arp| arp.starts_with(&ETHERNET_AND_IPV4)) else { return };
+    let Some(arp) = here.data.first_chunk::<28>().filter(|arp| arp.starts_with(&ETHERNET_AND_IPV4)) else {
+        return;
+    };
     draft.keep(at..at + 8);
     macs(at, &[8, 18], draft, names);
     for offset in [14, 24] {
@@ -231,7 +236,9 @@ fn gtp_u(here: &Visited<'_>, draft: &mut Draft<'_>) {
     let (at, data) = (here.begin, here.data);
     draft.keep(at..at + data.len().min(4));
     let Some([flags, ..]) = data.first_chunk::<8>() else { return };
-    let (Ok(next), true) = (here.next, flags & 0x07 != 0) else { return draft.reach(here.next.unwrap_or(at)) };
+    let (Ok(next), true) = (here.next, flags & 0x07 != 0) else {
+        return draft.reach(here.next.unwrap_or(at));
+    };
     draft.keep(at + 11..at + 12);
     let mut offset = 12;
     while flags & 0x04 != 0 && at + offset < next {

@@ -307,7 +307,8 @@ mod tests {
     fn ports_of_clients_are_permuted_for_each_host() {
         let hosts: [IpAddr; 2] = ["192.0.2.1", "2001:db8::1"].map(|host| host.parse().expect("an address"));
         let mut names = names(Ports::Map);
-        let of = |names: &mut Names, host| (0..=u16::MAX).map(|port| names.port(host, port)).collect::<Vec<_>>();
+        let of =
+            |names: &mut Names, host| (0..=u16::MAX).map(|port| names.port(host, port)).collect::<Vec<_>>();
         let (one, other) = (of(&mut names, hosts[0]), of(&mut names, hosts[1]));
         assert_eq!(one.iter().collect::<HashSet<_>>().len(), 1 << 16, "no two ports become one");
         let (low, high) = one.split_at(FIRST_CLIENT_PORT.into());

@@ -24,7 +24,8 @@ const EXPERIMENTAL_TOO: u8 = 253;
 pub(crate) fn segment(here: &Visited<'_>, outer: Outer, draft: &mut Draft<'_>, names: &mut Names) -> u64 {
     let (at, data) = (here.begin, here.data);
     let fixed = data.first_chunk::<HEADER>().map(Fixed);
-    let length = fixed.zip(u32::try_from(here.wire).ok()).and_then(|(fixed, wire)| fixed.sound_header_bytes(wire));
+    let length =
+        fixed.zip(u32::try_from(here.wire).ok()).and_then(|(fixed, wire)| fixed.sound_header_bytes(wire));
     let length = length.unwrap_or(HEADER).min(data.len());
     let mut header = [0; MOST_BYTES];
     header[..length.min(HEADER)].copy_from_slice(&data[..length.min(HEADER)]);

@@ -7,7 +7,7 @@ use slowpath_anonymize::key::KEY_BYTES;
 use slowpath_anonymize::names::Mapped;
 use slowpath_anonymize::{Copied, Key, Renamed};
 use slowpath_capture::Capture;
-use slowpath_files::{Existing, Output, SecretError, open_secret};
+use slowpath_files::{Existing, Output, SecretError, check_output, open_secret};
 use slowpath_live::{RawCopied, copy_raw, open_raw};
 use slowpath_recording::about::About;
 use slowpath_recording::{Ending, Recording, Writer};
@@ -65,6 +65,15 @@ pub fn key(file: Option<&Path>) -> Result<Key, KeyError> {
     Key::from_hex(&String::from_utf8_lossy(&text)).map_err(no_key)
 }
 
+/// The replacements of a report, which keep ports.
+///
+/// # Errors
+///
+/// If there is no key.
+pub fn names(key_file: Option<&Path>) -> Result<Names, KeyError> {
+    Ok(Names::new(&key(key_file)?, Ports::Keep))
+}
+
 /// What was copied.
 #[derive(Debug)]
 pub enum Of {
@@ -117,6 +126,9 @@ pub fn anonymize(
     progress: Progress,
 ) -> Result<Anonymized, Error> {
     let mut names = Names::new(key, ports);
+    if !input.is_dir() {
+        check_output(output, existing, &[input.to_owned()])?;
+    }
     let of = if input.is_dir() {
         recordings(input, output, &mut names, progress)?
     } else if let Ok(Some(raw)) = open_raw(input) {
@@ -175,7 +187,8 @@ fn recordings(input: &Path, output: &Path, names: &mut Names, mut progress: Prog
     for (number, folder) in (1..).zip(&found) {
         let recording = Recording::open(folder)?;
         // Title and host are names; the copy of several has numbers instead.
-        let about = About { title: String::new(), host: format!("host {number}"), ..recording.about().clone() };
+        let about =
+            About { title: String::new(), host: format!("host {number}"), ..recording.about().clone() };
         let into = if are_several { output.join(format!("host-{number}")) } else { output.to_owned() };
         let mut writer = Writer::create(&into, about)?;
         let read = |done, total| progress(done, Some(total));

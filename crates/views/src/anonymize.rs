@@ -14,15 +14,15 @@ pub const HELP: &str = "\
 The copy has the same verdict, and none of the names. Addresses are mapped by Crypto-PAn: two that had their first n bits in common \
 have just these in common afterwards. MAC addresses are mapped, too. Payload, comments, interface names, name resolution, secrets and \
 whatever is not understood are left out. Sizes, times, TCP's sequence numbers and options, VLAN and tunnel numbers stay: who sees the \
-copy learns how much was sent when, and who shares a network with whom. `slowpath help` does not say more; the handbook does (Sharing \
-a capture).
+copy learns how much was sent when, and who shares a network with whom. The handbook has the whole list (Sharing a \
+capture).
 
 Without --key-file the key is random and is not kept: nobody can map the addresses back, and another file gets other addresses. With \
 it, an address has the same replacement in all files: `openssl rand -hex 32 > key; chmod 600 key`. Who has the key can undo the mapping.
 
 An output that ends in .zst is compressed. An input that breaks off is copied up to there.
 
-Exit codes: 0 copied; 1 copied up to where the input breaks off; 2 no copy: not a capture, the output exists, the key file is open to others.
+Exit codes: 0 copied; 1 copied up to where the input breaks off; 2 no copy: not a capture, the output exists, others may read the key file.
 
 Examples:
   slowpath anonymize in.pcapng out.pcapng
@@ -42,7 +42,8 @@ pub fn print(done: &Anonymized, output: &Path, out: &mut impl Write) -> io::Resu
         Of::Capture(copied) => {
             writeln!(out, "{name}: {}, {} of them TCP", counted(copied.frames, "packet"), copied.segments)?;
             let left = copied.captured_bytes.saturating_sub(copied.kept_bytes);
-            let part = if copied.captured_bytes == 0 { 0.0 } else { left as f64 / copied.captured_bytes as f64 };
+            let part =
+                if copied.captured_bytes == 0 { 0.0 } else { left as f64 / copied.captured_bytes as f64 };
             writeln!(
                 out,
                 "  left out: {} of captured packets ({}), {} of that TCP payload",
@@ -55,7 +56,10 @@ pub fn print(done: &Anonymized, output: &Path, out: &mut impl Write) -> io::Resu
             }
             if copied.unreadable > 0 {
                 let frames = counted(copied.unreadable, "packet");
-                writeln!(out, "  left out: all but the headers of {frames} that cannot be read, or are later fragments")?;
+                writeln!(
+                    out,
+                    "  left out: all but the headers of {frames} that cannot be read, or are later fragments"
+                )?;
             }
             for (what, count) in &copied.left_out {
                 writeln!(out, "  left out: {what} ({count})")?;
@@ -69,17 +73,24 @@ pub fn print(done: &Anonymized, output: &Path, out: &mut impl Write) -> io::Resu
             }
         }
     }
-    let ports = if mapped.ports == 0 { String::new() } else { format!(", {}", counted(mapped.ports, "port")) };
+    let ports =
+        if mapped.ports == 0 { String::new() } else { format!(", {}", counted(mapped.ports, "port")) };
     writeln!(
         out,
-        "  mapped: {}, {}{ports}",
-        counted(mapped.addresses, "IP address"),
-        counted(mapped.macs, "MAC address")
+        "  mapped: {} IP {}, {} MAC {}{ports}",
+        mapped.addresses,
+        addresses(mapped.addresses),
+        mapped.macs,
+        addresses(mapped.macs)
     )?;
     match done.incomplete() {
         Some(reason) => writeln!(out, "  the input breaks off: {reason}"),
         None => Ok(()),
     }
+}
+
+const fn addresses(count: u64) -> &'static str {
+    if count == 1 { "address" } else { "addresses" }
 }
 
 /// What `slowpath anonymize --json` prints.

@@ -1,8 +1,8 @@
 //! Ranks flows by lost time, and sums up those not shown in full.
 
 use crate::services::{By, Listed, Member, Services};
-use slowpath_anonymize::Names;
 use slowpath_analyses::report::{FlowReport, Rank};
+use slowpath_anonymize::Names;
 use slowpath_model::{Bytes, FlowId};
 use slowpath_runs::filter::Filter;
 

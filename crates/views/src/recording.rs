@@ -53,13 +53,22 @@ pub struct Skipped {
     pub matters: bool,
 }
 
+/// The recordings, numbered instead of named.
+pub fn without_names(recordings: Vec<Recording>) -> Vec<Recording> {
+    recordings.into_iter().zip(1..).map(|(recording, number)| recording.without_names(number)).collect()
+}
+
 /// Replaces the names in a reader's statistics by `null`.
 fn forget_names(account: &mut serde_json::Value) {
     match account {
         serde_json::Value::Array(items) => items.iter_mut().for_each(forget_names),
         serde_json::Value::Object(fields) => {
             for (key, value) in fields {
-                if matches!(key.as_str(), "name" | "title" | "host") { *value = serde_json::Value::Null } else { forget_names(value) }
+                if matches!(key.as_str(), "name" | "title" | "host") {
+                    *value = serde_json::Value::Null
+                } else {
+                    forget_names(value)
+                }
             }
         }
         _ => {}
@@ -84,7 +93,7 @@ impl Recording {
 
     /// Replaces its name by a number, and leaves out the names of its interfaces and its host.
     #[must_use]
-    pub fn without_names(mut self, number: usize) -> Self {
+    fn without_names(mut self, number: usize) -> Self {
         const SEEN_AT: &str = ", seen at ";
         self.name = format!("recording {number}");
         // Nothing can be read under that name.

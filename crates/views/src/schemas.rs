@@ -1,8 +1,8 @@
 //! The schemas of all documents.
 
 use crate::{
-    anonymize, cookbook, copy, doctor, drill, explain, ftp, json, kernels, lab, live, page, papers, paths, probe,
-    profile, run, sweep, tune, tunings, what_if,
+    anonymize, cookbook, copy, doctor, drill, explain, ftp, json, kernels, lab, live, page, papers, paths,
+    probe, profile, run, sweep, tune, tunings, what_if,
 };
 
 /// The schema of every document, with the name of its file.

@@ -43,7 +43,8 @@ fn plain(summary: CaptureSummary) -> String {
     // Blocks that are left out, and frames that are too long to be examined whole, are no oddity of the copy; where
     // headers are cut off, the copy may be cut off before they contradict themselves.
     plain.notes.retain(|note| {
-        let left = [Oddity::UnknownBlock, Oddity::LargeRecord, Oddity::TruncatedHeader, Oddity::MalformedHeader];
+        let left =
+            [Oddity::UnknownBlock, Oddity::LargeRecord, Oddity::TruncatedHeader, Oddity::MalformedHeader];
         !left.contains(&note.oddity)
     });
     plain.notes.iter_mut().for_each(|note| note.first_offset = 0);
@@ -96,8 +97,15 @@ fn block(file: &mut Vec<u8>, kind: u32, body: &[u8]) {
 #[test]
 fn names_comments_and_secrets_of_pcapng_are_left_out() {
     const HIDDEN: [&str; 9] = [
-        "office-laptop", "dumpcap of Eve", "wlp3s0-secret", "host admin@corp", "a comment on it", "db.internal.example",
-        "CLIENT_RANDOM 00", "custom content", "journal entry of",
+        "office-laptop",
+        "dumpcap of Eve",
+        "wlp3s0-secret",
+        "host admin@corp",
+        "a comment on it",
+        "db.internal.example",
+        "CLIENT_RANDOM 00",
+        "custom content",
+        "journal entry of",
     ];
     let mut file = Vec::new();
     pcapng::put_section(&mut file, &[(1, HIDDEN[0].as_bytes()), (4, HIDDEN[1].as_bytes())]);
@@ -124,7 +132,9 @@ fn names_comments_and_secrets_of_pcapng_are_left_out() {
 
     let (copy, copied) = copied(&file).expect("a capture");
     for hidden in HIDDEN {
-        let holds = |bytes: &[u8]| bytes.windows(8).any(|eight| hidden.as_bytes().windows(8).any(|part| part == eight));
+        let holds = |bytes: &[u8]| {
+            bytes.windows(8).any(|eight| hidden.as_bytes().windows(8).any(|part| part == eight))
+        };
         assert!(holds(&file) && !holds(&copy), "{hidden}");
     }
     let left_out: Vec<_> = copied.left_out.into_iter().collect();
@@ -152,7 +162,8 @@ fn names_comments_and_secrets_of_pcapng_are_left_out() {
 
 #[test]
 fn capture_that_breaks_off_is_copied_up_to_there() {
-    let (_, file) = corpus("capture").into_iter().find(|(name, _)| name.ends_with("/usual.pcap")).expect("a seed");
+    let (_, file) =
+        corpus("capture").into_iter().find(|(name, _)| name.ends_with("/usual.pcap")).expect("a seed");
     let (_, whole) = copied(&file).expect("a capture");
     assert_eq!(whole.stopped, None);
     let (copy, cut) = copied(&file[..file.len() - 5]).expect("a capture");

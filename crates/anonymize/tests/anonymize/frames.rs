@@ -2,8 +2,8 @@
 
 use crate::{corpus, damaged, names};
 use proptest::prelude::*;
-use slowpath_anonymize::frame::Frames;
 use slowpath_anonymize::Names;
+use slowpath_anonymize::frame::Frames;
 use slowpath_capture::addresses::Addresses;
 use slowpath_capture::layer::{Fragment, Quote, Skip};
 use slowpath_capture::{LinkType, decode};

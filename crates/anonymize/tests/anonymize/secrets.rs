@@ -21,7 +21,13 @@ struct Secrets {
 
 fn secrets() -> impl Strategy<Value = Secrets> {
     // Not special ones, which stay in their class: unicast MAC addresses, private IPv4 and global IPv6 addresses.
-    let parts = (any::<[[u8; 6]; 2]>(), any::<[[u8; 3]; 2]>(), any::<[[u8; 14]; 2]>(), any::<[u8; 24]>(), any::<[u8; 12]>());
+    let parts = (
+        any::<[[u8; 6]; 2]>(),
+        any::<[[u8; 3]; 2]>(),
+        any::<[[u8; 14]; 2]>(),
+        any::<[u8; 24]>(),
+        any::<[u8; 12]>(),
+    );
     // Smaller ones would be in any packet.
     parts.no_shrink().prop_map(|(mut macs, v4, v6, payload, option)| {
         macs.iter_mut().for_each(|mac| mac[0] &= 0xfc);
@@ -58,10 +64,12 @@ impl Secrets {
     /// A segment with secrets in its options and its payload, and the right checksum.
     fn segment(&self, between: (IpAddr, IpAddr), payload: &[u8], with: &[u8]) -> Vec<u8> {
         let mut segment = Vec::new();
-        let fields = tcp::Fields { source: 40_000, destination: 443, seq: 7, ack: 9, ..tcp::Fields::default() };
+        let fields =
+            tcp::Fields { source: 40_000, destination: 443, seq: 7, ack: 9, ..tcp::Fields::default() };
         fields.put(&mut segment, with);
         segment.extend(payload);
-        let pseudo = checksum::pseudo_header(checksum::addresses(between.0, between.1), ip::TCP, segment.len() as u32);
+        let pseudo =
+            checksum::pseudo_header(checksum::addresses(between.0, between.1), ip::TCP, segment.len() as u32);
         let sum = checksum::of(pseudo + checksum::sum(&segment));
         segment[tcp::CHECKSUM..tcp::CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
         segment
@@ -94,7 +102,8 @@ impl Secrets {
         let mut routed = vec![ip::TCP, 2, 0, 1, 0, 0, 0, 0];
         routed.extend(self.v6[1]);
         routed.extend(self.segment(self.v6(), &self.payload, &[]));
-        let arp = [&[0, 1, 8, 0, 6, 4, 0, 1][..], &self.macs[0], &self.v4[0], &self.macs[1], &self.v4[1]].concat();
+        let arp =
+            [&[0, 1, 8, 0, 6, 4, 0, 1][..], &self.macs[0], &self.v4[0], &self.macs[1], &self.v4[1]].concat();
         let icmp = |kind: u8, code: u8, quoted: &[u8]| [&[kind, code, 0, 0, 0, 0, 5, 100], quoted].concat();
         let vxlan = [&[8, 0, 0, 0, 0, 0, 7, 0][..], &self.ethernet(0x0800, &v4)].concat();
         let gre = [&[0x20, 0, 8, 0][..], &self.option[..4], &v4].concat();
@@ -102,7 +111,15 @@ impl Secrets {
             .map(|kind| self.option(kind, &[]))
             .into_iter()
             .chain([self.option(30, &[0x30]), self.option(254, &options::FAST_OPEN_MAGIC)])
-            .map(|option| (1, self.ethernet(0x0800, &self.packet(self.v4(), ip::TCP, &self.segment(self.v4(), &self.payload, &option)))))
+            .map(|option| {
+                (
+                    1,
+                    self.ethernet(
+                        0x0800,
+                        &self.packet(self.v4(), ip::TCP, &self.segment(self.v4(), &self.payload, &option)),
+                    ),
+                )
+            })
             .collect();
         frames.extend([
             (1, self.ethernet(0x0800, &v4)),

@@ -5,7 +5,6 @@ mod conclude;
 mod observe;
 
 use crate::Outcome;
-use crate::anonymize::Anonymous;
 use crate::choice::{Choice, Place, keys};
 use crate::console::{self, Console};
 use crate::live;
@@ -51,8 +50,9 @@ pub struct Diagnose {
     /// Also write the verdict, the limits over time and a time–sequence plot as one HTML page
     #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) names: Anonymous,
+    /// Replace addresses as `slowpath anonymize` does, with a random key or the one in the file, and leave other names out
+    #[arg(long, value_name = "KEY-FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["live", "summary"])]
+    pub(crate) anonymize: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub(crate) force: Force,
 }
@@ -69,8 +69,9 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
     {
-        let may = args.html.is_none() && args.vantage.is_none() && !args.names.are_wanted();
-        anyhow::ensure!(may, "{}: has no packets: --html, --vantage and --anonymize do not go with it", one.display());
+        let may = args.html.is_none() && args.vantage.is_none() && args.anonymize.is_none();
+        let not = "--html, --vantage and --anonymize do not go with it";
+        anyhow::ensure!(may, "{}: has no packets: {not}", one.display());
         return present(watched, args, console);
     }
     input::are_distinct(&args.files)?;

@@ -8,6 +8,7 @@ use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions};
+use slowpath_runs::anonymize;
 use slowpath_views::rank::Ranker;
 use std::path::{Path, PathBuf};
 
@@ -58,5 +59,6 @@ pub fn ranker(args: &Diagnose) -> anyhow::Result<Ranker> {
         (false, Some(_)) => on_page(args),
         (false, None) => args.top,
     };
-    Ok(Ranker::new(args.choice.selection(top, args.by)).with_names(args.names.names()?))
+    let names = args.anonymize.as_ref().map(|key_file| anonymize::names(key_file.as_deref())).transpose()?;
+    Ok(Ranker::new(args.choice.selection(top, args.by)).with_names(names))
 }

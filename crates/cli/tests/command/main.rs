@@ -1,5 +1,6 @@
 //! The command line as users and scripts see it: output, streams and exit codes.
 
+mod anonymize;
 mod both_ends;
 mod buffers;
 mod captures;

@@ -4,8 +4,8 @@
 //! Left out: processes, control groups, the numbers of sockets and of processes, and lines that slowpath does not write.
 
 use crate::drops::{Reasons, is_reason};
-use crate::raw::{Piece, Raw, RawError, RawReader, RawWriter};
 use crate::probe::is_unseen;
+use crate::raw::{Piece, Raw, RawError, RawReader, RawWriter};
 use crate::record::renamed;
 use slowpath_model::Endpoint;
 use std::io::Write;
@@ -43,7 +43,8 @@ pub fn copy_raw(
     loop {
         match piece {
             Ok(Piece::Look(mut look)) => {
-                let whole = renamed(&mut look.records, rename).and_then(|()| renamed(&mut look.flows, rename));
+                let whole =
+                    renamed(&mut look.records, rename).and_then(|()| renamed(&mut look.flows, rename));
                 if let Err(source) = whole {
                     copied.incomplete = Some(RawError::NoRecord { at: reader.at(), source });
                     return Ok(copied);

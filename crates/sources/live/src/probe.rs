@@ -103,7 +103,8 @@ const KFREE_SKB: &str = "kfree_skb";
 const ARRIVAL: Hook = Hook { program: "slowpath_arrival", tracepoint: "netif_receive_skb", without: None };
 const DROPPED_FOR: &str =
     "which connection the packets that TCP dropped on receipt belong to: reported since Linux 6.11";
-const DROPPED_IN: &str = "packets that TCP dropped on receipt: before Linux 6.11 none says of which namespace it is";
+const DROPPED_IN: &str =
+    "packets that TCP dropped on receipt: before Linux 6.11 none says of which namespace it is";
 const IN_RING: &str =
     "how long each packet lay in a card's ring: the kernel stamps them after it has taken them out";
 const IN_CPU_QUEUE: &str = "how long packets waited in a CPU's queue: they are stamped after that (net.core.netdev_tstamp_prequeue = 0)";

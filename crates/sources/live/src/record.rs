@@ -319,7 +319,8 @@ impl Account {
         (flow.local, flow.local_port) = (bytes_like(self.flow.family, local.address), local.port);
         (flow.remote, flow.remote_port) = (bytes_like(self.flow.family, remote.address), remote.port);
         let output = &mut after.output;
-        output.device = name_bytes(if output.is_known == 0 { String::new() } else { format!("dev{}", output.ifindex) });
+        output.device =
+            name_bytes(if output.is_known == 0 { String::new() } else { format!("dev{}", output.ifindex) });
         let [_, qdisc] = self.output.names();
         // Names of the kernel's modules: `fq_codel`, `mq`.
         let is_one = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
