@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Fields that are names, sizes of the file, or places in it.
-const NAMES: [&str; 6] = ["name", "file_bytes", "captured_bytes", "first_offset", "compression", "host"];
+const NAMES: [&str; 8] =
+    ["name", "file_bytes", "captured_bytes", "first_offset", "compression", "format", "host", "title"];
 
 fn key_file(folder: &Captures, mode: u32) {
     folder.write("key", "5a".repeat(32).as_bytes());
