@@ -5,6 +5,7 @@ use crate::{ip, link, tcp};
 use slowpath_capture::layer::{Header, Outer, Skip};
 use slowpath_capture::visit::{self, Visited};
 use slowpath_capture::{LinkType, Protocol};
+use slowpath_model::IcmpKind;
 use slowpath_wire::bytes::be32;
 use slowpath_wire::{checksum, ip as wire_ip};
 use std::ops::Range;
@@ -102,12 +103,10 @@ impl<'n> Frames<'n> {
         let Self { names, copy } = self;
         copy.clear();
         let mut draft = Draft { from: frame, into: std::mem::take(copy) };
-        let mut content = Content::Unreadable;
+        // No header is shown of a link type that cannot be read.
+        let mut content = Content::Other(Protocol::Link(link));
         let mut outer: Option<Outer> = None;
         let mut message: Option<Message> = None;
-        if is_unsupported(link) {
-            content = Content::Other(Protocol::Link(link));
-        }
         visit::headers(link, frame, wire, &mut |here| {
             match here.header {
                 Header::Ipv4 => ip::v4(here, &mut draft, names),
@@ -160,17 +159,9 @@ impl<'n> Frames<'n> {
     }
 }
 
-fn is_unsupported(link: LinkType) -> bool {
-    // No header is shown of one.
-    let mut is_supported = false;
-    visit::headers(link, &[], 0, &mut |_| is_supported = true);
-    !is_supported
-}
-
 /// The header of an ICMP message: type and code, and the MTU of the one that is about that. Returns whether the message
 /// quotes a packet.
 fn icmp(protocol: u8, here: &Visited<'_>, draft: &mut Draft<'_>) -> bool {
-    use slowpath_model::IcmpKind;
     let at = here.begin;
     draft.keep(at..at + here.data.len().min(2));
     let Some(header) = here.data.first_chunk::<8>().filter(|_| !here.is_quoted) else { return false };

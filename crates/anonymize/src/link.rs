@@ -69,28 +69,19 @@ pub(crate) fn header(here: &Visited<'_>, draft: &mut Draft<'_>, names: &mut Name
         Header::Pppoe => keep(0, 6),
         Header::Mpls => mpls(here, draft),
         // Only the version of what is no IP.
-        Header::Ip if here.next.is_err() => {
-            draft.put(
-                at,
-                &here.data.first().map_or([].as_slice(), |first| &VERSIONS[usize::from(first >> 4)]),
-            );
-        }
+        Header::Ip if here.next.is_err() => keep_version(at, here.data, draft),
         Header::GtpU => gtp_u(here, draft),
         Header::Gre => gre(here, draft),
         _ => {}
     }
 }
 
-/// The first byte of a packet with each version.
-const VERSIONS: [[u8; 1]; 16] = {
-    let mut versions = [[0]; 16];
-    let mut version = 0;
-    while version < 16 {
-        versions[version] = [(version as u8) << 4];
-        version += 1;
+/// Of what may be a packet, its version.
+fn keep_version(at: usize, packet: &[u8], draft: &mut Draft<'_>) {
+    if let Some(first) = packet.first() {
+        draft.put(at, &[first & 0xf0]);
     }
-    versions
-};
+}
 
 fn macs(at: usize, offsets: &[usize], draft: &mut Draft<'_>, names: &mut Names) {
     offsets.iter().for_each(|offset| draft.keep_mac(at + offset, names));
@@ -196,9 +187,7 @@ fn mpls(here: &Visited<'_>, draft: &mut Draft<'_>) {
     let bottom = here.data.chunks_exact(4).position(|label| label[2] & 1 == 1);
     let labels = bottom.map_or(here.data.len() / 4, |bottom| bottom + 1) * 4;
     draft.keep(at..at + labels);
-    if let Some(first) = here.data.get(labels) {
-        draft.put(at + labels, &VERSIONS[usize::from(first >> 4)]);
-    }
+    keep_version(at + labels, here.data.get(labels..).unwrap_or_default(), draft);
 }
 
 /// UDP without its checksum, which would give away the sum of the payload; after it the header of the tunnel that its port
