@@ -25,10 +25,9 @@ An output that ends in .zst is compressed. An input that breaks off is copied up
 Exit codes: 0 copied; 1 copied up to where the input breaks off; 2 no copy: not a capture, the output exists, others may read the key file.
 
 Examples:
-  slowpath anonymize in.pcapng out.pcapng
-  slowpath anonymize --key-file key --ports map sender.pcap.gz sender-anonymous.pcap.zst
-  slowpath anonymize recording/ shared/
-  slowpath diagnose in.pcapng --html report.html --anonymize";
+  slowpath anonymize transfer.pcap shared.pcap
+  slowpath anonymize sender.pcapng shared-sender.pcapng.zst --key-file key --ports map
+  slowpath diagnose transfer.pcap --html shared.html --anonymize";
 
 /// Prints what was done.
 ///

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const NAMES: [&str; 8] =
     ["name", "file_bytes", "captured_bytes", "first_offset", "compression", "format", "host", "title"];
 
-fn key_file(folder: &Captures, mode: u32) {
+pub fn key_file(folder: &Captures, mode: u32) {
     folder.write("key", "5a".repeat(32).as_bytes());
     fs::set_permissions(folder.path("key"), fs::Permissions::from_mode(mode)).expect("its mode");
 }
