@@ -30,7 +30,8 @@ fuzz_target!(|data: &[u8]| {
     if let Some((&[a, b, c, d, e, f], frame)) = data.split_first_chunk() {
         let link = LinkType(u16::from_be_bytes([a, b]));
         let wire = u32::from_be_bytes([c, d, e, f]);
-        let (copied, _) = Frames::new(&mut names).copy(link, frame, wire, false);
+        let mut frames = Frames::new(&mut names);
+        let (copied, _) = frames.copy(link, frame, wire, false);
         assert!(copied.len() <= frame.len());
     }
     let capture = |file: &[u8]| Capture::from_reader("fuzzed", Cursor::new(file.to_vec()));
