@@ -1,5 +1,6 @@
 //! The commands: `--help`, the man pages and the completions are made from them. The arguments of each are in its file.
 
+use crate::anonymize::Anonymize;
 use crate::causes::Causes;
 use crate::console::{self, Output};
 use crate::cookbook::Cookbook;
@@ -63,6 +64,8 @@ pub enum Command {
     Flows(Flows),
     /// Explain the causes that a verdict can name
     Causes(Causes),
+    /// Copy a capture without addresses, names and payload, with the same verdict
+    Anonymize(Anonymize),
     /// Write or check cases: anonymised recordings, their verdicts, and what helped
     Cookbook(Cookbook),
     /// Show the arithmetic behind a cause, step by step

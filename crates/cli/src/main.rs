@@ -2,6 +2,7 @@
 //!
 //! Arguments and wiring only; what is known is in the crates behind.
 
+mod anonymize;
 mod args;
 mod causes;
 mod choice;
@@ -70,6 +71,7 @@ fn run(command: Command, console: &Console) -> anyhow::Result<Outcome> {
         Command::Watch(args) => watch::run(&args, console),
         Command::Show(args) => show::run(&args, console),
         Command::Flows(args) => flows::run(&args, console),
+        Command::Anonymize(args) => anonymize::run(&args, console),
         Command::Cookbook(args) => cookbook::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Causes(args) => causes::run(&args, console),

@@ -18,11 +18,13 @@
 //! - [`paths`]: the path store: asked, measured, and fed from captures.
 //! - [`work`]: the work files next to profiles.
 //! - [`watch`]: this host's connections, as its kernel reports them.
+//! - [`mod@anonymize`]: copies without what identifies hosts and people.
 //! - [`what_if`]: a captured transfer, simulated as it was and with other settings.
 //! - [`sweep`]: many runs: planned, run on all CPUs, stored as a data set and read back.
 //! - [`papers`]: the experiments of papers, in the simulator and on the kernel.
 //! - [`parallel`]: independent jobs on all CPUs.
 
+pub mod anonymize;
 pub mod bars;
 pub mod connections;
 pub mod cookbook;

@@ -1,6 +1,7 @@
 //! Values of options, from text.
 
 use crate::Error;
+use crate::anonymize::Ports;
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, FlowId, Rate};
 use slowpath_probe::real::{LOWEST_RATE, SERVED_DURATIONS};
@@ -167,4 +168,17 @@ pub fn addresses(name: &str, port: u16) -> Result<Vec<SocketAddr>, Error> {
     let no_address = |source| Error::NoAddress { name: name.to_owned(), source };
     let found: Vec<_> = (bare, port).to_socket_addrs().map_err(|error| no_address(Some(error)))?.collect();
     if found.is_empty() { Err(no_address(None)) } else { Ok(found) }
+}
+
+/// What to do with the ports of clients.
+///
+/// # Errors
+///
+/// What to write instead.
+pub fn ports(text: &str) -> Result<Ports, String> {
+    match text {
+        "keep" => Ok(Ports::Keep),
+        "map" => Ok(Ports::Map),
+        _ => Err("write keep or map".to_owned()),
+    }
 }

@@ -4,6 +4,7 @@
 //!
 //! - [`terminal`]: text that fits the terminal it is written to.
 //! - [`json`]: a stable, documented contract for programs, separate from the structs of the analyses.
+//! - [`mod@anonymize`]: copies without names.
 //! - [`both_ends`]: two recordings of one transfer, made one.
 //! - [`live`]: this host's connections while they were watched.
 //! - [`papers`]: published experiments compared with measurements made here.
@@ -34,6 +35,7 @@
 //! **Every document consists of types of this crate.** Types of other crates can therefore change without changing the
 //! documents, and no other crate derives a schema, except for files that it reads back (`xtask/tests/house/json.rs`).
 
+pub mod anonymize;
 pub mod both_ends;
 pub mod chart;
 pub mod cookbook;

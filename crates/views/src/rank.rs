@@ -2,6 +2,7 @@
 
 use crate::services::{By, Listed, Member, Services};
 use slowpath_analyses::report::{FlowReport, Rank};
+use slowpath_anonymize::Names;
 use slowpath_model::{Bytes, FlowId};
 use slowpath_runs::filter::Filter;
 
@@ -84,28 +85,37 @@ fn kept(top: Option<usize>) -> usize {
 
 /// Ranks flows as their reports arrive, and keeps only as many reports as are shown in full, since a recording can have
 /// hundreds of thousands of flows.
-#[derive(Debug)]
 pub struct Ranker {
     selection: Selection,
     candidates: Vec<(Rank, Box<FlowReport>)>,
     others: Services,
     flows: u64,
     left_out: u64,
+    names: Option<Names>,
 }
 
 impl Ranker {
     /// Starts a ranking.
     pub fn new(selection: Selection) -> Self {
         let others = Services::new(selection.by);
-        Self { selection, candidates: Vec::new(), others, flows: 0, left_out: 0 }
+        Self { selection, candidates: Vec::new(), others, flows: 0, left_out: 0, names: None }
+    }
+
+    /// Replaces the addresses and ports of flows, once they are selected.
+    #[must_use]
+    pub fn with_names(self, names: Option<Names>) -> Self {
+        Self { names, ..self }
     }
 
     /// Adds a flow.
-    pub fn add(&mut self, flow: FlowReport) {
+    pub fn add(&mut self, mut flow: FlowReport) {
         self.flows += 1;
         if !self.selection.takes(&flow) {
             self.left_out += 1;
             return;
+        }
+        if let Some(names) = &mut self.names {
+            flow.key = names.key(&flow.key);
         }
         let rank = flow.rank();
         self.candidates.push((rank, Box::new(flow)));

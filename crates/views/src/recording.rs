@@ -53,6 +53,28 @@ pub struct Skipped {
     pub matters: bool,
 }
 
+/// The recordings, numbered instead of named.
+pub fn without_names(recordings: Vec<Recording>) -> Vec<Recording> {
+    recordings.into_iter().zip(1..).map(|(recording, number)| recording.without_names(number)).collect()
+}
+
+/// Replaces the names in a reader's statistics by `null`.
+fn forget_names(account: &mut serde_json::Value) {
+    match account {
+        serde_json::Value::Array(items) => items.iter_mut().for_each(forget_names),
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                if matches!(key.as_str(), "name" | "title" | "host") {
+                    *value = serde_json::Value::Null
+                } else {
+                    forget_names(value)
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 impl Recording {
     /// Describes what was read, and its timestamp problems.
     pub fn of(input: &Input, stamps: &Stamps) -> Self {
@@ -67,6 +89,18 @@ impl Recording {
             recording.span = Some(times.span);
         }
         recording
+    }
+
+    /// Replaces its name by a number, and leaves out the names of its interfaces and its host.
+    #[must_use]
+    fn without_names(mut self, number: usize) -> Self {
+        const SEEN_AT: &str = ", seen at ";
+        self.name = format!("recording {number}");
+        // Nothing can be read under that name.
+        self.gone = true;
+        self.format.truncate(self.format.find(SEEN_AT).unwrap_or(self.format.len()));
+        forget_names(&mut self.account);
+        self
     }
 
     /// Notes the steps of the clock. After a step back, a frame that is earlier than the one before is no other oddity.

@@ -1,8 +1,8 @@
 //! The schemas of all documents.
 
 use crate::{
-    cookbook, copy, doctor, drill, explain, ftp, json, kernels, lab, live, page, papers, paths, probe,
-    profile, run, sweep, tune, tunings, what_if,
+    anonymize, cookbook, copy, doctor, drill, explain, ftp, json, kernels, lab, live, page, papers, paths,
+    probe, profile, run, sweep, tune, tunings, what_if,
 };
 
 /// The schema of every document, with the name of its file.
@@ -51,6 +51,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("tunings-1", schemars::schema_for!(tunings::TuningsDocument)),
         ("what-if-1", schemars::schema_for!(what_if::WhatIfDocument)),
         ("cookbook-1", schemars::schema_for!(cookbook::CookbookDocument<'static>)),
+        ("anonymize-1", schemars::schema_for!(anonymize::AnonymizeDocument)),
         ("page-1", schemars::schema_for!(page::Page)),
     ]
 }

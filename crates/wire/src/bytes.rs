@@ -29,6 +29,24 @@ impl Order {
         }
     }
 
+    /// The bytes of an integer.
+    #[inline]
+    pub fn bytes_of_u32(self, value: u32) -> [u8; 4] {
+        match self {
+            Self::Little => value.to_le_bytes(),
+            Self::Big => value.to_be_bytes(),
+        }
+    }
+
+    /// The bytes of an integer.
+    #[inline]
+    pub fn bytes_of_u16(self, value: u16) -> [u8; 2] {
+        match self {
+            Self::Little => value.to_le_bytes(),
+            Self::Big => value.to_be_bytes(),
+        }
+    }
+
     /// The integer in exactly eight bytes.
     pub fn u64(self, eight: [u8; 8]) -> u64 {
         match self {

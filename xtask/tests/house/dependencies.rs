@@ -53,6 +53,7 @@ const COST: &str = "slowpath-cost";
 pub const PROFILE: &str = "slowpath-profile";
 const WHATIF: &str = "slowpath-whatif";
 const WATCH: &str = "slowpath-watch";
+const ANONYMIZE: &str = "slowpath-anonymize";
 
 /// A new crate gets its line here, and a reason in ARCHITECTURE.md.
 const CRATES: &[Allowed] = &[
@@ -73,6 +74,8 @@ const CRATES: &[Allowed] = &[
     allowed(SIMULATOR, &[MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO], &[]),
     allowed(DRILL, &[MODEL, WIRE, UAPI, TCP, KERNELS], &[]),
     allowed(CAPTURE, &[MODEL, FILES, WIRE], &[]),
+    // It writes anew what the reader of captures reads.
+    allowed(ANONYMIZE, &[MODEL, WIRE, CAPTURE], &[]),
     allowed(LIVE, &[MODEL, FILES, BPF, UAPI], &[]),
     allowed(RECORDING, &[MODEL, FILES], &[]),
     // Analyses know events only: not even their tests may name where events come from.
@@ -86,7 +89,7 @@ const CRATES: &[Allowed] = &[
         RUNS,
         &[
             MODEL, FILES, SCENARIO, SIMULATOR, CAPTURE, LIVE, RECORDING, ANALYSES, LAB, KERNELS, DRILL,
-            PROBE, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP, WHATIF,
+            PROBE, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP, WHATIF, ANONYMIZE,
         ],
         &[],
     ),
@@ -95,6 +98,7 @@ const CRATES: &[Allowed] = &[
         &[
             MODEL, PATH, KERNELS, SCENARIO, SIMULATOR, DRILL, CAPTURE, RECORDING, ANALYSES, REMEDIES, LIVE,
             DOCTOR, PROBE, LAB, RUNS, PAPERS, COST, PROFILE, TUNE, SOCKOPS, PATHS, COPY, FTP, WHATIF,
+            ANONYMIZE,
         ],
         &[],
     ),
@@ -144,7 +148,7 @@ const CRATES: &[Allowed] = &[
 /// Crates that neither touch the system nor know the time: the same input gives the same output.
 pub const PURE: &[&str] = &[
     MODEL, WIRE, UAPI, PATH, TCP, KERNELS, SCENARIO, SIMULATOR, DRILL, ANALYSES, REMEDIES, VIEWS, PAPERS,
-    COST, WHATIF,
+    COST, WHATIF, ANONYMIZE,
 ];
 
 /// Folders that do not touch the system, in crates that do: what they judge is data.

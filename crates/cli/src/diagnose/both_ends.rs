@@ -37,7 +37,7 @@ pub fn run(args: &Diagnose, files: [&PathBuf; 2], console: &Console) -> anyhow::
         ));
     }
     // Ranked by what both say of it: one recording alone may have blamed the wrong cause.
-    let mut ranker = ranker(args);
+    let mut ranker = ranker(args)?;
     flows.into_iter().for_each(|flow| ranker.add(flow));
     let (seen, ranking) = (if reported == 0 { one } else { other }, ranker.finish());
     conclude(args, console, Found { seen, options, ranking, recordings, paired })

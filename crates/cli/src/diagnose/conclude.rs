@@ -10,6 +10,7 @@ use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions};
 use slowpath_runs::watch::Watched;
 use slowpath_views::live::{self, LiveDocument};
+use slowpath_views::recording::without_names;
 use slowpath_views::{Diagnosis, Paired, Recording, json, page, rank::Ranking, summary::Summary, terminal};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ pub fn conclude(args: &Diagnose, console: &Console, found: Found) -> anyhow::Res
         recording::require(flow, ranking.taken() > 0, &seen.read)?;
     }
     let outcome = recording::outcome(&recordings);
+    let recordings = if args.anonymize.is_some() { without_names(recordings) } else { recordings };
     let pictures = match seen.pictures {
         Some(pictures) => Some(complete(args, &seen.file, options, &ranking, pictures, console)?),
         None => None,

@@ -50,6 +50,9 @@ pub struct Diagnose {
     /// Also write the verdict, the limits over time and a time–sequence plot as one HTML page
     #[arg(long, value_name = "PAGE", value_hint = ValueHint::FilePath)]
     pub(crate) html: Option<PathBuf>,
+    /// Replace addresses as `slowpath anonymize` does, with a random key or the one in the file, and leave other names out
+    #[arg(long, value_name = "KEY-FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["live", "summary"])]
+    pub(crate) anonymize: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub(crate) force: Force,
 }
@@ -66,8 +69,9 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     if let [one] = args.files.as_slice()
         && let Some(watched) = watch::replay(one)?
     {
-        let may = args.html.is_none() && args.vantage.is_none();
-        anyhow::ensure!(may, "{}: has no packets: --html and --vantage do not go with it", one.display());
+        let may = args.html.is_none() && args.vantage.is_none() && args.anonymize.is_none();
+        let not = "--html, --vantage and --anonymize do not go with it";
+        anyhow::ensure!(may, "{}: has no packets: {not}", one.display());
         return present(watched, args, console);
     }
     input::are_distinct(&args.files)?;
@@ -78,7 +82,7 @@ pub fn run(args: &Diagnose, console: &Console) -> anyhow::Result<Outcome> {
     match args.files.as_slice() {
         [one] => {
             let options = options(args.vantage, one);
-            let mut ranker = ranker(args);
+            let mut ranker = ranker(args)?;
             let seen = observe(args, one, options, None, console, |flow| ranker.add(flow))?;
             let recordings = vec![seen.read.recording.clone()];
             let mut ranking = ranker.finish();

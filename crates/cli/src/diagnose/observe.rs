@@ -8,6 +8,7 @@ use slowpath_analyses::pairing::Collector;
 use slowpath_analyses::picture::{PictureOptions, Pictures};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Analysis, AnalysisOptions};
+use slowpath_runs::anonymize;
 use slowpath_views::rank::Ranker;
 use std::path::{Path, PathBuf};
 
@@ -52,11 +53,12 @@ pub fn on_page(args: &Diagnose) -> Option<usize> {
 }
 
 /// What puts the flows in order, and keeps those that are shown in full.
-pub fn ranker(args: &Diagnose) -> Ranker {
+pub fn ranker(args: &Diagnose) -> anyhow::Result<Ranker> {
     let top = match (args.json, &args.html) {
         (true, _) => Some(usize::MAX),
         (false, Some(_)) => on_page(args),
         (false, None) => args.top,
     };
-    Ranker::new(args.choice.selection(top, args.by))
+    let names = args.anonymize.as_ref().map(|key_file| anonymize::names(key_file.as_deref())).transpose()?;
+    Ok(Ranker::new(args.choice.selection(top, args.by)).with_names(names))
 }

@@ -3,7 +3,8 @@
 use crate::captures::Captures;
 use crate::{outcome, run};
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
+    "anonymize",
     "diagnose",
     "show",
     "flows",

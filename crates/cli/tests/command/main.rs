@@ -1,5 +1,6 @@
 //! The command line as users and scripts see it: output, streams and exit codes.
 
+mod anonymize;
 mod both_ends;
 mod buffers;
 mod captures;
@@ -448,6 +449,7 @@ fn every_example_of_the_help_runs() {
         folder.write(name, &captures::transfer(60));
     }
     folder.write("receiver.pcapng", &captures::transfer_at_receiver(60));
+    anonymize::key_file(&folder, 0o600);
     drill::write_scripts(&folder);
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     symlink(scenarios.canonicalize().expect("the shipped scenarios"), folder.path("scenarios"))

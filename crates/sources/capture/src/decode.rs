@@ -117,7 +117,7 @@ pub(crate) fn innermost<'a>(link: LinkType, frame: &'a [u8], wire: u32, walk: &m
 }
 
 /// The contents of a header.
-fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
+pub(crate) fn inside<'a>(header: Header, layer: Layer<'a>, walk: &mut Walk) -> Step<'a> {
     match header {
         Header::Ethernet => link::ethernet(layer, walk),
         Header::Typed(kind) => link::typed(kind, layer, walk),

@@ -175,7 +175,8 @@ impl Walk {
 
 /// A header, by its type in the previous one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Header {
+pub enum Header {
+    /// Ethernet's two addresses and EtherType.
     Ethernet,
     /// By EtherType.
     Typed(u16),
@@ -187,30 +188,44 @@ pub(crate) enum Header {
     Cooked2,
     /// The loopback's address family.
     Family,
+    /// FDDI.
     Fddi,
+    /// Cisco HDLC.
     CiscoHdlc,
+    /// The attributes of netfilter's log.
     Nflog,
     /// IP over InfiniBand.
     Ipoib,
+    /// Radiotap's.
     Radiotap,
+    /// Per-packet information.
     Ppi,
     /// IEEE 802.11, perhaps with padding after its header.
     Wifi {
+        /// Whether its length is rounded up to a multiple of 4.
         is_padded: bool,
     },
+    /// PPP.
     Ppp,
+    /// PPP over Ethernet, a session's data.
     Pppoe,
+    /// A stack of MPLS labels.
     Mpls,
     /// IP of either version.
     Ip,
+    /// IPv4.
     Ipv4,
+    /// IPv6.
     Ipv6,
     /// By IP protocol number.
     Inside(u8, Outer),
     /// ICMP of either version, by protocol number.
     Icmp(u8, Outer),
+    /// UDP, with the header of the tunnel that its port names.
     Udp,
+    /// GTP-U.
     GtpU,
+    /// GRE.
     Gre,
     /// The TCP segment.
     Tcp(Outer),
@@ -218,9 +233,11 @@ pub(crate) enum Header {
 
 /// Fields of an IP header for the headers inside it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outer {
-    pub(crate) addresses: Addresses,
-    pub(crate) facts: IpFacts,
+pub struct Outer {
+    /// Its addresses.
+    pub addresses: Addresses,
+    /// Other fields of it.
+    pub facts: IpFacts,
 }
 
 /// The next header, and its bytes.

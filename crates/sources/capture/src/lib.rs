@@ -19,7 +19,9 @@
 //!   them.
 //! - [`decode`]: from a frame to its TCP [`packet`]; `short`: the fast path; [`link`], `wifi`, `ip`, `tunnel` and
 //!   `icmp`: headers of the general path, each a [`layer`] inside another.
-//! - `fragments`: segments in IP fragments. [`anonymous`]: copies without what identifies hosts and people.
+//! - `fragments`: segments in IP fragments. [`visit`]: the headers of a frame, for programs that write it anew, and [`pieces`]
+//!   those of a file;
+//!   [`anonymous`]: copies of cookbook cases.
 //! - `flows`: the table of live flows; `connection`: one of them; `frames`: the path of a frame through all of these.
 //!
 //! # Offset 0
@@ -67,10 +69,12 @@ mod oddity;
 pub mod packet;
 mod pcap;
 mod pcapng;
+pub mod pieces;
 mod protocol;
 mod short;
 pub mod summary;
 mod tunnel;
+pub mod visit;
 mod wifi;
 
 pub use error::CaptureError;

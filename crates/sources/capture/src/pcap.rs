@@ -14,18 +14,18 @@ use slowpath_wire::pcap::{self, HEADER};
 /// A file header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    order: Order,
+    pub(crate) order: Order,
     pub(crate) format: Format,
     pub(crate) snap_length: u32,
     pub(crate) link: LinkType,
-    lengths: Lengths,
+    pub(crate) lengths: Lengths,
     /// Whether timestamps are in nanoseconds, not in microseconds.
     nanoseconds: bool,
 }
 
 /// The order of a record's two lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lengths {
+pub(crate) enum Lengths {
     /// Captured, then on the wire.
     Usual,
     /// On the wire, then captured.
@@ -82,7 +82,7 @@ impl Header {
     }
 
     /// The captured length of a record, and its length on the wire.
-    fn lengths(self, record: &[u8]) -> (u32, u32) {
+    pub(crate) fn lengths(self, record: &[u8]) -> (u32, u32) {
         let (first, second) = (self.order.u32(record, 8), self.order.u32(record, 12));
         match self.lengths {
             Lengths::Usual => (first, second),
@@ -92,7 +92,7 @@ impl Header {
     }
 
     /// The length of a record's header.
-    fn record(self) -> usize {
+    pub(crate) fn record(self) -> usize {
         match self.format {
             // After the usual fields: interface, protocol, packet type (libpcap's `pcap_sf_patched_pkthdr`).
             Format::PcapModified => 24,

@@ -16,7 +16,7 @@ use slowpath_wire::pcapng::{
 
 /// Blocks without a packet that Wireshark (4.x, `wiretap/pcapng.c`) numbers as frames: custom blocks, systemd journal
 /// entries, and sysdig events.
-const NUMBERED: [u32; 9] = [0x0bad, 0x4000_0bad, 9, 0x204, 0x208, 0x216, 0x217, 0x221, 0x222];
+pub(crate) const NUMBERED: [u32; 9] = [0x0bad, 0x4000_0bad, 9, 0x204, 0x208, 0x216, 0x217, 0x221, 0x222];
 
 /// Reads blocks until none is left; returns where and why if that is before the end.
 pub(crate) fn read<S: Sink>(
@@ -113,7 +113,7 @@ fn large<S: Sink>(
 
 /// The byte order of the section whose header starts `block`, by its byte-order magic (section 4.1).
 #[cold]
-fn byte_order(block: &[u8], offset: u64) -> Result<Order, Stop> {
+pub(crate) fn byte_order(block: &[u8], offset: u64) -> Result<Order, Stop> {
     let found = [Order::Little, Order::Big].into_iter().find(|order| order.u32(block, 8) == BYTE_ORDER_MAGIC);
     found.ok_or_else(|| Stop { offset, reason: "a section header without a byte-order magic".into() })
 }

@@ -41,6 +41,11 @@ impl Drops {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reasons(pub BTreeMap<u32, String>);
 
+/// Whether this can be the name of a reason, a constant of the kernel's.
+pub(crate) fn is_reason(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
 impl Reasons {
     /// From the kernel's types.
     pub fn of_kernel(btf: &Btf<'_>) -> Self {

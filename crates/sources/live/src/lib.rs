@@ -39,6 +39,7 @@
 //! shipped` updates the object.
 
 mod address;
+mod copy;
 mod counters;
 mod decoder;
 mod drops;
@@ -56,6 +57,7 @@ mod stamps;
 mod table;
 mod tcp_info;
 
+pub use copy::{RawCopied, copy_raw};
 pub use counters::{Counters, counters, growth};
 pub use decoder::{Check, Counted, Device, Rest};
 pub use drops::{Dropped, Drops};

@@ -101,9 +101,19 @@ const SOFTIRQS: &str = "how long receive softirqs waited to run";
 const KFREE_SKB: &str = "kfree_skb";
 /// The oracle's hook.
 const ARRIVAL: Hook = Hook { program: "slowpath_arrival", tracepoint: "netif_receive_skb", without: None };
+const DROPPED_FOR: &str =
+    "which connection the packets that TCP dropped on receipt belong to: reported since Linux 6.11";
+const DROPPED_IN: &str =
+    "packets that TCP dropped on receipt: before Linux 6.11 none says of which namespace it is";
 const IN_RING: &str =
     "how long each packet lay in a card's ring: the kernel stamps them after it has taken them out";
 const IN_CPU_QUEUE: &str = "how long packets waited in a CPU's queue: they are stamped after that (net.core.netdev_tstamp_prequeue = 0)";
+
+/// Whether a line is one of those that say what cannot be seen.
+pub(crate) fn is_unseen(line: &str) -> bool {
+    let of_hooks = HOOKS.iter().filter_map(|hook| hook.without);
+    of_hooks.chain([DROPPED_FOR, DROPPED_IN, IN_RING, IN_CPU_QUEUE]).any(|known| known == line)
+}
 
 /// Active as long as it lives; nothing stays in the kernel afterwards, however the process ends.
 pub struct Probe {
@@ -167,10 +177,7 @@ impl Probe {
         unseen.dedup();
         if !drops_name_socket {
             // By then TCP has removed the device from a packet, and with it the namespace (tcp_v4_rcv).
-            unseen.push(match filter.netns[0] {
-                0 => "which connection the packets that TCP dropped on receipt belong to: reported since Linux 6.11",
-                _ => "packets that TCP dropped on receipt: before Linux 6.11 none says of which namespace it is",
-            });
+            unseen.push(if filter.netns[0] == 0 { DROPPED_FOR } else { DROPPED_IN });
         }
         unseen.push(IN_RING);
         if !are_made_before_queue() {

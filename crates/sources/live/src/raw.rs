@@ -98,13 +98,13 @@ const SOFTIRQS: u32 = 6;
 const PROCESSES: u32 = 7;
 
 /// Writes the probe's records.
-pub struct RawWriter {
-    out: Box<dyn Write>,
+pub struct RawWriter<'w> {
+    out: Box<dyn Write + 'w>,
 }
 
-impl RawWriter {
+impl<'w> RawWriter<'w> {
     pub(crate) fn begin(
-        mut out: Box<dyn Write>,
+        mut out: Box<dyn Write + 'w>,
         home: Option<u32>,
         reasons: &Reasons,
         unseen: &[&str],

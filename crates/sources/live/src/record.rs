@@ -1,6 +1,6 @@
 //! The probe's records, as bytes: the layout of `bpf/record.h`, field by field. See there for meanings and units.
 
-use crate::address::address;
+use crate::address::{address, bytes_like};
 use bytemuck::{Pod, Zeroable};
 use slowpath_model::{Bytes, CaState, Endpoint, Hold, Mark, Wait};
 use std::iter::zip;
@@ -306,11 +306,40 @@ impl Account {
         }
     }
 
+    /// Without numbers of processes, control groups and sockets, and with other addresses, ports and names of devices.
+    fn renamed(&self, rename: &mut dyn FnMut(Endpoint) -> Endpoint) -> Self {
+        let mut after = *self;
+        after.head.pad = 0;
+        after.sample.inode = 0;
+        let flow = &mut after.flow;
+        (flow.cgroup, flow.reader, flow.pad, flow.pads, flow.last_pad) = (0, 0, 0, [0; 3], 0);
+        flow.arrivals.iter_mut().for_each(|arrival| arrival.pad = 0);
+        flow.waits.iter_mut().for_each(|waits| waits.pad = 0);
+        let [local, remote] = self.flow.ends().map(rename);
+        (flow.local, flow.local_port) = (bytes_like(self.flow.family, local.address), local.port);
+        (flow.remote, flow.remote_port) = (bytes_like(self.flow.family, remote.address), remote.port);
+        let output = &mut after.output;
+        output.device =
+            name_bytes(if output.is_known == 0 { String::new() } else { format!("dev{}", output.ifindex) });
+        let [_, qdisc] = self.output.names();
+        // Names of the kernel's modules: `fq_codel`, `mq`.
+        let is_one = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        output.qdisc = name_bytes(if qdisc.bytes().all(is_one) { qdisc } else { String::new() });
+        after
+    }
+
     /// What the process has written since the probe first saw the socket.
     pub fn written(&self) -> u64 {
         let numbers = self.sample.bytes_acked.saturating_add(self.sample.unacked.into());
         numbers.saturating_sub(self.flow.written_before).saturating_sub(self.flow.has_fin.into())
     }
+}
+
+/// A name, ended by a zero.
+fn name_bytes(name: String) -> [u8; NAME_BYTES] {
+    let mut bytes = [0; NAME_BYTES];
+    zip(&mut bytes[..NAME_BYTES - 1], name.into_bytes()).for_each(|(byte, of_name)| *byte = of_name);
+    bytes
 }
 
 impl Output {
@@ -458,6 +487,25 @@ pub fn each(mut bytes: &[u8], mut take: impl FnMut(Record<'_>)) -> Result<(), No
         }
         bytes = rest;
     }
+    Ok(())
+}
+
+/// Replaces what identifies hosts, processes and people in each of several consecutive records.
+///
+/// # Errors
+/// At the first invalid record.
+pub(crate) fn renamed(
+    bytes: &mut [u8],
+    rename: &mut dyn FnMut(Endpoint) -> Endpoint,
+) -> Result<(), NoRecord> {
+    let mut after = Vec::with_capacity(bytes.len());
+    each(bytes, |record| match record {
+        Record::Turn(turn) => after.extend_from_slice(bytemuck::bytes_of(turn)),
+        Record::Alive(account) | Record::Ended(account) => {
+            after.extend_from_slice(bytemuck::bytes_of(&account.renamed(rename)));
+        }
+    })?;
+    bytes.copy_from_slice(&after);
     Ok(())
 }
 

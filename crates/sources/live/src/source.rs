@@ -23,7 +23,7 @@ pub struct Live {
     /// The network namespace whose counters are compared, and the kernel's counts before.
     home: Option<u32>,
     before: Option<[u64; 2]>,
-    raw: Option<RawWriter>,
+    raw: Option<RawWriter<'static>>,
 }
 
 /// The kernel's counters that are compared.
