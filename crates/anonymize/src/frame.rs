@@ -1,5 +1,6 @@
 //! A frame, written anew.
 
+use crate::draft::Draft;
 use crate::names::Names;
 use crate::{ip, link, tcp};
 use slowpath_capture::layer::{Header, Outer, Skip};
@@ -8,55 +9,6 @@ use slowpath_capture::{LinkType, Protocol};
 use slowpath_model::IcmpKind;
 use slowpath_wire::bytes::be32;
 use slowpath_wire::{checksum, ip as wire_ip};
-use std::ops::Range;
-
-/// The copy of a frame, which ends after the last field that was written.
-pub(crate) struct Draft<'f> {
-    /// The original.
-    from: &'f [u8],
-    into: Vec<u8>,
-}
-
-impl Draft<'_> {
-    /// Writes a field, as far as the original has it.
-    pub(crate) fn put(&mut self, at: usize, bytes: &[u8]) {
-        let end = self.from.len().min(at + bytes.len());
-        if at < end {
-            self.reach(end);
-            self.into[at..end].copy_from_slice(&bytes[..end - at]);
-        }
-    }
-
-    /// Copies fields.
-    pub(crate) fn keep(&mut self, fields: Range<usize>) {
-        let end = self.from.len().min(fields.end);
-        if fields.start < end {
-            self.reach(end);
-            self.into[fields.start..end].copy_from_slice(&self.from[fields.start..end]);
-        }
-    }
-
-    /// Copies a MAC address' replacement. Of one that was cut off there is nothing.
-    pub(crate) fn keep_mac(&mut self, at: usize, names: &mut Names) {
-        match self.from.get(at..).and_then(<[u8]>::first_chunk) {
-            Some(mac) => self.put(at, &names.mac(*mac)),
-            None => self.reach(self.from.len().min(at + 6)),
-        }
-    }
-
-    /// Makes the copy at least this long, with zeros, but no longer than the original.
-    pub(crate) fn reach(&mut self, end: usize) {
-        let end = end.min(self.from.len());
-        if self.into.len() < end {
-            self.into.resize(end, 0);
-        }
-    }
-
-    /// What is written from a place on.
-    pub(crate) fn written(&self, from: usize) -> &[u8] {
-        self.into.get(from..).unwrap_or_default()
-    }
-}
 
 /// Bytes of a header that decide whether it can be read.
 const MOST_EXAMINED: usize = 48;
@@ -101,8 +53,7 @@ impl<'n> Frames<'n> {
     /// the original, and `in_full` as long, with zeros.
     pub fn copy(&mut self, link: LinkType, frame: &[u8], wire: u32, in_full: bool) -> (&[u8], Content) {
         let Self { names, copy } = self;
-        copy.clear();
-        let mut draft = Draft { from: frame, into: std::mem::take(copy) };
+        let mut draft = Draft::new(frame, std::mem::take(copy));
         // No header is shown of a link type that cannot be read.
         let mut content = Content::Other(Protocol::Link(link));
         let mut outer: Option<Outer> = None;
@@ -154,7 +105,7 @@ impl<'n> Frames<'n> {
         if in_full {
             draft.reach(frame.len());
         }
-        *copy = draft.into;
+        *copy = draft.finish();
         (copy, content)
     }
 }

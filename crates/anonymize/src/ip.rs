@@ -2,7 +2,7 @@
 //!
 //! Reading list: RFC 791 (section 3.1: options), RFC 8200, RFC 4302 (AH).
 
-use crate::frame::Draft;
+use crate::draft::Draft;
 use crate::names::Names;
 use slowpath_capture::visit::Visited;
 use slowpath_wire::bytes::{be16, be32, be128};

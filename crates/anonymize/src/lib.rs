@@ -21,6 +21,7 @@
 //! **Special addresses stay in their class** (see [`names`]), with no flip of a bit on the way to them. So the map stays
 //! one to one and keeps prefixes exactly.
 
+mod draft;
 pub mod events;
 pub mod file;
 pub mod frame;

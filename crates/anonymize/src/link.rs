@@ -2,7 +2,7 @@
 //!
 //! Reading list: as of `slowpath_capture`'s `link.rs`, `wifi.rs` and `tunnel.rs`, which find these headers.
 
-use crate::frame::Draft;
+use crate::draft::Draft;
 use crate::names::Names;
 use crate::tcp;
 use slowpath_capture::layer::{Header, Outer};

@@ -3,7 +3,7 @@
 //! Reading list: RFC 9293; RFC 1071; RFC 2385 (MD5), RFC 5925 (TCP-AO), RFC 7413 (Fast Open), RFC 8684 (MPTCP), RFC 6994
 //! (experiments).
 
-use crate::frame::Draft;
+use crate::draft::Draft;
 use crate::names::Names;
 use slowpath_capture::layer::Outer;
 use slowpath_capture::visit::Visited;

@@ -1,16 +1,15 @@
 //! Draws the screen: head, body and foot.
 
+use super::put::put;
 use super::{Page, Screen};
 use crate::host::ago;
 use crate::screen::{page, table};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
-use slowpath_analyses::Limit;
 use slowpath_model::shown;
 use slowpath_views::quantity::{count, counted, share};
-use slowpath_views::terminal::colour_index;
 
 /// CPUs that are shown one by one.
 const MOST_CPUS: usize = 4;
@@ -152,18 +151,6 @@ impl Screen {
             |cause| format!("{}: {}", cause.limit(), cause.title()),
         );
         Some([table::name(row), words])
-    }
-
-    /// The style of a limit.
-    pub(super) fn style(&self, limit: Limit) -> Style {
-        if self.theme.colour { Style::new().fg(Color::Indexed(colour_index(limit))) } else { Style::new() }
-    }
-}
-
-/// Draws a line, if there is room for it.
-pub(super) fn put(frame: &mut Frame<'_>, area: Rect, y: u16, line: Line<'_>) {
-    if y < area.bottom() {
-        frame.buffer_mut().set_line(area.x, y, &line, area.width);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod draw;
 mod page;
+mod put;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -34,14 +34,14 @@ pub(super) fn flow(screen: &Screen, id: FlowId, width: u16) -> Vec<Line<'static>
     lines.extend([Line::raw(text), Line::raw("")]);
     let mut bar = vec![Span::raw("  ")];
     for limit in figures.tenths(moment.window, BAR) {
-        bar.push(Span::styled(letter(limit).to_string(), screen.style(limit)));
+        bar.push(Span::styled(letter(limit).to_string(), screen.theme.style(limit)));
     }
     lines.push(Line::from(bar));
     let all = moment.window.as_secs_f64();
     for (cause, lasted) in figures.sorted() {
         let part = share((lasted.as_secs_f64() / all).min(1.0));
         let words = Span::raw(format!(" {part:>6}  {cause}: {}", cause.title()));
-        let limit = Span::styled(format!("  {}", letter(cause.limit())), screen.style(cause.limit()));
+        let limit = Span::styled(format!("  {}", letter(cause.limit())), screen.theme.style(cause.limit()));
         lines.push(Line::from(vec![limit, words]));
     }
     if figures.causes.is_empty() {
@@ -104,7 +104,7 @@ pub(super) fn help(screen: &Screen, width: u16) -> Vec<Line<'static>> {
     for pair in Limit::ALL.chunks(2) {
         let mut spans = vec![Span::raw("          ")];
         for limit in pair {
-            spans.push(Span::styled(letter(*limit).to_string(), screen.style(*limit)));
+            spans.push(Span::styled(letter(*limit).to_string(), screen.theme.style(*limit)));
             spans.push(Span::raw(format!(" {:22}", limit.title())));
         }
         lines.push(Line::from(spans));

@@ -1,7 +1,7 @@
 //! The table: a row for each connection or service.
 
 use super::Screen;
-use super::draw::put;
+use super::put::put;
 use crate::flows::{Key, Row};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -87,8 +87,9 @@ fn line(screen: &Screen, row: &Row, columns: &Columns, window: Duration, is_sele
     spans.push(Span::raw(format!(" {retransmitted:>5} ")));
     let tenths = figures.tenths(window * u32::try_from(row.flows).unwrap_or(u32::MAX), TENTHS);
     let gap = " ".repeat(TENTHS + 1 - tenths.len());
-    spans
-        .extend(tenths.into_iter().map(|limit| Span::styled(letter(limit).to_string(), screen.style(limit))));
+    spans.extend(
+        tenths.into_iter().map(|limit| Span::styled(letter(limit).to_string(), screen.theme.style(limit))),
+    );
     spans.push(Span::raw(gap));
     if flows > 0 {
         spans.push(Span::raw(format!("{:>6} ", count(row.flows))));
