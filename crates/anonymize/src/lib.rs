@@ -3,8 +3,8 @@
 //!
 //! - [`key`]: the secret, and Crypto-PAn, which maps addresses so that common prefixes stay common.
 //! - [`names`]: addresses, MAC addresses and ports to their replacements.
-//! - [`frame`]: a frame written anew; `link`, `ip` and `tcp`: its headers.
-//! - [`file`]: a capture file written anew, piece by piece.
+//! - [`frame`]: a frame written anew; `draft`, `link`, `ip` and `tcp`: its headers.
+//! - [`mod@file`]: a capture file written anew, piece by piece.
 //! - [`events`]: events with other addresses, for recordings and reports.
 //!
 //! # Decisions

@@ -272,7 +272,26 @@ pub(crate) fn lost_retransmission(facts: &Facts<'_>) -> Vec<Advice> {
     advice
 }
 
+/// The receiver's window, if it was hardly ever smaller than at its largest: nothing filled its buffer.
+fn steady_window(facts: &Facts<'_>) -> Option<Bytes> {
+    let window = facts.answered().window;
+    let most = window.max?;
+    (window.min?.get() >= most.get() / 8 * 7).then_some(most)
+}
+
 pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
+    const LOOKS_THE_SAME: &str = "If the receiver's counters do not grow, it did not renege: a middlebox that rewrites sequence \
+         numbers but not SACK blocks looks the same.";
+    let noticed = counters(Host::Sender, "TcpExtTCPSACKReneging", "shows how often the sender noticed");
+    if let Some(window) = steady_window(facts) {
+        let text = format!(
+            "The receiver discarded data that it had SACKed, though its window stood at {window}: it did not run out of \
+             buffer, as a Linux receiver does before it discards. The sender has to treat all of it as lost. Look for a \
+             newer version or a setting of the receiver's TCP, or of what answers in its place (a proxy, a NIC that \
+             terminates TCP), so that it keeps what arrives out of order."
+        );
+        return vec![Advice::new(text).with(noticed).caution(LOOKS_THE_SAME)];
+    }
     let advice = Advice::new(
         "The receiver discarded data that it had SACKed: it ran out of buffer and dropped what it had \
          received out of order (tcp_prune_ofo_queue, 6.18). The sender has to treat all of it as lost. leith \
@@ -285,7 +304,7 @@ pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
          TcpExtTCPMemoryPressures",
         "shows out-of-order data discarded, and memory pressure",
     ))
-    .with(counters(Host::Sender, "TcpExtTCPSACKReneging", "shows how often the sender noticed"))
+    .with(noticed)
     .with(Fix::look(
         Host::Receiver,
         "cat /proc/net/sockstat; sysctl net.ipv4.tcp_mem",
@@ -301,10 +320,7 @@ pub(crate) fn sack_reneging(facts: &Facts<'_>) -> Vec<Advice> {
                 &format!("4096 131072 {}", buffer.get()),
                 "lets a receive buffer hold a window of out-of-order data, and another window",
             ))
-            .caution(
-                "If the receiver's counters do not grow, it did not renege: a middlebox that rewrites \
-                 sequence numbers but not SACK blocks looks the same.",
-            ),
+            .caution(LOOKS_THE_SAME),
     ]
 }
 

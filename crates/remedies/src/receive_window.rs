@@ -354,8 +354,13 @@ pub(crate) fn autotuning_lag(facts: &Facts<'_>) -> Vec<Advice> {
     vec![first]
 }
 
+/// A cause with this share of the time made the transfer as fast as it was.
+const MOSTLY: f64 = 0.75;
+
 pub(crate) fn slow_reader(facts: &Facts<'_>) -> Vec<Advice> {
-    let rate = facts.reached().map_or_else(String::new, |rate| format!(" It read {rate} on average."));
+    // Over the whole transfer.
+    let rate = facts.reached().filter(|_| facts.finding.share >= MOSTLY);
+    let rate = rate.map_or_else(String::new, |rate| format!(" It read {rate} on average."));
     let zero = facts.answered().window;
     let closed = if zero.zero_count > 0 {
         let total = if zero.zero_time.is_zero() {

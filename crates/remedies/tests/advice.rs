@@ -3,7 +3,7 @@
 mod sample;
 
 use sample::{finding, report, report_of};
-use slowpath_analyses::report::{FlowReport, Measures};
+use slowpath_analyses::report::{Finding, FlowReport, Measures};
 use slowpath_analyses::{Cause, Evidence, Limit};
 use slowpath_model::{Bytes, End, Rate, Vantage};
 use slowpath_remedies::{Advice, Fix, advise};
@@ -356,6 +356,26 @@ fn full_path_that_loses_much_is_not_the_good_case() {
     report.directions[report.sender as usize].measures.labels.retransmission = 2_000;
     let text = shown(&report);
     assert!(!text.contains("the good case") && text.contains("2.9 % of the segments were lost"), "{text}");
+}
+
+#[test]
+fn receiver_that_reneges_under_an_open_window_needs_no_larger_buffer() {
+    let mut report = report();
+    let shown = |report: &FlowReport| shown(&advise(&finding(Cause::SackReneging), report));
+    assert!(shown(&report).contains("Give the receiver a larger buffer"), "{}", shown(&report));
+    let receiver = !report.sender;
+    report.directions[receiver as usize].measures.window.min = Some(Bytes::kib(200));
+    let text = shown(&report);
+    assert!(text.contains("its window stood at 208 KiB") && !text.contains("tcp_rmem"), "{text}");
+}
+
+#[test]
+fn rate_of_a_reader_is_that_of_a_transfer_that_it_held_for_most_of_the_time() {
+    for (share, is_said) in [(0.9, true), (0.4, false)] {
+        let finding = Finding { share, ..finding(Cause::SlowReader) };
+        let text = shown(&advise(&finding, &report()));
+        assert_eq!(text.contains("It read 40 Mbit/s on average"), is_said, "{text}");
+    }
 }
 
 #[test]
