@@ -172,35 +172,51 @@ fn records<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S
     }
 }
 
-/// A single record, which may be too large for the buffer; its header is available.
+/// A record.
+pub(crate) struct Record<'a> {
+    pub(crate) head: &'a [u8],
+    /// The captured bytes, as far as they are examined.
+    pub(crate) data: &'a [u8],
+    pub(crate) captured: u32,
+    pub(crate) wire: u32,
+    pub(crate) offset: u64,
+}
+
+/// Shows a single record to `take`: it may be too large for the buffer. Its header is available.
 #[cold]
-fn one<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
-    let (record, offset) = (header.record(), input.offset());
+pub(crate) fn record(header: Header, input: &mut Input, take: impl FnOnce(&Record<'_>)) -> Option<Stop> {
+    let (size, offset) = (header.record(), input.offset());
     let (captured, wire) = header.lengths(input.available());
     if u64::from(captured) > LARGEST {
         return Some(Stop { offset, reason: format!("a record that claims to hold {captured} bytes") });
     }
-    let (length, here) = (record + captured as usize, record + WHOLE.min(captured as usize));
+    let (length, here) = (size + captured as usize, size + WHOLE.min(captured as usize));
     if !input.fill(here) {
         return input.broken_off("a record", length);
     }
-    let bytes = input.available();
-    let frame = Frame {
-        link: header.link,
-        stamp: Some(header.stamp(bytes)),
-        data: &bytes[record..here],
-        captured,
-        wire,
-        offset,
-    };
-    frames.accept(frame);
+    let (head, data) = input.available()[..here].split_at(size);
+    take(&Record { head, data, captured, wire, offset });
     input.consume(0, 1);
-    if here < length {
-        frames.note(Oddity::LargeRecord, offset);
-    }
     if !input.skip(length as u64) {
         let here = (input.offset() - offset) as usize;
         return Some(input.broken_off_inside("a record", offset, here, length));
     }
     None
+}
+
+/// Reads a single record.
+fn one<S: Sink>(header: Header, input: &mut Input, frames: &mut Frames<'_, S>) -> Option<Stop> {
+    record(header, input, |&Record { head, data, captured, wire, offset }| {
+        frames.accept(Frame {
+            link: header.link,
+            stamp: Some(header.stamp(head)),
+            data,
+            captured,
+            wire,
+            offset,
+        });
+        if data.len() < captured as usize {
+            frames.note(Oddity::LargeRecord, offset);
+        }
+    })
 }

@@ -36,28 +36,15 @@ pub(crate) fn read<S: Sink>(
                 break Ok(FRAME);
             }
             let here = offset + at as u64;
-            if rest[..4] == SECTION {
-                match byte_order(rest, here) {
-                    Ok(found) => order = found,
-                    Err(stop) => break Err(stop),
-                }
-            }
-            let length = order.u32(rest, 4) as usize;
-            if length < FRAME || !length.is_multiple_of(4) {
-                let reason = format!("a block that claims to be {length} bytes long");
-                break Err(Stop { offset: here, reason });
-            }
+            let length = match begin(rest, here, &mut order) {
+                Ok(length) => length,
+                Err(stop) => break Err(stop),
+            };
             if length > WHOLE || rest.len() < length {
                 break Ok(length);
             }
-            let trailer = order.u32(rest, length - 4) as usize;
-            if trailer != length {
-                let reason =
-                    format!("a block that is {length} bytes long by its start, {trailer} by its end");
-                break Err(Stop { offset: here, reason });
-            }
-            let block = Block { order, kind: order.u32(rest, 0), body: &rest[8..length - 4], offset: here };
-            if let Err(stop) = block.take(length - FRAME, interfaces, frames) {
+            let block = Block::whole(order, &rest[..length], here);
+            if let Err(stop) = block.and_then(|block| block.take(length - FRAME, interfaces, frames)) {
                 break Err(stop);
             }
             at += length;
@@ -66,8 +53,15 @@ pub(crate) fn read<S: Sink>(
         input.consume(at, count);
         match next {
             Ok(want) if want > WHOLE => {
-                if let Some(stop) = large(want, order, input, interfaces, frames) {
-                    return Some(stop);
+                let stop = large(want, order, input, |block| {
+                    block.take(want - FRAME, interfaces, frames)?;
+                    if block.is_packet() {
+                        frames.note(Oddity::LargeRecord, block.offset);
+                    }
+                    Ok(())
+                });
+                if stop.is_some() {
+                    return stop;
                 }
             }
             Ok(want) => {
@@ -80,29 +74,42 @@ pub(crate) fn read<S: Sink>(
     }
 }
 
-/// A block that is too large for the buffer.
+/// The length of the block that begins with `bytes`. A section's header tells the byte order from there on.
+#[inline(always)]
+pub(crate) fn begin(bytes: &[u8], offset: u64, order: &mut Order) -> Result<usize, Stop> {
+    if bytes[..4] == SECTION {
+        *order = byte_order(bytes, offset)?;
+    }
+    let length = order.u32(bytes, 4) as usize;
+    if length < FRAME || !length.is_multiple_of(4) {
+        return Err(claims(length, offset));
+    }
+    Ok(length)
+}
+
 #[cold]
-fn large<S: Sink>(
+fn claims(length: usize, offset: u64) -> Stop {
+    Stop { offset, reason: format!("a block that claims to be {length} bytes long") }
+}
+
+/// Shows a block that is too large for the buffer to `take`.
+#[cold]
+pub(crate) fn large(
     length: usize,
     order: Order,
     input: &mut Input,
-    interfaces: &mut Interfaces,
-    frames: &mut Frames<'_, S>,
+    take: impl FnOnce(&Block<'_>) -> Result<(), Stop>,
 ) -> Option<Stop> {
     let offset = input.offset();
     if length as u64 > LARGEST {
-        return Some(Stop { offset, reason: format!("a block that claims to be {length} bytes long") });
+        return Some(claims(length, offset));
     }
     if !input.fill(WHOLE) {
         return input.broken_off("a block", length);
     }
     let bytes = &input.available()[..WHOLE];
-    let block = Block { order, kind: order.u32(bytes, 0), body: &bytes[8..], offset };
-    if let Err(stop) = block.take(length - FRAME, interfaces, frames) {
+    if let Err(stop) = take(&Block { order, kind: order.u32(bytes, 0), body: &bytes[8..], offset }) {
         return Some(stop);
-    }
-    if block.is_packet() {
-        frames.note(Oddity::LargeRecord, offset);
     }
     if !input.skip(length as u64) {
         let here = (input.offset() - offset) as usize;
@@ -113,21 +120,33 @@ fn large<S: Sink>(
 
 /// The byte order of the section whose header starts `block`, by its byte-order magic (section 4.1).
 #[cold]
-pub(crate) fn byte_order(block: &[u8], offset: u64) -> Result<Order, Stop> {
+fn byte_order(block: &[u8], offset: u64) -> Result<Order, Stop> {
     let found = [Order::Little, Order::Big].into_iter().find(|order| order.u32(block, 8) == BYTE_ORDER_MAGIC);
     found.ok_or_else(|| Stop { offset, reason: "a section header without a byte-order magic".into() })
 }
 
 /// A block with consistent lengths.
-struct Block<'a> {
+pub(crate) struct Block<'a> {
     order: Order,
-    kind: u32,
+    pub(crate) kind: u32,
     /// The bytes between the two lengths, as far as they are in the buffer.
-    body: &'a [u8],
+    pub(crate) body: &'a [u8],
     offset: u64,
 }
 
-impl Block<'_> {
+impl<'a> Block<'a> {
+    /// The block that `bytes` are.
+    #[inline(always)]
+    pub(crate) fn whole(order: Order, bytes: &'a [u8], offset: u64) -> Result<Self, Stop> {
+        let length = bytes.len();
+        let trailer = order.u32(bytes, length - 4) as usize;
+        if trailer != length {
+            let reason = format!("a block that is {length} bytes long by its start, {trailer} by its end");
+            return Err(Stop { offset, reason });
+        }
+        Ok(Self { order, kind: order.u32(bytes, 0), body: &bytes[8..length - 4], offset })
+    }
+
     fn is_packet(&self) -> bool {
         matches!(self.kind, ENHANCED_PACKET | SIMPLE_PACKET | OBSOLETE_PACKET)
     }

@@ -2,13 +2,14 @@
 //! records, pcapng's blocks. They are the pieces that [`Capture::run`] takes its frames from, with its bounds.
 
 use crate::error::CaptureError;
-use crate::input::{Input, LARGEST, WHOLE};
+use crate::input::{Input, WHOLE};
 use crate::link_type::LinkType;
 use crate::pcap::{self, Lengths};
+use crate::pcapng::{self, Block};
 use crate::summary::Stop;
-use crate::{Beginning, Capture, begin, pcapng};
+use crate::{Beginning, Capture, begin};
 use slowpath_wire::bytes::Order;
-use slowpath_wire::pcapng::{FRAME, SECTION};
+use slowpath_wire::pcapng::FRAME;
 
 /// A piece of a capture file.
 #[derive(Clone, Copy, Debug)]
@@ -89,67 +90,44 @@ fn records(
     let pcap::Header { order, link, lengths, .. } = header;
     // Of a file in either order, the smaller length is the captured one wherever it is.
     let shown = PcapHeader { bytes: first.as_ref()?, order, link, is_swapped: lengths == Lengths::Swapped };
-    if !take(&Piece::Header(shown)) {
-        return None;
-    }
-    let size = header.record();
-    while input.fill(size) {
-        let offset = input.offset();
-        let (captured, wire) = header.lengths(input.available());
-        if u64::from(captured) > LARGEST {
-            return Some(Stop { offset, reason: format!("a record that claims to hold {captured} bytes") });
-        }
-        let (length, here) = (size + captured as usize, size + WHOLE.min(captured as usize));
-        if !input.fill(here) {
-            return input.broken_off("a record", length);
-        }
-        let (head, data) = input.available()[..here].split_at(size);
-        if !take(&Piece::Record { head, data, captured, wire }) {
-            return None;
-        }
-        input.consume(0, 1);
-        if !input.skip(length as u64) {
-            let here = (input.offset() - offset) as usize;
-            return Some(input.broken_off_inside("a record", offset, here, length));
+    let mut goes_on = take(&Piece::Header(shown));
+    while goes_on && input.fill(header.record()) {
+        let stop = pcap::record(header, input, |&pcap::Record { head, data, captured, wire, .. }| {
+            goes_on = take(&Piece::Record { head, data, captured, wire });
+        });
+        if stop.is_some() {
+            return stop;
         }
     }
-    input.broken_off("a record", size)
+    if goes_on { input.broken_off("a record", header.record()) } else { None }
 }
 
 fn blocks(input: &mut Input, take: &mut impl FnMut(&Piece<'_>) -> bool) -> Option<Stop> {
-    let mut order = Order::Little;
-    while input.fill(FRAME) {
+    let (mut order, mut goes_on) = (Order::Little, true);
+    while goes_on && input.fill(FRAME) {
         let offset = input.offset();
-        let bytes = input.available();
-        if bytes[..4] == SECTION {
-            match pcapng::byte_order(bytes, offset) {
-                Ok(found) => order = found,
-                Err(stop) => return Some(stop),
+        let length = match pcapng::begin(input.available(), offset, &mut order) {
+            Ok(length) => length,
+            Err(stop) => return Some(stop),
+        };
+        let mut show = |&Block { kind, body, .. }: &Block<'_>| {
+            goes_on = take(&Piece::Block { order, kind, body, length: length - FRAME });
+            Ok(())
+        };
+        if length > WHOLE {
+            let stop = pcapng::large(length, order, input, show);
+            if stop.is_some() {
+                return stop;
             }
-        }
-        let (kind, length) = (order.u32(bytes, 0), order.u32(bytes, 4) as usize);
-        if length < FRAME || !length.is_multiple_of(4) || length as u64 > LARGEST {
-            let reason = format!("a block that claims to be {length} bytes long");
-            return Some(Stop { offset, reason });
-        }
-        if !input.fill(length.min(WHOLE)) {
+        } else if input.fill(length) {
+            let whole = Block::whole(order, &input.available()[..length], offset);
+            if let Err(stop) = whole.and_then(|block| show(&block)) {
+                return Some(stop);
+            }
+            input.consume(length, 1);
+        } else {
             return input.broken_off("a block", length);
         }
-        let bytes = input.available();
-        let end = if length <= WHOLE { length - 4 } else { WHOLE };
-        let trailer = if length <= WHOLE { order.u32(bytes, length - 4) as usize } else { length };
-        if trailer != length {
-            let reason = format!("a block that is {length} bytes long by its start, {trailer} by its end");
-            return Some(Stop { offset, reason });
-        }
-        if !take(&Piece::Block { order, kind, body: &bytes[8..end], length: length - FRAME }) {
-            return None;
-        }
-        input.consume(0, 1);
-        if !input.skip(length as u64) {
-            let here = (input.offset() - offset) as usize;
-            return Some(input.broken_off_inside("a block", offset, here, length));
-        }
     }
-    input.broken_off("a block", FRAME)
+    if goes_on { input.broken_off("a block", FRAME) } else { None }
 }
