@@ -148,8 +148,8 @@ pub struct EchoWatch {
 struct Waiting {
     val: u32,
     since: Instant,
-    /// When an ACK without data first had a newer one, if the ACK with this one had no data either. Whoever got it echoes
-    /// it, since it does not wait for an acknowledgment (RFC 7323, section 4.3).
+    /// When an ACK without data first had a newer one, if the ACK with this one had no data either. An end that received it
+    /// echoes it, since pure ACKs are not acknowledged (RFC 7323, section 4.3).
     newer: Option<Instant>,
     is_pure: bool,
 }

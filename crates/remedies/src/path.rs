@@ -5,6 +5,7 @@ use crate::facts::{Facts, percent, time};
 use crate::fix::{DEFAULT_QDISC, NET_RAW, bbr, counters, lower, socket, way_to};
 use crate::sending_host::shapers;
 use crate::{Advice, Fix, Host};
+use slowpath_analyses::report::Measures;
 use slowpath_model::Rate;
 use std::time::Duration;
 
@@ -32,8 +33,10 @@ fn pace_to(facts: &Facts<'_>, rate: Rate) -> [Fix; 3] {
     ]
 }
 
-/// From this share of segments on, losses are more than a full queue of a usual size costs, and worth a word.
-pub const MUCH_LOST: f64 = 0.02;
+/// The share of segments that were lost, if it is more than a full queue of a usual size costs, and worth a word.
+pub fn much_lost(sent: &Measures) -> Option<f64> {
+    sent.lost_share().filter(|lost| *lost >= 0.02)
+}
 
 pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
     let rate = facts.reached().map_or_else(String::new, |rate| format!(" This flow got {rate} of it."));
@@ -42,8 +45,7 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
     } else {
         " Where this was captured, a shaper on the sending host looks like a slow link: look for one there."
     };
-    let lost = facts.loss().filter(|lost| *lost >= MUCH_LOST);
-    let good = lost.map_or_else(
+    let good = much_lost(facts.sent()).map_or_else(
         || " This is the good case, and no setting of the hosts changes it.".to_owned(),
         |lost| {
             format!(

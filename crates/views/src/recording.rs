@@ -20,6 +20,8 @@ pub struct Recording {
     pub gone: bool,
     /// Its format, for people: `pcapng, zstd`.
     pub format: String,
+    /// The host that it was recorded or simulated at, if it tells.
+    pub host: Option<String>,
     /// Frames read.
     pub frames: u64,
     /// TCP segments among them.
@@ -94,13 +96,18 @@ impl Recording {
     /// Replaces its name by a number, and leaves out the names of its interfaces and its host.
     #[must_use]
     fn without_names(mut self, number: usize) -> Self {
-        const SEEN_AT: &str = ", seen at ";
         self.name = format!("recording {number}");
         // Nothing can be read under that name.
         self.gone = true;
-        self.format.truncate(self.format.find(SEEN_AT).unwrap_or(self.format.len()));
+        self.host = None;
         forget_names(&mut self.account);
         self
+    }
+
+    /// What it is and where it was seen, for people: `simulated, seen at client`.
+    pub fn kind(&self) -> String {
+        let at = self.host.as_ref().map_or_else(String::new, |host| format!(", seen at {host}"));
+        format!("{}{at}", self.format)
     }
 
     /// Notes the steps of the clock. After a step back, a frame that is earlier than the one before is no other oddity.
@@ -137,6 +144,7 @@ impl Recording {
             name: summary.name.clone(),
             gone: false,
             format: format!("{format}{packing}"),
+            host: None,
             frames: summary.frames,
             segments: summary.segments,
             span,
@@ -158,7 +166,8 @@ impl Recording {
         Self {
             name: summary.name.clone(),
             gone: false,
-            format: format!("recorded, {}, seen at {}", about.source, about.host),
+            format: format!("recorded, {}", about.source),
+            host: Some(about.host.clone()),
             frames: summary.packets,
             segments: summary.packets,
             span: summary.span,
@@ -178,7 +187,8 @@ impl Recording {
         Self {
             name,
             gone: false,
-            format: format!("simulated, seen at {}", scenario.host(scenario.vantage()).name),
+            format: "simulated".to_owned(),
+            host: Some(scenario.host(scenario.vantage()).name.clone()),
             frames: run.frames,
             segments: run.frames,
             span: (run.frames > 0).then(|| (Instant::START, simulation.now())),

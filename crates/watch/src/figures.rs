@@ -1,6 +1,7 @@
 //! What a connection, or several together, did in some seconds.
 
 use slowpath_analyses::{Cause, Limit};
+use slowpath_views::terminal::parts;
 use std::cmp::Reverse;
 use std::time::Duration;
 
@@ -76,12 +77,8 @@ impl Figures {
         // The kernel may report a little more time than passed.
         let reported: Duration = limits.iter().map(|(_, lasted)| *lasted).sum();
         let all = reported.max(time).as_secs_f64();
-        let (mut bar, mut until) = (Vec::with_capacity(tenths), 0.0);
-        for (limit, lasted) in limits.into_iter().filter(|(_, lasted)| !lasted.is_zero()) {
-            until += lasted.as_secs_f64() / all * tenths as f64;
-            bar.resize((until.round() as usize).min(tenths).max(bar.len()), limit);
-        }
-        bar
+        let held = limits.into_iter().filter(|(_, lasted)| !lasted.is_zero());
+        parts(held.map(|(limit, lasted)| (limit, lasted.as_secs_f64() / all)), tenths)
     }
 }
 

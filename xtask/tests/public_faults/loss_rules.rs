@@ -2,13 +2,12 @@
 //! smaller ones.
 
 use crate::captures::{self, Answer, at_random, losing};
-use crate::transfer::{MS, MSS, ONE_WAY, Setup, Taps, behind, transfer};
+use crate::transfer::{MS, MSS, ONE_WAY, Setup, Taps, in_between, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
 use slowpath_model::{Bytes, End, Segment, StreamOffset, Vantage};
-use std::time::Duration;
 
 /// A one-way delay of 20 ms, in seconds, twice.
 const RTT: f64 = 0.04;
@@ -182,7 +181,7 @@ fn rules_of_losses_are_seen_in_between() {
         (captures::unscaled(ONE_WAY).a, Cause::BeyondUnscaledWindow, "lost-beyond-window-field"),
     ];
     for (passed, cause, slug) in rules {
-        let report = report(&behind(&passed, Duration::from_millis(10)));
+        let report = report(&in_between(&passed));
         assert_eq!(report.vantage.vantage, Vantage::Between);
         let finding = main_finding(&report);
         assert_eq!(finding.cause, cause, "{:#?}", report.main().findings);
@@ -191,7 +190,7 @@ fn rules_of_losses_are_seen_in_between() {
     for one_in in [20, 100] {
         let fate = Box::new(losing(at_random(one_in)));
         let taps = transfer(Setup { amount: 1_000_000, fate, ..Setup::default() });
-        let report = report(&behind(&taps.a, Duration::from_millis(10)));
+        let report = report(&in_between(&taps.a));
         for rule in [Cause::MtuBlackHole, Cause::BeyondUnscaledWindow, Cause::SuperPacketsDropped] {
             expect_none(&report, rule);
         }

@@ -32,7 +32,7 @@ fn bursts(after_ack: i64, last: i64) -> Stream {
 fn pacing_does_not_hide_a_full_send_buffer() {
     let full = bursts(600, FULL).passed();
     expect_mainly(&full, Cause::SendBufferFull);
-    let from_afar = report(&at_b(full, RTT));
+    let from_afar = report(&at_b(&full, RTT));
     assert!(
         share_of(&from_afar, |cause| cause == Cause::SenderIdle) < 0.2,
         "{:#?}",

@@ -9,7 +9,6 @@ use crate::wire::Passed;
 use slowpath_model::{Checksum, Ecn, End, Flags, Instant, SackBlock, Segment, StreamOffset, Timestamps};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::Duration;
 
 /// Nanoseconds in a millisecond.
 pub const MS: i64 = 1_000_000;
@@ -127,15 +126,23 @@ pub struct Taps {
     pub b: Vec<Passed>,
 }
 
-/// What would have passed in between, `later` after A's tap, where what A sent has not been lost yet.
-pub fn behind(passed: &[Passed], later: Duration) -> Vec<Passed> {
-    let mut passed = passed.to_vec();
-    for (at, segment) in &mut passed {
-        let is_of_a = segment.from == End::A;
-        *at = if is_of_a { *at + later } else { *at - later };
-        segment.ip.ttl = if is_of_a { segment.ip.ttl - 5 } else { segment.ip.ttl };
-    }
+/// What passes a tap `nanos` nearer to B, of what passes one at A: data that much later, and answers as long before A learns of
+/// them.
+pub fn nearer_to_b(passed: &[Passed], nanos: i64) -> Vec<Passed> {
+    let shift = |(at, segment): &Passed| {
+        let by = if segment.from == End::A { nanos } else { -nanos };
+        (at.plus_nanos(by), *segment)
+    };
+    let mut passed: Vec<Passed> = passed.iter().map(shift).collect();
     passed.sort_by_key(|(at, _)| *at);
+    passed
+}
+
+/// What would have passed behind the first routers of a path, 10 ms from A, where what A sent has not been lost yet.
+pub fn in_between(passed: &[Passed]) -> Vec<Passed> {
+    let mut passed = nearer_to_b(passed, 10 * MS);
+    let of_a = passed.iter_mut().filter(|(_, segment)| segment.from == End::A);
+    of_a.for_each(|(_, segment)| segment.ip.ttl -= 5);
     passed
 }
 

@@ -1,7 +1,7 @@
 //! Programs that write now and then, and senders that resemble them: next to the sender, over 40 ms unless stated otherwise.
 
 use crate::captures::handshake;
-use crate::transfer::{MS, MSS, Setup, transfer};
+use crate::transfer::{MS, MSS, Setup, nearer_to_b, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::{Cause, Evidence, Limit};
@@ -295,23 +295,16 @@ fn even_acks_in_a_senders_pauses_are_a_full_path() {
     assert!(on_path(&idle) < 0.1, "{:#?}", idle.main().findings);
 }
 
-/// What passes a tap at B over `rtt` microseconds, of what passes one at A: data half of that later, and answers as long before
-/// A learns of them.
-pub fn at_b(passed: Vec<Passed>, rtt: i64) -> Vec<Passed> {
-    let shift = |(at, segment): Passed| {
-        let by = if segment.from == End::A { rtt / 2 } else { -rtt / 2 };
-        (at.plus_nanos(by * 1_000), segment)
-    };
-    let mut passed: Vec<Passed> = passed.into_iter().map(shift).collect();
-    passed.sort_by_key(|(at, _)| *at);
-    passed
+/// What passes a tap at B over `rtt` microseconds, of what passes one at A.
+pub fn at_b(passed: &[Passed], rtt: i64) -> Vec<Passed> {
+    nearer_to_b(passed, rtt / 2 * 1_000)
 }
 
 /// From afar, what a full buffer lets out and what a program writes after an ACK look alike.
 #[test]
 fn refills_seen_from_afar_are_not_an_idle_program() {
     for (len, most) in [(700, 22_400), (300, 10_800), (1_448, 31_856)] {
-        let report = report(&at_b(refilling(len, most, 50), RTT));
+        let report = report(&at_b(&refilling(len, most, 50), RTT));
         let cause = main_finding(&report).cause;
         assert!(
             matches!(cause, Cause::Undetermined | Cause::SendBufferFull),
@@ -475,7 +468,7 @@ fn without_a_pause(segments: i64) -> Vec<Passed> {
             stream.acknowledge(at + RTT, all, 0);
         }
     }
-    at_b(stream.passed(), RTT)
+    at_b(&stream.passed(), RTT)
 }
 
 #[test]

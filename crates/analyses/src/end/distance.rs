@@ -34,8 +34,8 @@ pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut End
             peer.rtt_by_timestamp.sample(nanos);
         }
     }
-    me.lateness.saw(stamps.val, at);
     me.last_stamped = Some(at);
+    me.lateness.saw(stamps.val, at);
     // Only an end that has more to send answers a pure ACK at once.
     if takes > 0 || peer.outstanding.flight() > 0 {
         peer.echo.on_timestamp_sent(stamps.val, takes == 0, at);

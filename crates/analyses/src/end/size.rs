@@ -157,13 +157,10 @@ impl EndState {
     /// size: the last segment of a queue has a push flag (RFC 9293, section 3.9.1).
     fn sends_no_fuller(&self, mss: u32) -> bool {
         let is_nearly_full = f64::from(self.mss_seen) >= thresholds::NEARLY_FULL * f64::from(mss);
-        let enough = match is_nearly_full {
-            true => thresholds::LEAST_UNPUSHED,
-            // A stack without push flags may send what programs write as it is.
-            false if self.pushes => thresholds::MANY_UNPUSHED,
-            false => return false,
-        };
-        self.mss_seen < mss && self.largest_unpushed >= enough
+        let enough = if is_nearly_full { thresholds::LEAST_UNPUSHED } else { thresholds::MANY_UNPUSHED };
+        // A stack without push flags may send what programs write as it is.
+        let may_be = is_nearly_full || self.pushes;
+        self.mss_seen < mss && may_be && self.largest_unpushed >= enough
     }
 
     /// Whether a segment of `len` bytes, longer than a full one, shows that this end does not subtract the timestamps

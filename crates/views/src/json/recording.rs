@@ -74,7 +74,7 @@ impl Recording {
         };
         Self {
             name: recording.name.clone(),
-            format: recording.format.clone(),
+            format: recording.kind(),
             frames: recording.frames,
             segments: recording.segments,
             first_ns: recording.span.map(|(first, _)| first.nanos()),

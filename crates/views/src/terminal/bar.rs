@@ -82,6 +82,17 @@ fn shares(flow: &FlowReport) -> Vec<(Limit, f64)> {
     limits
 }
 
+/// The limit of each of `count` equal parts of the time, of limits with their shares of it. Each has the parts that its share
+/// rounds to best.
+pub fn parts(limits: impl IntoIterator<Item = (Limit, f64)>, count: usize) -> Vec<Limit> {
+    let (mut parts, mut end) = (Vec::with_capacity(count), 0.0);
+    for (limit, share) in limits {
+        end += share * count as f64;
+        parts.resize((end.round() as usize).min(count), limit);
+    }
+    parts
+}
+
 /// Writes what the letters and colours mean, with shares of the time: `R receive window 91 %   C congestion window 6 %`.
 pub(crate) fn legend(
     limits: impl IntoIterator<Item = (Limit, f64)>,

@@ -10,6 +10,7 @@ mod palette;
 mod services;
 mod summary;
 
+pub use bar::parts;
 pub use causes::{cause_catalogue, cause_page};
 pub use flows::{flow_long, flows_long, flows_table};
 pub use look::Look;

@@ -128,16 +128,9 @@ fn print(by: By, table: &[Row<'_>], look: &Look, out: &mut impl io::Write) -> io
     Ok(())
 }
 
-/// Tenths of the time, by limit: the longest first. Each limit has the tenths that its share rounds to best.
+/// Tenths of the time, by limit: the longest first.
 fn tenths(totals: &Totals) -> Vec<Limit> {
-    let mut limits = totals.limits().into_iter();
-    let mut tenths = Vec::with_capacity(BAR);
-    let mut end = 0.0;
-    for (limit, _, part) in &mut limits {
-        end += part * BAR as f64;
-        tenths.resize((end.round() as usize).min(BAR), limit);
-    }
-    tenths
+    bar::parts(totals.limits().into_iter().map(|(limit, _, part)| (limit, part)), BAR)
 }
 
 fn bar_of(totals: &Totals, look: &Look) -> String {

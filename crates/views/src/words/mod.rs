@@ -15,7 +15,7 @@ use crate::quantity::{count, counted, duration, share};
 use slowpath_analyses::report::{Finding, FlowReport, ScaleKnown};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Bytes, End, FlowEnd, FlowKey, Rate, Vantage};
-use slowpath_remedies::{MUCH_LOST, percent};
+use slowpath_remedies::{much_lost, percent};
 
 /// A second cause with a smaller share of the time is not mentioned.
 const WORTH_A_SENTENCE: f64 = 0.1;
@@ -74,8 +74,7 @@ fn bound(flow: &FlowReport, first: &Finding) -> String {
     let (of_limit, what) = limit_or_cause(flow, first, second);
     let mut text = format!("{} of that time: {what}.", capital_share(of_limit));
     if first.cause == Cause::BottleneckFull {
-        let lost = flow.main().measures.lost_share().filter(|lost| *lost >= MUCH_LOST);
-        text.push_str(&match lost {
+        text.push_str(&match much_lost(&flow.main().measures) {
             None => " This is the good case: the path was used.".to_owned(),
             Some(lost) => format!(" The path was used, but {} of the segments were lost.", percent(lost)),
         });

@@ -15,7 +15,7 @@ pub fn recording_name(recording: &Recording) -> &str {
 /// Format, duration and number of frames: `pcapng, 12.3 s, 56,220 frames, 56,203 of TCP`.
 pub fn recording_facts(recording: &Recording) -> String {
     // A recording of events has its host and source as its format.
-    let mut facts = vec![shown::line(&recording.format).into_owned()];
+    let mut facts = vec![shown::line(&recording.kind()).into_owned()];
     if let Some(time) = recording.span.and_then(|(first, last)| last.since(first)) {
         facts.push(duration(time));
     }

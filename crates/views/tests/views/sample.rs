@@ -296,6 +296,7 @@ pub fn recording() -> Recording {
         name: "transfer.pcapng".to_owned(),
         gone: false,
         format: "pcapng".to_owned(),
+        host: None,
         frames: 56_220,
         segments: 56_203,
         span: Some((at(0), at(12_300))),

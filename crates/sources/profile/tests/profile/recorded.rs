@@ -138,7 +138,7 @@ fn piped_recording_equals_the_file() {
     let folder = tempdir().unwrap();
     let file = folder.path().join("perf.data");
     let (mut from_file, mut recordings) = (None, 0);
-    // `perf inject` loses the names of BPF programs, which other tests may run at this time: such a recording is made again.
+    // `perf inject` loses the names of BPF programs, which other tests may run at this time: then the program records again.
     while from_file.is_none() {
         let Some(bytes) = record("pipe", &folder, &["-g", "-e", "cpu-clock", "-F", "1999"]) else { return };
         let lines = stack_lines(profile(&read_bytes(&bytes).unwrap()));
