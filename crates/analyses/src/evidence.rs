@@ -233,6 +233,8 @@ evidence! {
     }
     /// The end whose address the RST bears sent new data afterwards.
     WentOnSending = "went-on-sending" {}
+    /// The end in whose name a RST was sent acknowledged more data afterwards.
+    WentOnReceiving = "went-on-receiving" {}
     /// A segment of this connection came from another address, and was answered with a RST.
     StraySegment = "stray-segment" { flow: u64 = "The number of the flow that it is in." }
     /// Segments leave when the receiver's payload comes, and not when an ACK alone does.

@@ -218,8 +218,12 @@ pub struct Reset {
     pub too_soon: Option<(Duration, Duration)>,
     /// The offset after the highest that the end had sent.
     pub nxt: StreamOffset,
+    /// What it acknowledged, if it did.
+    pub ack: Option<StreamOffset>,
     /// The end sent new data afterwards.
     pub went_on: bool,
+    /// The end acknowledged more afterwards.
+    pub acknowledged_more: bool,
     /// The end was still sending, so its host had the connection until then.
     pub knew: bool,
 }

@@ -198,8 +198,10 @@ fn not_accepted(end: &EndState, first: Instant) -> Option<NotAccepted> {
 fn never_came(flow: &FlowState, from: End) -> Cause {
     let end = &flow.ends[from.index()];
     let full = end.full_size();
-    // Small segments of it came, full ones never did.
-    if end.mss_seen < full && end.super_packets == 0 && end.sent_unseen >= full {
+    // Small segments of it came, full ones never did; or none came at all, and none that is missing was small.
+    let shortest = end.sent_unseen % full.max(1);
+    let has_short = shortest > 0 && shortest < thresholds::DEFAULT_MSS;
+    if end.mss_seen < full && end.super_packets == 0 && end.sent_unseen >= full && !has_short {
         return Cause::MtuBlackHole;
     }
     let round_trip = flow.opening.round_trip.map_or(0, |rtt| i64::try_from(rtt.as_nanos()).unwrap_or(0));
