@@ -337,6 +337,8 @@ evidence! {
     LostBetween = "lost-between" { packets: u64 = "How many." }
     /// The receiving host's capture has packets that its TCP did not accept.
     NotAccepted = "not-accepted" { packets: u64 = "How many, in these times or within an RTT before." }
+    /// Retransmissions of the oldest segment, each alone on its way, were answered by an ACK that acknowledged nothing.
+    AnsweredInVain = "answered-in-vain" { retransmissions: u64 = "How many." }
     /// What was not accepted had an older timestamp than packets before it: PAWS (RFC 7323, section 5).
     StaleTimestamps = "stale-timestamps" {}
     /// Two captures show what was reordered between them.

@@ -464,6 +464,10 @@ impl<'a> Material<'a> {
     }
 
     fn not_accepted(&self, found: &mut Vec<Evidence>) {
+        let in_vain = self.sent.unusual().answered_in_vain;
+        if in_vain > 0 {
+            found.push(Evidence::AnsweredInVain { retransmissions: in_vain.into() });
+        }
         let Some(seen) = self.overview.rare().not_accepted else { return };
         found.push(Evidence::NotAccepted { packets: seen.segments.into() });
         if seen.damaged > 0 {

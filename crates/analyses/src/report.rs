@@ -365,6 +365,9 @@ pub struct Unusual {
     pub icmp_kind: Option<IcmpKind>,
     /// Since when this end has sent and received nothing, up to the end of the flow.
     pub unheard: Option<Unheard>,
+    /// Retransmissions of the oldest segment, each alone on its way, that were answered by an ACK of nothing, since anything was
+    /// last acknowledged.
+    pub answered_in_vain: u32,
 }
 
 impl Unusual {
@@ -378,6 +381,7 @@ impl Unusual {
         icmp_errors: 0,
         icmp_kind: None,
         unheard: None,
+        answered_in_vain: 0,
     };
 }
 

@@ -140,6 +140,9 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         && !matches!(rule_of_all, Some(Cause::MtuBlackHole | Cause::BeyondUnscaledWindow))
     {
         end_with(&mut spells, flow.first, gone.since, last, Cause::PeerGone);
+    } else if end.answered_in_vain().is_some() && !at_receiver {
+        let since = end.last_acked.or(end.first_data).unwrap_or(flow.first);
+        end_with(&mut spells, flow.first, since, last, Cause::NotAccepted);
     }
     let (awaited, findings) = Default::default();
     if let Some(unanswered) = flow.fins[from.index()].and_then(|fin| fin.unanswered(last)) {
@@ -337,8 +340,10 @@ fn measures(end: &EndState) -> Measures {
 /// What few ends have anything of.
 fn unusual(end: &EndState) -> Option<Box<Unusual>> {
     let mut unusual = end.unusual.clone();
-    if end.sent_unseen > 0 || end.unheard.is_some() {
+    let in_vain = end.answered_in_vain();
+    if end.sent_unseen > 0 || end.unheard.is_some() || in_vain.is_some() {
         let unusual = unusual.get_or_insert_default();
+        unusual.answered_in_vain = in_vain.unwrap_or(0);
         unusual.sent_unseen = Bytes::new(end.sent_unseen.into());
         unusual.unheard = end.unheard();
     }

@@ -175,6 +175,11 @@ pub fn evidence(evidence: &Evidence) -> String {
             "nothing of less than {} bytes was tried: a path whose MTU has become smaller looks like this, too",
             smallest.get()
         ),
+        Evidence::AnsweredInVain { retransmissions } => format!(
+            "{} of the oldest segment, each alone on its way, {} answered after an RTT by an ACK of nothing: they arrived",
+            counted(retransmissions, "retransmission"),
+            if retransmissions == 1 { "was" } else { "were" },
+        ),
         Evidence::DamagedOnArrival { segments } => {
             format!("{} arrived with a wrong TCP checksum", counted(segments, "retransmission"))
         }
