@@ -205,7 +205,7 @@ fn tail_that_never_came(scale: u8, silence: i64, mut lose: impl FnMut(&Segment) 
     let setup = Setup { amount: 400_000, window, scale, fate, until: silence, ..Setup::default() };
     let Taps { a, mut b, .. } = transfer(setup);
     let of = |passed: &[Passed], from| {
-        passed.iter().rfind(|(_, segment)| segment.from == from).expect("both ends sent something").1.clone()
+        passed.iter().rfind(|(_, segment)| segment.from == from).expect("both ends sent something").1
     };
     let sent = a.iter().filter(|(_, segment)| segment.from == End::A).map(|(_, segment)| segment.end());
     let next = sent.max().expect("A sent something");

@@ -433,7 +433,9 @@ impl Classifier<'_> {
         {
             return cause;
         }
-        let by_program = emptied || self.context.at_sender && self.equal_bursts(at);
+        // Behind a queue, a paced sender with few segments in flight sends such bursts, too.
+        let is_queued = queue::stood_throughout(self.overview, stretch);
+        let by_program = emptied || self.context.at_sender && !is_queued && self.equal_bursts(at);
         if by_itself && by_program && !pace::has_one(stretch) {
             return Cause::SenderIdle;
         }
@@ -441,7 +443,7 @@ impl Classifier<'_> {
         if self.overview.rare().steady.as_ref().is_some_and(is_steady) {
             return Cause::LocalRateLimit;
         }
-        if queue::stood_throughout(self.overview, stretch) {
+        if is_queued {
             return self.queued(stretch);
         }
         // A burst that payload triggered and an ACK continued belongs to the congestion window. The end of a write that
