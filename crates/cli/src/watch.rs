@@ -2,12 +2,14 @@
 
 use crate::Outcome;
 use crate::choice::keys;
-use crate::console::Console;
+use crate::console::{self, Console};
 use clap::{Args, ValueHint};
 use slowpath_runs::interrupt::Interrupt;
 use slowpath_runs::watch::Wanted;
 use slowpath_views::services::By;
-use slowpath_watch::{Theme, Wishes, run as show};
+use slowpath_watch::metrics::{Label, Labelling, Prefixes, SERIES};
+use slowpath_watch::{Exporting, Theme, Wishes, export, run as show};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Arguments of `watch`.
@@ -33,6 +35,29 @@ pub struct Watch {
     /// Ask the kernel ten times a second (TCP_INFO over inet_diag) instead of loading the probe, as without root
     #[arg(long)]
     own: bool,
+    /// Serve OpenMetrics at http://ADDRESS:PORT/metrics instead of the screen; any but loopback needs --token-file
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "by")]
+    metrics: Option<SocketAddr>,
+    /// The file of the token for clients from elsewhere
+    #[arg(long, value_name = "FILE", requires = "metrics", value_hint = ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+    /// What a metric's connections have in common: service (the server's port), process, cgroup, pod (its UID) or remote
+    /// (the other host's network)
+    #[arg(
+        long,
+        value_name = "WHAT",
+        requires = "metrics",
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
+    #[arg(default_value = "service,process,cgroup,pod", value_parser = keys(Label::ALL, Label::name))]
+    labels: Vec<Label>,
+    /// The bits of an IPv4 and of an IPv6 address that are its network
+    #[arg(long, value_name = "V4,V6", requires = "metrics", default_value_t = Prefixes::default())]
+    remote_prefix: Prefixes,
+    /// The most series that depend on labels; connections beyond are summed up under "other"
+    #[arg(long, value_name = "N", requires = "metrics", default_value_t = SERIES)]
+    series: usize,
 }
 
 pub fn run(args: &Watch, console: &Console) -> anyhow::Result<Outcome> {
@@ -44,7 +69,14 @@ pub fn run(args: &Watch, console: &Console) -> anyhow::Result<Outcome> {
         without_probe: args.own,
         ..Wanted::default()
     };
+    let stop = Interrupt::listen_for_hangup()?;
+    if let Some(listen) = args.metrics {
+        let labelling = Labelling::new(&args.labels, args.remote_prefix, args.series);
+        let exporting = Exporting { listen, token: args.token_file.as_deref(), labelling };
+        export(&wanted, exporting, stop.flag(), &console::log)?;
+        return Ok(Outcome::Whole);
+    }
     let wishes = Wishes { by: args.by, theme: Theme { colour: console.look().colour } };
-    show(&wanted, wishes, Interrupt::listen_for_hangup()?.flag())?;
+    show(&wanted, wishes, stop.flag())?;
     Ok(Outcome::Whole)
 }

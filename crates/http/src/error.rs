@@ -27,4 +27,7 @@ pub enum HttpError {
     /// The system gives no timers or sockets.
     #[error("cannot start the server")]
     Runtime(#[source] io::Error),
+    /// It ended before it was to.
+    #[error("the server ended: this is a fault of slowpath")]
+    Ended,
 }

@@ -1,7 +1,7 @@
 //! Connections: accepted, bounded in number and time, and handed to the router.
 
-use crate::error::HttpError;
 use crate::access::Peer;
+use crate::error::HttpError;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};

@@ -2,6 +2,7 @@
 
 use crate::figures::{Figures, WINDOW};
 use crate::host::HostNow;
+use crate::reports::{self, Ahead};
 use slowpath_analyses::Cause;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::Process;
@@ -86,32 +87,14 @@ impl<'a> From<Seen<'a>> for FlowNow<'a> {
     fn from(seen: Seen<'a>) -> Self {
         let Seen { account, processes, pending } = seen;
         let sender = account.sender();
-        let near = match &account.ends {
-            [Some(_), None] => Some(End::A),
-            [None, Some(_)] => Some(End::B),
-            _ => None,
-        };
-        let own = |end: End| account.ends[end.index()].as_deref();
-        // What a receiver offers is all that is known of a sender on another host.
-        let bounds = match (own(sender), own(!sender)) {
-            (None, Some(receiver)) => receiver.receiving.bounds(),
-            _ => account.bounds(),
-        };
-        let mut figures = Figures {
-            bytes: account.carried_now().get(),
-            retransmitted: account.retransmitted_now(),
-            causes: Vec::new(),
-        };
-        bounds.iter().for_each(|bound| figures.held(bound.cause, bound.lasted));
-        let why = slowpath_analyses::hosts::Why::Hold;
         Self {
             id: account.id,
             key: account.key,
             sender,
-            near,
+            near: reports::near(account),
             process: processes[1].or(processes[0]),
-            figures,
-            pending: pending.map(|(by, lasted)| (account.cause(why(by)), lasted)),
+            figures: reports::figures(account),
+            pending: reports::pending(account, pending),
             numbers: Numbers::of(account, sender),
         }
     }
@@ -231,8 +214,7 @@ struct Recent {
     /// Bytes of the last intervals.
     rates: [u64; RATES],
     numbers: Numbers,
-    /// Time that was shown before a report had it, and its cause.
-    ahead: Option<(Cause, Duration)>,
+    ahead: Ahead,
 }
 
 impl Recent {
@@ -248,7 +230,7 @@ impl Recent {
             steps,
             rates: [0; RATES],
             numbers,
-            ahead: None,
+            ahead: Ahead::default(),
         }
     }
 
@@ -260,27 +242,8 @@ impl Recent {
         }
         self.numbers = now.numbers;
         let mut figures = now.figures;
-        self.settle(&mut figures);
-        if let Some((cause, pending)) = now.pending {
-            let shown = self.ahead.map_or(Duration::ZERO, |(_, shown)| shown.min(pending));
-            let new = (pending - shown).min(lasted);
-            figures.held(cause, new);
-            self.ahead = Some((cause, shown + new));
-        } else {
-            self.ahead = None;
-        }
+        self.ahead.settle(&mut figures, now.pending, lasted);
         self.push(figures);
-    }
-
-    /// Takes off the reports what was shown before: from the same cause first.
-    fn settle(&mut self, figures: &mut Figures) {
-        let Some((cause, ahead)) = &mut self.ahead else { return };
-        figures.causes.sort_by_key(|(known, lasted)| (known != cause, Reverse(*lasted)));
-        for (_, lasted) in &mut figures.causes {
-            let shown = (*lasted).min(*ahead);
-            (*lasted, *ahead) = (*lasted - shown, *ahead - shown);
-        }
-        figures.causes.retain(|(_, lasted)| !lasted.is_zero());
     }
 
     fn push(&mut self, figures: Figures) {

@@ -186,10 +186,12 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/tune/src/advice",
     "crates/tune/src/gain",
     "crates/tune/src/plan",
+    "crates/watch/src/cgroup",
     "crates/watch/src/figures",
     "crates/watch/src/flows",
     "crates/watch/src/host",
     "crates/watch/src/metrics",
+    "crates/watch/src/reports",
     "crates/watch/src/screen",
 ];
 
