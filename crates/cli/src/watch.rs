@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use slowpath_runs::interrupt::Interrupt;
 use slowpath_runs::watch::Wanted;
 use slowpath_views::services::By;
-use slowpath_watch::metrics::{Label, Labelling, Prefixes, SERIES};
+use slowpath_watch::metrics::{LABELS, Label, Labelling, Prefixes, SERIES};
 use slowpath_watch::{Exporting, Theme, Wishes, export, run as show};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -41,16 +41,8 @@ pub struct Watch {
     /// The file of the token for clients from elsewhere
     #[arg(long, value_name = "FILE", requires = "metrics", value_hint = ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// What a metric's connections have in common: service (the server's port), process, cgroup, pod (its UID) or remote
-    /// (the other host's network)
-    #[arg(
-        long,
-        value_name = "WHAT",
-        requires = "metrics",
-        value_delimiter = ',',
-        hide_possible_values = true
-    )]
-    #[arg(default_value = "service,process,cgroup,pod", value_parser = keys(Label::ALL, Label::name))]
+    /// Labels: service (the server's port), process, cgroup, pod (its UID), remote (the other host's network)
+    #[arg(long, value_name = "WHAT", requires = "metrics", value_delimiter = ',', default_value = LABELS)]
     labels: Vec<Label>,
     /// The bits of an IPv4 and of an IPv6 address that are its network
     #[arg(long, value_name = "V4,V6", requires = "metrics", default_value_t = Prefixes::default())]
@@ -61,22 +53,16 @@ pub struct Watch {
 }
 
 pub fn run(args: &Watch, console: &Console) -> anyhow::Result<Outcome> {
-    let wanted = Wanted {
-        port: args.port,
-        pid: args.pid,
-        cgroup: args.cgroup.as_deref(),
-        netns: &args.netns,
-        without_probe: args.own,
-        ..Wanted::default()
-    };
+    let (Watch { port, pid, netns, own, .. }, cgroup) = (args, args.cgroup.as_deref());
+    let wanted = Wanted { port: *port, pid: *pid, cgroup, netns, without_probe: *own, ..Wanted::default() };
     let stop = Interrupt::listen_for_hangup()?;
     if let Some(listen) = args.metrics {
         let labelling = Labelling::new(&args.labels, args.remote_prefix, args.series);
         let exporting = Exporting { listen, token: args.token_file.as_deref(), labelling };
         export(&wanted, exporting, stop.flag(), &console::log)?;
-        return Ok(Outcome::Whole);
+    } else {
+        let theme = Theme { colour: console.look().colour };
+        show(&wanted, Wishes { by: args.by, theme }, stop.flag())?;
     }
-    let wishes = Wishes { by: args.by, theme: Theme { colour: console.look().colour } };
-    show(&wanted, wishes, stop.flag())?;
     Ok(Outcome::Whole)
 }

@@ -161,6 +161,12 @@ impl Watching {
         Ok(self.source.tell(&mut self.hosts, &mut self.owners)?)
     }
 
+    /// Searches for the processes of new connections at once, not within a second: so that an interval has them. To be
+    /// called once in a second at most.
+    pub fn seek_owners(&mut self) {
+        self.owners.seek_new();
+    }
+
     /// The connections so far, each with what it did since the last [`next_interval`](Self::next_interval).
     pub fn seen(&self) -> impl Iterator<Item = Seen<'_>> {
         let pending =

@@ -98,6 +98,7 @@ fn count(
             thread::sleep(LOOK.min(pace.left()));
             continue;
         };
+        watching.seek_owners();
         let host = host(watching)?;
         cgroups.seek(watching.seen());
         let connections = watching.seen().map(|seen| connection(seen, watching, &cgroups));

@@ -155,10 +155,10 @@ pub const COLLAPSED: Family = host(
 );
 pub const PRUNED: Family = host(
     "receive_queue_pruned",
-    PACKETS,
+    None,
     Counter,
     &["queue"],
-    "Receive queues that gave up received data for lack of room (RcvPruned; OfoPruned for data out of order)",
+    "Times that a receive queue gave up received data for lack of room (RcvPruned; out of order, OfoPruned)",
 );
 pub const SOFTIRQS: Family = host("softirq", SECONDS, Counter, &["cpu"], "Time in softirqs since boot");
 pub const TCP_SEGMENTS: Family = host(

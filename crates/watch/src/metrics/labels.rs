@@ -50,6 +50,22 @@ impl Label {
     }
 }
 
+/// The labels that metrics have unless others are named: without `remote`, of which a public server has too many.
+pub const LABELS: &str = "service,process,cgroup,pod";
+
+/// A text that is not a label.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is not a label; write service, process, cgroup, pod or remote, separated by commas")]
+pub struct BadLabel(String);
+
+impl FromStr for Label {
+    type Err = BadLabel;
+
+    fn from_str(text: &str) -> Result<Self, BadLabel> {
+        Self::ALL.into_iter().find(|label| label.name() == text).ok_or_else(|| BadLabel(text.to_owned()))
+    }
+}
+
 /// How much of an address is a label: the bits of IPv4 and of IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefixes {

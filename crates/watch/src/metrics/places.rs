@@ -17,6 +17,8 @@ pub enum Place {
     Backlog,
     /// By TCP, which had no room in the receive buffer or in `tcp_mem`.
     Receiver,
+    /// By a listening socket, whose accept queue was full.
+    AcceptQueue,
     /// For want of memory.
     Memory,
     /// By TCP, which had no use for it, such as a duplicate: not a loss.
@@ -27,13 +29,14 @@ pub enum Place {
 
 impl Place {
     /// All places.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Qdisc,
         Self::Card,
         Self::Netfilter,
         Self::Bpf,
         Self::Backlog,
         Self::Receiver,
+        Self::AcceptQueue,
         Self::Memory,
         Self::Unneeded,
         Self::Other,
@@ -48,6 +51,7 @@ impl Place {
             Self::Bpf => "bpf",
             Self::Backlog => "backlog",
             Self::Receiver => "receiver",
+            Self::AcceptQueue => "accept-queue",
             Self::Memory => "memory",
             Self::Unneeded => "unneeded",
             Self::Other => "other",
@@ -68,6 +72,7 @@ impl Place {
             "PROTO_MEM" | "SOCKET_RCVBUFF" | "TCP_OFO_QUEUE_PRUNE" | "TCP_ZEROWINDOW" | "TCP_OVERWINDOW" => {
                 Self::Receiver
             }
+            "TCP_LISTEN_OVERFLOW" => Self::AcceptQueue,
             "NOMEM" | "PFMEMALLOC" => Self::Memory,
             "TCP_OLD_DATA" | "TCP_OFOMERGE" | "TCP_OFO_DROP" | "TCP_OLD_SEQUENCE" | "TCP_OLD_ACK"
             | "TCP_TOO_OLD_ACK" | "TCP_RESET" | "TCP_CLOSE" | "SOCKET_CLOSE" | "NO_SOCKET" => Self::Unneeded,

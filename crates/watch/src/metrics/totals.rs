@@ -231,3 +231,6 @@ impl<'a> Connection<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
