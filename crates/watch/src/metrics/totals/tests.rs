@@ -125,7 +125,9 @@ fn hostile_names_keep_the_bound_and_the_format() {
         exported.totals().take(SECOND * second, SECOND, seen.into_iter(), 0, HostTotals::default());
         text_of_last = text(&exported);
         let found = samples(&text_of_last);
-        let labelled = found.keys().filter(|series| series.contains("process=") && !series.contains("process=\"other\","));
+        let labelled = found
+            .keys()
+            .filter(|series| series.contains("process=") && !series.contains("process=\"other\","));
         assert!(labelled.count() <= 60);
     }
     let found = samples(&text_of_last);
@@ -134,7 +136,11 @@ fn hostile_names_keep_the_bound_and_the_format() {
         let name = series.split('{').next().unwrap_or_default();
         assert!(names.iter().any(|known| known == name), "{series}");
     }
-    assert!(found["slowpath_other_connections_total"] > 50.0, "{}", found["slowpath_other_connections_total"]);
+    assert!(
+        found["slowpath_other_connections_total"] > 50.0,
+        "{}",
+        found["slowpath_other_connections_total"]
+    );
     assert!(found["slowpath_labelled_series"] <= 60.0);
     assert!(!text_of_last.contains(['\x1b', '\u{202e}']) && text_of_last.ends_with("# EOF\n"));
     assert!(text_of_last.contains(r#"process="a\"b0""#) && text_of_last.contains(r#"process="a\\0""#));
@@ -234,7 +240,8 @@ fn the_handbook_lists_every_metric() {
         let samples = family.samples();
         let name = samples[0].strip_suffix("_bucket").unwrap_or(&samples[0]);
         let row = page.lines().find(|line| line.starts_with(&format!("| `{name}")));
-        let is_there = row.is_some_and(|row| family.labels.iter().all(|label| row.contains(&format!("`{label}`"))));
+        let is_there =
+            row.is_some_and(|row| family.labels.iter().all(|label| row.contains(&format!("`{label}`"))));
         if !is_there {
             let _ = writeln!(missing, "{name} {:?}", family.labels);
         }
