@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[command(after_long_help = slowpath_views::help::WATCH)]
 pub struct Watch {
     /// A row for each service, opened to its connections with Enter: service (the server's address and port), port,
-    /// peer, server, client, hosts or process; without it, a row for each connection
+    /// peer, server, client, hosts, process, cgroup or pod; without it, a row for each connection
     #[arg(long, value_name = "WHAT", hide_possible_values = true, value_parser = keys(By::OF_HOST, By::name))]
     by: Option<By>,
     /// Only connections with this port at either end

@@ -1,6 +1,6 @@
 //! Metrics over HTTP instead of the screen.
 
-use crate::cgroup::Cgroup;
+use crate::cgroups::{Cgroups, own_end};
 use crate::error::WatchError;
 use crate::metrics::{
     Connection, Exported, Format, HostTotals, Labelling, Totals, softirqs, tcp_bytes, tcp_limits,
@@ -16,7 +16,6 @@ use slowpath_http::{Failure, HttpError, Places, Server, Token};
 use slowpath_live::{counters, listeners, page_bytes};
 use slowpath_model::End;
 use slowpath_runs::watch::{Seen, Wanted, Watching};
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -108,14 +107,6 @@ fn count(
     Ok(())
 }
 
-/// The end whose process is counted: the one on this host; if both are, the server's, or the one whose process is known.
-fn own_end(seen: &Seen<'_>) -> End {
-    reports::near(seen.account).unwrap_or(match seen.processes {
-        [Some(_), None] => End::A,
-        _ => End::B,
-    })
-}
-
 fn connection<'a>(seen: Seen<'a>, watching: &Watching, cgroups: &'a Cgroups) -> Connection<'a> {
     let own = own_end(&seen);
     let Seen { account, processes, pending } = seen;
@@ -123,33 +114,10 @@ fn connection<'a>(seen: Seen<'a>, watching: &Watching, cgroups: &'a Cgroups) -> 
     let dropped = End::BOTH.map(|end| watching.dropped(account.id, end));
     Connection {
         process,
-        cgroup: process.and_then(|process| cgroups.of(process.pid)),
+        cgroup: cgroups.of(process).map(|cgroup| &**cgroup),
         dropped: dropped.into_iter().collect::<Option<Vec<_>>>().map(|both| both.concat()),
         pending: reports::pending(account, pending),
         ..Connection::of(account, own)
-    }
-}
-
-/// The control groups of processes, read once for each.
-#[derive(Default)]
-struct Cgroups(HashMap<u32, Option<Cgroup>>);
-
-impl Cgroups {
-    /// Finds those of the processes seen, and forgets the others.
-    fn seek<'a>(&mut self, seen: impl Iterator<Item = Seen<'a>>) {
-        let mut before = std::mem::take(&mut self.0);
-        for seen in seen {
-            let Some(process) = seen.processes[own_end(&seen).index()] else { continue };
-            let pid = process.pid;
-            self.0.entry(pid).or_insert_with(|| {
-                let read = || Cgroup::read(&fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?);
-                before.remove(&pid).unwrap_or_else(read)
-            });
-        }
-    }
-
-    fn of(&self, pid: u32) -> Option<&Cgroup> {
-        self.0.get(&pid)?.as_ref()
     }
 }
 

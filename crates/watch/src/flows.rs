@@ -1,5 +1,6 @@
 //! The connections of this host over the last seconds, and the rows that are kept of the last ten minutes.
 
+use crate::cgroup::Cgroup;
 use crate::figures::{Figures, WINDOW};
 use crate::host::HostNow;
 use crate::reports::{self, Ahead};
@@ -12,6 +13,7 @@ use slowpath_runs::watch::Seen;
 use slowpath_views::services::{By, Name};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Intervals that a line of rates covers.
@@ -36,6 +38,8 @@ pub struct FlowNow<'a> {
     pub near: Option<End>,
     /// The process on this host; of a connection within it, the server's.
     pub process: Option<&'a Process>,
+    /// The control group of that process, if that is wanted.
+    pub cgroup: Option<&'a Rc<Cgroup>>,
     /// What it did.
     pub figures: Figures,
     /// What limits it now, and for how long by now, as far as that is not in the figures.
@@ -93,6 +97,7 @@ impl<'a> From<Seen<'a>> for FlowNow<'a> {
             sender,
             near: reports::near(account),
             process: processes[1].or(processes[0]),
+            cgroup: None,
             figures: reports::figures(account),
             pending: reports::pending(account, pending),
             numbers: Numbers::of(account, sender),
@@ -163,6 +168,8 @@ pub struct Row {
     pub ends: Option<(FlowKey, End, Option<End>)>,
     /// The process of a connection.
     pub process: Option<Process>,
+    /// The control group of that process, if it is known.
+    pub cgroup: Option<Rc<Cgroup>>,
     /// What it did in the last seconds.
     pub figures: Figures,
     /// Bytes of each interval, the last one last, as eighths of the most of them.
@@ -207,6 +214,7 @@ struct Recent {
     sender: End,
     near: Option<End>,
     process: Option<Process>,
+    cgroup: Option<Rc<Cgroup>>,
     /// Intervals since it was last reported.
     unreported: usize,
     /// The last intervals, the latest last: at most [`WINDOW`].
@@ -226,6 +234,7 @@ impl Recent {
             sender,
             near,
             process: None,
+            cgroup: None,
             unreported: 0,
             steps,
             rates: [0; RATES],
@@ -240,6 +249,7 @@ impl Recent {
         if self.process.as_ref() != now.process {
             self.process = now.process.cloned();
         }
+        self.cgroup = now.cgroup.map(Rc::clone);
         self.numbers = now.numbers;
         let mut figures = now.figures;
         self.ahead.settle(&mut figures, now.pending, lasted);
@@ -262,15 +272,23 @@ impl Recent {
     }
 
     fn name(&self, by: By) -> Name {
-        service(by, &self.key, self.near, self.process.as_ref())
+        service(by, &self.key, self.near, self.process.as_ref(), self.cgroup.as_deref())
     }
 }
 
 /// What a connection has in common with others.
-fn service(by: By, key: &FlowKey, near: Option<End>, process: Option<&Process>) -> Name {
+fn service(
+    by: By,
+    key: &FlowKey,
+    near: Option<End>,
+    process: Option<&Process>,
+    cgroup: Option<&Cgroup>,
+) -> Name {
     match (by, near) {
         (By::Peer, Some(near)) => Name::Host(key.endpoint(!near).address),
         (By::Peer, None) => Name::Host(key.b.address),
+        (By::Cgroup, _) => Name::Group(cgroup.map(|cgroup| cgroup.path.as_str().into())),
+        (By::Pod, _) => Name::Group(cgroup.and_then(|cgroup| cgroup.pod.as_deref()).map(Box::from)),
         _ => Name::of(by, key, process.map(|process| &*process.name), 0),
     }
 }
@@ -279,7 +297,7 @@ impl Row {
     /// The service of a connection.
     pub(crate) fn service(&self, by: Option<By>) -> Option<Name> {
         let (key, _, near) = self.ends.as_ref()?;
-        Some(service(by?, key, *near, self.process.as_ref()))
+        Some(service(by?, key, *near, self.process.as_ref(), self.cgroup.as_deref()))
     }
 }
 
@@ -411,6 +429,7 @@ impl Flows {
                 flows: 1,
                 ends: Some((recent.key, recent.sender, recent.near)),
                 process: recent.process.clone(),
+                cgroup: recent.cgroup.clone(),
                 figures,
                 rates: eighths(&recent.rates),
                 numbers: recent.numbers.clone(),
@@ -422,6 +441,7 @@ impl Flows {
             flows,
             ends: None,
             process: None,
+            cgroup: None,
             figures,
             rates: eighths(&rates),
             numbers: Numbers::default(),

@@ -17,6 +17,7 @@
 //! **A letter for each tenth of the time**, as in the tables of `diagnose`, with or without colour.
 
 mod cgroup;
+mod cgroups;
 mod error;
 mod export;
 mod figures;

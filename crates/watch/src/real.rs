@@ -1,14 +1,15 @@
 //! The terminal, the probe and /proc.
 
+use crate::cgroups::{Cgroups, own_end};
 use crate::error::WatchError;
-use crate::flows::Interval;
+use crate::flows::{FlowNow, Interval};
 use crate::host::{HostNow, cpu_ticks, memory, softirq_shares};
 use crate::screen::{Screen, Theme};
 use crate::source::{Pace, start};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use slowpath_live::{Counters, counters, growth};
-use slowpath_runs::watch::{Wanted, Watching};
+use slowpath_runs::watch::{Seen, Wanted, Watching};
 use slowpath_views::services::By;
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -59,6 +60,7 @@ fn show(
     stop: &AtomicBool,
 ) -> Result<(), WatchError> {
     let (began, mut pace, mut host) = (Instant::now(), Pace::default(), Host::begin());
+    let mut cgroups = Cgroups::default();
     terminal.draw(|frame| screen.draw(frame))?;
     while !stop.load(Ordering::Relaxed) {
         let is_new = event::poll(pace.left())?;
@@ -72,10 +74,13 @@ fn show(
         pace.look(watching)?;
         let interval = pace.interval();
         if let Some(lasted) = interval {
+            if matches!(screen.by(), Some(By::Cgroup | By::Pod)) {
+                cgroups.seek(watching.seen());
+            }
             screen.take(Interval {
                 at: began.elapsed(),
                 lasted,
-                flows: watching.seen().map(Into::into).collect(),
+                flows: watching.seen().map(|seen| flow(seen, &cgroups)).collect(),
                 not_kept: watching.not_kept(),
                 host: host.now(),
             });
@@ -86,6 +91,11 @@ fn show(
         }
     }
     Ok(())
+}
+
+fn flow<'a>(seen: Seen<'a>, cgroups: &'a Cgroups) -> FlowNow<'a> {
+    let cgroup = cgroups.of(seen.processes[own_end(&seen).index()]);
+    FlowNow { cgroup, ..seen.into() }
 }
 
 /// The host's counters when they were last read.
