@@ -188,6 +188,12 @@ evidence! {
         lasted: Duration = "From its last segment to the end of the capture.",
         retransmissions: u64 = "Retransmissions and probes in that time.",
     }
+    /// Between the ends: the other end went on to send, and had received nothing.
+    PeerUnaware = "peer-unaware" {
+        lasted: Duration = "From the first retransmitted segment to the end of the capture.",
+        retransmissions: u64 = "Retransmissions and probes in that time.",
+        segments: u64 = "Segments of the other end in that time.",
+    }
     /// The other end fell silent during a pause.
     SilentAfterPause = "silent-after-pause" { pause: Duration = "How long nobody had sent anything." }
     /// Everything that got no answer was too large for a path whose MTU has become smaller.
@@ -301,6 +307,12 @@ evidence! {
     LostBeyondWindowField = "lost-beyond-window-field" {
         lost: u64 = "How many transmissions.",
         delivered: u64 = "Segments within the unscaled window that were delivered.",
+    }
+    /// Next to the receiver: data came in the first RTT only, before an ACK passed whose window field, unscaled, has no
+    /// room for a segment.
+    WindowFieldTooSmall = "window-field-too-small" {
+        field: Bytes = "The largest window field, as it is on the wire.",
+        segment: Bytes = "Payload of a segment.",
     }
     /// Next to the sender, segments passed for the first time when they were repaired.
     LostBeforeTap = "lost-before-tap" { segments: u64 = "How many." }

@@ -177,15 +177,14 @@ impl<'a> Material<'a> {
                 high_if(self.overview.rare().not_accepted.is_some_and(|seen| seen.damaged + seen.stale > 0))
             }
             // A path whose MTU has become smaller passes nothing that is large.
-            Cause::PeerGone => {
-                high_if(self.unheard().is_none_or(|unheard| unheard.smallest < thresholds::DEFAULT_MSS))
-            }
+            Cause::PeerGone => high_if(self.unheard().is_none_or(|unheard| !unheard.is_only_large())),
             Cause::EcnCleared => Confidence::High,
             // It passed both recordings; the tap next to the responder shows that it reached the host.
             Cause::NotAnswered => high_if(self.vantage == Vantage::At(End::B)),
             // A single such flow may be chance.
             Cause::FastOpenLost => Confidence::Medium,
-            // Chance and a queue were excluded, but not every device.
+            // Chance and a queue were excluded, but not every device; next to the receiver, what was lost is not seen.
+            Cause::BeyondUnscaledWindow if self.overview.rare().loss.is_none() => Confidence::Low,
             Cause::BeyondUnscaledWindow => Confidence::Medium,
             // What never came may have been of any size; and an end that is gone loses everything, small or large.
             Cause::MtuBlackHole => high_if(
@@ -301,11 +300,15 @@ impl<'a> Material<'a> {
         found.extend(fin.map(|(times, lasted)| Evidence::FinUnanswered { times: times.into(), lasted }));
         let Some(unheard) = self.unheard() else { return };
         let lasted = self.last.since(unheard.since).unwrap_or_default();
-        found.push(Evidence::PeerSilent { lasted, retransmissions: unheard.tries.into() });
+        let retransmissions = unheard.tries.into();
+        found.push(match unheard.unaware {
+            0 => Evidence::PeerSilent { lasted, retransmissions },
+            segments => Evidence::PeerUnaware { lasted, retransmissions, segments: segments.into() },
+        });
         if unheard.pause >= thresholds::PAUSE {
             found.push(Evidence::SilentAfterPause { pause: unheard.pause });
         }
-        if unheard.smallest >= thresholds::DEFAULT_MSS {
+        if unheard.is_only_large() {
             let smallest = Bytes::new(unheard.smallest.into());
             found.push(Evidence::OnlyLargeUnanswered { smallest });
         }
@@ -499,6 +502,8 @@ impl<'a> Material<'a> {
         }
         if let Some(loss) = self.overview.rare().loss {
             found.extend(loss.evidence(cause));
+        } else if cause == Cause::BeyondUnscaledWindow {
+            found.extend(self.window_field());
         }
         if cause == Cause::SackUntranslated {
             let blocks = self.answered.unusual().sack_outside;
@@ -512,6 +517,13 @@ impl<'a> Material<'a> {
         if !lasted.is_zero() {
             found.push(Evidence::LongestRecovery { lasted });
         }
+    }
+
+    /// The largest window field, as it is on the wire.
+    fn window_field(&self) -> Option<Evidence> {
+        let shift = self.answered.window_scale.shift();
+        let field = Bytes::new(self.answered.window.max?.get() >> shift);
+        Some(Evidence::WindowFieldTooSmall { field, segment: Bytes::new(self.sent.mss_seen.into()) })
     }
 
     fn retransmitted(&self) -> Option<Evidence> {

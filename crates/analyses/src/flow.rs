@@ -119,7 +119,7 @@ impl FlowState {
         let (me, peer) = end_and_peer(&mut self.ends, me);
         me.packets += 1;
         if !segment.flags.has(Flags::RST) {
-            peer.unheard = None;
+            peer.hears(segment, me);
         }
         let mss = me.full_size();
         let missing = segment.ip.id.map_or(0, |id| {
@@ -146,7 +146,7 @@ impl FlowState {
             judged.spurious += peer.is_answered(at, ack, segment, me);
         }
         if takes > 0 || judged.label.is_some() {
-            me.tries(at, silence, segment.len, judged.label);
+            me.tries(at, silence, segment, judged.label);
         }
         if let Some([mine, theirs]) = held {
             let ended = stalls::Ended { at, silence, segment, label: judged.label };

@@ -5,6 +5,7 @@
 use crate::cause::{Cause, Confidence};
 use crate::evidence::Evidence;
 pub use crate::limits::alternatives::{Alternative, Tally};
+use crate::limits::thresholds;
 pub use crate::overview::Overview;
 use slowpath_model::{
     Bytes, End, FlowEnd, FlowId, FlowKey, IcmpKind, Instant, Rate, Segment, StreamOffset, Vantage,
@@ -387,6 +388,16 @@ pub struct Unheard {
     pub tries: u32,
     /// Payload of the smallest segment sent since, in bytes.
     pub smallest: u32,
+    /// Segments that the other end sent since, and that show that it received nothing.
+    pub unaware: u32,
+}
+
+impl Unheard {
+    /// Whether everything was too large for a path whose MTU has become smaller, as far as is known: where nothing of the
+    /// other end's arrives either, the size is not the reason.
+    pub const fn is_only_large(&self) -> bool {
+        self.smallest >= thresholds::DEFAULT_MSS && self.unaware < thresholds::LEAST_TRIES
+    }
 }
 
 /// Options of a SYN or SYN-ACK.

@@ -11,7 +11,7 @@ use crate::loss_pattern::LossPattern;
 use crate::options::VantageOverride;
 use crate::overview::NotAccepted;
 use crate::report::{
-    Closing, DirectionReport, FlowReport, Measures, ScaleKnown, Spell, Unusual, WindowMeasures,
+    Closing, DirectionReport, FlowReport, Measures, ScaleKnown, Spell, Unheard, Unusual, WindowMeasures,
 };
 use crate::rtt::{is_far_nearer, micros};
 use crate::spells::overlay;
@@ -59,6 +59,7 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let last = flow.last;
     let gone = gone(flow);
     let untranslated = untranslated(&flow.ends[(!from).index()]);
+    let never_came = never_came(flow, from);
     let answering = *flow.ends[(!from).index()].distance.answering();
     let acks = flow.ends[(!from).index()].lateness.punctual();
     let at_receiver = answering.is_here();
@@ -80,6 +81,9 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let before_tap = loss.filter(|loss| is_nearer && is_lost_before_tap(end, loss));
     let is_narrower = end.full_size() < end.full_size_at_first();
     let rule_of_all = losses.and_then(|loss| loss.rule(end.full_size_at_first()));
+    // Where nothing of the other end's arrives either, size is not the reason.
+    let is_cut = gone.is_some_and(|gone| gone.unaware >= thresholds::LEAST_TRIES);
+    let rule_of_all = rule_of_all.filter(|rule| *rule != Cause::MtuBlackHole || !is_cut);
     context.ruled_until =
         losses.filter(|_| is_narrower && rule_of_all.is_none()).and_then(|loss| loss.narrowed());
     let rule = rule_of_all
@@ -131,11 +135,11 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         if spells.is_empty() && flow.first < since {
             spells.push(Spell { from: flow.first, to: since, cause: opening });
         }
-        end_with(&mut spells, flow.first, since, last, never_came(end));
-    } else if let Some(since) = gone.filter(|_| !spells.is_empty())
+        end_with(&mut spells, flow.first, since, last, never_came);
+    } else if let Some(gone) = gone.filter(|_| !spells.is_empty())
         && !matches!(rule_of_all, Some(Cause::MtuBlackHole | Cause::BeyondUnscaledWindow))
     {
-        end_with(&mut spells, flow.first, since, last, Cause::PeerGone);
+        end_with(&mut spells, flow.first, gone.since, last, Cause::PeerGone);
     }
     let (awaited, findings) = Default::default();
     if let Some(unanswered) = flow.fins[from.index()].and_then(|fin| fin.unanswered(last)) {
@@ -144,14 +148,14 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     DirectionReport { from, measures, spells, awaited, findings, stalls, stall_count, overview }
 }
 
-/// Since when an end has tried in vain to reach the other, up to the end of the flow.
-fn gone(flow: &FlowState) -> Option<Instant> {
+/// An end that tried in vain to reach the other, up to the end of the flow.
+fn gone(flow: &FlowState) -> Option<Unheard> {
     // If only one direction was captured, the other end may well have answered.
     let both = flow.ends.iter().all(|end| end.packets > 0);
     flow.ends.iter().filter(|_| both).find_map(|end| {
         let unheard = end.unheard().filter(|unheard| unheard.tries >= thresholds::LEAST_TRIES)?;
         let lasted = flow.last.nanos_since(unheard.since);
-        (lasted >= 2 * end.rto.rto_nanos()).then_some(unheard.since)
+        (lasted >= 2 * end.rto.rto_nanos()).then_some(unheard)
     })
 }
 
@@ -190,15 +194,32 @@ fn not_accepted(end: &EndState, first: Instant) -> Option<NotAccepted> {
     })
 }
 
-/// Why data of an end never came to the tap, though the end itself goes on.
-fn never_came(end: &EndState) -> Cause {
+/// Why the last data of an end never came to the tap, though the end itself goes on.
+fn never_came(flow: &FlowState, from: End) -> Cause {
+    let end = &flow.ends[from.index()];
     let full = end.full_size();
     // Small segments of it came, full ones never did.
     if end.mss_seen < full && end.super_packets == 0 && end.sent_unseen >= full {
-        Cause::MtuBlackHole
-    } else {
-        Cause::TailLoss
+        return Cause::MtuBlackHole;
     }
+    let round_trip = flow.opening.round_trip.map_or(0, |rtt| i64::try_from(rtt.as_nanos()).unwrap_or(0));
+    let since = end.last_data.unwrap_or(flow.last);
+    if flow.last.nanos_since(since) < thresholds::TIMEOUTS_UNTIL_THIRD * (end.rto.rto_nanos() + round_trip) {
+        return Cause::TailLoss;
+    }
+    let first = end.first_data.unwrap_or(since);
+    let is_first_flight = since.nanos_since(first) < round_trip;
+    match field_too_small(end, &flow.ends[(!from).index()]) {
+        Some(_) if is_first_flight => Cause::BeyondUnscaledWindow,
+        _ => Cause::LostRetransmission,
+    }
+}
+
+/// The largest window field of the receiver as it is on the wire, if it has no room for a segment unless it is scaled.
+fn field_too_small(end: &EndState, receiver: &EndState) -> Option<u32> {
+    let ScaleKnown::Agreed(shift) = receiver.scale else { return None };
+    let field = receiver.window.max >> shift;
+    (shift > 0 && field > 0 && field < end.mss_seen).then_some(field)
 }
 
 /// Makes the time from `first` to `until` one of `cause`, whatever the spells say.

@@ -7,7 +7,7 @@ use crate::wire::{Passed, report, script};
 use crate::{expect, expect_mainly, expect_none, main_finding, share_of};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
-use slowpath_model::{Bytes, End, Segment, StreamOffset, Vantage};
+use slowpath_model::{Bytes, End, Flags, Instant, Segment, StreamOffset, Vantage};
 
 /// A one-way delay of 20 ms, in seconds, twice.
 const RTT: f64 = 0.04;
@@ -197,6 +197,52 @@ fn rules_of_losses_are_seen_in_between() {
     }
 }
 
+/// Next to the receiver, from where A's data was lost beyond `until`, of which it sees an empty segment after `silence`: B
+/// closes then.
+fn tail_that_never_came(scale: u8, silence: i64, mut lose: impl FnMut(&Segment) -> bool) -> Vec<Passed> {
+    let window = Box::new(|_, _| 80 << 10);
+    let fate = Box::new(losing(move |segment| segment.from == End::A && segment.len > 0 && lose(segment)));
+    let setup = Setup { amount: 400_000, window, scale, fate, until: silence, ..Setup::default() };
+    let Taps { a, mut b, .. } = transfer(setup);
+    let of = |passed: &[Passed], from| {
+        passed.iter().rfind(|(_, segment)| segment.from == from).expect("both ends sent something").1.clone()
+    };
+    let sent = a.iter().filter(|(_, segment)| segment.from == End::A).map(|(_, segment)| segment.end());
+    let next = sent.max().expect("A sent something");
+    let at = b.last().expect("something passed").0.max(Instant::START.plus_nanos(silence));
+    let close = Segment { flags: Flags::FIN.with(Flags::ACK), ..of(&b, End::B) };
+    let answer = Segment { seq: next, len: 0, flags: Flags::ACK, ack: Some(close.end()), ..of(&b, End::A) };
+    b.push((at, close));
+    b.push((at.plus_nanos(2 * ONE_WAY), answer));
+    b
+}
+
+/// The field of the window is 80, and all that came was on its way before an ACK with it had passed.
+#[test]
+fn tail_beyond_a_field_without_room_for_a_segment_is_a_firewalls() {
+    let mut acked = false;
+    let passed = tail_that_never_came(10, 20_000 * MS, move |segment| {
+        acked |= segment.seq.0 > 9 * i64::from(MSS);
+        acked
+    });
+    let evidence = expect(&report(&passed), Cause::BeyondUnscaledWindow, "window-field-too-small");
+    let Evidence::WindowFieldTooSmall { field, segment } = evidence else { panic!("{evidence:?}") };
+    assert_eq!((field.get(), segment.get()), (80, 1448));
+    assert_eq!(main_finding(&report(&passed)).confidence, Confidence::Low, "the losses are not seen");
+}
+
+#[test]
+fn tail_that_never_came_for_long_is_lost_again_and_again() {
+    let beyond = |amount: u32| move |segment: &Segment| segment.seq.0 > i64::from(amount * MSS);
+    // The field has room for segments, or more came than the first round trip's.
+    for (scale, amount) in [(5, 9), (10, 90)] {
+        let passed = tail_that_never_came(scale, 20_000 * MS, beyond(amount));
+        expect(&report(&passed), Cause::LostRetransmission, "sent-unseen");
+    }
+    let soon = tail_that_never_came(5, 700 * MS, beyond(9));
+    expect(&report(&soon), Cause::TailLoss, "sent-unseen");
+}
+
 /// A receiver whose window is 80 KiB, and a path that loses what `fate` says.
 fn under_a_scaled_window(until: i64, fate: impl FnMut(&Segment) -> bool) -> Taps {
     let window = Box::new(|_, _| 80 << 10);
@@ -311,7 +357,7 @@ fn with_jumbo_mss(passed: &[Passed]) -> Vec<Passed> {
     let mut passed = passed.to_vec();
     for (_, segment) in &mut passed {
         segment.mss = segment.mss.map(|_| 8_960);
-        if segment.flags.has(slowpath_model::Flags::SYN) {
+        if segment.flags.has(Flags::SYN) {
             continue;
         }
         if segment.from == End::A {

@@ -188,6 +188,55 @@ fn peer_that_answers_in_the_end_is_not_gone() {
     expect_none(&report, Cause::PeerGone);
 }
 
+/// After a pause A tries four times, B closes four times, and neither gets what the other sends. A tap `far` seconds from
+/// A, on a path of 20 ms.
+fn cut_in_both_directions(far: f64) -> Vec<Passed> {
+    let at = |at: f64| at + far;
+    let (there, back) = (2.0 * (0.02 - far), 2.0 * far);
+    let mut lines = format!(
+        "{:.6} > S 0:0(0) win 64240 <mss 1460,TS val 1000 ecr 0,wscale 7>
+         {:.6} < S. 0:0(0) ack 1 win 65160 <mss 1460,TS val 5000 ecr 1000,wscale 7>
+         {:.6} > . 1:1(0) ack 1 win 502 <TS val 1040 ecr 5000>
+         {:.6} > P. 1:501(500) ack 1 win 502 <TS val 1041 ecr 5000>
+         {:.6} < . 1:1(0) ack 501 win 502 <TS val 5041 ecr 1041>
+        ",
+        at(0.0),
+        at(0.0) + there,
+        at(0.0) + there + back,
+        at(0.001) + there + back,
+        at(0.001) + 2.0 * there + back,
+    );
+    let resent = [1.0, 1.3, 1.9, 3.1, 5.5].map(|seconds| (seconds, true));
+    let closes = [9.0, 9.3, 9.9, 11.1].map(|seconds| (seconds, false));
+    for (seconds, of_a) in resent.into_iter().chain(closes) {
+        let stamp = 1000.0 * seconds;
+        lines += &if of_a {
+            format!(
+                "{:.6} > P. 501:1501(1000) ack 1 win 502 <TS val {} ecr 5041>\n",
+                at(seconds),
+                1000.0 + stamp
+            )
+        } else {
+            format!("{:.6} < F. 1:1(0) ack 501 win 502 <TS val {} ecr 1041>\n", at(seconds), 5000.0 + stamp)
+        };
+    }
+    wire::script(&lines)
+}
+
+#[test]
+fn ends_that_hear_nothing_of_each_other_are_gone_from_in_between() {
+    let report = report(&cut_in_both_directions(0.008));
+    let unaware = expect(&report, Cause::PeerGone, "peer-unaware");
+    assert!(matches!(unaware, Evidence::PeerUnaware { retransmissions: 4, segments: 4, .. }), "{unaware:?}");
+    assert_eq!(main_finding(&report).confidence, Confidence::High);
+}
+
+/// Next to A, what B sends has arrived.
+#[test]
+fn end_that_is_heard_of_is_not_gone() {
+    expect_none(&report(&cut_in_both_directions(0.0001)), Cause::PeerGone);
+}
+
 #[test]
 fn peer_silent_amid_a_transfer_is_gone() {
     // Everything after the first thousand packets is lost, in both directions.

@@ -536,6 +536,10 @@ pub const DEFAULT_MSS: u32 = 536;
 /// so many.
 pub const LEAST_TRIES: u32 = 3;
 
+/// Once data is outstanding for so many initial timeouts, the timer has expired three times (1 + 2 + 4; RFC 6298, section
+/// 5.5), and the data was retransmitted as often.
+pub const TIMEOUTS_UNTIL_THIRD: i64 = 7;
+
 /// A pause before the other end fell silent is worth a statement from here on: no middlebox forgets a connection sooner.
 pub const PAUSE: Duration = Duration::from_secs(1);
 

@@ -160,6 +160,14 @@ pub fn evidence(evidence: &Evidence) -> String {
             duration(lasted),
             counted_were(retransmissions, "retransmission")
         ),
+        Evidence::PeerUnaware { lasted, retransmissions, segments } => format!(
+            "{} sent in the last {}, and {} of the other end {} that it received none of them: the path is cut \
+             behind the tap",
+            counted_were(retransmissions, "retransmission"),
+            duration(lasted),
+            counted(segments, "segment"),
+            if segments == 1 { "shows" } else { "show" },
+        ),
         Evidence::SilentAfterPause { pause } => {
             format!("it fell silent during a pause of {} in which nobody sent anything", duration(pause))
         }
@@ -287,6 +295,12 @@ pub fn evidence(evidence: &Evidence) -> String {
             "{} beyond the unscaled window and each was lost; {} within it arrived",
             counted_were(lost, "segment"),
             counted(delivered, "segment")
+        ),
+        Evidence::WindowFieldTooSmall { field, segment } => format!(
+            "data came in the first RTT only: from then on, the ACKs' window fields of at most {}, taken as they are and not \
+             scaled, had no room for a segment of {} bytes",
+            field.get(),
+            segment.get()
         ),
         Evidence::LostBeforeTap { segments } => format!(
             "{} passed this tap next to the sender for the first time as a repair: what was sent before was lost on the host, \
