@@ -1,5 +1,6 @@
 //! What the kernel counts of the whole host, or of this network namespace.
 
+use crate::host::{tcp_mem, tcp_pages};
 use slowpath_live::{Counters, HostSoFar, Listener};
 use std::collections::BTreeMap;
 
@@ -33,18 +34,14 @@ pub fn softirqs(stat: &str) -> Vec<(u32, u64)> {
     cpus.filter_map(|(number, fields)| Some((number.parse().ok()?, ticks(fields)?))).collect()
 }
 
-/// TCP's bytes from /proc/net/sockstat.
+/// TCP's bytes from /proc/net/sockstat, by the size of a page.
 pub fn tcp_bytes(sockstat: &str, page: u64) -> Option<u64> {
-    let tcp = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"))?;
-    let pages: u64 = tcp.split_whitespace().skip_while(|word| *word != "mem").nth(1)?.parse().ok()?;
-    Some(pages.saturating_mul(page))
+    Some(tcp_pages(sockstat)?.saturating_mul(page))
 }
 
 /// The three numbers of `net.ipv4.tcp_mem`, which are in pages, in bytes.
-pub fn tcp_limits(tcp_mem: &str, page: u64) -> Option<[u64; 3]> {
-    let pages: Vec<u64> = tcp_mem.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    let pages: [u64; 3] = pages.try_into().ok()?;
-    Some(pages.map(|pages| pages.saturating_mul(page)))
+pub fn tcp_limits(text: &str, page: u64) -> Option<[u64; 3]> {
+    Some(tcp_mem(text)?.map(|pages| pages.saturating_mul(page)))
 }
 
 /// The accept queues by address: length and limit, of sockets that share an address together; the fullest first.
