@@ -16,6 +16,7 @@ use slowpath_http::{Failure, HttpError, Places, Server, Token};
 use slowpath_live::{counters, listeners, page_bytes};
 use slowpath_model::End;
 use slowpath_runs::watch::{Seen, Wanted, Watching};
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -99,16 +100,22 @@ fn count(
         };
         watching.seek_owners();
         let host = host(watching)?;
-        cgroups.seek(watching.seen());
-        let connections = watching.seen().map(|seen| connection(seen, watching, &cgroups));
+        let listening: HashSet<u16> = host.listeners.iter().map(|one| one.at.port).collect();
+        cgroups.seek(watching.seen(), &listening);
+        let connections = watching.seen().map(|seen| connection(seen, watching, &cgroups, &listening));
         exported.totals().take(began.elapsed(), lasted, connections, watching.not_kept(), host);
         watching.next_interval();
     }
     Ok(())
 }
 
-fn connection<'a>(seen: Seen<'a>, watching: &Watching, cgroups: &'a Cgroups) -> Connection<'a> {
-    let own = own_end(&seen);
+fn connection<'a>(
+    seen: Seen<'a>,
+    watching: &Watching,
+    cgroups: &'a Cgroups,
+    listening: &HashSet<u16>,
+) -> Connection<'a> {
+    let own = own_end(&seen, listening);
     let Seen { account, processes, pending } = seen;
     let process = processes[own.index()];
     let dropped = End::BOTH.map(|end| watching.dropped(account.id, end));

@@ -11,6 +11,7 @@ use ratatui::crossterm::event::{self, Event};
 use slowpath_live::{Counters, counters, growth};
 use slowpath_runs::watch::{Seen, Wanted, Watching};
 use slowpath_views::services::By;
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,7 +76,7 @@ fn show(
         let interval = pace.interval();
         if let Some(lasted) = interval {
             if matches!(screen.by(), Some(By::Cgroup | By::Pod)) {
-                cgroups.seek(watching.seen());
+                cgroups.seek(watching.seen(), &HashSet::new());
             }
             screen.take(Interval {
                 at: began.elapsed(),
@@ -94,7 +95,7 @@ fn show(
 }
 
 fn flow<'a>(seen: Seen<'a>, cgroups: &'a Cgroups) -> FlowNow<'a> {
-    let cgroup = cgroups.of(seen.processes[own_end(&seen).index()]);
+    let cgroup = cgroups.of(seen.processes[own_end(&seen, &HashSet::new()).index()]);
     FlowNow { cgroup, ..seen.into() }
 }
 
