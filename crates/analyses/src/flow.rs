@@ -120,6 +120,7 @@ impl FlowState {
         me.packets += 1;
         if !segment.flags.has(Flags::RST) {
             peer.hears(segment, me);
+            me.shows_that_it_heard(segment, peer);
         }
         let mss = me.full_size();
         let missing = segment.ip.id.map_or(0, |id| {

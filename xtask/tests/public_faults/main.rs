@@ -231,6 +231,16 @@ fn ends_that_hear_nothing_of_each_other_are_gone_from_in_between() {
     assert_eq!(main_finding(&report).confidence, Confidence::High);
 }
 
+/// A acknowledges B's FIN, so that only the way to B is cut.
+#[test]
+fn end_that_answers_is_not_cut_off() {
+    let mut passed = cut_in_both_directions(0.008);
+    passed.extend(wire::script("11.200000 > . 1501:1501(0) ack 2 win 502 <TS val 12200 ecr 16100>"));
+    let report = report(&passed);
+    expect_none(&report, Cause::PeerGone);
+    assert_eq!(main_finding(&report).cause.limit(), Limit::LossRecovery);
+}
+
 /// Next to A, what B sends has arrived.
 #[test]
 fn end_that_is_heard_of_is_not_gone() {

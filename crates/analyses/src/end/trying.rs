@@ -58,6 +58,14 @@ impl EndState {
         }
     }
 
+    /// This end sends `segment`; if that acknowledges more than before, something of the other end has arrived.
+    #[inline]
+    pub fn shows_that_it_heard(&mut self, segment: &Segment, other: &Self) {
+        if self.unheard.is_some() && segment.ack.is_some_and(|ack| ack > other.outstanding.una()) {
+            self.unheard = None;
+        }
+    }
+
     /// Whether a tap between the ends sees a segment of the other end that was sent without knowledge of what this one
     /// tries: it echoes an older timestamp, and acknowledges nothing new. Then the path is cut behind the tap, and this
     /// segment may not arrive either.

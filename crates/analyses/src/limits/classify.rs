@@ -5,6 +5,7 @@ mod receiver;
 
 use super::alternatives::Tally;
 use super::context::Context;
+use super::credit::{self, Turns};
 use super::episodes::Episode;
 use super::growth;
 use super::jitter;
@@ -17,7 +18,6 @@ use super::thresholds;
 use super::track::Finished;
 use super::window;
 use crate::cause::Cause;
-use crate::flow::ETHERNET_MSS;
 use crate::overview::{ScaleChanged, Steady};
 use crate::report::{Overview, ScaleKnown, Spell};
 use slowpath_model::Instant;
@@ -95,6 +95,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         }
         None => {}
     }
+    credit::take_over(stretches, &overview, context, &mut parts);
     let of = parts.iter().map(|part| (&stretches[part.stretch], part));
     overview.tallies = Tally::of(of, |stretch| queue::stood_throughout(&overview, stretch));
     let with_ack_queue = parts.iter().filter(|part| part.cause == Cause::AckPathQueue);
@@ -406,18 +407,8 @@ impl Classifier<'_> {
 
     /// The sender waited for payload of the other end. A few bytes that let much data out are credit, not a request.
     fn turns(&self, stretch: &Stretch) -> Cause {
-        let turns = stretch.prompted.max(stretch.bursts_after_payload);
-        let sent = stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into());
-        let turned = i64::from(turns);
-        let grant = i64::from(thresholds::CREDIT_SEGMENTS * self.context.mss.min(ETHERNET_MSS));
-        // Each grant lets out a part of what is in flight all the time; a request is all that is.
-        let flight = i64::from(stretch.flight_max);
-        let slides = flight >= grant && flight * turned >= sent * thresholds::SLIDING_PART;
-        let alone = flight * turned <= sent;
-        let least = if alone { grant.max(thresholds::CREDIT_ALONE_BYTES) } else { grant };
-        let bulk = sent >= turned * least;
-        let credit = stretch.prompts <= turns.saturating_mul(thresholds::CREDIT_BYTES);
-        if turns > 0 && (bulk || slides) && credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
+        let turns = Turns::of(stretch);
+        if turns.are_on_credit(self.context.mss) { Cause::ProtocolWindow } else { Cause::ThinkTime }
     }
 
     /// More data was waiting, and the receiver's window was open: the congestion window or the path held the sender.

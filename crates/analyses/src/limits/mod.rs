@@ -24,6 +24,7 @@ pub mod answer;
 mod bunches;
 pub mod classify;
 pub mod context;
+mod credit;
 pub mod episodes;
 mod growth;
 mod jitter;

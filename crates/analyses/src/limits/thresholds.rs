@@ -239,6 +239,13 @@ pub const GRANTS: u32 = 2;
 /// ... if the sender waited for it for this part of the time, and for ACKs alone hardly ever.
 pub const GRANTED_TIME: f64 = 0.4;
 
+/// A flow runs on credit if payload of the other end ended so many waits or more.
+pub const TELLING_GRANTS: u64 = 10;
+
+/// What is in flight has a ceiling if it is seldom more than this part of what it usually is: seen from afar, a grant or
+/// an ACK more or less is under way.
+pub const CEILING_SPREAD: (u32, u32) = (5, 4);
+
 /// If there is one such burst in an RTT, the sender waited for it for this part of the time.
 pub const GRANTED_MOST: f64 = 0.6;
 

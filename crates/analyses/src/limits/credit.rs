@@ -1,0 +1,95 @@
+//! Flow control of the application protocol, where the flow as a whole shows it: each burst begins with a few bytes of
+//! the other end, and what is in flight has a ceiling. In a single RTT, in particular far from the sender, the same data
+//! may look like a program's or a congestion window's.
+
+use super::context::Context;
+use super::stretch::{Hold, Part, Prompt, Stretch};
+use super::thresholds;
+use crate::cause::Cause;
+use crate::flow::ETHERNET_MSS;
+use crate::report::Overview;
+
+/// Names it where the flow runs on credit and nothing else is certain.
+pub fn take_over(stretches: &[Stretch], overview: &Overview, context: &Context, parts: &mut [Part]) {
+    let grown = stretches.get(thresholds::STUCK_AFTER..).unwrap_or_default();
+    let Some(flight) = ceiling(grown).filter(|_| is_waited_for(overview)) else { return };
+    if !Turns::of_all(grown, flight).are_on_credit(context.mss) {
+        return;
+    }
+    for Part { cause, stretch: at, .. } in parts {
+        let around = &stretches[at.saturating_sub(1)..(*at + 2).min(stretches.len())];
+        let may_be = match cause {
+            Cause::SlowStart => *at >= thresholds::STUCK_AFTER,
+            Cause::SenderIdle => stretches[*at].held_most() != Hold::Idle,
+            Cause::EarlyExit | Cause::SendBufferFull | Cause::Undetermined | Cause::ThinkTime => true,
+            _ => false,
+        };
+        if may_be && around.iter().any(|stretch| Turns::of(stretch).bursts > 0) {
+            *cause = Cause::ProtocolWindow;
+        }
+    }
+}
+
+/// Payload of the other end, and the bursts that it let out.
+pub struct Turns {
+    bursts: i64,
+    /// Bytes that they sent.
+    sent: i64,
+    /// Bytes of the payload.
+    payload: i64,
+    /// The most bytes in flight.
+    flight: i64,
+}
+
+impl Turns {
+    /// Those of a stretch.
+    pub fn of(stretch: &Stretch) -> Self {
+        Self {
+            bursts: stretch.prompted.max(stretch.bursts_after_payload).into(),
+            sent: stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into()),
+            payload: stretch.prompts.into(),
+            flight: stretch.flight_max.into(),
+        }
+    }
+
+    /// Those of many stretches, in which `flight` bytes were in flight.
+    fn of_all(stretches: &[Stretch], flight: u32) -> Self {
+        let sum = |what: &dyn Fn(&Stretch) -> i64| stretches.iter().map(what).sum::<i64>();
+        Self {
+            bursts: sum(&|stretch| Self::of(stretch).bursts),
+            sent: sum(&|stretch| stretch.delivered),
+            payload: sum(&|stretch| stretch.prompts.into()),
+            flight: flight.into(),
+        }
+    }
+
+    /// Whether the payload is credit: a few bytes, which let out much data each time, or a part of what is in flight all the
+    /// time. A request is answered by all that is in flight.
+    pub fn are_on_credit(&self, mss: u32) -> bool {
+        let Self { bursts, sent, payload, flight } = *self;
+        let grant = i64::from(thresholds::CREDIT_SEGMENTS * mss.min(ETHERNET_MSS));
+        let slides = flight >= grant && flight * bursts >= sent * thresholds::SLIDING_PART;
+        let (part, of) = thresholds::CEILING_SPREAD;
+        let alone = flight * bursts * i64::from(of) <= sent * i64::from(part);
+        let least = if alone { grant.max(thresholds::CREDIT_ALONE_BYTES) } else { grant };
+        let bulk = sent >= bursts * least;
+        bursts > 0 && (bulk || slides) && payload <= bursts * i64::from(thresholds::CREDIT_BYTES)
+    }
+}
+
+/// Whether payload of the other end ended nearly all waits.
+fn is_waited_for(overview: &Overview) -> bool {
+    let waits = &overview.waits;
+    waits.prompted >= thresholds::TELLING_GRANTS
+        && waits.prompted as f64 >= thresholds::EXCLUDES * (waits.prompted + waits.clocked) as f64
+}
+
+/// What is in flight usually, if it hardly ever is more.
+fn ceiling(stretches: &[Stretch]) -> Option<u32> {
+    let mut flights: Vec<u32> = stretches.iter().map(|stretch| stretch.flight_max).collect();
+    flights.sort_unstable();
+    let usual = *flights.get(flights.len() / 2)?;
+    let most = flights[(flights.len() - 1) * 19 / 20];
+    let (part, of) = thresholds::CEILING_SPREAD;
+    (most / part <= usual / of).then_some(usual)
+}
