@@ -202,6 +202,9 @@ impl Writer<'_> {
             let pressure = Duration::from_millis(*ms).as_secs_f64();
             self.family(families::PRESSURE, |metric| count(metric, &vec![], pressure))?;
         }
+        if let Some(sockets) = host.counters.get("TcpCurrEstab") {
+            self.family(families::ESTABLISHED, |metric| gauge(metric, &vec![], wide(*sockets)))?;
+        }
         if let Some(bytes) = host.tcp_bytes {
             self.family(families::TCP_MEMORY, |metric| gauge(metric, &vec![], wide(bytes)))?;
         }
@@ -220,6 +223,7 @@ impl Writer<'_> {
     }
 
     fn own(&mut self, totals: &Totals) -> fmt::Result {
+        self.family(families::WATCHED_SOCKETS, |metric| gauge(metric, &vec![], wide(totals.sockets)))?;
         let mut unwatched = vec![("too-many", totals.not_kept)];
         if let Some(probe) = &totals.host.probe {
             self.family(families::DROPPED, |metric| {

@@ -175,6 +175,20 @@ pub const TCP_RETRANSMITTED: Family = host(
     &[],
     "Segments that this network namespace retransmitted since it was made (RetransSegs)",
 );
+pub const ESTABLISHED: Family = host(
+    "tcp_established_sockets",
+    None,
+    Gauge,
+    &[],
+    "Sockets of this network namespace that have a connection (CurrEstab)",
+);
+pub const WATCHED_SOCKETS: Family = host(
+    "watched_sockets",
+    None,
+    Gauge,
+    &[],
+    "Sockets that are watched now, in all network namespaces; two for a connection within this host",
+);
 pub const UNWATCHED: Family = host(
     "unwatched_connections",
     None,
@@ -233,6 +247,8 @@ pub const FAMILIES: &[Family] = &[
     SOFTIRQS,
     TCP_SEGMENTS,
     TCP_RETRANSMITTED,
+    ESTABLISHED,
+    WATCHED_SOCKETS,
     UNWATCHED,
     MISSED,
     ACCOUNTED,

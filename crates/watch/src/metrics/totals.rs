@@ -95,6 +95,7 @@ pub struct Totals {
     pub(super) host: HostTotals,
     listening: HashSet<u16>,
     pub(super) not_kept: u64,
+    pub(super) sockets: u64,
     pub(super) intervals: u64,
     pub(super) watched: Duration,
     /// Of the last interval: the time of all connections, and what of it was under a cause.
@@ -113,6 +114,7 @@ impl Totals {
             host: HostTotals::default(),
             listening: HashSet::new(),
             not_kept: 0,
+            sockets: 0,
             intervals: 0,
             watched: Duration::ZERO,
             last: [Duration::ZERO; 2],
@@ -137,7 +139,7 @@ impl Totals {
             self.waits.entry(Wait::Ring).or_default().add(*waited, (*times).into());
         }
         self.host = host;
-        self.last = [Duration::ZERO; 2];
+        (self.last, self.sockets) = ([Duration::ZERO; 2], 0);
         self.groups.begin();
         connections.for_each(|connection| self.connection(at, lasted, connection));
         self.known.retain(|_, known| known.seen == self.intervals);
@@ -186,6 +188,7 @@ impl Totals {
         if retransmitted > 0 {
             self.groups.retransmitted(known.group, lost, retransmitted);
         }
+        self.sockets += connection.waits.iter().flatten().count() as u64;
         self.last[0] += watched;
         self.last[1] += reported;
         for (on, steps) in connection.waits.into_iter().flatten().flat_map(Waits::steps) {

@@ -167,6 +167,7 @@ fn everything() -> Exported {
         "TcpInSegs",
         "TcpOutSegs",
         "TcpRetransSegs",
+        "TcpCurrEstab",
     ];
     let host = HostTotals {
         softirqs: vec![(0, 250)],
@@ -207,6 +208,7 @@ fn exported_samples_are_those_of_the_table() {
     assert!(exported.iter().all(|name| names.iter().any(|known| known == name)), "{exported:?}");
     assert_eq!(found["slowpath_softirq_seconds_total{cpu=\"0\"}"], 2.5);
     assert_eq!(found["slowpath_tcp_memory_pressure_seconds_total"], 2.5);
+    assert_eq!(found["slowpath_watched_sockets"], 1.0);
     assert_eq!(found["slowpath_wait_seconds_bucket{le=\"0.1\",wait=\"receive-queue\"}"], 0.0);
     assert_eq!(found["slowpath_wait_seconds_bucket{le=\"0.2\",wait=\"receive-queue\"}"], 1448.0);
     assert_eq!(found["slowpath_wait_seconds_sum{wait=\"receive-queue\"}"], 181.0);
