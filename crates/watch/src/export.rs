@@ -26,6 +26,8 @@ use std::{fs, thread};
 
 /// How often the end is looked for.
 const LOOK: Duration = Duration::from_millis(50);
+/// How long an interval is at most: a scrape each 15 s has a new one.
+const LONGEST: Duration = Duration::from_secs(10);
 /// Where the metrics are.
 const PATH: &str = "/metrics";
 
@@ -91,7 +93,7 @@ fn count(
     exported: &Exported,
     has_ended: &dyn Fn() -> bool,
 ) -> Result<(), WatchError> {
-    let (began, mut pace, mut cgroups) = (Instant::now(), Pace::default(), Cgroups::default());
+    let (began, mut pace, mut cgroups) = (Instant::now(), Pace::new(LONGEST), Cgroups::default());
     while !has_ended() {
         pace.look(watching)?;
         let Some(lasted) = pace.interval() else {

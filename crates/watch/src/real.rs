@@ -5,7 +5,7 @@ use crate::error::WatchError;
 use crate::flows::{FlowNow, Interval};
 use crate::host::{HostNow, cpu_ticks, memory, softirq_shares};
 use crate::screen::{Screen, Theme};
-use crate::source::{Pace, start};
+use crate::source::{INTERVAL, Pace, start};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use slowpath_live::{Counters, counters, growth};
@@ -60,7 +60,7 @@ fn show(
     terminal: &mut DefaultTerminal,
     stop: &AtomicBool,
 ) -> Result<(), WatchError> {
-    let (began, mut pace, mut host) = (Instant::now(), Pace::default(), Host::begin());
+    let (began, mut pace, mut host) = (Instant::now(), Pace::new(INTERVAL), Host::begin());
     let mut cgroups = Cgroups::default();
     terminal.draw(|frame| screen.draw(frame))?;
     while !stop.load(Ordering::Relaxed) {

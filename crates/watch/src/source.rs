@@ -28,30 +28,31 @@ pub struct Pace {
     looked: Instant,
     began: Instant,
     pause: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        let now = Instant::now();
-        Self { looked: now, began: now, pause: EVERY }
-    }
+    longest: Duration,
 }
 
 impl Pace {
+    /// Intervals last [`INTERVAL`], or up to `longest` if reading the kernel takes long.
+    pub fn new(longest: Duration) -> Self {
+        let now = Instant::now();
+        Self { looked: now, began: now, pause: EVERY, longest }
+    }
+
     /// Reads the kernel, if it is time.
     pub fn look(&mut self, watching: &mut Watching) -> Result<(), Error> {
-        if self.looked.elapsed() >= self.pause || self.began.elapsed() >= INTERVAL {
+        if self.left().is_zero() {
             self.looked = Instant::now();
             watching.look()?;
-            self.pause = (self.looked.elapsed() * RARELY).clamp(EVERY, INTERVAL);
+            self.pause = (self.looked.elapsed() * RARELY).clamp(EVERY, self.longest);
         }
         Ok(())
     }
 
-    /// How long the interval lasted that is over now; `None` if it is not.
+    /// How long the interval lasted that is over now; `None` if it is not. The kernel was read at its end.
     pub fn interval(&mut self) -> Option<Duration> {
         let lasted = self.began.elapsed();
-        (lasted >= INTERVAL && self.looked >= self.began + INTERVAL).then(|| {
+        let is_over = self.looked.saturating_duration_since(self.began) >= INTERVAL;
+        is_over.then(|| {
             self.began = Instant::now();
             lasted
         })
@@ -60,6 +61,8 @@ impl Pace {
     /// Until the kernel is read next.
     pub fn left(&self) -> Duration {
         let pause = self.pause.saturating_sub(self.looked.elapsed());
-        pause.min(INTERVAL.saturating_sub(self.began.elapsed()))
+        // At the end of an interval, unless that is too soon.
+        let end = INTERVAL.saturating_sub(self.began.elapsed());
+        if self.pause > INTERVAL { pause } else { pause.min(end) }
     }
 }

@@ -12,7 +12,7 @@ const MOST_LISTENERS: usize = 50;
 /// The host's counters and gauges now. What cannot be read is unknown, and not exported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostTotals {
-    /// The number of each CPU, and its time in softirqs since boot, in ticks of [`USER_HZ`].
+    /// The number of each CPU, and its time in softirqs since boot, in hundredths of a second (`USER_HZ`).
     pub softirqs: Vec<(u32, u64)>,
     /// As nstat(8) names them, of this network namespace.
     pub counters: Counters,
