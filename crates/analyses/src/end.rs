@@ -1,11 +1,13 @@
 //! One end of a flow while it is watched: what it sends, and how that is answered.
 
 mod distance;
+mod in_vain;
 mod sack;
 mod size;
 mod trying;
 mod window;
 pub use distance::{measure_distance, note_distance};
+use in_vain::InVain;
 use trying::Trying;
 pub use window::WindowStats;
 
@@ -42,6 +44,8 @@ pub struct EndState {
     pub not_accepted: Option<Box<NotAccepted>>,
     /// Data that it has sent without any reaction of the other end so far.
     pub unheard: Option<Trying>,
+    /// Retransmissions of its oldest segment that were answered and did not help.
+    in_vain: Option<InVain>,
     pub bytes: u64,
     pub unique_bytes: u64,
     pub labels: LabelCounts,
@@ -232,6 +236,9 @@ impl EndState {
             && self.outstanding.is_missing(segment.seq)
         {
             self.note_not_accepted(at, segment, peer);
+        }
+        if placed.label == Label::Retransmission {
+            self.asks_again(at, segment, silence);
         }
         if segment.len == 0 {
             return Judged { label: None, spurious: u32::from(placed.shows_spurious) };
@@ -525,6 +532,11 @@ impl EndState {
         }
         if acked.spurious > 0 {
             self.note_spurious();
+        }
+        if acked.advanced > 0 || delivered > 0 {
+            self.in_vain = None;
+        } else if self.in_vain.is_some() {
+            self.is_answered_in_vain(at, segment, me);
         }
         if acked.advanced > 0 && self.first_data.is_some() {
             self.last_acked = Some(at);

@@ -233,6 +233,8 @@ evidence! {
     }
     /// The end whose address the RST bears sent new data afterwards.
     WentOnSending = "went-on-sending" {}
+    /// The end in whose name a RST was sent acknowledged more data afterwards.
+    WentOnReceiving = "went-on-receiving" {}
     /// A segment of this connection came from another address, and was answered with a RST.
     StraySegment = "stray-segment" { flow: u64 = "The number of the flow that it is in." }
     /// Segments leave when the receiver's payload comes, and not when an ACK alone does.
@@ -335,6 +337,8 @@ evidence! {
     LostBetween = "lost-between" { packets: u64 = "How many." }
     /// The receiving host's capture has packets that its TCP did not accept.
     NotAccepted = "not-accepted" { packets: u64 = "How many, in these times or within an RTT before." }
+    /// Retransmissions of the oldest segment, each alone on its way, were answered by an ACK that acknowledged nothing.
+    AnsweredInVain = "answered-in-vain" { retransmissions: u64 = "How many." }
     /// What was not accepted had an older timestamp than packets before it: PAWS (RFC 7323, section 5).
     StaleTimestamps = "stale-timestamps" {}
     /// Two captures show what was reordered between them.

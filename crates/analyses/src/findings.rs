@@ -8,7 +8,7 @@ use crate::overview::ScaleChanged;
 use crate::report::{
     Closing, EcnAnswer, Finding, FlowReport, Measures, Opening, Overview, ScaleKnown, Spell, Unheard,
 };
-use slowpath_model::{Bytes, End, Instant, Rate, Vantage};
+use slowpath_model::{Bytes, End, IcmpKind, Instant, Rate, Vantage};
 use std::time::Duration;
 
 /// What evidence is drawn from.
@@ -186,13 +186,14 @@ impl<'a> Material<'a> {
             // Chance and a queue were excluded, but not every device; next to the receiver, what was lost is not seen.
             Cause::BeyondUnscaledWindow if self.overview.rare().loss.is_none() => Confidence::Low,
             Cause::BeyondUnscaledWindow => Confidence::Medium,
-            // What never came may have been of any size; and an end that is gone loses everything, small or large.
-            Cause::MtuBlackHole => high_if(
-                self.overview
-                    .rare()
-                    .loss
-                    .is_some_and(|loss| loss.delivered_largest > 1 || self.sent.unusual().unheard.is_none()),
-            ),
+            // Where nothing smaller arrived, or what was lost is not seen, the reason may be another one than the size. SYN and
+            // FIN take a byte of the sequence numbers.
+            Cause::MtuBlackHole => {
+                let is_about_size = |kind| matches!(kind, IcmpKind::PacketTooBig { .. });
+                let told = self.sent.unusual().icmp_kind.is_some_and(is_about_size);
+                let loss = self.overview.rare().loss;
+                high_if(loss.is_some_and(|loss| told || loss.delivered_largest > 1))
+            }
             Cause::SlowReader => self.window_confidence().min(high_if(self.answered.window.zero_count > 0)),
             Cause::SenderIdle if self.silent_to_the_end(cause).is_some() => Confidence::Low,
             Cause::SenderIdle => {
@@ -341,6 +342,9 @@ impl<'a> Material<'a> {
         if reset.went_on {
             found.push(Evidence::WentOnSending {});
         }
+        if reset.acknowledged_more {
+            found.push(Evidence::WentOnReceiving {});
+        }
         if reset.pause >= thresholds::PAUSE && reset.cause != Some(Cause::ResetAborted) {
             found.push(Evidence::ResetAfterPause { pause: reset.pause });
         }
@@ -460,6 +464,10 @@ impl<'a> Material<'a> {
     }
 
     fn not_accepted(&self, found: &mut Vec<Evidence>) {
+        let in_vain = self.sent.unusual().answered_in_vain;
+        if in_vain > 0 {
+            found.push(Evidence::AnsweredInVain { retransmissions: in_vain.into() });
+        }
         let Some(seen) = self.overview.rare().not_accepted else { return };
         found.push(Evidence::NotAccepted { packets: seen.segments.into() });
         if seen.damaged > 0 {

@@ -218,8 +218,12 @@ pub struct Reset {
     pub too_soon: Option<(Duration, Duration)>,
     /// The offset after the highest that the end had sent.
     pub nxt: StreamOffset,
+    /// What it acknowledged, if it did.
+    pub ack: Option<StreamOffset>,
     /// The end sent new data afterwards.
     pub went_on: bool,
+    /// The end acknowledged more afterwards.
+    pub acknowledged_more: bool,
     /// The end was still sending, so its host had the connection until then.
     pub knew: bool,
 }
@@ -361,6 +365,9 @@ pub struct Unusual {
     pub icmp_kind: Option<IcmpKind>,
     /// Since when this end has sent and received nothing, up to the end of the flow.
     pub unheard: Option<Unheard>,
+    /// Retransmissions of the oldest segment, each alone on its way, that were answered by an ACK of nothing, since anything was
+    /// last acknowledged.
+    pub answered_in_vain: u32,
 }
 
 impl Unusual {
@@ -374,6 +381,7 @@ impl Unusual {
         icmp_errors: 0,
         icmp_kind: None,
         unheard: None,
+        answered_in_vain: 0,
     };
 }
 

@@ -140,6 +140,9 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
         && !matches!(rule_of_all, Some(Cause::MtuBlackHole | Cause::BeyondUnscaledWindow))
     {
         end_with(&mut spells, flow.first, gone.since, last, Cause::PeerGone);
+    } else if end.answered_in_vain().is_some() && !at_receiver {
+        let since = end.last_acked.or(end.first_data).unwrap_or(flow.first);
+        end_with(&mut spells, flow.first, since, last, Cause::NotAccepted);
     }
     let (awaited, findings) = Default::default();
     if let Some(unanswered) = flow.fins[from.index()].and_then(|fin| fin.unanswered(last)) {
@@ -198,8 +201,10 @@ fn not_accepted(end: &EndState, first: Instant) -> Option<NotAccepted> {
 fn never_came(flow: &FlowState, from: End) -> Cause {
     let end = &flow.ends[from.index()];
     let full = end.full_size();
-    // Small segments of it came, full ones never did.
-    if end.mss_seen < full && end.super_packets == 0 && end.sent_unseen >= full {
+    // Small segments of it came, full ones never did; or none came at all, and none that is missing was small.
+    let shortest = end.sent_unseen % full.max(1);
+    let has_short = shortest > 0 && shortest < thresholds::DEFAULT_MSS;
+    if end.mss_seen < full && end.super_packets == 0 && end.sent_unseen >= full && !has_short {
         return Cause::MtuBlackHole;
     }
     let round_trip = flow.opening.round_trip.map_or(0, |rtt| i64::try_from(rtt.as_nanos()).unwrap_or(0));
@@ -335,8 +340,10 @@ fn measures(end: &EndState) -> Measures {
 /// What few ends have anything of.
 fn unusual(end: &EndState) -> Option<Box<Unusual>> {
     let mut unusual = end.unusual.clone();
-    if end.sent_unseen > 0 || end.unheard.is_some() {
+    let in_vain = end.answered_in_vain();
+    if end.sent_unseen > 0 || end.unheard.is_some() || in_vain.is_some() {
         let unusual = unusual.get_or_insert_default();
+        unusual.answered_in_vain = in_vain.unwrap_or(0);
         unusual.sent_unseen = Bytes::new(end.sent_unseen.into());
         unusual.unheard = end.unheard();
     }

@@ -25,12 +25,30 @@ pub(crate) fn not_accepted(facts: &Facts<'_>) -> Vec<Advice> {
         ]
     } else if facts.shows(|evidence| matches!(evidence, Evidence::StaleTimestamps {})) {
         vec![older_timestamps(&arrived), dropped_behind_the_tap("Otherwise look further.")]
+    } else if facts.shows(|evidence| matches!(evidence, Evidence::AnsweredInVain { .. })) {
+        vec![answered_in_vain()]
     } else {
         vec![
             dropped_behind_the_tap(&arrived),
             wrong_checksum(facts, sender, "If TcpInCsumErrors grows, the checksum is wrong."),
         ]
     }
+}
+
+/// TCP answers by an ACK what it does not accept (RFC 9293, section 3.10.7.4). A firewall would not, nor what finds a wrong
+/// checksum.
+fn answered_in_vain() -> Advice {
+    Advice::new(
+        "The receiving host answers each retransmission by an ACK, and accepts none: its TCP has them. It does so with \
+         segments whose timestamps are older than what came before (PAWS; RFC 7323, section 5) and with sequence numbers \
+         outside its window, both of which a device that rewrites them makes. Capture at the receiver, too, and compare \
+         what arrives with what was sent.",
+    )
+    .with(counters(
+        Host::Receiver,
+        "TcpExtPAWSEstab TcpExtBeyondWindow TcpExtTCPACKSkippedPAWS TcpExtTCPACKSkippedSeq",
+        "shows segments that PAWS dropped, and segments outside the window",
+    ))
 }
 
 /// PAWS dropped it.

@@ -100,6 +100,21 @@ fn rst_with_ack_amid_data_is_reset_aborted() {
     assert!(finding.evidence.contains(&lost), "{finding:#?}");
 }
 
+/// A device resets the connection in the receiver's name, with its TTL, and the receiver goes on.
+#[test]
+fn rst_before_more_is_acknowledged_is_reset_on_path() {
+    let mut lines = captures::handshake() + &captures::burst(0.05, ">", "ack 1 win 502", 103, 64);
+    lines += "0.091000 < R. 1:1(0) ack 7301 win 0 // frame 0 id 9000 ttl 63
+              0.091200 < . 1:1(0) ack 4381 win 509 // frame 0 id 50 ttl 63
+              0.091230 > R 4381:4381(0) win 0 // frame 0 id 0 ttl 64\n";
+    let aborted = script(&lines);
+    expect_reset(&report(&aborted), Cause::ResetAborted, End::B);
+    lines += "0.091400 < . 1:1(0) ack 8761 win 509 // frame 0 id 51 ttl 63\n";
+    let report = report(&script(&lines));
+    let finding = expect_reset(&report, Cause::ResetOnPath, End::B);
+    assert!(finding.evidence.contains(&Evidence::WentOnReceiving {}), "{finding:#?}");
+}
+
 #[test]
 fn rst_with_ack_after_all_data_is_acknowledged_is_harmless() {
     let lines = captures::handshake()

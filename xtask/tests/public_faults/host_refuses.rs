@@ -3,7 +3,7 @@
 
 use crate::both_taps::{CLOCKS, compared};
 use crate::captures::{self, losing};
-use crate::transfer::{Fate, MS, MSS, ONE_WAY, Setup, Taps, transfer};
+use crate::transfer::{Fate, MS, MSS, ONE_WAY, Setup, Taps, in_between, transfer};
 use crate::wire::{Passed, report, script};
 use crate::{expect, expect_none, main_finding};
 use slowpath_analyses::{Cause, Confidence, Evidence};
@@ -86,9 +86,21 @@ fn data_with_timestamps_set_back_is_not_accepted() {
     }
 }
 
+/// Next to the sender and in between, the answers show that its retransmissions arrive.
+#[test]
+fn retransmissions_answered_by_acks_of_nothing_are_not_accepted() {
+    let passed = failover(Fate::Refuse, true).a;
+    for passed in [in_between(&passed), passed] {
+        let report = report(&passed);
+        let evidence = expect(&report, Cause::NotAccepted, "answered-in-vain");
+        assert!(matches!(evidence, Evidence::AnsweredInVain { retransmissions: 3.. }), "{evidence:?}");
+    }
+}
+
 #[test]
 fn data_lost_after_a_failover_is_not_refused() {
     let taps = failover(Fate::Lose, true);
+    expect_none(&report(&taps.a), Cause::NotAccepted);
     expect_none(&report(&taps.b), Cause::NotAccepted);
     let (_, flows) = compared(&[(&taps, 0)], CLOCKS[0]);
     expect_none(&flows[0], Cause::NotAccepted);

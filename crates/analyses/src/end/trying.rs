@@ -78,7 +78,9 @@ impl EndState {
         let stamps = segment.timestamps.zip(trying.stamp);
         let is_older = stamps.is_some_and(|(stamps, tried)| stamps.ecr.wrapping_sub(tried).cast_signed() < 0);
         let acks_more = segment.ack.is_some_and(|ack| ack > self.outstanding.una());
-        is_between && is_older && !acks_more
+        // An ACK alone answers something.
+        let by_itself = segment.sequence_len() > 0;
+        is_between && is_older && by_itself && !acks_more
     }
 
     /// Since when this end has sent something and received nothing.

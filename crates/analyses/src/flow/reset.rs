@@ -59,7 +59,9 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
         ttl: other_ttl(me, segment),
         too_soon: if answers { too_soon(me, other, at) } else { None },
         nxt: me.outstanding.nxt(),
+        ack: segment.ack,
         went_on: false,
+        acknowledged_more: false,
         // Its program may have closed it, or something else reset it, behind the tap.
         knew: me.distance.sending().min().is_some_and(|far| since_sent < far),
     };
@@ -83,10 +85,14 @@ pub(super) fn note(flow: &mut FlowState, at: Instant, segment: &Segment) {
 pub(super) fn follow(flow: &mut FlowState, segment: &Segment) {
     let Some(reset) = &mut flow.closing.reset else { return };
     if segment.from == reset.by {
-        // A host sends nothing new on a connection that it has reset: it did not send the RST.
+        // A host sends nothing new on a connection that it has reset, and receives nothing: it did not send the RST.
         let nxt = flow.ends[reset.by.index()].outstanding.nxt();
+        let acks_more = reset.ack.zip(segment.ack).is_some_and(|(before, ack)| ack > before);
         if segment.len > 0 && segment.seq >= nxt {
             reset.went_on = true;
+            reset.cause = Some(Cause::ResetOnPath);
+        } else if acks_more && !segment.flags.has(Flags::RST) {
+            reset.acknowledged_more = true;
             reset.cause = Some(Cause::ResetOnPath);
         } else {
             note_knowledge(reset, segment);

@@ -175,6 +175,11 @@ pub fn evidence(evidence: &Evidence) -> String {
             "nothing of less than {} bytes was tried: a path whose MTU has become smaller looks like this, too",
             smallest.get()
         ),
+        Evidence::AnsweredInVain { retransmissions } => format!(
+            "{} of the oldest segment, each alone on its way, {} answered after an RTT by an ACK of nothing: they arrived",
+            counted(retransmissions, "retransmission"),
+            if retransmissions == 1 { "was" } else { "were" },
+        ),
         Evidence::DamagedOnArrival { segments } => {
             format!("{} arrived with a wrong TCP checksum", counted(segments, "retransmission"))
         }
@@ -209,6 +214,9 @@ pub fn evidence(evidence: &Evidence) -> String {
         ),
         Evidence::WentOnSending {} => {
             "the end whose address the RST bears sent new data after it, so the RST is not its own".to_owned()
+        }
+        Evidence::WentOnReceiving {} => {
+            "the end whose address the RST bears acknowledged more data after it, so the RST is not its own".to_owned()
         }
         Evidence::StraySegment { flow } => format!(
             "in flow {flow}, a segment came to the same address and port from another address, and was answered with a RST"
@@ -281,7 +289,8 @@ pub fn evidence(evidence: &Evidence) -> String {
         }
         Evidence::EcnMarked { marked, echoes, reductions } => ecn_marked(marked, echoes, reductions),
         Evidence::LostAboveSize { lost, smallest, largest_delivered: Bytes::ZERO } => format!(
-            "each of {} of {} bytes or more was lost, and no smaller one was sent",
+            "each of {} of {} bytes or more was lost, and no smaller one was sent: something else than their size may be \
+             the reason",
             counted(lost, "transmission"),
             smallest.get(),
         ),
@@ -497,7 +506,8 @@ mod tests {
         };
         assert_eq!(
             lost(Bytes::ZERO),
-            "each of 9 transmissions of 1448 bytes or more was lost, and no smaller one was sent"
+            "each of 9 transmissions of 1448 bytes or more was lost, and no smaller one was sent: something else than their size \
+             may be the reason"
         );
         assert_eq!(
             lost(Bytes::new(300)),
