@@ -410,7 +410,7 @@ impl<'a> Material<'a> {
         let segments = self.sent.window_full;
         if segments > 0 {
             found.push(Evidence::WindowFilled { segments, largest });
-            found.extend(self.window_allows(largest));
+            found.extend(self.window_allows(cause, largest));
         }
         let window = &self.answered.window;
         match cause {
@@ -455,8 +455,8 @@ impl<'a> Material<'a> {
     }
 
     /// What the window allows, if that is close enough to the rate reached to explain it.
-    fn window_allows(&self, largest: Bytes) -> Option<Evidence> {
-        let rtt = self.base_rtt()?;
+    fn window_allows(&self, cause: Cause, largest: Bytes) -> Option<Evidence> {
+        let rtt = self.overview.longer_rtt(cause).or_else(|| self.base_rtt())?;
         let rate = Rate::of(largest, rtt)?;
         let reached = self.overview.peak_rate.max(self.sent.goodput.map_or(0.0, |rate| rate.get() as f64));
         (rate.get() as f64 <= thresholds::EXPLAINS_WITHIN * reached)

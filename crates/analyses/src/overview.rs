@@ -1,9 +1,11 @@
 //! What the whole of a direction shows about each part of it.
 
+use crate::cause::Cause;
 use crate::limits::alternatives::Tally;
 use crate::limits::other_scale::ScaledOtherwise;
 use crate::loss_pattern::LossPattern;
 use slowpath_model::Instant;
+use std::time::Duration;
 
 /// What the stretches of one direction say together.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +56,12 @@ pub struct Overview {
 }
 
 impl Overview {
+    /// The RTT in the time of `cause`, a window or a buffer, if it is usually far longer than the shortest.
+    pub fn longer_rtt(&self, cause: Cause) -> Option<Duration> {
+        let tally = self.tallies.iter().find(|tally| tally.cause == cause)?;
+        tally.longer_rtt(self.base_rtt?)
+    }
+
     /// What few directions have.
     pub fn rare(&self) -> &Rare {
         self.rare.as_deref().unwrap_or(&Rare::NONE)

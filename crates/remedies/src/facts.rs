@@ -74,7 +74,13 @@ impl<'a> Facts<'a> {
     ///
     /// The smallest of: both sides of the tap added up, the handshake, and data to ACK if the tap was at the sender.
     /// None of them can be smaller than the path's.
+    ///
+    /// In the time of a window or a buffer that holds less than the path, it may have been far longer.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
+        let overview = &self.report.directions[self.finding.from.index()].overview;
+        if let Some(longer) = overview.longer_rtt(self.finding.cause) {
+            return Some(longer);
+        }
         let vantage = &self.report.vantage;
         let both_sides = vantage.to_a.zip(vantage.to_b).map(|(a, b)| a.saturating_add(b));
         let by_ack = if self.is_at_sender() { self.sent().rtt_by_ack.min } else { None };

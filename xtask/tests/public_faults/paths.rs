@@ -3,10 +3,10 @@
 use crate::captures::{at_random, losing};
 use crate::transfer::{MS, Setup, Taps, transfer};
 use crate::wire::{Passed, file_cut, report, reports};
-use crate::{DELAYS, share_of};
+use crate::{DELAYS, expect, share_of};
 use slowpath_analyses::report::FlowReport;
 use slowpath_analyses::{Cause, Confidence, Evidence, Limit};
-use slowpath_model::End;
+use slowpath_model::{End, Segment};
 use std::cell::Cell;
 
 /// The cause with the most time, with its share.
@@ -265,4 +265,17 @@ fn one_stall_of_a_reader_does_not_make_it_slow() {
         let slow = share_of(&report, |cause| cause == Cause::SlowReader);
         assert!(small > 0.6 && small > 2.0 * slow, "{:#?}", report.main().findings);
     }
+}
+
+/// A window that holds less than the path, which becomes far longer after a second.
+#[test]
+fn window_of_a_path_that_became_longer_allows_what_that_path_lets_it() {
+    let window = Box::new(|_, _| 64 << 10);
+    let arrives = Box::new(|_: &Segment, at: i64| if at > 1_000 * MS { at + 60 * MS } else { at });
+    let taps = transfer(Setup { amount: 4_000_000, window, arrives, ..Setup::default() });
+    let found = report(&taps.a);
+    let evidence = expect(&found, Cause::ReceiveBufferTooSmall, "window-allows");
+    let Evidence::WindowAllows { rtt, rate } = evidence else { panic!("{evidence:?}") };
+    assert!((155..170).contains(&rtt.as_millis()), "{rtt:?}, and not the 40 ms of before");
+    assert!((3.0e6..3.5e6).contains(&(rate.get() as f64)), "{rate:?}");
 }

@@ -4,6 +4,7 @@ use super::stretch::{Hold, Part, Prompt, Stretch};
 use super::thresholds;
 use crate::cause::{Cause, Limit};
 use crate::evidence::Evidence;
+use std::time::Duration;
 
 /// Another limit that could explain the time of a cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +34,8 @@ pub struct Tally {
     emptied: bool,
     /// The parts of the new data, by what set it off.
     sent_after: [u8; Prompt::COUNT],
+    /// Half of its time had RTTs of this or more, in microseconds; 0 if none was measured.
+    usual_rtt: u32,
 }
 
 /// What is known besides a [`Tally`].
@@ -72,7 +75,7 @@ impl Tally {
             });
             sums[at].add(stretch, part, queueing(stretch));
         }
-        sums.iter().map(Sums::tally).collect()
+        sums.iter_mut().map(Sums::tally).collect()
     }
 
     fn has_alternatives(cause: Cause) -> bool {
@@ -85,6 +88,13 @@ impl Tally {
         let own = self.cause.limit();
         let others = Self::TOLD_APART.into_iter().filter(move |limit| *limit != own);
         others.map(move |limit| Alternative { limit, excluded_by: self.excludes(limit, known) })
+    }
+
+    /// The RTT in its time, if it is usually far longer than `base`, in microseconds: what a window or a buffer then allows.
+    pub fn longer_rtt(&self, base: u32) -> Option<Duration> {
+        let is_buffer = matches!(self.cause.limit(), Limit::ReceiveWindow | Limit::SendBuffer);
+        let is_longer = f64::from(self.usual_rtt) > thresholds::FAR_LONGER_RTT * f64::from(base);
+        (is_buffer && base > 0 && is_longer).then(|| Duration::from_micros(self.usual_rtt.into()))
     }
 
     fn excludes(&self, limit: Limit, known: Known) -> Option<Evidence> {
@@ -130,6 +140,8 @@ struct Sums {
     queued: i64,
     sent_after: [u64; Prompt::COUNT],
     emptied: bool,
+    /// RTTs in microseconds, each with how long it was the shortest.
+    rtts: Vec<(u32, i64)>,
 }
 
 impl Sums {
@@ -141,6 +153,7 @@ impl Sums {
             queued: 0,
             sent_after: [0; Prompt::COUNT],
             emptied: false,
+            rtts: Vec::new(),
         }
     }
 
@@ -163,9 +176,25 @@ impl Sums {
             *sum += u64::from(sent);
         }
         self.emptied |= stretch.emptied > 0;
+        if stretch.rtt_min != u32::MAX {
+            self.rtts.push((stretch.rtt_min, part.lasted()));
+        }
     }
 
-    fn tally(&self) -> Tally {
+    /// Half of the time had RTTs of this or more.
+    fn usual_rtt(&mut self) -> u32 {
+        self.rtts.sort_unstable();
+        let half = self.rtts.iter().map(|(_, lasted)| lasted).sum::<i64>() / 2;
+        let mut so_far = 0;
+        let usual = self.rtts.iter().find(|(_, lasted)| {
+            so_far += lasted;
+            so_far >= half
+        });
+        usual.map_or(0, |(rtt, _)| *rtt)
+    }
+
+    fn tally(&mut self) -> Tally {
+        let usual_rtt = self.usual_rtt();
         let under = |hold: Hold| self.held[hold as usize];
         let part = |time: i64| share(time as f64, self.lasted as f64);
         let sent: u64 = self.sent_after.iter().sum();
@@ -178,6 +207,7 @@ impl Sums {
             sent: sent > 0,
             emptied: self.emptied,
             sent_after: self.sent_after.map(|bytes| share(bytes as f64, sent as f64)),
+            usual_rtt,
         }
     }
 }

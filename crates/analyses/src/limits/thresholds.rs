@@ -242,6 +242,10 @@ pub const GRANTED_TIME: f64 = 0.4;
 /// A flow runs on credit if payload of the other end ended so many waits or more.
 pub const TELLING_GRANTS: u64 = 10;
 
+/// From so many times the shortest RTT on, the RTT in the time of a cause is another one than the path's: its way became
+/// longer, or others' queues stand on it.
+pub const FAR_LONGER_RTT: f64 = 1.5;
+
 /// What is in flight has a ceiling if it is seldom more than this part of what it usually is: seen from afar, a grant or
 /// an ACK more or less is under way.
 pub const CEILING_SPREAD: (u32, u32) = (5, 4);
