@@ -3,6 +3,20 @@
 use slowpath_model::{Bytes, Histogram, Wait};
 use std::time::Duration;
 
+/// Where the steps of [`Steps`] begin, but for the first: those of [`CLASSES`], and finer ones for places where packets
+/// wait for microseconds.
+pub const STEPS: [Duration; 7] = [
+    Duration::from_micros(10),
+    Duration::from_micros(100),
+    CLASSES[0],
+    CLASSES[1],
+    CLASSES[2],
+    CLASSES[3],
+    CLASSES[4],
+];
+/// The first step that is a class.
+const FIRST_CLASS: usize = STEPS.len() - CLASSES.len();
+
 /// Waits at the end of one flow, or of several together, by place. Costs 15 KiB for each place where there were any,
 /// however many there were.
 #[derive(Clone, Debug, Default)]
@@ -58,24 +72,62 @@ impl Waits {
         let places = Wait::ALL.iter().zip(&self.places);
         places.filter_map(|(on, at)| at.as_ref()?.spread(*on))
     }
+
+    /// The places where there were waits, with their counts.
+    pub fn steps(&self) -> impl Iterator<Item = (Wait, &Steps)> {
+        Wait::ALL.iter().zip(&self.places).filter_map(|(on, at)| Some((*on, &at.as_ref()?.steps)))
+    }
+}
+
+/// Counts of waits that can be added up for ever, in little memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    /// How many were shorter than each of [`STEPS`] and no shorter than the one before; the last, all above.
+    pub counts: [u64; STEPS.len() + 1],
+    /// All of them together, in nanoseconds.
+    pub sum_ns: u128,
+}
+
+impl Steps {
+    /// Counts waits of the same length.
+    pub fn add(&mut self, lasted: Duration, times: u64) {
+        let step = &mut self.counts[STEPS.iter().take_while(|bound| **bound <= lasted).count()];
+        *step = step.saturating_add(times);
+        self.sum_ns = self.sum_ns.saturating_add(lasted.as_nanos().saturating_mul(times.into()));
+    }
+
+    /// Adds what waited elsewhere, or at another time.
+    pub fn join(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(other.counts).for_each(|(own, other)| *own = own.saturating_add(other));
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+    }
+
+    /// How many fall into each class of Wu et al.
+    fn classes(&self) -> [u64; CLASSES.len() + 1] {
+        let (below, classes) = self.counts.split_at(FIRST_CLASS);
+        let mut counts = [0; CLASSES.len() + 1];
+        counts.copy_from_slice(classes);
+        counts[0] += below.iter().sum::<u64>();
+        counts
+    }
 }
 
 /// The waits at one place.
 #[derive(Clone, Debug, Default)]
 struct At {
     times: Histogram,
-    classes: [u64; CLASSES.len() + 1],
+    steps: Steps,
 }
 
 impl At {
     fn add(&mut self, lasted: Duration, weight: u64) {
         self.times.add(lasted, weight);
-        self.classes[CLASSES.iter().take_while(|bound| **bound <= lasted).count()] += weight;
+        self.steps.add(lasted, weight);
     }
 
     fn join(&mut self, other: &Self) {
         self.times.join(&other.times);
-        self.classes.iter_mut().zip(other.classes).for_each(|(own, other)| *own += other);
+        self.steps.join(&other.steps);
     }
 
     fn spread(&self, on: Wait) -> Option<Spread> {
@@ -85,7 +137,7 @@ impl At {
             median: self.times.quantile(500),
             p99: self.times.quantile(990),
             longest: self.times.longest(),
-            classes: self.classes,
+            classes: self.steps.classes(),
         })
     }
 }
@@ -110,6 +162,18 @@ mod tests {
             let error = found.as_nanos() as f64 / exact as f64 - 1.0;
             assert!(error.abs() < 0.02, "{found:?} for {exact} ns");
         }
+    }
+
+    #[test]
+    fn steps_add_up_to_classes_and_to_the_sum() {
+        let mut waits = Waits::default();
+        for (micros, times) in [(3, 5), (10, 1), (999, 2), (1000, 4), (2_000_000, 1)] {
+            waits.add(Wait::Ring, Duration::from_micros(micros), Bytes::ZERO, times);
+        }
+        let (on, steps) = waits.steps().next().expect("there were waits");
+        assert_eq!((on, steps.counts), (Wait::Ring, [5, 1, 2, 4, 0, 0, 0, 1]));
+        assert_eq!(steps.sum_ns, 2_006_023_000);
+        assert_eq!(waits.spreads().next().expect("there were waits").classes, [8, 4, 0, 0, 0, 1]);
     }
 
     #[test]

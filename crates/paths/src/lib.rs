@@ -19,8 +19,8 @@
 //! a larger one only fills queues (ubik V).
 //!
 //! **Nobody is trusted to be honest or quick.** Values are checked when they are written, when they are read and when a client gets
-//! them. A server bounds header, body, time and number of connections, and each listener has connections of its own. A client
-//! bounds time and length of an answer.
+//! them. The server bounds bodies, and `slowpath-http` header, time and number of connections. A client bounds time and length
+//! of an answer.
 //!
 //! **Reading is free on this host, writing is not.** A false value makes transfers slow, or takes memory. Values are taken from the
 //! user of the server and from root, by the Unix socket, and from who has the token.
@@ -28,8 +28,7 @@
 //! # Dependencies
 //!
 //! - `rusqlite` with SQLite's own source: transactions that survive a kill, and several programs at once. Nothing to install.
-//! - `axum` on `hyper` and `tokio`: requests are parsed by what everybody uses. The client is hyper's too, so no parser here.
-//!   HTTP/1.1 only, without TLS: for other hosts, put a proxy or an ssh tunnel before it.
+//! - `slowpath-http` for the server. The client is hyper's, as the server is, so no parser here.
 
 pub mod answer;
 pub mod client;
@@ -37,7 +36,6 @@ pub mod entry;
 pub mod learned;
 mod serve;
 pub mod store;
-mod token;
 
 pub use serve::{MOST_BODY, PORT, SOCKET, ServeError, Serving, serve};
-pub use token::{Token, TokenError};
+pub use slowpath_http::{Token, TokenError};

@@ -8,8 +8,8 @@ use slowpath_analyses::hosts::{Account, Hosts};
 use slowpath_analyses::waits::Waits;
 use slowpath_files::{Existing, create_output};
 use slowpath_live::{
-    Check, Device, Drops, EVERY, Filter as LiveFilter, Owners, Process, Replayed, Rest, cgroups_below,
-    open_raw,
+    Check, Device, Dropped, Drops, EVERY, Filter as LiveFilter, HostSoFar, Owners, Process, Replayed, Rest,
+    cgroups_below, open_raw,
 };
 use slowpath_model::{Bytes, End, FlowId, Hold, Wait};
 use source::Source;
@@ -161,6 +161,12 @@ impl Watching {
         Ok(self.source.tell(&mut self.hosts, &mut self.owners)?)
     }
 
+    /// Searches for the processes of new connections at once, not within a second: so that an interval has them. To be
+    /// called once in a second at most.
+    pub fn seek_owners(&mut self) {
+        self.owners.seek_new();
+    }
+
     /// The connections so far, each with what it did since the last [`next_interval`](Self::next_interval).
     pub fn seen(&self) -> impl Iterator<Item = Seen<'_>> {
         let pending =
@@ -173,6 +179,25 @@ impl Watching {
                 pending: pending.get(&(account.id, account.sender())).copied(),
             }
         })
+    }
+
+    /// What is of the whole host so far; `None` without the probe.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel returns an error.
+    pub fn host(&mut self) -> Result<Option<HostSoFar>, Error> {
+        Ok(self.source.host()?)
+    }
+
+    /// Packets of an end of a connection that the kernel dropped so far; `None` without the probe.
+    pub fn dropped(&self, flow: FlowId, end: End) -> Option<Vec<Dropped>> {
+        self.source.dropped(flow, end)
+    }
+
+    /// Whether the probe watches; otherwise the kernel is asked for `TCP_INFO`.
+    pub const fn has_probe(&self) -> bool {
+        matches!(self.source, Source::Probe(_))
     }
 
     /// Begins the next interval, without the connections that have ended.

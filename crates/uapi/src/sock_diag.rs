@@ -54,8 +54,11 @@ pub struct Message<'a> {
     pub addresses: [[u8; 16]; 2],
     /// A number that is never reused.
     pub cookie: u64,
-    /// `idiag_rqueue`: `rcv_nxt - copied_seq`, in bytes.
+    /// `idiag_rqueue`: `rcv_nxt - copied_seq`, in bytes; of a listening socket, connections in its accept queue.
     pub receive_queue: u32,
+    /// `idiag_wqueue`: `write_seq - snd_una`, in bytes; of a listening socket, the most connections that its accept
+    /// queue takes.
+    pub write_queue: u32,
     /// The inode of its file.
     pub inode: u32,
     /// The rest, for [`attributes`](crate::netlink::attributes).
@@ -75,6 +78,7 @@ impl<'a> Message<'a> {
             addresses: [address(8), address(24)],
             cookie: u64::from(number(fixed, 44)) | u64::from(number(fixed, 48)) << 32,
             receive_queue: number(fixed, 56),
+            write_queue: number(fixed, 60),
             inode: number(fixed, 68),
             attributes,
         })
@@ -94,6 +98,7 @@ mod tests {
         assert_eq!((message.addresses[0][0], message.addresses[1][15]), (8, 39));
         assert_eq!(message.cookie.to_ne_bytes(), [44, 45, 46, 47, 48, 49, 50, 51]);
         assert_eq!(message.receive_queue.to_ne_bytes(), [56, 57, 58, 59]);
+        assert_eq!(message.write_queue.to_ne_bytes(), [60, 61, 62, 63]);
         assert_eq!(message.inode.to_ne_bytes(), [68, 69, 70, 71]);
         assert_eq!(message.attributes, [1, 2, 3]);
         assert_eq!(Message::decode(&body[..MESSAGE_BYTES - 1]), None);

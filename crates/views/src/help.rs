@@ -94,10 +94,16 @@ through the last ten minutes, p pauses, / asks for a filter in the words of tcpd
 
 Without root, or with --own, the kernel is asked for TCP_INFO. Where data waited, and short connections, are not seen then.
 
+With --metrics there is no screen: a monitoring system such as Prometheus asks for counters of the time that each cause took, \
+of bytes, retransmissions, waits and accept queues. There are at most --series series by label, however many connections and \
+processes there are. The handbook's page on metrics lists them; dashboard, alert rules and manifests are in contrib/.
+
 Examples:
   sudo slowpath watch
   sudo slowpath watch --by process
   slowpath watch --own --port 443
+  sudo slowpath watch --metrics 127.0.0.1:9433
+  sudo slowpath watch --metrics 192.0.2.1:9433 --token-file token --labels service,remote
 For a pipe or a file:
   sudo slowpath diagnose --live --for 10s --summary";
 

@@ -31,12 +31,16 @@ pub enum By {
     Hosts,
     /// The name of the process that has the socket open on this host.
     Process,
+    /// The control group of that process.
+    Cgroup,
+    /// The Kubernetes pod of that process.
+    Pod,
     /// The file that has the flows.
     File,
 }
 
 impl By {
-    /// All of them, in the order of the help.
+    /// Those that flows of files can have in common, in the order of the help.
     pub const ALL: [Self; 8] = [
         Self::Service,
         Self::Port,
@@ -49,8 +53,17 @@ impl By {
     ];
 
     /// Those that connections of this host can have in common.
-    pub const OF_HOST: [Self; 7] =
-        [Self::Service, Self::Port, Self::Peer, Self::Server, Self::Client, Self::Hosts, Self::Process];
+    pub const OF_HOST: [Self; 9] = [
+        Self::Service,
+        Self::Port,
+        Self::Peer,
+        Self::Server,
+        Self::Client,
+        Self::Hosts,
+        Self::Process,
+        Self::Cgroup,
+        Self::Pod,
+    ];
 
     /// Its name as an argument, in JSON, and above the column.
     pub const fn name(self) -> &'static str {
@@ -62,6 +75,8 @@ impl By {
             Self::Client => "client",
             Self::Hosts => "hosts",
             Self::Process => "process",
+            Self::Cgroup => "cgroup",
+            Self::Pod => "pod",
             Self::File => "file",
         }
     }
@@ -80,6 +95,8 @@ pub enum Name {
     Hosts(IpAddr, IpAddr),
     /// The name of a process; `None` if unknown.
     Process(Option<Box<str>>),
+    /// The path of a control group or the UID of a pod; `None` if unknown.
+    Group(Option<Box<str>>),
     /// A file, by its place among those read.
     File(usize),
 }
@@ -409,7 +426,7 @@ fn total_of<'a>(sums: impl Iterator<Item = &'a Totals>) -> Option<Totals> {
 
 impl Name {
     /// What a flow has in common with others. That of [`By::Peer`] are both hosts: which of them is the peer is known
-    /// when all flows are.
+    /// when all flows are. Control groups are known to the watch of a host only, which names them itself.
     pub fn of(by: By, key: &FlowKey, process: Option<&str>, file: usize) -> Self {
         match by {
             By::Service => Self::Endpoint(key.b),
@@ -418,6 +435,7 @@ impl Name {
             By::Client => Self::Host(key.a.address),
             By::Peer | By::Hosts => Self::Hosts(key.a.address, key.b.address),
             By::Process => Self::Process(process.map(Box::from)),
+            By::Cgroup | By::Pod => Self::Group(None),
             By::File => Self::File(file),
         }
     }
@@ -431,6 +449,8 @@ impl Name {
             Self::Hosts(client, server) => format!("{client} → {server}"),
             Self::Process(Some(name)) => name.to_string(),
             Self::Process(None) => "unknown process".to_owned(),
+            Self::Group(Some(name)) => name.to_string(),
+            Self::Group(None) => "no known group".to_owned(),
             Self::File(place) => files.get(*place).copied().unwrap_or("file").to_owned(),
         }
     }

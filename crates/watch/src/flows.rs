@@ -1,7 +1,9 @@
 //! The connections of this host over the last seconds, and the rows that are kept of the last ten minutes.
 
+use crate::cgroup::Cgroup;
 use crate::figures::{Figures, WINDOW};
 use crate::host::HostNow;
+use crate::reports::{self, Ahead};
 use slowpath_analyses::Cause;
 use slowpath_analyses::hosts::{Account, EndAccount};
 use slowpath_live::Process;
@@ -11,6 +13,7 @@ use slowpath_runs::watch::Seen;
 use slowpath_views::services::{By, Name};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Intervals that a line of rates covers.
@@ -35,6 +38,8 @@ pub struct FlowNow<'a> {
     pub near: Option<End>,
     /// The process on this host; of a connection within it, the server's.
     pub process: Option<&'a Process>,
+    /// The control group of that process, if that is wanted.
+    pub cgroup: Option<&'a Rc<Cgroup>>,
     /// What it did.
     pub figures: Figures,
     /// What limits it now, and for how long by now, as far as that is not in the figures.
@@ -86,32 +91,15 @@ impl<'a> From<Seen<'a>> for FlowNow<'a> {
     fn from(seen: Seen<'a>) -> Self {
         let Seen { account, processes, pending } = seen;
         let sender = account.sender();
-        let near = match &account.ends {
-            [Some(_), None] => Some(End::A),
-            [None, Some(_)] => Some(End::B),
-            _ => None,
-        };
-        let own = |end: End| account.ends[end.index()].as_deref();
-        // What a receiver offers is all that is known of a sender on another host.
-        let bounds = match (own(sender), own(!sender)) {
-            (None, Some(receiver)) => receiver.receiving.bounds(),
-            _ => account.bounds(),
-        };
-        let mut figures = Figures {
-            bytes: account.carried_now().get(),
-            retransmitted: account.retransmitted_now(),
-            causes: Vec::new(),
-        };
-        bounds.iter().for_each(|bound| figures.held(bound.cause, bound.lasted));
-        let why = slowpath_analyses::hosts::Why::Hold;
         Self {
             id: account.id,
             key: account.key,
             sender,
-            near,
+            near: reports::near(account),
             process: processes[1].or(processes[0]),
-            figures,
-            pending: pending.map(|(by, lasted)| (account.cause(why(by)), lasted)),
+            cgroup: None,
+            figures: reports::figures(account),
+            pending: reports::pending(account, pending),
             numbers: Numbers::of(account, sender),
         }
     }
@@ -180,6 +168,8 @@ pub struct Row {
     pub ends: Option<(FlowKey, End, Option<End>)>,
     /// The process of a connection.
     pub process: Option<Process>,
+    /// The control group of that process, if it is known.
+    pub cgroup: Option<Rc<Cgroup>>,
     /// What it did in the last seconds.
     pub figures: Figures,
     /// Bytes of each interval, the last one last, as eighths of the most of them.
@@ -224,6 +214,7 @@ struct Recent {
     sender: End,
     near: Option<End>,
     process: Option<Process>,
+    cgroup: Option<Rc<Cgroup>>,
     /// Intervals since it was last reported.
     unreported: usize,
     /// The last intervals, the latest last: at most [`WINDOW`].
@@ -231,8 +222,7 @@ struct Recent {
     /// Bytes of the last intervals.
     rates: [u64; RATES],
     numbers: Numbers,
-    /// Time that was shown before a report had it, and its cause.
-    ahead: Option<(Cause, Duration)>,
+    ahead: Ahead,
 }
 
 impl Recent {
@@ -244,11 +234,12 @@ impl Recent {
             sender,
             near,
             process: None,
+            cgroup: None,
             unreported: 0,
             steps,
             rates: [0; RATES],
             numbers,
-            ahead: None,
+            ahead: Ahead::default(),
         }
     }
 
@@ -258,29 +249,11 @@ impl Recent {
         if self.process.as_ref() != now.process {
             self.process = now.process.cloned();
         }
+        self.cgroup = now.cgroup.map(Rc::clone);
         self.numbers = now.numbers;
         let mut figures = now.figures;
-        self.settle(&mut figures);
-        if let Some((cause, pending)) = now.pending {
-            let shown = self.ahead.map_or(Duration::ZERO, |(_, shown)| shown.min(pending));
-            let new = (pending - shown).min(lasted);
-            figures.held(cause, new);
-            self.ahead = Some((cause, shown + new));
-        } else {
-            self.ahead = None;
-        }
+        self.ahead.settle(&mut figures, now.pending, lasted);
         self.push(figures);
-    }
-
-    /// Takes off the reports what was shown before: from the same cause first.
-    fn settle(&mut self, figures: &mut Figures) {
-        let Some((cause, ahead)) = &mut self.ahead else { return };
-        figures.causes.sort_by_key(|(known, lasted)| (known != cause, Reverse(*lasted)));
-        for (_, lasted) in &mut figures.causes {
-            let shown = (*lasted).min(*ahead);
-            (*lasted, *ahead) = (*lasted - shown, *ahead - shown);
-        }
-        figures.causes.retain(|(_, lasted)| !lasted.is_zero());
     }
 
     fn push(&mut self, figures: Figures) {
@@ -299,15 +272,23 @@ impl Recent {
     }
 
     fn name(&self, by: By) -> Name {
-        service(by, &self.key, self.near, self.process.as_ref())
+        service(by, &self.key, self.near, self.process.as_ref(), self.cgroup.as_deref())
     }
 }
 
 /// What a connection has in common with others.
-fn service(by: By, key: &FlowKey, near: Option<End>, process: Option<&Process>) -> Name {
+fn service(
+    by: By,
+    key: &FlowKey,
+    near: Option<End>,
+    process: Option<&Process>,
+    cgroup: Option<&Cgroup>,
+) -> Name {
     match (by, near) {
         (By::Peer, Some(near)) => Name::Host(key.endpoint(!near).address),
         (By::Peer, None) => Name::Host(key.b.address),
+        (By::Cgroup, _) => Name::Group(cgroup.map(|cgroup| cgroup.path.as_str().into())),
+        (By::Pod, _) => Name::Group(cgroup.and_then(|cgroup| cgroup.pod.as_deref()).map(Box::from)),
         _ => Name::of(by, key, process.map(|process| &*process.name), 0),
     }
 }
@@ -316,7 +297,7 @@ impl Row {
     /// The service of a connection.
     pub(crate) fn service(&self, by: Option<By>) -> Option<Name> {
         let (key, _, near) = self.ends.as_ref()?;
-        Some(service(by?, key, *near, self.process.as_ref()))
+        Some(service(by?, key, *near, self.process.as_ref(), self.cgroup.as_deref()))
     }
 }
 
@@ -448,6 +429,7 @@ impl Flows {
                 flows: 1,
                 ends: Some((recent.key, recent.sender, recent.near)),
                 process: recent.process.clone(),
+                cgroup: recent.cgroup.clone(),
                 figures,
                 rates: eighths(&recent.rates),
                 numbers: recent.numbers.clone(),
@@ -459,6 +441,7 @@ impl Flows {
             flows,
             ends: None,
             process: None,
+            cgroup: None,
             figures,
             rates: eighths(&rates),
             numbers: Numbers::default(),

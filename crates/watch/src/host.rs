@@ -43,11 +43,21 @@ pub(crate) fn softirq_shares(before: &[Ticks], now: &[Ticks]) -> Vec<f64> {
     before.iter().zip(now).map(share).collect()
 }
 
-/// TCP's pages from /proc/net/sockstat as a share of the second number of `tcp_mem`.
-pub(crate) fn memory(sockstat: &str, tcp_mem: &str) -> Option<f64> {
+/// TCP's pages from /proc/net/sockstat.
+pub(crate) fn tcp_pages(sockstat: &str) -> Option<u64> {
     let tcp = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"))?;
-    let pages: u64 = tcp.split_whitespace().skip_while(|word| *word != "mem").nth(1)?.parse().ok()?;
-    let pressure: u64 = tcp_mem.split_whitespace().nth(1)?.parse().ok()?;
+    tcp.split_whitespace().skip_while(|word| *word != "mem").nth(1)?.parse().ok()
+}
+
+/// The three numbers of `net.ipv4.tcp_mem`, in pages.
+pub(crate) fn tcp_mem(text: &str) -> Option<[u64; 3]> {
+    let pages: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    pages.try_into().ok()
+}
+
+/// TCP's pages from /proc/net/sockstat as a share of the second number of `tcp_mem`.
+pub(crate) fn memory(sockstat: &str, limits: &str) -> Option<f64> {
+    let (pages, [_, pressure, _]) = (tcp_pages(sockstat)?, tcp_mem(limits)?);
     (pressure > 0).then(|| pages as f64 / pressure as f64)
 }
 

@@ -1,23 +1,21 @@
 //! The terminal, the probe and /proc.
 
-use crate::flows::Interval;
+use crate::cgroups::{Cgroups, own_end};
+use crate::error::WatchError;
+use crate::flows::{FlowNow, Interval};
 use crate::host::{HostNow, cpu_ticks, memory, softirq_shares};
 use crate::screen::{Screen, Theme};
+use crate::source::{INTERVAL, Pace, start};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
-use slowpath_live::{Counters, EVERY, counters, growth};
-use slowpath_runs::watch::{Wanted, Watching};
+use slowpath_live::{Counters, counters, growth};
+use slowpath_runs::watch::{Seen, Wanted, Watching};
 use slowpath_views::services::By;
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// How often the screen is drawn anew.
-const INTERVAL: Duration = Duration::from_secs(1);
-
-/// Reading the kernel takes at most one part in so many of the time: with many connections, it is read less often.
-const RARELY: u32 = 40;
+use std::time::Instant;
 
 /// What a user may wish.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,22 +24,6 @@ pub struct Wishes {
     pub by: Option<By>,
     /// How it looks.
     pub theme: Theme,
-}
-
-/// What can go wrong.
-#[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    /// There is nobody to look at it.
-    #[error(
-        "watch needs a terminal for its screen and keys; `slowpath diagnose --live --summary` prints once, for a pipe or a file"
-    )]
-    NoTerminal,
-    /// The kernel refuses, or something requested does not exist.
-    #[error(transparent)]
-    Watching(#[from] slowpath_runs::Error),
-    /// The terminal does not answer.
-    #[error("the terminal: {0}")]
-    Terminal(#[from] io::Error),
 }
 
 /// Watches until `q` or `stop`. If this process may not load the probe, the kernel is asked instead.
@@ -72,29 +54,17 @@ impl Drop for Restored {
     }
 }
 
-fn start(wanted: &Wanted<'_>) -> Result<(Watching, Vec<String>), slowpath_runs::Error> {
-    let watching = match Watching::start(wanted) {
-        Err(error) if error.lacks_privilege() => {
-            Watching::start(&Wanted { without_probe: true, ..wanted.clone() })?
-        }
-        other => other?,
-    };
-    let unseen = watching.unseen();
-    Ok((watching, unseen))
-}
-
 fn show(
     watching: &mut Watching,
     screen: &mut Screen,
     terminal: &mut DefaultTerminal,
     stop: &AtomicBool,
 ) -> Result<(), WatchError> {
-    let began = Instant::now();
-    let (mut looked, mut drawn, mut pause) = (began, began, EVERY);
-    let mut host = Host::begin();
+    let (began, mut pace, mut host) = (Instant::now(), Pace::new(INTERVAL), Host::begin());
+    let mut cgroups = Cgroups::default();
     terminal.draw(|frame| screen.draw(frame))?;
     while !stop.load(Ordering::Relaxed) {
-        let is_new = event::poll(pause.saturating_sub(looked.elapsed()))?;
+        let is_new = event::poll(pace.left())?;
         if is_new {
             match event::read()? {
                 Event::Key(key) if screen.key(key) => break,
@@ -102,28 +72,31 @@ fn show(
                 _ => continue,
             }
         }
-        let lasted = drawn.elapsed();
-        if looked.elapsed() >= pause || lasted >= INTERVAL {
-            looked = Instant::now();
-            watching.look()?;
-            pause = (looked.elapsed() * RARELY).clamp(EVERY, INTERVAL);
-        }
-        if lasted >= INTERVAL {
-            drawn = Instant::now();
+        pace.look(watching)?;
+        let interval = pace.interval();
+        if let Some(lasted) = interval {
+            if matches!(screen.by(), Some(By::Cgroup | By::Pod)) {
+                cgroups.seek(watching.seen(), &HashSet::new());
+            }
             screen.take(Interval {
                 at: began.elapsed(),
                 lasted,
-                flows: watching.seen().map(Into::into).collect(),
+                flows: watching.seen().map(|seen| flow(seen, &cgroups)).collect(),
                 not_kept: watching.not_kept(),
                 host: host.now(),
             });
             watching.next_interval();
         }
-        if is_new || lasted >= INTERVAL {
+        if is_new || interval.is_some() {
             terminal.draw(|frame| screen.draw(frame))?;
         }
     }
     Ok(())
+}
+
+fn flow<'a>(seen: Seen<'a>, cgroups: &'a Cgroups) -> FlowNow<'a> {
+    let cgroup = cgroups.of(seen.processes[own_end(&seen, &HashSet::new()).index()]);
+    FlowNow { cgroup, ..seen.into() }
 }
 
 /// The host's counters when they were last read.

@@ -45,6 +45,7 @@ const PAPERS: &str = "slowpath-papers";
 const DOCTOR: &str = "slowpath-doctor";
 const TUNE: &str = "slowpath-tune";
 const SOCKOPS: &str = "slowpath-sockops";
+pub const HTTP: &str = "slowpath-http";
 pub const PATHS: &str = "slowpath-paths";
 const PROBE: &str = "slowpath-probe";
 const COPY: &str = "slowpath-copy";
@@ -102,8 +103,8 @@ const CRATES: &[Allowed] = &[
         ],
         &[],
     ),
-    // A screen of what runs reports of this host, in the words of the views.
-    allowed(WATCH, &[MODEL, ANALYSES, REMEDIES, LIVE, RUNS, VIEWS], &[]),
+    // A screen of what runs reports of this host, in the words of the views; or metrics of it, over HTTP.
+    allowed(WATCH, &[MODEL, ANALYSES, REMEDIES, LIVE, RUNS, VIEWS, HTTP], &[]),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, FILES, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, whose recording it is
@@ -115,8 +116,10 @@ const CRATES: &[Allowed] = &[
     allowed(TUNE, &[MODEL, UAPI, KERNELS, ANALYSES, DOCTOR, REMEDIES], &[LAB]),
     // It tunes connections on this kernel; its tests open them in namespaces, and over an emulated path.
     allowed(SOCKOPS, &[MODEL, BPF], &[LAB]),
+    // Servers of commands: where they listen and who may ask. What they answer is the commands' own.
+    allowed(HTTP, &[FILES], &[]),
     // It keeps what probe measures and analyses find, and answers with tune's arithmetic.
-    allowed(PATHS, &[MODEL, FILES, ANALYSES, PROBE, TUNE], &[]),
+    allowed(PATHS, &[MODEL, HTTP, ANALYSES, PROBE, TUNE], &[]),
     // It measures an emulated path as it does a real one; its tests create both.
     allowed(PROBE, &[MODEL, UAPI, PATH], &[LAB]),
     // It reports what limited a copy in the words of the analyses; its test copies over the emulated path.
@@ -168,6 +171,7 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/ftp/src/place",
     "crates/ftp/src/report",
     "crates/ftp/src/tuning",
+    "crates/http/src/access",
     "crates/paths/src/answer",
     "crates/paths/src/entry",
     "crates/paths/src/learned",
@@ -182,9 +186,12 @@ pub const PURE_PARTS: &[&str] = &[
     "crates/tune/src/advice",
     "crates/tune/src/gain",
     "crates/tune/src/plan",
+    "crates/watch/src/cgroup",
     "crates/watch/src/figures",
     "crates/watch/src/flows",
     "crates/watch/src/host",
+    "crates/watch/src/metrics",
+    "crates/watch/src/reports",
     "crates/watch/src/screen",
 ];
 

@@ -3,7 +3,7 @@
 //! Each type of a document derives a schema as well, which the types of its fields must have; and no other crate can
 //! derive one. So a document with a type of another crate does not compile.
 
-use crate::dependencies::{LAB, LIVE, PATH, PATHS, PROFILE, RUNS, VIEWS, packages, sources_of, text};
+use crate::dependencies::{HTTP, LAB, LIVE, PATH, PATHS, PROFILE, RUNS, VIEWS, packages, sources_of, text};
 use crate::repository::{expect_none, texts};
 use std::collections::BTreeSet;
 
@@ -16,6 +16,7 @@ const WRITES_JSON: &[(&str, &str)] = &[
     (PROFILE, "the work next to a profile, which is read back"),
     (RUNS, "a paper's stored cases, which are read back"),
     ("slowpath-tune", "a journal, which is read back"),
+    (HTTP, "why a server refuses a request"),
     (PATHS, "what its server and its clients say to each other, which both read"),
     ("xtask", "scores"),
 ];

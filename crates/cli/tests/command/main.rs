@@ -17,6 +17,7 @@ mod killed;
 mod lab;
 mod live;
 mod load;
+mod metrics;
 mod names;
 mod outputs;
 mod papers;

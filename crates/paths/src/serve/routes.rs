@@ -1,29 +1,24 @@
 //! What can be asked. `openapi.json` describes it, and `tests/api.rs` compares the two.
 
-use super::access::{Denied, Does, Peer, decide};
 use crate::answer::Advisor;
 use crate::entry::{Entry, Report};
 use crate::store::{Question, Store, StoreError};
-use crate::token::Token;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{DefaultBodyLimit, Extension, Query, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use axum::http::{HeaderMap, Method, StatusCode};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
+use slowpath_http::Failure;
 use slowpath_tune::advice::Known;
 use slowpath_tune::now;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 /// The longest body of a request: some 300 values.
 pub const MOST_BODY: usize = 64 << 10;
-/// How long a request may take, its body included.
-const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// Addresses of a host in a question.
 const MOST_ADDRESSES: usize = 16;
 /// Paths, or values, of an answer.
@@ -34,21 +29,6 @@ struct Shared {
     reader: Mutex<Store>,
     writer: Mutex<Store>,
     advisor: Mutex<Advisor>,
-    token: Option<Token>,
-}
-
-/// Why a request fails.
-struct Failure(StatusCode, String);
-
-#[derive(Serialize)]
-struct FailureText {
-    error: String,
-}
-
-impl IntoResponse for Failure {
-    fn into_response(self) -> Response {
-        (self.0, Json(FailureText { error: self.1 })).into_response()
-    }
 }
 
 impl From<StoreError> for Failure {
@@ -61,23 +41,11 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<QueryRejection> for Failure {
-    fn from(rejection: QueryRejection) -> Self {
-        Self(StatusCode::BAD_REQUEST, rejection.body_text())
-    }
-}
-
-impl From<JsonRejection> for Failure {
-    fn from(rejection: JsonRejection) -> Self {
-        Self(rejection.status(), rejection.body_text())
-    }
-}
-
 /// All routes.
-pub fn router(reader: Store, writer: Store, token: Option<Token>, known: Known) -> Router {
+pub fn router(reader: Store, writer: Store, known: Known) -> Router {
     let (reader, writer) = (Mutex::new(reader), Mutex::new(writer));
     let advisor = Mutex::new(Advisor::new(known));
-    let shared = Arc::new(Shared { reader, writer, advisor, token });
+    let shared = Arc::new(Shared { reader, writer, advisor });
     Router::new()
         .route("/v1/answer", get(answer))
         .route("/v1/paths", get(paths))
@@ -90,33 +58,7 @@ pub fn router(reader: Store, writer: Store, token: Option<Token>, known: Known) 
             Failure(StatusCode::METHOD_NOT_ALLOWED, "see /v1/openapi.json".to_owned())
         })
         .layer(DefaultBodyLimit::max(MOST_BODY))
-        .layer(from_fn_with_state(Arc::clone(&shared), guard))
         .with_state(shared)
-}
-
-/// Refuses who may not, and ends what takes too long.
-async fn guard(
-    State(shared): State<Arc<Shared>>,
-    Extension(peer): Extension<Peer>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let does = if matches!(*request.method(), Method::GET | Method::HEAD) { Does::Read } else { Does::Write };
-    let headers: &HeaderMap = request.headers();
-    let authorization = headers.get(AUTHORIZATION).map(|value| value.as_bytes());
-    // A host that is no text is no address.
-    let host = headers.get(HOST).map(|value| value.to_str().unwrap_or("?"));
-    if let Err(denied) = decide(peer, does, shared.token.as_ref(), authorization, host) {
-        let (status, why) = match denied {
-            Denied::Token => (StatusCode::UNAUTHORIZED, "this needs the server's token"),
-            Denied::Closed => (StatusCode::FORBIDDEN, "this needs a token, and the server has none"),
-            Denied::Host => (StatusCode::FORBIDDEN, "name the server by its address"),
-        };
-        return Failure(status, why.to_owned()).into_response();
-    }
-    let late =
-        |_| Failure(StatusCode::REQUEST_TIMEOUT, "the request took too long".to_owned()).into_response();
-    tokio::time::timeout(REQUEST_TIME, next.run(request)).await.unwrap_or_else(late)
 }
 
 /// What is asked about.

@@ -1,6 +1,6 @@
 //! The source of this host's connections: the probe, or the kernel's socket diagnostics.
 
-use slowpath_live::{Filter, Live, LiveError, Own, Owners, Rest};
+use slowpath_live::{Dropped, Filter, HostSoFar, Live, LiveError, Own, Owners, Rest};
 use slowpath_model::{End, FlowId, Hold, Sink};
 use std::io::Write;
 use std::time::Duration;
@@ -42,6 +42,22 @@ impl Source {
             Self::Probe(live) => live.pending().collect(),
             // Each of its samples has all of the time until then.
             Self::Asked(_) => Vec::new(),
+        }
+    }
+
+    /// What is of the whole host so far; `None` without the probe.
+    pub fn host(&mut self) -> Result<Option<HostSoFar>, LiveError> {
+        match self {
+            Self::Probe(live) => live.host().map(Some),
+            Self::Asked(_) => Ok(None),
+        }
+    }
+
+    /// Packets of an end of a connection that the kernel dropped so far; `None` without the probe.
+    pub fn dropped(&self, flow: FlowId, end: End) -> Option<Vec<Dropped>> {
+        match self {
+            Self::Probe(live) => Some(live.dropped(flow, end)),
+            Self::Asked(_) => None,
         }
     }
 

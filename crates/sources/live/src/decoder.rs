@@ -136,6 +136,11 @@ impl Decoder {
         })
     }
 
+    /// What the kernel dropped so far.
+    pub(crate) fn drops(&self) -> &Counts {
+        &self.drops
+    }
+
     /// The time of day of instant 0, in nanoseconds since 1970.
     pub fn epoch_ns(&self) -> Option<i64> {
         self.epoch_ns.map(u64::cast_signed)

@@ -78,6 +78,8 @@ pub struct Counts {
     flows: HashMap<(FlowId, End), BTreeMap<u32, u64>>,
     /// By reason.
     host: BTreeMap<u32, u64>,
+    /// By reason, those of flows and of the host.
+    all: BTreeMap<u32, u64>,
 }
 
 impl Counts {
@@ -91,7 +93,24 @@ impl Counts {
             let has_room = self.flows.len() < MOST_ENDS || self.flows.contains_key(&(flow, end));
             let into = if has_room { self.flows.entry((flow, end)).or_default() } else { &mut self.host };
             *into.entry(now.reason).or_default() += u64::from(packets);
+            *self.all.entry(now.reason).or_default() += u64::from(packets);
         }
+    }
+
+    /// Those of an end so far.
+    pub fn of(&self, flow: FlowId, end: End, reasons: &Reasons) -> Vec<Dropped> {
+        let counts = self.flows.get(&(flow, end)).into_iter().flatten();
+        reasons.named(counts.map(|(reason, packets)| (*reason, *packets)))
+    }
+
+    /// All of them so far, with the host's by reason.
+    pub fn all(&self, host: &[u64], reasons: &Reasons) -> Vec<Dropped> {
+        let mut all = self.all.clone();
+        for (reason, packets) in (0..).zip(host) {
+            let sum: &mut u64 = all.entry(reason).or_default();
+            *sum = sum.saturating_add(*packets);
+        }
+        reasons.named(all)
     }
 
     /// All of them, and the host's, by reason.

@@ -48,11 +48,16 @@ impl Owners {
                 self.has_new = true;
             }
         }
-        if self.has_new && self.looked.is_none_or(|looked| looked.elapsed() >= EVERY) {
-            self.looked = Some(Instant::now());
-            return self.seek(&processes());
+        if self.looked.is_none_or(|looked| looked.elapsed() >= EVERY) { self.seek_new() } else { Vec::new() }
+    }
+
+    /// Searches for the processes of new sockets at once; returns these, by socket inode.
+    pub fn seek_new(&mut self) -> Vec<(u64, Process)> {
+        if !self.has_new {
+            return Vec::new();
         }
-        Vec::new()
+        self.looked = Some(Instant::now());
+        self.seek(&processes())
     }
 
     fn seek(&mut self, processes: &HashMap<u64, Process>) -> Vec<(u64, Process)> {

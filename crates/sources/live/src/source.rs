@@ -2,11 +2,13 @@
 
 use crate::counters::{self, own_netns};
 use crate::decoder::{Decoder, Rest};
+use crate::drops::Dropped;
 use crate::error::LiveError;
 use crate::probe::{Filter, Probe};
 use crate::raw::{Closing, Piece, Raw, RawError, RawReader, RawWriter};
-use crate::record::Exact;
+use crate::record::{Exact, Waits};
 use crate::table::{Owner, Process};
+use bytemuck::Zeroable;
 use slowpath_model::{End, FlowId, Hold, Sink, nanos};
 use std::collections::HashMap;
 use std::io::Write;
@@ -24,6 +26,23 @@ pub struct Live {
     home: Option<u32>,
     before: Option<[u64; 2]>,
     raw: Option<RawWriter<'static>>,
+    /// The waits of softirqs when they were last asked for.
+    softirqs: Waits,
+}
+
+/// What is of the whole host and not of a connection, while it is watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostSoFar {
+    /// Packets that the kernel dropped since watching began: those of watched connections, and all others.
+    pub dropped: Vec<Dropped>,
+    /// How long receive softirqs waited to run, and how many of them, since this was last asked for.
+    pub softirqs: Vec<(Duration, u32)>,
+    /// Sockets that are not watched, for want of memory in the kernel, since watching began.
+    pub unwatched: u64,
+    /// Records that the probe could not hand over, since watching began.
+    pub untold: u64,
+    /// Hooks that were hit while their program was running on that CPU, since watching began.
+    pub skipped: u64,
 }
 
 /// The kernel's counters that are compared.
@@ -44,7 +63,8 @@ impl Live {
         let probe = Probe::start(filter)?;
         let home = own_netns().filter(|home| filter.has_all_of(*home));
         let before = home.and_then(|_| counters());
-        Ok(Self { probe, decoder: Decoder::new(home), began: Instant::now(), home, before, raw: None })
+        let (decoder, softirqs) = (Decoder::new(home), Waits::zeroed());
+        Ok(Self { probe, decoder, began: Instant::now(), home, before, raw: None, softirqs })
     }
 
     /// From now on, also writes the probe's records as they arrive: [`replay`] reads them.
@@ -121,6 +141,28 @@ impl Live {
     /// What holds senders at the last sample, and for how long: time that no event has yet.
     pub fn pending(&self) -> impl Iterator<Item = (FlowId, End, Hold, Duration)> {
         self.decoder.pending()
+    }
+
+    /// What is of the whole host so far.
+    ///
+    /// # Errors
+    /// If the kernel returns an error.
+    pub fn host(&mut self) -> Result<HostSoFar, LiveError> {
+        let (totals, softirqs) = (self.probe.totals()?, self.probe.softirqs()?);
+        let before = std::mem::replace(&mut self.softirqs, softirqs);
+        Ok(HostSoFar {
+            dropped: self.decoder.drops().all(&self.probe.drops()?, self.probe.reasons()),
+            softirqs: softirqs.since(&before).collect(),
+            unwatched: totals.no_memory,
+            untold: totals.ring_full,
+            skipped: self.probe.misses(),
+        })
+    }
+
+    /// Packets of a connection that the kernel dropped so far: those that this end would have received or was about to
+    /// send.
+    pub fn dropped(&self, flow: FlowId, end: End) -> Vec<Dropped> {
+        self.decoder.drops().of(flow, end, self.probe.reasons())
     }
 
     /// The oracle's counts, one for each CPU, if it was asked for.

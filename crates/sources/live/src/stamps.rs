@@ -99,6 +99,13 @@ pub fn tai_minus_realtime_ns() -> i64 {
     (apart + 500_000_000).div_euclid(1_000_000_000) * 1_000_000_000
 }
 
+/// The size of a page, in bytes.
+pub fn page_bytes() -> u64 {
+    // SAFETY: no pointers are passed.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
+}
+
 /// The length of a kernel tick: the resolution of its coarse clocks (`LOW_RES_NSEC`, include/vdso/ktime.h). Its
 /// configuration contains it too, but not always in a file.
 pub fn tick_ns() -> u32 {

@@ -159,6 +159,8 @@ impl Service {
             Name::Host(address) => service.address = Some(address.to_string()),
             Name::Hosts(client, server) => service.hosts = Some([client.to_string(), server.to_string()]),
             Name::Process(process) => service.process = process.as_deref().map(str::to_owned),
+            // There is no document of the host that `watch` shows.
+            Name::Group(_) => {}
             Name::File(place) => service.recording = Some(*place),
         }
         service

@@ -20,6 +20,7 @@ fn flow(id: u32, causes: &[(Cause, u64)]) -> FlowNow<'static> {
         sender: End::B,
         near: Some(End::B),
         process: None,
+        cgroup: None,
         figures,
         pending: None,
         numbers: Numbers::default(),
@@ -167,4 +168,32 @@ fn rates_are_shares_of_the_highest() {
     assert_eq!(eighths(&rates), [0; RATES]);
     (rates[0], rates[1], rates[2]) = (u64::MAX, u64::MAX / 2, 1);
     assert_eq!(eighths(&rates)[..4], [8, 4, 1, 0]);
+}
+
+/// Processes of a pod share a row, whatever containers they are in; those of none have one too.
+#[test]
+fn pods_and_control_groups_have_rows() {
+    const UID: &str = "0f2c1d3e-1111-2222-3333-444455556666";
+    let group = |path: &str| Rc::new(Cgroup::read(&format!("0::{path}\n")).expect("a group"));
+    let pod = ["first", "second"].map(|container| group(&format!("/kubepods/pod{UID}/{container}")));
+    let system = group("/system.slice/nginx.service");
+    let groups = [Some(&pod[0]), Some(&pod[1]), Some(&system), None];
+    for (by, expected) in [
+        (By::Pod, vec![(None, 2), (Some(UID.to_owned()), 2)]),
+        (
+            By::Cgroup,
+            vec![(None, 1), (Some(format!("/kubepods/pod{UID}")), 2), (Some(system.path.clone()), 1)],
+        ),
+    ] {
+        let mut flows = Flows::new(Some(by));
+        let each = groups.iter().zip(1..).map(|(cgroup, id)| FlowNow { cgroup: *cgroup, ..flow(id, &[]) });
+        second(&mut flows, 1, each.collect());
+        let services = &flows.back(0).expect("a moment").services;
+        let mut rows: Vec<_> = services.iter().map(|row| (row.key.clone(), row.flows)).collect();
+        rows.sort();
+        let expected = expected
+            .into_iter()
+            .map(|(name, flows)| (Key::Service(Name::Group(name.map(|name| name.as_str().into()))), flows));
+        assert_eq!(rows, expected.collect::<Vec<_>>(), "{by:?}");
+    }
 }

@@ -76,6 +76,11 @@ impl Screen {
         }
     }
 
+    /// What the rows have in common; `None` if each is a connection.
+    pub const fn by(&self) -> Option<By> {
+        self.flows.by()
+    }
+
     /// Takes in an interval.
     pub fn take(&mut self, interval: Interval<'_>) {
         let is_shown = self.is_paused && self.back == 0;

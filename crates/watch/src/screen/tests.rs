@@ -64,6 +64,7 @@ fn flows<'a>(processes: &'a [Process], second: u32) -> Vec<FlowNow<'a>> {
             sender: End::B,
             near: (nth != 2).then_some(if nth == 3 { End::A } else { End::B }),
             process: processes.get(nth),
+            cgroup: None,
             figures,
             pending: None,
             numbers: Numbers {

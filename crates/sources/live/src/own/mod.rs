@@ -4,7 +4,10 @@
 //! held it (`tcp_chrono_set`, net/ipv4/tcp_output.c), in ticks of its timer. Other limits of a busy sender show in its
 //! state at each sample. Where packets waited cannot be seen this way.
 
+mod listeners;
 mod netlink;
+
+pub use listeners::{Listener, listeners};
 
 use crate::decoder::{MOST_TIMEOUTS, growth};
 use crate::error::LiveError;

@@ -19,8 +19,10 @@ pub struct Described {
     pub state: u8,
     /// The inode of its file.
     pub inode: u64,
-    /// `rcv_nxt - copied_seq`.
+    /// `rcv_nxt - copied_seq`; of a listening socket, connections in its accept queue.
     pub receive_queue: u32,
+    /// Of a listening socket, the most connections that its accept queue takes.
+    pub write_queue: u32,
     pub info: TcpInfo,
     /// `struct sk_meminfo`'s numbers, in the order of [`sock_diag::MEMINFO`].
     pub memory: Option<[u32; 9]>,
@@ -28,6 +30,8 @@ pub struct Described {
 
 /// Established, and the states in which data can still be transferred: not LISTEN, TIME_WAIT, SYN_RECV or CLOSE.
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
+/// LISTEN.
+const LISTENING: u32 = 1 << 10;
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// A netlink socket for queries.
@@ -53,16 +57,25 @@ impl Netlink {
     }
 
     /// Calls `take` with every TCP socket of this network namespace that has a connection.
-    pub fn each(&mut self, mut take: impl FnMut(Described)) -> Result<(), LiveError> {
+    pub fn each(&mut self, take: impl FnMut(Described)) -> Result<(), LiveError> {
+        self.each_of(STATES, take)
+    }
+
+    /// Calls `take` with every TCP socket of this network namespace that listens.
+    pub fn each_listening(&mut self, take: impl FnMut(Described)) -> Result<(), LiveError> {
+        self.each_of(LISTENING, take)
+    }
+
+    fn each_of(&mut self, states: u32, mut take: impl FnMut(Described)) -> Result<(), LiveError> {
         [libc::AF_INET, libc::AF_INET6].into_iter().try_for_each(|family| {
-            let asked = self.ask(family as u8).and_then(|()| self.answers(&mut take));
+            let asked = self.ask(family as u8, states).and_then(|()| self.answers(&mut take));
             asked.map_err(LiveError::system("ask the kernel for its sockets"))
         })
     }
 
-    fn ask(&mut self, family: u8) -> io::Result<()> {
+    fn ask(&mut self, family: u8, states: u32) -> io::Result<()> {
         self.asked += 1;
-        let question = sock_diag::tcp_sockets(family, STATES);
+        let question = sock_diag::tcp_sockets(family, states);
         let message = netlink::request(sock_diag::BY_FAMILY, netlink::DUMP, self.asked, &question);
         // SAFETY: the message is live for its length.
         let sent = unsafe { libc::send(self.socket.as_raw_fd(), message.as_ptr().cast(), message.len(), 0) };
@@ -108,6 +121,7 @@ fn describe(message: &[u8]) -> Option<Described> {
         state: message.state,
         inode: message.inode.into(),
         receive_queue: message.receive_queue,
+        write_queue: message.write_queue,
         info: info?,
         memory,
     })

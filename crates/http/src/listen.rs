@@ -1,7 +1,7 @@
 //! Connections: accepted, bounded in number and time, and handed to the router.
 
-use super::ServeError;
-use super::access::Peer;
+use crate::access::Peer;
+use crate::error::HttpError;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -43,22 +43,22 @@ pub enum Listener {
 
 impl Listener {
     /// Listens on an address.
-    pub async fn tcp(address: SocketAddr) -> Result<Self, ServeError> {
-        let failed = |source| ServeError::Listen { at: address.to_string(), source };
+    pub async fn tcp(address: SocketAddr) -> Result<Self, HttpError> {
+        let failed = |source| HttpError::Listen { at: address.to_string(), source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let at = listener.local_addr().map_err(failed)?;
         Ok(Self::Tcp(listener, at))
     }
 
     /// Listens on a Unix socket, in place of one whose server has gone. All users may connect.
-    pub async fn unix(path: &Path) -> Result<Self, ServeError> {
-        let failed = |source| ServeError::Listen { at: path.display().to_string(), source };
+    pub async fn unix(path: &Path) -> Result<Self, HttpError> {
+        let failed = |source| HttpError::Listen { at: path.display().to_string(), source };
         if fs::symlink_metadata(path).is_ok_and(|about| about.file_type().is_socket()) {
             match UnixStream::connect(path).await {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     fs::remove_file(path).map_err(failed)?;
                 }
-                _ => return Err(ServeError::Taken(path.to_owned())),
+                _ => return Err(HttpError::Taken(path.to_owned())),
             }
         }
         let listener = UnixListener::bind(path).map_err(failed)?;

@@ -52,7 +52,7 @@ impl Token {
     }
 
     /// Whether this is the value of the header. Takes equally long wherever the two differ.
-    pub(crate) fn is_in(&self, header: &[u8]) -> bool {
+    pub fn is_in(&self, header: &[u8]) -> bool {
         let Some(given) = header.strip_prefix(b"Bearer ") else { return false };
         let own = self.0.as_bytes();
         let mut differs = u8::from(given.len() != own.len());
