@@ -170,7 +170,9 @@ impl<'a> Material<'a> {
             // The other end may be gone, or the capture may lack its last ACK.
             Cause::SynLost if self.opening.has_no_end() => Confidence::Medium,
             // Some hosts send RSTs with a TTL of their own.
-            Cause::ResetOnPath => high_if(self.closing.reset.as_ref().is_some_and(|reset| reset.went_on)),
+            Cause::ResetOnPath => high_if(
+                self.closing.reset.as_ref().is_some_and(|reset| reset.went_on || reset.acknowledged_more),
+            ),
             Cause::ResetUnknown => high_if(self.closing.reset.as_ref().is_none_or(|reset| !reset.knew)),
             // It was certainly dropped behind the tap; the reason is not certain.
             Cause::NotAccepted => {

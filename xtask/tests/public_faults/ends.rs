@@ -113,6 +113,7 @@ fn rst_before_more_is_acknowledged_is_reset_on_path() {
     let report = report(&script(&lines));
     let finding = expect_reset(&report, Cause::ResetOnPath, End::B);
     assert!(finding.evidence.contains(&Evidence::WentOnReceiving {}), "{finding:#?}");
+    assert_eq!(finding.confidence, Confidence::High);
 }
 
 #[test]
