@@ -167,18 +167,25 @@ test("hostile names stay text, nothing is fetched, nothing is complained of", { 
   assert.deepEqual(problems, []);
 });
 
-test("60,000 segments are drawn in time", { skip }, async (context) => {
+// Of the page's own thread, as much as it runs: the machine may do much else meanwhile.
+const cpuTime = async () => {
+  const { metrics } = await browser.send("Performance.getMetrics");
+  return 1000 * metrics.find(({ name }) => name === "TaskDuration").value;
+};
+
+test("60,000 segments are drawn in time", { skip }, async () => {
   writeFileSync(page, samplePage(60_000));
   await browser.open(`file://${page}`);
   await frame();
-  const time = await browser.run(`(async () => {
-    const begun = performance.now();
+  await browser.send("Performance.enable", { timeDomain: "threadTicks" });
+  const begun = await cpuTime();
+  await browser.run(`(async () => {
     for (let i = 0; i < 10; i++) {
       document.querySelector(${JSON.stringify(PLOT)}).dispatchEvent(new KeyboardEvent("keydown", { key: i % 2 ? "-" : "+" }));
       await new Promise((done) => requestAnimationFrame(() => done(1)));
     }
-    return (performance.now() - begun) / 10;
   })()`);
+  const time = ((await cpuTime()) - begun) / 10;
   console.log(`        ${time.toFixed(0)} ms a frame`);
-  assert.ok(time < 250, `${time} ms a frame`);
+  assert.ok(time > 0 && time < 250, `${time} ms a frame`);
 });
