@@ -77,8 +77,8 @@ pub(crate) fn after_loss(facts: &Facts<'_>) -> Vec<Advice> {
                 .map_or_else(String::new, |rate| format!(", at which CUBIC averages about {rate}"));
             let bursts = match arithmetic::cubic_rate(loss, mss, round_trip).zip(facts.reached()) {
                 Some((allowed, reached)) if allowed < reached => {
-                    " This flow was faster, so the losses came in bursts, or it used another congestion \
-                     control."
+                    " This flow was faster: the losses came in bursts, its window was still coming down from what slow \
+                     start had reached, or it used another congestion control."
                 }
                 _ => "",
             };

@@ -50,7 +50,8 @@ pub(crate) fn bottleneck_full(facts: &Facts<'_>) -> Vec<Advice> {
         |lost| {
             format!(
                 " No setting of the hosts makes it faster, but {} of the segments were lost: the queue holds few \
-                 packets, the sender does not slow down when they are (as BBR does not), or the link damages them.",
+                 packets, the sender does not slow down when they are lost (as BBR does not), a policer drops what is \
+                 above its rate, or the link damages them.",
                 percent(lost)
             )
         },
