@@ -2,7 +2,7 @@
 
 use crate::captures::{at_random, losing};
 use crate::transfer::{MS, Setup, transfer};
-use crate::wire::{report, script};
+use crate::wire::report;
 use crate::writers::{FULL, RTT, Stream, at_b};
 use crate::{expect_mainly, expect_none, share_of};
 use slowpath_analyses::Cause;
@@ -60,45 +60,6 @@ fn pieces(grant: i64) -> Stream {
 fn payload_that_keeps_data_in_flight_at_a_ceiling_is_protocol_window() {
     expect_mainly(&pieces(36).passed(), Cause::ProtocolWindow);
     expect_none(&report(&pieces(0).passed()), Cause::ProtocolWindow);
-}
-
-/// BBR on a slow link behind a short way: three full segments every 7.2 ms, each as one super-packet, and a queue of 20 ms
-/// on a path of 2 ms.
-#[test]
-fn bunches_of_a_clock_behind_a_queue_are_not_a_program() {
-    let mut lines = "0.000000 > S 0:0(0) win 64240 <mss 1460,sackOK,TS val 7000 ecr 0,wscale 7> // frame 0 id 101 ttl 64
-        0.002300 < S. 0:0(0) ack 1 win 65160 <mss 1460,sackOK,TS val 4000 ecr 7000,wscale 7> // frame 0 id 0 ttl 63
-        0.002350 > . 1:1(0) ack 1 win 502 <TS val 7002 ecr 4000> // frame 0 id 102 ttl 64\n"
-        .to_owned();
-    let mut passed = Vec::new();
-    for nth in 0..700_u32 {
-        let (at, seq) = (0.01 + 0.0072 * f64::from(nth), 1 + 3 * 1448 * nth);
-        let stamp = 7000 + (at * 1000.0) as u32;
-        let (end, id) = (seq + 3 * 1448, 103 + 3 * nth);
-        passed.push((
-            at,
-            format!(
-                "> P. {seq}:{end}(4344) ack 1 win 502 <TS val {stamp} ecr 4000> // frame 0 id {id} ttl 64"
-            ),
-        ));
-        for (part, after) in [(1, 0.019_3), (3, 0.024_1)] {
-            let (ack, back) = (seq + part * 1448, 4000 + ((at + after) * 1000.0) as u32);
-            passed.push((
-                at + after,
-                format!(
-                    "< . 1:1(0) ack {ack} win 2000 <TS val {back} ecr {stamp}> // frame 0 id {} ttl 63",
-                    2 * nth + part
-                ),
-            ));
-        }
-    }
-    passed.sort_by(|a, b| a.0.total_cmp(&b.0));
-    for (at, line) in passed {
-        lines += &format!("{at:.6} {line}\n");
-    }
-    let found = report(&script(&lines));
-    let path = share_of(&found, |cause| matches!(cause, Cause::StandingQueue | Cause::BottleneckFull));
-    assert!(path > 0.9, "{:#?}", found.main().findings);
 }
 
 /// In a local network of 0.6 ms, a sender whose window losses keep small, seen next to the receiver: no ACK passes right before
