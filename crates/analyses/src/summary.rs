@@ -209,7 +209,8 @@ fn never_came(flow: &FlowState, from: End) -> Cause {
     }
     let round_trip = flow.opening.round_trip.map_or(0, |rtt| i64::try_from(rtt.as_nanos()).unwrap_or(0));
     let since = end.last_data.unwrap_or(flow.last);
-    if flow.last.nanos_since(since) < thresholds::TIMEOUTS_UNTIL_THIRD * (end.rto.rto_nanos() + round_trip) {
+    let timeout = end.rto.rto_nanos().saturating_add(round_trip);
+    if flow.last.nanos_since(since) < timeout.saturating_mul(thresholds::TIMEOUTS_UNTIL_THIRD) {
         return Cause::TailLoss;
     }
     let first = end.first_data.unwrap_or(since);

@@ -35,7 +35,9 @@ impl EndState {
         }
         let Some(there_and_back) = other.distance.answering().min() else { return };
         let after = at.nanos_since(asked);
-        if (there_and_back / 4 * 3..=2 * there_and_back.max(thresholds::LATE_ACK_NS)).contains(&after) {
+        if (there_and_back / 4 * 3..=there_and_back.max(thresholds::LATE_ACK_NS).saturating_mul(2))
+            .contains(&after)
+        {
             in_vain.asked = None;
             in_vain.times += 1;
         }

@@ -68,12 +68,15 @@ impl Turns {
     pub fn are_on_credit(&self, mss: u32) -> bool {
         let Self { bursts, sent, payload, flight } = *self;
         let grant = i64::from(thresholds::CREDIT_SEGMENTS * mss.min(ETHERNET_MSS));
-        let slides = flight >= grant && flight * bursts >= sent * thresholds::SLIDING_PART;
+        let slides =
+            flight >= grant && flight.saturating_mul(bursts) >= sent.saturating_mul(thresholds::SLIDING_PART);
         let (part, of) = thresholds::CEILING_SPREAD;
-        let alone = flight * bursts * i64::from(of) <= sent * i64::from(part);
+        let alone = flight.saturating_mul(bursts) / i64::from(part) <= sent / i64::from(of);
         let least = if alone { grant.max(thresholds::CREDIT_ALONE_BYTES) } else { grant };
-        let bulk = sent >= bursts * least;
-        bursts > 0 && (bulk || slides) && payload <= bursts * i64::from(thresholds::CREDIT_BYTES)
+        let bulk = sent >= bursts.saturating_mul(least);
+        bursts > 0
+            && (bulk || slides)
+            && payload <= bursts.saturating_mul(i64::from(thresholds::CREDIT_BYTES))
     }
 }
 
