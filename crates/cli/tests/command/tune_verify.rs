@@ -3,6 +3,7 @@
 
 use crate::tune::{Draws, Host, kills, plan};
 use crate::{flat, json, outcome, run, send_signal, text};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -28,6 +29,14 @@ impl Host {
             file.display()
         );
         let mut started = self.tune(&self.verify(&command, &[]));
+        // Under nohup, SIGHUP is ignored, which a program inherits and keeps to.
+        // SAFETY: signal(2) may be called between fork and exec (signal-safety(7)), and nothing else is.
+        unsafe {
+            started.pre_exec(|| {
+                libc::signal(libc::SIGHUP, libc::SIG_DFL);
+                Ok(())
+            });
+        }
         let child = started.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let begun = Instant::now();
         while !file.exists() {
