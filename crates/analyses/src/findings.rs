@@ -458,7 +458,7 @@ impl<'a> Material<'a> {
 
     /// What the window allows, if that is close enough to the rate reached to explain it.
     fn window_allows(&self, cause: Cause, largest: Bytes) -> Option<Evidence> {
-        let rtt = self.overview.longer_rtt(cause).or_else(|| self.base_rtt())?;
+        let rtt = self.overview.rtt_under(cause).or_else(|| self.base_rtt())?;
         let rate = Rate::of(largest, rtt)?;
         let reached = self.overview.peak_rate.max(self.sent.goodput.map_or(0.0, |rate| rate.get() as f64));
         (rate.get() as f64 <= thresholds::EXPLAINS_WITHIN * reached)

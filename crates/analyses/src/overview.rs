@@ -57,7 +57,7 @@ pub struct Overview {
 
 impl Overview {
     /// The RTT in the time of `cause`, a window or a buffer, if it is usually far longer than the shortest.
-    pub fn longer_rtt(&self, cause: Cause) -> Option<Duration> {
+    pub fn rtt_under(&self, cause: Cause) -> Option<Duration> {
         let tally = self.tallies.iter().find(|tally| tally.cause == cause)?;
         tally.longer_rtt(self.base_rtt?)
     }

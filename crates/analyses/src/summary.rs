@@ -59,7 +59,7 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let last = flow.last;
     let gone = gone(flow);
     let untranslated = untranslated(&flow.ends[(!from).index()]);
-    let never_came = never_came(flow, from);
+    let unseen = (flow.ends[from.index()].sent_unseen > 0).then(|| never_came(flow, from));
     let answering = *flow.ends[(!from).index()].distance.answering();
     let acks = flow.ends[(!from).index()].lateness.punctual();
     let at_receiver = answering.is_here();
@@ -130,12 +130,12 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     if from == End::A && spells.is_empty() && was_never_open && flow.first < last {
         spells.push(Spell { from: flow.first, to: last, cause: opening });
     }
-    if end.sent_unseen > 0 {
+    if let Some(cause) = unseen {
         let since = first_data.and(end.last_data).or(flow.opening.established).unwrap_or(flow.first);
         if spells.is_empty() && flow.first < since {
             spells.push(Spell { from: flow.first, to: since, cause: opening });
         }
-        end_with(&mut spells, flow.first, since, last, never_came);
+        end_with(&mut spells, flow.first, since, last, cause);
     } else if let Some(gone) = gone.filter(|_| !spells.is_empty())
         && !matches!(rule_of_all, Some(Cause::MtuBlackHole | Cause::BeyondUnscaledWindow))
     {

@@ -78,7 +78,7 @@ impl<'a> Facts<'a> {
     /// In the time of a window or a buffer that holds less than the path, it may have been far longer.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         let overview = &self.report.directions[self.finding.from.index()].overview;
-        if let Some(longer) = overview.longer_rtt(self.finding.cause) {
+        if let Some(longer) = overview.rtt_under(self.finding.cause) {
             return Some(longer);
         }
         let vantage = &self.report.vantage;

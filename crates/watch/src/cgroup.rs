@@ -31,8 +31,7 @@ impl Cgroup {
     fn of(path: &str) -> Self {
         // A container sees groups of others relative to its own: /../../system.slice (cgroup_namespaces(7)).
         let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | "..")).collect();
-        let is_kubernetes = parts.first().is_some_and(|part| part.starts_with("kubepods"))
-            || parts.iter().any(|part| part.starts_with("kubepods"));
+        let is_kubernetes = parts.iter().any(|part| part.starts_with("kubepods"));
         let found = parts.iter().enumerate().filter(|_| is_kubernetes);
         let pod = found.filter_map(|(place, part)| Some((place, pod_uid(part)?))).next();
         let kept = pod.as_ref().map_or(parts.len(), |(place, _)| place + 1);

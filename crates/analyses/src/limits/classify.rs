@@ -13,7 +13,7 @@ use super::pace;
 use super::policer::{self, OneRate};
 use super::queue;
 use super::send_buffer;
-use super::stretch::{Hold, Marks, Part, Prompt, Stretch, most, rate};
+use super::stretch::{self, Hold, Marks, Part, Prompt, Stretch, most, rate};
 use super::thresholds;
 use super::track::Finished;
 use super::window;
@@ -561,7 +561,6 @@ impl Classifier<'_> {
     /// host sends evenly, and a congestion window grows or shrinks.
     fn equal_bursts(&self, at: usize) -> bool {
         let stretch = &self.stretches[at];
-        let around = &self.stretches[at.saturating_sub(1)..(at + 2).min(self.stretches.len())];
         let alike = |other: &Stretch| {
             let (more, less) =
                 (other.flight_max.max(stretch.flight_max), other.flight_max.min(stretch.flight_max));
@@ -572,7 +571,7 @@ impl Classifier<'_> {
             && !growth::climbs(self.stretches, at, self.context.mss)
             && self.overview.rare().steady.is_none()
             && self.leaves_in_bursts(stretch)
-            && around.iter().all(alike)
+            && stretch::around(self.stretches, at, 1).iter().all(alike)
     }
 
     /// Whether the sender paused between bursts, for a good part of the RTT there was; far from it, whether they arrive so.

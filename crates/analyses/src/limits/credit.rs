@@ -3,7 +3,7 @@
 //! may look like a program's or a congestion window's.
 
 use super::context::Context;
-use super::stretch::{Hold, Part, Prompt, Stretch};
+use super::stretch::{Hold, Part, Prompt, Stretch, around};
 use super::thresholds;
 use crate::cause::Cause;
 use crate::flow::ETHERNET_MSS;
@@ -17,14 +17,13 @@ pub fn take_over(stretches: &[Stretch], overview: &Overview, context: &Context, 
         return;
     }
     for Part { cause, stretch: at, .. } in parts {
-        let around = &stretches[at.saturating_sub(1)..(*at + 2).min(stretches.len())];
         let may_be = match cause {
             Cause::SlowStart => *at >= thresholds::STUCK_AFTER,
             Cause::SenderIdle => stretches[*at].held_most() != Hold::Idle,
             Cause::EarlyExit | Cause::SendBufferFull | Cause::Undetermined | Cause::ThinkTime => true,
             _ => false,
         };
-        if may_be && around.iter().any(|stretch| Turns::of(stretch).bursts > 0) {
+        if may_be && around(stretches, *at, 1).iter().any(|stretch| Turns::of(stretch).bursts > 0) {
             *cause = Cause::ProtocolWindow;
         }
     }

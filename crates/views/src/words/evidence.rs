@@ -176,9 +176,8 @@ pub fn evidence(evidence: &Evidence) -> String {
             smallest.get()
         ),
         Evidence::AnsweredInVain { retransmissions } => format!(
-            "{} of the oldest segment, each alone on its way, {} answered after an RTT by an ACK of nothing: they arrived",
+            "{} of the oldest segment, each alone on its way, were answered after an RTT by an ACK of nothing: they arrived",
             counted(retransmissions, "retransmission"),
-            if retransmissions == 1 { "was" } else { "were" },
         ),
         Evidence::DamagedOnArrival { segments } => {
             format!("{} arrived with a wrong TCP checksum", counted(segments, "retransmission"))

@@ -51,7 +51,7 @@ const fn labelled(
     labels: &'static [&'static str],
     help: &'static str,
 ) -> Family {
-    Family { name, unit, kind, labels, is_labelled: true, help }
+    Family { is_labelled: true, ..host(name, unit, kind, labels, help) }
 }
 
 const SECONDS: Option<&str> = Some("seconds");

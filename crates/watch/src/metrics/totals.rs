@@ -98,7 +98,7 @@ pub struct Totals {
     pub(super) sockets: u64,
     pub(super) intervals: u64,
     pub(super) watched: Duration,
-    /// Of the last interval: the time of all connections, and what of it was under a cause.
+    /// The time of all connections in the last interval, and how much of it has a cause.
     last: [Duration; 2],
 }
 
