@@ -3,6 +3,7 @@
 //! `None`, or a missing map entry, could not be read; [`Host::unseen`] says why. Nothing here is a default that means
 //! "not known".
 
+pub use slowpath_uapi::proc::Softnet;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -182,17 +183,6 @@ pub struct Metrics {
     pub ssthresh: Option<u32>,
     /// The smoothed RTT, in µs.
     pub rtt_us: Option<u32>,
-}
-
-/// A row of /proc/net/softnet_stat.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Softnet {
-    /// Packets.
-    pub processed: u64,
-    /// Packets dropped because of `net.core.netdev_max_backlog`.
-    pub dropped: u64,
-    /// Runs that ended with packets left (`time_squeeze`).
-    pub squeezed: u64,
 }
 
 /// Frequency scaling of a CPU.

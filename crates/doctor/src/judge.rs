@@ -116,21 +116,3 @@ impl Examination<'_> {
 fn together(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
-
-/// A share for people: `0.012 %`.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    let decimals =
-        if percent >= 1.0 { 0 } else { (1.0 - percent.max(1e-9).log10().floor()).clamp(1.0, 9.0) as usize };
-    format!("{percent:.decimals$} %")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_have_two_significant_figures() {
-        assert_eq!([0.25, 0.004, 0.000_012].map(percent), ["25 %", "0.40 %", "0.0012 %"]);
-    }
-}

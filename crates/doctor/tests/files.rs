@@ -59,7 +59,7 @@ fn existing_files_are_read() {
     );
     assert_eq!((host.counters["TcpExtTCPTimeouts"], host.counters["TcpInSegs"]), (7, 9));
     assert!(!host.counters.contains_key("TcpMaxConn"), "-1 is not a count");
-    assert_eq!(host.softnet[0], Softnet { processed: 16, dropped: 2, squeezed: 3 });
+    assert_eq!(host.softnet[0], Softnet { processed: 16, dropped: 2, squeezed: 3, cpu: None });
     assert_eq!((host.softnet.len(), host.clocks.len()), (2, 1));
     let clock = &host.clocks[0];
     assert_eq!(

@@ -86,7 +86,7 @@ fn well_set() -> Host {
         counters: [("TcpInSegs", 1_000_000), ("TcpOutSegs", 1_000_000), ("TcpExtTCPTimeouts", 20)]
             .map(|(name, count)| (name.to_owned(), count))
             .into(),
-        softnet: vec![Softnet { processed: 1_000_000, dropped: 0, squeezed: 10 }; 4],
+        softnet: vec![Softnet { processed: 1_000_000, dropped: 0, squeezed: 10, cpu: None }; 4],
         sock_ops: Some(0),
         ..Host::default()
     }
@@ -502,7 +502,8 @@ fn absurd_hosts_and_goals_neither_panic_nor_overflow() {
             host.release = Some(value.to_owned());
             judge(&host, &goal);
             host.page = Some(u64::MAX);
-            host.softnet = vec![Softnet { processed: u64::MAX, dropped: u64::MAX, squeezed: u64::MAX }; 2];
+            host.softnet =
+                vec![Softnet { processed: u64::MAX, dropped: u64::MAX, squeezed: u64::MAX, cpu: None }; 2];
             host.counters.values_mut().for_each(|count| *count = u64::MAX);
             let card = &mut host.interfaces[0];
             let most = u64::MAX;

@@ -2,6 +2,7 @@
 
 use crate::background::Background;
 use crate::clock;
+use slowpath_uapi::proc::CpuTime;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -45,30 +46,22 @@ impl StolenWatch {
     /// The share of all CPU time that others used. Children not yet waited for count among them.
     pub fn finish(self) -> f64 {
         let (before, now) = (self.0, CpuTicks::now());
-        let used = (now.used - before.used).saturating_sub(now.own - before.own);
-        (now.stolen - before.stolen + used) as f64 / (now.all - before.all).max(1) as f64
+        let all = now.all.since(before.all);
+        let of_others = (all.user + all.nice + all.system).saturating_sub(now.own - before.own);
+        all.share(all.steal + of_others)
     }
 }
 
-/// CPU time since boot, of all CPUs, in `USER_HZ`.
+/// CPU time in `USER_HZ`: that of all CPUs since boot, and that of this process and the children it has waited for.
 #[derive(Clone, Copy, Debug)]
 struct CpuTicks {
-    /// Taken away.
-    stolen: u64,
-    /// Of processes, ours and others.
-    used: u64,
-    /// Of this process and the children it has waited for.
+    all: CpuTime,
     own: u64,
-    all: u64,
 }
 
 impl CpuTicks {
     fn now() -> Self {
         let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-        let numbers = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
-        let numbers: Vec<u64> = numbers.filter_map(|number| number.parse().ok()).collect();
-        // user, nice, system, idle, iowait, irq, softirq, steal
-        let of = |at: usize| numbers.get(at).copied().unwrap_or(0);
         // SAFETY: all zeros are a valid `tms`, which the call fills in.
         let own = unsafe {
             let mut own: libc::tms = mem::zeroed();
@@ -77,10 +70,8 @@ impl CpuTicks {
         };
         let own = [own.tms_utime, own.tms_stime, own.tms_cutime, own.tms_cstime];
         Self {
-            stolen: of(7),
-            used: of(0) + of(1) + of(2),
+            all: CpuTime::of_all(&text).unwrap_or_default(),
             own: own.iter().map(|ticks| u64::try_from(*ticks).unwrap_or(0)).sum(),
-            all: numbers.iter().sum(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Structures of the kernel's user API, as bytes and as values: [`TcpInfo`], [`netlink`] messages, [`sock_diag`],
-//! [`Capabilities`].
+//! [`proc`], [`Capabilities`].
 //!
-//! Pure: the callers open the sockets and send the requests.
+//! Pure: the callers open the sockets and files, and send the requests.
 //!
 //! # Decisions
 //!
@@ -12,6 +12,7 @@
 
 pub mod capabilities;
 pub mod netlink;
+pub mod proc;
 pub mod sock_diag;
 pub mod tcp_info;
 

@@ -2,9 +2,7 @@
 
 use crate::cgroups::{Cgroups, own_end};
 use crate::error::WatchError;
-use crate::metrics::{
-    Connection, Exported, Format, HostTotals, Labelling, Totals, softirqs, tcp_bytes, tcp_limits,
-};
+use crate::metrics::{Connection, Exported, Format, HostTotals, Labelling, Totals, tcp_bytes, tcp_limits};
 use crate::reports;
 use crate::source::{Pace, start};
 use slowpath_http::axum::extract::State;
@@ -16,6 +14,7 @@ use slowpath_http::{Failure, HttpError, Places, Server, Token};
 use slowpath_live::{counters, listeners, page_bytes};
 use slowpath_model::End;
 use slowpath_runs::watch::{Seen, Wanted, Watching};
+use slowpath_uapi::proc::CpuTime;
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -135,7 +134,7 @@ fn host(watching: &mut Watching) -> Result<HostTotals, WatchError> {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let page = page_bytes();
     Ok(HostTotals {
-        softirqs: softirqs(&read("/proc/stat")),
+        softirqs: CpuTime::of_each(&read("/proc/stat")).map(|(cpu, time)| (cpu, time.softirqs)).collect(),
         counters: counters().unwrap_or_default(),
         // That of this thread's namespace, as the counters.
         tcp_bytes: tcp_bytes(&read("/proc/thread-self/net/sockstat"), page),

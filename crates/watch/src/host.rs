@@ -1,5 +1,6 @@
 //! What /proc reports of the host.
 
+use slowpath_uapi::proc::CpuTime;
 use std::time::Duration;
 
 /// The host in an interval. What /proc does not have is unknown.
@@ -15,32 +16,14 @@ pub struct HostNow {
     pub pruned: Option<u64>,
 }
 
-/// The counters of a CPU in /proc/stat: its softirq time, and all of its time, in ticks.
-type Ticks = [u64; 2];
-
-/// The CPUs' ticks from /proc/stat.
-pub(crate) fn cpu_ticks(stat: &str) -> Vec<Ticks> {
-    let cpus = stat.lines().filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
-    let of = |(_, fields): (&str, &str)| {
-        // user nice system idle iowait irq softirq steal; guest time is in user time (proc_stat(5)).
-        let ticks: Vec<u64> =
-            fields.split_whitespace().take(8).filter_map(|field| field.parse().ok()).collect();
-        Some([*ticks.get(6)?, ticks.iter().fold(0, |sum, ticks| sum.saturating_add(*ticks))])
-    };
-    cpus.filter(|(number, _)| !number.is_empty()).filter_map(of).collect()
-}
-
-/// The share of softirqs between two states of /proc/stat.
-pub(crate) fn softirq_shares(before: &[Ticks], now: &[Ticks]) -> Vec<f64> {
+/// The share of softirqs in each CPU's time between two states.
+pub(crate) fn softirq_shares(before: &[(u32, CpuTime)], now: &[(u32, CpuTime)]) -> Vec<f64> {
     // A CPU that was added or removed in between changes what the places mean.
     if before.len() != now.len() {
         return Vec::new();
     }
-    let share = |([soft_before, all_before], [soft, all]): (&Ticks, &Ticks)| {
-        let all = all.saturating_sub(*all_before);
-        if all == 0 { 0.0 } else { soft.saturating_sub(*soft_before) as f64 / all as f64 }
-    };
-    before.iter().zip(now).map(share).collect()
+    let spent = before.iter().zip(now).map(|((_, before), (_, now))| now.since(*before));
+    spent.map(|spent| spent.share(spent.softirqs)).collect()
 }
 
 /// TCP's pages from /proc/net/sockstat.
@@ -73,13 +56,11 @@ mod tests {
 
     #[test]
     fn softirq_time_is_a_share_of_each_cpu() {
-        let before =
-            cpu_ticks("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 10 0 0 90 0 0 0 0 5 0\ncpu1 0 0 0 0 0 0 0 0\nintr 5\n");
-        let now = cpu_ticks("cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 60 0 0 115 0 0 25 0 5 0\ncpu1 0 0 0 0 0 0 0 0\n");
-        assert_eq!(before, [[0, 100], [0, 0]]);
+        let of = |idle, softirqs| CpuTime { idle, softirqs, ..CpuTime::default() };
+        let before = [(0, of(100, 0)), (1, of(0, 0))];
+        let now = [(0, of(175, 25)), (1, of(0, 0))];
         assert_eq!(softirq_shares(&before, &now), [0.25, 0.0]);
         assert_eq!(softirq_shares(&before, &now[..1]), [0.0; 0]);
-        assert_eq!(cpu_ticks("cpu0 1 2\nnonsense"), [[0; 2]; 0]);
     }
 
     #[test]

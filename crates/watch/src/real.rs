@@ -3,13 +3,14 @@
 use crate::cgroups::{Cgroups, own_end};
 use crate::error::WatchError;
 use crate::flows::{FlowNow, Interval};
-use crate::host::{HostNow, cpu_ticks, memory, softirq_shares};
+use crate::host::{HostNow, memory, softirq_shares};
 use crate::screen::{Screen, Theme};
 use crate::source::{INTERVAL, Pace, start};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use slowpath_live::{Counters, counters, growth};
 use slowpath_runs::watch::{Seen, Wanted, Watching};
+use slowpath_uapi::proc::CpuTime;
 use slowpath_views::services::By;
 use std::collections::HashSet;
 use std::fs;
@@ -101,7 +102,7 @@ fn flow<'a>(seen: Seen<'a>, cgroups: &'a Cgroups) -> FlowNow<'a> {
 
 /// The host's counters when they were last read.
 struct Host {
-    cpus: Vec<[u64; 2]>,
+    cpus: Vec<(u32, CpuTime)>,
     counters: Option<Counters>,
 }
 
@@ -131,6 +132,6 @@ impl Host {
     }
 }
 
-fn cpus() -> Vec<[u64; 2]> {
-    cpu_ticks(&fs::read_to_string("/proc/stat").unwrap_or_default())
+fn cpus() -> Vec<(u32, CpuTime)> {
+    CpuTime::of_each(&fs::read_to_string("/proc/stat").unwrap_or_default()).collect()
 }

@@ -104,7 +104,7 @@ const CRATES: &[Allowed] = &[
         &[],
     ),
     // A screen of what runs reports of this host, in the words of the views; or metrics of it, over HTTP.
-    allowed(WATCH, &[MODEL, ANALYSES, REMEDIES, LIVE, RUNS, VIEWS, HTTP], &[]),
+    allowed(WATCH, &[MODEL, UAPI, ANALYSES, REMEDIES, LIVE, RUNS, VIEWS, HTTP], &[]),
     // It runs scripts and scenarios on the real kernel, as the model runs them.
     allowed(LAB, &[MODEL, FILES, WIRE, UAPI, PATH, KERNELS, SCENARIO, DRILL, LIVE], &[]),
     // Its experiments are scenarios, and pure like the simulator that runs them; or profiles, whose recording it is

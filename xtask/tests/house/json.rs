@@ -13,6 +13,7 @@ const WRITES_JSON: &[(&str, &str)] = &[
     (LAB, "a run's files, such as truth.json, which are read back"),
     (PATH, "the path in a run's files"),
     (LIVE, "TCP_INFO in a run's files"),
+    ("slowpath-uapi", "a CPU's time in a run's files"),
     (PROFILE, "the work next to a profile, which is read back"),
     (RUNS, "a paper's stored cases, which are read back"),
     ("slowpath-tune", "a journal, which is read back"),

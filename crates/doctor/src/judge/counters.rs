@@ -1,7 +1,8 @@
 //! TCP's counters since boot (nstat(8)). A counter shows that something happened, not when: a hint, never a verdict.
 
-use super::{Examination, percent};
+use super::Examination;
 use crate::finding::{Check, Finding, Severity, look};
+use slowpath_remedies::percent;
 
 /// A counter that shows a fault of this host.
 struct Counter {

@@ -1,8 +1,9 @@
 //! The CPUs: their clocks, and overloaded softirqs.
 
-use super::{Examination, percent};
+use super::Examination;
 use crate::finding::{Check, Finding, Severity, change, sysctl};
 use crate::host::Softnet;
+use slowpath_remedies::percent;
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     if exam.goal.role.receives() {

@@ -1,11 +1,11 @@
 //! The interface: its link, MTU, offloads and rings.
 
-use super::{Examination, FRAMING, HEADERS, percent, together};
+use super::{Examination, FRAMING, HEADERS, together};
 use crate::finding::{Check, Finding, Severity, change, look, set};
 use crate::host::{Interface, Ring};
 use slowpath_model::{Rate, shown};
 use slowpath_remedies::setting::{Cpus, LinkAttribute, Steering};
-use slowpath_remedies::{Change, Fix, Host, Setting, Target};
+use slowpath_remedies::{Change, Fix, Host, Setting, Target, percent};
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {
     found.extend(exam.host.outgoing().and_then(down));

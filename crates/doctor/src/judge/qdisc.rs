@@ -1,12 +1,12 @@
 //! The qdisc (ubik V: txqueuelen), and what delays packets there.
 
-use super::{Examination, percent, together};
+use super::{Examination, together};
 use crate::finding::{Check, Finding, Severity, change, look, set};
 use crate::host::{Interface, Queue};
 use slowpath_model::units::duration_text;
 use slowpath_model::{Bytes, Rate, shown};
 use slowpath_remedies::setting::{DEFAULT_QDISC, LIMITED, LinkAttribute};
-use slowpath_remedies::{Change, Fix, Host, Setting, Target};
+use slowpath_remedies::{Change, Fix, Host, Setting, Target, percent};
 use std::time::Duration;
 
 pub(super) fn all(exam: &Examination<'_>, found: &mut Vec<Finding>) {

@@ -1,7 +1,7 @@
 //! Files of /proc and /sys.
 
-use crate::host::{Clock, Host, Interrupt, Softnet};
-use std::collections::BTreeMap;
+use crate::host::{Clock, Host, Interrupt};
+use slowpath_uapi::proc;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -106,48 +106,22 @@ pub fn counters(files: &Files, host: &mut Host) {
     for file in ["netstat", "snmp"] {
         let path = files.proc.join("thread-self/net").join(file);
         match text(&path) {
-            Ok(text) => host.counters.extend(pairs(&text)),
+            Ok(text) => {
+                let counters = proc::counters(&text);
+                host.counters.extend(counters.map(|(table, name, value)| (format!("{table}{name}"), value)));
+            }
             Err(error) => host.missed(format!("counters of {file}"), why(&path, &error), None),
         }
     }
-}
-
-fn pairs(text: &str) -> BTreeMap<String, u64> {
-    let mut found = BTreeMap::new();
-    let lines: Vec<&str> = text.lines().collect();
-    for two in lines.chunks_exact(2) {
-        let (Some((first, names)), Some((second, numbers))) =
-            (two[0].split_once(':'), two[1].split_once(':'))
-        else {
-            continue;
-        };
-        if first != second {
-            continue;
-        }
-        for (name, number) in names.split_whitespace().zip(numbers.split_whitespace()) {
-            // Some are signed: -1 means no limit.
-            if let Ok(number) = number.parse() {
-                found.insert(format!("{first}{name}"), number);
-            }
-        }
-    }
-    found
 }
 
 /// Softirq counters.
 pub fn softnet(files: &Files, host: &mut Host) {
     let path = files.proc.join("net/softnet_stat");
     match text(&path) {
-        Ok(text) => host.softnet = text.lines().filter_map(row).collect(),
+        Ok(text) => host.softnet = proc::softnet(&text).collect(),
         Err(error) => host.missed("what softirqs did", why(&path, &error), None),
     }
-}
-
-/// Hexadecimal numbers: processed, dropped, time_squeeze (`softnet_seq_show`, net/core/net-procfs.c).
-fn row(line: &str) -> Option<Softnet> {
-    let mut numbers = line.split_whitespace().map(|word| u64::from_str_radix(word, 16).ok());
-    let mut next = || numbers.next().flatten();
-    Some(Softnet { processed: next()?, dropped: next()?, squeezed: next()? })
 }
 
 /// The CPUs' clocks. A machine with firmware-controlled clocks has none.
@@ -217,25 +191,4 @@ fn interrupts(files: &Files, folder: &Path) -> Vec<Interrupt> {
             .find_map(|name| text(&folder.join(name)).ok().filter(|list| !list.is_empty()))
     };
     numbers.into_iter().filter_map(|number| Some(Interrupt { number, cpus: cpus(&number)? })).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counters_are_read_by_group() {
-        let found = pairs("TcpExt: A B C\nTcpExt: 1 -1 x\nIpExt: A\nIpExt: 7\nTcp: D\nUdp: 1\nodd");
-        assert_eq!(found, [("IpExtA".to_owned(), 7), ("TcpExtA".to_owned(), 1)].into());
-        assert!(pairs("").is_empty());
-    }
-
-    #[test]
-    fn softnet_stat_is_hexadecimal() {
-        assert_eq!(
-            row("0000000a 00000001 00000010 0"),
-            Some(Softnet { processed: 10, dropped: 1, squeezed: 16 })
-        );
-        assert_eq!((row("a b"), row(""), row("1 2 zz")), (None, None, None));
-    }
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use slowpath_cost::Work;
 use slowpath_cost::work::Carried;
 use slowpath_files::{Existing, open_regular, write_output};
+use slowpath_uapi::proc;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -110,33 +111,15 @@ fn look(net: &Path) -> (BTreeMap<String, u64>, BTreeMap<String, Carried>) {
     let read = |name: &str| fs::read_to_string(net.join(name)).unwrap_or_default();
     let mut counters = BTreeMap::new();
     for name in ["snmp", "netstat"] {
-        tables(&read(name), &mut counters);
+        let text = read(name);
+        let ours = proc::counters(&text).filter(|(table, ..)| TABLES.contains(table));
+        let named = ours.map(|(table, name, value)| (format!("{table}.{name}"), value));
+        counters.extend(named.filter(|(name, _)| !NOT_COUNTED.contains(&name.as_str())));
     }
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let switches = stat.lines().find_map(|line| line.strip_prefix("ctxt ")?.trim().parse().ok());
     counters.extend(switches.map(|switches| ("Stat.ctxt".to_owned(), switches)));
     (counters, devices(&read("dev")))
-}
-
-/// Parses pairs of lines: a table's name with its counters' names, and with their values.
-fn tables(text: &str, counters: &mut BTreeMap<String, u64>) {
-    let lines: Vec<&str> = text.lines().collect();
-    for pair in lines.chunks_exact(2) {
-        let [Some((table, names)), Some((of, values))] = [pair[0].split_once(':'), pair[1].split_once(':')]
-        else {
-            continue;
-        };
-        if table != of || !TABLES.contains(&table) {
-            continue;
-        }
-        for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
-            let name = format!("{table}.{name}");
-            // `MaxConn` is -1.
-            if let (Ok(value), false) = (value.parse(), NOT_COUNTED.contains(&name.as_str())) {
-                counters.insert(name, value);
-            }
-        }
-    }
 }
 
 /// Parses a line per device: 8 numbers of received, 8 of sent traffic (`dev_seq_printf_stats`).

@@ -180,6 +180,8 @@ mirrored! {
         dropped: u64,
         /// Runs that ended with packets left (`time_squeeze`).
         squeezed: u64,
+        /// The CPU, since Linux 5.10.
+        cpu: Option<u32>,
     }
 
     /// Frequency scaling of a CPU.

@@ -3,6 +3,7 @@
 use crate::quantity::{count, counted, duration, share};
 use slowpath_analyses::{Cause, Limit};
 use slowpath_model::{Rate, Vantage};
+use slowpath_remedies::percent;
 use slowpath_runs::what_if::Stage;
 use slowpath_whatif::scenario::Subject;
 use slowpath_whatif::{Basis, Control, Difference, Fitted, Known, LossProcess, ReceiveBuffer, Refusal};
@@ -134,17 +135,6 @@ pub(super) fn difference(difference: &Difference) -> String {
         Difference::Chance { captured, low, high } => {
             format!("with losses drawn by chance, the rate is {low} to {high}, and was {captured}")
         }
-    }
-}
-
-/// A share with the digits that a loss needs.
-pub(super) fn percent(part: f64) -> String {
-    if part <= 0.0 {
-        "0 %".to_owned()
-    } else if part < 0.000_05 {
-        "< 0.01 %".to_owned()
-    } else {
-        format!("{:.2} %", part * 100.0)
     }
 }
 

@@ -26,14 +26,6 @@ pub struct HostTotals {
     pub probe: Option<HostSoFar>,
 }
 
-/// The softirq ticks of each CPU in /proc/stat.
-pub fn softirqs(stat: &str) -> Vec<(u32, u64)> {
-    let cpus = stat.lines().filter_map(|line| line.strip_prefix("cpu")?.split_once(' '));
-    // user nice system idle iowait irq softirq (proc_stat(5)).
-    let ticks = |fields: &str| fields.split_whitespace().nth(6)?.parse().ok();
-    cpus.filter_map(|(number, fields)| Some((number.parse().ok()?, ticks(fields)?))).collect()
-}
-
 /// TCP's bytes from /proc/net/sockstat, by the size of a page.
 pub fn tcp_bytes(sockstat: &str, page: u64) -> Option<u64> {
     Some(tcp_pages(sockstat)?.saturating_mul(page))
@@ -68,9 +60,6 @@ mod tests {
 
     #[test]
     fn proc_files_are_read() {
-        let stat =
-            "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 3 4 5 6 70 8 0 0\ncpu11 1 2 3 4 5 6 71 8 0 0\nintr 5\n";
-        assert_eq!(softirqs(stat), [(0, 70), (11, 71)]);
         let sockstat = "sockets: used 100\nTCP: inuse 5 orphan 0 tw 1 alloc 9 mem 50\n";
         assert_eq!((tcp_bytes(sockstat, 4096), tcp_bytes("", 4096)), (Some(204_800), None));
         assert_eq!(tcp_limits("1\t2\t3\n", 4096), Some([4096, 8192, 12_288]));

@@ -22,7 +22,7 @@ mod totals;
 pub use encode::{Exported, Format};
 pub use families::{FAMILIES, Family, Kind, sample_names};
 pub use groups::Group;
-pub use host::{HostTotals, softirqs, tcp_bytes, tcp_limits};
+pub use host::{HostTotals, tcp_bytes, tcp_limits};
 pub use labels::{BadLabel, BadPrefixes, LABELS, Label, Prefixes};
 pub use places::{Lost, PATIENCE, Place};
 pub use totals::{Connection, Labelling, SERIES, Totals};
