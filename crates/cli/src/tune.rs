@@ -1,6 +1,6 @@
 //! `slowpath tune`: from advice to a change that is applied, verified, and can be taken back.
 
-use crate::choice::{ends, named};
+use crate::choice::{ends, keys};
 use crate::connections::{self, Connections};
 use crate::console::{self, Console};
 use crate::doctor::Transfer;
@@ -8,21 +8,22 @@ use crate::interrupt::Interrupt;
 use crate::output::Force;
 use crate::{Outcome, recording};
 use anyhow::{Context, ensure};
-use clap::builder::TypedValueParser;
 use clap::{ArgGroup, Args, Subcommand, ValueHint};
 use slowpath_lab::{host::Host, privilege};
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, Rate};
 use slowpath_runs::file::{self, Changes};
 use slowpath_runs::in_lab::{self, try_plan};
-use slowpath_runs::planning::{Diagnosed, advised};
-use slowpath_runs::values::{STREAMS, amount, gain, lasting, rate, rtt};
+use slowpath_runs::planning::{advised, foretell};
+use slowpath_runs::values::{PAIRS, STREAMS, amount, gain, lasting, rate, rtt};
+use slowpath_sockops::running;
 use slowpath_tune::advice::{self, Numbers};
-use slowpath_tune::gain::{FEWEST_PAIRS, MOST_PAIRS, Measure};
+use slowpath_tune::gain::Measure;
 use slowpath_tune::journal::{FOLDER, Journal};
 use slowpath_tune::plan::Here;
 use slowpath_tune::{
-    Asked, Plan, Trial, When, apply, examine, examine_advised, ignores_hangup, known, revert, status, verify,
+    Asked, Plan, Trial, When, apply, examine, examine_advised, host_name, ignores_hangup, known, revert,
+    status, verify,
 };
 use slowpath_views::{Recording, tune as view};
 use std::net::IpAddr;
@@ -48,8 +49,15 @@ enum What {
     /// Set buffers of connections by their destination while it runs, without the programs; needs root (CAP_BPF, CAP_PERFMON,
     /// CAP_NET_ADMIN)
     Connections(Connections),
-    /// Show which plans are applied, until when, and whether their changes are still in force
-    Status(Written),
+    /// Show which plans are applied, since when, by whom and until when, what they were predicted and measured to give, whether
+    /// their changes are still in force, and who tunes connections
+    Status {
+        /// Print Markdown for a ticket: what was changed, from which finding, predicted, measured, and how to undo it
+        #[arg(long, conflicts_with = "json")]
+        report: bool,
+        #[command(flatten)]
+        written: Written,
+    },
     /// Take a plan back, the last one unless a number is given; needs root (CAP_NET_ADMIN)
     Revert {
         /// The number of the plan, as `status` shows it
@@ -116,11 +124,17 @@ struct Planning {
     /// Examine this network namespace: its name, as `ip netns` has it, or its file; needs root (CAP_SYS_ADMIN)
     #[arg(long, value_name = "NETNS")]
     netns: Option<String>,
+    /// Do not predict what each change would give, which fits a simulation to the capture and takes some seconds
+    #[arg(long, conflicts_with = "doctor")]
+    no_predict: bool,
     /// The file to write; by default standard output
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
+    /// Print JSON (schema slowpath/tune-plan/1) instead of text or the plan
+    #[arg(long)]
+    json: bool,
 }
 
 impl Planning {
@@ -135,9 +149,15 @@ impl Planning {
             format!("{file}: does not say which of its hosts this is: write --as or --host")
         })?;
         let path = Path::new(file);
-        let Diagnosed { flows, read } = advised(path, &|| recording::progress(path, console))?;
-        read.iter().for_each(|(input, stamps)| recording::warn_of(&Recording::of(input, stamps)));
-        Ok(examine_advised(netns, file, &flows, here, self.pid, self.hints)?)
+        let mut found = advised(path, !self.no_predict, &|| recording::progress(path, console))?;
+        found.read.iter().for_each(|(input, stamps)| recording::warn_of(&Recording::of(input, stamps)));
+        let mut plan = examine_advised(netns, file, &found.flows, here, self.pid, self.hints)?;
+        if !self.no_predict {
+            let bar = console.working(view::PREDICTING);
+            let at = |stage| bar.tell(&view::predicting(stage));
+            plan.predictions = view::predictions(&plan, &foretell(&plan, &mut found, here, netns, &at));
+        }
+        Ok(plan)
     }
 }
 
@@ -178,25 +198,17 @@ struct TrialArguments {
     #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString)]
     verify: Option<String>,
     /// What CMD measures: the time that it takes, or a rate that it prints as its last line, such as 941.5 or "941 Mbit/s"
-    #[arg(long, value_name = "WHAT", requires = "verify", default_value = "time", value_parser = measures())]
+    #[arg(long, value_name = "WHAT", requires = "verify", default_value = "time", value_parser = keys(Measure::ALL, Measure::name))]
     measure: Measure,
     /// The smallest gain that is worth keeping: time saved, or rate gained
     #[arg(long, value_name = "'>=SHARE'", requires = "measured", default_value = ">=0%", value_parser = gain)]
     keep_if: f64,
     /// Runs with the old values, and as many with the new ones; fewer than 6 cannot decide
-    #[arg(long, value_name = "N", requires = "measured", default_value_t = 8, value_parser = number_of_runs())]
+    #[arg(long, value_name = "N", requires = "measured", default_value_t = 8, value_parser = clap::value_parser!(u32).range(PAIRS))]
     runs: u32,
     /// The longest time of a run; what takes longer has failed
     #[arg(long, value_name = "TIME", requires = "verify", default_value = "10min", value_parser = lasting)]
     timeout: Duration,
-}
-
-fn measures() -> impl TypedValueParser<Value = Measure> {
-    named([(Measure::Time, "time".to_owned(), None), (Measure::Rate, "rate".to_owned(), None)])
-}
-
-fn number_of_runs() -> impl TypedValueParser<Value = u32> {
-    clap::value_parser!(u32).range(i64::from(FEWEST_PAIRS)..=i64::from(MOST_PAIRS))
 }
 
 /// Applies a plan if a command shows that it helps.
@@ -245,11 +257,11 @@ pub fn run(args: &Tune, console: &Console) -> anyhow::Result<Outcome> {
         What::Plan(args) => {
             args.force.check(args.out.as_deref(), &[], "--out")?;
             let plan = args.plan(console)?;
-            let Some(out) = &args.out else { return console::print(plan.to_toml().as_bytes()) };
-            args.force.write(out, plan.to_toml())?;
-            let mut text = Vec::new();
-            view::planned(&plan, &out.display().to_string(), &look, &mut text)?;
-            console::print(&text)
+            let file = args.out.as_ref().map(|out| out.display().to_string());
+            args.out.iter().try_for_each(|out| args.force.write(out, plan.to_toml()))?;
+            let print = |out: &mut _| view::planned(&plan, file.as_deref(), &look, out);
+            console::print_result(args.json, || view::PlanDocument::of(&plan), print)?;
+            Ok(Outcome::Whole)
         }
         What::Apply(args) => {
             let name = args.plan.display().to_string();
@@ -276,10 +288,13 @@ pub fn run(args: &Tune, console: &Console) -> anyhow::Result<Outcome> {
             Ok(Outcome::Whole)
         }
         What::Connections(args) => connections::run(args, console),
-        What::Status(Written { journal, json }) => {
-            let status = status(&Journal::at(journal))?;
-            let document = || view::StatusDocument::of(&status);
-            console::print_result(*json, document, |out| view::status(&status, &look, out))?;
+        What::Status { report, written: Written { journal, json } } => {
+            let (status, tuned) = (status(&Journal::at(journal))?, running());
+            let document = || view::StatusDocument::of(&status, &tuned);
+            console::print_result(*json, document, |out| match report {
+                true => view::report(&status, &tuned, &host_name().0, out),
+                false => view::status(&status, &tuned, &look, out),
+            })?;
             Ok(if view::is_in_order(&status) { Outcome::Whole } else { Outcome::Partial })
         }
         What::Revert { id, after, written: Written { journal, json } } => {

@@ -202,6 +202,16 @@ impl FromStr for Rate {
     }
 }
 
+/// Two values of one unit, which is written once: `17.5 to 19.1 Mbit/s`.
+pub fn range(low: &dyn fmt::Display, high: &dyn fmt::Display) -> String {
+    let (low, high) = (low.to_string(), high.to_string());
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        _ if low == high => high,
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
+}
+
 /// At most three significant figures and a unit: `850 ns`, `12.3 ms`, `4.5 s`, `2 min 5 s`, `1 h 3 min`.
 pub fn duration_text(time: Duration) -> String {
     let nanos = time.as_nanos() as f64;
@@ -314,6 +324,14 @@ pub fn counted_were(number: u64, thing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_has_its_unit_once() {
+        let rate = Rate::mbit;
+        assert_eq!(range(&rate(17), &rate(19)), "17 to 19 Mbit/s");
+        assert_eq!(range(&rate(900), &rate(1100)), "900 Mbit/s to 1.1 Gbit/s");
+        assert_eq!(range(&rate(17), &rate(17)), "17 Mbit/s");
+    }
 
     #[test]
     fn rounding_never_makes_a_link_exceed_its_rate() {

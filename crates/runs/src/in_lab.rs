@@ -15,7 +15,7 @@ use slowpath_simulator::report::Total;
 use slowpath_tune::gain::{Gain, Measure, Verdict};
 use slowpath_tune::journal::Side;
 use slowpath_tune::rehearsal::{Rehearsal, fit};
-use slowpath_tune::{Plan, Reading, ReadingUnit, Run, gain_of, inside, order};
+use slowpath_tune::{Forecast, Plan, Reading, ReadingUnit, Run, gain_of, inside, order};
 use std::path::Path;
 use std::time::Duration;
 
@@ -48,6 +48,8 @@ pub struct Tried {
     pub wanted: f64,
     /// What that means.
     pub verdict: Verdict,
+    /// What was predicted of the plan, or why nothing was; `None` for a plan without predictions, or if not all of it was tried.
+    pub predicted: Option<Result<Forecast, String>>,
 }
 
 /// Why a plan was not tried.
@@ -93,7 +95,8 @@ pub fn try_plan(base: &Scenario, trial: &Trial<'_>, each: &mut dyn FnMut()) -> R
     }
     let gain = gain_of(Measure::Rate, &runs).ok_or(NotTried::NoData(0))?;
     let verdict = gain.verdict(trial.wanted);
-    Ok(Tried { rehearsal, runs, times, gain, wanted: trial.wanted, verdict })
+    let predicted = trial.plan.predicted().filter(|_| rehearsal.not_tried.is_empty());
+    Ok(Tried { predicted, rehearsal, runs, times, gain, wanted: trial.wanted, verdict })
 }
 
 /// The scenario with the old and with the new congestion control, which is chosen with the sockets.

@@ -5,12 +5,16 @@ use crate::anonymize::Ports;
 use slowpath_model::units::duration_from_text;
 use slowpath_model::{Bytes, FlowId, Rate};
 use slowpath_probe::real::{LOWEST_RATE, SERVED_DURATIONS};
+use slowpath_tune::gain::{FEWEST_PAIRS, MOST_PAIRS};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// How many parallel connections a transfer may have.
 pub const STREAMS: RangeInclusive<i64> = 1..=10_000;
+
+/// How many pairs of runs may judge a plan.
+pub const PAIRS: RangeInclusive<i64> = FEWEST_PAIRS as i64..=MOST_PAIRS as i64;
 
 /// A rate from 1 kbit/s to 1 Tbit/s.
 ///

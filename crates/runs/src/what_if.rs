@@ -3,7 +3,7 @@
 use crate::parallel;
 use slowpath_analyses::Analysis;
 use slowpath_analyses::report::FlowReport;
-use slowpath_model::{FlowId, FlowKey};
+use slowpath_model::{Bytes, FlowId, FlowKey, Instant};
 use slowpath_whatif::predict::{Job, Trial, best_first, jobs, pairs, predictions, singles};
 use slowpath_whatif::reproduce::{together, with_control};
 use slowpath_whatif::seen::largest;
@@ -55,22 +55,51 @@ pub fn answer(
 ) -> Option<Answer> {
     let mut reports = Vec::new();
     let (_, mut traces) = analysis.finish_each(|report| reports.push(report));
-    let amount = |report: &FlowReport| report.main().measures.unique_bytes;
     let report = match flow {
         Some(flow) => reports.iter().find(|report| report.id == flow)?,
         None => largest(&reports)?,
     };
-    let others = reports.iter().filter(|other| other.id != report.id);
-    let others = others.filter(|other| other.first < report.last && report.first < other.last);
-    let shared =
-        others.filter(|other| amount(other).get() * SHARING_PART >= amount(report).get().max(1)).count();
-    let trace = traces.take(report.id, report.sender);
-    let captured = trace.and_then(|trace| Seen::of(report, &trace));
+    let shared = Span::of(report).shared_by(reports.iter().map(Span::of));
+    let captured = seen(report, &mut traces);
     let result = match &captured {
-        Some(seen) => predict(seen, shared as u64, asked, stop, at),
-        None => Err(Refusal::TooLittle { segments: report.main().measures.data_segments(), least: 2 }),
+        Ok(seen) => predict(seen, shared, asked, stop, at),
+        Err(refusal) => Err(refusal.clone()),
     };
-    Some(Answer { flow: report.id, key: report.key, captured, result })
+    Some(Answer { flow: report.id, key: report.key, captured: captured.ok(), result })
+}
+
+/// The numbers of a traced flow.
+///
+/// # Errors
+///
+/// If it carried too little to have a rate.
+pub(crate) fn seen(report: &FlowReport, traces: &mut Traces) -> Result<Seen, Refusal> {
+    let trace = traces.take(report.id, report.sender);
+    let too_little = || Refusal::TooLittle { segments: report.main().measures.data_segments(), least: 2 };
+    trace.and_then(|trace| Seen::of(report, &trace)).ok_or_else(too_little)
+}
+
+/// When a flow was there, and what it carried.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    flow: FlowId,
+    first: Instant,
+    last: Instant,
+    amount: Bytes,
+}
+
+impl Span {
+    pub(crate) fn of(report: &FlowReport) -> Self {
+        let amount = report.main().measures.unique_bytes;
+        Self { flow: report.id, first: report.first, last: report.last, amount }
+    }
+
+    /// How many of the flows share its path.
+    pub(crate) fn shared_by(self, flows: impl Iterator<Item = Self>) -> u64 {
+        let others = flows.filter(|other| other.flow != self.flow);
+        let others = others.filter(|other| other.first < self.last && self.first < other.last);
+        others.filter(|other| other.amount.get() * SHARING_PART >= self.amount.get().max(1)).count() as u64
+    }
 }
 
 /// Fits, checks and tries one transfer.
@@ -85,29 +114,57 @@ pub fn predict(
     stop: &AtomicBool,
     at: &(dyn Fn(Stage) + Sync),
 ) -> Result<Predictions, Refusal> {
-    at(Stage::Checking);
-    let fitted = fit(seen, shared)?;
-    let work = |control: &Control| with_control(seen, &fitted, *control, stop).map(Some);
-    let models = parallel::each(&fitted.controls, None, stop, &|| (), work)?;
-    let models: Option<Vec<_>> = models.into_iter().collect();
-    let found = together(models.ok_or(Refusal::Interrupted)?)?;
+    let found = reproduced(seen, shared, stop, at)?;
     let one = singles(seen, &found, asked);
     // As many pairs as there can be, and the transfer as it is.
     let all = one.len() * (one.len() + 1) / 2 + 1;
-    let run = |trials: &[Trial]| -> Result<Vec<Predicted>, Refusal> {
-        let jobs = jobs(seen, &found, trials, all);
-        let done = AtomicUsize::new(0);
-        at(Stage::Trying(0, jobs.len()));
-        let each = || at(Stage::Trying(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len()));
-        let runs = parallel::each(&jobs, None, stop, &each, |job: &Job| Ok::<_, Refusal>(job.run(stop)))?;
-        if stop.load(Ordering::Relaxed) {
-            return Err(Refusal::Interrupted);
-        }
-        Ok(predictions(&found, trials, &jobs, &runs))
-    };
+    let run = |trials: &[Trial]| simulated(seen, &found, trials, all, stop, at);
     let unchanged = run(&[Trial::new()])?.pop();
     let mut tried = run(&one)?;
     tried.extend(run(&pairs(&tried))?);
     best_first(&mut tried);
     Ok(Predictions { found, unchanged, tried })
+}
+
+/// Fits a transfer and checks the fit.
+///
+/// # Errors
+///
+/// Why nothing is predicted.
+pub(crate) fn reproduced(
+    seen: &Seen,
+    shared: u64,
+    stop: &AtomicBool,
+    at: &(dyn Fn(Stage) + Sync),
+) -> Result<Reproduced, Refusal> {
+    at(Stage::Checking);
+    let fitted = fit(seen, shared)?;
+    let work = |control: &Control| with_control(seen, &fitted, *control, stop).map(Some);
+    let models = parallel::each(&fitted.controls, None, stop, &|| (), work)?;
+    let models: Option<Vec<_>> = models.into_iter().collect();
+    together(models.ok_or(Refusal::Interrupted)?)
+}
+
+/// What a fit predicts of some trials, of which there are `all` in the whole command. Those without a run are left out.
+///
+/// # Errors
+///
+/// If it was interrupted.
+pub(crate) fn simulated(
+    seen: &Seen,
+    found: &Reproduced,
+    trials: &[Trial],
+    all: usize,
+    stop: &AtomicBool,
+    at: &(dyn Fn(Stage) + Sync),
+) -> Result<Vec<Predicted>, Refusal> {
+    let jobs = jobs(seen, found, trials, all);
+    let done = AtomicUsize::new(0);
+    at(Stage::Trying(0, jobs.len()));
+    let each = || at(Stage::Trying(done.fetch_add(1, Ordering::Relaxed) + 1, jobs.len()));
+    let runs = parallel::each(&jobs, None, stop, &each, |job: &Job| Ok::<_, Refusal>(job.run(stop)))?;
+    if stop.load(Ordering::Relaxed) {
+        return Err(Refusal::Interrupted);
+    }
+    Ok(predictions(found, trials, &jobs, &runs))
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`wanted`]: what is asked for a prefix, as text and as values. [`targets`]: what each prefix gets. Both pure.
 //! - [`record`]: what the BPF program (`bpf/sockops.bpf.c`) and user space tell each other.
-//! - [`Tuner`]: the program, attached to a control group.
+//! - [`Tuner`]: the program, attached to a control group. [`running()`]: the commands that have one attached.
 //!
 //! # Decisions
 //!
@@ -26,12 +26,14 @@
 
 mod error;
 pub mod record;
+mod running;
 pub mod targets;
 mod tuner;
 pub mod wanted;
 
 pub use error::SockopsError;
 pub use record::{Config, Counts, Fate, Granted, Setting};
+pub use running::{Running, running};
 pub use targets::{Prefix, Target, Targets};
 pub use tuner::{Most, Tuner};
 pub use wanted::Wanted;

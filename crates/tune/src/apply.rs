@@ -2,7 +2,7 @@
 
 use crate::access::Access;
 use crate::error::{Different, Error};
-use crate::journal::{Begun, Changed, Journal, Record, Timer, VERSION, Writer};
+use crate::journal::{Begun, Changed, Journal, Reason, Record, Timer, VERSION, Writer};
 use crate::lock::Lock;
 use crate::plan::{Plan, Planned};
 use crate::{clock, namespace, timer, who};
@@ -170,6 +170,8 @@ impl Work {
             boot: who::boot()?,
             netns: asked.netns.map(namespace::lasting_name),
             netns_inode: namespace::inode()?,
+            reasons: Reason::all(asked.plan),
+            predicted: asked.plan.predicted(),
         };
         let (id, writer) = asked.journal.begin(begun)?;
         Ok((Start { id, ends }, Self { writer, made: Vec::new(), file: None, timer: None }))

@@ -12,6 +12,7 @@
 //! Estimates of location based on rank tests (1963); Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd
 //! edition, 3.1 (test, table A.4), 3.2 (estimate), 3.3 (interval, after Tukey).
 
+use serde::{Deserialize, Serialize};
 use slowpath_model::statistics::median;
 
 /// The chance that is left on each side of the interval: a change that does nothing is kept at most once in 40 times.
@@ -24,7 +25,8 @@ pub const FEWEST_PAIRS: u32 = 6;
 pub const MOST_PAIRS: u32 = 200;
 
 /// How a measurement is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Measure {
     /// A time: less is better.
     Time,
@@ -33,7 +35,8 @@ pub enum Measure {
 }
 
 /// By how much a change helped, as a share of the old value: of time saved, or of rate gained. Below zero it harmed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Gain {
     /// The estimate.
     pub estimate: f64,
@@ -57,11 +60,35 @@ pub enum Verdict {
 }
 
 impl Measure {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Time, Self::Rate];
+
+    /// Its name, in JSON and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Rate => "rate",
+        }
+    }
+
     /// The share that a logarithm of a ratio (better over worse) stands for.
     fn share(self, log: f64) -> f64 {
         match self {
             Self::Time => 1.0 - (-log).exp(),
             Self::Rate => log.exp() - 1.0,
+        }
+    }
+
+    /// The gain of a rate that is higher by this factor.
+    pub fn of_factor(self, factor: f64) -> f64 {
+        self.share(factor.ln())
+    }
+
+    /// The factor by which the rate is higher with this gain.
+    pub fn factor(self, gain: f64) -> f64 {
+        match self {
+            Self::Time => 1.0 / (1.0 - gain),
+            Self::Rate => 1.0 + gain,
         }
     }
 }

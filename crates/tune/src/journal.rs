@@ -4,7 +4,10 @@
 //! of the last line announces a change that was not made, and is removed by the next writer.
 
 use crate::error::Error;
+use crate::gain::{Gain, Measure};
 use crate::lock;
+use crate::plan::{Forecast, Plan, Planned};
+use crate::verify::ReadingUnit;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -14,12 +17,14 @@ use std::path::{Path, PathBuf};
 /// The journal of a host, unless another folder is given.
 pub const FOLDER: &str = "/var/lib/slowpath/tune";
 /// The version of the records.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
+/// The first version, without reasons, predictions and measurements, is read too: what it applied can be taken back.
+const FIRST_VERSION: u32 = 1;
 /// The most that is read of a file: a plan has at most 200 changes.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// A record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Record {
     /// A plan is being applied.
@@ -46,6 +51,8 @@ pub enum Record {
         /// Which.
         to: Side,
     },
+    /// The plan helped, and is kept.
+    Measured(Measured),
     /// All changes are made and verified.
     Applied,
     /// A change failed, and all that was made before is undone.
@@ -93,6 +100,53 @@ pub struct Begun {
     pub netns: Option<String>,
     /// The inode of the network namespace.
     pub netns_inode: u64,
+    /// Why each setting is changed.
+    #[serde(default)]
+    pub reasons: Vec<Reason>,
+    /// The prediction of the whole plan, or why there is none; `None` for a plan without predictions.
+    #[serde(default)]
+    pub predicted: Option<Result<Forecast, String>>,
+}
+
+/// Why a setting is changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// The setting, as in the plan.
+    pub setting: String,
+    /// The finding that the change fixes: `receive-window/buffer-too-small`.
+    pub finding: String,
+    /// Why, in words.
+    pub why: String,
+}
+
+impl Reason {
+    pub(crate) fn all(plan: &Plan) -> Vec<Self> {
+        let of = |Planned { setting, finding, why, .. }: &Planned| Self {
+            setting: setting.to_string(),
+            finding: finding.clone(),
+            why: why.clone(),
+        };
+        plan.changes.iter().map(of).collect()
+    }
+}
+
+/// What a command measured of a plan that is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// What it measured.
+    pub measure: Measure,
+    /// The unit of all measurements.
+    pub unit: ReadingUnit,
+    /// Runs of each side.
+    pub runs: u32,
+    /// The median with the values from before.
+    pub old: f64,
+    /// The median with the values of the plan.
+    pub new: f64,
+    /// By how much the plan helped.
+    pub gain: Gain,
 }
 
 /// The values from before a plan, or those by it.
@@ -134,7 +188,7 @@ pub enum Timer {
 }
 
 /// The file of a plan, as it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     /// The plan's number.
     pub id: u32,
@@ -179,6 +233,14 @@ impl Written {
     pub fn verifier(&self) -> Option<&str> {
         self.records.iter().find_map(|record| match record {
             Record::Verifying { command } => Some(command.as_str()),
+            _ => None,
+        })
+    }
+
+    /// What was measured of it, if it is kept because it helped.
+    pub fn measured(&self) -> Option<&Measured> {
+        self.records.iter().find_map(|record| match record {
+            Record::Measured(measured) => Some(measured),
             _ => None,
         })
     }
@@ -361,9 +423,11 @@ fn parse(path: &Path, text: &str) -> Result<(Vec<Record>, u64), Error> {
     for (index, line) in lines.iter().enumerate() {
         let record = line.strip_suffix('\n').map(serde_json::from_str);
         match record {
-            Some(Ok(Record::Begun(begun))) if begun.version != VERSION => {
-                let why =
-                    format!("version {} is of another slowpath; this one knows {VERSION}", begun.version);
+            Some(Ok(Record::Begun(begun))) if !(FIRST_VERSION..=VERSION).contains(&begun.version) => {
+                let why = format!(
+                    "version {} is of another slowpath; this one knows {FIRST_VERSION} to {VERSION}",
+                    begun.version
+                );
                 return Err(Error::Damaged { path: path.to_owned(), line: index + 1, why });
             }
             Some(Ok(record)) => {

@@ -52,7 +52,7 @@ pub use clock::{now, utc_text};
 pub use error::{AccessError, BadRun, Different, Error};
 pub use examine::{ExamineError, examine, examine_advised, known};
 pub use namespace::inside;
-pub use plan::Plan;
+pub use plan::{Forecast, Plan};
 pub use revert::{Fate, Reverted, Taken, When, revert};
 pub use status::{Entry, Force, State, status};
 pub use verify::{Ended, Reading, ReadingUnit, Run, Trial, Verified, gain_of, order, spread, verify};

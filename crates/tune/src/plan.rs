@@ -5,16 +5,18 @@
 
 mod advised;
 mod findings;
+mod predicted;
 mod propose;
 mod read;
 mod write;
 
 pub use advised::{Advised, Here, UnknownHost, propose_advised};
 pub use findings::{BadFindings, MOST_FINDINGS_BYTES, findings};
+pub use predicted::{Forecast, Prediction};
 pub use propose::{Proposed, propose};
 pub use read::{BadPlan, Fault};
 
-use slowpath_remedies::Setting;
+use slowpath_remedies::{Change, Setting, Target};
 
 /// The version of the file's layout.
 pub const SCHEMA: &str = "slowpath/plan/1";
@@ -30,6 +32,8 @@ pub struct Plan {
     pub changes: Vec<Planned>,
     /// What a person has to do, since slowpath could not take it back.
     pub by_hand: Vec<ByHand>,
+    /// What is predicted of each change, and of all together; empty for a plan that is not from a capture.
+    pub predictions: Vec<Prediction>,
 }
 
 /// Where a plan is from: for its reader only.
@@ -60,6 +64,15 @@ pub struct Planned {
     pub why: String,
     /// Where that is documented.
     pub source: String,
+}
+
+impl Planned {
+    /// The shell line that takes it back.
+    pub fn undo(&self) -> String {
+        let (now, then) = (Some(self.now.clone()), self.then.clone());
+        let change = Change { setting: self.setting.clone(), now, then, target: Target::Exactly };
+        change.undo().unwrap_or_default()
+    }
 }
 
 /// Advice that is not applied.

@@ -171,7 +171,12 @@ mod tests {
             planned("process 1 nice", "0", "-5"),
             planned("qdisc ens3 root", "default", "fq"),
         ];
-        let plan = Plan { made: crate::plan::Made::default(), changes, by_hand: Vec::new() };
+        let plan = Plan {
+            made: crate::plan::Made::default(),
+            changes,
+            by_hand: Vec::new(),
+            predictions: Vec::new(),
+        };
         let fit = fit(&plan, "eth0", [192, 0, 2, 2].into());
         let tried: Vec<String> = fit.tried.iter().map(|one| one.setting.to_string()).collect();
         assert_eq!(tried, ["route default", "sysctl net.ipv4.tcp_congestion_control", "link ens3 gso_max"]);

@@ -8,7 +8,7 @@ use crate::{lock, namespace, timer, who};
 use slowpath_remedies::Setting;
 
 /// A plan of the journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Its records.
     pub written: Written,

@@ -8,9 +8,10 @@ use crate::access::Access;
 use crate::apply::{self, Applied, Asked, Start, Work};
 use crate::error::{BadRun, Error};
 use crate::gain::{Gain, Measure, Verdict};
-use crate::journal::{Changed, Journal, Record, Side, Written};
+use crate::journal::{Changed, Journal, Measured, Record, Side, Written};
 use crate::lock::Lock;
 use crate::namespace;
+use crate::plan::Forecast;
 use crate::revert::{Fate, Reverted, revert_locked};
 use slowpath_model::statistics::median;
 use slowpath_remedies::Setting;
@@ -63,6 +64,8 @@ pub struct Verified {
     pub gain: Gain,
     /// What that means.
     pub verdict: Verdict,
+    /// What was predicted of the plan, or why nothing was; `None` for a plan without predictions.
+    pub predicted: Option<Result<Forecast, String>>,
     /// What became of the plan.
     pub ended: Ended,
 }
@@ -116,6 +119,7 @@ pub fn verify(
     apply::need_possible(asked)?;
     asked.journal.need_nothing_verified()?;
     namespace::inside(asked.netns, || {
+        let predicted = asked.plan.predicted();
         let plan = apply::named(asked.plan, &Access::reading())?;
         let asked = Asked { plan: &plan, ..asked };
         apply::need_expected(asked.plan, &Access::reading())?;
@@ -129,7 +133,7 @@ pub fn verify(
                 let ended = switched.end(asked, verdict)?;
                 let command = trial.command.to_owned();
                 let Trial { measure, wanted, .. } = *trial;
-                Ok(Verified { command, measure, wanted, runs, gain, verdict, ended })
+                Ok(Verified { command, measure, wanted, runs, gain, verdict, predicted, ended })
             }
             Err(stop) => Err(switched.give_up(stop)),
         }
@@ -164,6 +168,14 @@ pub fn gain_of(measure: Measure, runs: &[Run]) -> Option<Gain> {
         })
         .collect();
     Gain::of(measure, &pairs)
+}
+
+impl Measured {
+    fn of(measure: Measure, runs: &[Run], gain: Gain) -> Self {
+        let [old, new] = [Side::Old, Side::New].map(|side| spread(runs, side).unwrap_or_default()[0]);
+        let unit = runs.first().map_or(ReadingUnit::Seconds, |run| run.reading.unit);
+        Self { measure, unit, runs: u32::try_from(runs.len() / 2).unwrap_or(u32::MAX), old, new, gain }
+    }
 }
 
 fn value(changed: &Changed, side: Side) -> &str {
@@ -243,6 +255,7 @@ impl<'a> Switched<'a> {
         if verdict == Verdict::Helped {
             let lock = self.lock("keeping a plan that is verified")?;
             self.switch(Side::New, &lock)?;
+            self.work.writer.write(&Record::Measured(Measured::of(trial.measure, runs, gain)))?;
             self.work.keep(asked, self.start)?;
         }
         Ok((gain, verdict))

@@ -45,6 +45,7 @@ pub fn schemas() -> Vec<(&'static str, schemars::Schema)> {
         ("tune-apply-1", schemars::schema_for!(tune::ApplyDocument)),
         ("tune-connections-1", schemars::schema_for!(tune::ConnectionsDocument)),
         ("tune-lab-1", schemars::schema_for!(tune::TuneLabDocument)),
+        ("tune-plan-1", schemars::schema_for!(tune::PlanDocument)),
         ("tune-status-1", schemars::schema_for!(tune::StatusDocument)),
         ("tune-revert-1", schemars::schema_for!(tune::RevertDocument)),
         ("tune-verify-1", schemars::schema_for!(tune::VerifyDocument)),

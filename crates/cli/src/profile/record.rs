@@ -1,10 +1,11 @@
 //! `slowpath profile record`: records a profile with perf.
 
 use crate::Outcome;
+use crate::choice::keys;
 use crate::console::{self, Console, warn};
 use crate::interrupt::Interrupt;
 use anyhow::bail;
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use slowpath_files::{Existing, check_output};
 use slowpath_model::units::duration_from_text;
 use slowpath_profile::record::Counted;
@@ -43,21 +44,14 @@ pub struct Record {
     #[arg(long, value_name = "N", default_value_t = slowpath_profile::record::FREQUENCY, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     frequency: u32,
     /// How perf finds callers: fp, by frame pointers, or dwarf, from stack dumps, which only `perf script` can read
-    #[arg(long, value_name = "HOW", default_value = "fp")]
-    call_graph: CallGraphs,
+    #[arg(long, value_name = "HOW", default_value = "fp", value_parser = keys(Unwinding::ALL, Unwinding::name))]
+    call_graph: Unwinding,
     /// Print JSON (schema slowpath/profile-record/1) instead of text; what the command prints goes to standard error
     #[arg(long)]
     json: bool,
     /// The command to run and sample, after --
     #[arg(last = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
-}
-
-/// How callers are found.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CallGraphs {
-    Fp,
-    Dwarf,
 }
 
 pub fn run(args: &Record, console: &Console) -> anyhow::Result<Outcome> {
@@ -111,10 +105,7 @@ fn recorder(args: &Record) -> Recorder {
     Recorder {
         event: args.event.clone(),
         frequency: args.frequency,
-        unwinding: match args.call_graph {
-            CallGraphs::Fp => Unwinding::FramePointers,
-            CallGraphs::Dwarf => Unwinding::Dwarf,
-        },
+        unwinding: args.call_graph,
         longest: args.system.unwrap_or(args.longest),
         output_to_stderr: args.json,
         ..Recorder::new(what, &args.out)

@@ -1,6 +1,7 @@
 //! Files of a journal that are whole, torn at each byte, or damaged.
 
 use super::*;
+use slowpath_model::Rate;
 
 fn begun() -> Begun {
     Begun {
@@ -14,6 +15,12 @@ fn begun() -> Begun {
         boot: "b".to_owned(),
         netns: None,
         netns_inode: 1,
+        reasons: vec![Reason {
+            setting: "sysctl net.ipv4.tcp_sack".to_owned(),
+            finding: "sack".to_owned(),
+            why: "Wéll.".to_owned(),
+        }],
+        predicted: Some(Forecast::of(Rate::mbit(14), [44, 47].map(Rate::mbit), None).ok_or_else(String::new)),
     }
 }
 
@@ -28,6 +35,14 @@ fn records() -> Vec<Record> {
         change("1"),
         change("2"),
         Record::Persist { file: PathBuf::from("90-slowpath-1.conf"), text: "# ü\n".to_owned() },
+        Record::Measured(Measured {
+            measure: Measure::Rate,
+            unit: ReadingUnit::BitsPerSecond,
+            runs: 8,
+            old: 14.2e6,
+            new: 46.6e6,
+            gain: Gain { estimate: 2.29, lower: Some(2.26), upper: None },
+        }),
         Record::Applied,
         Record::Reverting { at: 5, uid: 0 },
         Record::Reverted { at: 6, left: vec!["ö".to_owned()] },
@@ -43,6 +58,28 @@ fn journal(folder: &Path) -> (Journal, PathBuf) {
         writer.write(&record).expect("there is room");
     }
     (journal, folder.join("0001.jsonl"))
+}
+
+/// As the first version wrote it: without reasons, predictions and measurements.
+#[test]
+fn a_journal_of_the_first_version_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let begun = r#"{"record":"begun","version":1,"plan":"p","goal":"","at":1,"ends":null,"uid":0,"sudo_user":null,"boot":"b","netns":null,"netns_inode":1}"#;
+    let text = format!("{begun}\n{{\"record\":\"applied\"}}\n");
+    fs::write(folder.path().join("0001.jsonl"), &text).expect("a file");
+    let written = Journal::at(folder.path()).read(1).expect("whole").expect("begun");
+    assert!(written.is_applied() && written.measured().is_none(), "{written:?}");
+    assert_eq!((written.begun.reasons, written.begun.predicted), (vec![], None));
+    for (from, to) in [
+        ("\"version\":1", "\"version\":3"),
+        (
+            "\"netns_inode\":1",
+            "\"netns_inode\":1,\"predicted\":{\"Ok\":{\"now\":\"1\",\"then\":\"2\",\"limit\":\"\"}}",
+        ),
+    ] {
+        fs::write(folder.path().join("0001.jsonl"), text.replace(from, to)).expect("a file");
+        assert!(Journal::at(folder.path()).read(1).is_err(), "{to}");
+    }
 }
 
 #[test]

@@ -144,6 +144,12 @@ impl Advised {
         self.addresses[end.index()]
     }
 
+    /// Whether this host is the sender of the flow, and whether it is the receiver; both, if it is between two of its sockets.
+    pub fn is_end(&self, here: Here) -> [bool; 2] {
+        let own = self.own(here);
+        [self.sender, !self.sender].map(|end| own == Some(self.address(end)))
+    }
+
     /// The address that this host has, if it is an end.
     fn own(&self, here: Here) -> Option<IpAddr> {
         match here {

@@ -138,7 +138,7 @@ impl Proposed {
                 Err(why) => self.leave(&change.command(), &reason, &why),
             }
         }
-        Plan { made, changes, by_hand: self.by_hand }
+        Plan { made, changes, by_hand: self.by_hand, predictions: Vec::new() }
     }
 }
 

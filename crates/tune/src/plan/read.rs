@@ -1,5 +1,6 @@
 //! Reads a plan, which a person may have edited: strictly, so that a slip does not change the wrong thing.
 
+use super::predicted::{Forecast, LIMIT, NOT, NOW, Prediction, THEN, Text};
 use super::{ByHand, MOST_CHANGES, Made, Plan, Planned, SCHEMA};
 use slowpath_remedies::Setting;
 use std::fmt;
@@ -78,6 +79,7 @@ impl Strings<'_> {
 const TOP: [&str; 5] = ["schema", "made", "host", "kernel", "goal"];
 const CHANGE: [&str; 8] = ["setting", "now", "then", "finding", "why", "risk", "undo", "source"];
 const BY_HAND: [&str; 4] = ["command", "finding", "why", "not-applied"];
+const PREDICTED: [&str; 5] = ["changes", NOW, THEN, LIMIT, NOT];
 
 impl Reader<'_> {
     fn fault(&mut self, place: &Range<usize>, text: impl Into<String>) {
@@ -102,12 +104,13 @@ impl Reader<'_> {
             }
         };
         let mut tops = Vec::new();
-        let (mut changes, mut by_hand) = (Vec::new(), Vec::new());
+        let (mut changes, mut by_hand, mut predicted) = (Vec::new(), Vec::new(), Vec::new());
         for (key, value) in table.get_ref() {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("change", DeValue::Array(list)) => changes.extend(list.iter()),
                 ("by-hand", DeValue::Array(list)) => by_hand.extend(list.iter()),
-                (name @ ("change" | "by-hand"), _) => {
+                ("predicted", DeValue::Array(list)) => predicted.extend(list.iter()),
+                (name @ ("change" | "by-hand" | "predicted"), _) => {
                     self.fault(&key.span(), format!("{name}: write a table for each, under [[{name}]]"));
                 }
                 _ => tops.push((key, value)),
@@ -135,6 +138,7 @@ impl Reader<'_> {
             },
             changes: Vec::new(),
             by_hand: Vec::new(),
+            predictions: Vec::new(),
         };
         for value in changes {
             let planned = self.change(value, &plan.changes);
@@ -144,6 +148,10 @@ impl Reader<'_> {
             let Some(strings) = self.table(value, &BY_HAND, "by-hand") else { continue };
             let [command, finding, why, not_applied] = BY_HAND.map(|key| strings.text(key));
             plan.by_hand.push(ByHand { command, finding, why, not_applied });
+        }
+        for value in predicted {
+            let predicted = self.predicted(value);
+            plan.predictions.extend(predicted);
         }
         Some(plan)
     }
@@ -181,6 +189,31 @@ impl Reader<'_> {
             }
         }
         Strings { whole, found }
+    }
+
+    fn predicted(&mut self, value: &Spanned<DeValue<'_>>) -> Option<Prediction> {
+        let strings = self.table(value, &PREDICTED, "predicted")?;
+        let has = |key| strings.get(key).is_some();
+        let is_whole =
+            has(NOW) && has(THEN) && !has(NOT) || has(NOT) && !has(NOW) && !has(THEN) && !has(LIMIT);
+        if !has("changes") || !is_whole {
+            let text = format!("[[predicted]]: write changes, and either {NOW} and {THEN} or {NOT}");
+            self.fault(&strings.whole, text);
+            return None;
+        }
+        let changes = strings.text("changes");
+        if has(NOT) {
+            return Some(Prediction { changes, outcome: Err(strings.text(NOT)) });
+        }
+        let [now, then, limit] = [NOW, THEN, LIMIT].map(|key| strings.text(key));
+        match Forecast::parse(&Text { now, then, limit }) {
+            Ok(forecast) => Some(Prediction { changes, outcome: Ok(forecast) }),
+            Err(error) => {
+                let place = strings.get(error.key).map_or(&strings.whole, |(_, place, _)| place);
+                self.fault(place, error.to_string());
+                None
+            }
+        }
     }
 
     fn change(&mut self, value: &Spanned<DeValue<'_>>, others: &[Planned]) -> Option<Planned> {

@@ -1,7 +1,7 @@
 //! A plan as TOML.
 
+use super::predicted::{Forecast, LIMIT, NOT, NOW, Prediction, THEN};
 use super::{Plan, SCHEMA};
-use slowpath_remedies::{Change, Target};
 use std::fmt::{self, Write};
 
 const HEAD: &str = "\
@@ -27,12 +27,6 @@ impl Plan {
             writeln!(out, "{key} = {}", quoted(value))?;
         }
         for planned in &self.changes {
-            let change = Change {
-                setting: planned.setting.clone(),
-                now: Some(planned.now.clone()),
-                then: planned.then.clone(),
-                target: Target::Exactly,
-            };
             writeln!(out, "\n[[change]]")?;
             for (key, value) in [
                 ("setting", planned.setting.to_string()),
@@ -41,10 +35,23 @@ impl Plan {
                 ("finding", planned.finding.clone()),
                 ("why", planned.why.clone()),
                 ("risk", planned.setting.risk().to_owned()),
-                ("undo", change.undo().unwrap_or_default()),
+                ("undo", planned.undo()),
                 ("source", planned.source.clone()),
             ] {
                 writeln!(out, "{key} = {}", quoted(&value))?;
+            }
+        }
+        for Prediction { changes, outcome } in &self.predictions {
+            writeln!(out, "\n[[predicted]]\nchanges = {}", quoted(changes))?;
+            match outcome.as_ref().map(Forecast::text) {
+                Ok(text) => {
+                    for (key, value) in [(NOW, text.now), (THEN, text.then), (LIMIT, text.limit)] {
+                        if !value.is_empty() {
+                            writeln!(out, "{key} = {}", quoted(&value))?;
+                        }
+                    }
+                }
+                Err(why) => writeln!(out, "{NOT} = {}", quoted(why))?,
             }
         }
         for hand in &self.by_hand {

@@ -5,6 +5,7 @@
 
 use crate::error::BadRun;
 use crate::gain::Measure;
+use serde::{Deserialize, Serialize};
 use slowpath_model::Rate;
 use std::fs::File;
 use std::io::{self, Read};
@@ -33,7 +34,8 @@ pub struct Reading {
 }
 
 /// The unit of a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ReadingUnit {
     /// Seconds.
     Seconds,

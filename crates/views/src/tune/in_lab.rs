@@ -1,7 +1,8 @@
 //! `slowpath tune apply --in-lab`: what a plan does to a scenario on this machine's kernel, as JSON and as text.
 
 use super::json::Change;
-use super::verify::{Interval, MeasuredRun, Summary, helped, sides, slug};
+use super::predicted::{Predicted, error};
+use super::verify::{Interval, MeasuredRun, Summary, helped, prediction, sides, slug};
 use crate::quantity::duration;
 use crate::terminal::Look;
 use schemars::JsonSchema;
@@ -34,6 +35,11 @@ pub struct TuneLabDocument {
     new: Summary,
     /// By how much the plan helped, as a share of the old rate. Negative if it harmed.
     gain: Interval,
+    /// What was predicted of the plan; null for a plan without predictions, or if not all of it was tried.
+    predicted: Option<Predicted>,
+    /// How far the estimate lies outside of the predicted gains, as a share of the nearer one's rate: 0 within them, negative
+    /// below; null if nothing was predicted.
+    prediction_error: Option<f64>,
     /// The gain that was asked for, as a share.
     wanted: f64,
     /// `helped`, `too-little`, `harmed` or `cannot-tell`.
@@ -71,6 +77,8 @@ impl TuneLabDocument {
             old: Summary::of(&tried.runs, Side::Old),
             new: Summary::of(&tried.runs, Side::New),
             gain: Interval::of(&tried.gain),
+            predicted: tried.predicted.as_ref().map(Predicted::of),
+            prediction_error: error(tried.predicted.as_ref(), Measure::Rate, &tried.gain),
             wanted: tried.wanted,
             verdict: slug(tried.verdict),
         }
@@ -85,6 +93,7 @@ pub fn tried(tried: &Tried, look: &Look, out: &mut impl Write) -> io::Result<()>
     let why = helped(&tried.gain, tried.verdict, Measure::Rate, tried.wanted);
     look.strong_paragraph(out, &format!("In the lab, {why}"))?;
     sides(&tried.runs, out)?;
+    prediction(tried.predicted.as_ref(), Measure::Rate, &tried.runs, &tried.gain, look, out)?;
     let [old, new] = [Side::Old, Side::New].map(|side| time(tried, side));
     writeln!(out, "  time of all flows: median {old} before, {new} after")?;
     for Changed { setting, old, new } in tried_changes(tried) {

@@ -1,8 +1,11 @@
 //! The JSON of `slowpath tune apply`, `status` and `revert`.
 
+use super::predicted::{Predicted, error};
+use super::verify::{Interval, unit_name};
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_tune::journal::{Changed, Timer};
+use slowpath_sockops::Running;
+use slowpath_tune::journal::{Changed, Measured, Timer};
 use slowpath_tune::{Applied, Entry, Error, Fate, Force, Reverted, State};
 
 /// What was applied (schema slowpath/tune-apply/1).
@@ -57,6 +60,40 @@ pub struct StatusDocument {
     plans: Vec<PlanStatus>,
     /// Plans whose journal cannot be read, with the reason.
     unread: Vec<String>,
+    /// Running commands of this host that tune connections one by one (`slowpath tune connections`).
+    connections: Vec<TunedConnections>,
+}
+
+/// A command that tunes connections one by one.
+#[derive(Serialize, JsonSchema)]
+struct TunedConnections {
+    /// Its process.
+    pid: u32,
+    /// The user's id.
+    uid: u32,
+    /// When it was started, in seconds since 1970; null if that cannot be read.
+    since: Option<u64>,
+    /// What it was started with, behind `tune connections`.
+    arguments: Vec<String>,
+    /// Whether its BPF program is attached; null if that cannot be read, without root.
+    attached: Option<bool>,
+}
+
+/// What a command measured of a plan that is kept.
+#[derive(Serialize, JsonSchema)]
+struct MeasuredGain {
+    /// What it measured: `time`, of which less is better, or `rate`, of which more is better.
+    measure: &'static str,
+    /// The unit of both medians: `s`, `bit/s`, or null for a number without a unit.
+    unit: Option<&'static str>,
+    /// Runs of each side.
+    runs: u32,
+    /// The median with the values from before.
+    old: f64,
+    /// The median with the values of the plan.
+    new: f64,
+    /// By how much the plan helped, as a share of the old value: of time saved, or of rate gained.
+    gain: Interval,
 }
 
 /// A plan of the journal.
@@ -96,6 +133,13 @@ struct PlanStatus {
     boot: String,
     /// The file that keeps the sysctls over a reboot; null without one.
     persisted: Option<String>,
+    /// What was predicted of it; null for a plan without predictions.
+    predicted: Option<Predicted>,
+    /// What was measured of it; null if it was not verified, or not kept.
+    measured: Option<MeasuredGain>,
+    /// How far the estimate lies outside of the predicted gains, as a share of the nearer one's rate: 0 within them, negative
+    /// below; null if nothing was predicted or measured.
+    prediction_error: Option<f64>,
     /// The changes.
     changes: Vec<ChangeStatus>,
 }
@@ -114,6 +158,8 @@ struct ChangeStatus {
     force: &'static str,
     /// Its value, for `drifted`; why it is not known, for `unknown`, or gone; null otherwise.
     detail: Option<String>,
+    /// The finding that it fixes; null if the journal does not have it.
+    finding: Option<String>,
 }
 
 /// What was reverted (schema slowpath/tune-revert/1).
@@ -184,11 +230,32 @@ impl ApplyDocument {
 
 impl StatusDocument {
     /// The document of a journal.
-    pub fn of(status: &[Result<Entry, Error>]) -> Self {
+    pub fn of(status: &[Result<Entry, Error>], tuned: &[Running]) -> Self {
+        let connections = tuned.iter().map(|one| TunedConnections {
+            pid: one.pid,
+            uid: one.uid,
+            since: one.since,
+            arguments: one.arguments.clone(),
+            attached: one.is_attached,
+        });
         Self {
             schema: "slowpath/tune-status/1",
             plans: status.iter().flatten().map(PlanStatus::of).collect(),
             unread: status.iter().filter_map(|entry| entry.as_ref().err()).map(ToString::to_string).collect(),
+            connections: connections.collect(),
+        }
+    }
+}
+
+impl MeasuredGain {
+    fn of(measured: &Measured) -> Self {
+        Self {
+            measure: measured.measure.name(),
+            unit: unit_name(measured.unit),
+            runs: measured.runs,
+            old: measured.old,
+            new: measured.new,
+            gain: Interval::of(&measured.gain),
         }
     }
 }
@@ -196,6 +263,7 @@ impl StatusDocument {
 impl PlanStatus {
     fn of(entry: &Entry) -> Self {
         let (written, begun) = (&entry.written, entry.written.begun.clone());
+        let (predicted, measured) = (begun.predicted.as_ref(), written.measured());
         let (state, reason) = match &entry.state {
             State::Applied => ("applied", None),
             State::Busy { holder } => ("busy", Some(holder.clone())),
@@ -215,7 +283,9 @@ impl PlanStatus {
                 Force::Unknown { why } => ("unknown", Some(why.clone())),
             };
             let Changed { setting, old, new } = changed.clone();
-            ChangeStatus { setting, old, new, force, detail }
+            let reason = begun.reasons.iter().find(|reason| reason.setting == setting);
+            let finding = reason.map(|reason| reason.finding.clone());
+            ChangeStatus { setting, old, new, force, detail, finding }
         });
         Self {
             id: written.id,
@@ -235,6 +305,9 @@ impl PlanStatus {
             netns_inode: begun.netns_inode,
             boot: begun.boot,
             persisted: written.persisted().map(|(file, _)| file.display().to_string()),
+            predicted: predicted.map(Predicted::of),
+            measured: measured.map(MeasuredGain::of),
+            prediction_error: measured.and_then(|one| error(predicted, one.measure, &one.gain)),
             changes: changes.collect(),
         }
     }

@@ -1,59 +1,26 @@
 //! The text of `slowpath tune`.
 
+use super::predicted::{held_against, said_of};
+use super::verify::gained;
 use crate::terminal::Look;
 use slowpath_model::shown;
 use slowpath_model::units::counted;
 use slowpath_remedies::Setting;
-use slowpath_tune::journal::{Changed, Timer};
-use slowpath_tune::{Applied, Entry, Error, Fate, Force, Plan, Reverted, State, utc_text};
+use slowpath_sockops::Running;
+use slowpath_tune::journal::{Begun, Changed, Timer};
+use slowpath_tune::{Applied, Entry, Error, Fate, Force, Reverted, State, utc_text};
 use std::io::{self, Write};
 
 /// Plans that are reverted or undone; further ones are counted.
 const MOST_CLOSED: usize = 5;
 
-fn change_line(changed: &Changed) -> String {
+pub(super) fn change_line(changed: &Changed) -> String {
     format!("{}: {} → {}", changed.setting, brief(&changed.setting, &changed.old), changed.new)
 }
 
 /// A value as a person reads it: not of each thread, where all have the same.
 fn brief(setting: &str, value: &str) -> String {
     setting.parse::<Setting>().map_or_else(|_| value.to_owned(), |setting| setting.brief(value))
-}
-
-/// Prints what a plan that was written would change, and what it leaves to a person.
-///
-/// # Errors
-/// The errors of `out`.
-pub fn planned(plan: &Plan, file: &str, look: &Look, out: &mut impl Write) -> io::Result<()> {
-    let goal = &plan.made.goal;
-    if plan.changes.is_empty() {
-        look.strong_paragraph(out, &format!("Nothing to apply for {goal}."))?;
-    } else {
-        let text = format!(
-            "{} planned for {goal}, in {}.",
-            counted(plan.changes.len() as u64, "change"),
-            shown::line(file)
-        );
-        look.strong_paragraph(out, &text)?;
-    }
-    for planned in &plan.changes {
-        writeln!(out, "  {}: {} → {}", planned.setting, planned.now, planned.then)?;
-        look.faint_paragraph(out, "    ", &format!("risk: {}", planned.setting.risk()))?;
-    }
-    for hand in &plan.by_hand {
-        // Where no command changes anything, it is what was found.
-        if hand.command.is_empty() {
-            look.paragraph(out, "  ", &format!("{}: {}", hand.finding, hand.why))?;
-            look.faint_paragraph(out, "    ", &hand.not_applied)?;
-        } else {
-            writeln!(out, "  by hand: {}", shown::line(&hand.command))?;
-            look.faint_paragraph(out, "    ", &format!("{} ({})", hand.not_applied, hand.finding))?;
-        }
-    }
-    if !plan.changes.is_empty() {
-        writeln!(out, "Read it, then: slowpath tune apply {}", shown::word(file))?;
-    }
-    Ok(())
 }
 
 /// Prints what was applied, and how it is taken back.
@@ -143,7 +110,19 @@ pub(super) fn fates(reverted: &Reverted, look: &Look, out: &mut impl Write) -> i
 ///
 /// # Errors
 /// The errors of `out`.
-pub fn status(status: &[Result<Entry, Error>], look: &Look, out: &mut impl Write) -> io::Result<()> {
+pub fn status(
+    status: &[Result<Entry, Error>],
+    tuned: &[Running],
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for running in tuned {
+        look.strong_paragraph(out, "Connections are tuned one by one.")?;
+        look.paragraph(out, "  ", &tuned_line(running))?;
+    }
+    if !tuned.is_empty() {
+        writeln!(out)?;
+    }
     if status.is_empty() {
         return writeln!(out, "Nothing was applied.");
     }
@@ -168,6 +147,50 @@ pub fn status(status: &[Result<Entry, Error>], look: &Look, out: &mut impl Write
     }
     let more = counted((closed - MOST_CLOSED) as u64, "older plan");
     writeln!(out, "\n{more} reverted or undone; --json lists all.")
+}
+
+/// A command that tunes connections: `slowpath tune connections --for 1h; process 7, user 0, since 2026-03-01 12:00:00 UTC`.
+pub(super) fn tuned_line(running: &Running) -> String {
+    let Running { pid, uid, since, arguments, is_attached } = running;
+    let words: Vec<String> = ["slowpath", "tune", "connections"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(arguments.iter().map(|word| shown::word(word).to_string()))
+        .collect();
+    let since = since.map_or_else(String::new, |since| format!(", since {}", utc_text(since)));
+    let state = if *is_attached == Some(false) { ", not attached" } else { "" };
+    format!("{}; process {pid}, user {uid}{since}{state}", words.join(" "))
+}
+
+/// Who applied a plan, and where.
+pub(super) fn who(begun: &Begun) -> String {
+    let by = begun
+        .sudo_user
+        .as_ref()
+        .map_or_else(|| format!("user {}", begun.uid), |name| format!("{name} (sudo)"));
+    let at =
+        begun.netns.as_ref().map_or_else(String::new, |name| format!(", in the network namespace {name}"));
+    by + &at
+}
+
+/// What a plan is for.
+pub(super) fn goal(begun: &Begun) -> String {
+    if begun.goal.is_empty() { String::new() } else { format!(" for {}", begun.goal) }
+}
+
+/// What was predicted of a plan, and measured.
+fn print_gain(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<()> {
+    let said = entry.written.begun.predicted.as_ref();
+    match (said, entry.written.measured()) {
+        (Some(said), Some(measured)) => {
+            let sides = [measured.old, measured.new];
+            let text = held_against(said, measured.measure, measured.unit, sides, &measured.gain);
+            look.paragraph(out, "  ", &text)
+        }
+        (None, Some(measured)) => look.paragraph(out, "  ", &format!("measured: {}", gained(measured))),
+        (Some(said), None) => look.paragraph(out, "  ", &said_of(said)),
+        (None, None) => Ok(()),
+    }
 }
 
 fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<()> {
@@ -196,14 +219,7 @@ fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<(
         }
     };
     look.strong_paragraph(out, &format!("Plan {} {state}.", written.id))?;
-    let by = begun
-        .sudo_user
-        .as_ref()
-        .map_or_else(|| format!("user {}", begun.uid), |name| format!("{name} (sudo)"));
-    let at =
-        begun.netns.as_ref().map_or_else(String::new, |name| format!(", in the network namespace {name}"));
-    let goal = if begun.goal.is_empty() { String::new() } else { format!(" for {}", begun.goal) };
-    look.faint_paragraph(out, "  ", &format!("{}{goal}, by {by}{at}", begun.plan))?;
+    look.faint_paragraph(out, "  ", &format!("{}{}, by {}", begun.plan, goal(begun), who(begun)))?;
     if matches!(entry.state, State::Reverted | State::Undone) {
         return Ok(());
     }
@@ -219,6 +235,7 @@ fn print_entry(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<(
     if let Some((file, _)) = written.persisted() {
         writeln!(out, "  {} keeps the sysctls over a reboot", file.display())?;
     }
+    print_gain(entry, look, out)?;
     for (changed, force) in &entry.changes {
         let force = match force {
             _ if matches!(entry.state, State::Verifying { .. }) => "in turn with the old value".to_owned(),

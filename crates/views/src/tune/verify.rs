@@ -1,6 +1,7 @@
 //! `slowpath tune apply --verify`: what was measured with the old and the new values, as JSON and as text.
 
 use super::json::{Change, Taken, Watch};
+use super::predicted::{Predicted, error, held_against};
 use super::text::{fates, in_force};
 use crate::quantity::{count, duration};
 use crate::terminal::Look;
@@ -9,8 +10,8 @@ use serde::Serialize;
 use slowpath_model::Rate;
 use slowpath_model::units::counted;
 use slowpath_tune::gain::{CONFIDENCE, Gain, Measure, Verdict};
-use slowpath_tune::journal::Side;
-use slowpath_tune::{Ended, ReadingUnit, Run, Verified, spread};
+use slowpath_tune::journal::{Measured, Side};
+use slowpath_tune::{Ended, Forecast, ReadingUnit, Run, Verified, spread};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -36,6 +37,11 @@ pub struct VerifyDocument {
     new: Summary,
     /// By how much the plan helped, as a share of the old value: of time saved, or of rate gained. Negative if it harmed.
     gain: Interval,
+    /// What was predicted of the plan; null for a plan without predictions.
+    predicted: Option<Predicted>,
+    /// How far the estimate lies outside of the predicted gains, as a share of the nearer one's rate: 0 within them, negative
+    /// below; null if nothing was predicted.
+    prediction_error: Option<f64>,
     /// The gain that was asked for, as a share.
     wanted: f64,
     /// `helped`, `too-little`, `harmed` or `cannot-tell`.
@@ -103,19 +109,14 @@ impl VerifyDocument {
             schema: "slowpath/tune-verify/1",
             id,
             command: verified.command.clone(),
-            measure: match verified.measure {
-                Measure::Time => "time",
-                Measure::Rate => "rate",
-            },
-            unit: match verified.unit() {
-                ReadingUnit::Seconds => Some("s"),
-                ReadingUnit::BitsPerSecond => Some("bit/s"),
-                ReadingUnit::Plain => None,
-            },
+            measure: verified.measure.name(),
+            unit: unit_name(verified.unit()),
             runs: verified.runs.iter().map(MeasuredRun::of).collect(),
             old: Summary::of(&verified.runs, Side::Old),
             new: Summary::of(&verified.runs, Side::New),
             gain: Interval::of(&verified.gain),
+            predicted: verified.predicted.as_ref().map(Predicted::of),
+            prediction_error: error(verified.predicted.as_ref(), verified.measure, &verified.gain),
             wanted: verified.wanted,
             verdict: slug(verified.verdict),
             kept: kept.is_some(),
@@ -126,6 +127,15 @@ impl VerifyDocument {
             not_persisted: kept.map_or_else(Vec::new, |kept| kept.not_persisted.clone()),
             taken_back: taken_back.map_or_else(Vec::new, |back| back.taken.iter().map(Taken::of).collect()),
         }
+    }
+}
+
+/// The unit of measurements in JSON.
+pub(super) const fn unit_name(unit: ReadingUnit) -> Option<&'static str> {
+    match unit {
+        ReadingUnit::Seconds => Some("s"),
+        ReadingUnit::BitsPerSecond => Some("bit/s"),
+        ReadingUnit::Plain => None,
     }
 }
 
@@ -173,6 +183,7 @@ const fn name(side: Side) -> &'static str {
 pub fn verified(verified: &Verified, look: &Look, out: &mut impl Write) -> io::Result<()> {
     look.strong_paragraph(out, &verdict(verified))?;
     sides(&verified.runs, out)?;
+    prediction(verified.predicted.as_ref(), verified.measure, &verified.runs, &verified.gain, look, out)?;
     match &verified.ended {
         Ended::Kept(applied) => in_force(applied, look, out),
         Ended::TakenBack(reverted) => fates(reverted, look, out),
@@ -192,16 +203,30 @@ pub(super) fn sides(runs: &[Run], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Prints the prediction of a plan that has one, next to what was measured.
+pub(super) fn prediction(
+    said: Option<&Result<Forecast, String>>,
+    measure: Measure,
+    runs: &[Run],
+    gain: &Gain,
+    look: &Look,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Some(said) = said else { return Ok(()) };
+    let medians = [Side::Old, Side::New].map(|side| spread(runs, side).unwrap_or_default()[0]);
+    let unit = runs.first().map_or(ReadingUnit::Seconds, |run| run.reading.unit);
+    look.paragraph(out, "  ", &held_against(said, measure, unit, medians, gain))
+}
+
+/// By how much a plan that is kept helped.
+pub(super) fn gained(measured: &Measured) -> String {
+    let [old, new] = [measured.old, measured.new].map(|value| reading(value, measured.unit));
+    format!("{}; medians {old} before, {new} after", interval(&measured.gain, measured.measure))
+}
+
 /// Whether it helped, and by how much.
 pub(super) fn helped(gain: &Gain, verdict: Verdict, measure: Measure, wanted: f64) -> String {
-    let between = match gain.lower.zip(gain.upper) {
-        Some((lower, upper)) => {
-            let ends = [lower, upper].map(|end| change(end, measure));
-            format!("{:.0} % confidence: {} to {}", CONFIDENCE * 100.0, ends[0], ends[1])
-        }
-        None => "too few runs for an interval".to_owned(),
-    };
-    let measured = format!("{} ({between})", change(gain.estimate, measure));
+    let measured = interval(gain, measure);
     match verdict {
         Verdict::Helped => format!("it helped: {measured}."),
         Verdict::Harmed => format!("it made things worse: {measured}."),
@@ -213,6 +238,18 @@ pub(super) fn helped(gain: &Gain, verdict: Verdict, measure: Measure, wanted: f6
             "the runs differ too much to tell whether it helps: {measured}. More runs show smaller differences (--runs)."
         ),
     }
+}
+
+/// A gain with its interval.
+fn interval(gain: &Gain, measure: Measure) -> String {
+    let between = match gain.lower.zip(gain.upper) {
+        Some((lower, upper)) => {
+            let ends = [lower, upper].map(|end| change(end, measure));
+            format!("{:.0} % confidence: {} to {}", CONFIDENCE * 100.0, ends[0], ends[1])
+        }
+        None => "too few runs for an interval".to_owned(),
+    };
+    format!("{} ({between})", change(gain.estimate, measure))
 }
 
 /// The verdict in a sentence or two.
@@ -227,7 +264,7 @@ fn verdict(verified: &Verified) -> String {
 }
 
 /// A gain in words: `12 % less time`.
-fn change(gain: f64, measure: Measure) -> String {
+pub(super) fn change(gain: f64, measure: Measure) -> String {
     let (better, worse) = match measure {
         Measure::Time => ("less time", "more time"),
         Measure::Rate => ("more", "less"),
@@ -240,14 +277,14 @@ fn change(gain: f64, measure: Measure) -> String {
 }
 
 /// A share to a tenth of a percent where it is small.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let decimals = usize::from(percent < 9.95);
     format!("{percent:.decimals$} %").replace(".0 %", " %")
 }
 
 /// A measurement in its unit.
-fn reading(value: f64, unit: ReadingUnit) -> String {
+pub(super) fn reading(value: f64, unit: ReadingUnit) -> String {
     match unit {
         ReadingUnit::Seconds => Duration::try_from_secs_f64(value).map_or_else(|_| "-".to_owned(), duration),
         ReadingUnit::BitsPerSecond => Rate::bits_per_second(value as u64).to_string(),

@@ -11,3 +11,4 @@ pub use json::WhatIfDocument;
 pub use scenario::scenario;
 pub use text::print;
 pub use words::stage;
+pub(crate) use words::{limited_by, refusal};

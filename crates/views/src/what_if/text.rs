@@ -1,10 +1,11 @@
 //! The text of `slowpath what-if`: the fit, its check, and a row for each remedy.
 
-use super::words::{gain, limited_by, range, record, refusal, rows};
+use super::words::{gain, limited_by, record, refusal, rows};
 use crate::quantity::{counted, duration_or_dash, share};
 use crate::table::Table;
 use crate::terminal::Look;
 use slowpath_model::Rate;
+use slowpath_model::units::range;
 use slowpath_remedies::percent;
 use slowpath_runs::what_if::{Answer, Predictions};
 use slowpath_whatif::{Predicted, Remedy, Seen};

@@ -2,6 +2,7 @@
 
 use crate::quantity::{count, counted, duration, share};
 use slowpath_analyses::{Cause, Limit};
+use slowpath_model::units::range;
 use slowpath_model::{Rate, Vantage};
 use slowpath_remedies::percent;
 use slowpath_runs::what_if::Stage;
@@ -18,7 +19,7 @@ pub fn stage(stage: Stage) -> String {
 }
 
 /// Why nothing is predicted, without a full stop.
-pub(super) fn refusal(refusal: &Refusal) -> String {
+pub(crate) fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NotAtSender(Vantage::Between | Vantage::Unknown) => {
             "the capture was not made on the sending host, as far as it shows".to_owned()
@@ -139,19 +140,9 @@ pub(super) fn difference(difference: &Difference) -> String {
 }
 
 /// What would limit it: `receive window, 97 %`.
-pub(super) fn limited_by((limit, cause, part): (Limit, Cause, f64)) -> String {
+pub(crate) fn limited_by((limit, cause, part): (Limit, Cause, f64)) -> String {
     let what = if cause == Cause::SlowStart { "slow start" } else { limit.title() };
     format!("{what}, {}", share(part))
-}
-
-/// Two values of one unit, which is written once: `17.5 to 19.1 Mbit/s`.
-pub(super) fn range(low: &dyn Display, high: &dyn Display) -> String {
-    let (low, high) = (low.to_string(), high.to_string());
-    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
-        _ if low == high => high,
-        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {high}"),
-        _ => format!("{low} to {high}"),
-    }
 }
 
 /// The change of a rate: `×5.2`, `+12 %`; if the range holds the captured rate, `up to ×1.7` or `none`.
@@ -271,14 +262,6 @@ fn basis(basis: Basis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_range_has_its_unit_once() {
-        let rate = Rate::mbit;
-        assert_eq!(range(&rate(17), &rate(19)), "17 to 19 Mbit/s");
-        assert_eq!(range(&rate(900), &rate(1100)), "900 Mbit/s to 1.1 Gbit/s");
-        assert_eq!(range(&rate(17), &rate(17)), "17 Mbit/s");
-    }
 
     #[test]
     fn gain_is_told_from_none() {

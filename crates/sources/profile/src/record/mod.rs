@@ -102,6 +102,19 @@ pub enum Unwinding {
     Dwarf,
 }
 
+impl Unwinding {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::FramePointers, Self::Dwarf];
+
+    /// Its name, as perf has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FramePointers => "fp",
+            Self::Dwarf => "dwarf",
+        }
+    }
+}
+
 /// A recording in progress.
 #[derive(Debug)]
 pub struct Recording {
@@ -257,11 +270,7 @@ impl Recorder {
             arguments.extend(["--event".into(), CACHE_MISSES.into()]);
         }
         arguments.extend(["--freq".into(), frequency.to_string().into()]);
-        let unwinding = match self.unwinding {
-            Unwinding::FramePointers => "fp",
-            Unwinding::Dwarf => "dwarf",
-        };
-        arguments.extend(["--call-graph".into(), unwinding.into()]);
+        arguments.extend(["--call-graph".into(), self.unwinding.name().into()]);
         match (pid, &self.what) {
             (Some(pid), _) => arguments.extend(["--pid".into(), pid.to_string().into()]),
             (None, What::System { cpus: Some(cpus) }) => {

@@ -1,7 +1,9 @@
 //! Plans as they are written, and edited by hand.
 
-use super::super::{ByHand, Made, Plan, Planned};
+use super::super::{ByHand, Forecast, Made, Plan, Planned, Prediction};
 use proptest::prelude::*;
+use slowpath_analyses::Cause;
+use slowpath_model::Rate;
 use slowpath_remedies::Setting;
 
 fn plan() -> Plan {
@@ -30,7 +32,22 @@ fn plan() -> Plan {
             why: "a shaper".to_owned(),
             not_applied: "it cannot be taken back exactly".to_owned(),
         }],
+        predictions: vec![
+            Prediction {
+                changes: "sysctl net.ipv4.tcp_rmem = 4096 131072 20971520".to_owned(),
+                outcome: Ok(forecast([14_240_000, 44_100_000, 47_300_000], Some((Cause::SlowStart, 0.62)))),
+            },
+            Prediction {
+                changes: "route 192.0.2.9/32 = dev eth0 mtu lock 1400".to_owned(),
+                outcome: Err("the \"simulation\" has no such setting".to_owned()),
+            },
+        ],
     }
+}
+
+fn forecast(rates: [u64; 3], next: Option<(Cause, f64)>) -> Forecast {
+    let [now, low, high] = rates.map(Rate::bits_per_second);
+    Forecast::of(now, [low, high], next).expect("rates")
 }
 
 #[test]
@@ -45,6 +62,22 @@ fn only_setting_now_and_then_are_needed() {
     let text = "schema = \"slowpath/plan/1\"\n[[change]]\nsetting = \"link eth0 mtu\"\nnow = \"576\"\nthen = \"1500\"\n";
     let plan = Plan::from_toml("plan.toml", text).expect("a plan");
     assert_eq!(plan.changes[0].then, "1500");
+}
+
+#[test]
+fn predictions_are_of_the_plan_as_it_was_made() {
+    let mut plan = plan();
+    let of = |plan: &Plan| plan.changes.iter().map(|one| plan.predicted_of(one).cloned()).collect::<Vec<_>>();
+    assert!(matches!(of(&plan)[..], [Some(Ok(_)), Some(Err(_))]), "{plan:?}");
+    // Nothing is said of both together, and what is left when one is removed was predicted.
+    assert!(plan.predicted().is_some_and(|whole| whole.is_err_and(|why| why.contains("was edited"))));
+    plan.changes.truncate(1);
+    assert!(matches!(plan.predicted(), Some(Ok(_))), "{plan:?}");
+    plan.changes[0].then = "4096 131072 8388608".to_owned();
+    assert_eq!(of(&plan), [None]);
+    assert!(plan.predicted().is_some_and(|whole| whole.is_err()));
+    plan.predictions.clear();
+    assert_eq!(plan.predicted(), None);
 }
 
 #[test]
@@ -92,6 +125,28 @@ fn slips_are_refused_with_line_key_and_fix() {
             "plan.toml:11: setting: process PID nice: write the number of the process in place of PID",
         ),
         ("sysctl net.ipv4.tcp_rmem\"", "irq 7 affinity\"", "is not a list of CPUs; write one such as 0-3,8"),
+        ("rate-then = \"44.1", "rate-then = \"84.1", "plan.toml:33: rate-then: write two rates above zero"),
+        (
+            "rate-now = \"14.2 Mbit/s\"",
+            "rate-now = \"14.2\"",
+            "plan.toml:32: rate-now: \"14.2\" is not a rate",
+        ),
+        (
+            "slow-start, 62 %",
+            "slow-start, 620 %",
+            "plan.toml:34: limit-then: \"congestion-window/slow-start, 620 %\"",
+        ),
+        (
+            "rate-then = ",
+            "not-predicted = ",
+            "plan.toml:30: [[predicted]]: write changes, and either rate-now and",
+        ),
+        ("not-predicted = ", "rate-now = ", "plan.toml:36: [[predicted]]: write changes, and either"),
+        (
+            "limit-then",
+            "limit",
+            "plan.toml:34: \"limit\" is not a key of [[predicted]]; known are changes, rate-now",
+        ),
         ("[[by-hand]]", "[by-hand]", "by-hand: write a table for each, under [[by-hand]]"),
         ("[[by-hand]]", "[[by-foot]]", "\"by-foot\" is not a key of a plan"),
         ("[[change]]", "[[change]", "plan.toml:10: "),
@@ -178,14 +233,25 @@ fn any_plan() -> impl Strategy<Value = Plan> {
         why,
         not_applied,
     });
+    let rates = (1..u64::MAX / 4, 0.5..20.0, 1.0..3.0);
+    let next = prop::option::of((prop::sample::select(Cause::ALL.to_vec()), 0.0..=1.0));
+    let forecast = (rates, next).prop_filter_map("rates above zero", |((now, factor, more), next)| {
+        let low = now as f64 * factor;
+        let rates = [low, low * more].map(|rate| Rate::bits_per_second(rate as u64));
+        Forecast::of(Rate::bits_per_second(now), rates, next)
+    });
+    let outcome = prop_oneof![forecast.prop_map(Ok), text().prop_map(Err)];
+    let predictions = (text(), outcome).prop_map(|(changes, outcome)| Prediction { changes, outcome });
+    let predictions = prop::collection::vec(predictions, 0..4);
     let made =
         (text(), text(), text(), text()).prop_map(|(at, host, kernel, goal)| Made { at, host, kernel, goal });
     let changes = prop::collection::vec(planned, 0..8);
-    (made, changes, prop::collection::vec(by_hand, 0..4)).prop_map(|(made, mut changes, by_hand)| {
+    let by_hand = prop::collection::vec(by_hand, 0..4);
+    (made, changes, by_hand, predictions).prop_map(|(made, mut changes, by_hand, predictions)| {
         // Each setting once.
         let mut seen = std::collections::HashSet::new();
         changes.retain(|planned| seen.insert(planned.setting.clone()));
-        Plan { made, changes, by_hand }
+        Plan { made, changes, by_hand, predictions }
     })
 }
 
