@@ -1,17 +1,23 @@
 //! What advice gains: a scenario with a cause that a setting cures is run in the lab and diagnosed, the advice is planned for the
-//! host that it is for, and the plan is tried in the same scenario.
+//! host that it is for, the plan is predicted from the capture of that run, and then tried in the same scenario.
 //!
-//! `SLOWPATH_GAINS=8` runs all cases with that many pairs, and prints the table of `docs/src/tune.md`.
+//! `SLOWPATH_GAINS=8` runs all cases with that many pairs, and prints the table of `docs/src/tune.md`; with
+//! `SLOWPATH_GAINS_ONLY=TEXT`, its rows whose title contains the text.
 
 use slowpath_lab::host::Host;
+use slowpath_lab::recording::Format;
+use slowpath_lab::run::recording_file;
 use slowpath_lab::{scenario, task, testbed};
 use slowpath_model::Rate;
+use slowpath_model::units::range;
 use slowpath_runs::in_lab::{Trial, Tried, try_plan};
 use slowpath_runs::kernel::{self, How};
+use slowpath_runs::planning::{NotPredicted, Told, advised, foretell};
 use slowpath_scenario::Scenario;
+use slowpath_tune::gain::Measure;
 use slowpath_tune::journal::Side;
-use slowpath_tune::plan::{Advised, Here};
-use slowpath_tune::{Plan, examine_advised, spread};
+use slowpath_tune::plan::Here;
+use slowpath_tune::{Forecast, Plan, examine_advised, spread};
 
 /// A cause that a setting cures.
 struct Case {
@@ -114,17 +120,13 @@ impl Case {
         slowpath_scenario::check(self.title, self.scenario, &[], None).expect(self.title).scenario
     }
 
-    /// The plan for what a run of the scenario shows, on hosts with its settings.
-    fn plan(&self, scenario: &Scenario) -> Plan {
-        let mut flows = Vec::new();
-        kernel::run(scenario, How::default(), |flow| flows.push(flow)).expect(self.title);
-        let flows: Vec<Advised> = flows
-            .into_iter()
-            .map(|mut flow| {
-                flow.explain();
-                Advised::of(&flow)
-            })
-            .collect();
+    /// The plan for what a run of the scenario shows, on hosts with its settings, and what is predicted of it.
+    fn plan(&self, scenario: &Scenario) -> (Plan, Told) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let run = folder.path().join("run");
+        kernel::run(scenario, How { keep: Some(&run), ..How::default() }, drop).expect(self.title);
+        let capture = run.join(recording_file(Host::Sender, Format::Pcap));
+        let mut found = advised(&capture, true, &|| Box::new(|_, _| ())).expect(self.title);
         let experiment = scenario::experiment(scenario, &task::own_cpus()).expect(self.title);
         let (namespaces, _) = testbed::build(&experiment.settings).expect("two hosts");
         let netns = namespaces.path(self.host.into());
@@ -132,25 +134,45 @@ impl Case {
         // Whatever this machine's default is.
         namespaces.sysctl(self.host.into(), "net.ipv4.tcp_congestion_control", "reno").expect("reno");
         // Alternatives too: where there is a choice, the case is about one of them.
-        let mut plan = examine_advised(Some(&netns), self.title, &flows, here, None, true).expect(self.title);
+        let mut plan =
+            examine_advised(Some(&netns), self.title, &found.flows, here, None, true).expect(self.title);
         let is_of_case = |planned: &slowpath_tune::plan::Planned| planned.setting.to_string() == self.setting;
         assert!(plan.changes.iter().any(is_of_case), "{}: {plan:#?}", self.title);
         plan.changes.retain(is_of_case);
         assert!(plan.changes[0].finding.contains(self.cause), "{}: {:?}", self.title, plan.changes);
-        plan
+        let told = foretell(&plan, &mut found, here, Some(&netns), &|_| ()).pop().expect("one change");
+        (plan, told)
     }
 
-    fn tried(&self, runs: u32) -> (Plan, Tried) {
+    fn tried(&self, runs: u32) -> (Plan, Told, Tried) {
         let scenario = self.read();
-        let plan = self.plan(&scenario);
+        let (plan, told) = self.plan(&scenario);
         let trial = Trial { plan: &plan, host: self.host, runs, wanted: 0.0 };
         let tried =
             try_plan(&scenario, &trial, &mut || ()).unwrap_or_else(|error| panic!("{}: {error}", self.title));
-        (plan, tried)
+        (plan, told, tried)
     }
 }
 
-fn row(case: &Case, plan: &Plan, tried: &Tried) -> String {
+/// The predicted rates and how far the measured gain is off, or why there are none.
+fn predicted(told: &Told, tried: &Tried) -> [String; 2] {
+    match &told.result {
+        Ok((now, predicted)) => {
+            let [low, _, high] = predicted.rates;
+            let forecast = Forecast::of(*now, [low, high], None).expect("rates");
+            let error = forecast.error(Measure::Rate, tried.gain.estimate);
+            let off = match (error.abs() * 100.0).round() {
+                0.0 => "within".to_owned(),
+                percent => format!("{percent} % {}", if error > 0.0 { "above" } else { "below" }),
+            };
+            [range(&low, &high), off]
+        }
+        Err(NotPredicted::Transfer(refusal)) => [format!("none: `{}`", refusal.slug()), "-".to_owned()],
+        Err(why) => [format!("none: {why:?}"), "-".to_owned()],
+    }
+}
+
+fn row(case: &Case, plan: &Plan, told: &Told, tried: &Tried) -> String {
     let rate = |side| {
         let median = spread(&tried.runs, side).map_or(0.0, |[median, ..]| median);
         Rate::bits_per_second(median as u64).to_string()
@@ -160,8 +182,9 @@ fn row(case: &Case, plan: &Plan, tried: &Tried) -> String {
     let interval =
         interval.map_or_else(String::new, |(low, high)| format!(" ({} to {})", percent(low), percent(high)));
     let change = &plan.changes[0];
+    let [predicted, off] = predicted(told, tried);
     format!(
-        "| {} | `{}` | `{}`: {} → {} | {} | {} | {}{interval} |",
+        "| {} | `{}` | `{}`: {} → {} | {} | {predicted} | {} | {off} | {}{interval} |",
         case.title,
         case.cause,
         change.setting,
@@ -178,9 +201,11 @@ fn row(case: &Case, plan: &Plan, tried: &Tried) -> String {
 fn advice_of_a_diagnosis_gives_the_rate_back() {
     let asked = std::env::var("SLOWPATH_GAINS").ok();
     let runs = asked.as_ref().map_or(1, |runs| runs.parse().expect("a number of pairs"));
-    for case in CASES.iter().filter(|case| case.is_quick || asked.is_some()) {
-        let (plan, tried) = case.tried(runs);
-        println!("{}", row(case, &plan, &tried));
+    let only = std::env::var("SLOWPATH_GAINS_ONLY").unwrap_or_default();
+    let cases = CASES.iter().filter(|case| case.title.contains(&only));
+    for case in cases.filter(|case| case.is_quick || asked.is_some()) {
+        let (plan, told, tried) = case.tried(runs);
+        println!("{}", row(case, &plan, &told, &tried));
         assert!(tried.gain.estimate > case.least, "{}: {:?}", case.title, tried.gain);
     }
 }

@@ -126,6 +126,12 @@ fn connections_are_tuned_from_the_path_store_and_by_prefix() {
     let asked = ["--paths", &store, "--to", "127.0.0.8,send=256KiB,pacing=100Mbit/s", "--json"];
     let tuning = start(&folder, &host, &[&["--cgroup", group.path()], &asked[..]].concat());
     group.connect(&host, "127.0.0.7,127.0.0.8,127.0.0.9");
+    let (_, status, _) = outcome(&run(&folder, &["tune", "status", "--journal", "none", "--json"]));
+    let status = json(&status);
+    let mut running = status["connections"].as_array().expect("a list").iter();
+    let ours = running.find(|one| one["pid"] == tuning.0.id()).expect("it is shown");
+    assert_eq!((&ours["attached"], &ours["arguments"][1]), (&true.into(), &group.path().into()), "{ours}");
+    assert!(ours["since"].as_u64().is_some_and(|since| (now - 1..now + 60).contains(&since)), "{ours} {now}");
     let out = end(tuning);
     let document = json(&out);
     assert_eq!(document["schema"], "slowpath/tune-connections/1");

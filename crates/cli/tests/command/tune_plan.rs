@@ -12,7 +12,8 @@ const UNTUNED: &str = "no-autotuning-50mbit-50ms";
 
 /// The plan of `args`, without when it was made and of what.
 fn plan(folder: &Captures, args: &[&str]) -> String {
-    let (code, out, err) = outcome(&run(folder, &[&["tune", "plan"], args].concat()));
+    // A diagnosis has no packets to predict from.
+    let (code, out, err) = outcome(&run(folder, &[&["tune", "plan", "--no-predict"], args].concat()));
     assert_eq!((code, err.as_str()), (0, ""), "{args:?}: {out}");
     let is_of_run = |line: &&str| line.starts_with("made = ") || line.starts_with("goal = ");
     out.lines().filter(|line| !is_of_run(line)).collect::<Vec<_>>().join("\n")

@@ -133,7 +133,7 @@ fn damage_in_the_middle_is_an_error_with_its_line() {
     let text = fs::read_to_string(&path).expect("a file");
     for (from, to, says) in [
         ("\"watcher\"", "\"sundial\"", "0001.jsonl:2"),
-        ("\"version\":1", "\"version\":9", "another slowpath"),
+        ("\"version\":2", "\"version\":9", "another slowpath"),
         ("{\"record\":\"begun\"", "{\"record\":\"begin\"", "0001.jsonl:1"),
         ("\"uid\":0,\"sudo", "\"more\":0,\"uid\":0,\"sudo", "unknown field"),
     ] {
