@@ -19,16 +19,24 @@ impl Host {
         out
     }
 
-    /// Writes a plan that is predicted to make the rate so many times as high.
-    fn predicted(&self, low: u32, high: u32) {
+    /// Writes a plan with a prediction.
+    fn predicted(&self, now: &str, then: &str) {
         let changes = format!("{} = {}", SACK.0, SACK.2);
         let text = format!(
-            "{}[[predicted]]\nchanges = \"{changes}\"\nrate-now = \"10 Mbit/s\"\nrate-then = \"{low}0 to {high}0 Mbit/s\"\n\
+            "{}[[predicted]]\nchanges = \"{changes}\"\nrate-now = \"{now}\"\nrate-then = \"{then}\"\n\
              limit-then = \"path/bottleneck-full, 77 %\"\n",
             plan("", &[SACK])
         );
         self.folder.write("plan.toml", text.as_bytes());
     }
+}
+
+/// The block of the handbook's page that begins so.
+fn handbook(begins: &str) -> String {
+    let page = include_str!("../../../../docs/src/tune.md");
+    let blocks = page.split("```").filter_map(|block| block.split_once('\n').map(|(_, text)| text));
+    let mut blocks = blocks.filter(|block| block.starts_with(begins));
+    blocks.next().expect(begins).to_owned()
 }
 
 #[test]
@@ -57,9 +65,9 @@ fn each_change_has_a_predicted_rate_or_the_reason_why_not() {
     let says =
         format!("[[predicted]]\nchanges = \"{TUNING} = 1\"\nrate-now = \"7.54 Mbit/s\"\nrate-then = \"");
     assert!(toml.contains(&says), "{toml}");
-    assert!(toml.contains("limit-then = \"path/bottleneck-full, "), "{toml}");
+    assert!(toml.contains(&handbook("[[predicted]]\n")), "{toml}");
     let text = host.plan_of(&sender, &["--out", "plan.toml", "--force"]);
-    assert!(flat(&text).contains("predicted: 8.") && flat(&text).contains("; next limit: path, "), "{text}");
+    assert!(text.contains(&handbook(&format!("  {TUNING}: 0 → 1\n"))), "{text}");
     let text = host.plan_of(&receiver, &["--out", "plan.toml", "--force"]);
     assert!(flat(&text).contains("Not predicted: the capture was made on the receiving host."), "{text}");
     assert!(!host.plan_of(&sender, &["--no-predict"]).contains("predicted"), "left out");
@@ -98,8 +106,8 @@ fn a_setting_that_was_not_the_limit_is_not_predicted() {
 fn what_is_measured_stands_next_to_what_was_predicted() {
     let host = Host::new();
     let verify = ["--verify", HELPS, "--runs", "6"];
-    // Four to five times as fast, with what a shell takes; and far less than was predicted.
-    host.predicted(2, 6);
+    // Four to five times as fast, with what a shell takes.
+    host.predicted("10 Mbit/s", "20 to 60 Mbit/s");
     let (code, out, err) = host.run(&host.apply(&verify));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let says = "Predicted 20 to 60 Mbit/s instead of 10 Mbit/s (50 % less to 83 % less time); measured ";
@@ -129,10 +137,17 @@ fn what_is_measured_stands_next_to_what_was_predicted() {
     let (_, report, _) = host.run(&["status", "--report"]);
     assert!(!report.contains("## Plan"), "{report}");
 
-    host.predicted(20, 60);
+    host.predicted("10 Mbit/s", "200 to 600 Mbit/s");
+    // Far less than was predicted.
     let (_, out, _) = host.run(&host.apply(&[&verify[..], &["--json"]].concat()));
     let error = json(&out)["prediction_error"].as_f64().expect("a number");
     assert!((-0.95..-0.5).contains(&error), "{out}");
+    assert_eq!(host.run(&["revert"]).0, 0);
+
+    host.predicted("84 Mbit/s", "410 to 440 Mbit/s");
+    let rates = "if [ $(sysctl -n net.ipv4.tcp_sack) = 1 ]; then echo 428 Mbit/s; else echo 84 Mbit/s; fi";
+    let (_, out, _) = host.run(&host.apply(&["--verify", rates, "--measure", "rate", "--runs", "6"]));
+    assert!(out.contains(&handbook("  Predicted 410 to ")), "{out}");
     assert_eq!(host.run(&["revert"]).0, 0);
 }
 
@@ -140,7 +155,7 @@ fn what_is_measured_stands_next_to_what_was_predicted() {
 #[ignore = "needs root"]
 fn an_edited_plan_is_not_held_against_its_old_prediction() {
     let host = Host::new();
-    host.predicted(2, 6);
+    host.predicted("10 Mbit/s", "20 to 60 Mbit/s");
     let text = std::fs::read_to_string(host.folder.path("plan.toml")).expect("the plan");
     host.folder.write("plan.toml", text.replace("then = \"1\"", "then = \"2\"").as_bytes());
     assert_eq!(host.run(&host.apply(&[])).0, 0);
@@ -165,7 +180,9 @@ fn in_the_lab_too() {
     );
     folder.write("plan.toml", (plan("", &[buffer]) + &predicted).as_bytes());
     let args = ["tune", "apply", "plan.toml", "--in-lab", "scenario.toml", "--as", "receiver", "--runs", "6"];
-    let (code, out, err) = outcome(&run(&folder, &args));
+    // Other tests may keep the machine too busy for a run that counts.
+    let mut tries = (0..5).map(|_| outcome(&run(&folder, &args)));
+    let (code, out, err) = tries.find(|(_, _, err)| !err.contains("too busy")).expect("a quiet moment");
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let says = "Predicted 11 to 40 Mbit/s instead of 10 Mbit/s (10 % to 300 % more); measured ";
     assert!(flat(&out).contains(says) && flat(&out).contains("within the prediction."), "{out}");

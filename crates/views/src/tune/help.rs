@@ -8,6 +8,10 @@ journal on disk, changes one setting after the other, and reads each back. If on
 a plan back, also after `kill -9`, a full disk or a reboot: a setting that somebody else has changed meanwhile is named and left \
 alone. What slowpath cannot take back exactly is in the plan under [[by-hand]] and is not applied.
 
+Of a capture, plan also predicts the rate with each change, as slowpath what-if does, or says why it cannot; --no-predict leaves that out. \
+apply --verify and --in-lab show the prediction next to what they measure. status --report prints what is in force, why, and how to undo \
+it, as Markdown.
+
 With apply --verify CMD, the plan has to prove itself: CMD runs with the old and the new values in turn, and the plan is kept only if \
 Wilcoxon's signed-rank test shows a gain (95 % confidence). If it does not, or CMD fails, or at Ctrl-C, all of it is taken back.
 
