@@ -82,7 +82,7 @@ fn print_plan(entry: &Entry, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "- Measured in {runs} of runs of {command}: {}", super::verify::gained(measured))?;
             writeln!(out, "- {text}")?;
         }
-        (Some(said), None) => writeln!(out, "- {}, not measured", capital(&said_of(said)))?,
+        (Some(said), None) => writeln!(out, "- {}\n- Not measured", capital(&said_of(said)))?,
         (None, None) => {}
     }
     writeln!(out, "- Undo: `slowpath tune revert {}`\n", written.id)?;
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn foreign_text_is_not_interpreted() {
-        assert_eq!(code("a`b\n"), "`a'b\\n`");
+        assert_eq!(code("a`b\n"), "`a'b\\u{a}`");
         assert_eq!(cell("a|b"), "`a\\|b`");
         assert_eq!(plain("<b>[x](y)*z*"), "\\<b\\>\\[x\\](y)\\*z\\*");
     }
