@@ -12,6 +12,9 @@ const TICK_US: u32 = 1000;
 /// Two quartz clocks drift apart by less than a 5,000th of the time.
 const DRIFT_PART: i64 = 5_000;
 
+/// A time is known from timestamps if it is so many times what a tick and the clocks' drift may add.
+const LEAST_ERRORS: i64 = 8;
+
 /// The longest that a packet may be late, in microseconds: more shows another tick.
 const MOST_LATE_US: i64 = 5_000_000;
 
@@ -98,6 +101,16 @@ impl Lateness {
         }
     }
 
+    /// How many nanoseconds before `at` this timestamp passed, or would have passed as punctually as any. At most a tick more than
+    /// is true: a clock shows the time in ticks. `None` if a tick or the clocks' drift would be a good part of it.
+    pub fn passed(&self, tsval: u32, at: Instant) -> Option<i64> {
+        let least = self.punctual()?;
+        let micros = i64::from(unplaced(tsval, at).wrapping_sub(least.late) as i32);
+        let drift = at.nanos_since(least.at) / 1000 / DRIFT_PART;
+        let error = i64::from(TICK_US).max(drift);
+        (micros >= error * LEAST_ERRORS).then_some(micros * 1000)
+    }
+
     /// The packet that was least late, if the end's clock has the tick that is assumed.
     pub fn punctual(&self) -> Option<Punctual> {
         let (first, since) = self.first?;
@@ -153,6 +166,15 @@ mod tests {
         let (least, most) = punctual.bounds(late, at(2_720));
         assert!((198_000..=200_000).contains(&least), "{least}");
         assert!((200_000..=202_000).contains(&most), "{most}");
+    }
+
+    #[test]
+    fn timestamp_passed_a_tick_after_its_time_at_most() {
+        let lateness = seen(1, |_| 0);
+        let tsval = (u32::MAX - 1000).wrapping_add(2_990);
+        assert_eq!(lateness.passed(tsval, at(3_030)), Some(40_000_000));
+        assert_eq!(lateness.passed(tsval, at(2_994)), None, "a tick is a good part of that");
+        assert_eq!(seen(4, |_| 0).passed(tsval, at(3_030)), None, "another tick");
     }
 
     #[test]

@@ -184,17 +184,20 @@ impl EchoWatch {
         self.newest.is_some_and(|newest| is_before(val, newest))
     }
 
-    /// This end echoed `ecr`, if it was the timestamp watched.
-    pub fn echoed(&mut self, ecr: u32, at: Instant) -> Option<Echo> {
+    /// This end echoed `ecr`, if it was the timestamp watched, or a later one: then the watched one's echo was lost or merged,
+    /// and `dated` says for how many nanoseconds `ecr` has been under way, if that is known.
+    pub fn echoed(&mut self, ecr: u32, at: Instant, dated: impl FnOnce() -> Option<i64>) -> Option<Echo> {
         let Waiting { val, since, newer, .. } = self.waiting?;
         let ahead = ecr.wrapping_sub(val) as i32;
         if ahead < 0 {
             return None;
         }
         self.waiting = None;
-        // A later echo shows that this one's was lost or merged: no sample.
+        if ahead > 0 {
+            return Some(Echo { after: dated()?, more_than: 0 });
+        }
         let more_than = newer.map_or(0, |newer| at.nanos_since(newer));
-        (ahead == 0).then(|| Echo { after: at.nanos_since(since), more_than })
+        Some(Echo { after: at.nanos_since(since), more_than })
     }
 }
 
@@ -444,12 +447,15 @@ mod tests {
         let at = |ms: i64| Instant::from_nanos(ms * MS);
         watch.on_timestamp_sent(100, true, at(0));
         watch.on_timestamp_sent(100, true, at(3));
-        assert_eq!(watch.echoed(99, at(4)), None);
-        assert_eq!(watch.echoed(100, at(10)), Some(Echo { after: 10 * MS, more_than: 0 }));
+        assert_eq!(watch.echoed(99, at(4), || None), None);
+        assert_eq!(watch.echoed(100, at(10), || None), Some(Echo { after: 10 * MS, more_than: 0 }));
         watch.on_timestamp_sent(100, true, at(11));
-        assert_eq!(watch.echoed(100, at(12)), None);
+        assert_eq!(watch.echoed(100, at(12), || None), None);
         watch.on_timestamp_sent(101, true, at(13));
-        assert_eq!(watch.echoed(105, at(14)), None, "the echo of 101 was lost");
+        assert_eq!(watch.echoed(105, at(14), || None), None, "the echo of 101 was lost");
+        watch.on_timestamp_sent(102, true, at(15));
+        let dated = Echo { after: 4 * MS, more_than: 0 };
+        assert_eq!(watch.echoed(105, at(19), || Some(4 * MS)), Some(dated), "it is known when 105 passed");
     }
 
     #[test]
@@ -460,7 +466,7 @@ mod tests {
             watch.on_timestamp_sent(100, pure[0], at(0));
             watch.on_timestamp_sent(105, pure[1], at(5));
             let echo = Echo { after: 90 * MS, more_than: more_than * MS };
-            assert_eq!(watch.echoed(100, at(90)), Some(echo), "{pure:?}");
+            assert_eq!(watch.echoed(100, at(90), || None), Some(echo), "{pure:?}");
         }
     }
 

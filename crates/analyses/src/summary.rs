@@ -294,6 +294,7 @@ fn context(flow: &FlowState, from: End) -> Context {
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
         at_sender: me.distance.sending().is_here(),
+        at_receiver: peer.distance.answering().is_here() && !me.distance.sending().is_here(),
         queue_shows: me.distance.sending().is_here() || !peer.rtt_by_timestamp.is_empty(),
         scale_changed: peer.scale_changed,
     }

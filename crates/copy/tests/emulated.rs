@@ -10,7 +10,7 @@ fn ms(number: u64) -> Duration {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn copy_fills_an_emulated_path() {
     let cell = Cell { rate_mbit: 100, rtt: ms(40), loss_ppm: 0, amount: 64 << 20 };
     let rates = cell.rates(&[Program::Copy, Program::Iperf3], 1).expect("as root");
@@ -21,7 +21,7 @@ fn copy_fills_an_emulated_path() {
 /// The table of the handbook's page. `SLOWPATH_COPIES` is the number of runs of each; without it, nothing is run.
 /// `SLOWPATH_COPY_PROGRAMS` names some of the programs, separated by semicolons.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn table_of_copies() {
     let Some(runs) = std::env::var("SLOWPATH_COPIES").ok().and_then(|text| text.parse().ok()) else { return };
     let programs = [

@@ -98,7 +98,7 @@ impl Run {
 const USUAL: u64 = 3_500_000;
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn mtu_black_hole_stops_all_data_and_icmp_gets_it_through() {
     for offloads in ["", SINGLE] {
         let hole = transfer("{ mtu = \"1400 B\" }", "", offloads);
@@ -120,7 +120,7 @@ fn mtu_black_hole_stops_all_data_and_icmp_gets_it_through() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn icmpv6_gets_data_through_and_marks_are_seen_over_ipv6() {
     let told = transfer_over(Family::V6, "{ mtu = \"1400 B\", icmp = true }", "", "");
     assert!(told.read_bytes() > USUAL, "{}", told.read_bytes());
@@ -132,7 +132,7 @@ fn icmpv6_gets_data_through_and_marks_are_seen_over_ipv6() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn super_packets_are_dropped_and_single_segments_pass() {
     let run = transfer("{ drop = \"super-packets\" }", "", "");
     assert!(run.dropped(LossReason::SuperPacket) > 20);
@@ -143,7 +143,7 @@ fn super_packets_are_dropped_and_single_segments_pass() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn data_beyond_the_unscaled_window_is_dropped() {
     let small = "[hosts.receiver.sysctl]\n\"net.ipv4.tcp_rmem\" = \"4096 131072 200000\"\n";
     let run = transfer("{ drop = \"beyond-unscaled-window\" }", "", &format!("{SINGLE}{small}"));
@@ -152,7 +152,7 @@ fn data_beyond_the_unscaled_window_is_dropped() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn window_scale_of_the_syn_ack_is_what_the_sender_counts_with() {
     for (becomes, scale) in [("0", Some(0)), ("\"removed\"", None)] {
         let run = transfer("", &format!("{{ window-scale = {becomes} }}"), SINGLE);
@@ -168,7 +168,7 @@ fn window_scale_of_the_syn_ack_is_what_the_sender_counts_with() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn ecn_marks_are_echoed_and_bleached_packets_get_none() {
     for offloads in ["", SINGLE] {
         let ecn = format!("{offloads}[hosts.sender.sysctl]\n\"net.ipv4.tcp_ecn\" = 1\n");
@@ -189,7 +189,7 @@ fn ecn_marks_are_echoed_and_bleached_packets_get_none() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn forgotten_connection_carries_nothing_more_or_is_reset() {
     let pause =
         format!("{SINGLE}[flows]\nmessages = {{ size = \"50 kB\", interval = \"700 ms\", count = 10 }}\n");
@@ -204,7 +204,7 @@ fn forgotten_connection_carries_nothing_more_or_is_reset() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn sack_blocks_arrive_shifted() {
     let run = transfer(
         "",
@@ -226,7 +226,7 @@ fn sack_blocks_arrive_shifted() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn damaged_packets_are_not_accepted() {
     for offloads in ["", SINGLE] {
         let run = transfer("{ damage = \"1 %\" }", "", offloads);
@@ -238,7 +238,7 @@ fn damaged_packets_are_not_accepted() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn rst_where_the_receiver_expects_it_ends_the_connection() {
     let ended = transfer("{ reset-at = \"1 MB\" }", "", SINGLE);
     assert!((900_000..1_100_000).contains(&ended.read_bytes()), "{}", ended.read_bytes());
@@ -248,7 +248,7 @@ fn rst_where_the_receiver_expects_it_ends_the_connection() {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn ip_ids_follow_the_configured_policy() {
     let ids = |policy: &str, at| -> Vec<u16> {
         let run = transfer(&format!("{{ identification = \"{policy}\" }}"), "", SINGLE);
@@ -267,7 +267,7 @@ fn ip_ids_follow_the_configured_policy() {
 /// Of every kind of labelled case with middleboxes, the first one passes its checks, except for the relay's
 /// punctuality, which depends on how busy the machine is.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn labelled_middlebox_cases_have_their_fault() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut kinds = std::collections::HashSet::new();

@@ -35,13 +35,13 @@ fn error(cell: &Cell) -> Option<String> {
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn empty_path_is_measured_within_tolerance() {
     check(&Cell { rate: 100 * MBIT, others: 0, round_trip_ns: MS });
 }
 
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn path_with_cross_traffic_is_measured_within_tolerance() {
     check(&Cell { rate: 100 * MBIT, others: 40 * MBIT, round_trip_ns: 20 * MS });
 }

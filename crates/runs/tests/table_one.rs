@@ -22,7 +22,7 @@ fn over_untuned(measured: &Measured, technique: Technique) -> f64 {
 /// A path with a tenth of the paper's rate, so that a machine that does other work carries it too. Untuned, 64 KiB move in an
 /// RTT of 100 ms: 5 Mbit/s, and the path would carry 19 times as much.
 #[test]
-#[ignore = "needs root"]
+#[ignore = "needs root, waits"]
 fn programs_that_size_their_buffers_are_several_times_as_fast_as_untuned() {
     let path = path(Rate::mbit(100), 100, Bytes::new(24 << 20));
     let measured = measure(&Technique::ALL, &path, 1, &AtomicBool::new(false), &|| ()).expect("as root");

@@ -18,6 +18,7 @@ mod own_queue;
 mod paced_writers;
 mod pages;
 mod paths;
+mod simulated;
 mod stacks;
 #[path = "../contradictions/statements.rs"]
 mod statements;

@@ -21,7 +21,7 @@ pub fn note_distance(nanos: i64, one: &mut Distance, other: &mut Distance) {
 pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut EndState, peer: &mut EndState) {
     let Some(stamps) = segment.timestamps else { return };
     if segment.ack.is_some()
-        && let Some(echo) = me.echo.echoed(stamps.ecr, at)
+        && let Some(echo) = me.echo.echoed(stamps.ecr, at, || dated(stamps.ecr, at, &me.distance, peer))
     {
         let nanos = echo.after;
         me.distance.note_beyond(echo.more_than);
@@ -40,4 +40,12 @@ pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut End
     if takes > 0 || peer.outstanding.flight() > 0 {
         peer.echo.on_timestamp_sent(stamps.val, takes == 0, at);
     }
+}
+
+/// How long a timestamp of `peer`, next to the tap, has been under way, in nanoseconds, if that is less than the last samples
+/// were: its echo waited until the end had data to send, so the time to it and back is no longer. Far from `peer`, a queue may
+/// have stood before the tap.
+fn dated(tsval: u32, at: Instant, far: &Distance, peer: &EndState) -> Option<i64> {
+    let passed = peer.lateness.passed(tsval, at).filter(|_| peer.distance.is_here());
+    passed.filter(|passed| *passed < far.recent())
 }

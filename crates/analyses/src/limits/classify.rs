@@ -17,6 +17,7 @@ use super::stretch::{self, Hold, Marks, Part, Prompt, Stretch, most, rate};
 use super::thresholds;
 use super::track::Finished;
 use super::window;
+use super::written;
 use crate::cause::Cause;
 use crate::overview::{ScaleChanged, Steady};
 use crate::report::{Overview, ScaleKnown, Spell};
@@ -29,7 +30,6 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
     let mut overview = overview(context, finished);
     overview.near_known =
         !finished.is_unplaced(context.first.plus_nanos(context.last.nanos_since(context.first) / 2));
-    overview.queue_shows = context.queue_shows;
     if finished.taken_back.times > 0 {
         overview.rare_mut().taken_back = finished.taken_back;
     }
@@ -96,6 +96,7 @@ pub fn spells(context: &Context, finished: &Finished<'_>, rule: Option<Cause>) -
         None => {}
     }
     credit::take_over(stretches, &overview, context, &mut parts);
+    written::take_over(stretches, &overview, context, &mut parts);
     let of = parts.iter().map(|part| (&stretches[part.stretch], part));
     overview.tallies = Tally::of(of, |stretch| queue::stood_throughout(&overview, stretch));
     let with_ack_queue = parts.iter().filter(|part| part.cause == Cause::AckPathQueue);
@@ -158,6 +159,8 @@ fn overview(context: &Context, finished: &Finished<'_>) -> Overview {
         base_rtt,
         segment_time,
         peak_rate,
+        queue_shows: context.queue_shows,
+        at_receiver: context.at_receiver,
         unclocked: finished.from_afar.shows_no_clock(),
         ..Overview::default()
     };

@@ -34,6 +34,8 @@ pub struct Context {
     pub base_rtt: Option<u32>,
     /// Whether the tap is next to the sender.
     pub at_sender: bool,
+    /// Whether it is next to the receiver, and not to the sender too.
+    pub at_receiver: bool,
     /// Whether a queue would show: RTTs are measured all the time, and not only in the handshake.
     pub queue_shows: bool,
     /// The receiver's first window after its SYN was far smaller than the one in the SYN, which is never scaled: the scale

@@ -39,3 +39,4 @@ pub mod track;
 pub mod trains;
 mod window;
 pub mod window_ends;
+mod written;

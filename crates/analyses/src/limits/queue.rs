@@ -1,7 +1,7 @@
 //! Whether a queue made RTTs long, or the path itself.
 
 use super::context::Context;
-use super::stretch::{DataLate, Hold, Stretch};
+use super::stretch::{DataLate, Hold, Marks, Stretch};
 use super::thresholds;
 use crate::cause::Cause;
 use crate::overview::{AckQueue, LongerRtt};
@@ -92,10 +92,19 @@ pub fn stood_throughout(overview: &Overview, stretch: &Stretch) -> bool {
 /// data. A queue as long as that would have delivered data meanwhile.
 fn may_be_waits(overview: &Overview, stretch: &Stretch) -> bool {
     let longer = excess(overview, stretch);
-    overview.unclocked
+    let by_writes = overview.unclocked
         && overview.short_writes
         && stretch.send_gap_max > longer
-        && stretch.send_gap_max > stretch.rtt_min / thresholds::EVEN_GAP_PART
+        && stretch.send_gap_max > stretch.rtt_min / thresholds::EVEN_GAP_PART;
+    // Next to the receiver, a queue leaves no pauses, except between the packets of other flows: those fill it until packets are
+    // lost. An outage leaves one that is longer than what waits behind it. The burst behind a pause takes its time, too.
+    let pause = stretch.send_gap_max;
+    let pauses = stretch.lasted() / 1000 / i64::from(pause.max(1));
+    let is_paced =
+        stretch.marks.has(Marks::BEFORE_LOSS) && pauses > 1 && stretch.acks > 1 && pause / 2 <= longer;
+    let is_written = stretch.emptied_short > 0 && pauses > 0;
+    let (part, of) = thresholds::PAUSE_OF_WAIT;
+    by_writes || overview.at_receiver && (is_written || is_paced) && pause / part >= longer / of
 }
 
 /// Whether a queue stood that makes RTTs several times as long, throughout `stretch`, and ACKs came: a link behind which so much
@@ -134,7 +143,33 @@ pub fn longer_rtt(
     // Shorter pauses tell as much if the RTT hardly varied.
     let by_short_pauses =
         || by_bursts(thresholds::STILL_GAP_PART).filter(|longer| hardly_varies(stretches, longer.rtt));
-    by_flight().or_else(|| by_bursts(thresholds::QUEUE_GAP_PART)).or_else(by_short_pauses)
+    let by_floor = || {
+        // Where few RTTs are known, each stands for several stretches.
+        let rtt = floor(overview, stretches).filter(|_| overview.queue_shows)?;
+        Some(LongerRtt { rtt, whatever_flight: true })
+    };
+    by_flight().or_else(|| by_bursts(thresholds::QUEUE_GAP_PART)).or_else(by_short_pauses).or_else(by_floor)
+}
+
+/// The shortest RTT since the last one that was as short as the path's at first, if RTTs came back to it again and again, with
+/// much in flight and with little, and data arrived with pauses: the path became longer. What stands in a queue changes from RTT to
+/// RTT, and is delivered without a pause.
+fn floor(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
+    let was_short = |stretch: &Stretch| stretch.rtt_min != u32::MAX && !is_longer(overview, stretch);
+    let since = &stretches[stretches.iter().rposition(was_short)? + 1..];
+    let rtt = since.iter().map(|stretch| stretch.rtt_min).min().filter(|rtt| *rtt != u32::MAX)?;
+    let is_back = |stretch: &&Stretch| {
+        stretch.rtt_min - rtt <= rtt / thresholds::RTT_VARIES_PART
+            && pauses(stretch, thresholds::STILL_GAP_PART)
+    };
+    let back: Vec<&Stretch> = since.iter().filter(is_back).collect();
+    let mut flights: Vec<u32> = back.iter().map(|stretch| stretch.flight_max).collect();
+    flights.sort_unstable();
+    let few = flights.len() / thresholds::FLIGHTS_PART;
+    let (least, most) = (*flights.get(few)?, flights[flights.len() - 1 - few]);
+    let (more, than) = thresholds::FLIGHT_VARIES;
+    let is_one = few >= thresholds::FLOOR_FEW && most / more >= least / than;
+    is_one.then_some(rtt)
 }
 
 /// Whether the RTT stayed at `rtt` while what was in flight did not: a queue of this flow would have grown and shrunk with it.

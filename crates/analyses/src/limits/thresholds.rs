@@ -204,6 +204,13 @@ pub const FLIGHT_VARIES: (u32, u32) = (6, 5);
 pub const RTT_VARIES_PART: u32 = 100;
 pub const FLIGHTS_PART: usize = 8;
 
+/// Next to the receiver, an echo that waited for the sender's next data came behind a pause of this part of the wait at least.
+pub const PAUSE_OF_WAIT: (u32, u32) = (3, 4);
+
+/// A path has a new shortest RTT if RTTs come back to it in sixteen stretches at least, of which two may be left out at either
+/// end.
+pub const FLOOR_FEW: usize = 2;
+
 /// For this part of the time from the first long one to the last ...
 pub const STILL_SHARE: f64 = 0.7;
 
@@ -358,6 +365,20 @@ pub const PACE_BELOW_PEAK: f64 = 0.8;
 
 /// By less than this part, the RTTs of a flow of few segments vary without a queue.
 pub const DISTURBING_PART: u32 = 4;
+
+/// A program that writes at a rate of its own keeps rate and flight within this part of their median, far from the tap,
+/// where few segments belong to one RTT or the next.
+pub const WRITTEN_SPREAD: f64 = 0.25;
+
+/// It is seen for this many RTTs at least: Reno's window grows by as many segments.
+pub const WRITTEN_RTTS: i64 = 16;
+
+/// A queue stands for a tenth of its time at most.
+pub const WRITTEN_QUEUED_PART: i64 = 10;
+
+/// In every second RTT, a short segment ends a write: behind it, the sender's queue is empty. (Nagle's algorithm joins the
+/// ends of most short writes.)
+pub const WRITTEN_ENDS_PART: i64 = 2;
 
 /// It has to be seen for this many RTTs, more than a congestion window takes to grow by [`STEADY_SPREAD`] ...
 pub const STEADY_ROUND_TRIPS: i64 = 10;

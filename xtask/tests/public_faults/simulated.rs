@@ -1,0 +1,97 @@
+//! Programs and paths that the simulator has, next to the receiver: its kernels pace, join and split what is written as real
+//! ones do.
+
+use crate::captures::{at_random, losing};
+use crate::share_of;
+use crate::transfer::{MS, Setup, transfer};
+use crate::wire::{report, reports};
+use slowpath_analyses::report::FlowReport;
+use slowpath_analyses::{Cause, Limit};
+use slowpath_model::End;
+use slowpath_runs::file::{Changes, load_text};
+use slowpath_simulator::Simulation;
+use slowpath_simulator::pcapng::Pcapng;
+use std::path::Path;
+
+/// The flows of a simulated scenario, as a capture at the receiver shows them.
+fn at_receiver(text: &str) -> Vec<FlowReport> {
+    let scenario = load_text(Path::new("scenario.toml"), text, &Changes::default(), &[]).expect("a scenario");
+    let mut capture = Pcapng::new(scenario.flows[0].receiver_host(), "receiver");
+    Simulation::new(&scenario).run(&mut capture);
+    reports(std::mem::take(capture.buffer()))
+}
+
+/// A program that writes at a rate of its own, over a path of this rate, one-way delay and queue, and the kernel of the sender.
+fn writer(path: [&str; 3], rate: &str, call: &str, control: &str) -> FlowReport {
+    let [link, delay, queue] = path;
+    let text = format!(
+        "duration = '6 s'\n\
+         [path]\nrate = '{link}'\ndelay = '{delay}'\nqueue = '{queue}'\n\
+         [flows.sender]\nrate = '{rate}'\ncall-size = '{call}'\n\
+         [flows.sender.socket]\nTCP_CONGESTION = '{control}'\nTCP_NODELAY = true\n"
+    );
+    at_receiver(&text).remove(0)
+}
+
+/// Each write arrives in a burst at the rate of the path, which has a queue only meanwhile; or in single segments. Acknowledgements
+/// that wait for the next write to be echoed make no queue.
+#[test]
+fn program_that_writes_at_a_rate_is_one_from_afar() {
+    let cases = [
+        writer(["54 Mbit/s", "18 ms", "640 kB"], "43 Mbit/s", "93702 B", "cubic"),
+        writer(["19 Mbit/s", "44 ms", "270 kB"], "11 Mbit/s", "27849 B", "cubic"),
+        writer(["70 Mbit/s", "5 ms", "88 kB"], "21 Mbit/s", "610 B", "cubic"),
+        writer(["250 Mbit/s", "3 ms", "240 kB"], "200 Mbit/s", "55147 B", "reno"),
+        writer(["289 Mbit/s", "13 ms", "600 kB"], "81 Mbit/s", "79252 B", "bbr"),
+    ];
+    for (nth, report) in cases.iter().enumerate() {
+        let idle = share_of(report, |cause| cause == Cause::SenderIdle);
+        assert!(idle > 0.6, "case {nth}: {idle:.2}, {:#?}", report.main().findings);
+    }
+}
+
+/// A sender with a pacing rate of its own never fills the path. Its echoes wait for its next pair of segments.
+#[test]
+fn paced_sender_does_not_fill_the_path_from_afar() {
+    let text = "duration = '6 s'\n\
+        [path]\nrate = '12 Mbit/s'\ndelay = '1.6 ms'\nqueue = '30 kB'\njitter = '135 us'\n\
+        [flows.sender.socket]\nTCP_CONGESTION = 'reno'\nSO_MAX_PACING_RATE = '5 Mbit/s'\n";
+    let report = at_receiver(text).remove(0);
+    let path = share_of(&report, |cause| cause.limit() == Limit::Path);
+    assert!(path < 0.1, "{path:.2}, {:#?}", report.main().findings);
+}
+
+/// The packets of the others leave pauses between those of each flow; the queue stands all the same.
+#[test]
+fn flows_that_share_a_queue_fill_the_path_from_afar() {
+    let text = "duration = '6 s'\n\
+        [path]\nrate = '20 Mbit/s'\ndelay = '3 ms'\nqueue = '30 kB'\n\
+        [flows]\nstreams = 3\n[flows.sender.socket]\nTCP_CONGESTION = 'cubic'\n";
+    let reports = at_receiver(text);
+    assert_eq!(reports.len(), 3);
+    let shares = reports.iter().map(|report| share_of(report, |cause| cause.limit() == Limit::Path));
+    let mean = shares.sum::<f64>() / 3.0;
+    assert!(mean > 0.6, "{mean:.2}");
+}
+
+/// The path becomes a third longer, and losses keep the congestion window small: RTTs come back to the new shortest one with
+/// little and with much in flight.
+#[test]
+fn path_that_became_a_little_longer_is_not_a_queue() {
+    let taps = transfer(Setup {
+        amount: 8_000_000,
+        one_way: 48 * MS,
+        rate: 2_500,
+        fate: Box::new(losing(at_random(150))),
+        arrives: Box::new(
+            |segment, at| {
+                if at > 2_000 * MS && segment.from == End::A { at + 31 * MS } else { at }
+            },
+        ),
+        until: 14_000 * MS,
+        ..Setup::default()
+    });
+    let report = report(&taps.a);
+    let path = share_of(&report, |cause| cause.limit() == Limit::Path);
+    assert!(path < 0.15, "{path:.2}, {:#?}", report.main().findings);
+}
