@@ -12,10 +12,10 @@ use slowpath_lab::settings::Family;
 use slowpath_lab::{run, scenario, signals, task, testbed};
 use slowpath_scenario::{HostId, Scenario};
 use slowpath_simulator::report::Total;
-use slowpath_tune::gain::{Gain, Measure, Verdict};
+use slowpath_tune::gain::{Gain, Measure, ReadingUnit, Verdict};
 use slowpath_tune::journal::Side;
 use slowpath_tune::rehearsal::{Rehearsal, fit};
-use slowpath_tune::{Forecast, Plan, Reading, ReadingUnit, Run, gain_of, inside, order};
+use slowpath_tune::{Forecast, Plan, Reading, Run, gain_of, inside, order};
 use std::path::Path;
 use std::time::Duration;
 

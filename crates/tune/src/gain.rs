@@ -24,6 +24,18 @@ pub const FEWEST_PAIRS: u32 = 6;
 /// The most pairs: their means of two are all computed.
 pub const MOST_PAIRS: u32 = 200;
 
+/// The unit of a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadingUnit {
+    /// Seconds.
+    Seconds,
+    /// bit/s.
+    BitsPerSecond,
+    /// A number without a unit, of which more is better.
+    Plain,
+}
+
 /// How a measurement is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -4,10 +4,9 @@
 //! of the last line announces a change that was not made, and is removed by the next writer.
 
 use crate::error::Error;
-use crate::gain::{Gain, Measure};
+use crate::gain::{Gain, Measure, ReadingUnit};
 use crate::lock;
 use crate::plan::{Forecast, Plan, Planned};
-use crate::verify::ReadingUnit;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,9 +16,7 @@ use std::path::{Path, PathBuf};
 /// The journal of a host, unless another folder is given.
 pub const FOLDER: &str = "/var/lib/slowpath/tune";
 /// The version of the records.
-pub(crate) const VERSION: u32 = 2;
-/// The first version, without reasons, predictions and measurements, is read too: what it applied can be taken back.
-const FIRST_VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 /// The most that is read of a file: a plan has at most 200 changes.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -101,10 +98,8 @@ pub struct Begun {
     /// The inode of the network namespace.
     pub netns_inode: u64,
     /// Why each setting is changed.
-    #[serde(default)]
     pub reasons: Vec<Reason>,
     /// The prediction of the whole plan, or why there is none; `None` for a plan without predictions.
-    #[serde(default)]
     pub predicted: Option<Result<Forecast, String>>,
 }
 
@@ -423,11 +418,9 @@ fn parse(path: &Path, text: &str) -> Result<(Vec<Record>, u64), Error> {
     for (index, line) in lines.iter().enumerate() {
         let record = line.strip_suffix('\n').map(serde_json::from_str);
         match record {
-            Some(Ok(Record::Begun(begun))) if !(FIRST_VERSION..=VERSION).contains(&begun.version) => {
-                let why = format!(
-                    "version {} is of another slowpath; this one knows {FIRST_VERSION} to {VERSION}",
-                    begun.version
-                );
+            Some(Ok(Record::Begun(begun))) if begun.version != VERSION => {
+                let why =
+                    format!("version {} is of another slowpath; this one knows {VERSION}", begun.version);
                 return Err(Error::Damaged { path: path.to_owned(), line: index + 1, why });
             }
             Some(Ok(record)) => {

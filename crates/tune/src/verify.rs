@@ -2,12 +2,12 @@
 
 mod command;
 
-pub use command::{Reading, ReadingUnit};
+pub use command::Reading;
 
 use crate::access::Access;
 use crate::apply::{self, Applied, Asked, Start, Work};
 use crate::error::{BadRun, Error};
-use crate::gain::{Gain, Measure, Verdict};
+use crate::gain::{Gain, Measure, ReadingUnit, Verdict};
 use crate::journal::{Changed, Journal, Measured, Record, Side, Written};
 use crate::lock::Lock;
 use crate::namespace;

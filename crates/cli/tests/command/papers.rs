@@ -300,7 +300,7 @@ fn lavoie_server_is_loaded_and_profiled() {
 
 /// Real programs: the window of the ssh channel, divided by the RTT, is their rate, and a larger window is faster.
 #[test]
-#[ignore = "needs root, waits"]
+#[ignore = "needs root"]
 fn copies_over_ssh_are_bound_by_the_window_of_the_channel() {
     if let Some(missing) = ssh::missing().first() {
         println!("not judged: papers ubik --lab: {} is not installed", missing.command);

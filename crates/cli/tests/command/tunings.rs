@@ -71,7 +71,7 @@ fn invalid_paths_are_refused() {
 }
 
 #[test]
-#[ignore = "needs root, waits"]
+#[ignore = "needs root"]
 fn table_one_is_measured_on_this_kernel() {
     let folder = Captures::new();
     let path = ["compare-tunings", "--lab", "--rate", "20Mbit/s", "--rtt", "40ms", "--amount", "2MB"];

@@ -4,8 +4,7 @@
 //! be ended with all that it has started.
 
 use crate::error::BadRun;
-use crate::gain::Measure;
-use serde::{Deserialize, Serialize};
+use crate::gain::{Measure, ReadingUnit};
 use slowpath_model::Rate;
 use std::fs::File;
 use std::io::{self, Read};
@@ -31,18 +30,6 @@ pub struct Reading {
     pub value: f64,
     /// What it is.
     pub unit: ReadingUnit,
-}
-
-/// The unit of a measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadingUnit {
-    /// Seconds.
-    Seconds,
-    /// bit/s.
-    BitsPerSecond,
-    /// A number without a unit, of which more is better.
-    Plain,
 }
 
 /// The end of an output.

@@ -1,8 +1,9 @@
 //! `slowpath tune apply --in-lab`: what a plan does to a scenario on this machine's kernel, as JSON and as text.
 
+use super::gain::Interval;
 use super::json::Change;
 use super::predicted::{Predicted, error};
-use super::verify::{Interval, MeasuredRun, Summary, helped, prediction, sides, slug};
+use super::verify::{MeasuredRun, Summary, helped, prediction, sides, slug};
 use crate::quantity::duration;
 use crate::terminal::Look;
 use schemars::JsonSchema;

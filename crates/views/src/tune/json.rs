@@ -1,7 +1,7 @@
 //! The JSON of `slowpath tune apply`, `status` and `revert`.
 
+use super::gain::{Interval, unit_name};
 use super::predicted::{Predicted, error};
-use super::verify::{Interval, unit_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_sockops::Running;

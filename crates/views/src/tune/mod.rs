@@ -3,6 +3,7 @@
 
 mod advice;
 mod connections;
+mod gain;
 mod help;
 mod in_lab;
 mod json;

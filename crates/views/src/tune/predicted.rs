@@ -1,6 +1,6 @@
 //! What a plan is predicted to give, in words and as JSON, and what was measured next to it.
 
-use super::verify::{change, percent, reading};
+use super::gain::{change, percent, reading};
 use crate::what_if::{limited_by, refusal, stage};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,9 +8,9 @@ use slowpath_model::Rate;
 use slowpath_model::units::range;
 use slowpath_runs::planning::{NotPredicted, Told};
 use slowpath_runs::what_if::Stage;
-use slowpath_tune::gain::{Gain, Measure};
+use slowpath_tune::gain::{Gain, Measure, ReadingUnit};
 use slowpath_tune::plan::Prediction;
-use slowpath_tune::{Forecast, Plan, ReadingUnit};
+use slowpath_tune::{Forecast, Plan};
 
 /// A prediction, or why there is none.
 #[derive(Serialize, JsonSchema)]

@@ -1,5 +1,6 @@
 //! `slowpath tune status --report`: what was changed on a host, as Markdown for a ticket or for who takes over.
 
+use super::gain::gained;
 use super::predicted::{held_against, said_of};
 use super::text::{change_line, goal, tuned_line, who};
 use crate::quantity::counted;
@@ -79,7 +80,7 @@ fn print_plan(entry: &Entry, out: &mut impl Write) -> io::Result<()> {
                 sides,
                 &measured.gain,
             );
-            writeln!(out, "- Measured in {runs} of runs of {command}: {}", super::verify::gained(measured))?;
+            writeln!(out, "- Measured in {runs} of runs of {command}: {}", gained(measured))?;
             writeln!(out, "- {text}")?;
         }
         (Some(said), None) => writeln!(out, "- {}\n- Not measured", capital(&said_of(said)))?,

@@ -1,7 +1,7 @@
 //! The text of `slowpath tune`.
 
+use super::gain::gained;
 use super::predicted::{held_against, said_of};
-use super::verify::gained;
 use crate::terminal::Look;
 use slowpath_model::shown;
 use slowpath_model::units::counted;
