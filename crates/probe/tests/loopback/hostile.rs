@@ -283,7 +283,7 @@ fn client_whose_window_stays_shut_is_given_up_by_the_far_end_and_its_kernel() {
     let began = Instant::now();
     while hand.stream.write_all(&bytes.repeat(10_000)).is_ok() && began.elapsed() < 10 * SECOND {}
     assert_eq!(far.expect_end().as_deref(), Some("the other end did not answer in time"));
-    assert!(began.elapsed() < 8 * SECOND, "{:?}", began.elapsed());
+    assert!(began.elapsed() < 20 * SECOND, "{:?}", began.elapsed());
     // A transfer that is not read, and leaves a full send buffer.
     let mut hand = ByHand::connect(far.address);
     let (token, udp) = hand.hello();
