@@ -326,6 +326,11 @@ macro_rules! define {
             /// All causes, in the order of the limits.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
+            /// The cause of this name: `receive-window/slow-reader`.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|cause| cause.to_string() == name)
+            }
+
             /// The limit it belongs to.
             pub const fn limit(self) -> Limit {
                 match self { $(Self::$name => Limit::$limit,)* }

@@ -106,8 +106,7 @@ impl Lateness {
     pub fn passed(&self, tsval: u32, at: Instant) -> Option<i64> {
         let least = self.punctual()?;
         let micros = i64::from(unplaced(tsval, at).wrapping_sub(least.late) as i32);
-        let drift = at.nanos_since(least.at) / 1000 / DRIFT_PART;
-        let error = i64::from(TICK_US).max(drift);
+        let error = least.drift(at).max(TICK_US.into());
         (micros >= error * LEAST_ERRORS).then_some(micros * 1000)
     }
 
@@ -130,10 +129,15 @@ pub struct Punctual {
 }
 
 impl Punctual {
+    /// By how much the clocks may have drifted apart since, in microseconds.
+    fn drift(&self, at: Instant) -> i64 {
+        at.nanos_since(self.at).abs() / 1000 / DRIFT_PART
+    }
+
     /// At least and at most how much later than it a packet was, in microseconds.
     pub fn bounds(&self, late: u32, at: Instant) -> (u32, u32) {
         let by = i64::from(late.wrapping_sub(self.late) as i32);
-        let error = at.nanos_since(self.at).abs() / 1000 / DRIFT_PART + i64::from(TICK_US);
+        let error = self.drift(at) + i64::from(TICK_US);
         let bound = |by: i64| u32::try_from(by.max(0)).unwrap_or(u32::MAX);
         (bound(by - error), bound(by + error))
     }

@@ -77,7 +77,7 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     let losses = losses.filter(|loss| loss.lost > 0 || loss.never_passed > 0);
     // Only next to the sender is each transmission seen.
     let loss = losses.filter(|_| near.is_here());
-    let not_accepted = (at_receiver && !near.is_here()).then(|| not_accepted(end, flow.first)).flatten();
+    let not_accepted = context.at_receiver.then(|| not_accepted(end, flow.first)).flatten();
     let before_tap = loss.filter(|loss| is_nearer && is_lost_before_tap(end, loss));
     let is_narrower = end.full_size() < end.full_size_at_first();
     let rule_of_all = losses.and_then(|loss| loss.rule(end.full_size_at_first()));
@@ -96,7 +96,7 @@ fn direction(flow: &mut FlowState, from: End) -> DirectionReport {
     }
     if let Some(track) = &mut end.track {
         // Elsewhere, data may still have waited behind the tap.
-        let data = end.lateness.punctual().filter(|_| at_receiver && !near.is_here());
+        let data = end.lateness.punctual().filter(|_| context.at_receiver);
         let finished = track.finish(last, &near, &end.rto, acks, data);
         (spells, overview) = classify::spells(&context, &finished, rule);
         measures.flight_max = finished.flight_max;

@@ -55,5 +55,5 @@ pub use namespace::inside;
 pub use plan::{Forecast, Plan};
 pub use revert::{Fate, Reverted, Taken, When, revert};
 pub use status::{Entry, Force, State, status};
-pub use verify::{Ended, Reading, Run, Trial, Verified, gain_of, order, spread, verify};
+pub use verify::{Ended, Reading, Run, Trial, Verified, gain_of, order, spread, unit_of, verify};
 pub use who::{host_name, ignores_hangup};

@@ -87,7 +87,7 @@ impl Verified {
 
     /// The unit of all measurements.
     pub fn unit(&self) -> ReadingUnit {
-        self.runs.first().map_or(ReadingUnit::Seconds, |run| run.reading.unit)
+        unit_of(&self.runs)
     }
 
     /// Median, smallest and largest measurement of a side.
@@ -170,11 +170,17 @@ pub fn gain_of(measure: Measure, runs: &[Run]) -> Option<Gain> {
     Gain::of(measure, &pairs)
 }
 
+/// The unit of all these measurements.
+pub fn unit_of(runs: &[Run]) -> ReadingUnit {
+    runs.first().map_or(ReadingUnit::Seconds, |run| run.reading.unit)
+}
+
 impl Measured {
-    fn of(measure: Measure, runs: &[Run], gain: Gain) -> Self {
+    /// What runs of which two in a row are a pair measured.
+    pub fn of(measure: Measure, runs: &[Run], gain: Gain) -> Self {
         let [old, new] = [Side::Old, Side::New].map(|side| spread(runs, side).unwrap_or_default()[0]);
-        let unit = runs.first().map_or(ReadingUnit::Seconds, |run| run.reading.unit);
-        Self { measure, unit, runs: u32::try_from(runs.len() / 2).unwrap_or(u32::MAX), old, new, gain }
+        let pairs = u32::try_from(runs.len() / 2).unwrap_or(u32::MAX);
+        Self { measure, unit: unit_of(runs), runs: pairs, old, new, gain }
     }
 }
 

@@ -56,6 +56,11 @@ impl CpuTime {
             .fold(0, u64::saturating_add)
     }
 
+    /// The share of it in which the CPU was idle.
+    pub fn idle_share(&self) -> f64 {
+        self.share(self.idle)
+    }
+
     /// A part of it as a share, 0 to 1.
     pub fn share(&self, part: u64) -> f64 {
         part as f64 / self.total().max(1) as f64

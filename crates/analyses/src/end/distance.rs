@@ -46,6 +46,6 @@ pub fn measure_distance(at: Instant, segment: &Segment, takes: u32, me: &mut End
 /// were: its echo waited until the end had data to send, so the time to it and back is no longer. Far from `peer`, a queue may
 /// have stood before the tap.
 fn dated(tsval: u32, at: Instant, far: &Distance, peer: &EndState) -> Option<i64> {
-    let passed = peer.lateness.passed(tsval, at).filter(|_| peer.distance.answering().is_here());
+    let passed = if peer.distance.answering().is_here() { peer.lateness.passed(tsval, at) } else { None };
     passed.filter(|passed| *passed < far.recent())
 }

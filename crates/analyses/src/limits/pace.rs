@@ -230,7 +230,6 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, times: &Times
     if rate <= 0.0 || flight < f64::from(context.mss) {
         return None;
     }
-    let near = |value: f64, of: f64, spread: f64| (value - of).abs() <= spread * of;
     let is_alike = |stretch: &&&Stretch| {
         if context.at_sender {
             near(rate_of(stretch), rate, thresholds::STEADY_DEPARTURES)
@@ -253,6 +252,11 @@ pub fn steady(context: &Context, stretches: &[Stretch], base: u32, times: &Times
         && unprompted.is_none_or(|part| part >= thresholds::SET_OFF)
         && waited_by_itself;
     is_steady.then_some(Steady { rate, flight, unprompted })
+}
+
+/// Whether a value differs from another by no more than this part of it.
+pub fn near(value: f64, of: f64, spread: f64) -> bool {
+    (value - of).abs() <= spread * of
 }
 
 /// Whether bunches left at one pace in `stretch` that the sender did not learn from losses, as BBR does from a policer's.

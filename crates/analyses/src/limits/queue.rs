@@ -143,9 +143,9 @@ pub fn longer_rtt(
     // Shorter pauses tell as much if the RTT hardly varied.
     let by_short_pauses =
         || by_bursts(thresholds::STILL_GAP_PART).filter(|longer| hardly_varies(stretches, longer.rtt));
+    // Where few RTTs are known, each stands for several stretches.
     let by_floor = || {
-        // Where few RTTs are known, each stands for several stretches.
-        let rtt = floor(overview, stretches).filter(|_| overview.queue_shows)?;
+        let rtt = if overview.queue_shows { floor(overview, stretches) } else { None }?;
         Some(LongerRtt { rtt, whatever_flight: true })
     };
     by_flight().or_else(|| by_bursts(thresholds::QUEUE_GAP_PART)).or_else(by_short_pauses).or_else(by_floor)
@@ -162,21 +162,20 @@ fn floor(overview: &Overview, stretches: &[Stretch]) -> Option<u32> {
         stretch.rtt_min - rtt <= rtt / thresholds::RTT_VARIES_PART
             && pauses(stretch, thresholds::STILL_GAP_PART)
     };
-    let back: Vec<&Stretch> = since.iter().filter(is_back).collect();
-    let mut flights: Vec<u32> = back.iter().map(|stretch| stretch.flight_max).collect();
-    flights.sort_unstable();
-    let few = flights.len() / thresholds::FLIGHTS_PART;
-    let (least, most) = (*flights.get(few)?, flights[flights.len() - 1 - few]);
-    let (more, than) = thresholds::FLIGHT_VARIES;
-    let is_one = few >= thresholds::FLOOR_FEW && most / more >= least / than;
-    is_one.then_some(rtt)
+    let flights = since.iter().filter(is_back).map(|stretch| stretch.flight_max).collect();
+    but_for_a_few(flights, thresholds::FLOOR_FEW).is_some_and(vary).then_some(rtt)
 }
 
 /// Whether the RTT stayed at `rtt` while what was in flight did not: a queue of this flow would have grown and shrunk with it.
 fn does_not_depend_on_flight(stretches: &[Stretch], rtt: u32) -> bool {
-    let (more, than) = thresholds::FLIGHT_VARIES;
     let flights = between(stretches, rtt, |stretch| stretch.flight_max);
-    flights.is_some_and(|(least, most)| most / more >= least / than) && hardly_varies(stretches, rtt)
+    flights.is_some_and(vary) && hardly_varies(stretches, rtt)
+}
+
+/// Whether the smallest and the largest flight differ by enough that a queue's RTTs would.
+const fn vary((least, most): (u32, u32)) -> bool {
+    let (more, than) = thresholds::FLIGHT_VARIES;
+    most / more >= least / than
 }
 
 /// Whether the RTTs that stayed at `rtt` differ by less than those of a queue.
@@ -188,10 +187,14 @@ fn hardly_varies(stretches: &[Stretch], rtt: u32) -> bool {
 /// The smallest and the largest value of the stretches at `rtt`, but for a few.
 fn between(stretches: &[Stretch], rtt: u32, of: fn(&Stretch) -> u32) -> Option<(u32, u32)> {
     let at_rtt = stretches.iter().filter(|stretch| is_at(stretch, rtt) && stretch.flight_max > 0);
-    let mut values: Vec<u32> = at_rtt.map(of).collect();
+    but_for_a_few(at_rtt.map(of).collect(), 1)
+}
+
+/// The smallest and the largest value, but for a few at either end, so many at least.
+fn but_for_a_few(mut values: Vec<u32>, least: usize) -> Option<(u32, u32)> {
     values.sort_unstable();
     let few = values.len() / thresholds::FLIGHTS_PART;
-    (few > 0).then(|| (values[few], values[values.len() - 1 - few]))
+    (few >= least).then(|| (values[few], values[values.len() - 1 - few]))
 }
 
 /// The RTT of those stretches that are `long`, if it was constant for long and came at once.

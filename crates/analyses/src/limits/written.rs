@@ -3,6 +3,7 @@
 //! RTT, the same looks like a congestion window that stopped growing, or like a path that is just busy.
 
 use super::context::Context;
+use super::pace;
 use super::queue;
 use super::stretch::{Hold, Marks, Part, Stretch};
 use super::thresholds;
@@ -16,27 +17,30 @@ pub fn take_over(stretches: &[Stretch], overview: &Overview, context: &Context, 
     if context.at_sender || !context.queue_shows {
         return;
     }
-    let Some(rate) = Rate::of(stretches, overview) else { return };
+    let Some(written) = Written::of(stretches, overview) else { return };
     for part in parts {
         let may_be = match part.cause {
-            Cause::EarlyExit | Cause::AfterLoss | Cause::Undetermined => true,
-            Cause::BottleneckFull | Cause::StandingQueue => true,
+            Cause::EarlyExit
+            | Cause::AfterLoss
+            | Cause::Undetermined
+            | Cause::BottleneckFull
+            | Cause::StandingQueue => true,
             Cause::SlowStart => part.stretch >= thresholds::STUCK_AFTER,
             _ => false,
         };
-        if may_be && rate.is_of(&stretches[part.stretch]) {
+        if may_be && written.is_of(&stretches[part.stretch]) {
             part.cause = Cause::SenderIdle;
         }
     }
 }
 
-/// The rate of a program and what is in flight with it, in bit/s and bytes.
-struct Rate {
+/// The rate of a program, and what is in flight with it, in bit/s and bytes.
+struct Written {
     rate: f64,
     flight: f64,
 }
 
-impl Rate {
+impl Written {
     fn of(stretches: &[Stretch], overview: &Overview) -> Option<Self> {
         let grown = stretches.get(thresholds::STUCK_AFTER..).unwrap_or_default();
         let sends = |stretch: &&Stretch| {
@@ -66,7 +70,7 @@ impl Rate {
 
     /// Whether `stretch` is as the others.
     fn is_of(&self, stretch: &Stretch) -> bool {
-        let near = |value: f64, of: f64| (value - of).abs() <= thresholds::WRITTEN_SPREAD * of;
+        let near = |value, of| pace::near(value, of, thresholds::WRITTEN_SPREAD);
         near(f64::from(stretch.flight_max), self.flight)
             && stretch.rate().is_some_and(|rate| near(rate, self.rate))
     }

@@ -130,7 +130,7 @@ pub struct Ran {
 impl Ran {
     /// Whether the server's CPU was idle for less than a hundredth of the time.
     pub fn is_saturated(&self) -> bool {
-        self.counted.server.share(self.counted.server.idle) < 0.01
+        self.counted.server.idle_share() < 0.01
     }
 
     /// The part of the packets for the server that its own CPU received; above 1 if it received others too. `None`

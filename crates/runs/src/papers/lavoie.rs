@@ -193,7 +193,7 @@ fn as_run(done: &Done) -> Run<'_> {
             segments_in: counted.segments_in,
             segments_out: counted.segments_out,
             pure_acks_in: counted.pure_acks_in + counted.predicted_acks_in,
-            idle: counted.server.share(counted.server.idle),
+            idle: counted.server.idle_share(),
             stolen: counted.server.share(counted.server.steal),
         },
         profile: &done.profile,
@@ -227,7 +227,7 @@ fn measured_on(done: &[Done]) -> Vec<String> {
     ];
     lines.extend(first.cache_misses.clone());
     let full = done.iter().filter(|done| done.ran.is_saturated()).count();
-    let idle = |done: &Done| done.ran.counted.server.share(done.ran.counted.server.idle);
+    let idle = |done: &Done| done.ran.counted.server.idle_share();
     if let Some(least) = done.iter().max_by(|a, b| idle(a).total_cmp(&idle(b))) {
         let rest = if full == done.len() {
             String::new()

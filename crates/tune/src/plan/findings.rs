@@ -170,7 +170,7 @@ fn advised(flow: Flow) -> Result<Advised, Place> {
 }
 
 fn found(finding: Finding, addresses: [IpAddr; 2]) -> Result<Found, Place> {
-    let cause = Cause::ALL.iter().copied().find(|cause| cause.to_string() == finding.cause);
+    let cause = Cause::named(&finding.cause);
     let unknown =
         || (".cause".to_owned(), format!("\"{}\" is no cause (`slowpath causes` lists them)", finding.cause));
     let cause = cause.ok_or_else(unknown)?;

@@ -82,13 +82,18 @@ impl Forecast {
 
     /// The predicted gain, from the lowest to the highest: the share of rate gained, or of time saved.
     pub fn gains(&self, measure: Measure) -> [f64; 2] {
-        self.then().map(|rate| measure.of_factor(rate.get() as f64 / self.now.get() as f64))
+        self.factors().map(|factor| measure.of_factor(factor))
+    }
+
+    /// The lowest and the highest predicted rate, as factors of the captured one.
+    fn factors(&self) -> [f64; 2] {
+        self.then().map(|rate| rate.get() as f64 / self.now.get() as f64)
     }
 
     /// How far a measured gain lies outside of the predicted ones, as a share of the nearer one's rate: 0 within them, negative
     /// below.
     pub fn error(&self, measure: Measure, gain: f64) -> f64 {
-        let [low, high] = self.then().map(|rate| rate.get() as f64 / self.now.get() as f64);
+        let [low, high] = self.factors();
         let measured = measure.factor(gain);
         if measured < low {
             measured / low - 1.0
@@ -131,7 +136,7 @@ fn limit(text: &str) -> Result<(Cause, u8), BadText> {
     let why = || format!("\"{text}\" is not a cause and its share, such as path/bottleneck-full, 83 %");
     let bad = || BadText { key: LIMIT, why: why() };
     let (name, share) = text.split_once(", ").ok_or_else(bad)?;
-    let cause = Cause::ALL.iter().copied().find(|cause| cause.to_string() == name).ok_or_else(bad)?;
+    let cause = Cause::named(name).ok_or_else(bad)?;
     let percent = share.strip_suffix(" %").and_then(|number| number.parse().ok());
     Ok((cause, percent.filter(|percent| *percent <= 100).ok_or_else(bad)?))
 }

@@ -9,6 +9,7 @@ use slowpath_model::units::range;
 use slowpath_runs::planning::{NotPredicted, Told};
 use slowpath_runs::what_if::Stage;
 use slowpath_tune::gain::{Gain, Measure, ReadingUnit};
+use slowpath_tune::journal::Measured;
 use slowpath_tune::plan::Prediction;
 use slowpath_tune::{Forecast, Plan};
 
@@ -122,14 +123,9 @@ fn rates(forecast: &Forecast) -> String {
     format!("{} instead of {}", range(&low, &high), forecast.now())
 }
 
-/// A measured gain next to the predicted one, with how far it is off; `old` and `new` are the medians of both sides.
-pub(super) fn held_against(
-    said: &Result<Forecast, String>,
-    measure: Measure,
-    unit: ReadingUnit,
-    [old, new]: [f64; 2],
-    gain: &Gain,
-) -> String {
+/// A measured gain next to the predicted one, with how far it is off.
+pub(super) fn held_against(said: &Result<Forecast, String>, measured: &Measured) -> String {
+    let Measured { measure, unit, old, new, gain, .. } = *measured;
     let forecast = match said {
         Ok(forecast) => forecast,
         Err(why) => return format!("Not predicted: {why}."),
@@ -167,8 +163,13 @@ mod tests {
         Forecast::of(Rate::mbit(84), [410, 440].map(Rate::mbit), None).ok_or_else(String::new)
     }
 
+    fn measured(measure: Measure, unit: ReadingUnit, [old, new]: [f64; 2], estimate: f64) -> Measured {
+        let gain = Gain { estimate, lower: None, upper: None };
+        Measured { measure, unit, runs: 6, old, new, gain }
+    }
+
     fn held(measure: Measure, unit: ReadingUnit, sides: [f64; 2], estimate: f64) -> String {
-        held_against(&forecast(), measure, unit, sides, &Gain { estimate, lower: None, upper: None })
+        held_against(&forecast(), &measured(measure, unit, sides, estimate))
     }
 
     #[test]
@@ -190,9 +191,8 @@ mod tests {
             "{text}"
         );
         let none = Err("nobody knows".to_owned());
-        let gain = Gain { estimate: 0.5, lower: None, upper: None };
-        let text = held_against(&none, Measure::Time, ReadingUnit::Seconds, [2.0, 1.0], &gain);
-        assert_eq!(text, "Not predicted: nobody knows.");
-        assert_eq!(error(Some(&none), Measure::Time, &gain), None);
+        let measured = measured(Measure::Time, ReadingUnit::Seconds, [2.0, 1.0], 0.5);
+        assert_eq!(held_against(&none, &measured), "Not predicted: nobody knows.");
+        assert_eq!(error(Some(&none), Measure::Time, &measured.gain), None);
     }
 }

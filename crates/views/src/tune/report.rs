@@ -71,15 +71,8 @@ fn print_plan(entry: &Entry, out: &mut impl Write) -> io::Result<()> {
         (said, Some(measured)) => {
             let runs = counted(u64::from(measured.runs), "pair");
             let command = code(written.verifier().unwrap_or_default());
-            let sides = [measured.old, measured.new];
             let fallback = Err("the plan has no prediction".to_owned());
-            let text = held_against(
-                said.unwrap_or(&fallback),
-                measured.measure,
-                measured.unit,
-                sides,
-                &measured.gain,
-            );
+            let text = held_against(said.unwrap_or(&fallback), measured);
             writeln!(out, "- Measured in {runs} of runs of {command}: {}", gained(measured))?;
             writeln!(out, "- {text}")?;
         }

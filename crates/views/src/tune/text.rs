@@ -182,11 +182,7 @@ pub(super) fn goal(begun: &Begun) -> String {
 fn print_gain(entry: &Entry, look: &Look, out: &mut impl Write) -> io::Result<()> {
     let said = entry.written.begun.predicted.as_ref();
     match (said, entry.written.measured()) {
-        (Some(said), Some(measured)) => {
-            let sides = [measured.old, measured.new];
-            let text = held_against(said, measured.measure, measured.unit, sides, &measured.gain);
-            look.paragraph(out, "  ", &text)
-        }
+        (Some(said), Some(measured)) => look.paragraph(out, "  ", &held_against(said, measured)),
         (None, Some(measured)) => look.paragraph(out, "  ", &format!("measured: {}", gained(measured))),
         (Some(said), None) => look.paragraph(out, "  ", &said_of(said)),
         (None, None) => Ok(()),

@@ -8,9 +8,9 @@ use crate::terminal::Look;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slowpath_model::units::counted;
-use slowpath_tune::gain::{Gain, Measure, ReadingUnit, Verdict};
-use slowpath_tune::journal::Side;
-use slowpath_tune::{Ended, Forecast, Run, Verified, spread};
+use slowpath_tune::gain::{Gain, Measure, Verdict};
+use slowpath_tune::journal::{Measured, Side};
+use slowpath_tune::{Ended, Forecast, Run, Verified, spread, unit_of};
 use std::io::{self, Write};
 
 /// What was measured, and what became of the plan (schema slowpath/tune-verify/1).
@@ -164,7 +164,7 @@ pub fn verified(verified: &Verified, look: &Look, out: &mut impl Write) -> io::R
 pub(super) fn sides(runs: &[Run], out: &mut impl Write) -> io::Result<()> {
     for side in [Side::Old, Side::New] {
         let Some(spread) = spread(runs, side) else { continue };
-        let unit = runs.first().map_or(ReadingUnit::Seconds, |run| run.reading.unit);
+        let unit = unit_of(runs);
         let [median, smallest, largest] = spread.map(|value| reading(value, unit));
         let runs = runs.iter().filter(|run| run.side == side).count();
         let runs = counted(runs as u64, "run");
@@ -183,9 +183,7 @@ pub(super) fn prediction(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let Some(said) = said else { return Ok(()) };
-    let medians = [Side::Old, Side::New].map(|side| spread(runs, side).unwrap_or_default()[0]);
-    let unit = runs.first().map_or(ReadingUnit::Seconds, |run| run.reading.unit);
-    look.paragraph(out, "  ", &held_against(said, measure, unit, medians, gain))
+    look.paragraph(out, "  ", &held_against(said, &Measured::of(measure, runs, *gain)))
 }
 
 /// Whether it helped, and by how much.
