@@ -207,10 +207,10 @@ evidence! {
     SynRefused = "syn-refused" { after: Duration = "How long after the first SYN." }
     /// SYNs that nothing answered.
     SynUnanswered = "syn-unanswered" { times: u64 = "How many." }
-    /// SYN-ACKs that came again though the handshake was over.
+    /// The handshake was over, and SYN-ACKs came again or data of the client had no effect.
     SynAckAgain = "syn-ack-again" {
-        times: u64 = "How many.",
-        data: u64 = "Data segments of the client that had been sent before the last of them, and were not acknowledged.",
+        times: u64 = "SYN-ACKs that came again.",
+        data: u64 = "Data segments of the client that had been sent before the last of them, or before the server answered at all, and were not acknowledged.",
     }
     /// The RST is the one that answers a segment of no known connection (RFC 9293, section 3.10.7.1).
     ConnectionNotKnown = "connection-not-known" {}

@@ -165,8 +165,14 @@ impl<'a> Material<'a> {
         match cause {
             // The answers may not have passed the tap.
             Cause::NoAnswer => Confidence::Medium,
-            // From afar, a lost ACK looks the same.
-            Cause::AcceptQueueFull => high_if(self.vantage == Vantage::At(End::B)),
+            // From afar, a lost ACK looks the same; and losses do if no SYN-ACK comes again.
+            Cause::AcceptQueueFull => {
+                match (self.vantage == Vantage::At(End::B), self.opening.unaccepted > 0) {
+                    (true, true) => Confidence::High,
+                    (false, false) => Confidence::Low,
+                    _ => Confidence::Medium,
+                }
+            }
             // The other end may be gone, or the capture may lack its last ACK.
             Cause::SynLost if self.opening.has_no_end() => Confidence::Medium,
             // Some hosts send RSTs with a TTL of their own.

@@ -145,7 +145,8 @@ pub struct Opening {
     pub refused: bool,
     /// SYN-ACKs that B retransmitted though the handshake's last ACK had passed long before.
     pub unaccepted: u32,
-    /// Data segments of A that had passed before the last of them.
+    /// Data segments of A that had passed before the last of them; or before B sent anything but its SYN-ACK, if data was
+    /// retransmitted again and again until then.
     pub unaccepted_data: u32,
     /// When B first sent anything else after these.
     pub accepted: Option<Instant>,

@@ -106,11 +106,15 @@ fn listen_queue(facts: &Facts<'_>) -> Vec<Fix> {
 
 pub(crate) fn accept_queue_full(facts: &Facts<'_>) -> Vec<Advice> {
     let cost = time(facts.finding.lasted);
+    let seen = if facts.report.opening.unaccepted > 0 {
+        "the server sent its SYN-ACK again"
+    } else {
+        "its data had no effect, as with SYN cookies, where no SYN-ACK comes again"
+    };
     vec![
         Advice::new(format!(
-            "The client had finished the handshake, and the server sent its SYN-ACK again: Linux drops the \
-             handshake's last ACK if the queue of connections that wait for accept() is full, and the data that \
-             follows. It took {cost} here. Most often the program accepts too slowly: it is busy or blocked, or has \
+            "The client had finished the handshake, and {seen}: Linux drops the handshake's last ACK if the queue of \
+             connections that wait for accept() is full, and the data that follows. It took {cost} here. Most often the program accepts too slowly: it is busy or blocked, or has \
              too few threads or processes. A burst of connections needs a longer queue: the backlog that the program \
              gives to listen(), which net.core.somaxconn limits."
         ))

@@ -2,7 +2,7 @@
 
 use crate::transfer::{Fate, MS, MSS, Setup, Taps, transfer};
 use crate::wire::{self, ENDS, Passed, file_of, frames, script};
-use slowpath_model::{End, Instant, Segment};
+use slowpath_model::{End, Flags, Instant, Segment, StreamOffset};
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -230,6 +230,18 @@ pub fn accept_queue_full() -> Vec<Passed> {
               3.642000 < P. 1:101(100) ack 301 win 509 // frame 0 id 41 ttl 64
               3.682300 > . 301:301(0) ack 101 win 502 // frame 0 id 120 ttl 63\n";
     script(&lines)
+}
+
+/// As [`accept_queue_full`], behind a SYN cookie: the server does not repeat its SYN-ACK.
+pub fn accept_queue_full_with_cookies() -> Vec<Passed> {
+    let of_cookie = |(at, segment): &Passed| {
+        let is_late = at.nanos() > 1_000_000_000;
+        let answers_syn_ack = segment.from == End::A && segment.len == 0 && segment.ack == Some(StreamOffset(1));
+        !is_late || !segment.flags.has(Flags::SYN) && !answers_syn_ack
+    };
+    let mut passed = accept_queue_full();
+    passed.retain(of_cookie);
+    passed
 }
 
 /// The handshake's last ACK is lost, and the server repeats its SYN-ACK once; seen at the client.

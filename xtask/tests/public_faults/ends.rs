@@ -56,6 +56,36 @@ fn syn_acks_after_the_handshake_are_accept_queue_full() {
     assert_eq!(report.main().findings[0].confidence, Confidence::High, "it shows next to the server");
 }
 
+/// A full accept queue shows without a second SYN-ACK, in data that had no effect; twice may be chance. From afar, it may be
+/// losses.
+#[test]
+fn first_data_that_has_no_effect_is_accept_queue_full() {
+    let passed = captures::accept_queue_full_with_cookies();
+    let at_server = report(&passed);
+    let evidence = expect(&at_server, Cause::AcceptQueueFull, "syn-ack-again");
+    assert_eq!(evidence, Evidence::SynAckAgain { times: 0, data: 5 });
+    let finding = &at_server.main().findings[0];
+    assert!(finding.share > 0.9 && finding.confidence == Confidence::Medium, "{finding:#?}");
+
+    let mut at_client = passed.clone();
+    for (at, segment) in &mut at_client {
+        let is_a = segment.from == End::A;
+        segment.ip.ttl = if is_a { 64 } else { 63 };
+        *at = at.plus_nanos(if is_a { 0 } else { 40_000_000 });
+    }
+    let at_client = report(&at_client);
+    expect(&at_client, Cause::AcceptQueueFull, "syn-ack-again");
+    assert_eq!(at_client.main().findings[0].confidence, Confidence::Low);
+
+    let mut twice = passed;
+    let mut again = 0;
+    twice.retain(|(_, segment)| {
+        again += u32::from(segment.from == End::A && segment.len > 0);
+        !(3..=4).contains(&again) || segment.from == End::B
+    });
+    expect_none(&report(&twice), Cause::AcceptQueueFull);
+}
+
 #[test]
 fn one_repeated_syn_ack_may_be_a_lost_ack() {
     expect_none(&report(&captures::last_ack_lost()), Cause::AcceptQueueFull);

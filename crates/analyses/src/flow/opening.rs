@@ -4,6 +4,7 @@ use super::closing::{self, Fin};
 use super::{FlowState, reset};
 use crate::cause::Cause;
 use crate::end::note_distance;
+use crate::limits::thresholds;
 use crate::report::{EcnAnswer, ScaleKnown, SynOptions};
 use crate::rtt::is_far_nearer;
 use slowpath_model::{Checksum, End, Flags, IcmpKind, Instant, Segment, StreamOffset};
@@ -17,6 +18,10 @@ pub const ETHERNET_MSS: u32 = 1460;
 /// A SYN-ACK this long after the handshake's last ACK is a retransmission by timer (1 s, RFC 6298, section 2): it did
 /// not cross that ACK, and no copy of a SYN triggered it.
 const SYN_ACK_TIMER: i64 = 500_000_000;
+
+/// Segments of data without an answer up to which one is waited for: more than an initial window (RFC 6928) is sent only if
+/// the answers pass elsewhere.
+const MOST_UNANSWERED: u64 = 16;
 
 impl FlowState {
     /// Whether a SYN was seen, and no answer to it.
@@ -59,7 +64,7 @@ impl FlowState {
         self.note_control(at, segment);
         closing::note(self, at, segment);
         let opening = &self.opening;
-        let is_waiting = opening.unaccepted > 0 && opening.accepted.is_none();
+        let is_waiting = opening.accepted.is_none() && (opening.unaccepted > 0 || self.awaits_answer());
         let is_opening = opening.established.is_none() && opening.syn_ack.is_some();
         let is_closing = self.fins.iter().flatten().any(Fin::is_pending);
         self.is_watched = is_opening || is_waiting || is_closing || self.closing.reset.is_some();
@@ -112,30 +117,56 @@ impl FlowState {
         }
     }
 
-    /// Notes a SYN-ACK that is repeated after the handshake, and what ends that. Called before `segment` is processed.
+    /// Whether the handshake is over, and the responder sent nothing since; but for one whose ACKs pass elsewhere.
+    fn awaits_answer(&self) -> bool {
+        let [initiator, responder] = &self.ends;
+        self.opening.established.is_some()
+            && responder.packets <= u64::from(self.opening.retransmitted) + 1
+            && initiator.data_packets < MOST_UNANSWERED
+    }
+
+    /// Notes a SYN-ACK that is repeated after the handshake, and what ends that; or that data had to be repeated until the
+    /// responder answered at all. Called before `segment` is processed.
     fn note_acceptance(&mut self, at: Instant, segment: &Segment) {
-        let opening = &mut self.opening;
-        let Some(established) = opening.established else { return };
-        if segment.from == End::A || opening.accepted.is_some() {
+        let Some(established) = self.opening.established else { return };
+        if segment.from == End::A || self.opening.accepted.is_some() {
             return;
         }
+        let acknowledges = !segment.flags.has(Flags::RST) && segment.ack.is_some_and(|ack| ack.0 > 1);
+        let had_no_effect = acknowledges && self.awaits_answer() && self.data_had_no_effect(at);
+        let opening = &mut self.opening;
         // The ACK and what the responder sent meanwhile take as long as the SYN and its answer did, or less.
         let to_responder =
             opening.syn.zip(opening.syn_ack).map_or(0, |(syn, answer)| answer.nanos_since(syn));
         if !segment.flags.has(Flags::SYN) {
-            opening.accepted = (opening.unaccepted > 0).then_some(at);
+            opening.accepted = (opening.unaccepted > 0 || had_no_effect).then_some(at);
+            if had_no_effect {
+                opening.unaccepted_data = self.ends[0].data_packets as u32;
+            }
         } else if at.nanos_since(established) > SYN_ACK_TIMER + to_responder {
             opening.unaccepted += 1;
             opening.unaccepted_data = u32::try_from(self.ends[0].data_packets).unwrap_or(u32::MAX);
         }
     }
 
+    /// Whether the initiator's first data came so often and for so long that neither chance nor a late answer is the
+    /// reason; nor its size, which matters if it may have been lost behind the tap.
+    fn data_had_no_effect(&self, at: Instant) -> bool {
+        let end = &self.ends[0];
+        let again = end.labels.retransmission + end.labels.spurious;
+        let lasted = end.first_data.map_or(0, |first| at.nanos_since(first));
+        again >= thresholds::LEAST_TRIES.into()
+            && (end.mss_seen <= thresholds::DEFAULT_MSS || self.is_next_to_responder())
+            && lasted > thresholds::NO_EFFECT_NS
+    }
+
     /// Whether the responder did not accept the connection though the handshake's last ACK had arrived: this shows next
-    /// to the responder, by several SYN-ACKs, or if data of the initiator had no effect either.
+    /// to the responder, by several SYN-ACKs, or if data of the initiator had no effect.
     fn was_not_accepted(&self) -> bool {
         let opening = &self.opening;
-        let arrived = self.is_next_to_responder() || opening.unaccepted > 1 || opening.unaccepted_data > 0;
-        opening.unaccepted > 0 && arrived
+        opening.unaccepted_data > 0
+            || opening.unaccepted > 1
+            || opening.unaccepted > 0 && self.is_next_to_responder()
     }
 
     /// The cause of the time until the connection was open.

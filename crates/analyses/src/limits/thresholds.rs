@@ -568,6 +568,10 @@ pub const DEFAULT_MSS: u32 = 536;
 /// so many.
 pub const LEAST_TRIES: u32 = 3;
 
+/// Data that had no effect for so long was not accepted: three retransmissions of an unanswered segment take 1.4 s
+/// with the shortest timeout (200 ms, `TCP_RTO_MIN`, 6.18, doubled each time).
+pub const NO_EFFECT_NS: i64 = 1_000_000_000;
+
 /// Once data is outstanding for so many initial timeouts, the timer has expired three times (1 + 2 + 4; RFC 6298, section
 /// 5.5), and the data was retransmitted as often.
 pub const TIMEOUTS_UNTIL_THIRD: i64 = 7;

@@ -457,6 +457,13 @@ const fn icmp(kind: IcmpKind) -> &'static str {
 }
 
 fn syn_ack_again(times: u64, data: u64) -> String {
+    if times == 0 {
+        return format!(
+            "the handshake was over, and {} of the client had no effect: nothing came from the server until it \
+             accepted the last one",
+            counted(data, "data segment")
+        );
+    }
     let effect = if data > 0 {
         format!(", and {} of the client had no effect", counted(data, "data segment"))
     } else {
