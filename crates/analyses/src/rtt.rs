@@ -250,6 +250,10 @@ pub const fn is_far_nearer(near: i64, far: i64) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Distance {
     min: Option<i64>,
+    /// The first sample, mostly of the handshake; how many were clearly shorter, and how many there were.
+    first: i64,
+    shorter: u32,
+    count: u32,
     recent: i64,
     /// See [`Self::beyond`], and what the last echo alone shows of it.
     beyond: i64,
@@ -273,6 +277,9 @@ impl Distance {
     /// No distance at all.
     const HERE: Self = Self {
         min: Some(0),
+        first: 0,
+        shorter: 0,
+        count: 0,
         recent: 0,
         beyond: 0,
         beyond_by_last: 0,
@@ -290,6 +297,11 @@ impl Distance {
 
     /// See [`Self::lately`].
     const SPAN: u8 = 8;
+
+    /// Clearly shorter than the first sample is what is shorter by this part of it; and if that is less than this part of all
+    /// samples, it is chance.
+    const CLEARLY_PART: i64 = 16;
+    const CHANCE_PART: u32 = 64;
 
     /// A kernel with data waiting sends it sooner than this, in nanoseconds, after the ACK that lets it.
     const REACTION: i64 = 200_000;
@@ -330,9 +342,14 @@ impl Distance {
         let is_beyond = self.of_lately >= Self::SPAN && self.lately() >= Self::REACTION;
         self.is_away |= self.is_farther && (self.slow >= Self::A_QUEUE || is_beyond);
         match self.min {
-            None => (self.min, self.recent, self.lately) = (Some(nanos), nanos, [nanos; 2]),
+            None => {
+                (self.min, self.recent, self.lately) = (Some(nanos), nanos, [nanos; 2]);
+                self.first = nanos;
+            }
             Some(min) => {
                 self.min = Some(nanos.min(min));
+                self.shorter += u32::from(nanos < self.first - self.first / Self::CLEARLY_PART);
+                self.count = self.count.saturating_add(1);
                 self.recent += (nanos - self.recent) / 4;
             }
         }
@@ -371,6 +388,13 @@ impl Distance {
         self.min
     }
 
+    /// The shortest, in nanoseconds, for a tap far from both ends: the first one, if hardly any was clearly shorter. Such a tap
+    /// stamps a packet late now and then, and the end that answers it seems nearer.
+    pub fn shortest_but_for_chance(&self) -> Option<i64> {
+        let is_chance = self.shorter < self.count / Self::CHANCE_PART;
+        if is_chance && self.shorter > 0 { Some(self.first) } else { self.min }
+    }
+
     /// The recent samples, smoothed; zero before the first one.
     pub const fn recent(&self) -> i64 {
         self.recent
@@ -405,6 +429,19 @@ mod tests {
         }
         // SRTT 50 ms + RTTVAR 200 ms
         assert_eq!(rto.rto_nanos(), 250 * MS);
+    }
+
+    #[test]
+    fn few_shorter_samples_are_chance_and_many_are_not() {
+        let shortest = |nth: usize| {
+            let mut distance = Distance::new(None);
+            for n in 0..1000 {
+                distance.sample(if n > 0 && n % nth == 0 { 14 * MS } else { 20 * MS });
+            }
+            distance.shortest_but_for_chance()
+        };
+        assert_eq!(shortest(100), Some(20 * MS));
+        assert_eq!(shortest(20), Some(14 * MS), "a queue stood at first");
     }
 
     /// The tap is at one end of a local network; the other end takes so many microseconds.

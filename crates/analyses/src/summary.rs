@@ -13,7 +13,7 @@ use crate::overview::NotAccepted;
 use crate::report::{
     Closing, DirectionReport, FlowReport, Measures, ScaleKnown, Spell, Unheard, Unusual, WindowMeasures,
 };
-use crate::rtt::{is_far_nearer, micros};
+use crate::rtt::{Distance, is_far_nearer, micros};
 use crate::spells::overlay;
 use crate::vantage;
 use slowpath_model::{Bytes, End, FlowEnd, FlowId, Instant, Rate, Segment};
@@ -278,8 +278,9 @@ pub fn late(report: &mut FlowReport, at: Instant, segment: &Segment) -> Option<L
 fn context(flow: &FlowState, from: End) -> Context {
     let (me, peer) = (&flow.ends[from.index()], &flow.ends[(!from).index()]);
     let both = me.options.zip(peer.options);
-    let distance =
-        me.distance.sending().min().zip(peer.distance.answering().min()).map(|(a, b)| a.saturating_add(b));
+    let (near, far) = (me.distance.sending(), peer.distance.answering());
+    let shortest = if near.is_here() || far.is_here() { Distance::min } else { Distance::shortest_but_for_chance };
+    let distance = shortest(near).zip(shortest(far)).map(|(a, b)| a.saturating_add(b));
     Context {
         first: flow.first,
         last: flow.last,
@@ -293,9 +294,9 @@ fn context(flow: &FlowState, from: End) -> Context {
         mss: me.full_size(),
         answered: peer.packets > 0,
         base_rtt: distance.map(micros),
-        at_sender: me.distance.sending().is_here(),
-        at_receiver: peer.distance.answering().is_here() && !me.distance.sending().is_here(),
-        queue_shows: me.distance.sending().is_here() || !peer.rtt_by_timestamp.is_empty(),
+        at_sender: near.is_here(),
+        at_receiver: far.is_here() && !near.is_here(),
+        queue_shows: near.is_here() || !peer.rtt_by_timestamp.is_empty(),
         scale_changed: peer.scale_changed,
     }
 }

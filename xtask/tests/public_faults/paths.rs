@@ -1,7 +1,7 @@
 //! Paths that change, and captures with parts left out, on otherwise fully known transfers.
 
 use crate::captures::{at_random, losing};
-use crate::transfer::{MS, Setup, Taps, transfer};
+use crate::transfer::{MS, Setup, Taps, in_between, transfer};
 use crate::wire::{Passed, file_cut, report, reports};
 use crate::{DELAYS, expect, share_of};
 use slowpath_analyses::report::FlowReport;
@@ -278,4 +278,25 @@ fn window_of_a_path_that_became_longer_allows_what_that_path_lets_it() {
     let Evidence::WindowAllows { rtt, rate } = evidence else { panic!("{evidence:?}") };
     assert!((155..170).contains(&rtt.as_millis()), "{rtt:?}, and not the 40 ms of before");
     assert!((3.0e6..3.5e6).contains(&(rate.get() as f64)), "{rate:?}");
+}
+
+/// Losses keep the congestion window small, and a tap in between stamps a packet in two hundred 3 ms late: whatever answers that
+/// one seems nearer. The path is no longer than its shortest RTT for that.
+#[test]
+fn packets_that_are_stamped_late_make_no_queue_from_in_between() {
+    let taps = transfer(Setup {
+        amount: 8_000_000,
+        one_way: 16 * MS,
+        rate: 5_000,
+        fate: Box::new(losing(at_random(120))),
+        until: 15_000 * MS,
+        ..Setup::default()
+    });
+    let mut passed = in_between(&taps.a);
+    for (at, _) in passed.iter_mut().skip(10).step_by(199) {
+        *at = at.plus_nanos(3 * MS);
+    }
+    let report = report(&passed);
+    let path = share_of(&report, |cause| cause.limit() == Limit::Path);
+    assert!(path < 0.1, "{path:.2}, {:#?}", report.main().findings);
 }
