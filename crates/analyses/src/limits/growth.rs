@@ -29,9 +29,13 @@ impl Sum {
     fn of<'a>(stretches: impl Iterator<Item = &'a Stretch>) -> Self {
         stretches.fold(Self::default(), |sum, stretch| {
             let lasted = stretch.lasted() as f64;
+            let flight = f64::from(stretch.flight_max);
+            // What was in flight is delivered once in an RTT (Little's law). More was in flight before, until a loss.
+            let rtt = if stretch.rtt_min == u32::MAX { 0.0 } else { f64::from(stretch.rtt_min) * 1e3 };
+            let most = flight * (lasted / rtt);
             Self {
-                flight: sum.flight + f64::from(stretch.flight_max) * lasted,
-                delivered: sum.delivered + stretch.delivered as f64,
+                flight: sum.flight + flight * lasted,
+                delivered: sum.delivered + (stretch.delivered as f64).min(most),
                 lasted: sum.lasted + lasted,
             }
         })
@@ -163,6 +167,24 @@ mod tests {
         assert_eq!(without_more(10, 10_000, 8_948), Cause::AfterLoss);
         // In a stretch of many RTTs, it was in flight in one of them.
         assert_eq!(without_more(10, 500, 1_448), Cause::AfterLoss);
+    }
+
+    /// The first stretches after a loss deliver what was in flight before it, too.
+    #[test]
+    fn more_than_what_is_in_flight_is_not_the_paths_rate() {
+        let (mut stretches, mut parts) = (Vec::new(), Vec::new());
+        for nth in 0..10u32 {
+            let (from, flight_max) = (Instant::from_nanos(i64::from(nth) * 60_000_000), 17_000 + 1_448 * nth);
+            let delivered = i64::from(flight_max) + if nth < 4 { 12_000 } else { 0 };
+            let mut stretch = Stretch { flight_max, delivered, rtt_min: 60_000, ..Stretch::at(from) };
+            stretch.extend(from.plus_nanos(60_000_000), Hold::Open);
+            let to = stretch.to;
+            stretches.push(stretch);
+            parts.push(Part { stretch: nth as usize, from, to, cause: Cause::AfterLoss, repairs: false });
+        }
+        let overview = Overview { base_rtt: Some(60_000), peak_rate: 4e6, ..Overview::default() };
+        full_without_a_queue(&stretches, &overview, 1_448, &mut parts);
+        assert_eq!(parts[5].cause, Cause::AfterLoss);
     }
 
     #[test]
