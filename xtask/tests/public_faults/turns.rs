@@ -524,3 +524,39 @@ fn window_in_whole_units_is_the_same_in_each_rtt() {
         expect_mainly(passed, Cause::ReceiveBufferTooSmall);
     }
 }
+
+/// Thirty uploads of 22 kB next to A over 40 ms, each as soon as B's answer of so many bytes to the one before comes: this many
+/// microseconds after the ACK of all of it.
+fn uploads(answer: i64, after: i64) -> Vec<Passed> {
+    let mut lines = Lines::default();
+    let (mut at, mut sent, mut answered) = (60_000, 1, 1);
+    for _ in 0..30 {
+        for nth in 0..16 {
+            let (end, push) = (sent + if nth < 15 { 1_460 } else { 455 }, if nth < 15 { "" } else { "P" });
+            lines.add(at + nth, format!("> {push}. {sent}:{end}({}) ack {answered} win 502", end - sent));
+            sent = end;
+        }
+        lines.add(at + 40_020, format!("< . {answered}:{answered}(0) ack {sent} win 5090"));
+        let end = answered + answer;
+        lines.add(at + 40_020 + after, format!("< P. {answered}:{end}({answer}) ack {sent} win 5090"));
+        answered = end;
+        at += 40_120 + after;
+    }
+    lines.passed(&handshake())
+}
+
+/// A few bytes that come when B has had everything for a while are an answer, and so are more than a grant takes; those that come
+/// with the ACK let A go on.
+#[test]
+fn upload_that_waits_for_each_answer_is_think_time() {
+    for (answer, after, cause) in [
+        (40, 20_000, Cause::ThinkTime),
+        (120, 20_000, Cause::ThinkTime),
+        (120, 100, Cause::ThinkTime),
+        (40, 100, Cause::ProtocolWindow),
+    ] {
+        let report = report(&uploads(answer, after));
+        let main = main_finding(&report);
+        assert!(main.cause == cause && main.share > 0.8, "{answer} bytes after {after} us: {main:#?}");
+    }
+}

@@ -303,7 +303,7 @@ impl Classifier<'_> {
                 let before = window::largest(&self.stretches[..at]);
                 if self.shrunk(at, before) { Cause::SlowReader } else { Cause::AcksHeldBack }
             }
-            Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => self.turns(stretch),
+            Hold::Idle if stretch.marks.has(Marks::PEER_SPOKE) => self.turns(at),
             Hold::Idle | Hold::Dry if stretch.marks.has(Marks::UNPROVEN) => Cause::Undetermined,
             Hold::Idle => Cause::SenderIdle,
             Hold::Window => self.window(at),
@@ -364,7 +364,7 @@ impl Classifier<'_> {
         let waits = stretch.dry_clocked.saturating_add(stretch.dry_free).saturating_add(stretch.prompted);
         let prompted = f64::from(stretch.prompted) >= thresholds::CLOCKED_BY_ACKS * f64::from(waits);
         if (stretch.prompted > 0 && prompted) || pace::by_payload(stretch) {
-            return self.turns(stretch);
+            return self.turns(at);
         }
         if stretch.one_at_a_time > 0 && stretch.one_at_a_time * 2 >= waits {
             return Cause::NagleDelayedAck;
@@ -409,9 +409,10 @@ impl Classifier<'_> {
     }
 
     /// The sender waited for payload of the other end. A few bytes that let much data out are credit, not a request.
-    fn turns(&self, stretch: &Stretch) -> Cause {
-        let turns = Turns::of(stretch);
-        if turns.are_on_credit(self.context.mss) { Cause::ProtocolWindow } else { Cause::ThinkTime }
+    fn turns(&self, at: usize) -> Cause {
+        let rtt = self.overview.base_rtt.unwrap_or(0);
+        let on_credit = Turns::around(self.stretches, at).are_on_credit(self.context.mss, rtt);
+        if on_credit { Cause::ProtocolWindow } else { Cause::ThinkTime }
     }
 
     /// More data was waiting, and the receiver's window was open: the congestion window or the path held the sender.
@@ -429,7 +430,7 @@ impl Classifier<'_> {
             stretch.open_free > stretch.open_clocked.saturating_mul(2)
         };
         if self.context.at_sender && pace::by_grants(self.stretches, at) {
-            return self.turns(stretch);
+            return self.turns(at);
         }
         let emptied = pace::ran_dry(stretch) || self.context.at_sender && stretch.emptied > 0;
         if let Some(cause) = self.refilled(at).filter(|_| send_buffer::waited(self.stretches, at, by_itself))
@@ -453,7 +454,7 @@ impl Classifier<'_> {
         // Nagle's algorithm held back is no more than a segment.
         let goes_on = |next: &Stretch| pace::waited_for_acks(next) && !pace::by_payload(next);
         if pace::by_payload(stretch) && !self.stretches.get(at + 1).is_some_and(goes_on) {
-            return self.turns(stretch);
+            return self.turns(at);
         }
         let in_bursts = begins_by_acks && self.leaves_in_bursts(stretch);
         if !by_itself && send_buffer::is_ceiling(self.context, self.stretches, at, in_bursts) {

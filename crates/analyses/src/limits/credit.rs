@@ -13,7 +13,7 @@ use crate::report::Overview;
 pub fn take_over(stretches: &[Stretch], overview: &Overview, context: &Context, parts: &mut [Part]) {
     let grown = stretches.get(thresholds::STUCK_AFTER..).unwrap_or_default();
     let Some(flight) = ceiling(grown).filter(|_| is_waited_for(overview)) else { return };
-    if !Turns::of_all(grown, flight).are_on_credit(context.mss) {
+    if !Turns::of_all(grown, flight).are_on_credit(context.mss, overview.base_rtt.unwrap_or(0)) {
         return;
     }
     for Part { cause, stretch: at, .. } in parts {
@@ -38,9 +38,17 @@ pub struct Turns {
     payload: i64,
     /// The most bytes in flight.
     flight: i64,
+    /// For how long the other end had everything before its payload came, in nanoseconds.
+    idle: i64,
 }
 
 impl Turns {
+    /// Those of the stretch at `at` and its neighbours: payload may end one stretch, and its burst begin the next.
+    pub fn around(stretches: &[Stretch], at: usize) -> Self {
+        let near = around(stretches, at, 1);
+        Self::of_all(near, near.iter().map(|stretch| stretch.flight_max).max().unwrap_or(0))
+    }
+
     /// Those of a stretch.
     pub fn of(stretch: &Stretch) -> Self {
         Self {
@@ -48,24 +56,28 @@ impl Turns {
             sent: stretch.delivered.max(stretch.sent_after[Prompt::Payload as usize].into()),
             payload: stretch.prompts.into(),
             flight: stretch.flight_max.into(),
+            idle: stretch.under(Hold::Idle),
         }
     }
 
     /// Those of many stretches, in which `flight` bytes were in flight.
     fn of_all(stretches: &[Stretch], flight: u32) -> Self {
         let sum = |what: &dyn Fn(&Stretch) -> i64| stretches.iter().map(what).sum::<i64>();
+        // A wait may end in one stretch, and its burst be sent in the next.
+        let ended = sum(&|stretch| stretch.prompted.into());
         Self {
-            bursts: sum(&|stretch| Self::of(stretch).bursts),
+            bursts: ended.max(sum(&|stretch| stretch.bursts_after_payload.into())),
             sent: sum(&|stretch| stretch.delivered),
             payload: sum(&|stretch| stretch.prompts.into()),
             flight: flight.into(),
+            idle: sum(&|stretch| stretch.under(Hold::Idle)),
         }
     }
 
     /// Whether the payload is credit: a few bytes, which let out much data each time, or a part of what is in flight all the
-    /// time. A request is answered by all that is in flight.
-    pub fn are_on_credit(&self, mss: u32) -> bool {
-        let Self { bursts, sent, payload, flight } = *self;
+    /// time. A request is answered by all that is in flight; and a program that has had all for a good part of the RTT answers.
+    pub fn are_on_credit(&self, mss: u32, rtt: u32) -> bool {
+        let Self { bursts, sent, payload, flight, idle } = *self;
         let grant = i64::from(thresholds::CREDIT_SEGMENTS * mss.min(ETHERNET_MSS));
         let slides =
             flight >= grant && flight.saturating_mul(bursts) >= sent.saturating_mul(thresholds::SLIDING_PART);
@@ -73,7 +85,10 @@ impl Turns {
         let alone = flight.saturating_mul(bursts) / i64::from(part) <= sent / i64::from(of);
         let least = if alone { grant.max(thresholds::CREDIT_ALONE_BYTES) } else { grant };
         let bulk = sent >= bursts.saturating_mul(least);
+        let answer = i64::from((rtt / thresholds::ANSWER_PART).max(thresholds::ANSWER_LEAST_US)) * 1000;
+        let is_answer = alone && idle > bursts.saturating_mul(answer);
         bursts > 0
+            && !is_answer
             && (bulk || slides)
             && payload <= bursts.saturating_mul(i64::from(thresholds::CREDIT_BYTES))
     }

@@ -110,6 +110,11 @@ pub const EDGE_SEGMENTS: u32 = 4;
 /// ... or within this part of it, as some ACKs answer more.
 pub const EDGE_PART: u32 = 32;
 
+/// A program that had everything for this part of the RTT before its payload came, and for so many microseconds, answers what it
+/// got. Credit is given as data is read: two reads of a busy program are milliseconds apart.
+pub const ANSWER_PART: u32 = 8;
+pub const ANSWER_LEAST_US: u32 = 5_000;
+
 /// A window of the application slides if a grant lets out no more than this part of what is in flight.
 pub const SLIDING_PART: i64 = 2;
 
