@@ -168,6 +168,7 @@ pub fn report_of(cause: Cause) -> FlowReport {
     let bare = SynOptions { mss: Some(1460), window_scale: None, sack_permitted: false, timestamps: false };
     match cause {
         Cause::SynLost => report.opening.retransmitted = 2,
+        Cause::AcceptQueueFull => report.opening.unaccepted = 2,
         Cause::SenderIdle => sent.idle_longest = 2 * SECOND,
         Cause::ThinkTime => sent.unique_bytes = Bytes::kib(640),
         Cause::NoWindowScaling => {
