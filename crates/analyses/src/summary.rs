@@ -279,7 +279,8 @@ fn context(flow: &FlowState, from: End) -> Context {
     let (me, peer) = (&flow.ends[from.index()], &flow.ends[(!from).index()]);
     let both = me.options.zip(peer.options);
     let (near, far) = (me.distance.sending(), peer.distance.answering());
-    let shortest = if near.is_here() || far.is_here() { Distance::min } else { Distance::shortest_but_for_chance };
+    let shortest =
+        if near.is_here() || far.is_here() { Distance::min } else { Distance::shortest_but_for_chance };
     let distance = shortest(near).zip(shortest(far)).map(|(a, b)| a.saturating_add(b));
     Context {
         first: flow.first,

@@ -236,7 +236,8 @@ pub fn accept_queue_full() -> Vec<Passed> {
 pub fn accept_queue_full_with_cookies() -> Vec<Passed> {
     let of_cookie = |(at, segment): &Passed| {
         let is_late = at.nanos() > 1_000_000_000;
-        let answers_syn_ack = segment.from == End::A && segment.len == 0 && segment.ack == Some(StreamOffset(1));
+        let answers_syn_ack =
+            segment.from == End::A && segment.len == 0 && segment.ack == Some(StreamOffset(1));
         !is_late || !segment.flags.has(Flags::SYN) && !answers_syn_ack
     };
     let mut passed = accept_queue_full();

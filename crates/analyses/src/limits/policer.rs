@@ -33,6 +33,10 @@ pub fn one_rate(stretches: &[Stretch], episodes: &Episodes, overview: &Overview)
     if under(&sending) * 2 < lasted {
         return None;
     }
+    // A buffer or a program that keeps the same amount in flight has one rate by itself.
+    if queue::flights(stretches, |stretch| sending(stretch) > 0).is_some_and(|(least, most)| least == most) {
+        return None;
+    }
     let cycles = cycles(stretches, &losses(episodes, overview));
     // The first loss is slow start's, which had a full bucket.
     let cycles = cycles.get(1..).filter(|cycles| cycles.len() >= thresholds::POLICER_CYCLES)?;
@@ -254,6 +258,15 @@ mod tests {
     fn losses_behind_a_queue_are_not_a_policers() {
         let life = 20_000_000 * EMPTIED.concat().len() as i64;
         assert_eq!(found(&EMPTIED, PAUSE, &overview(12e6, life / 2)), None);
+    }
+
+    #[test]
+    fn same_amount_in_flight_has_one_rate_without_a_policer() {
+        let (mut stretches, episodes) = cycles_of(&EMPTIED, PAUSE);
+        stretches.iter_mut().for_each(|stretch| stretch.flight_max = 6_515);
+        assert_eq!(one_rate(&stretches, &episodes, &overview(12e6, 0)), None);
+        (0u32..).zip(&mut stretches).for_each(|(nth, stretch)| stretch.flight_max += nth % 5 * 1_448);
+        assert!(is_policer(one_rate(&stretches, &episodes, &overview(12e6, 0))));
     }
 
     #[test]
