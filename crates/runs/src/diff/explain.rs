@@ -3,11 +3,9 @@
 
 use super::fact::{Fact, Measured};
 use super::side::Side;
-use super::time::{Difference, Part};
-use slowpath_analyses::Cause;
-use slowpath_analyses::Limit;
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use super::time::Difference;
+use slowpath_analyses::{Cause, Limit};
+use std::time::Duration;
 
 /// A fact that both sides have, and that differs by more than its resolution.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +45,8 @@ pub enum Why {
     WindowGrowsBySegments,
     /// Each segment carries its headers.
     HeadersOfSegments,
+    /// More segments carry the same data, and each may be lost.
+    MoreSegmentsToLose,
     /// The path carries no more.
     PathCarriesLess,
     /// A policer drops what is above its rate.
@@ -65,28 +65,24 @@ pub enum Why {
     ReceiverWasLate,
 }
 
-/// A mechanism that explains a part of the difference.
+/// A part of the difference: the time under one cause, and what explains that it changed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Explanation {
-    /// The mechanism.
-    pub why: Why,
-    /// The facts that it rests on, on both sides. Empty where the cause itself is the program's own time.
-    pub facts: Vec<Changed>,
-    /// Facts that it needs and that stayed.
-    pub stayed: Vec<(Fact, [Measured; 2])>,
-    /// The causes whose time it explains, what changed most first.
-    pub causes: Vec<Cause>,
-    /// How much of the difference these are, in nanoseconds for the amount of data.
+pub struct Reason {
+    /// The cause.
+    pub cause: Cause,
+    /// How much of the difference it is, in nanoseconds for the amount of data.
     pub amount_ns: i64,
+    /// What explains it; empty if nothing does.
+    pub mechanisms: Vec<Mechanism>,
 }
 
-/// What explains a difference.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Explained {
-    /// What does, the largest part first.
-    pub by: Vec<Explanation>,
-    /// Parts of the difference that nothing explains, in nanoseconds for the amount of data.
-    pub unexplained: Vec<(Cause, i64)>,
+/// A mechanism by which facts that changed explain the time under a cause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mechanism {
+    /// Why they change it.
+    pub why: Why,
+    /// The facts. Empty where the cause itself is a program's own time.
+    pub facts: Vec<Changed>,
 }
 
 /// A fact that is worse where it is more, or less.
@@ -100,7 +96,7 @@ enum Worse {
 type Rule = (Fact, Worse, Why, fn(Cause) -> bool);
 
 /// All mechanisms with a fact of their own. Those of windows and of what is in flight are in [`over_rtt`].
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 22] = [
     (Fact::Rtt, Worse::More, Why::StepsOfAnRtt, takes_rtts),
     (Fact::LoadedRtt, Worse::More, Why::StepsOfAnRtt, takes_rtts),
     (Fact::Lost, Worse::More, Why::LossReducesWindow, |cause| matches!(cause, Cause::AfterLoss)),
@@ -120,15 +116,14 @@ const RULES: [Rule; 21] = [
     (Fact::Mss, Worse::Less, Why::HeadersOfSegments, |cause| {
         matches!(cause, Cause::BottleneckFull | Cause::StandingQueue)
     }),
+    (Fact::Mss, Worse::Less, Why::MoreSegmentsToLose, is_repair),
     (Fact::PeakRate, Worse::Less, Why::PathCarriesLess, |cause| {
         matches!(cause, Cause::BottleneckFull | Cause::StandingQueue | Cause::AckPathQueue)
     }),
     (Fact::PolicedRate, Worse::Less, Why::PolicerDrops, |cause| matches!(cause, Cause::Policer)),
     (Fact::PeakRate, Worse::Less, Why::PolicerDrops, |cause| matches!(cause, Cause::Policer)),
     (Fact::PacedRate, Worse::Less, Why::HostKeepsToRate, |cause| matches!(cause, Cause::LocalRateLimit)),
-    (Fact::PeakRate, Worse::Less, Why::HostKeepsToRate, |cause| {
-        cause.limit() as u8 == Limit::SendingHost as u8
-    }),
+    (Fact::PeakRate, Worse::Less, Why::HostKeepsToRate, |cause| cause.limit() == Limit::SendingHost),
     (Fact::ReadRate, Worse::Less, Why::ReaderIsSlower, |cause| matches!(cause, Cause::SlowReader)),
     (Fact::WindowClosed, Worse::More, Why::ReaderIsSlower, |cause| {
         matches!(cause, Cause::SlowReader | Cause::ReaderStopped)
@@ -192,77 +187,93 @@ const fn is_flight(cause: Cause) -> bool {
     matches!(cause, Cause::SendBufferFull | Cause::ProtocolWindow | Cause::EarlyExit)
 }
 
-/// An explanation of less than this part of the difference is not worth a sentence.
-const WORTH_A_SENTENCE: f64 = 0.1;
+/// What a flow was bound by for this part of its time says something of it.
+const RELEVANT: f64 = 0.05;
+/// A smaller part of the difference is not explained.
+const WORTH_EXPLAINING: f64 = 0.05;
 /// What a window allows differs by at least this part.
 const LEAST_ALLOWED: f64 = 0.05;
 
 /// The facts that differ, in the order of [`Fact::ALL`].
 pub fn changed(sides: [&Side; 2]) -> Vec<Changed> {
     let places = sides.map(|side| side.place().map(|(place, _)| place));
-    let known = Fact::ALL.into_iter().filter(|fact| fact.compares_at(places));
+    let known = Fact::ALL.into_iter().filter(|fact| fact.compares_at(places) && is_relevant(sides, *fact));
     let changed = known.filter_map(|fact| {
         let values = both(sides, fact)?;
         let by = Measured::difference(fact, values[0], values[1])?;
         Some(Changed { fact, values, by })
     });
-    changed.collect()
+    let mut changed: Vec<Changed> = changed.collect();
+    // Segments are as large as they are allowed to be, so that a capture has nothing to add.
+    if changed.iter().any(|changed| changed.fact == Fact::Mss) {
+        changed.retain(|changed| changed.fact != Fact::CapturedSegment);
+    }
+    changed
+}
+
+/// Whether a fact says something of these flows: what nothing was bound by is as large as it happened to become.
+fn is_relevant(sides: [&Side; 2], fact: Fact) -> bool {
+    let bound = |causes: fn(Cause) -> bool| {
+        sides.into_iter().any(|side| {
+            let time: Duration =
+                side.causes().filter(|cause| causes(*cause)).map(|cause| side.under(cause)).sum();
+            time.as_secs_f64() >= RELEVANT * side.time.as_secs_f64()
+        })
+    };
+    match fact {
+        Fact::Window | Fact::WindowClosed => bound(|cause| cause.limit() == Limit::ReceiveWindow),
+        Fact::InFlight => bound(|cause| is_flight(cause) || cause == Cause::SlowStart),
+        Fact::LongestPause => bound(|cause| cause.limit() == Limit::Application),
+        _ => true,
+    }
 }
 
 fn both([a, b]: [&Side; 2], fact: Fact) -> Option<[Measured; 2]> {
     Some([a.measured(fact)?, b.measured(fact)?])
 }
 
-/// What explains a difference that is beyond chance.
-pub fn explain(sides: [&Side; 2], difference: &Difference, changed: &[Changed]) -> Explained {
-    let total = difference.total_ns();
+/// What explains a difference, the largest part first. Empty if it may be chance.
+pub fn explain(sides: [&Side; 2], difference: &Difference, changed: &[Changed]) -> Vec<Reason> {
     if !difference.is_beyond_chance() {
-        return Explained::default();
+        return Vec::new();
     }
-    let worth = (total.unsigned_abs() as f64 * WORTH_A_SENTENCE) as i64;
-    let weigh = |why, facts, stayed, causes: &dyn Fn(Cause) -> bool| {
-        let parts =
-            difference.parts.iter().filter(|part| causes(part.cause) && difference.toward_total_ns(part) > 0);
-        let parts: Vec<&Part> = parts.collect();
-        let amount_ns = parts.iter().map(|part| difference.toward_total_ns(part)).sum();
-        let causes = parts.into_iter().map(|part| part.cause).collect();
-        (amount_ns >= worth.max(1)).then_some(Explanation { why, facts, stayed, causes, amount_ns })
-    };
+    let is_more = difference.total_ns() > 0;
+    let worth = difference.total_ns().unsigned_abs() as f64 * WORTH_EXPLAINING;
+    let parts = difference.parts.iter().map(|part| (part.cause, difference.toward_total_ns(part)));
+    let parts = parts.filter(|(_, amount)| *amount > 0 && *amount as f64 >= worth);
+    parts
+        .map(|(cause, amount_ns)| Reason {
+            cause,
+            amount_ns,
+            mechanisms: mechanisms(sides, cause, is_more, changed),
+        })
+        .collect()
+}
+
+/// Why there is more time under `cause` in B, or less.
+fn mechanisms(sides: [&Side; 2], cause: Cause, is_more: bool, changed: &[Changed]) -> Vec<Mechanism> {
     let find = |fact: Fact| changed.iter().find(|changed| changed.fact == fact).copied();
-    let mut by: Vec<Explanation> = Vec::new();
-    for (fact, worse, why, causes) in RULES {
+    let mut found: Vec<Mechanism> = Vec::new();
+    let over = [
+        (Fact::Window, Why::WindowOverRtt, is_window(cause)),
+        (Fact::InFlight, Why::FlightOverRtt, is_flight(cause)),
+    ];
+    for (amount, why, _) in over.into_iter().filter(|(.., applies)| *applies) {
+        found.extend(over_rtt(sides, amount, is_more, changed).map(|facts| Mechanism { why, facts }));
+    }
+    for (fact, worse, why, _) in RULES.into_iter().filter(|(.., causes)| causes(cause)) {
         // The mean RTT has nothing to add where the path itself has another.
         let is_said = fact == Fact::LoadedRtt && find(Fact::Rtt).is_some();
-        let Some(changed) =
-            find(fact).filter(|changed| !is_said && is_worse(changed.by, worse) == (total > 0))
-        else {
-            continue;
-        };
-        let explanation = weigh(why, vec![changed], Vec::new(), &causes);
-        if !by.iter().any(|known| known.why == why) {
-            by.extend(explanation);
-        }
+        let is_known = found.iter().any(|known| known.why == why);
+        let changed =
+            find(fact).filter(|changed| !is_said && !is_known && is_worse(changed.by, worse) == is_more);
+        found.extend(changed.map(|changed| Mechanism { why, facts: vec![changed] }));
     }
-    by.extend(
-        over_rtt(sides, Fact::Window, total, changed)
-            .and_then(|(facts, stayed)| weigh(Why::WindowOverRtt, facts, stayed, &is_window)),
-    );
-    by.extend(
-        over_rtt(sides, Fact::InFlight, total, changed)
-            .and_then(|(facts, stayed)| weigh(Why::FlightOverRtt, facts, stayed, &is_flight)),
-    );
-    let explained = |by: &[Explanation]| -> BTreeSet<Cause> {
-        by.iter().flat_map(|explanation| explanation.causes.iter().copied()).collect()
-    };
-    for (why, causes) in ALONE {
-        let known = explained(&by);
-        by.extend(weigh(why, Vec::new(), Vec::new(), &|cause| causes(cause) && !known.contains(&cause)));
+    if found.is_empty() {
+        let alone = ALONE.into_iter().find(|(_, causes)| causes(cause));
+        found.extend(alone.map(|(why, _)| Mechanism { why, facts: Vec::new() }));
     }
-    by.sort_by_key(|explanation| (Reverse(explanation.amount_ns), explanation.why));
-    let known = explained(&by);
-    let rest = difference.parts.iter().filter(|part| !known.contains(&part.cause));
-    let rest = rest.map(|part| (part.cause, difference.toward_total_ns(part)));
-    Explained { by, unexplained: rest.filter(|(_, amount)| *amount >= worth.max(1)).collect() }
+    found
 }
 
 /// Whether a change makes it worse.
@@ -270,27 +281,18 @@ fn is_worse(by: f64, worse: Worse) -> bool {
     (by > 0.0) == (worse == Worse::More)
 }
 
-/// Facts that changed, and facts that stayed.
-type Facts = (Vec<Changed>, Vec<(Fact, [Measured; 2])>);
-
-/// What `amount`, a window or an amount in flight, allows over the RTT: the facts, if it changed the way the time did.
-fn over_rtt(sides: [&Side; 2], amount: Fact, total: i64, changed: &[Changed]) -> Option<Facts> {
-    let is_changed = |fact: Fact| changed.iter().any(|changed| changed.fact == fact);
-    if !(is_changed(amount) || is_changed(Fact::Rtt)) {
-        return None;
-    }
+/// What `amount`, a window or an amount in flight, allows over the RTT: the facts that changed it, if it is less in B where
+/// there is more time in B, or more where there is less.
+fn over_rtt(sides: [&Side; 2], amount: Fact, is_more: bool, changed: &[Changed]) -> Option<Vec<Changed>> {
     let (amounts, rtts) = (both(sides, amount)?, both(sides, Fact::Rtt)?);
     let allowed = |side: usize| Some(amounts[side].number()? / rtts[side].number().filter(|rtt| *rtt > 0.0)?);
     let (one, other) = (allowed(0)?, allowed(1)?);
-    let is_less = other < one * (1.0 - LEAST_ALLOWED);
-    let is_more = one < other * (1.0 - LEAST_ALLOWED);
-    if !(if total > 0 { is_less } else { is_more }) {
-        return None;
-    }
+    let (less, than) = if is_more { (other, one) } else { (one, other) };
     let related = [amount, Fact::Rtt, Fact::WindowScaling, Fact::WindowScale];
     let related = &related[..if amount == Fact::Window { 4 } else { 2 }];
-    let facts = changed.iter().filter(|changed| related.contains(&changed.fact)).copied().collect();
-    let stayed =
-        [(amount, amounts), (Fact::Rtt, rtts)].into_iter().filter(|(fact, _)| !is_changed(*fact)).collect();
-    Some((facts, stayed))
+    let facts: Vec<Changed> =
+        changed.iter().filter(|changed| related.contains(&changed.fact)).copied().collect();
+    let is_changed = |fact: Fact| facts.iter().any(|changed| changed.fact == fact);
+    let does = less < than * (1.0 - LEAST_ALLOWED) && (is_changed(amount) || is_changed(Fact::Rtt));
+    does.then_some(facts)
 }

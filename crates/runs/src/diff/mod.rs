@@ -20,7 +20,8 @@ use crate::filter::Filter;
 use crate::input::{self, Input, Progress, Stamps};
 use crate::parallel;
 use caution::{Caution, cautions};
-use explain::{Changed, Explained, changed, explain};
+use explain::{Changed, Reason, changed, explain};
+use fact::Fact;
 use pairing::{Collected, PairedBy, Sides};
 use side::Side;
 use slowpath_analyses::{Analysis, AnalysisOptions, VantageOverride};
@@ -44,8 +45,8 @@ pub struct Pair {
     pub difference: Option<Difference>,
     /// The facts that differ.
     pub changed: Vec<Changed>,
-    /// Which of them explain the difference.
-    pub explained: Explained,
+    /// The parts of the difference, the largest first, with the facts that explain them. Empty if it may be chance.
+    pub reasons: Vec<Reason>,
     /// What to keep in mind.
     pub cautions: Vec<Caution>,
 }
@@ -66,10 +67,15 @@ impl Pair {
         let both = sides.each_ref();
         let difference = Difference::of(both);
         let changed = changed(both);
-        let explained =
-            difference.as_ref().map_or_else(Explained::default, |found| explain(both, found, &changed));
+        let reasons = difference.as_ref().map(|found| explain(both, found, &changed)).unwrap_or_default();
         let cautions = cautions(both, difference.as_ref());
-        Self { servers, by, difference, changed, explained, cautions, sides }
+        Self { servers, by, difference, changed, reasons, cautions, sides }
+    }
+
+    /// Whether a fact explains a part of the difference.
+    pub fn explains(&self, fact: Fact) -> bool {
+        let mut mechanisms = self.reasons.iter().flat_map(|reason| &reason.mechanisms);
+        mechanisms.any(|mechanism| mechanism.facts.iter().any(|changed| changed.fact == fact))
     }
 
     /// How much longer B took for its data than A would have at its pace, in nanoseconds.

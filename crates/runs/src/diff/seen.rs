@@ -88,17 +88,26 @@ fn spent(flow: &FlowReport) -> Vec<Spent> {
         });
         all[at].lasted += lasted;
         if comes_by_chance(spell.cause) {
-            // The sum of as many independent times as come: a compound Poisson process.
-            all[at].variance += lasted.as_secs_f64().powi(2);
+            // The sum of as many independent times as come: a compound Poisson process. A spell of a program's time is many
+            // pauses if it is longer than any of them.
+            let pauses = spell.cause.limit() == Limit::Application;
+            let one = if pauses { lasted.min(main.measures.idle_longest) } else { lasted };
+            all[at].variance += lasted.as_secs_f64() * one.as_secs_f64();
         }
     }
     for spent in all.iter_mut().filter(|spent| follows_losses(spent.cause)) {
-        // How much of it there is follows from how many losses there were, whatever the number of its spells.
-        spent.variance = spent.lasted.as_secs_f64().powi(2) / main.measures.recoveries.max(1) as f64;
+        let losses = main.measures.recoveries.max(1) as f64;
+        spent.variance = spent.lasted.as_secs_f64().powi(2) * (BY_LOSSES / losses + BY_FEW / losses.powi(2));
     }
     all.retain(|spent| !spent.lasted.is_zero());
     all
 }
+
+/// The variance of the time between losses, by how many there were: 1/4 for their number, since the rate goes with its root, and
+/// as much for the window at each. With few, the start of the transfer decides. Sixteen seeds each of six simulated transfers
+/// with random loss (9 to 91 losses, CUBIC and Reno) have 0.4 to 1.3 times this standard deviation.
+const BY_LOSSES: f64 = 0.5;
+const BY_FEW: f64 = 6.0;
 
 /// Whether the spells of a cause come one by one: what one capture has more of than another may be chance.
 const fn comes_by_chance(cause: Cause) -> bool {
@@ -120,6 +129,9 @@ fn facts(flow: &FlowReport) -> Vec<(Fact, Sample)> {
     let (measures, opening) = (&main.measures, &flow.opening);
     let (labels, unusual) = (&measures.labels, measures.unusual());
     let (overview, rare) = (&main.overview, main.overview.rare());
+    let part_under = |causes: &dyn Fn(Cause) -> bool| -> f64 {
+        main.findings.iter().filter(|finding| causes(finding.cause)).map(|finding| finding.share).sum()
+    };
     let mut all = Vec::new();
     let mut value = |fact, value: Option<f64>| {
         all.extend(value.filter(|value| value.is_finite()).map(|value| (fact, Sample::Value(value))));
@@ -142,10 +154,13 @@ fn facts(flow: &FlowReport) -> Vec<(Fact, Sample)> {
         Fact::CapturedSegment,
         (measures.data_packets > 0).then(|| bytes(measures.bytes) / measures.data_packets as f64),
     );
-    value(Fact::PeakRate, above_zero(overview.peak_rate));
+    // Elsewhere, the highest rate is what came of other limits.
+    let is_full = part_under(&|cause| matches!(cause.limit(), Limit::Path | Limit::SendingHost)) >= FULL;
+    value(Fact::PeakRate, above_zero(overview.peak_rate).filter(|_| is_full));
     value(Fact::PolicedRate, rare.policed);
     value(Fact::PacedRate, rare.steady.map(|steady| steady.rate));
-    value(Fact::ReadRate, overview.read_rate);
+    let is_read_slowly = part_under(&|cause| matches!(cause, Cause::SlowReader | Cause::ReaderStopped)) > 0.0;
+    value(Fact::ReadRate, overview.read_rate.filter(|_| is_read_slowly));
     value(Fact::LongestPause, (measures.data_packets > 1).then(|| measures.idle_longest.as_secs_f64()));
 
     let segments = measures.data_segments().saturating_sub(labels.duplicate).max(labels.retransmission);
@@ -193,6 +208,8 @@ fn facts(flow: &FlowReport) -> Vec<(Fact, Sample)> {
     all
 }
 
+/// A path, or a sending host, that is full for this part of the time has a rate of its own.
+const FULL: f64 = 0.2;
 /// Fewer RTTs have no mean to compare.
 const LEAST_RTTS: u64 = 20;
 

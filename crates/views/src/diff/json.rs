@@ -6,7 +6,7 @@ use crate::json::Recording;
 use crate::words::sentence;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slowpath_analyses::{Cause, Limit};
+use slowpath_analyses::Limit;
 use slowpath_model::{Endpoint, Rate, nanos};
 use slowpath_runs::diff::caution::Caution;
 use slowpath_runs::diff::explain::{self, Why};
@@ -50,10 +50,8 @@ struct Pair {
     difference: Option<Difference>,
     /// The facts that both have and that differ by more than their resolution.
     changed: Vec<Changed>,
-    /// What explains the difference, the largest part first. Empty if it may be chance.
-    explained: Vec<Explanation>,
-    /// Parts of the difference that nothing explains.
-    unexplained: Vec<Amount>,
+    /// The parts of the difference, the largest first, with what explains them. Empty if it may be chance.
+    reasons: Vec<Reason>,
     /// What to keep in mind.
     cautions: Vec<Note>,
 }
@@ -157,32 +155,34 @@ struct Changed {
     explains: bool,
 }
 
-/// A mechanism that explains a part of the difference.
+/// A part of the difference, and what explains it.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "DiffExplanation")]
-struct Explanation {
-    /// Its name.
-    mechanism: &'static str,
-    /// The facts that it rests on; empty where the limit itself says whose time it was.
-    #[schemars(extend("enum" = fact::Fact::ALL.map(fact::Fact::slug)))]
-    facts: Vec<&'static str>,
-    /// The causes whose time it explains.
-    causes: Vec<String>,
+#[schemars(rename = "DiffReason")]
+struct Reason {
+    /// The cause whose time changed.
+    #[schemars(extend("enum" = crate::json::cause_names()))]
+    cause: String,
     /// How much of the difference that is.
     amount_ns: i64,
+    /// What explains it; empty if nothing that is measured does.
+    mechanisms: Vec<Mechanism>,
+}
+
+/// A mechanism by which facts that changed explain the time under a cause.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DiffMechanism")]
+struct Mechanism {
+    /// Its name.
+    name: &'static str,
+    /// The facts that it rests on; empty where the limit itself says whose time it was.
+    #[schemars(extend("items" = fact_names()))]
+    facts: Vec<&'static str>,
     /// In words.
     text: String,
 }
 
-/// A part of the difference.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "DiffAmount")]
-struct Amount {
-    /// The cause.
-    #[schemars(extend("enum" = crate::json::cause_names()))]
-    cause: String,
-    /// How much of the difference it is.
-    amount_ns: i64,
+fn fact_names() -> serde_json::Value {
+    serde_json::json!({ "type": "string", "enum": fact::Fact::ALL.map(fact::Fact::slug) })
 }
 
 /// Something to keep in mind.
@@ -213,10 +213,6 @@ impl DiffDocument {
 
 impl Pair {
     fn of(pair: &diff::Pair) -> Self {
-        let by = &pair.explained.by;
-        let explains =
-            |fact: fact::Fact| by.iter().any(|one| one.facts.iter().any(|changed| changed.fact == fact));
-        let unexplained = pair.explained.unexplained.iter();
         Self {
             paired_by: paired_by(pair.by),
             is_certain: matches!(pair.by, PairedBy::Choice | PairedBy::Service),
@@ -226,12 +222,9 @@ impl Pair {
             changed: pair
                 .changed
                 .iter()
-                .map(|changed| Changed::of(changed, explains(changed.fact)))
+                .map(|changed| Changed::of(changed, pair.explains(changed.fact)))
                 .collect(),
-            explained: by.iter().map(|one| Explanation::of(one, pair)).collect(),
-            unexplained: unexplained
-                .map(|(cause, amount)| Amount { cause: cause.to_string(), amount_ns: *amount })
-                .collect(),
+            reasons: pair.reasons.iter().map(|reason| Reason::of(reason, pair)).collect(),
             cautions: pair.cautions.iter().map(Note::of).collect(),
         }
     }
@@ -317,14 +310,17 @@ impl Changed {
     }
 }
 
-impl Explanation {
-    fn of(one: &explain::Explanation, pair: &diff::Pair) -> Self {
-        Self {
-            mechanism: mechanism(one.why),
+impl Reason {
+    fn of(reason: &explain::Reason, pair: &diff::Pair) -> Self {
+        let one = |one: &explain::Mechanism| Mechanism {
+            name: mechanism(one.why),
             facts: one.facts.iter().map(|changed| changed.fact.slug()).collect(),
-            causes: one.causes.iter().map(Cause::to_string).collect(),
-            amount_ns: one.amount_ns,
-            text: words::explanation(one, pair),
+            text: words::mechanism(one, pair),
+        };
+        Self {
+            cause: reason.cause.to_string(),
+            amount_ns: reason.amount_ns,
+            mechanisms: reason.mechanisms.iter().map(one).collect(),
         }
     }
 }
@@ -343,6 +339,7 @@ const fn mechanism(why: Why) -> &'static str {
         Why::OneLossInAnRtt => "one-loss-in-an-rtt",
         Why::WindowGrowsBySegments => "window-grows-by-segments",
         Why::HeadersOfSegments => "headers-of-segments",
+        Why::MoreSegmentsToLose => "more-segments-to-lose",
         Why::PathCarriesLess => "path-carries-less",
         Why::PolicerDrops => "policer-drops",
         Why::HostKeepsToRate => "host-keeps-to-rate",

@@ -10,7 +10,6 @@ use crate::words::sentence;
 use anstyle::Style;
 use slowpath_analyses::Limit;
 use slowpath_runs::diff::Pair;
-use slowpath_runs::diff::explain::Changed;
 use slowpath_runs::diff::side::Side;
 use slowpath_runs::diff::time::{Difference, LimitParts};
 use std::io::{self, Write};
@@ -196,16 +195,25 @@ fn limit_rows(
 
 /// What explains the difference.
 fn reasons(pair: &Pair, look: &Look, out: &mut impl Write) -> io::Result<()> {
-    let (by, rest) = (&pair.explained.by, words::unexplained(pair));
-    if by.is_empty() && rest.is_none() {
+    if let Some(text) = words::unexplained(pair) {
+        writeln!(out)?;
+        return look.paragraph(out, "", text);
+    }
+    if pair.reasons.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
-    if !by.is_empty() {
-        writeln!(out, "{}", look.strong("What changed that explains it"))?;
+    writeln!(out, "{}", look.strong("What changed that explains it"))?;
+    for reason in &pair.reasons {
+        look.paragraph(out, "  • ", &format!("{}.", words::part(reason, pair)))?;
+        if reason.mechanisms.is_empty() {
+            look.paragraph(out, "    ", words::NOT_EXPLAINED)?;
+        }
+        for one in &reason.mechanisms {
+            look.paragraph(out, "    ", &words::mechanism(one, pair))?;
+        }
     }
-    by.iter().try_for_each(|one| look.paragraph(out, "  • ", &words::explanation(one, pair)))?;
-    rest.map_or(Ok(()), |rest| look.paragraph(out, "", &rest))
+    Ok(())
 }
 
 /// The facts that differ, those of the explanations too.
@@ -215,12 +223,9 @@ fn others(pair: &Pair, look: &Look, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out)?;
     let mut table = Table::new(1, ["What differs", "A", "B", ""]);
-    let explains = |changed: &Changed| {
-        pair.explained.by.iter().any(|one| one.facts.iter().any(|fact| fact.fact == changed.fact))
-    };
     for changed in &pair.changed {
         let [a, b] = changed.values.map(|measured| value(changed.fact, measured));
-        let note = if explains(changed) { "explains" } else { "" };
+        let note = if pair.explains(changed.fact) { "explains" } else { "" };
         table.row(vec![title(changed.fact).to_owned(), a, b, note.to_owned()]);
     }
     table.print(look, out)

@@ -7,8 +7,8 @@ use slowpath_analyses::Cause;
 use slowpath_model::{Bytes, Rate};
 use slowpath_runs::diff::Pair;
 use slowpath_runs::diff::caution::Caution;
-use slowpath_runs::diff::explain::{Explanation, Why};
-use slowpath_runs::diff::fact::{Fact, Measured, Place};
+use slowpath_runs::diff::explain::{Mechanism, Reason, Why};
+use slowpath_runs::diff::fact::{Fact, Measured, Place, Unit};
 use slowpath_runs::diff::pairing::PairedBy;
 use slowpath_runs::diff::side::Side;
 use slowpath_runs::diff::time::Difference;
@@ -78,20 +78,27 @@ pub(super) fn headline(pair: &Pair) -> String {
     let Some(difference) = &pair.difference else { return without_data(pair) };
     let total = difference.total_ns();
     let [a, b] = difference.times_ns();
-    let part = total.unsigned_abs() as f64 / a.min(b).max(1) as f64;
     let more = if total < 0 { "less" } else { "more" };
-    let percent = if part < 10.0 { share(part) } else { format!("{:.0} times as much", part + 1.0) };
+    let percent = match b as f64 / a.max(1) as f64 {
+        times if times >= 2.0 => format!("{times:.1} times as long"),
+        times => {
+            let part = share((times - 1.0).abs());
+            let sign = if total < 0 { "−" } else { "+" };
+            if part.starts_with('<') { part } else { format!("{sign}{part}") }
+        }
+    };
     if !difference.is_beyond_chance() {
         let limit = duration(Duration::from_nanos(difference.resolution_ns as u64));
-        let by = if total == 0 {
-            String::new()
-        } else {
-            format!("B needed {} {more} for {} ({percent}), and ", time(total), amount(difference))
-        };
         let nothing = if pair.changed.is_empty() { " Nothing that slowpath measures changed." } else { "" };
-        return format!(
-            "No difference beyond chance: {by}two captures like these differ by up to {limit} without a cause.{nothing}"
-        );
+        let needed = format!("B needed {} {more} for {} ({percent})", time(total), amount(difference));
+        let by_chance = format!("two captures like these differ by up to {limit} without a cause.{nothing}");
+        return if pair.cautions.contains(&Caution::MayBeChance) {
+            format!("{needed}, which may be chance: it rests on so few events that {by_chance}")
+        } else if is_shown(total, [a, b]) {
+            format!("No difference beyond chance: {needed}, and {by_chance}")
+        } else {
+            format!("No difference beyond chance: {by_chance}")
+        };
     }
     let rates = pair.sides.each_ref().map(Side::rate);
     let rate = match rates {
@@ -107,6 +114,11 @@ pub(super) fn headline(pair: &Pair) -> String {
     text += &causes(difference);
     text.push('.');
     text
+}
+
+/// Whether a change is more than a thousandth of the time.
+fn is_shown(total: i64, [a, b]: [i64; 2]) -> bool {
+    total.unsigned_abs() as f64 >= 0.001 * a.max(b) as f64
 }
 
 /// `: 38 s of it congestion window reduced after loss, 2 s retransmission timeouts`.
@@ -149,33 +161,32 @@ fn without_data(pair: &Pair) -> String {
     format!("Not compared by time: {}; {}.", about(0), about(1))
 }
 
-/// That nothing, or not all, is explained.
-pub(super) fn unexplained(pair: &Pair) -> Option<String> {
-    let difference = pair.difference.as_ref().filter(|difference| difference.is_beyond_chance())?;
-    let explained = &pair.explained;
-    if explained.by.is_empty() {
-        return Some(
-            "Nothing in the two captures that slowpath measures explains the difference.".to_owned(),
-        );
-    }
-    let rest: Vec<_> = explained
-        .unexplained
-        .iter()
-        .map(|(cause, amount)| format!("{} {}", time(*amount), named(*cause)))
-        .collect();
-    (!rest.is_empty()).then(|| {
-        format!(
-            "Nothing that slowpath measures explains these parts of the {}: {}.",
-            time(difference.total_ns()),
-            rest.join("; ")
-        )
-    })
+/// That nothing explains the difference, where that is so.
+pub(super) fn unexplained(pair: &Pair) -> Option<&'static str> {
+    let is_beyond_chance = pair.difference.as_ref().is_some_and(Difference::is_beyond_chance);
+    let is_explained = pair.reasons.iter().any(|reason| !reason.mechanisms.is_empty());
+    (is_beyond_chance && !is_explained)
+        .then_some("Nothing in the two captures that slowpath measures explains the difference.")
 }
 
-/// One mechanism: how much it explains, of what, and why.
-pub(super) fn explanation(explanation: &Explanation, pair: &Pair) -> String {
-    let causes: Vec<_> = explanation.causes.iter().map(|cause| named(*cause)).collect();
-    format!("{}, {}: {}", time(explanation.amount_ns), causes.join("; "), sentence(&why(explanation, pair)))
+/// A part of the difference: `38 s more, congestion window reduced after loss:`.
+pub(super) fn part(reason: &Reason, pair: &Pair) -> String {
+    let is_less = pair.difference.as_ref().is_some_and(|difference| difference.total_ns() < 0);
+    format!("{} {}: {}", time(reason.amount_ns), if is_less { "less" } else { "more" }, named(reason.cause))
+}
+
+/// That nothing explains one part of it.
+pub(super) const NOT_EXPLAINED: &str = "Nothing that slowpath measures explains this part.";
+
+/// Why a mechanism changes the time.
+pub(super) fn mechanism(mechanism: &Mechanism, pair: &Pair) -> String {
+    sentence(&why(mechanism, pair))
+}
+
+/// A fact's name in a sentence.
+fn with_article(fact: Fact) -> String {
+    let is_plural = matches!(fact.unit(), Unit::Events | Unit::Flag);
+    format!("{}{}", if is_plural { "" } else { "the " }, title(fact))
 }
 
 /// The fact's change, as the end of a clause: `the shortest RTT went from 20 ms to 40 ms`.
@@ -185,16 +196,16 @@ fn went(fact: Fact, [a, b]: [Measured; 2]) -> String {
             let has = |is: bool| if is { "has" } else { "does not have" };
             format!("A {} {}, and B {} it", has(a.count == 1), title(fact), has(b.count == 1))
         }
-        _ => format!("{} went from {} to {}", title(fact), value(fact, a), value(fact, b)),
+        _ => format!("{} went from {} to {}", with_article(fact), value(fact, a), value(fact, b)),
     }
 }
 
-fn why(explanation: &Explanation, pair: &Pair) -> String {
-    let facts: Vec<_> = explanation.facts.iter().map(|changed| went(changed.fact, changed.values)).collect();
+fn why(mechanism: &Mechanism, pair: &Pair) -> String {
+    let facts: Vec<_> = mechanism.facts.iter().map(|changed| went(changed.fact, changed.values)).collect();
     let facts = facts.join(", ");
-    match explanation.why {
-        Why::WindowOverRtt => over_rtt(explanation, Fact::Window, "receive window", pair),
-        Why::FlightOverRtt => over_rtt(explanation, Fact::InFlight, "amount in flight", pair),
+    match mechanism.why {
+        Why::WindowOverRtt => over_rtt(mechanism, Fact::Window, "receive window", pair),
+        Why::FlightOverRtt => over_rtt(mechanism, Fact::InFlight, "amount in flight", pair),
         Why::StepsOfAnRtt => format!("each of its steps takes an RTT, and {facts}"),
         Why::LossReducesWindow => format!("each loss reduces the congestion window, and {facts}"),
         Why::LossIsRepaired => format!("each loss has to be repaired, and {facts}"),
@@ -207,7 +218,10 @@ fn why(explanation: &Explanation, pair: &Pair) -> String {
         Why::OneLossInAnRtt => format!("without SACK the sender learns of one loss in an RTT, and {facts}"),
         Why::WindowGrowsBySegments => format!("the congestion window counts segments, and {facts}"),
         Why::HeadersOfSegments => format!("each segment carries its headers, and {facts}"),
-        Why::PathCarriesLess => format!("the path was full, and its {facts}"),
+        Why::MoreSegmentsToLose => {
+            format!("more segments carry the same data, each of which may be lost, and {facts}")
+        }
+        Why::PathCarriesLess => format!("the path was full, and {facts}"),
         Why::PolicerDrops => format!("a policer drops what is above its rate, and {facts}"),
         Why::HostKeepsToRate => format!("the sending host keeps to a rate, and {facts}"),
         Why::ReaderIsSlower => format!("the window opens when the receiving program reads, and {facts}"),
@@ -222,7 +236,7 @@ fn why(explanation: &Explanation, pair: &Pair) -> String {
 }
 
 /// What an amount allows over the RTT, before and after.
-fn over_rtt(explanation: &Explanation, fact: Fact, name: &str, pair: &Pair) -> String {
+fn over_rtt(mechanism: &Mechanism, fact: Fact, name: &str, pair: &Pair) -> String {
     let sides = pair.sides.each_ref();
     let number =
         |side: usize, fact: Fact| sides[side].measured(fact).and_then(Measured::number).unwrap_or(0.0);
@@ -231,24 +245,24 @@ fn over_rtt(explanation: &Explanation, fact: Fact, name: &str, pair: &Pair) -> S
         let rate = Rate::of(amount, rtt).map_or_else(String::new, |rate| format!(", which allows {rate}"));
         format!("{amount} over {} in {}{rate}", duration(rtt), NAMES[side])
     };
-    let is_changed = |fact: Fact| explanation.facts.iter().any(|changed| changed.fact == fact);
+    let is_changed = |fact: Fact| mechanism.facts.iter().any(|changed| changed.fact == fact);
     let longer = |by: f64, more: &'static str, less: &'static str| if by > 0.0 { more } else { less };
     let by = |fact: Fact| {
-        explanation.facts.iter().find(|changed| changed.fact == fact).map_or(0.0, |changed| changed.by)
+        mechanism.facts.iter().find(|changed| changed.fact == fact).map_or(0.0, |changed| changed.by)
     };
     let what = match (is_changed(fact), is_changed(Fact::Rtt)) {
         (false, _) => format!("the same {name} over a {} RTT", longer(by(Fact::Rtt), "longer", "shorter")),
         (true, false) => format!("a {} {name} over the same RTT", longer(by(fact), "larger", "smaller")),
         (true, true) => format!("{name} and RTT both changed"),
     };
-    let scaling = explanation.facts.iter().find(|changed| changed.fact == Fact::WindowScaling);
+    let scaling = mechanism.facts.iter().find(|changed| changed.fact == Fact::WindowScaling);
     let scaling = scaling.map_or_else(String::new, |changed| {
         format!(
             ". {}; without it no window exceeds 65,535 bytes",
             sentence(&went(changed.fact, changed.values)).trim_end_matches('.')
         )
     });
-    format!("{what}: {}, {}{scaling}", allows(0), allows(1))
+    format!("{what}: {}; {}{scaling}", allows(0), allows(1))
 }
 
 /// What to keep in mind.
