@@ -9,7 +9,6 @@ use slowpath_model::FlowId;
 use slowpath_runs::diff::{Asked, read};
 use slowpath_runs::{filter::Filter, input, values::flow_id};
 use slowpath_views::diff::{self as view, Diff, DiffDocument};
-use slowpath_views::{Recording, words};
 use std::path::PathBuf;
 
 /// Arguments of `diff`.
@@ -46,12 +45,7 @@ pub fn run(args: &Compare, console: &Console) -> anyhow::Result<Outcome> {
     let flows = [args.flow.first(), args.flow.last()].map(|flow| flow.copied());
     let read =
         read(Asked { files: &files, flows, vantage: args.vantage, filter: args.filter.as_ref() }, console)?;
-    for (read, flow) in read.iter().zip(flows) {
-        let recording = || Recording::of(&read.input, &read.stamps);
-        let missing = |flow| words::no_such_flow(&recording(), flow, read.input.flows());
-        anyhow::ensure!(read.collected.flows() > 0 || flow.is_none(), flow.map_or_else(String::new, missing));
-    }
-    let diff = Diff::of(read, !args.flow.is_empty());
+    let diff = Diff::of(read, flows).map_err(anyhow::Error::msg)?;
     let print = |out: &mut _| view::print(&diff, args.top, &console.look(), out);
     console::print_result(args.json, || DiffDocument::new(&diff), print)?;
     Ok(recording::outcome(&diff.recordings))

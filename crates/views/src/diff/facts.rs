@@ -63,6 +63,10 @@ pub(super) fn value(fact: Fact, measured: Measured) -> String {
     match measured {
         Measured::Typical { value, .. } => match fact.unit() {
             Unit::Time => duration(seconds(value)),
+            // Sizes of segments are known by their bytes: 1,448 B.
+            Unit::Bytes if matches!(fact, Fact::Mss | Fact::CapturedSegment) => {
+                format!("{} B", count(value as u64))
+            }
             Unit::Bytes => bytes(value).to_string(),
             Unit::Rate => Rate::bits_per_second(value as u64).to_string(),
             Unit::Share => share(value),
@@ -96,6 +100,7 @@ mod tests {
         let typical = |value| Measured::Typical { value, off: 0.0, flows: 1 };
         assert_eq!(value(Fact::Rtt, typical(0.0402)), "40.2 ms");
         assert_eq!(value(Fact::Window, typical(65_536.0)), "64 KiB");
+        assert_eq!(value(Fact::Mss, typical(1448.0)), "1,448 B");
         assert_eq!(value(Fact::PeakRate, typical(9.4e6)), "9.4 Mbit/s");
         assert_eq!(value(Fact::Lost, Measured::Events(Events::single(12, 1000))), "12 (1.2 %)");
         assert_eq!(value(Fact::Lost, Measured::Events(Events::single(0, 1000))), "none");

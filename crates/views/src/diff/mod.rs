@@ -11,6 +11,8 @@ pub use json::DiffDocument;
 pub use text::print;
 
 use crate::recording::Recording;
+use crate::words::no_such_flow;
+use slowpath_model::FlowId;
 use slowpath_runs::diff::{Compared, Read, compare};
 
 /// Two captures, and their comparison.
@@ -24,10 +26,20 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Compares what was read of A and of B; `is_chosen` if the user chose the flows.
-    pub fn of(read: [Read; 2], is_chosen: bool) -> Self {
+    /// Compares what was read of A and of B; `chosen` are the flows that the user chose.
+    ///
+    /// # Errors
+    ///
+    /// If a capture does not have the flow that was chosen, in words.
+    pub fn of(read: [Read; 2], chosen: [Option<FlowId>; 2]) -> Result<Self, String> {
         let recordings = read.each_ref().map(|read| Recording::of(&read.input, &read.stamps));
+        for ((read, recording), flow) in read.iter().zip(&recordings).zip(chosen) {
+            if let Some(flow) = flow.filter(|_| read.collected.flows() == 0) {
+                return Err(no_such_flow(recording, flow, read.input.flows()));
+            }
+        }
         let not_kept = read.each_ref().map(|read| read.not_kept);
-        Self { recordings, not_kept, compared: compare(read.map(|read| read.collected), is_chosen) }
+        let compared = compare(read.map(|read| read.collected), chosen != [None; 2]);
+        Ok(Self { recordings, not_kept, compared })
     }
 }
